@@ -1,0 +1,2 @@
+// The suites that need real servers: named by NATS_URL, MONGODB_URL and EVENTSTORE_URL, or started where Docker runs.
+export default { extensions: ['ts'], files: ['test/servers/**/*.test.ts'], timeout: '180s' };
