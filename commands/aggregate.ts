@@ -1,0 +1,158 @@
+// How every command runs: load the stream's state, decide, append at the revision that was seen. A conflict means that
+// someone else wrote first: load what they wrote and decide again.
+import { LRUCache } from 'lru-cache';
+import type { EventStore, ExpectedRevision, Metadata, NewEvent, Position } from '../events/event-store.ts';
+import { BEGINNING } from '../events/event-store.ts';
+import { eventId } from '../events/ids.ts';
+
+export interface AnyEvent {
+  type: string;
+  data: unknown;
+}
+
+/** Who runs a command and why. `command_id` is a uuid: the same command retried carries the same. */
+export interface CommandContext {
+  command_id: string;
+  causation_id: string;
+  actor: string;
+  /** Milliseconds since the epoch. */
+  now: number;
+}
+
+/** The fold of a stream. `evolve` owns the state that it is given and may change it in place; `decide` never does. */
+export interface Fold<State, Event extends AnyEvent> {
+  initial(): State;
+  evolve(state: State, event: Event): State;
+}
+
+export interface Refusal {
+  code: string;
+  message: string;
+}
+
+/** No events: what was asked is done already. */
+export type Decision<Event extends AnyEvent, Refused extends Refusal = Refusal> =
+  | { events: readonly Event[] }
+  | { refused: Refused };
+
+export type Handled<State, Refused extends Refusal = Refusal> =
+  /** `position`: of the stream's last event, `BEGINNING` when it has none. `appended`: how many events are new. */
+  { ok: true; state: Readonly<State>; position: Position; appended: number } | { ok: false; refused: Refused };
+
+interface Loaded<State> {
+  state: State;
+  revision: ExpectedRevision;
+  position: Position;
+}
+
+/** Writers of one stream in other processes that win this often in a row are a defect, not bad luck. */
+const MAX_TRIES = 20;
+
+export class ConflictPersists extends Error {
+  readonly code = 'unavailable';
+}
+
+export interface Aggregate<State, Event extends AnyEvent> {
+  /** The state as the log has it now. */
+  read(stream: string): Promise<{ state: Readonly<State>; position: Position }>;
+  handle<Refused extends Refusal = Refusal>(
+    stream: string,
+    context: CommandContext,
+    decide: (state: Readonly<State>) => Decision<Event, Refused>,
+  ): Promise<Handled<State, Refused>>;
+}
+
+/**
+ * States are kept from one command to the next, so that a command reads only what came since. Commands of one stream
+ * run one after the other within the process; between processes the expected revision decides.
+ */
+export function openAggregate<State, Event extends AnyEvent>(
+  log: EventStore,
+  fold: Fold<State, Event>,
+  options: { max_states?: number } = {},
+): Aggregate<State, Event> {
+  const states = new LRUCache<string, Loaded<State>>({ max: options.max_states ?? 1000 });
+  const turns = new Map<string, Promise<unknown>>();
+
+  async function load(stream: string): Promise<Loaded<State>> {
+    const loaded = states.get(stream) ?? {
+      state: fold.initial(),
+      revision: 'no_stream' as const,
+      position: BEGINNING,
+    };
+    for await (const event of log.readStream(stream, { from: after(loaded.revision) })) {
+      loaded.state = fold.evolve(loaded.state, event as unknown as Event);
+      loaded.revision = event.revision;
+      loaded.position = event.position;
+    }
+    states.set(stream, loaded);
+    return loaded;
+  }
+
+  async function attempt<Refused extends Refusal>(
+    stream: string,
+    context: CommandContext,
+    decide: (state: Readonly<State>) => Decision<Event, Refused>,
+  ): Promise<Handled<State, Refused>> {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const loaded = await load(stream);
+      const decision = decide(loaded.state);
+      if ('refused' in decision) return { ok: false, refused: decision.refused };
+      const { events } = decision;
+      if (events.length === 0) return { ok: true, state: loaded.state, position: loaded.position, appended: 0 };
+      const first = after(loaded.revision);
+      const result = await log.append(stream, loaded.revision, stamp(events, context, stream, first));
+      if (!result.ok) continue;
+      for (const event of events) loaded.state = fold.evolve(loaded.state, event);
+      loaded.revision = result.revision;
+      loaded.position = result.position;
+      return { ok: true, state: loaded.state, position: result.position, appended: events.length };
+    }
+    throw new ConflictPersists(`stream ${stream}: other writers were first ${MAX_TRIES} times`);
+  }
+
+  /** One at a time for each stream: the kept state changes in place. */
+  function inTurn<R>(stream: string, run: () => Promise<R>): Promise<R> {
+    const turn = (turns.get(stream) ?? Promise.resolve()).then(run, run);
+    const settled = turn.then(
+      () => {},
+      // A failed append may or may not have been stored: what is kept of the stream is no longer sure.
+      () => void states.delete(stream),
+    );
+    turns.set(stream, settled);
+    void settled.then(() => turns.get(stream) === settled && turns.delete(stream));
+    return turn;
+  }
+
+  return {
+    read: (stream) =>
+      inTurn(stream, async () => {
+        const { state, position } = await load(stream);
+        return { state, position };
+      }),
+    handle: (stream, context, decide) => inTurn(stream, () => attempt(stream, context, decide)),
+  };
+}
+
+const after = (revision: ExpectedRevision) => (revision === 'no_stream' ? 0 : revision + 1);
+
+/** Gives events their ids and metadata; one metadata object for all, which adapters write down once. */
+export function stamp<Event extends AnyEvent>(
+  events: readonly Event[],
+  context: CommandContext,
+  stream: string,
+  first_revision: number,
+): NewEvent[] {
+  const metadata: Metadata = {
+    command_id: context.command_id,
+    causation_id: context.causation_id,
+    actor: context.actor,
+    at: new Date(context.now).toISOString(),
+  };
+  return events.map(({ type, data }, n) => ({
+    id: eventId(context.command_id, stream, first_revision + n),
+    type,
+    data,
+    metadata,
+  }));
+}

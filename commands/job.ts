@@ -1,0 +1,170 @@
+// The aggregate of one job: what may happen to it, and when.
+import type { EventStore } from '../events/event-store.ts';
+import type { FailureReason, JobCreated, JobEvent, PauseReason } from '../events/job.ts';
+import { jobStream } from '../events/streams.ts';
+import { type Aggregate, type CommandContext, type Decision, openAggregate, type Refusal } from './aggregate.ts';
+
+export type JobStatus = 'processing' | 'paused' | 'completed' | 'cancelled' | 'failed';
+
+export interface Job {
+  /** `none` before it is created. */
+  status: JobStatus | 'none' | 'deleted';
+  owner_id: string;
+  total_urls: number;
+  credits_allocated: number;
+  pause_reason: PauseReason | null;
+  /** Reservations of which this stream has heard: used by a job event, or voided for ever. */
+  reservations: Map<string, 'used' | 'voided'>;
+}
+
+export type JobRefusal = Refusal & { code: 'job_not_found' | 'illegal_transition' | 'reservation_voided' };
+
+const fold = {
+  initial: (): Job => ({
+    status: 'none',
+    owner_id: '',
+    total_urls: 0,
+    credits_allocated: 0,
+    pause_reason: null,
+    reservations: new Map(),
+  }),
+  evolve(job: Job, event: JobEvent): Job {
+    switch (event.type) {
+      case 'JobCreated':
+        job.status = 'processing';
+        job.owner_id = event.data.owner_id;
+        job.total_urls = event.data.total_urls;
+        job.credits_allocated = event.data.credits_allocated;
+        job.reservations.set(event.data.reservation_id, 'used');
+        break;
+      case 'JobPaused':
+        job.status = 'paused';
+        job.pause_reason = event.data.reason;
+        break;
+      case 'JobResumed':
+        job.status = 'processing';
+        job.pause_reason = null;
+        job.credits_allocated = event.data.credits_allocated;
+        if (event.data.reservation_id) job.reservations.set(event.data.reservation_id, 'used');
+        break;
+      case 'JobCancelled':
+        job.status = 'cancelled';
+        break;
+      case 'JobCompleted':
+        job.status = 'completed';
+        break;
+      case 'JobFailed':
+        job.status = 'failed';
+        break;
+      case 'JobDeleted':
+        job.status = 'deleted';
+        break;
+      case 'ReservationVoided':
+        job.reservations.set(event.data.reservation_id, 'voided');
+        break;
+    }
+    return job;
+  },
+};
+
+export type JobCommand =
+  | { type: 'create'; job: JobCreated }
+  | { type: 'pause' }
+  /** The credits are spent: `credits_allocated` is what the caller saw, so that a resume in between wins. */
+  | { type: 'pauseAtCeiling'; credits_allocated: number }
+  | { type: 'resume'; credits_added: number; reservation_id: string | null }
+  | { type: 'cancel' }
+  | { type: 'complete'; completed_urls: number }
+  | { type: 'fail'; reason: FailureReason }
+  | { type: 'delete' }
+  | { type: 'voidReservation'; reservation_id: string };
+
+/** What each command may start from. Everything else is refused with the state and what would be legal. */
+const LEGAL: Record<Exclude<JobCommand['type'], 'create' | 'voidReservation'>, readonly Job['status'][]> = {
+  pause: ['processing'],
+  pauseAtCeiling: ['processing'],
+  resume: ['paused'],
+  cancel: ['processing', 'paused'],
+  complete: ['processing', 'paused'],
+  fail: ['processing'],
+  delete: ['completed', 'cancelled', 'failed'],
+};
+
+export function decide(job: Readonly<Job>, command: JobCommand): Decision<JobEvent, JobRefusal> {
+  if (command.type === 'voidReservation') {
+    const { reservation_id } = command;
+    return job.reservations.has(reservation_id)
+      ? { events: [] }
+      : { events: [{ type: 'ReservationVoided', data: { reservation_id } }] };
+  }
+  if (command.type === 'create') return create(job, command.job);
+  if (job.status === 'none' || job.status === 'deleted') {
+    return refuse('job_not_found', 'There is no such job.');
+  }
+  if (!LEGAL[command.type].includes(job.status)) return illegal(job.status, command.type);
+  switch (command.type) {
+    case 'pause':
+      return { events: [{ type: 'JobPaused', data: { reason: 'owner' } }] };
+    case 'pauseAtCeiling':
+      return job.credits_allocated === command.credits_allocated
+        ? { events: [{ type: 'JobPaused', data: { reason: 'credit_ceiling' } }] }
+        : { events: [] };
+    case 'resume':
+      return resume(job, command);
+    case 'cancel':
+      return { events: [{ type: 'JobCancelled', data: {} }] };
+    case 'complete':
+      return { events: [{ type: 'JobCompleted', data: { completed_urls: command.completed_urls } }] };
+    case 'fail':
+      return { events: [{ type: 'JobFailed', data: { reason: command.reason } }] };
+    case 'delete':
+      return { events: [{ type: 'JobDeleted', data: {} }] };
+  }
+}
+
+/** A job without a credit is created and paused in one append. */
+function create(job: Readonly<Job>, created: JobCreated): Decision<JobEvent, JobRefusal> {
+  const reservation = job.reservations.get(created.reservation_id);
+  if (reservation === 'voided') return refuse('reservation_voided', 'The request took too long; submit it again.');
+  if (job.status !== 'none') return reservation === 'used' ? { events: [] } : illegal(job.status, 'create');
+  const events: JobEvent[] = [{ type: 'JobCreated', data: created }];
+  if (created.credits_allocated === 0) events.push({ type: 'JobPaused', data: { reason: 'credit_ceiling' } });
+  return { events };
+}
+
+function resume(job: Readonly<Job>, command: Extract<JobCommand, { type: 'resume' }>): Decision<JobEvent, JobRefusal> {
+  const { credits_added, reservation_id } = command;
+  if (reservation_id && job.reservations.has(reservation_id)) {
+    return refuse('reservation_voided', 'The request took too long; resume again.');
+  }
+  const credits_allocated = job.credits_allocated + credits_added;
+  if (credits_allocated > job.total_urls) throw new Error('a job never holds more credits than it has URLs');
+  return { events: [{ type: 'JobResumed', data: { credits_added, credits_allocated, reservation_id } }] };
+}
+
+const refuse = (code: JobRefusal['code'], message: string) => ({ refused: { code, message } });
+
+function illegal(status: string, command: string) {
+  const legal = Object.entries(LEGAL)
+    .filter(([, from]) => (from as string[]).includes(status))
+    .map(([name]) => name)
+    .filter((name) => ['pause', 'resume', 'cancel', 'delete'].includes(name));
+  const hint = command === 'delete' ? ' Cancel it first.' : '';
+  const message = `A ${status} job cannot be the object of ${command}.${hint} Legal now: ${legal.join(', ') || 'nothing'}.`;
+  return refuse('illegal_transition', message);
+}
+
+export interface Jobs {
+  aggregate: Aggregate<Job, JobEvent>;
+  run(job_id: string, command: JobCommand, context: CommandContext): ReturnType<typeof runJob>;
+}
+
+const runJob = (aggregate: Aggregate<Job, JobEvent>, job_id: string, command: JobCommand, context: CommandContext) =>
+  aggregate.handle<JobRefusal>(jobStream(job_id), context, (job) => decide(job, command));
+
+export function openJobs(log: EventStore): Jobs {
+  const aggregate = openAggregate<Job, JobEvent>(log, fold);
+  return { aggregate, run: (job_id, command, context) => runJob(aggregate, job_id, command, context) };
+}
+
+export const { initial, evolve } = fold;

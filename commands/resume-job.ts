@@ -1,0 +1,51 @@
+// Resuming a job: reserve what the balance affords of what it lacks, then append the resumption at the revision that
+// was seen. Of two at once one finds the job processing already; what it reserved is given back.
+import type { Position } from '../events/event-store.ts';
+import type { CommandContext, Refusal } from './aggregate.ts';
+import type { CreditsLedger } from './credits.ts';
+import type { Jobs } from './job.ts';
+import { jobStream } from '../events/streams.ts';
+
+export type Resumed =
+  | { ok: true; credits_added: number; credits_allocated: number; position: Position }
+  | { ok: false; refused: Refusal };
+
+export type ResumeJob = (job_id: string, context: CommandContext) => Promise<Resumed>;
+
+export function openResumeJob(jobs: Jobs, credits: CreditsLedger): ResumeJob {
+  return async (job_id, context) => {
+    const { state: job } = await jobs.aggregate.read(jobStream(job_id));
+    const lacking = job.total_urls - job.credits_allocated;
+    const worth_reserving = job.status === 'paused' && lacking > 0;
+    const reservation_id = worth_reserving ? `${job_id}:${context.command_id}` : null;
+    let credits_added = 0;
+    if (reservation_id) {
+      const reserved = await credits.run(
+        job.owner_id,
+        { type: 'reserve', reservation_id, job_id, up_to: lacking },
+        context,
+      );
+      if (!reserved.ok) throw new Error(reserved.refused.message);
+      credits_added = reserved.state.reservations.get(reservation_id)?.amount ?? 0;
+      if (credits_added === 0 && job.pause_reason === 'credit_ceiling') {
+        return {
+          ok: false,
+          refused: { code: 'no_credits', message: 'There are no credits left. Buy credits, then resume the job.' },
+        };
+      }
+    }
+    const resumed = await jobs.run(
+      job_id,
+      { type: 'resume', credits_added, reservation_id: credits_added > 0 ? reservation_id : null },
+      context,
+    );
+    if (resumed.ok) {
+      return { ok: true, credits_added, credits_allocated: resumed.state.credits_allocated, position: resumed.position };
+    }
+    if (reservation_id && credits_added > 0) {
+      await jobs.run(job_id, { type: 'voidReservation', reservation_id }, context);
+      await credits.run(job.owner_id, { type: 'release', reservation_id }, context);
+    }
+    return { ok: false, refused: resumed.refused };
+  };
+}

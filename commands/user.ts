@@ -1,0 +1,60 @@
+// The aggregate of one user, and what a first sight of someone brings: the account and its signup credits.
+import type { EventStore, Position } from '../events/event-store.ts';
+import { userStream } from '../events/streams.ts';
+import type { UserEvent } from '../events/user.ts';
+import { type CommandContext, type Decision, openAggregate } from './aggregate.ts';
+import type { CreditsLedger } from './credits.ts';
+
+export interface User {
+  registered: boolean;
+  email: string | null;
+}
+
+const fold = {
+  initial: (): User => ({ registered: false, email: null }),
+  evolve(user: User, event: UserEvent): User {
+    user.registered = true;
+    user.email = event.data.email;
+    return user;
+  },
+};
+
+/** What the identity provider says now: no events when it is known already. */
+export function see(user: Readonly<User>, seen: { user_id: string; email: string | null }): Decision<UserEvent> {
+  if (!user.registered) return { events: [{ type: 'UserRegistered', data: seen }] };
+  if (seen.email === null || seen.email === user.email) return { events: [] };
+  return { events: [{ type: 'UserUpdated', data: { email: seen.email } }] };
+}
+
+export interface Users {
+  /** Registers whom it sees first, with `signup_credits`; the position of the last event that it caused, if any. */
+  see(seen: { user_id: string; email: string | null }, context: CommandContext): Promise<Position | null>;
+}
+
+export function openUsers(log: EventStore, credits: CreditsLedger, signup_credits: number): Users {
+  const aggregate = openAggregate<User, UserEvent>(log, fold);
+  return {
+    async see(seen, context) {
+      const registered = await aggregate.handle(userStream(seen.user_id), context, (user) => see(user, seen));
+      if (!registered.ok) throw new Error(registered.refused.message);
+      if (signup_credits === 0) return registered.appended ? registered.position : null;
+      // Asked for each time, granted once: a crash between the two appends is healed by the next sight.
+      const granted = await credits.run(
+        seen.user_id,
+        {
+          type: 'grant',
+          transaction_type: 'signup_bonus',
+          reference_id: seen.user_id,
+          amount: signup_credits,
+          expires_at: null,
+        },
+        context,
+      );
+      if (!granted.ok) throw new Error(granted.refused.message);
+      if (granted.appended) return granted.position;
+      return registered.appended ? registered.position : null;
+    },
+  };
+}
+
+export const { initial, evolve } = fold;

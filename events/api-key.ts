@@ -1,0 +1,19 @@
+// The streams `apikey-{keyId}`: the life of one key of the public API. The key itself is never in an event.
+import { type Static, Type } from 'typebox';
+
+export const ApiKeyCreated = Type.Object({
+  key_id: Type.String(),
+  user_id: Type.String(),
+  email: Type.Union([Type.String(), Type.Null()]),
+  name: Type.String(),
+  /** The first characters, for a person to tell keys apart. */
+  prefix: Type.String(),
+  /** SHA-256 of the key, hex. */
+  key_hash: Type.String(),
+});
+export const ApiKeyRevoked = Type.Object({});
+
+export type ApiKeyCreated = Static<typeof ApiKeyCreated>;
+export type ApiKeyEvent =
+  | { type: 'ApiKeyCreated'; data: ApiKeyCreated }
+  | { type: 'ApiKeyRevoked'; data: Static<typeof ApiKeyRevoked> };

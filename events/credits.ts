@@ -1,0 +1,77 @@
+// The streams `credits-{userId}`: the ledger. Every entry carries the balance after it and a hash chained to the entry
+// before it, so that an auditor proves a balance from the entries alone.
+import { hash } from 'node:crypto';
+import { type Static, Type } from 'typebox';
+
+/** A part of an amount: of which lot (the grant that brought the credits in) how many. */
+export const LotPart = Type.Object({ lot_id: Type.String(), amount: Type.Integer({ minimum: 1 }) });
+export type LotPart = Static<typeof LotPart>;
+
+export const TRANSACTION_TYPES = [
+  'signup_bonus',
+  'purchase',
+  'subscription',
+  'trial',
+  'reservation',
+  'refund',
+  'release',
+  'adjustment',
+  'expiry',
+] as const;
+export type TransactionType = (typeof TRANSACTION_TYPES)[number];
+
+/** What every entry has. */
+const entry = {
+  transaction_id: Type.String(),
+  transaction_type: Type.Enum(TRANSACTION_TYPES),
+  /** Credits: positive in, negative out. */
+  amount: Type.Integer(),
+  /** What it was for: a job (reservation, refund), a reservation (release), a payment, a lot (expiry). */
+  reference_id: Type.String(),
+  balance_after: Type.Integer({ minimum: 0 }),
+  /** See `entryHash`. */
+  hash: Type.String(),
+};
+
+/** Opens a lot, named by the transaction. */
+export const CreditsGranted = Type.Object({
+  ...entry,
+  expires_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+});
+export const CreditsReserved = Type.Object({
+  ...entry,
+  reservation_id: Type.String(),
+  parts: Type.Array(LotPart),
+});
+/** Of a `refund` the parts go back to where the job's reservations came from; of a `release`, that one's. */
+export const CreditsRefunded = Type.Object({ ...entry, parts: Type.Array(LotPart) });
+/** By an administrator. Added credits open a lot; removed ones come from `parts`. */
+export const CreditsAdjusted = Type.Object({ ...entry, reason: Type.String(), parts: Type.Array(LotPart) });
+export const CreditsExpired = Type.Object({ ...entry, lot_id: Type.String() });
+
+export type CreditsGranted = Static<typeof CreditsGranted>;
+export type CreditsReserved = Static<typeof CreditsReserved>;
+export type CreditsRefunded = Static<typeof CreditsRefunded>;
+export type CreditsAdjusted = Static<typeof CreditsAdjusted>;
+export type CreditsExpired = Static<typeof CreditsExpired>;
+
+export type CreditsEvent =
+  | { type: 'CreditsGranted'; data: CreditsGranted }
+  | { type: 'CreditsReserved'; data: CreditsReserved }
+  | { type: 'CreditsRefunded'; data: CreditsRefunded }
+  | { type: 'CreditsAdjusted'; data: CreditsAdjusted }
+  | { type: 'CreditsExpired'; data: CreditsExpired };
+
+export interface EntryFacts {
+  transaction_id: string;
+  transaction_type: TransactionType;
+  amount: number;
+  reference_id: string;
+  balance_after: number;
+}
+
+/** SHA-256, hex, over the hash of the entry before (empty for the first) and the JSON array of this one's facts. */
+export function entryHash(previous: string, e: EntryFacts): string {
+  const facts = JSON.stringify([e.transaction_id, e.transaction_type, e.amount, e.reference_id, e.balance_after]);
+  return hash('sha256', `${previous}\n${facts}`, 'hex');
+}

@@ -1,0 +1,16 @@
+// Ids that say what they are of, so that doing a thing again makes the same id: uuid version 5 (RFC 9562, 5.5).
+import { hash } from 'node:crypto';
+
+/** The uuid v5 of a name within a namespace, itself a uuid. */
+export function uuidV5(namespace: string, name: string): string {
+  const bytes = Buffer.concat([Buffer.from(namespace.replaceAll('-', ''), 'hex'), Buffer.from(name)]);
+  const digest = hash('sha1', bytes, 'hex');
+  const variant = ((Number.parseInt(digest[16]!, 16) & 0x3) | 0x8).toString(16);
+  return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-5${digest.slice(13, 16)}-${variant}${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
+}
+
+/** The n-th event that a command appends to a stream. */
+export const eventId = (command_id: string, stream: string, n: number) => uuidV5(command_id, `${stream}/${n}`);
+
+/** The event of the URL at `index` of a job: there is but one. */
+export const urlCheckedId = (job_id: string, index: number) => uuidV5(job_id, String(index));

@@ -1,0 +1,70 @@
+// The streams `job-{jobId}` (what happened to a job) and `urls-{jobId}` (what it is made of).
+import { type Static, Type } from 'typebox';
+
+const Count = Type.Integer({ minimum: 0 });
+const NullableText = Type.Union([Type.String(), Type.Null()]);
+
+export const JOB_SOURCES = ['upload', 'api', 'rerun'] as const;
+export const PAUSE_REASONS = ['owner', 'credit_ceiling'] as const;
+export const FAILURE_REASONS = ['no_progress', 'batch_undeliverable'] as const;
+
+export type JobSource = (typeof JOB_SOURCES)[number];
+export type PauseReason = (typeof PAUSE_REASONS)[number];
+export type FailureReason = (typeof FAILURE_REASONS)[number];
+
+export const JobCreated = Type.Object({
+  job_id: Type.String(),
+  owner_id: Type.String(),
+  owner_email: NullableText,
+  source: Type.Enum(JOB_SOURCES),
+  total_urls: Type.Integer({ minimum: 1 }),
+  /** How many URLs one `checks` stream holds; see `batchSize`. */
+  batch_size: Type.Integer({ minimum: 1, maximum: 100 }),
+  credits_allocated: Count,
+  reservation_id: Type.String(),
+  duplicates_removed: Count,
+  invalid_urls_rejected: Count,
+  blocked_urls_skipped: Count,
+  filename: NullableText,
+  /** Where the uploaded file is kept; null when there was none. */
+  blob_key: NullableText,
+});
+export const JobPaused = Type.Object({ reason: Type.Enum(PAUSE_REASONS) });
+export const JobResumed = Type.Object({
+  credits_added: Count,
+  credits_allocated: Count,
+  reservation_id: NullableText,
+});
+export const JobCancelled = Type.Object({});
+export const JobCompleted = Type.Object({ completed_urls: Count });
+export const JobFailed = Type.Object({ reason: Type.Enum(FAILURE_REASONS) });
+export const JobDeleted = Type.Object({});
+/** The job event that should have used the reservation never came, and from here on it cannot come. */
+export const ReservationVoided = Type.Object({ reservation_id: Type.String() });
+
+export const UrlsListed = Type.Object({
+  job_id: Type.String(),
+  /** Of the first of `urls` in the job. */
+  from_index: Count,
+  urls: Type.Array(Type.String(), { minItems: 1, maxItems: 1000 }),
+});
+
+export type JobCreated = Static<typeof JobCreated>;
+export type UrlsListed = Static<typeof UrlsListed>;
+
+export type JobEvent =
+  | { type: 'JobCreated'; data: JobCreated }
+  | { type: 'JobPaused'; data: Static<typeof JobPaused> }
+  | { type: 'JobResumed'; data: Static<typeof JobResumed> }
+  | { type: 'JobCancelled'; data: Static<typeof JobCancelled> }
+  | { type: 'JobCompleted'; data: Static<typeof JobCompleted> }
+  | { type: 'JobFailed'; data: Static<typeof JobFailed> }
+  | { type: 'JobDeleted'; data: Static<typeof JobDeleted> }
+  | { type: 'ReservationVoided'; data: Static<typeof ReservationVoided> };
+
+export type UrlsEvent = { type: 'UrlsListed'; data: UrlsListed };
+
+/** A job is checked in about twenty batches or more, of at most 100 URLs each. */
+export function batchSize(total_urls: number): number {
+  return Math.min(100, Math.max(1, Math.floor(total_urls / 20)));
+}

@@ -1,0 +1,24 @@
+// The names of the streams: `category-id`. A category is what stands before the first `-`.
+
+export const userStream = (user_id: string) => `user-${user_id}`;
+export const creditsStream = (user_id: string) => `credits-${user_id}`;
+export const jobStream = (job_id: string) => `job-${job_id}`;
+export const urlsStream = (job_id: string) => `urls-${job_id}`;
+export const checksStream = (job_id: string, batch: number) => `checks-${job_id}-${batch}`;
+export const apiKeyStream = (key_id: string) => `apikey-${key_id}`;
+
+export function categoryOf(stream: string): string {
+  const end = stream.indexOf('-');
+  return end < 0 ? stream : stream.slice(0, end);
+}
+
+/** What follows the category. */
+export function idOf(stream: string): string {
+  return stream.slice(stream.indexOf('-') + 1);
+}
+
+/** Of a stream `checks-{jobId}-{batch}`. */
+export function checksOf(stream: string): { job_id: string; batch: number } {
+  const end = stream.lastIndexOf('-');
+  return { job_id: stream.slice('checks-'.length, end), batch: Number(stream.slice(end + 1)) };
+}

@@ -1,0 +1,36 @@
+// Every event type of the log with its JSON Schema: what analysts read it by, and what a test holds every event to.
+import type { TSchema } from 'typebox';
+import { ApiKeyCreated, ApiKeyRevoked } from './api-key.ts';
+import { URLChecked } from './checks.ts';
+import { CreditsAdjusted, CreditsExpired, CreditsGranted, CreditsRefunded, CreditsReserved } from './credits.ts';
+import {
+  JobCancelled,
+  JobCompleted,
+  JobCreated,
+  JobDeleted,
+  JobFailed,
+  JobPaused,
+  JobResumed,
+  ReservationVoided,
+  UrlsListed,
+} from './job.ts';
+import { UserRegistered, UserUpdated } from './user.ts';
+
+/** By stream category, then by event type. */
+export const VOCABULARY: Readonly<Record<string, Readonly<Record<string, TSchema>>>> = {
+  user: { UserRegistered, UserUpdated },
+  credits: { CreditsGranted, CreditsReserved, CreditsRefunded, CreditsAdjusted, CreditsExpired },
+  job: {
+    JobCreated,
+    JobPaused,
+    JobResumed,
+    JobCancelled,
+    JobCompleted,
+    JobFailed,
+    JobDeleted,
+    ReservationVoided,
+  },
+  urls: { UrlsListed },
+  checks: { URLChecked },
+  apikey: { ApiKeyCreated, ApiKeyRevoked },
+};
