@@ -138,7 +138,9 @@ function resume(job: Readonly<Job>, command: Extract<JobCommand, { type: 'resume
     return refuse('reservation_voided', 'The request took too long; resume again.');
   }
   const credits_allocated = job.credits_allocated + credits_added;
-  if (credits_allocated > job.total_urls) throw new Error('a job never holds more credits than it has URLs');
+  if (credits_allocated > job.total_urls) {
+    return refuse('illegal_transition', 'The job was resumed by another request at the same time; look at it again.');
+  }
   return { events: [{ type: 'JobResumed', data: { credits_added, credits_allocated, reservation_id } }] };
 }
 

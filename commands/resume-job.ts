@@ -1,10 +1,10 @@
 // Resuming a job: reserve what the balance affords of what it lacks, then append the resumption at the revision that
 // was seen. Of two at once one finds the job processing already; what it reserved is given back.
 import type { Position } from '../events/event-store.ts';
+import { jobStream } from '../events/streams.ts';
 import type { CommandContext, Refusal } from './aggregate.ts';
 import type { CreditsLedger } from './credits.ts';
 import type { Jobs } from './job.ts';
-import { jobStream } from '../events/streams.ts';
 
 export type Resumed =
   | { ok: true; credits_added: number; credits_allocated: number; position: Position }
@@ -40,7 +40,12 @@ export function openResumeJob(jobs: Jobs, credits: CreditsLedger): ResumeJob {
       context,
     );
     if (resumed.ok) {
-      return { ok: true, credits_added, credits_allocated: resumed.state.credits_allocated, position: resumed.position };
+      return {
+        ok: true,
+        credits_added,
+        credits_allocated: resumed.state.credits_allocated,
+        position: resumed.position,
+      };
     }
     if (reservation_id && credits_added > 0) {
       await jobs.run(job_id, { type: 'voidReservation', reservation_id }, context);

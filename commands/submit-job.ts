@@ -47,11 +47,16 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
     if (submission.needs_credits && (await credits.aggregate.read(creditsStream(owner_id))).state.balance === 0) {
       return noCredits();
     }
-    const total_urls = await list(log, submission, context).catch(async (error: unknown) => {
+    const reservation_id = `${job_id}:0`;
+    /** Takes back a listing whose job will not come. */
+    async function discard(): Promise<void> {
+      await jobs.run(job_id, { type: 'voidReservation', reservation_id }, context);
       await log.deleteStream(urlsStream(job_id));
+    }
+    const total_urls = await list(log, submission, context).catch(async (error: unknown) => {
+      await discard();
       throw error;
     });
-    const reservation_id = `${job_id}:0`;
     const reserved = await credits.run(
       owner_id,
       { type: 'reserve', reservation_id, job_id, up_to: total_urls },
@@ -60,7 +65,7 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
     if (!reserved.ok) throw new Error(reserved.refused.message);
     const credits_allocated = reserved.state.reservations.get(reservation_id)?.amount ?? 0;
     if (credits_allocated === 0 && submission.needs_credits) {
-      await log.deleteStream(urlsStream(job_id));
+      await discard();
       return noCredits();
     }
     const job: JobCreated = {

@@ -1,0 +1,137 @@
+// The read models of jobs and of their results: one projection, because the order of a job's events decides which
+// results count.
+
+import type { URLChecked } from '../events/checks.ts';
+import type { CreditsRefunded } from '../events/credits.ts';
+import type { RecordedEvent } from '../events/event-store.ts';
+import type { JobCreated, JobEvent } from '../events/job.ts';
+import { checksOf, idOf } from '../events/streams.ts';
+import type { Write } from '../readmodels/documents.ts';
+import { type JobDocument, jobs } from '../readmodels/jobs.ts';
+import { type ResultDocument, resultId, results } from '../readmodels/results.ts';
+import type { Projection } from './projection.ts';
+
+export const jobsProjection: Projection = {
+  name: 'jobs',
+  version: 1,
+  types: [
+    'JobCreated',
+    'JobPaused',
+    'JobResumed',
+    'JobCancelled',
+    'JobCompleted',
+    'JobFailed',
+    'JobDeleted',
+    'URLChecked',
+    'CreditsRefunded',
+  ],
+  collections: [jobs, results],
+  async apply(events, open) {
+    const job_documents = await open(jobs);
+    const result_documents = await open(results);
+    const ids = [...new Set(events.map(jobIdOf))];
+    const documents = new Map<string, JobDocument | null>(ids.map((id) => [id, null]));
+    for (const document of await job_documents.getMany(ids)) documents.set(document._id, document);
+    const result_writes: Write<ResultDocument>[] = [];
+
+    for (const event of events) {
+      const id = jobIdOf(event);
+      const job = documents.get(id) ?? null;
+      if (event.type === 'JobCreated') documents.set(id, created(event.data as JobCreated, event));
+      else if (!job) continue;
+      else if (event.type === 'JobDeleted') {
+        documents.set(id, null);
+        // What this batch has written of it goes with the rest.
+        result_writes.push({ deleteMany: { job_id: id } });
+      } else if (event.type === 'URLChecked') {
+        if (counts(job)) result_writes.push({ replace: checked(job, event as RecordedEvent<string, URLChecked>) });
+      } else if (event.type === 'CreditsRefunded') refunded(job, event.data as CreditsRefunded);
+      else changed(job, event);
+    }
+    await result_documents.write(result_writes);
+    await job_documents.write(
+      [...documents].map(([id, document]) => (document ? { replace: document } : { delete: id })),
+    );
+  },
+};
+
+function jobIdOf(event: RecordedEvent): string {
+  if (event.type === 'URLChecked') return checksOf(event.stream).job_id;
+  if (event.type === 'CreditsRefunded') return (event.data as CreditsRefunded).reference_id;
+  return idOf(event.stream);
+}
+
+/** A result that comes after the job has ended in the log is nobody's and is charged to nobody. */
+const counts = (job: JobDocument) => job.status === 'processing' || job.status === 'paused';
+
+function created(data: JobCreated, event: RecordedEvent): JobDocument {
+  const { job_id, reservation_id: _, ...rest } = data;
+  const { at } = event.metadata;
+  return {
+    _id: job_id,
+    ...rest,
+    status: 'processing',
+    completed_urls: 0,
+    credits_refunded: 0,
+    pause_reason: null,
+    failure_reason: null,
+    created_at: at,
+    started_at: null,
+    completed_at: null,
+    batches_done_before: 0,
+    batches_done: {},
+    progress_at: at,
+    revision: event.revision,
+    settled: false,
+  };
+}
+
+function checked(job: JobDocument, event: RecordedEvent<string, URLChecked>): ResultDocument {
+  const { batch } = checksOf(event.stream);
+  // The log holds a batch's events in order, so the last revision says how many URLs are done.
+  job.batches_done[batch] = event.revision + 1;
+  job.completed_urls++;
+  job.started_at ??= event.metadata.at;
+  job.progress_at = event.metadata.at;
+  while (job.batches_done[job.batches_done_before] === sizeOfBatch(job, job.batches_done_before)) {
+    delete job.batches_done[job.batches_done_before++];
+  }
+  return { _id: resultId(job._id, event.data.index), ...event.data };
+}
+
+function sizeOfBatch(job: JobDocument, batch: number): number {
+  return Math.min(job.batch_size, job.total_urls - batch * job.batch_size);
+}
+
+/** A job is settled once its refund is in the ledger; what a sweeper released was never the job's. */
+function refunded(job: JobDocument, data: CreditsRefunded): void {
+  if (data.transaction_type !== 'refund') return;
+  job.credits_refunded += data.amount;
+  job.settled = true;
+}
+
+function changed(job: JobDocument, event: RecordedEvent): void {
+  const { type, data } = event as unknown as JobEvent;
+  const { at } = event.metadata;
+  job.revision = event.revision;
+  job.progress_at = at;
+  if (type === 'JobPaused') {
+    job.status = 'paused';
+    job.pause_reason = data.reason;
+  } else if (type === 'JobResumed') {
+    job.status = 'processing';
+    job.pause_reason = null;
+    job.credits_allocated = data.credits_allocated;
+  } else {
+    job.pause_reason = null;
+    job.completed_at = at;
+    if (type === 'JobCompleted') job.status = 'completed';
+    if (type === 'JobCancelled') job.status = 'cancelled';
+    if (type === 'JobFailed') {
+      job.status = 'failed';
+      job.failure_reason = data.reason;
+    }
+    // A failed job is refunded when it is deleted.
+    job.settled = job.status === 'failed' || job.credits_allocated === job.completed_urls;
+  }
+}

@@ -1,0 +1,172 @@
+// Runs the projections: reads the log once for all that are live, and writes what they make together with the
+// checkpoint in one transaction. A projection that is new or of a new version is built beside and then flipped.
+import type { Logger } from 'pino';
+import { BEGINNING, type EventStore, type Position, type RecordedEvent } from '../events/event-store.ts';
+import type { CollectionSpec, Document, Documents } from '../readmodels/documents.ts';
+import type { LeaseKeeper } from '../readmodels/leases.ts';
+import {
+  inGeneration,
+  PROJECTOR,
+  type ProjectionState,
+  projectionStates,
+  projectorStates,
+} from '../readmodels/projection-state.ts';
+import type { OpenCollection, Projection } from './projection.ts';
+
+export interface ProjectorOptions {
+  log: EventStore;
+  documents: Documents;
+  projections: readonly Projection[];
+  leases: LeaseKeeper;
+  logger: Logger;
+  signal: AbortSignal;
+  /** Called after each transaction with what is visible now. */
+  advanced?: (position: Position) => void;
+}
+
+const LEASE = 'projector';
+const LEASE_MS = 10_000;
+const BUILD_PAGE = 1000;
+
+/** Another projector wrote: what this one knows is out of date. */
+class Overtaken extends Error {}
+
+/** Runs until `signal` aborts. Waits while another process holds the lease; a fault is retried with back-off. */
+export async function runProjector(options: ProjectorOptions): Promise<void> {
+  const { leases, logger, signal } = options;
+  for (let failures = 0; !signal.aborted; ) {
+    try {
+      if (await leases.hold(LEASE, LEASE_MS)) {
+        await project(options);
+        failures = 0;
+      } else await pause(1000, signal);
+    } catch (error) {
+      if (error instanceof Overtaken) continue;
+      failures++;
+      logger.error({ err: error, failures }, 'projector failed; it will go on from its checkpoint');
+      await pause(Math.min(100 * 2 ** failures, 10_000), signal);
+    }
+  }
+  await leases.release(LEASE);
+}
+
+async function project(options: ProjectorOptions): Promise<void> {
+  const { log, documents, projections, leases, signal } = options;
+  let checkpoint = await liveCheckpoint(documents);
+  const live: { projection: Projection; generation: number }[] = [];
+  for (const projection of projections) {
+    const generation = await build(options, projection, checkpoint);
+    live.push({ projection, generation });
+  }
+  if (checkpoint === BEGINNING) await documents.collection(projectorStates);
+  options.advanced?.(checkpoint);
+
+  const types = [...new Set(projections.flatMap((p) => p.types))];
+  let renew_at = Date.now() + LEASE_MS / 3;
+  for await (const batch of log.subscribe({ from: checkpoint, filter: { types }, signal })) {
+    const from = checkpoint;
+    await documents.transaction(async (inside) => {
+      const projector = await inside.collection(projectorStates);
+      const stored = (await projector.get(PROJECTOR))?.checkpoint ?? BEGINNING;
+      if (stored !== from) throw new Overtaken();
+      for (const { projection, generation } of live) {
+        await applyTo(projection, batch.events, openIn(inside, generation));
+      }
+      await projector.write([{ replace: { _id: PROJECTOR, checkpoint: batch.position } }]);
+    });
+    checkpoint = batch.position;
+    options.advanced?.(checkpoint);
+    if (Date.now() >= renew_at) {
+      if (!(await leases.hold(LEASE, LEASE_MS))) return;
+      renew_at = Date.now() + LEASE_MS / 3;
+    }
+  }
+}
+
+async function liveCheckpoint(documents: Documents): Promise<Position> {
+  const projector = await documents.collection(projectorStates);
+  return (await projector.get(PROJECTOR))?.checkpoint ?? BEGINNING;
+}
+
+const openIn =
+  (documents: Documents, generation: number): OpenCollection =>
+  <T extends Document>(spec: CollectionSpec<T>) =>
+    documents.collection(inGeneration(spec, generation));
+
+async function applyTo(projection: Projection, events: readonly RecordedEvent[], open: OpenCollection): Promise<void> {
+  const taken = events.filter((event) => projection.types.includes(event.type));
+  if (taken.length > 0) await projection.apply(taken, open);
+}
+
+/**
+ * Brings a projection to the checkpoint of the live ones and makes it live: nothing to do when its version is read
+ * already. The generation that is live then. An interrupted build goes on where it was.
+ */
+async function build(options: ProjectorOptions, projection: Projection, until: Position): Promise<number> {
+  const { log, documents, leases, logger } = options;
+  const states = await documents.collection(projectionStates);
+  let state: ProjectionState = (await states.get(projection.name)) ?? {
+    _id: projection.name,
+    version: 0,
+    generation: 0,
+    next: null,
+    collections: [],
+  };
+  if (state.version === projection.version) {
+    for (const spec of projection.collections) await documents.collection(inGeneration(spec, state.generation));
+    return state.generation;
+  }
+  const old_generation = state.generation;
+  const old_collections = state.collections;
+  if (state.next?.version !== projection.version) {
+    const generation = (state.next?.generation ?? state.generation) + 1;
+    state = { ...state, next: { version: projection.version, generation, checkpoint: BEGINNING } };
+    for (const spec of projection.collections) await documents.drop(inGeneration(spec, generation).name);
+    await states.write([{ replace: state }]);
+  }
+  const next = state.next!;
+  for (const spec of projection.collections) await documents.collection(inGeneration(spec, next.generation));
+  logger.info({ projection: projection.name, ...next }, 'building a read model');
+
+  let page: RecordedEvent[] = [];
+  async function flush(): Promise<void> {
+    const last = page.at(-1);
+    if (!last) return;
+    const events = page;
+    page = [];
+    next.checkpoint = last.position;
+    await documents.transaction(async (inside) => {
+      await applyTo(projection, events, openIn(inside, next.generation));
+      await (await inside.collection(projectionStates)).write([{ replace: { ...state, next } }]);
+    });
+    await leases.hold(LEASE, LEASE_MS);
+  }
+  if (until !== BEGINNING) {
+    for await (const event of log.readAll({ from: next.checkpoint, filter: { types: projection.types } })) {
+      if (event.position > until) break;
+      page.push(event);
+      if (page.length === BUILD_PAGE) await flush();
+    }
+    await flush();
+  }
+  const collections = projection.collections.map((spec) => spec.name);
+  const flipped = { ...state, version: next.version, generation: next.generation, next: null, collections };
+  await states.write([{ replace: flipped }]);
+  if (old_generation > 0) {
+    for (const name of old_collections) await documents.drop(`${name}_${old_generation}`);
+  }
+  return next.generation;
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done, { once: true });
+  });
+}

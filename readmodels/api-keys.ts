@@ -1,0 +1,19 @@
+// The read model of API keys: what a list shows and what a request's key is checked against.
+import type { CollectionSpec, Document } from './documents.ts';
+
+export interface ApiKeyDocument extends Document {
+  user_id: string;
+  email: string | null;
+  name: string;
+  prefix: string;
+  /** SHA-256 of the key, hex. */
+  key_hash: string;
+  created_at: string;
+  revoked_at: string | null;
+}
+
+export const apiKeys: CollectionSpec<ApiKeyDocument> = {
+  name: 'api_keys',
+  fields: { user_id: 'string', created_at: 'string', revoked_at: 'string' },
+  indexes: [{ fields: { user_id: 1, created_at: -1 } }],
+};

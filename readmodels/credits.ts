@@ -1,0 +1,45 @@
+// The read models of credits: a balance a user, and the transactions behind it.
+import type { Collection, CollectionSpec, Document } from './documents.ts';
+
+export interface BalanceDocument extends Document {
+  /** `_id` is the user's id. */
+  balance: number;
+  /** Of the ledger's last entry. */
+  hash: string;
+}
+
+export const balances: CollectionSpec<BalanceDocument> = { name: 'balances', fields: {}, indexes: [] };
+
+export interface TransactionDocument extends Document {
+  user_id: string;
+  /** Its place in the ledger, from 0. */
+  number: number;
+  transaction_id: string;
+  transaction_type: string;
+  amount: number;
+  reference_id: string;
+  balance_after: number;
+  created_at: string;
+}
+
+export const transactions: CollectionSpec<TransactionDocument> = {
+  name: 'transactions',
+  fields: { user_id: 'string', number: 'number' },
+  indexes: [{ fields: { user_id: 1, number: -1 } }],
+};
+
+export const balanceOf = async (collection: Collection<BalanceDocument>, user_id: string): Promise<number> =>
+  (await collection.get(user_id))?.balance ?? 0;
+
+/** The newest first. */
+export async function transactionsPage(
+  collection: Collection<TransactionDocument>,
+  user_id: string,
+  page: { limit: number; offset: number },
+): Promise<{ items: TransactionDocument[]; total: number }> {
+  const [items, total] = await Promise.all([
+    collection.find({ user_id }, { sort: { number: -1 }, skip: page.offset, limit: page.limit }),
+    collection.count({ user_id }),
+  ]);
+  return { items, total };
+}

@@ -1,0 +1,70 @@
+// The read model of jobs: one document a job, with its progress.
+import type { Collection, CollectionSpec, Document, Filter } from './documents.ts';
+
+export interface JobDocument extends Document {
+  owner_id: string;
+  owner_email: string | null;
+  status: 'processing' | 'paused' | 'completed' | 'cancelled' | 'failed';
+  total_urls: number;
+  completed_urls: number;
+  credits_allocated: number;
+  credits_refunded: number;
+  duplicates_removed: number;
+  invalid_urls_rejected: number;
+  blocked_urls_skipped: number;
+  pause_reason: string | null;
+  failure_reason: string | null;
+  /** ISO 8601. */
+  created_at: string;
+  started_at: string | null;
+  completed_at: string | null;
+  source: string;
+  filename: string | null;
+  blob_key: string | null;
+  batch_size: number;
+  /** Every batch before this one is checked whole. */
+  batches_done_before: number;
+  /** Batches after it of which some URLs are checked: batch to how many. */
+  batches_done: { [batch: string]: number };
+  /** Of the last URL checked or the last change of state, ISO 8601. */
+  progress_at: string;
+  /** Of the last event of the job's stream: what was published before a pause is told from what came after. */
+  revision: number;
+  /** Whether what was left of the allocation has been given back, or nothing had to be. */
+  settled: boolean;
+}
+
+export const jobs: CollectionSpec<JobDocument> = {
+  name: 'jobs',
+  fields: {
+    owner_id: 'string',
+    owner_email: 'string',
+    status: 'string',
+    created_at: 'string',
+    settled: 'boolean',
+  },
+  indexes: [
+    { fields: { owner_id: 1, created_at: -1 } },
+    { fields: { owner_email: 1, created_at: -1 } },
+    { fields: { status: 1, settled: 1, created_at: 1 } },
+  ],
+};
+
+export interface JobsPage {
+  items: JobDocument[];
+  total: number;
+}
+
+/** The newest first. */
+export async function jobsPage(
+  collection: Collection<JobDocument>,
+  of: { owner_id?: string; owner_email?: string; status?: string },
+  page: { limit: number; offset: number },
+): Promise<JobsPage> {
+  const filter: Filter = { ...of };
+  const [items, total] = await Promise.all([
+    collection.find(filter, { sort: { created_at: -1 }, skip: page.offset, limit: page.limit }),
+    collection.count(filter),
+  ]);
+  return { items, total };
+}
