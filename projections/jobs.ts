@@ -49,6 +49,7 @@ export const jobsProjection: Projection = {
       else changed(job, event);
     }
     await result_documents.write(result_writes);
+    for (const job of documents.values()) if (job) job.due = due(job);
     await job_documents.write(
       [...documents].map(([id, document]) => (document ? { replace: document } : { delete: id })),
     );
@@ -82,7 +83,7 @@ function created(data: JobCreated, event: RecordedEvent): JobDocument {
     batches_done: {},
     progress_at: at,
     revision: event.revision,
-    settled: false,
+    due: null,
   };
 }
 
@@ -103,11 +104,19 @@ function sizeOfBatch(job: JobDocument, batch: number): number {
   return Math.min(job.batch_size, job.total_urls - batch * job.batch_size);
 }
 
-/** A job is settled once its refund is in the ledger; what a sweeper released was never the job's. */
+/** What a sweeper released was never the job's. */
 function refunded(job: JobDocument, data: CreditsRefunded): void {
-  if (data.transaction_type !== 'refund') return;
-  job.credits_refunded += data.amount;
-  job.settled = true;
+  if (data.transaction_type === 'refund') job.credits_refunded += data.amount;
+}
+
+function due(job: JobDocument): JobDocument['due'] {
+  if (job.status === 'processing' || job.status === 'paused') {
+    if (job.completed_urls === job.total_urls) return 'completion';
+    return job.status === 'processing' && job.completed_urls === job.credits_allocated ? 'ceiling' : null;
+  }
+  // A failed job is refunded when it is deleted.
+  if (job.status === 'failed') return null;
+  return job.completed_urls + job.credits_refunded < job.credits_allocated ? 'settlement' : null;
 }
 
 function changed(job: JobDocument, event: RecordedEvent): void {
@@ -131,7 +140,5 @@ function changed(job: JobDocument, event: RecordedEvent): void {
       job.status = 'failed';
       job.failure_reason = data.reason;
     }
-    // A failed job is refunded when it is deleted.
-    job.settled = job.status === 'failed' || job.credits_allocated === job.completed_urls;
   }
 }

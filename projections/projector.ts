@@ -3,7 +3,7 @@
 import type { Logger } from 'pino';
 import { BEGINNING, type EventStore, type Position, type RecordedEvent } from '../events/event-store.ts';
 import type { CollectionSpec, Document, Documents } from '../readmodels/documents.ts';
-import type { LeaseKeeper } from '../readmodels/leases.ts';
+import { type LeaseKeeper, pause, whileHeld } from '../readmodels/leases.ts';
 import {
   inGeneration,
   PROJECTOR,
@@ -24,34 +24,30 @@ export interface ProjectorOptions {
   advanced?: (position: Position) => void;
 }
 
-const LEASE = 'projector';
-const LEASE_MS = 10_000;
 const BUILD_PAGE = 1000;
 
 /** Another projector wrote: what this one knows is out of date. */
 class Overtaken extends Error {}
 
-/** Runs until `signal` aborts. Waits while another process holds the lease; a fault is retried with back-off. */
+/** Runs until `signal` aborts, one process at a time; a fault is retried with back-off. */
 export async function runProjector(options: ProjectorOptions): Promise<void> {
-  const { leases, logger, signal } = options;
-  for (let failures = 0; !signal.aborted; ) {
+  const { logger } = options;
+  let failures = 0;
+  await whileHeld(options.leases, 'projector', options.signal, async (signal) => {
     try {
-      if (await leases.hold(LEASE, LEASE_MS)) {
-        await project(options);
-        failures = 0;
-      } else await pause(1000, signal);
+      await project({ ...options, signal });
+      failures = 0;
     } catch (error) {
-      if (error instanceof Overtaken) continue;
+      if (error instanceof Overtaken) return;
       failures++;
       logger.error({ err: error, failures }, 'projector failed; it will go on from its checkpoint');
       await pause(Math.min(100 * 2 ** failures, 10_000), signal);
     }
-  }
-  await leases.release(LEASE);
+  });
 }
 
 async function project(options: ProjectorOptions): Promise<void> {
-  const { log, documents, projections, leases, signal } = options;
+  const { log, documents, projections, signal } = options;
   let checkpoint = await liveCheckpoint(documents);
   const live: { projection: Projection; generation: number }[] = [];
   for (const projection of projections) {
@@ -62,7 +58,6 @@ async function project(options: ProjectorOptions): Promise<void> {
   options.advanced?.(checkpoint);
 
   const types = [...new Set(projections.flatMap((p) => p.types))];
-  let renew_at = Date.now() + LEASE_MS / 3;
   for await (const batch of log.subscribe({ from: checkpoint, filter: { types }, signal })) {
     const from = checkpoint;
     await documents.transaction(async (inside) => {
@@ -76,10 +71,6 @@ async function project(options: ProjectorOptions): Promise<void> {
     });
     checkpoint = batch.position;
     options.advanced?.(checkpoint);
-    if (Date.now() >= renew_at) {
-      if (!(await leases.hold(LEASE, LEASE_MS))) return;
-      renew_at = Date.now() + LEASE_MS / 3;
-    }
   }
 }
 
@@ -103,7 +94,7 @@ async function applyTo(projection: Projection, events: readonly RecordedEvent[],
  * already. The generation that is live then. An interrupted build goes on where it was.
  */
 async function build(options: ProjectorOptions, projection: Projection, until: Position): Promise<number> {
-  const { log, documents, leases, logger } = options;
+  const { log, documents, logger } = options;
   const states = await documents.collection(projectionStates);
   let state: ProjectionState = (await states.get(projection.name)) ?? {
     _id: projection.name,
@@ -139,7 +130,6 @@ async function build(options: ProjectorOptions, projection: Projection, until: P
       await applyTo(projection, events, openIn(inside, next.generation));
       await (await inside.collection(projectionStates)).write([{ replace: { ...state, next } }]);
     });
-    await leases.hold(LEASE, LEASE_MS);
   }
   if (until !== BEGINNING) {
     for await (const event of log.readAll({ from: next.checkpoint, filter: { types: projection.types } })) {
@@ -156,17 +146,4 @@ async function build(options: ProjectorOptions, projection: Projection, until: P
     for (const name of old_collections) await documents.drop(`${name}_${old_generation}`);
   }
   return next.generation;
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done, { once: true });
-  });
 }

@@ -30,8 +30,8 @@ export interface JobDocument extends Document {
   progress_at: string;
   /** Of the last event of the job's stream: what was published before a pause is told from what came after. */
   revision: number;
-  /** Whether what was left of the allocation has been given back, or nothing had to be. */
-  settled: boolean;
+  /** What a process has to do about it next. */
+  due: 'completion' | 'ceiling' | 'settlement' | null;
 }
 
 export const jobs: CollectionSpec<JobDocument> = {
@@ -41,12 +41,15 @@ export const jobs: CollectionSpec<JobDocument> = {
     owner_email: 'string',
     status: 'string',
     created_at: 'string',
-    settled: 'boolean',
+    progress_at: 'string',
+    due: 'string',
   },
   indexes: [
     { fields: { owner_id: 1, created_at: -1 } },
     { fields: { owner_email: 1, created_at: -1 } },
-    { fields: { status: 1, settled: 1, created_at: 1 } },
+    { fields: { status: 1, created_at: 1 } },
+    { fields: { status: 1, progress_at: 1 } },
+    { fields: { due: 1 } },
   ],
 };
 

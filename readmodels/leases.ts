@@ -50,6 +50,51 @@ export async function openLeases(
   };
 }
 
+/** Runs `run` while this process holds the lease; its signal aborts when the lease is lost. Waits for it otherwise. */
+export async function whileHeld(
+  leases: LeaseKeeper,
+  name: string,
+  signal: AbortSignal,
+  run: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  while (!signal.aborted) {
+    if (!(await leases.hold(name, LEASE_MS))) {
+      await pause(RETRY_MS, signal);
+      continue;
+    }
+    const lost = new AbortController();
+    const renewal = setInterval(() => {
+      leases.hold(name, LEASE_MS).then(
+        (held) => held || lost.abort(),
+        () => lost.abort(),
+      );
+    }, LEASE_MS / 3);
+    try {
+      await run(AbortSignal.any([signal, lost.signal]));
+    } finally {
+      clearInterval(renewal);
+    }
+    if (signal.aborted) await leases.release(name);
+  }
+}
+
+const LEASE_MS = 10_000;
+const RETRY_MS = 500;
+
+/** Ends early, without an error, when `signal` aborts. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done, { once: true });
+  });
+}
+
 /** Whether a holder on this machine has ended: after a crash nobody waits for its lease to run out. */
 function isGone(holder: string): boolean {
   const [host, pid] = holder.split('/');

@@ -1,0 +1,132 @@
+// The worker round the engine: takes batches from the queue while the engine has room, checks them, records what was
+// found, and only then says that they are done.
+import { randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import type { CommandContext } from '../commands/aggregate.ts';
+import type { Jobs } from '../commands/job.ts';
+import { recordChecks } from '../commands/record-checks.ts';
+import type { EventStore } from '../events/event-store.ts';
+import type { Engine } from './engine/engine.ts';
+import type { Delivery, Queue } from './queue.ts';
+import { STOP_SUBJECT, type Stop, WORK_OPTIONS, WORK_SUBJECT, type Work } from './work.ts';
+
+export interface WorkerOptions {
+  log: EventStore;
+  jobs: Jobs;
+  queue: Queue;
+  engine: Engine;
+  logger: Logger;
+  signal: AbortSignal;
+  /** After this long without a sign of life a batch is delivered to another checker. */
+  ack_wait_ms: number;
+  now?: () => number;
+}
+
+/** Batches in hand at a time: those that slow URLs hold up do not keep the engine idle. */
+const MAX_IN_HAND = 256;
+const PULL = 8;
+const PULL_WAIT_MS = 1000;
+const BUSY_MS = 2;
+
+interface InHand {
+  delivery: Delivery<Work>;
+  abort: AbortController;
+  /** Resolves, never rejects, when the batch is out of hand. */
+  done: Promise<void>;
+}
+
+/** Runs until `signal` aborts; what is in hand then is given back for another checker, or for the next start. */
+export async function runWorker(options: WorkerOptions): Promise<void> {
+  const { queue, engine, logger, signal, ack_wait_ms } = options;
+  const now = options.now ?? Date.now;
+  const in_hand = new Map<string, InHand>();
+  /** Job to the revision up to which its work is void. */
+  const stops = new LRUCache<string, number>({ max: 10_000 });
+
+  const hear = (body: unknown) => {
+    const { job_id, revision, drops_in_hand } = body as Stop;
+    stops.set(job_id, Math.max(revision, stops.get(job_id) ?? 0));
+    if (!drops_in_hand) return;
+    for (const { delivery, abort } of in_hand.values()) if (isVoid(delivery.body)) abort.abort();
+  };
+  const isVoid = (work: Work) => work.revision < (stops.get(work.job_id) ?? 0);
+
+  await queue.listen(STOP_SUBJECT, hear, signal);
+  const consumer = await queue.consume<Work>(WORK_SUBJECT, { ack_wait_ms, max_deliveries: MAX_DELIVERIES, signal });
+  const heartbeat = setInterval(() => {
+    for (const { delivery } of in_hand.values()) {
+      delivery.working().catch((error: unknown) => logger.warn({ err: error }, 'a sign of life was not taken'));
+    }
+  }, ack_wait_ms / 3);
+
+  try {
+    while (!signal.aborted) {
+      if (engine.free === 0 || in_hand.size >= MAX_IN_HAND) {
+        await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
+        continue;
+      }
+      const deliveries = await pull();
+      for (const delivery of deliveries) {
+        const key = `${delivery.body.job_id}:${delivery.body.from_index}`;
+        // A stopped job's work is void; a batch that is in hand here already will be recorded by that run.
+        if (isVoid(delivery.body) || in_hand.has(key)) await delivery.ack();
+        else take(key, delivery);
+      }
+    }
+  } finally {
+    clearInterval(heartbeat);
+    for (const { abort } of in_hand.values()) abort.abort();
+    await Promise.all([...in_hand.values()].map(({ done }) => done));
+  }
+
+  async function pull(): Promise<Delivery<Work>[]> {
+    try {
+      return await consumer.pull(PULL, PULL_WAIT_MS);
+    } catch (error) {
+      if (signal.aborted) return [];
+      logger.warn({ err: error }, 'the queue did not answer; asking again');
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      return [];
+    }
+  }
+
+  function take(key: string, delivery: Delivery<Work>): void {
+    const abort = new AbortController();
+    const done = check(delivery.body, abort.signal)
+      .then(
+        () => delivery.ack(),
+        (error: unknown) => {
+          if (!abort.signal.aborted) return failed(delivery, error);
+          return signal.aborted ? delivery.nak() : delivery.ack();
+        },
+      )
+      .catch((error: unknown) => {
+        // Not acknowledged, it is delivered again, or found by the dispatcher: recording it twice changes nothing.
+        logger.warn({ err: error, key }, 'the queue did not hear what became of a batch');
+      })
+      .finally(() => in_hand.delete(key));
+    in_hand.set(key, { delivery, abort, done });
+  }
+
+  async function check(work: Work, batch_signal: AbortSignal): Promise<void> {
+    const asked = { group: work.job_id, signal: batch_signal };
+    const outcomes = await Promise.all(work.urls.map((url) => engine.check(url, asked)));
+    await recordChecks(options.log, work, outcomes, context(work));
+  }
+
+  async function failed(delivery: Delivery<Work>, error: unknown): Promise<void> {
+    const { job_id, batch } = delivery.body;
+    const last = delivery.delivery >= MAX_DELIVERIES;
+    logger.error({ err: error, job_id, batch, delivery: delivery.delivery, last }, 'a batch failed');
+    if (last) await options.jobs.run(job_id, { type: 'fail', reason: 'batch_undeliverable' }, context(delivery.body));
+    await delivery.nak(1000 * delivery.delivery);
+  }
+
+  const context = (work: Work): CommandContext => ({
+    command_id: randomUUID(),
+    causation_id: work.job_id,
+    actor: 'checker',
+    now: now(),
+  });
+}

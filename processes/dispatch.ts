@@ -1,0 +1,179 @@
+// Publishes the work of processing jobs. The queue is kept shallow and owners take turns, so that a small job is not
+// behind a large one; what the queue has lost is found by its age and published again.
+
+import type { Queue } from '../checkers/queue.ts';
+import { STOP_SUBJECT, type Stop, WORK_SUBJECT, type Work } from '../checkers/work.ts';
+import type { JobDocument } from '../readmodels/jobs.ts';
+import type { LiveCollection } from '../readmodels/projection-state.ts';
+import type { UrlListing } from './url-listing.ts';
+
+/** Messages that wait for a checker, over all jobs: enough that none is idle between two passes. */
+const QUEUE_DEPTH = 64;
+/** Batches of one job that are published and not done: what slow URLs hold up is bounded. */
+const WINDOW_BATCHES = 512;
+/** Jobs worked on at a time, the oldest first. */
+const MAX_JOBS = 1000;
+
+interface Flight {
+  owner_id: string;
+  /** The lowest batch of which nothing has been published since this process began. */
+  next: number;
+  /** Up to where the credits reached when `next` moved past it. */
+  credits_allocated: number;
+  revision: number;
+  /** In order of publishing, for those not done: batch to the range's end (an index in the job) and the time. */
+  published: Map<number, { to: number; at: number }>;
+}
+
+export interface DispatchOptions {
+  jobs: LiveCollection<JobDocument>;
+  queue: Queue;
+  listing: UrlListing;
+  now: () => number;
+  /** After this long without its results a batch is taken for lost. */
+  lost_after_ms: number;
+}
+
+export interface Dispatcher {
+  /** One pass: says whether work was left because the queue was full. */
+  pass(): Promise<{ more: boolean }>;
+}
+
+export function openDispatcher(options: DispatchOptions): Dispatcher {
+  const { jobs, queue, listing, now } = options;
+  const flights = new Map<string, Flight>();
+  /** Owners in the order of their turns: who was served last stands last. */
+  let turns: string[] = [];
+
+  function flightOf(job: JobDocument): Flight {
+    const flight = flights.get(job._id) ?? {
+      owner_id: job.owner_id,
+      next: job.batches_done_before,
+      credits_allocated: job.credits_allocated,
+      revision: job.revision,
+      published: new Map(),
+    };
+    if (job.credits_allocated > flight.credits_allocated) {
+      // The batch at the old ceiling may have been published in part.
+      flight.next = Math.min(flight.next, Math.floor(flight.credits_allocated / job.batch_size));
+    }
+    flight.credits_allocated = job.credits_allocated;
+    flight.revision = job.revision;
+    flights.set(job._id, flight);
+    for (const [batch, { to }] of flight.published) {
+      if (doneUpTo(job, batch) < to) continue;
+      flight.published.delete(batch);
+      if (rangeOf(job, batch)) flight.next = Math.min(flight.next, batch);
+    }
+    return flight;
+  }
+
+  /** Publishes the job's next range; false when it has none now. */
+  async function publishNext(job: JobDocument): Promise<boolean> {
+    const flight = flightOf(job);
+    const lost = lostBatch(flight);
+    const range = lost === null ? nextRange(job, flight) : rangeOf(job, lost);
+    if (!range) return false;
+    const { batch, from, to } = range;
+    const urls = await listing.range(job._id, from, to);
+    if (urls.length !== to - from) throw new Error(`the listing of job ${job._id} lacks URLs before ${to}`);
+    const { batch_size, revision } = job;
+    const work: Work = {
+      job_id: job._id,
+      batch,
+      batch_from_index: batch * batch_size,
+      from_index: from,
+      urls,
+      revision,
+    };
+    const again = lost === null ? '' : `:${now()}`;
+    await queue.publish(WORK_SUBJECT, [{ id: `${job._id}:${from}-${to}:${revision}${again}`, body: work }]);
+    flight.published.delete(batch);
+    flight.published.set(batch, { to, at: now() });
+    return true;
+  }
+
+  function lostBatch(flight: Flight): number | null {
+    const oldest = flight.published.entries().next().value;
+    return oldest && now() - oldest[1].at > options.lost_after_ms ? oldest[0] : null;
+  }
+
+  async function stopOthers(processing: Map<string, JobDocument>): Promise<void> {
+    const gone = [...flights.keys()].filter((job_id) => !processing.has(job_id));
+    if (gone.length === 0) return;
+    const documents = new Map((await jobs.getMany(gone)).map((job) => [job._id, job]));
+    for (const job_id of gone) {
+      const job = documents.get(job_id);
+      const { revision } = flights.get(job_id)!;
+      flights.delete(job_id);
+      if (job?.status === 'completed') continue;
+      const stop: Stop = { job_id, revision: job?.revision ?? revision + 1, drops_in_hand: job?.status !== 'paused' };
+      await queue.broadcast(STOP_SUBJECT, stop);
+    }
+  }
+
+  /** Which of an owner's jobs had work and has now published some; -1 for none. */
+  async function firstServed(theirs: readonly JobDocument[]): Promise<number> {
+    for (const [n, job] of theirs.entries()) if (await publishNext(job)) return n;
+    return -1;
+  }
+
+  return {
+    async pass() {
+      const found = await jobs.find({ status: 'processing' }, { sort: { created_at: 1 }, limit: MAX_JOBS });
+      const processing = new Map(found.map((job) => [job._id, job]));
+      await stopOthers(processing);
+      const owned = Map.groupBy(found, (job) => job.owner_id);
+      turns = [...turns.filter((owner) => owned.has(owner)), ...[...owned.keys()].filter((o) => !turns.includes(o))];
+      let room = found.length > 0 ? QUEUE_DEPTH - (await queue.depth(WORK_SUBJECT)) : 0;
+
+      // Each owner's jobs take turns too: the first that has work goes, then stands last among them.
+      let idle_owners = 0;
+      while (room > 0 && idle_owners < turns.length) {
+        const owner = turns.shift()!;
+        turns.push(owner);
+        const theirs = owned.get(owner)!;
+        const served = await firstServed(theirs);
+        if (served < 0) {
+          idle_owners++;
+          continue;
+        }
+        idle_owners = 0;
+        theirs.push(...theirs.splice(served, 1));
+        room--;
+      }
+      return { more: found.length > 0 && room <= 0 };
+    },
+  };
+}
+
+interface Range {
+  batch: number;
+  from: number;
+  to: number;
+}
+
+/** The next range that has not been published; null when there is none, or the window is full. */
+function nextRange(job: JobDocument, flight: Flight): Range | null {
+  if (flight.published.size >= WINDOW_BATCHES) return null;
+  const batches = Math.ceil(job.credits_allocated / job.batch_size);
+  for (; flight.next < batches; flight.next++) {
+    if (flight.published.has(flight.next)) continue;
+    const range = rangeOf(job, flight.next);
+    if (range) return range;
+  }
+  return null;
+}
+
+/** What is missing of a batch and paid for; null when nothing is. */
+function rangeOf(job: JobDocument, batch: number): Range | null {
+  const from = doneUpTo(job, batch);
+  const to = Math.min((batch + 1) * job.batch_size, job.credits_allocated);
+  return from < to ? { batch, from, to } : null;
+}
+
+/** The index in the job up to which a batch is checked. */
+function doneUpTo(job: JobDocument, batch: number): number {
+  if (batch < job.batches_done_before) return Math.min((batch + 1) * job.batch_size, job.total_urls);
+  return batch * job.batch_size + (job.batches_done[batch] ?? 0);
+}

@@ -1,0 +1,101 @@
+// Runs the processes: one pass after the other over the read models, woken when they move on. Every step asks the
+// log through a command, so a pass that acts on old news, or twice, changes nothing.
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Queue } from '../checkers/queue.ts';
+import type { CommandContext } from '../commands/aggregate.ts';
+import type { CreditsLedger } from '../commands/credits.ts';
+import type { Jobs } from '../commands/job.ts';
+import type { EventStore, Position } from '../events/event-store.ts';
+import { jobs } from '../readmodels/jobs.ts';
+import { type LeaseKeeper, pause, whileHeld } from '../readmodels/leases.ts';
+import { pending } from '../readmodels/pending.ts';
+import type { ReadModels } from '../readmodels/projection-state.ts';
+import { completeJobs } from './completion.ts';
+import { type Dispatcher, openDispatcher } from './dispatch.ts';
+import { settleJobs } from './settlement.ts';
+import { sweep } from './sweeper.ts';
+import { openUrlListing } from './url-listing.ts';
+
+export interface ProcessesOptions {
+  log: EventStore;
+  readmodels: ReadModels;
+  queue: Queue;
+  leases: LeaseKeeper;
+  commands: Jobs;
+  credits: CreditsLedger;
+  logger: Logger;
+  signal: AbortSignal;
+  now?: () => number;
+}
+
+/** How often the read models' position is looked at, and a full queue's depth. */
+const LOOK_MS = 10;
+/** A pass is made at least this often: a queue that has lost work, or time that has run out, moves no position. */
+const IDLE_PASS_MS = 500;
+const SWEEP_MS = 30_000;
+const LOST_AFTER_MS = 5 * 60_000;
+
+/** Runs until `signal` aborts, in one process at a time; a fault is retried with back-off. */
+export async function runProcesses(options: ProcessesOptions): Promise<void> {
+  const { logger } = options;
+  const now = options.now ?? Date.now;
+  let failures = 0;
+  await whileHeld(options.leases, 'processes', options.signal, async (signal) => {
+    const dispatcher = openDispatcher({
+      jobs: options.readmodels.collection(jobs),
+      queue: options.queue,
+      listing: openUrlListing(options.log),
+      now,
+      lost_after_ms: LOST_AFTER_MS,
+    });
+    try {
+      await runPasses({ ...options, signal, now }, dispatcher, () => (failures = 0));
+    } catch (error) {
+      if (signal.aborted) return;
+      failures++;
+      logger.error({ err: error, failures }, 'a pass of the processes failed; it will be made again');
+      await pause(Math.min(100 * 2 ** failures, 10_000), signal);
+    }
+  });
+}
+
+async function runPasses(
+  options: ProcessesOptions & { now: () => number },
+  dispatcher: Dispatcher,
+  passed: () => void,
+): Promise<void> {
+  const { log, readmodels, commands, credits, signal, now } = options;
+  const job_documents = readmodels.collection(jobs);
+  const pending_documents = readmodels.collection(pending);
+  const began_at = now();
+  let swept_at = now();
+  while (!signal.aborted) {
+    const seen = await readmodels.position();
+    await completeJobs(job_documents, commands, contextOf('completion', now));
+    await settleJobs(job_documents, credits, contextOf('settlement', now));
+    const { more } = await dispatcher.pass();
+    if (now() - swept_at >= SWEEP_MS) {
+      swept_at = now();
+      const context = contextOf('sweeper', now);
+      await sweep({ log, jobs: job_documents, pending: pending_documents, commands, credits, context, now, began_at });
+    }
+    passed();
+    await untilMoved(readmodels, seen, more ? LOOK_MS : IDLE_PASS_MS, signal);
+  }
+}
+
+async function untilMoved(readmodels: ReadModels, seen: Position, at_most_ms: number, signal: AbortSignal) {
+  const until = Date.now() + at_most_ms;
+  do await pause(LOOK_MS, signal);
+  while (!signal.aborted && Date.now() < until && (await readmodels.position()) === seen);
+}
+
+const contextOf =
+  (process: string, now: () => number) =>
+  (job_id: string): CommandContext => ({
+    command_id: randomUUID(),
+    causation_id: job_id,
+    actor: `process:${process}`,
+    now: now(),
+  });
