@@ -9,7 +9,7 @@ import { recordChecks } from '../commands/record-checks.ts';
 import type { EventStore } from '../events/event-store.ts';
 import type { Engine } from './engine/engine.ts';
 import type { Delivery, Queue } from './queue.ts';
-import { STOP_SUBJECT, type Stop, WORK_OPTIONS, WORK_SUBJECT, type Work } from './work.ts';
+import { MAX_DELIVERIES, STOP_SUBJECT, type Stop, WORK_SUBJECT, type Work } from './work.ts';
 
 export interface WorkerOptions {
   log: EventStore;
