@@ -1,0 +1,170 @@
+// The ledger: never negative, spends what expires first, gives back to where it took from, and happens once.
+import test from 'ava';
+import fc from 'fast-check';
+import { type Credits, type CreditsCommand, decide, evolve, initial } from '../../commands/credits.ts';
+import { type CreditsEvent, entryHash } from '../../events/credits.ts';
+
+const NOW = Date.parse('2026-01-01T00:00:00Z');
+const DAY = 86_400_000;
+
+function run(credits: Credits, command: CreditsCommand, now = NOW): CreditsEvent[] {
+  const decision = decide(credits, command, now);
+  if ('refused' in decision) throw new Error(decision.refused.code);
+  for (const event of decision.events) evolve(credits, event);
+  return [...decision.events];
+}
+const grant = (reference_id: string, amount: number, expires_at: string | null = null): CreditsCommand => ({
+  type: 'grant',
+  transaction_type: 'purchase',
+  reference_id,
+  amount,
+  expires_at,
+});
+const reserve = (reservation_id: string, up_to: number): CreditsCommand => ({
+  type: 'reserve',
+  reservation_id,
+  job_id: reservation_id.split(':')[0]!,
+  up_to,
+});
+const at = (days: number) => new Date(NOW + days * DAY).toISOString();
+const remaining = (credits: Credits) => Object.fromEntries(credits.lots.map((lot) => [lot.lot_id, lot.remaining]));
+
+test('a grant is made once for what it is for', (t) => {
+  const credits = initial();
+  t.is(run(credits, grant('p1', 300)).length, 1);
+  t.is(run(credits, grant('p1', 300)).length, 0);
+  t.is(credits.balance, 300);
+});
+
+test('a reservation takes what there is, up to what is asked, once', (t) => {
+  const credits = initial();
+  run(credits, grant('p1', 50));
+  t.is(run(credits, reserve('j:0', 80))[0]!.data.amount, -50);
+  t.is(run(credits, reserve('j:0', 80)).length, 0);
+  t.is(credits.balance, 0);
+  t.is(run(credits, reserve('k:0', 1)).length, 0, 'nothing is reserved of nothing');
+});
+
+test('what expires first is spent first, and a refund gives the last spent back first', (t) => {
+  const credits = initial();
+  run(credits, grant('forever', 100));
+  run(credits, grant('late', 100, at(30)));
+  run(credits, grant('soon', 100, at(10)));
+  run(credits, reserve('j:0', 250));
+  t.deepEqual(remaining(credits), { 'purchase:soon': 0, 'purchase:late': 0, 'purchase:forever': 50 });
+  run(credits, { type: 'refund', job_id: 'j', amount: 120 });
+  t.deepEqual(remaining(credits), { 'purchase:soon': 0, 'purchase:late': 70, 'purchase:forever': 100 });
+});
+
+test('a refund happens once for a job, whatever amount it names the second time', (t) => {
+  const credits = initial();
+  run(credits, grant('p', 100));
+  run(credits, reserve('j:0', 100));
+  t.is(run(credits, { type: 'refund', job_id: 'j', amount: 40 }).length, 1);
+  t.is(run(credits, { type: 'refund', job_id: 'j', amount: 60 }).length, 0);
+  t.is(credits.balance, 40);
+});
+
+test('a lot that is due is not spent, and what is refunded into one expires at once', (t) => {
+  const credits = initial();
+  run(credits, grant('month', 100, at(10)));
+  run(credits, reserve('j:0', 60));
+  t.deepEqual(
+    run(credits, reserve('k:0', 10), NOW + 11 * DAY).map((event) => [event.type, event.data.amount]),
+    [['CreditsExpired', -40]],
+  );
+  const back = run(credits, { type: 'refund', job_id: 'j', amount: 60 }, NOW + 12 * DAY);
+  t.deepEqual(
+    back.map((event) => event.data.amount),
+    [60, -60],
+  );
+  t.is(credits.balance, 0);
+});
+
+test('an adjustment below zero is refused and names the balance', (t) => {
+  const credits = initial();
+  run(credits, grant('p', 10));
+  const decision = decide(credits, { type: 'adjust', adjustment_id: 'a', amount: -11, reason: '' }, NOW);
+  t.is('refused' in decision && decision.refused.code, 'insufficient_credits');
+});
+
+test('a released reservation gives everything back, once, and cannot be refunded again', (t) => {
+  const credits = initial();
+  run(credits, grant('p', 10));
+  run(credits, reserve('j:0', 10));
+  t.is(run(credits, { type: 'release', reservation_id: 'j:0' }).length, 1);
+  t.is(run(credits, { type: 'release', reservation_id: 'j:0' }).length, 0);
+  t.is(credits.balance, 10);
+  t.throws(() => run(credits, { type: 'refund', job_id: 'j', amount: 1 }));
+});
+
+test('whatever happens: balance = sum of entries = what the lots hold ≥ 0, and the hashes chain', (t) => {
+  const step = fc.oneof(
+    fc.record({
+      kind: fc.constant('grant' as const),
+      n: fc.nat(5),
+      amount: fc.integer({ min: 1, max: 500 }),
+      days: fc.option(fc.integer({ min: 0, max: 20 })),
+    }),
+    fc.record({ kind: fc.constant('reserve' as const), n: fc.nat(8), amount: fc.integer({ min: 1, max: 600 }) }),
+    fc.record({
+      kind: fc.constant('refund' as const),
+      n: fc.nat(8),
+      share: fc.double({ min: 0, max: 1, noNaN: true }),
+    }),
+    fc.record({ kind: fc.constant('release' as const), n: fc.nat(8) }),
+    fc.record({ kind: fc.constant('adjust' as const), amount: fc.integer({ min: -300, max: 300 }) }),
+    fc.record({ kind: fc.constant('wait' as const), days: fc.integer({ min: 1, max: 5 }) }),
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const credits = initial();
+      const ledger: CreditsEvent[] = [];
+      let now = NOW;
+      for (const [i, s] of steps.entries()) {
+        if (s.kind === 'wait') now += s.days * DAY;
+        const command = commandOf(s, credits, i, now);
+        if (!command) continue;
+        const decision = decide(credits, command, now);
+        if ('refused' in decision) continue;
+        for (const event of decision.events) {
+          evolve(credits, event);
+          ledger.push(event);
+        }
+        const sum = ledger.reduce((total, event) => total + event.data.amount, 0);
+        const held = credits.lots.reduce((total, lot) => total + lot.remaining, 0);
+        if (!(sum === credits.balance && held === sum && sum >= 0)) throw new Error(`${sum} ${held}`);
+      }
+      let hash = '';
+      for (const { data } of ledger) {
+        hash = entryHash(hash, data);
+        if (hash !== data.hash) throw new Error('the chain is broken');
+      }
+      if (new Set(ledger.map((event) => event.data.transaction_id)).size !== ledger.length) {
+        throw new Error('a transaction id came twice');
+      }
+    }),
+    { numRuns: 500 },
+  );
+  t.pass();
+
+  type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+  function commandOf(s: Step, credits: Credits, i: number, now: number): CreditsCommand | null {
+    if (s.kind === 'grant') {
+      const expires_at = s.days === null ? null : new Date(now + s.days * DAY).toISOString();
+      return grant(`g${s.n}`, s.amount, expires_at);
+    }
+    if (s.kind === 'reserve') return reserve(`job${s.n}:0`, s.amount);
+    if (s.kind === 'refund') {
+      const reserved = credits.reservations.get(`job${s.n}:0`)?.amount ?? 0;
+      return { type: 'refund', job_id: `job${s.n}`, amount: Math.floor(reserved * s.share) };
+    }
+    if (s.kind === 'release') {
+      // A release is of a reservation that no job has: never of one that was refunded.
+      if (credits.done.has(`refund:job${s.n}`)) return null;
+      return { type: 'release', reservation_id: `job${s.n}:0` };
+    }
+    if (s.kind === 'adjust') return { type: 'adjust', adjustment_id: `a${i}`, amount: s.amount, reason: '' };
+    return { type: 'expire' };
+  }
+});

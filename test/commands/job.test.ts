@@ -1,0 +1,116 @@
+// Every state of a job against every command: what happens, or why it does not.
+import test from 'ava';
+import { decide, evolve, initial, type Job, type JobCommand } from '../../commands/job.ts';
+import type { JobCreated, JobEvent } from '../../events/job.ts';
+
+const created: JobCreated = {
+  job_id: 'j',
+  owner_id: 'alice',
+  owner_email: null,
+  source: 'upload',
+  total_urls: 100,
+  batch_size: 5,
+  credits_allocated: 60,
+  reservation_id: 'j:0',
+  duplicates_removed: 0,
+  invalid_urls_rejected: 0,
+  blocked_urls_skipped: 0,
+  filename: null,
+  blob_key: null,
+};
+const WAS_CREATED: JobEvent = { type: 'JobCreated', data: created };
+const paused = (reason: 'owner' | 'credit_ceiling'): JobEvent => ({ type: 'JobPaused', data: { reason } });
+
+const HISTORIES: Record<string, JobEvent[]> = {
+  none: [],
+  processing: [WAS_CREATED],
+  paused: [WAS_CREATED, paused('owner')],
+  completed: [WAS_CREATED, { type: 'JobCompleted', data: { completed_urls: 60 } }],
+  cancelled: [WAS_CREATED, { type: 'JobCancelled', data: {} }],
+  failed: [WAS_CREATED, { type: 'JobFailed', data: { reason: 'no_progress' } }],
+  deleted: [WAS_CREATED, { type: 'JobCancelled', data: {} }, { type: 'JobDeleted', data: {} }],
+};
+
+const COMMANDS: Record<string, JobCommand> = {
+  pause: { type: 'pause' },
+  pauseAtCeiling: { type: 'pauseAtCeiling', credits_allocated: 60 },
+  resume: { type: 'resume', credits_added: 40, reservation_id: 'j:1' },
+  cancel: { type: 'cancel' },
+  complete: { type: 'complete', completed_urls: 100 },
+  fail: { type: 'fail', reason: 'no_progress' },
+  delete: { type: 'delete' },
+};
+
+// Rows: states. What is not named is refused: as an unknown job before creation and after deletion, else as illegal.
+const LEGAL: Record<string, Record<string, string>> = {
+  none: {},
+  processing: {
+    pause: 'JobPaused',
+    pauseAtCeiling: 'JobPaused',
+    cancel: 'JobCancelled',
+    complete: 'JobCompleted',
+    fail: 'JobFailed',
+  },
+  paused: { resume: 'JobResumed', cancel: 'JobCancelled', complete: 'JobCompleted' },
+  completed: { delete: 'JobDeleted' },
+  cancelled: { delete: 'JobDeleted' },
+  failed: { delete: 'JobDeleted' },
+  deleted: {},
+};
+
+const after = (events: readonly JobEvent[]): Job => events.reduce(evolve, initial());
+
+for (const [state, history] of Object.entries(HISTORIES)) {
+  for (const [name, command] of Object.entries(COMMANDS)) {
+    const expected = LEGAL[state]![name];
+    test(`${name} of a job that is ${state} is ${expected ?? 'refused'}`, (t) => {
+      const decision = decide(after(history), command);
+      if (expected) {
+        t.deepEqual('events' in decision && decision.events.map((event) => event.type), [expected]);
+        return;
+      }
+      if (!('refused' in decision)) return t.fail('it is not refused');
+      const gone = state === 'none' || state === 'deleted';
+      t.is(decision.refused.code, gone ? 'job_not_found' : 'illegal_transition');
+      if (!gone) t.true(decision.refused.message.includes(state), decision.refused.message);
+    });
+  }
+}
+
+test('a job with a credit begins to work, one without is paused at once', (t) => {
+  t.deepEqual(decide(initial(), { type: 'create', job: created }), { events: [WAS_CREATED] });
+  const poor = { ...created, credits_allocated: 0 };
+  t.deepEqual(decide(initial(), { type: 'create', job: poor }), {
+    events: [{ type: 'JobCreated', data: poor }, paused('credit_ceiling')],
+  });
+});
+
+test('creating a job again with the same reservation changes nothing', (t) => {
+  t.deepEqual(decide(after([WAS_CREATED]), { type: 'create', job: created }), { events: [] });
+});
+
+test('a job whose reservation was voided can no longer be created', (t) => {
+  const voided = after([{ type: 'ReservationVoided', data: { reservation_id: 'j:0' } }]);
+  const decision = decide(voided, { type: 'create', job: created });
+  t.is('refused' in decision && decision.refused.code, 'reservation_voided');
+});
+
+test('a reservation that was used can no longer be voided', (t) => {
+  t.deepEqual(decide(after([WAS_CREATED]), { type: 'voidReservation', reservation_id: 'j:0' }), { events: [] });
+});
+
+test('a resumption raises the allocation by what was reserved', (t) => {
+  const decision = decide(after(HISTORIES.paused!), COMMANDS.resume!);
+  t.deepEqual(decision, {
+    events: [{ type: 'JobResumed', data: { credits_added: 40, credits_allocated: 100, reservation_id: 'j:1' } }],
+  });
+});
+
+test('a resumption with more credits than URLs are missing is refused: another one was first', (t) => {
+  const decision = decide(after(HISTORIES.paused!), { type: 'resume', credits_added: 41, reservation_id: 'j:1' });
+  t.is('refused' in decision && decision.refused.code, 'illegal_transition');
+});
+
+test('the ceiling pauses a job only at the allocation that was seen', (t) => {
+  t.deepEqual(decide(after([WAS_CREATED]), { type: 'pauseAtCeiling', credits_allocated: 50 }), { events: [] });
+});
