@@ -50,6 +50,12 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     if (!drops_in_hand) return;
     for (const { delivery, abort } of in_hand.values()) if (isVoid(delivery.body)) abort.abort();
   };
+  const context = (work: Work): CommandContext => ({
+    command_id: randomUUID(),
+    causation_id: work.job_id,
+    actor: 'checker',
+    now: now(),
+  });
   const isVoid = (work: Work) => work.revision < (stops.get(work.job_id) ?? 0);
 
   await queue.listen(STOP_SUBJECT, hear, signal);
@@ -122,11 +128,4 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     if (last) await options.jobs.run(job_id, { type: 'fail', reason: 'batch_undeliverable' }, context(delivery.body));
     await delivery.nak(1000 * delivery.delivery);
   }
-
-  const context = (work: Work): CommandContext => ({
-    command_id: randomUUID(),
-    causation_id: work.job_id,
-    actor: 'checker',
-    now: now(),
-  });
 }

@@ -28,12 +28,14 @@ export const transactions: CollectionSpec<TransactionDocument> = {
   indexes: [{ fields: { user_id: 1, number: -1 } }],
 };
 
-export const balanceOf = async (collection: Collection<BalanceDocument>, user_id: string): Promise<number> =>
-  (await collection.get(user_id))?.balance ?? 0;
+export const balanceOf = async (
+  collection: Pick<Collection<BalanceDocument>, 'get'>,
+  user_id: string,
+): Promise<number> => (await collection.get(user_id))?.balance ?? 0;
 
 /** The newest first. */
 export async function transactionsPage(
-  collection: Collection<TransactionDocument>,
+  collection: Pick<Collection<TransactionDocument>, 'find' | 'count'>,
   user_id: string,
   page: { limit: number; offset: number },
 ): Promise<{ items: TransactionDocument[]; total: number }> {

@@ -1,4 +1,5 @@
 // The read model of jobs: one document a job, with its progress.
+import type { FailureReason, JobSource, PauseReason } from '../events/job.ts';
 import type { Collection, CollectionSpec, Document, Filter } from './documents.ts';
 
 export interface JobDocument extends Document {
@@ -12,13 +13,13 @@ export interface JobDocument extends Document {
   duplicates_removed: number;
   invalid_urls_rejected: number;
   blocked_urls_skipped: number;
-  pause_reason: string | null;
-  failure_reason: string | null;
+  pause_reason: PauseReason | null;
+  failure_reason: FailureReason | null;
   /** ISO 8601. */
   created_at: string;
   started_at: string | null;
   completed_at: string | null;
-  source: string;
+  source: JobSource;
   filename: string | null;
   blob_key: string | null;
   batch_size: number;
@@ -60,7 +61,7 @@ export interface JobsPage {
 
 /** The newest first. */
 export async function jobsPage(
-  collection: Collection<JobDocument>,
+  collection: Pick<Collection<JobDocument>, 'find' | 'count'>,
   of: { owner_id?: string; owner_email?: string; status?: string },
   page: { limit: number; offset: number },
 ): Promise<JobsPage> {

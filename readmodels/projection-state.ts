@@ -1,9 +1,7 @@
 // How far the read models are, and which generation of each collection is read: a rebuild fills a new generation
 // beside the old one, then flips.
+import type { Position } from '../events/event-store.ts';
 import type { Collection, CollectionSpec, Document, Documents } from './documents.ts';
-
-/** A position of the event log (see `events/event-store.ts`): ordered as text. */
-type Position = string;
 
 /** One for each projection. */
 export interface ProjectionState extends Document {

@@ -1,22 +1,8 @@
 // The read model of results: one document a checked URL, paged by offset or by cursor, with every filter.
+import type { URLChecked } from '../events/checks.ts';
 import type { Collection, CollectionSpec, Document, Filter } from './documents.ts';
 
-export interface ResultDocument extends Document {
-  job_id: string;
-  index: number;
-  url: string;
-  status_code: number | null;
-  final_url: string | null;
-  is_broken: boolean;
-  is_soft_404: boolean;
-  redirect_chain: string[];
-  response_time_ms: number | null;
-  content_type: string | null;
-  error_code: string | null;
-  verdict: string;
-  protection: string | null;
-  attempts: number;
-}
+export interface ResultDocument extends Document, URLChecked {}
 
 export const results: CollectionSpec<ResultDocument> = {
   name: 'results',
@@ -56,6 +42,8 @@ function groupFilter(group: (typeof STATUS_GROUPS)[number]): Filter {
   return { status_code: { $gte: first, $lt: first + 100 } };
 }
 
+type ResultsCollection = Pick<Collection<ResultDocument>, 'find' | 'count'>;
+
 export interface ResultsPage {
   items: ResultDocument[];
   total: number;
@@ -63,7 +51,7 @@ export interface ResultsPage {
 
 /** In order of submission. */
 export async function resultsPage(
-  collection: Collection<ResultDocument>,
+  collection: ResultsCollection,
   job_id: string,
   filter: ResultsFilter,
   page: { limit: number; offset: number },
@@ -76,16 +64,23 @@ export async function resultsPage(
   return { items, total };
 }
 
-/** The page after the result with index `after`; -1 begins. `next` is null on the last page. */
+/**
+ * The page after the result with index `after` (-1 begins), of results with an index below `before`. `next` is null on
+ * the last page; `total` counts all results that pass the filter, on every page.
+ */
 export async function resultsAfter(
-  collection: Collection<ResultDocument>,
+  collection: ResultsCollection,
   job_id: string,
   filter: ResultsFilter,
-  page: { limit: number; after: number },
-): Promise<{ items: ResultDocument[]; next: number | null }> {
-  const where: Filter = { $and: [resultsFilter(job_id, filter), { index: { $gt: page.after } }] };
-  const items = await collection.find(where, { sort: { index: 1 }, limit: page.limit + 1 });
-  if (items.length <= page.limit) return { items, next: null };
+  page: { limit: number; after: number; before: number },
+): Promise<{ items: ResultDocument[]; next: number | null; total: number }> {
+  const where = resultsFilter(job_id, filter);
+  const here: Filter = { $and: [where, { index: { $gt: page.after, $lt: page.before } }] };
+  const [items, total] = await Promise.all([
+    collection.find(here, { sort: { index: 1 }, limit: page.limit + 1 }),
+    collection.count(where),
+  ]);
+  if (items.length <= page.limit) return { items, next: null, total };
   const shown = items.slice(0, page.limit);
-  return { items: shown, next: shown.at(-1)!.index };
+  return { items: shown, next: shown.at(-1)!.index, total };
 }

@@ -1,0 +1,40 @@
+// Checks one file from upload to report: what `demo` and `check` have in common.
+import type { Client, JobView } from './client.ts';
+import { follow } from './progress.ts';
+import { type Money, type Tally, writeResults } from './report.ts';
+
+export interface Checked {
+  job: JobView;
+  tally: Tally;
+  credits: Money;
+  seconds: number;
+}
+
+/** Uploads, follows with a progress bar on `out`, writes all results to `results_path`. Null when interrupted. */
+export async function checkFile(
+  client: Client,
+  path: string,
+  results_path: string,
+  out: NodeJS.WriteStream,
+  signal: AbortSignal,
+): Promise<Checked | null> {
+  const before = await client.balance();
+  const began = performance.now();
+  const job = await follow(client, await client.upload(path), out, signal);
+  if (signal.aborted) return null;
+  const seconds = (performance.now() - began) / 1000;
+  const tally = await writeResults(client.results(job.job_id), results_path);
+  return { job, tally, credits: { before, after: await client.balance() }, seconds };
+}
+
+/** Aborts on the first Ctrl-C; a second one ends the process at once. */
+export function untilInterrupted(): AbortSignal {
+  const interrupted = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => {
+      interrupted.abort();
+      process.once(name, () => process.exit(130));
+    });
+  }
+  return interrupted.signal;
+}

@@ -1,0 +1,52 @@
+// Follows a job to its end with a progress bar: how much is done, how fast, and how long it will take.
+import { styleText } from 'node:util';
+import type { Client, JobView } from './client.ts';
+
+const POLL_MS = 150;
+const WIDTH = 30;
+/** The rate is that of the last few seconds: what is left goes as fast as what went last. */
+const RATE_WINDOW_MS = 5000;
+
+/** Resolves with the job when it has stopped. The bar is drawn on a terminal only. */
+export async function follow(client: Client, job: JobView, out: NodeJS.WriteStream, signal: AbortSignal) {
+  const samples: { at: number; done: number }[] = [];
+  for (let seen = job; ; seen = await client.job(job.job_id)) {
+    const now = performance.now();
+    samples.push({ at: now, done: seen.completed_urls });
+    while (samples.length > 2 && now - samples[0]!.at > RATE_WINDOW_MS) samples.shift();
+    if (out.isTTY) out.write(`\r\x1b[K${bar(seen, rate(samples))}`);
+    if (seen.status !== 'processing' || signal.aborted) {
+      if (out.isTTY) out.write('\n');
+      return seen;
+    }
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+function rate(samples: readonly { at: number; done: number }[]): number {
+  const [first, last] = [samples[0]!, samples.at(-1)!];
+  return last.at > first.at ? ((last.done - first.done) / (last.at - first.at)) * 1000 : 0;
+}
+
+export function bar(job: Pick<JobView, 'total_urls' | 'completed_urls'>, urls_per_second: number): string {
+  const share = job.completed_urls / job.total_urls;
+  const full = Math.round(share * WIDTH);
+  const left_s = (job.total_urls - job.completed_urls) / urls_per_second;
+  return [
+    styleText('green', '█'.repeat(full)) + styleText('gray', '░'.repeat(WIDTH - full)),
+    `${Math.floor(share * 100)} %`.padStart(5),
+    `${count(job.completed_urls)} of ${count(job.total_urls)}`,
+    urls_per_second > 0 ? `${count(Math.round(urls_per_second))} URL/s` : '',
+    job.completed_urls < job.total_urls && urls_per_second > 0 ? `${duration(left_s)} left` : '',
+  ]
+    .filter(Boolean)
+    .join('  ');
+}
+
+export const count = (n: number) => n.toLocaleString('en-US').replaceAll(',', ' ');
+
+export function duration(seconds: number): string {
+  if (seconds < 60) return `${Math.ceil(seconds)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.ceil(seconds % 60)} s`;
+  return `${Math.floor(seconds / 3600)} h ${Math.ceil((seconds % 3600) / 60)} min`;
+}

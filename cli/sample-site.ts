@@ -1,0 +1,89 @@
+// A website on loopback on which everything goes wrong that goes wrong on the web: what the demo checks.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Where `examples/urls.csv` expects it. */
+export const SAMPLE_PORT = 8099;
+const SLOW_MS = 1500;
+
+const page = (title: string, text: string) =>
+  `<!doctype html><html lang="en"><head><title>${title} – Meadow Books</title></head>` +
+  `<body><header>Meadow Books</header><main><h1>${title}</h1><p>${text}</p></main><footer>Since 1987</footer></body></html>`;
+
+const PARAGRAPH =
+  'We sell second-hand books by post, and have done so since 1987. Every book is described by somebody who has held it ' +
+  'in their hands, and sent within two working days, wrapped in paper and a little care.';
+
+const PAGES: Record<string, [title: string, text: string]> = {
+  '/': ['Second-hand books by post', PARAGRAPH],
+  '/catalogue': ['Catalogue', `${PARAGRAPH} Novels, travel, natural history, cookery and maps.`],
+  '/about': ['About us', `${PARAGRAPH} There are four of us, and a dog.`],
+  '/delivery': ['Delivery and returns', `${PARAGRAPH} What you do not like you may send back within a month.`],
+  '/catalogue?page=2': ['Catalogue, page 2', `${PARAGRAPH} Poetry, plays, letters and diaries.`],
+  '/new-arrivals': ['New arrivals', `${PARAGRAPH} This week: three boxes from a schoolmaster in Wells.`],
+};
+
+const REDIRECTS: Record<string, string> = {
+  '/old-about': '/about',
+  '/hop/1': '/hop/2',
+  '/hop/2': '/hop/3',
+  '/hop/3': '/hop/4',
+  '/hop/4': '/hop/5',
+  '/hop/5': '/new-arrivals',
+  '/loop/a': '/loop/b',
+  '/loop/b': '/loop/a',
+};
+
+const ERRORS: Record<string, [status: number, title: string]> = {
+  '/withdrawn': [410, 'Gone'],
+  '/basket': [500, 'Internal Server Error'],
+  '/staff': [403, 'Forbidden'],
+};
+
+function answer(request: IncomingMessage, response: ServerResponse): void {
+  const path = request.url ?? '/';
+  const html = (status: number, body: string) =>
+    response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end(body);
+  const found = PAGES[path];
+  if (found) return void html(200, page(...found));
+  const location = REDIRECTS[path];
+  if (location) return void response.writeHead(301, { location }).end();
+  const error = ERRORS[path];
+  if (error) return void html(error[0], page(error[1], 'Something is wrong.'));
+  if (path === '/slow') return void setTimeout(() => html(200, page('Slow but sure', PARAGRAPH)), SLOW_MS);
+  // The shop of a careless programmer: what it does not have it says with status 200.
+  if (path.startsWith('/books/')) return void html(200, page('Page not found', 'Sorry, this book is not here.'));
+  html(404, page('Not found', 'There is no such page.'));
+}
+
+export interface SampleSite {
+  port: number;
+  close(): Promise<void>;
+}
+
+/** On the port that the example names, or on any other when that is taken. */
+export async function openSampleSite(): Promise<SampleSite> {
+  const server = createServer(answer);
+  await listen(server, SAMPLE_PORT).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE') throw error;
+    return listen(server, 0);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,89 @@
+// How clients see a job, in both APIs.
+import { type Static, Type } from 'typebox';
+import { FAILURE_REASONS, JOB_SOURCES, type JobCreated, PAUSE_REASONS } from '../events/job.ts';
+import type { JobDocument } from '../readmodels/jobs.ts';
+
+export const JOB_STATUSES = ['processing', 'paused', 'completed', 'cancelled', 'failed'] as const;
+
+const Count = (description: string) => Type.Integer({ minimum: 0, description });
+const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()]);
+const Time = (description: string) => Type.String({ format: 'date-time', description });
+
+export const JobView = Type.Object({
+  job_id: Type.String(),
+  status: Type.Enum(JOB_STATUSES),
+  total_urls: Count('URLs in the job.'),
+  completed_urls: Count('URLs checked so far.'),
+  credits_allocated: Count('Credits reserved for the job.'),
+  credits_refunded: Count('Credits given back.'),
+  duplicates_removed: Count('URLs that were there before.'),
+  invalid_urls_rejected: Count('URLs that cannot be checked.'),
+  blocked_urls_skipped: Count('URLs of domains on the blocklist.'),
+  pause_reason: Nullable(Type.Enum(PAUSE_REASONS)),
+  failure_reason: Nullable(Type.Enum(FAILURE_REASONS)),
+  created_at: Time('When it was submitted.'),
+  started_at: Nullable(Time('When its first URL was checked.')),
+  completed_at: Nullable(Time('When it ended.')),
+  source: Type.Enum(JOB_SOURCES),
+});
+export type JobView = Static<typeof JobView>;
+
+export const jobExample: JobView = {
+  job_id: '2f1c9f2e-5d0c-4b7b-9a43-0c5c5f4b7d11',
+  status: 'processing',
+  total_urls: 1000,
+  completed_urls: 420,
+  credits_allocated: 1000,
+  credits_refunded: 0,
+  duplicates_removed: 12,
+  invalid_urls_rejected: 3,
+  blocked_urls_skipped: 0,
+  pause_reason: null,
+  failure_reason: null,
+  created_at: '2026-01-31T09:00:00.000Z',
+  started_at: '2026-01-31T09:00:00.200Z',
+  completed_at: null,
+  source: 'upload',
+};
+
+export function jobView(job: JobDocument): JobView {
+  return {
+    job_id: job._id,
+    status: job.status,
+    total_urls: job.total_urls,
+    completed_urls: job.completed_urls,
+    credits_allocated: job.credits_allocated,
+    credits_refunded: job.credits_refunded,
+    duplicates_removed: job.duplicates_removed,
+    invalid_urls_rejected: job.invalid_urls_rejected,
+    blocked_urls_skipped: job.blocked_urls_skipped,
+    pause_reason: job.pause_reason,
+    failure_reason: job.failure_reason,
+    created_at: job.created_at,
+    started_at: job.started_at,
+    completed_at: job.completed_at,
+    source: job.source,
+  };
+}
+
+/** A job as it is when it has just been made: the read model need not have seen it yet. */
+export function newJobView(job: JobCreated, now: number): JobView {
+  const paused = job.credits_allocated === 0;
+  return {
+    job_id: job.job_id,
+    status: paused ? 'paused' : 'processing',
+    total_urls: job.total_urls,
+    completed_urls: 0,
+    credits_allocated: job.credits_allocated,
+    credits_refunded: 0,
+    duplicates_removed: job.duplicates_removed,
+    invalid_urls_rejected: job.invalid_urls_rejected,
+    blocked_urls_skipped: job.blocked_urls_skipped,
+    pause_reason: paused ? 'credit_ceiling' : null,
+    failure_reason: null,
+    created_at: new Date(now).toISOString(),
+    started_at: null,
+    completed_at: null,
+    source: job.source,
+  };
+}

@@ -1,0 +1,80 @@
+// How clients see a result and filter results, in both APIs.
+import { type Static, Type } from 'typebox';
+import { Outcome } from '../events/checks.ts';
+import { type ResultDocument, type ResultsFilter, STATUS_GROUPS } from '../readmodels/results.ts';
+import { HttpError } from './errors.ts';
+
+export const ResultView = Type.Object({
+  url: Type.String({ description: 'As submitted.' }),
+  ...Outcome.properties,
+});
+export type ResultView = Static<typeof ResultView>;
+
+export const resultExample: ResultView = {
+  url: 'https://example.com/old',
+  status_code: 404,
+  final_url: 'https://example.com/gone',
+  is_broken: true,
+  is_soft_404: false,
+  redirect_chain: ['https://example.com/gone'],
+  response_time_ms: 87,
+  content_type: 'text/html; charset=utf-8',
+  error_code: null,
+  verdict: 'broken',
+  protection: null,
+  attempts: 1,
+};
+
+export function resultView({ _id, job_id: _job, index: _index, ...view }: ResultDocument): ResultView {
+  return view;
+}
+
+export const MAX_PAGE = 1000;
+export const paging = (limit: number, max = MAX_PAGE) => ({
+  limit: Type.Integer({ minimum: 1, maximum: max, default: limit, description: 'Items a page.' }),
+  offset: Type.Integer({ minimum: 0, default: 0, description: 'Items before the page.' }),
+});
+
+const status_codes = Type.Optional(
+  Type.String({ pattern: '^[1-9][0-9]{2}( *, *[1-9][0-9]{2})*$', description: 'Status codes with commas between.' }),
+);
+const url_contains = Type.Optional(
+  Type.String({ minLength: 1, maxLength: 500, description: 'A part of the URL, in any case.' }),
+);
+const NON_2XX = { description: 'Everything that is not 2xx, URLs without an answer included.' };
+
+/** Of results and shares. */
+export const resultFilters = { status_codes, non_2xx: Type.Boolean({ default: false, ...NON_2XX }), url_contains };
+export const statusGroup = Type.Optional(
+  Type.Enum(STATUS_GROUPS, { description: 'A hundred of status codes, `broken`, or `unreachable` (no answer).' }),
+);
+
+export function filterOf(query: {
+  status_codes?: string;
+  non_2xx?: boolean;
+  url_contains?: string;
+  status_group?: string;
+}): ResultsFilter {
+  return {
+    status_codes: query.status_codes?.split(',').map(Number),
+    non_2xx: query.non_2xx,
+    url_contains: query.url_contains,
+    status_group: query.status_group as ResultsFilter['status_group'],
+  };
+}
+
+/** Where a cursor page goes on: opaque to clients. */
+export const cursorAfter = (index: number) => Buffer.from(JSON.stringify({ after: index })).toString('base64url');
+
+/** The index after which to go on; -1 for the empty cursor that begins. */
+export function indexOfCursor(cursor: string): number {
+  if (cursor === '') return -1;
+  try {
+    const { after } = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as { after: unknown };
+    if (Number.isSafeInteger(after) && (after as number) >= 0) return after as number;
+  } catch {
+    // Answered below, like any other text that is no cursor.
+  }
+  const problem = { loc: ['query', 'cursor'], msg: 'is not a cursor that this API gave out', type: 'cursor' };
+  throw new HttpError(422, 'validation_error', 'query.cursor: is not a cursor that this API gave out.', [problem]);
+}

@@ -1,0 +1,99 @@
+// The gateway's API keys: made, listed and revoked by whom they stand for.
+import { Type } from 'typebox';
+import { newApiKey } from '../../commands/api-key.ts';
+import type { ApiKeyDocument } from '../../readmodels/api-keys.ts';
+import { HttpError } from '../errors.ts';
+import { jsonBody } from '../route.ts';
+import { contextOf, reached, route } from '../services.ts';
+
+const tags = ['account'];
+const MAX_KEYS = 50;
+
+const KeyView = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  prefix: Type.String({ description: 'The first characters of the key.' }),
+  created_at: Type.String({ format: 'date-time' }),
+});
+const example = {
+  id: '3f0c9a1be5d24c7f8a6b0d9e1c2f3a4b',
+  name: 'nightly',
+  prefix: 'uc_live_Jx2a',
+  created_at: '2026-01-31T09:00:00.000Z',
+};
+
+function keyView({ _id, name, prefix, created_at }: ApiKeyDocument) {
+  return { id: _id, name, prefix, created_at };
+}
+
+export const create = route({
+  method: 'POST',
+  path: '/users/me/api-keys',
+  access: 'user',
+  summary: 'Make an API key',
+  description: 'The key is shown in this answer and never again: only its hash is kept.',
+  tags,
+  body: jsonBody(Type.Object({ name: Type.String({ minLength: 1, maxLength: 100, default: 'default' }) }), {
+    optional: true,
+  }),
+  responses: {
+    201: {
+      description: 'The key.',
+      schema: Type.Object({ ...KeyView.properties, key: Type.String() }),
+      example: { ...example, key: 'uc_live_Jx2a…' },
+    },
+  },
+  errors: { 409: `There are ${MAX_KEYS} keys already.` },
+  async handler(request, { apiKeys, read, passed, now }) {
+    const { caller, body } = request;
+    const held = await read.apiKeys.count({ user_id: caller.user_id, revoked_at: null });
+    if (held >= MAX_KEYS) throw new HttpError(409, 'too_many_keys', `There are ${MAX_KEYS} keys already; revoke one.`);
+    const plaintext = newApiKey();
+    const context = contextOf(request, now());
+    const { user_id, email } = caller;
+    const { key_id, position } = await apiKeys.create({ plaintext, user_id, email, name: body.name }, context);
+    // The key works as soon as its owner has it.
+    await passed(position);
+    const created_at = new Date(context.now).toISOString();
+    const view = { id: key_id, name: body.name, prefix: plaintext.slice(0, 12), created_at };
+    return { status: 201, body: { ...view, key: plaintext }, headers: reached(position) };
+  },
+});
+
+export const list = route({
+  method: 'GET',
+  path: '/users/me/api-keys',
+  access: 'user',
+  summary: "List one's API keys, the newest first",
+  tags,
+  responses: {
+    200: {
+      description: 'The keys that are not revoked.',
+      schema: Type.Object({ items: Type.Array(KeyView), total: Type.Integer() }),
+      example: { items: [example], total: 1 },
+    },
+  },
+  async handler({ caller }, { read }) {
+    const where = { user_id: caller.user_id, revoked_at: null };
+    const keys = await read.apiKeys.find(where, { sort: { created_at: -1 }, limit: MAX_KEYS });
+    return { body: { items: keys.map(keyView), total: keys.length } };
+  },
+});
+
+export const revoke = route({
+  method: 'DELETE',
+  path: '/users/me/api-keys/{id}',
+  access: 'user',
+  summary: 'Revoke an API key',
+  tags,
+  responses: { 204: { description: 'The key no longer works.' } },
+  errors: { 404: 'There is no such key of yours.' },
+  async handler(request, { apiKeys, passed, now }) {
+    const { caller, params } = request;
+    const revoked = await apiKeys.revoke({ key_id: params.id, user_id: caller.user_id }, contextOf(request, now()));
+    if (!revoked.ok) throw new HttpError(404, revoked.refused.code, revoked.refused.message);
+    // And no longer as soon as this is answered.
+    await passed(revoked.position);
+    return { status: 204, headers: reached(revoked.position) };
+  },
+});

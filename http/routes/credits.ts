@@ -1,0 +1,81 @@
+// The gateway's view of one's credits.
+import { Type } from 'typebox';
+import { TRANSACTION_TYPES } from '../../events/credits.ts';
+import { balanceOf, type TransactionDocument, transactionsPage } from '../../readmodels/credits.ts';
+import { paging } from '../result-view.ts';
+import { route } from '../services.ts';
+import { listOf } from './jobs.ts';
+
+const tags = ['account'];
+
+export const Credits = Type.Object({
+  credit_balance: Type.Integer({ minimum: 0, description: 'Credits that can be spent now.' }),
+  available_credits: Type.Integer({ minimum: 0, description: 'The same.' }),
+});
+
+const Transaction = Type.Object({
+  transaction_id: Type.String(),
+  transaction_type: Type.Enum(TRANSACTION_TYPES),
+  amount: Type.Integer({ description: 'Positive in, negative out.' }),
+  reference_id: Type.String({ description: 'What it was for: for a reservation or a refund the job id.' }),
+  balance_after: Type.Integer({ minimum: 0 }),
+  created_at: Type.String({ format: 'date-time' }),
+});
+
+export const balance = route({
+  method: 'GET',
+  path: '/users/me/credits',
+  access: 'user',
+  summary: 'The credits that are left',
+  tags,
+  responses: {
+    200: {
+      description: 'The balance.',
+      schema: Credits,
+      example: { credit_balance: 300, available_credits: 300 },
+    },
+  },
+  async handler({ caller }, { read }) {
+    const credit_balance = await balanceOf(read.balances, caller.user_id);
+    return { body: { credit_balance, available_credits: credit_balance } };
+  },
+});
+
+export const transactions = route({
+  method: 'GET',
+  path: '/users/me/credit-transactions',
+  access: 'user',
+  summary: 'What came in and went out, the newest first',
+  tags,
+  query: Type.Object(paging(20)),
+  responses: {
+    200: {
+      description: 'A page of transactions.',
+      schema: listOf(Transaction),
+      example: {
+        items: [
+          {
+            transaction_id: 'signup_bonus:alice',
+            transaction_type: 'signup_bonus',
+            amount: 300,
+            reference_id: 'alice',
+            balance_after: 300,
+            created_at: '2026-01-31T09:00:00.000Z',
+          },
+        ],
+        total: 1,
+        limit: 20,
+        offset: 0,
+      },
+    },
+  },
+  async handler({ caller, query }, { read }) {
+    const { limit, offset } = query;
+    const { items, total } = await transactionsPage(read.transactions, caller.user_id, { limit, offset });
+    return { body: { items: items.map(transactionView), total, limit, offset } };
+  },
+});
+
+function transactionView({ _id, user_id: _user, number: _number, ...view }: TransactionDocument) {
+  return view;
+}

@@ -1,0 +1,132 @@
+// The gateway's jobs: upload, list, look, results.
+import { randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { Type } from 'typebox';
+import { collectUrls } from '../../intake/collect-urls.ts';
+import { openSheet } from '../../intake/open-sheet.ts';
+import { jobsPage } from '../../readmodels/jobs.ts';
+import { resultsPage } from '../../readmodels/results.ts';
+import { HttpError } from '../errors.ts';
+import { JOB_STATUSES, JobView, jobExample, jobView } from '../job-view.ts';
+import { filterOf, paging, ResultView, resultExample, resultFilters, resultView, statusGroup } from '../result-view.ts';
+import { fileBody } from '../route.ts';
+import { route } from '../services.ts';
+import { refuseIntake, submit } from '../submit.ts';
+
+const tags = ['jobs'];
+
+export const listOf = <T extends Parameters<typeof Type.Array>[0]>(item: T) =>
+  Type.Object({ items: Type.Array(item), total: Type.Integer(), limit: Type.Integer(), offset: Type.Integer() });
+
+export const upload = route({
+  method: 'POST',
+  path: '/jobs',
+  access: 'user',
+  summary: 'Create a job from an uploaded CSV or XLSX file',
+  description:
+    'Finds the column with the URLs, drops duplicates, and reserves one credit a URL. With fewer credits than URLs the ' +
+    'job works up to them and is then paused; with none it is paused at once.',
+  tags,
+  query: Type.Object({
+    auto_add_prefix: Type.Boolean({ default: true, description: 'Add https:// to URLs that lack a scheme.' }),
+    skip_blocked: Type.Boolean({ default: true, description: 'Leave out URLs of domains on the blocklist.' }),
+    skip_invalid: Type.Boolean({ default: true, description: 'Leave out malformed URLs; else they are an error.' }),
+  }),
+  body: fileBody('A CSV, text or XLSX file with one URL a row.'),
+  responses: { 201: { description: 'The job.', schema: JobView, example: { ...jobExample, completed_urls: 0 } } },
+  errors: {
+    413: 'The file is too large, or holds too many URLs.',
+    415: 'The file is not a table.',
+    422: 'The file holds nothing that can be checked.',
+  },
+  async handler(request, services) {
+    const { config, blobs } = services;
+    const { body: file, query } = request;
+    const filename = file.filename ?? 'upload';
+    const limits = {
+      max_urls: config.max_urls_per_job,
+      max_url_chars: config.max_url_chars,
+      max_file_bytes: config.max_file_bytes,
+      max_inflated_bytes: config.max_inflated_bytes,
+    };
+    const sheet = await openSheet(file.path, filename, limits).catch(refuseIntake);
+    const urls = collectUrls(sheet.cells(), { ...query, ...limits });
+    const job_id = randomUUID();
+    const blob_key = `uploads/${job_id}`;
+    await blobs.put(blob_key, createReadStream(file.path));
+    try {
+      const what = { source: 'upload' as const, urls, file: { filename, blob_key, job_id }, needs_credits: false };
+      return await submit(what, request, services);
+    } catch (error) {
+      await blobs.delete(blob_key);
+      throw error;
+    }
+  },
+});
+
+export const list = route({
+  method: 'GET',
+  path: '/jobs',
+  access: 'user',
+  summary: 'List the jobs of a user, the newest first',
+  tags,
+  query: Type.Object({
+    email: Type.String({ minLength: 1, maxLength: 320, description: "One's own address; an administrator: anyone's." }),
+    status: Type.Optional(Type.Enum(JOB_STATUSES)),
+    ...paging(20),
+  }),
+  responses: {
+    200: {
+      description: 'A page of jobs.',
+      schema: listOf(JobView),
+      example: { items: [jobExample], total: 1, limit: 20, offset: 0 },
+    },
+  },
+  errors: { 403: 'The address is not your own.' },
+  async handler({ query, caller }, { read }) {
+    const { limit, offset, status } = query;
+    const email = query.email.toLowerCase();
+    const own = email === caller.email?.toLowerCase();
+    if (!own && !caller.is_admin) throw new HttpError(403, 'forbidden', 'These are the jobs of someone else.');
+    const of = own ? { owner_id: caller.user_id } : { owner_email: email };
+    const { items, total } = await jobsPage(read.jobs, { ...of, ...(status ? { status } : {}) }, { limit, offset });
+    return { body: { items: items.map(jobView), total, limit, offset } };
+  },
+});
+
+export const get = route({
+  method: 'GET',
+  path: '/jobs/{job_id}',
+  access: 'owner',
+  summary: 'Status and progress of a job',
+  tags,
+  responses: { 200: { description: 'The job.', schema: JobView, example: jobExample } },
+  async handler({ params }, { read }) {
+    const job = await read.jobs.get(params.job_id);
+    if (!job) throw new HttpError(404, 'job_not_found', 'There is no such job.');
+    return { body: jobView(job) };
+  },
+});
+
+export const results = route({
+  method: 'GET',
+  path: '/jobs/{job_id}/results',
+  access: 'none',
+  summary: 'Results of a job, in order of submission',
+  tags,
+  query: Type.Object({ ...paging(50), ...resultFilters, status_group: statusGroup }),
+  responses: {
+    200: {
+      description: 'A page of results; all given filters hold together.',
+      schema: listOf(ResultView),
+      example: { items: [resultExample], total: 1, limit: 50, offset: 0 },
+    },
+  },
+  errors: { 404: 'There is no such job.' },
+  async handler({ params, query }, { read }) {
+    const { limit, offset } = query;
+    if (!(await read.jobs.get(params.job_id))) throw new HttpError(404, 'job_not_found', 'There is no such job.');
+    const { items, total } = await resultsPage(read.results, params.job_id, filterOf(query), { limit, offset });
+    return { body: { items: items.map(resultView), total, limit, offset } };
+  },
+});

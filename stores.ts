@@ -1,0 +1,57 @@
+// Picks the adapters: the embedded ones over one folder, or servers, by settings alone.
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { openFileBlobs } from './adapters/blobs/files/file-blobs.ts';
+import { openMongoDocuments } from './adapters/documents/mongodb/mongodb-documents.ts';
+import { openSqliteDocuments } from './adapters/documents/sqlite/sqlite-documents.ts';
+import { openEventStoreDb } from './adapters/eventstore/eventstoredb/eventstoredb-event-store.ts';
+import { openSqliteEventStore } from './adapters/eventstore/sqlite/sqlite-event-store.ts';
+import { openNatsQueue } from './adapters/queue/nats/nats-queue.ts';
+import { openSqliteQueue } from './adapters/queue/sqlite/sqlite-queue.ts';
+import type { Queue } from './checkers/queue.ts';
+import type { Config } from './config.ts';
+import type { EventStore } from './events/event-store.ts';
+import type { Blobs } from './readmodels/blobs.ts';
+import type { Documents } from './readmodels/documents.ts';
+
+export interface Stores {
+  log: EventStore;
+  documents: Documents;
+  queue: Queue;
+  blobs: Blobs;
+  close(): Promise<void>;
+}
+
+export async function openStores(config: Config, logger: Logger): Promise<Stores> {
+  const { data_dir, eventstore_url, mongodb_url, nats_url } = config;
+  await mkdir(data_dir, { recursive: true });
+  const opened: { close(): Promise<void> }[] = [];
+  const close = async () => {
+    for (const store of opened.reverse()) await store.close();
+  };
+  async function open<T extends { close(): Promise<void> }>(store: Promise<T>): Promise<T> {
+    opened.push(await store);
+    return store;
+  }
+  try {
+    const log = await open(
+      eventstore_url
+        ? openEventStoreDb({ url: eventstore_url, log: logger })
+        : openSqliteEventStore({ path: join(data_dir, 'events.db') }),
+    );
+    const documents = await open(
+      mongodb_url
+        ? openMongoDocuments({ url: mongodb_url, log: logger })
+        : openSqliteDocuments({ path: join(data_dir, 'documents.db') }),
+    );
+    const queue = await open(
+      nats_url ? openNatsQueue({ url: nats_url, log: logger }) : openSqliteQueue({ path: join(data_dir, 'queue.db') }),
+    );
+    const blobs = await openFileBlobs({ folder: join(data_dir, 'blobs') });
+    return { log, documents, queue, blobs, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
