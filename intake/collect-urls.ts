@@ -1,0 +1,256 @@
+// Cells to the URLs of a job: each classified, counted, and accepted once. Pages go out as cells come in, so that a
+// million rows never are in memory together; what went out counts only when the end was reached without an error.
+import { strict as assert } from 'node:assert';
+import {
+  type BlockedDomainOf,
+  type Category,
+  type ClassifiedUrl,
+  classifyUrl,
+  INVALID_REASONS,
+  type InvalidReason,
+} from './classify-url.ts';
+import { DigestSet } from './digest-set.ts';
+import { IntakeError, type RowIssue } from './errors.ts';
+import { breather } from './event-loop.ts';
+import { DEFAULT_LIMITS } from './limits.ts';
+import type { Cell } from './sheet.ts';
+
+export interface CollectOptions {
+  /** Add https:// where it is missing; else such a URL is invalid. Default true. */
+  auto_add_prefix?: boolean;
+  /** Leave URLs of blocked domains out; else they are checked, and counted as a warning. Default true. */
+  skip_blocked?: boolean;
+  /** Leave out what cannot be checked; else it is an error that names the first rows. Default true. */
+  skip_invalid?: boolean;
+  blocked_domain_of?: BlockedDomainOf;
+  max_urls?: number;
+  max_url_chars?: number;
+  /** URLs in a page. Default 1,000. */
+  page_size?: number;
+  /** Samples kept of each category. Default 20. */
+  max_samples?: number;
+  /** What errors call the place of a cell: `row` of a file (from 1), `index` of a list (from 0). */
+  place?: 'row' | 'index';
+}
+
+export interface Sample {
+  row: number;
+  /** As submitted, shortened where it is too long for a URL. */
+  value: string;
+  /** As it would be checked; null where it is invalid. */
+  url: string | null;
+  reason: InvalidReason | 'blocked_domain' | null;
+  /** The blocked domain that it falls under. */
+  blocked_domain: string | null;
+}
+
+/** total_rows = accepted + duplicates_removed + invalid_urls_rejected + blocked_urls_skipped */
+export interface IntakeSummary {
+  /** Cells that are not empty. */
+  total_rows: number;
+  accepted: number;
+  duplicates_removed: number;
+  invalid_urls_rejected: number;
+  blocked_urls_skipped: number;
+  /** Accepted although their domain is blocked: only where `skip_blocked` is off. */
+  blocked_urls_accepted: number;
+  /** Accepted with https:// put before them. */
+  missing_prefix_fixed: number;
+  /** All rows by category, whatever the options made of them. */
+  categories: Record<Category, number>;
+  /** The first of each category. */
+  samples: Record<Category, Sample[]>;
+}
+
+/** The accepted URLs in pages; `summary` can be had when they have been read to the end. */
+export interface CollectedUrls extends AsyncIterable<string[]> {
+  readonly summary: IntakeSummary;
+}
+
+const DEFAULT_PAGE_SIZE = 1_000;
+const DEFAULT_MAX_SAMPLES = 20;
+/** How many rows are taken between two looks at the clock: well under a millisecond of them. */
+const ROWS_A_BREATH = 256;
+const MAX_ISSUES = 10;
+const MAX_ISSUE_CHARS = 200;
+
+/**
+ * Reading the pages throws IntakeError: `too_many_urls` at the first URL too many, `invalid_rows` when `skip_invalid` is
+ * off, `no_urls` at the end when not one was accepted. They can be read once.
+ */
+export function collectUrls(cells: AsyncIterable<readonly Cell[]>, options: CollectOptions = {}): CollectedUrls {
+  const collector = new Collector(options);
+  return {
+    [Symbol.asyncIterator]: () => pagesOf(cells, collector, options.page_size ?? DEFAULT_PAGE_SIZE),
+    get summary() {
+      assert(collector.ended, 'the summary is complete when the pages have been read');
+      return collector.summary;
+    },
+  };
+}
+
+/** The same for a list of URLs, as of a JSON body: what is wrong is named by its index. */
+export function submitList(urls: readonly string[], options: CollectOptions = {}): CollectedUrls {
+  return collectUrls(cellsOfList(urls), { ...options, place: 'index' });
+}
+
+/** Only counts and samples, for a user to see before a job is made of it. No URLs is an answer here, not an error. */
+export async function analyzeUrls(
+  cells: AsyncIterable<readonly Cell[]>,
+  options: Omit<CollectOptions, 'auto_add_prefix' | 'skip_blocked' | 'skip_invalid'> = {},
+): Promise<IntakeSummary> {
+  const collector = new Collector(options);
+  const breathe = breather();
+  for await (const some of cells) {
+    for (const cell of some) {
+      collector.take(cell);
+      if (collector.summary.total_rows % ROWS_A_BREATH === 0) await breathe();
+    }
+  }
+  return collector.summary;
+}
+
+async function* pagesOf(
+  cells: AsyncIterable<readonly Cell[]>,
+  collector: Collector,
+  page_size: number,
+): AsyncGenerator<string[]> {
+  const breathe = breather();
+  let page: string[] = [];
+  for await (const some of cells) {
+    for (const cell of some) {
+      const url = collector.take(cell);
+      if (collector.summary.total_rows % ROWS_A_BREATH === 0) await breathe();
+      if (url === null) continue;
+      page.push(url);
+      if (page.length < page_size) continue;
+      yield page;
+      page = [];
+    }
+  }
+  collector.end();
+  if (page.length > 0) yield page;
+}
+
+async function* cellsOfList(urls: readonly string[]): AsyncGenerator<Cell[]> {
+  for (let start = 0; start < urls.length; start += DEFAULT_PAGE_SIZE) {
+    yield urls.slice(start, start + DEFAULT_PAGE_SIZE).map((value, i) => ({ row: start + i, value }));
+  }
+}
+
+class Collector {
+  readonly summary: IntakeSummary = {
+    total_rows: 0,
+    accepted: 0,
+    duplicates_removed: 0,
+    invalid_urls_rejected: 0,
+    blocked_urls_skipped: 0,
+    blocked_urls_accepted: 0,
+    missing_prefix_fixed: 0,
+    categories: { valid: 0, missing_prefix: 0, blocked: 0, invalid: 0 },
+    samples: { valid: [], missing_prefix: [], blocked: [], invalid: [] },
+  };
+  ended = false;
+  readonly #seen = new DigestSet();
+  readonly #issues: RowIssue[] = [];
+  readonly #options;
+
+  constructor(options: CollectOptions) {
+    this.#options = {
+      auto_add_prefix: options.auto_add_prefix ?? true,
+      skip_blocked: options.skip_blocked ?? true,
+      skip_invalid: options.skip_invalid ?? true,
+      blocked_domain_of: options.blocked_domain_of,
+      max_urls: options.max_urls ?? DEFAULT_LIMITS.max_urls,
+      max_url_chars: options.max_url_chars ?? DEFAULT_LIMITS.max_url_chars,
+      max_samples: options.max_samples ?? DEFAULT_MAX_SAMPLES,
+      place: options.place ?? 'row',
+    };
+  }
+
+  /** The URL to check, or null when there is none or it was there before. */
+  take(cell: Cell): string | null {
+    const { summary } = this;
+    const { auto_add_prefix, skip_blocked, max_urls } = this.#options;
+    const classified = classifyUrl(cell.value, this.#options);
+    const { category } = classified;
+    summary.total_rows++;
+    summary.categories[category]++;
+    this.#sample(cell, classified);
+    if (category === 'invalid') return this.#reject(cell, classified.reason);
+    if (classified.prefix_added && !auto_add_prefix) return this.#reject(cell, 'prefix_missing');
+    if (category === 'blocked' && skip_blocked) {
+      summary.blocked_urls_skipped++;
+      return null;
+    }
+    if (!this.#seen.add(classified.key)) {
+      summary.duplicates_removed++;
+      return null;
+    }
+    if (summary.accepted === max_urls) throw tooManyUrls(max_urls);
+    summary.accepted++;
+    if (classified.prefix_added) summary.missing_prefix_fixed++;
+    if (category === 'blocked') summary.blocked_urls_accepted++;
+    return classified.url;
+  }
+
+  end(): void {
+    const { total_rows, accepted, duplicates_removed, invalid_urls_rejected, blocked_urls_skipped } = this.summary;
+    assert.equal(total_rows, accepted + duplicates_removed + invalid_urls_rejected + blocked_urls_skipped);
+    if (this.#issues.length > 0) throw invalidRows(this.#issues, this.#options.place);
+    if (accepted === 0) {
+      throw new IntakeError(
+        'no_urls',
+        `There is no URL to check: ${invalid_urls_rejected} invalid, ${blocked_urls_skipped} of blocked domains.`,
+        { rows: this.summary.samples.invalid.slice(0, MAX_ISSUES).map((sample) => issueOf(sample, sample.reason)) },
+      );
+    }
+    this.ended = true;
+  }
+
+  #reject(cell: Cell, reason: InvalidReason): null {
+    this.summary.invalid_urls_rejected++;
+    if (!this.#options.skip_invalid) {
+      this.#issues.push(issueOf(cell, reason));
+      if (this.#issues.length === MAX_ISSUES) throw invalidRows(this.#issues, this.#options.place);
+    }
+    return null;
+  }
+
+  #sample({ row, value }: Cell, classified: ClassifiedUrl): void {
+    const samples = this.summary.samples[classified.category];
+    if (samples.length >= this.#options.max_samples) return;
+    const shown = shortened(value.trim(), this.#options.max_url_chars);
+    if (classified.category === 'invalid') {
+      samples.push({ row, value: shown, url: null, reason: classified.reason, blocked_domain: null });
+    } else {
+      const { url, blocked_domain } = classified;
+      samples.push({
+        row,
+        value: shown,
+        url,
+        reason: blocked_domain === null ? null : 'blocked_domain',
+        blocked_domain,
+      });
+    }
+  }
+}
+
+function issueOf({ row, value }: { row: number; value: string }, reason: Sample['reason']): RowIssue {
+  const message = INVALID_REASONS[(reason ?? 'malformed') as InvalidReason];
+  return { row, value: shortened(value.trim(), MAX_ISSUE_CHARS), reason: reason ?? 'malformed', message };
+}
+
+function invalidRows(issues: readonly RowIssue[], place: 'row' | 'index'): IntakeError {
+  const list = issues.map(({ row, value, message }) => `${place} ${row}: "${shortened(value, 60)}" ${message}`);
+  return new IntakeError('invalid_rows', `These cannot be checked. ${list.join('; ')}.`, { rows: issues });
+}
+
+function tooManyUrls(max_urls: number): IntakeError {
+  const limit = max_urls.toLocaleString('en');
+  return new IntakeError('too_many_urls', `There are more than ${limit} unique URLs. Split them into several jobs.`);
+}
+
+function shortened(text: string, max_chars: number): string {
+  return text.length > max_chars ? `${text.slice(0, max_chars)}…` : text;
+}

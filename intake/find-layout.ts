@@ -1,0 +1,108 @@
+// What separates the cells of a text file, and which column holds its URLs, from a sample of it.
+import { findUrlColumn, type SampleRow, type UrlColumn } from './find-column.ts';
+import { RecordSplitter } from './record-splitter.ts';
+
+export interface TextLayout {
+  /** Null where each line is one cell. */
+  delimiter: string | null;
+  column: UrlColumn;
+}
+
+export interface SampledFile {
+  /** A sample from its beginning is all of it, so that the sample's last line is a whole line too. */
+  whole: boolean;
+  filename: string;
+  max_url_chars: number;
+}
+
+export interface SampleText extends SampledFile {
+  /** Only its beginning is looked at. */
+  text: string;
+}
+
+interface Candidate extends TextLayout {
+  /** That it is a table: a header of several cells, or rows that have as many cells as each other. */
+  evidence: boolean;
+  /** How often other delimiters are found beside the URLs, a row. */
+  leftovers: number;
+}
+
+/** Those that URLs hold least come first. */
+const DELIMITERS = ['\t', '|', ';', ','];
+const SAMPLE_ROWS = 400;
+const SAMPLE_CHARS = 64 * 1024;
+const CONSISTENT_SHARE = 0.9;
+
+/**
+ * Null when no column can be told. A comma or semicolon may also be part of URLs in a bare list: it is a delimiter only
+ * where the sample looks like a table, or where without it fewer cells would be URLs.
+ */
+export function findLayout(file: SampleText): TextLayout | null {
+  const whole = file.whole && file.text.length <= SAMPLE_CHARS;
+  const sample = { ...file, text: file.text.slice(0, SAMPLE_CHARS), whole };
+  const declared = /^sep=(.)\r?\n/i.exec(sample.text);
+  if (declared) return declaredLayout(sample, declared[1]!);
+
+  const bare = candidate(sample, null);
+  const tables = DELIMITERS.filter((delimiter) => sample.text.includes(delimiter))
+    .map((delimiter) => candidate(sample, delimiter))
+    .filter((table) => table !== null)
+    .filter((table) => bare === null || table.evidence || table.column.url_share > bare.column.url_share);
+  if (tables.length === 0) return bare;
+  const best = tables.reduce((a, b) => (isBetter(b, a) ? b : a));
+  return bare !== null && bare.column.url_share > best.column.url_share ? bare : best;
+}
+
+function isBetter(a: Candidate, b: Candidate): boolean {
+  const difference = a.column.url_share - b.column.url_share;
+  if (Math.abs(difference) > 0.02) return difference > 0;
+  if (a.evidence !== b.evidence) return a.evidence;
+  return a.leftovers < b.leftovers;
+}
+
+function candidate(sample: SampleText, delimiter: string | null): Candidate | null {
+  const rows = sampleRows(sample, delimiter);
+  const column = findUrlColumn(rows, sample.max_url_chars);
+  if (column === null) return null;
+  if (delimiter === null) return { delimiter, column, evidence: false, leftovers: 0 };
+
+  const width = commonWidth(rows);
+  const as_wide = rows.filter(({ cells }) => cells.length === width).length;
+  if (width < 2 || (column.name !== null && column.header_width < 2)) return null;
+  const mayBePartOfUrls = delimiter === ',' || delimiter === ';';
+  const is_list = mayBePartOfUrls && /\.(txt|text|list)$/i.test(sample.filename);
+  const evidence = column.header_width >= 2 || (as_wide >= rows.length * CONSISTENT_SHARE && !is_list);
+  return { delimiter, column, evidence, leftovers: leftovers(rows, delimiter, column.index) };
+}
+
+/** Excel's own first line, `sep=;`. */
+function declaredLayout(sample: SampleText, delimiter: string): TextLayout | null {
+  const rows = sampleRows(sample, delimiter).slice(1);
+  const column = findUrlColumn(rows, sample.max_url_chars);
+  return column && { delimiter, column: { ...column, first_data_row: Math.max(2, column.first_data_row) } };
+}
+
+function sampleRows(sample: SampleText, delimiter: string | null): SampleRow[] {
+  const rows: SampleRow[] = [];
+  const splitter = new RecordSplitter({ delimiter, column: null, max_row_chars: sample.text.length }, (row, cells) => {
+    if (rows.length < SAMPLE_ROWS && cells.some((cell) => cell.trim() !== '')) rows.push({ row, cells });
+  });
+  splitter.push(sample.text);
+  if (sample.whole || rows.length === 0) splitter.end();
+  return rows;
+}
+
+function commonWidth(rows: readonly SampleRow[]): number {
+  const counts = new Map<number, number>();
+  for (const { cells } of rows) counts.set(cells.length, (counts.get(cells.length) ?? 0) + 1);
+  return [...counts].reduce((a, b) => (b[1] > a[1] ? b : a), [0, 0])[0];
+}
+
+function leftovers(rows: readonly SampleRow[], delimiter: string, url_column: number): number {
+  const others = DELIMITERS.filter((other) => other !== delimiter);
+  let found = 0;
+  for (const { cells } of rows) {
+    found += cells.filter((cell, i) => i !== url_column && others.some((other) => cell.includes(other))).length;
+  }
+  return found / rows.length;
+}

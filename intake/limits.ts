@@ -1,0 +1,21 @@
+// What an upload may take. The service makes settings of these; the defaults are the documented ones.
+
+export interface IntakeLimits {
+  /** Unique URLs that a job may have. */
+  max_urls: number;
+  /** UTF-16 code units of a URL as submitted, white space round it apart. */
+  max_url_chars: number;
+  max_file_bytes: number;
+  /** What all parts of a workbook that are read may come to, inflated. */
+  max_inflated_bytes: number;
+  /** UTF-16 code units of one row of a text file, all its cells together: what has to be in memory at once. */
+  max_row_chars: number;
+}
+
+export const DEFAULT_LIMITS: Readonly<IntakeLimits> = {
+  max_urls: 1_000_000,
+  max_url_chars: 2_048,
+  max_file_bytes: 100_000_000,
+  max_inflated_bytes: 500_000_000,
+  max_row_chars: 1_000_000,
+};

@@ -1,0 +1,67 @@
+// One XML part of a workbook as events, a piece at a time. Well-formed and of sane depth and length, or an error: what
+// a parser has to keep in memory until its next event is bounded here.
+import { SaxesParser } from 'saxes';
+import { IntakeError } from '../errors.ts';
+import { breather } from '../event-loop.ts';
+import { throwBroken, type XlsxPackage } from './xlsx-package.ts';
+
+export interface XmlHandlers {
+  /** Names come without a namespace prefix. */
+  open(name: string, attributes: Record<string, string>): void;
+  close?(name: string): void;
+  text?(text: string): void;
+}
+
+const MAX_DEPTH = 64;
+/** A spreadsheet's cell has at most 32,767 characters. */
+const MAX_CHARS_BETWEEN_TAGS = 1024 * 1024;
+
+/** Yields after each piece, for the caller to hand on what it has by then. Stops reading when it is left. */
+export async function* readXml(xlsx: XlsxPackage, part: string, handlers: XmlHandlers): AsyncGenerator<void> {
+  const parser = new SaxesParser();
+  const decoder = new TextDecoder();
+  const breathe = breather();
+  let depth = 0;
+  let chars_since_tag = 0;
+  parser.on('opentag', ({ name, attributes }) => {
+    chars_since_tag = 0;
+    if (++depth > MAX_DEPTH) throw new IntakeError('broken_xlsx', `The workbook's part ${part} is nested too deeply.`);
+    handlers.open(localName(name), attributes);
+  });
+  parser.on('closetag', ({ name }) => {
+    chars_since_tag = 0;
+    depth--;
+    handlers.close?.(localName(name));
+  });
+  if (handlers.text) parser.on('text', handlers.text.bind(handlers));
+  parser.on('error', throwBroken);
+
+  for await (const bytes of xlsx.read(part)) {
+    const text = decoder.decode(bytes, { stream: true });
+    chars_since_tag += text.length;
+    parser.write(text);
+    if (chars_since_tag > MAX_CHARS_BETWEEN_TAGS) {
+      throw new IntakeError('broken_xlsx', `The workbook's part ${part} has a text that is too long for a cell.`);
+    }
+    yield;
+    await breathe();
+  }
+  parser.close();
+}
+
+/** Reads a part to its end. */
+export async function readXmlWhole(xlsx: XlsxPackage, part: string, handlers: XmlHandlers): Promise<void> {
+  for await (const _ of readXml(xlsx, part, handlers));
+}
+
+/** An attribute that may have a namespace prefix, such as `r:id`. */
+export function attributeOf(attributes: Record<string, string>, name: string): string | undefined {
+  if (name in attributes) return attributes[name];
+  const found = Object.keys(attributes).find((key) => localName(key) === name);
+  return found === undefined ? undefined : attributes[found];
+}
+
+function localName(name: string): string {
+  const colon = name.indexOf(':');
+  return colon === -1 ? name : name.slice(colon + 1);
+}

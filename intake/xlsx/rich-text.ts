@@ -1,0 +1,42 @@
+// The text of a cell or shared string: all its runs together, without the phonetic ones of East Asian scripts.
+
+/** Excel writes characters that XML has no place for, and texts that look like it, as `_x000D_`. */
+const ESCAPE = /_x([0-9a-fA-F]{4})_/g;
+
+export class RichText {
+  readonly #max_chars: number;
+  #value = '';
+  #in_text = false;
+  #in_phonetic = false;
+
+  constructor(max_chars: number) {
+    this.#max_chars = max_chars;
+  }
+
+  start(): void {
+    this.#value = '';
+    this.#in_text = this.#in_phonetic = false;
+  }
+
+  open(name: string): void {
+    if (name === 't') this.#in_text = !this.#in_phonetic;
+    else if (name === 'rPh') this.#in_phonetic = true;
+  }
+
+  close(name: string): void {
+    if (name === 't') this.#in_text = false;
+    else if (name === 'rPh') this.#in_phonetic = false;
+  }
+
+  text(text: string): void {
+    if (this.#in_text && this.#value.length <= this.#max_chars) this.#value += text;
+  }
+
+  /** At most one character longer than the limit. */
+  value(): string {
+    const text = this.#value.includes('_x')
+      ? this.#value.replace(ESCAPE, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+      : this.#value;
+    return text.slice(0, this.#max_chars + 1);
+  }
+}

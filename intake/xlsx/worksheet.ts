@@ -1,0 +1,91 @@
+// The cells of one sheet of a workbook, as its file has them: shared, inline and rich texts, results of formulas,
+// hyperlinks. Cells and rows without a reference follow the one before them.
+import { urlLikeness } from '../classify-url.ts';
+import { readXml } from './read-xml.ts';
+import { RichText } from './rich-text.ts';
+import type { SharedStrings } from './shared-strings.ts';
+import { linkKey, MAX_COLUMNS, parseReference } from './workbook.ts';
+import type { XlsxPackage } from './xlsx-package.ts';
+
+export interface SheetSource {
+  xlsx: XlsxPackage;
+  part: string;
+  strings: SharedStrings;
+  links: ReadonlyMap<number, string>;
+  max_url_chars: number;
+}
+
+export interface SheetHandlers {
+  /** The only column to make texts of, from 0; null for all. */
+  column: number | null;
+  cell(row: number, column: number, text: string): void;
+  row?(row: number): void;
+}
+
+const HYPERLINK_FORMULA = /^\s*HYPERLINK\(\s*"((?:[^"]|"")*)"/i;
+
+/** Calls the handlers for each cell that is not empty and at each row's end; yields now and then. */
+export async function* readWorksheet(source: SheetSource, handlers: SheetHandlers): AsyncGenerator<void> {
+  const { max_url_chars } = source;
+  const inline = new RichText(max_url_chars);
+  let row = 0;
+  let column = -1;
+  let wanted = false;
+  let type = '';
+  let value = '';
+  let formula = '';
+  let inside = '';
+
+  yield* readXml(source.xlsx, source.part, {
+    open(name, attributes) {
+      inside = name;
+      if (name === 'row') {
+        const stated = Number(attributes.r);
+        row = stated > 0 ? stated : row + 1;
+        column = -1;
+      } else if (name === 'c') {
+        column = parseReference(attributes.r ?? '')?.column ?? column + 1;
+        wanted = handlers.column === null ? column < MAX_COLUMNS : column === handlers.column;
+        type = attributes.t ?? 'n';
+        value = formula = '';
+        inline.start();
+      } else {
+        inline.open(name);
+      }
+    },
+    text(text) {
+      if (!wanted) return;
+      if (inside === 'v') value = append(value, text, max_url_chars);
+      else if (inside === 'f') formula = append(formula, text, max_url_chars + HYPERLINK_ROOM);
+      else inline.text(text);
+    },
+    close(name) {
+      inside = '';
+      inline.close(name);
+      if (name === 'row') handlers.row?.(row);
+      if (name !== 'c' || !wanted) return;
+      wanted = false;
+      const is_shared = type === 's' && value !== '';
+      const shown = is_shared ? source.strings.get(Number(value)) : type === 'inlineStr' ? inline.value() : value;
+      const text = urlOf(shown, source.links.get(linkKey(row, column)) ?? linkOfFormula(formula), max_url_chars);
+      if (text.trim() !== '') handlers.cell(row, column, text);
+    },
+  });
+}
+
+const HYPERLINK_ROOM = 32;
+
+/** What the cell shows, unless that is no URL and what it leads to is. */
+function urlOf(shown: string, link: string | null, max_url_chars: number): string {
+  if (link === null || urlLikeness(link, max_url_chars) === 0) return shown;
+  return urlLikeness(shown, max_url_chars) > 0 ? shown : link;
+}
+
+function linkOfFormula(formula: string): string | null {
+  return HYPERLINK_FORMULA.exec(formula)?.[1]?.replaceAll('""', '"') ?? null;
+}
+
+/** At most one character longer than the limit. */
+function append(value: string, text: string, max_chars: number): string {
+  return value.length > max_chars ? value : (value + text).slice(0, max_chars + 1);
+}

@@ -1,0 +1,153 @@
+import test from 'ava';
+import fc from 'fast-check';
+import { blockedDomains } from '../../intake/blocked-domains.ts';
+import { type CheckableUrl, type ClassifiedUrl, classifyUrl } from '../../intake/classify-url.ts';
+
+const classify = (text: string): ClassifiedUrl => classifyUrl(text, { max_url_chars: 2048 });
+const keyOf = (text: string): string => (classify(text) as CheckableUrl).key;
+
+for (const text of [
+  'https://example.com',
+  'HTTP://EXAMPLE.COM/Path?q=1#part',
+  'http://localhost:8080/x',
+  'http://127.0.0.1/',
+  'https://[2001:db8::1]:8443/',
+  'https://user:secret@example.com/x',
+  'https://münchen.example/straße',
+  'https://例え.jp/',
+  'https://example.com./',
+  'https://a_b.example.com/',
+  'https://example.com/a,b;c|d',
+  'https://example.com/My File.pdf',
+]) {
+  test(`${text} is valid and kept as submitted`, (t) => {
+    const found = classify(text);
+    t.like(found, { category: 'valid', url: text, prefix_added: false });
+  });
+}
+
+for (const [text, url] of [
+  ['example.com/path', 'https://example.com/path'],
+  ['www.x.de', 'https://www.x.de'],
+  ['//host.org/x', 'https://host.org/x'],
+  ['example.com:8080/x', 'https://example.com:8080/x'],
+  ['Example.COM?q=a@b.c', 'https://Example.COM?q=a@b.c'],
+  ['192.168.0.1:80/x', 'https://192.168.0.1:80/x'],
+  ['bücher.example', 'https://bücher.example'],
+  ['例え。jp', 'https://例え。jp'],
+] as const) {
+  test(`${text} lacks its prefix and becomes ${url}`, (t) => {
+    t.like(classify(text), { category: 'missing_prefix', url, prefix_added: true });
+  });
+}
+
+for (const [text, reason] of [
+  ['', 'empty'],
+  [' \t ', 'empty'],
+  ['ftp://example.com/file', 'unsupported_scheme'],
+  ['mailto:a@example.com', 'unsupported_scheme'],
+  ['javascript:alert(1)', 'unsupported_scheme'],
+  ['data:text/html,x', 'unsupported_scheme'],
+  ['tel:5551234', 'unsupported_scheme'],
+  ['htp://example.com', 'unsupported_scheme'],
+  ['a@example.com', 'email_address'],
+  ['localhost', 'no_domain'],
+  ['foo', 'no_domain'],
+  ['//localhost/x', 'no_domain'],
+  ['/path/file.html', 'no_domain'],
+  ['report.', 'no_domain'],
+  ['12.50', 'no_domain'],
+  ['v1.2.3', 'malformed'],
+  ['1.2.3.4.5', 'malformed'],
+  ['300.1.1.1', 'malformed'],
+  ['see example.com', 'several_words'],
+  ['https://a.com is good', 'several_words'],
+  ['https://a.com/x https://b.com/y', 'several_words'],
+  ['https://', 'malformed'],
+  ['https://exa mple.com/', 'several_words'],
+  ['https://example.com:99999/', 'malformed'],
+  ['https://a.com,b.com', 'malformed'],
+  ['https://a..com/', 'malformed'],
+  ['https://.com/', 'malformed'],
+  ['https://"example.com"/', 'malformed'],
+  ['"https://example.com/', 'malformed'],
+  ['https://example.com/a\tb', 'control_character'],
+  ['https://example.com/\u0000', 'control_character'],
+  ['https://example.com/caf\ufffd', 'undecodable'],
+  [`https://example.com/${'a'.repeat(2048)}`, 'too_long'],
+] as const) {
+  test(`${JSON.stringify(text.slice(0, 40))} is invalid: ${reason}`, (t) => {
+    t.deepEqual(classify(text), { category: 'invalid', reason });
+  });
+}
+
+test('white space round a URL is no part of it', (t) => {
+  t.like(classify(' \u00a0https://example.com/\r\n'), { category: 'valid', url: 'https://example.com/' });
+});
+
+test('two URLs are the same when the parser says so, whatever their fragments', (t) => {
+  t.is(keyOf('HTTPS://Example.com:443/a/../b#one'), keyOf('https://example.com/b#two'));
+  t.is(keyOf('https://example.com'), keyOf('https://example.com/#'));
+  t.is(keyOf('example.com'), keyOf('https://example.com/'));
+  t.not(keyOf('https://example.com/a'), keyOf('https://example.com/a/'));
+  t.not(keyOf('https://example.com/A'), keyOf('https://example.com/a'));
+  t.not(keyOf('http://example.com/'), keyOf('https://example.com/'));
+  t.not(keyOf('https://example.com/?a=1&b=2'), keyOf('https://example.com/?b=2&a=1'));
+});
+
+test('a blocked domain blocks itself and all under it, with or without a prefix', (t) => {
+  const blocked_domain_of = blockedDomains(['Example.com', '*.evil.org', 'münchen.example', '10.0.0.1']);
+  const blockedBy = (text: string) => {
+    const found = classifyUrl(text, { max_url_chars: 2048, blocked_domain_of });
+    return found.category === 'blocked' ? found.blocked_domain : found.category;
+  };
+  t.is(blockedBy('https://example.com/'), 'example.com');
+  t.is(blockedBy('https://a.b.EXAMPLE.com./'), 'example.com');
+  t.is(blockedBy('www.evil.org'), 'evil.org');
+  t.is(blockedBy('https://MÜNCHEN.example/'), 'xn--mnchen-3ya.example');
+  t.is(blockedBy('http://10.0.0.1/'), '10.0.0.1');
+  t.is(blockedBy('https://notexample.com/'), 'valid');
+  t.is(blockedBy('https://example.com.org/'), 'valid');
+  t.is(blockedBy('ftp://example.com/'), 'invalid');
+});
+
+test('no text makes it throw, and what it accepts the parser and the checker take', (t) => {
+  const pieces = fc.constantFrom(
+    'http',
+    's',
+    ':',
+    '//',
+    '/',
+    '.',
+    'com',
+    'a',
+    '@',
+    '1',
+    ' ',
+    '#',
+    '?',
+    '%',
+    '[',
+    ']',
+    'ü',
+  );
+  const texts = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.webUrl({ withFragments: true, withQueryParameters: true }),
+    fc.array(pieces, { maxLength: 12 }).map((some) => some.join('')),
+  );
+  fc.assert(
+    fc.property(texts, (text) => {
+      const found = classify(text);
+      if (found.category === 'invalid') return;
+      const { protocol, href, hash } = new URL(found.url);
+      t.true(protocol === 'http:' || protocol === 'https:');
+      t.true(found.url.endsWith(text.trim().replace(/^\/\//, '')));
+      // Normalising what is normal changes nothing, and only the fragment is left out.
+      t.is(keyOf(found.key), found.key);
+      t.is(href.replace(/#.*$/, ''), found.key);
+      t.false(found.key.includes('#'), hash);
+    }),
+    { numRuns: 2_000 },
+  );
+});

@@ -1,0 +1,155 @@
+import test from 'ava';
+import { blockedDomains } from '../../intake/blocked-domains.ts';
+import { analyzeUrls, type CollectOptions, collectUrls, submitList } from '../../intake/collect-urls.ts';
+import type { IntakeError } from '../../intake/errors.ts';
+import type { Cell } from '../../intake/sheet.ts';
+import { open } from './uploads.ts';
+
+const ROWS = [
+  'https://a.example/#top',
+  'b.example/x',
+  'https://A.example',
+  'ftp://c.example/',
+  'https://shop.blocked.example/',
+  'blocked.example',
+  'not a url',
+];
+const blocked_domain_of = blockedDomains(['blocked.example']);
+
+async function* cells(values: readonly string[]): AsyncGenerator<Cell[]> {
+  yield values.map((value, i) => ({ row: i + 2, value }));
+}
+
+async function collect(values: readonly string[], options: CollectOptions = {}) {
+  const collected = collectUrls(cells(values), { blocked_domain_of, ...options });
+  const urls = (await Array.fromAsync(collected)).flat();
+  return { urls, summary: collected.summary };
+}
+
+test('each URL is accepted once, as submitted, and every row is accounted for', async (t) => {
+  const { urls, summary } = await collect(ROWS);
+  t.deepEqual(urls, ['https://a.example/#top', 'https://b.example/x']);
+  t.like(summary, {
+    total_rows: 7,
+    accepted: 2,
+    duplicates_removed: 1,
+    invalid_urls_rejected: 2,
+    blocked_urls_skipped: 2,
+    blocked_urls_accepted: 0,
+    missing_prefix_fixed: 1,
+    categories: { valid: 2, missing_prefix: 1, blocked: 2, invalid: 2 },
+  });
+});
+
+test('samples name the row, what was there and why', async (t) => {
+  const { samples } = (await collect(ROWS)).summary;
+  t.deepEqual(samples.invalid, [
+    { row: 5, value: 'ftp://c.example/', url: null, reason: 'unsupported_scheme', blocked_domain: null },
+    { row: 8, value: 'not a url', url: null, reason: 'several_words', blocked_domain: null },
+  ]);
+  t.deepEqual(samples.blocked[1], {
+    row: 7,
+    value: 'blocked.example',
+    url: 'https://blocked.example',
+    reason: 'blocked_domain',
+    blocked_domain: 'blocked.example',
+  });
+  t.is((await collect(ROWS, { max_samples: 1 })).summary.samples.invalid.length, 1);
+});
+
+test('without auto_add_prefix a missing prefix makes a URL invalid', async (t) => {
+  const { urls, summary } = await collect(ROWS, { auto_add_prefix: false });
+  t.deepEqual(urls, ['https://a.example/#top']);
+  t.like(summary, { invalid_urls_rejected: 4, blocked_urls_skipped: 1, missing_prefix_fixed: 0 });
+});
+
+test('without skip_blocked blocked URLs are checked, and counted', async (t) => {
+  const { urls, summary } = await collect(ROWS, { skip_blocked: false });
+  t.deepEqual(urls.slice(2), ['https://shop.blocked.example/', 'https://blocked.example']);
+  t.like(summary, { accepted: 4, blocked_urls_skipped: 0, blocked_urls_accepted: 2, missing_prefix_fixed: 2 });
+});
+
+test('without skip_invalid the first rows that are wrong are named', async (t) => {
+  const error = await t.throwsAsync<IntakeError>(collect(ROWS, { skip_invalid: false }));
+  t.is(error?.code, 'invalid_rows');
+  t.regex(error?.message ?? '', /row 5: "ftp:\/\/c\.example\/" is neither http nor https; row 8: "not a url"/);
+  t.deepEqual(
+    error?.rows.map(({ row, reason }) => [row, reason]),
+    [
+      [5, 'unsupported_scheme'],
+      [8, 'several_words'],
+    ],
+  );
+  const many = Array.from({ length: 1_000 }, (_, i) => `junk ${i}`);
+  const first_ones = await t.throwsAsync<IntakeError>(collect(many, { skip_invalid: false }));
+  t.is(first_ones?.rows.length, 10);
+  const { urls } = await collect(ROWS.slice(0, 3), { skip_invalid: false });
+  t.is(urls.length, 2);
+});
+
+test('one URL too many is an error as soon as it is met; duplicates are none', async (t) => {
+  let given = 0;
+  async function* endless(): AsyncGenerator<Cell[]> {
+    for (;;) yield [{ row: ++given, value: `https://a.example/${given}` }];
+  }
+  const error = await t.throwsAsync<IntakeError>(Array.fromAsync(collectUrls(endless(), { max_urls: 50 })));
+  t.is(error?.code, 'too_many_urls');
+  t.is(given, 51);
+  const same = Array.from({ length: 200 }, (_, i) => `https://a.example/${i % 50}`);
+  t.is((await collect(same, { max_urls: 50 })).urls.length, 50);
+});
+
+test('not one URL to check is an error that says what there was', async (t) => {
+  const error = await t.throwsAsync<IntakeError>(collect(['x', 'https://blocked.example/']));
+  t.is(error?.code, 'no_urls');
+  t.regex(error?.message ?? '', /1 invalid, 1 of blocked domains/);
+});
+
+test('pages have the size asked for, in the order of submission', async (t) => {
+  const urls = Array.from({ length: 25 }, (_, i) => `https://a.example/${i}`);
+  const pages = await Array.fromAsync(submitList(urls, { page_size: 10 }));
+  t.deepEqual(
+    pages.map(({ length }) => length),
+    [10, 10, 5],
+  );
+  t.deepEqual(pages.flat(), urls);
+});
+
+test('a summary that is not complete yet cannot be had', (t) => {
+  const collected = submitList(['https://a.example/']);
+  t.throws(() => collected.summary, { code: 'ERR_ASSERTION' });
+});
+
+test('a list names what is wrong by index, a bounded number of times', async (t) => {
+  const list = ['https://a.example/', 'nope', ...Array.from({ length: 5_000 }, () => '@')];
+  const collected = submitList(list);
+  t.deepEqual((await Array.fromAsync(collected)).flat(), ['https://a.example/']);
+  t.is(collected.summary.invalid_urls_rejected, 5_001);
+  t.is(collected.summary.samples.invalid.length, 20);
+  t.like(collected.summary.samples.invalid[0], { row: 1, value: 'nope', reason: 'no_domain' });
+  const error = await t.throwsAsync(Array.fromAsync(submitList(list, { skip_invalid: false })));
+  t.regex(error?.message ?? '', /index 1: "nope"/);
+});
+
+test('an analysis counts and samples all categories, and takes nothing to check as an answer', async (t) => {
+  const summary = await analyzeUrls(cells(ROWS), { blocked_domain_of });
+  t.deepEqual(summary.categories, { valid: 2, missing_prefix: 1, blocked: 2, invalid: 2 });
+  t.is(summary.duplicates_removed, 1);
+  t.is((await analyzeUrls(cells(['junk']))).categories.invalid, 1);
+});
+
+test('an uploaded file goes all the way', async (t) => {
+  const sheet = await open(t, 'x.csv', `id;link\n${ROWS.map((row, i) => `${i};${row}`).join('\n')}\n`);
+  const collected = collectUrls(sheet.cells(), { blocked_domain_of });
+  t.deepEqual((await Array.fromAsync(collected)).flat(), ['https://a.example/#top', 'https://b.example/x']);
+  t.is(collected.summary.samples.invalid[0]?.row, 5);
+});
+
+test('other work of the thread gets its turns while a long list is taken', async (t) => {
+  const urls = Array.from({ length: 100_000 }, (_, i) => `https://a.example/${i}`);
+  let turns = 0;
+  const counting = setInterval(() => turns++, 1);
+  for await (const page of submitList(urls)) t.true(page.length > 0);
+  clearInterval(counting);
+  t.true(turns > 3, `${turns} turns`);
+});

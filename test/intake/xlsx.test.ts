@@ -1,0 +1,192 @@
+import test from 'ava';
+import Excel from 'exceljs';
+import { cellsOf, failureOf, inlineRow, open, valuesOf, workbook, zip } from './uploads.ts';
+
+const A = 'https://a.example/1';
+const B = 'https://b.example/2';
+
+test('what a spreadsheet program writes is read, whatever the file is called', async (t) => {
+  const book = new Excel.Workbook();
+  const sheet = book.addWorksheet('Links');
+  sheet.addRow(['name', 'target', 'n']);
+  sheet.addRow(['one', A, 1]);
+  sheet.addRow(['two', { text: 'second', hyperlink: B }, 2]);
+  sheet.addRow(['three', { formula: 'B2', result: 'https://c.example/' }, 3]);
+  sheet.addRow(['four', { richText: [{ text: 'https://d.' }, { text: 'example/', font: { bold: true } }] }, 4]);
+  sheet.addRow(['five', null, 5]);
+  const opened = await open(t, 'export.csv', Buffer.from(await book.xlsx.writeBuffer()));
+  t.like(opened, { format: 'xlsx', sheet_name: 'Links', column: { index: 1, name: 'target' }, delimiter: null });
+  t.deepEqual(await cellsOf(opened), [
+    { row: 2, value: A },
+    { row: 3, value: B },
+    { row: 4, value: 'https://c.example/' },
+    { row: 5, value: 'https://d.example/' },
+  ]);
+});
+
+test('shared strings are joined from their runs, without phonetic ones, and unescaped', async (t) => {
+  const book = await workbook({
+    sheets: [
+      '<row><c t="s"><v>0</v></c></row><row><c t="s"><v>1</v></c></row><row><c t="s"><v>9</v></c><c t="s"/></row>',
+    ],
+    shared_strings: [
+      '<r><t>https://a.</t></r><r><rPr><b/></rPr><t xml:space="preserve">example/1</t></r><rPh sb="0" eb="1"><t>no</t></rPh>',
+      '<t>https://b.example/?x=1&amp;y=_x005F_x0041_&#x20AC;</t>',
+    ],
+  });
+  t.deepEqual(await valuesOf(t, 'x.xlsx', book), [A, 'https://b.example/?x=1&y=_x0041_€']);
+});
+
+test('cells and rows without a reference follow the ones before them', async (t) => {
+  const book = await workbook({
+    sheets: [
+      `<row><c><v>1</v></c><c t="str"><v>${A}</v></c></row>` +
+        `<row r="7"><c r="B7" t="str"><v>${B}</v></c></row><row><c/><c t="inlineStr"><is><t>${A}</t></is></c></row>`,
+    ],
+  });
+  const sheet = await open(t, 'x.xlsx', book);
+  t.is(sheet.column.index, 1);
+  t.deepEqual(await cellsOf(sheet), [
+    { row: 1, value: A },
+    { row: 7, value: B },
+    { row: 8, value: A },
+  ]);
+});
+
+test("a cell's text counts when it is a URL, else its hyperlink, else the link of its formula", async (t) => {
+  const book = await workbook({
+    sheets: [
+      inlineRow('Link') +
+        inlineRow(A) +
+        inlineRow('click here') +
+        inlineRow('write us') +
+        `<row><c t="str"><f>HYPERLINK("https://c.example/","more")</f><v>more</v></c></row>`,
+    ],
+    links: { A2: 'https://other.example/', A3: B, A4: 'mailto:a@b.example' },
+  });
+  t.deepEqual(await valuesOf(t, 'x.xlsx', book), [A, B, 'write us', 'https://c.example/']);
+});
+
+test('the first sheet that has URLs is read', async (t) => {
+  const book = await workbook({
+    sheets: ['', inlineRow('a', 'b'), inlineRow('n', 'page') + inlineRow('1', A), inlineRow(B)],
+  });
+  const sheet = await open(t, 'x.xlsx', book);
+  t.like(sheet, { sheet_name: 'Sheet 3', column: { index: 1, name: 'page' } });
+  t.deepEqual(await cellsOf(sheet), [{ row: 2, value: A }]);
+});
+
+test('URLs that begin far down a sheet are found', async (t) => {
+  const rows = Array.from({ length: 1_500 }, (_, i) => inlineRow(`name ${i}`, 'none')).join('');
+  const sheet = await open(
+    t,
+    'x.xlsx',
+    await workbook({ sheets: [inlineRow('who', 'url') + rows + inlineRow('x', A)] }),
+  );
+  const cells = await cellsOf(sheet);
+  t.is(cells.length, 1_501);
+  t.deepEqual(cells.at(-1), { row: 1_502, value: A });
+});
+
+test('names with a namespace prefix are the same names', async (t) => {
+  const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+  const rows = `<x:row><x:c t="inlineStr"><x:is><x:t>${A}</x:t></x:is></x:c></x:row>`;
+  const sheet = `<x:worksheet xmlns:x="${main}"><x:sheetData>${rows}</x:sheetData></x:worksheet>`;
+  const book = await workbook({ sheets: [''], parts: { 'xl/worksheets/sheet1.xml': sheet } });
+  t.deepEqual(await valuesOf(t, 'x.xlsx', book), [A]);
+});
+
+test('a workbook without URLs says so', async (t) => {
+  t.is((await failureOf(t, 'x.xlsx', await workbook({ sheets: [inlineRow('a', 'b')] }))).code, 'no_urls');
+  t.is((await failureOf(t, 'x.xlsx', await workbook({ sheets: [] }))).code, 'no_urls');
+});
+
+test('a ZIP archive that is no workbook, or one of another kind, is no table', async (t) => {
+  t.is((await failureOf(t, 'x.xlsx', await zip({ 'urls.csv': `${A}\n` }))).code, 'not_a_table');
+  const rels = `<Relationships><Relationship Id="r" Type="x/officeDocument" Target="xl/workbook.bin"/></Relationships>`;
+  const xlsb = await workbook({ sheets: [''], parts: { '_rels/.rels': rels } });
+  t.is((await failureOf(t, 'x.xlsx', xlsb)).code, 'not_a_table');
+});
+
+test('a damaged workbook is named as such', async (t) => {
+  const whole = await workbook({ sheets: [inlineRow(A)] });
+  const damaged = {
+    'cut short': whole.subarray(0, whole.length / 2),
+    'a signature alone': Buffer.from('PK\x03\x04'),
+    'XML that is not well-formed': await workbook({ sheets: [`<row><c t="str"><v>${A}</c></row>`] }),
+    'XML that ends early': await workbook({
+      sheets: [''],
+      parts: { 'xl/worksheets/sheet1.xml': '<worksheet><sheetData>' },
+    }),
+    'a sheet that is not there': await workbook({ sheets: [''], parts: { 'xl/worksheets/sheet1.xml': null } }),
+    'an entity of its own': await workbook({
+      sheets: [''],
+      parts: { 'xl/worksheets/sheet1.xml': '<!DOCTYPE x [<!ENTITY e "eee">]><worksheet>&e;</worksheet>' },
+    }),
+  };
+  for (const [name, content] of Object.entries(damaged)) {
+    t.is((await failureOf(t, 'x.xlsx', content)).code, 'broken_xlsx', name);
+  }
+});
+
+test('a bit flipped anywhere gives a result or an error that names the file, never another error', async (t) => {
+  const whole = await workbook({ sheets: [inlineRow('url') + inlineRow(A).repeat(50)], shared_strings: ['<t>x</t>'] });
+  for (let at = 0; at < whole.length; at += 11) {
+    const flipped = Buffer.from(whole);
+    flipped[at]! ^= 1 << (at % 8);
+    const outcome = await valuesOf(t, 'x.xlsx', flipped).catch((error) => error);
+    t.true(Array.isArray(outcome) || outcome.name === 'IntakeError', `byte ${at}: ${outcome?.stack}`);
+  }
+});
+
+test('elements nested without end are turned away while they are read', async (t) => {
+  const sheet = `<worksheet>${'<a>'.repeat(100_000)}`;
+  const error = await failureOf(
+    t,
+    'x.xlsx',
+    await workbook({ sheets: [''], parts: { 'xl/worksheets/sheet1.xml': sheet } }),
+  );
+  t.is(error.code, 'broken_xlsx');
+  t.regex(error.message, /nested/);
+});
+
+test('a text that is too long for any cell is not kept in memory', async (t) => {
+  const noise = Array.from({ length: 400_000 }, (_, i) => (i * 2654435761).toString(36)).join('');
+  const error = await failureOf(t, 'x.xlsx', await workbook({ sheets: [`<row><c t="str"><v>${noise}</v></c></row>`] }));
+  t.is(error.code, 'broken_xlsx');
+  t.regex(error.message, /too long/);
+});
+
+test('a zip bomb is stopped while it inflates', async (t) => {
+  const bomb = await workbook({ sheets: ['<row/>'.repeat(20_000_000)] });
+  t.true(bomb.length < 1_000_000);
+  t.is((await failureOf(t, 'x.xlsx', bomb)).code, 'zip_bomb');
+});
+
+test('sizes that an archive states about itself are not believed', async (t) => {
+  const content = Buffer.from(await workbook({ sheets: [inlineRow(A).repeat(5_000)] }));
+  const name = content.lastIndexOf('xl/worksheets/sheet1.xml');
+  const central_header = name - 46;
+  t.is(content.readUInt32LE(central_header), 0x02014b50);
+  content.writeUInt32LE(100, central_header + 24);
+  t.is((await failureOf(t, 'x.xlsx', content)).code, 'broken_xlsx');
+});
+
+test('what all parts hold is limited together', async (t) => {
+  const rows = Array.from({ length: 3_000 }, (_, i) => inlineRow(`https://a.example/${i}`)).join('');
+  const book = await workbook({ sheets: [rows, rows] });
+  t.is((await failureOf(t, 'x.xlsx', book, { max_inflated_bytes: 100_000 })).code, 'inflated_too_large');
+  t.is((await valuesOf(t, 'x.xlsx', book)).length, 3_000);
+});
+
+// Serial tests run before the others of the file, whose memory would be counted too.
+test.serial('a row that reaches to the last column costs no memory for those before it', async (t) => {
+  const rows = Array.from(
+    { length: 5_000 },
+    () => `<row><c t="str"><v>${A}</v></c><c r="XFD1"><v>1</v></c></row>`,
+  ).join('');
+  const before = process.memoryUsage().heapUsed;
+  const sheet = await open(t, 'x.xlsx', await workbook({ sheets: [rows] }));
+  t.is((await cellsOf(sheet)).length, 5_000);
+  t.true(process.memoryUsage().heapUsed - before < 100_000_000);
+});
