@@ -5,6 +5,7 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { openIdentity } from './adapters/identity/index.ts';
+import { WORK_SUBJECT } from './checkers/work.ts';
 import { hashOfKey, idOfKey, openApiKeys } from './commands/api-key.ts';
 import { openCredits } from './commands/credits.ts';
 import { openJobs } from './commands/job.ts';
@@ -89,7 +90,7 @@ export async function startHttp(config: Config, logger: Logger): Promise<Http> {
     readiness: {
       event_log: () => log.head(),
       documents: () => readmodels.position(),
-      queue: () => queue.depth('checks'),
+      queue: () => queue.depth(WORK_SUBJECT),
     },
   });
   try {

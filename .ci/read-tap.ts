@@ -1,0 +1,45 @@
+// Reads AVA's TAP from standard input: prints it for people, and writes `passed failed` to the file that is named.
+// What cannot be counted is a failure: output that ends early, a run without a test, totals that differ from the lines.
+import { writeFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+
+const [counts_file] = process.argv.slice(2);
+if (counts_file === undefined) throw new Error('usage: read-tap.ts COUNTS_FILE <TAP');
+
+let passed = 0;
+let todos = 0;
+const failures: string[] = [];
+const totals: Record<string, number> = {};
+/** Inside a failure's YAML block, which is shown as it is. */
+let in_details = false;
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const test = /^(ok|not ok) \d+ - (.*?)( # (?:SKIP|TODO)\b.*)?$/.exec(line);
+  const total = /^# (pass|fail|skip|todo|tests) (\d+)$/.exec(line);
+  if (test) {
+    const [, outcome, title, left_out] = test;
+    if (outcome === 'not ok' && left_out) todos++;
+    if (left_out) console.log(`  -${left_out} ${title}`);
+    else if (outcome === 'ok') {
+      passed++;
+      console.log(`  ✔ ${title}`);
+    } else {
+      failures.push(title!);
+      console.log(`  ✘ ${title}`);
+    }
+  } else if (total) totals[total[1]!] = Number(total[2]);
+  else if (/^ {2}---$/.test(line)) in_details = true;
+  else if (/^ {2}\.\.\.$/.test(line)) in_details = false;
+  else if (in_details || /^# {3}/.test(line)) console.log(`    ${line}`);
+}
+
+const problems: string[] = [];
+if (totals.pass === undefined) problems.push('the output of the tests ended before its totals');
+else if (totals.pass !== passed) problems.push(`${totals.pass} passed by the totals, ${passed} by the lines`);
+if (passed === 0) problems.push('no test passed');
+for (const title of failures) console.log(`failed: ${title}`);
+for (const problem of problems) console.log(`failed: ${problem}`);
+// Tests that never came to an end are in the total alone, and AVA counts what is still to do as failed there.
+const failed = Math.max(failures.length, (totals.fail ?? 0) - todos) + (problems.length > 0 ? 1 : 0);
+console.log(`${passed} passed, ${failed} failed`);
+writeFileSync(counts_file, `${passed} ${failed}\n`);

@@ -1,0 +1,122 @@
+// Which folder may import which: the architecture as a rule. `.ci/import-rules.ts` holds every module to it.
+import { Visitor } from '@swc/core/Visitor.js';
+
+/**
+ * Of the project's folders, which folders or files each may import besides itself; `any`: it is free. A folder that is
+ * not here fails. Packages and Node's own modules are not meant.
+ */
+export const FOLDERS = {
+  events: [],
+  intake: [],
+  readmodels: [],
+  web: [],
+  commands: ['events'],
+  projections: ['events', 'readmodels'],
+  // The queue's port and what travels in it: the processes publish the work that the checkers pull.
+  processes: ['events', 'commands', 'readmodels', 'checkers/queue.ts', 'checkers/work.ts'],
+  checkers: ['events', 'commands'],
+  http: ['commands', 'readmodels', 'intake'],
+  adapters: [], // and the port that each implements: see PORTS
+  cli: 'any',
+  bench: 'any',
+  test: 'any',
+  '.ci': 'any',
+};
+
+/** The port of each folder of `adapters/`: the one file of the project that it may import besides itself. */
+export const PORTS = {
+  eventstore: 'events/event-store.ts',
+  documents: 'readmodels/documents.ts',
+  queue: 'checkers/queue.ts',
+  blobs: 'readmodels/blobs.ts',
+};
+/** The adapters of what has no folder of its own: the port is the file of their name, wherever it is used. */
+const OTHER_PORT = '^(commands|processes|readmodels|http)/.*$1[.]ts$';
+
+/** Not shipped: it may import what only developers install, and nothing shipped may import it. */
+const FOR_DEVELOPERS = '^(test|bench|[.]ci)/|^[^/]+[.]config[.]js$|^[.]dependency-cruiser[.]mjs$';
+
+const literal = (path) => path.replaceAll('.', '[.]');
+const path = (entry) => (entry.endsWith('.ts') ? `^${literal(entry)}$` : `^${literal(entry)}/`);
+const project = { dependencyTypes: ['local'] };
+
+function folderRule([folder, may_import]) {
+  return {
+    name: `imports-of-${folder}`,
+    severity: 'error',
+    comment: may_import.length
+      ? `${folder}/ imports only ${may_import.join(', ')}`
+      : `${folder}/ imports no other folder`,
+    from: { path: path(folder) },
+    to: { ...project, pathNot: [folder, ...may_import].map(path) },
+  };
+}
+
+function portRule([adapter, port]) {
+  return {
+    name: `port-of-${adapter}`,
+    severity: 'error',
+    comment: `adapters/${adapter}/ imports only its port, ${port}`,
+    from: { path: `^adapters/${adapter}/` },
+    to: { ...project, pathNot: [`^adapters/${adapter}/`, path(port)] },
+  };
+}
+
+// swc parses `using`, but the walker it ships throws there. The declarators are what holds imports.
+const { visitStatement } = Visitor.prototype;
+Visitor.prototype.visitStatement = function (statement) {
+  if (statement.type !== 'UsingDeclaration') return visitStatement.call(this, statement);
+  statement.decls = this.visitVariableDeclarators(statement.decls);
+  return statement;
+};
+
+export default {
+  forbidden: [
+    ...Object.entries(FOLDERS)
+      .filter(([folder, may_import]) => may_import !== 'any' && folder !== 'adapters')
+      .map(folderRule),
+    ...Object.entries(PORTS).map(portRule),
+    {
+      name: 'port-of-an-adapter',
+      severity: 'error',
+      comment: 'an adapter imports only its port',
+      from: { path: '^adapters/([^/]+)/', pathNot: Object.keys(PORTS).map((adapter) => `^adapters/${adapter}/`) },
+      to: { ...project, pathNot: ['^adapters/$1/', OTHER_PORT] },
+    },
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      comment: 'modules that import each other, types included, cannot be read one after the other',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'nothing-shipped-imports-developers-files',
+      severity: 'error',
+      comment: 'tests, benchmarks and checks are not part of the service',
+      from: { pathNot: FOR_DEVELOPERS },
+      to: { path: FOR_DEVELOPERS },
+    },
+    {
+      name: 'no-development-packages',
+      severity: 'error',
+      comment: 'what is shipped runs without devDependencies, and without packages that package.json does not name',
+      from: { pathNot: FOR_DEVELOPERS },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['npm'] },
+    },
+    {
+      name: 'no-unresolvable',
+      severity: 'error',
+      comment: 'what is imported must be there',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    // TypeScript 7 has no API for it, and without a parser it would silently see no module at all.
+    parser: 'swc',
+    tsPreCompilationDeps: true,
+    doNotFollow: 'node_modules',
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['node', 'import', 'default', 'types'] },
+  },
+};

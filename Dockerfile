@@ -1,0 +1,25 @@
+# The service with all its roles; ROLES chooses which run in a container. There is nothing to build: Node runs the TypeScript.
+FROM node:24-slim
+
+ENV NODE_ENV=production
+WORKDIR /app
+
+# Without install scripts: the one that matters fetches Node for machines with an older one, and this image has it.
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force
+
+COPY . .
+# A named volume takes the owner of the folder that it is mounted on.
+RUN install -d -o node -g node /data /data/blobs
+
+ENV HOST=0.0.0.0 PORT=8080 DATA_DIR=/data
+USER node
+VOLUME /data
+EXPOSE 8080
+
+# Of the http role; containers without it switch it off.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+
+# Node itself, not npm, so that it gets the signal to stop.
+CMD ["node", "main.ts"]

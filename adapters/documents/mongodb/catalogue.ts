@@ -1,0 +1,46 @@
+// Makes collections and their indexes on the server.
+import type { Db } from 'mongodb';
+import type { Declared, DeclaredIndex } from '../spec.ts';
+import { isNamespaceExists, isNamespaceNotFound } from './errors.ts';
+
+/** Makes what is missing and leaves what others declared. Indexes of the documents that are there are built meanwhile. */
+export async function makeCollection(db: Db, spec: Declared): Promise<void> {
+  let there = await indexNames(db, spec.name);
+  if (there === null) {
+    await db.createCollection(spec.name).catch((error: unknown) => {
+      if (!isNamespaceExists(error)) throw error;
+    });
+    there = new Set();
+  }
+  const collection = db.collection(spec.name);
+  for (const index of spec.indexes) {
+    // The same fields with the other uniqueness: replaced.
+    const replaced = nameOf(index, !index.unique);
+    if (there.has(replaced)) await collection.dropIndex(replaced);
+  }
+  const missing = spec.indexes.filter((index) => !there.has(nameOf(index, index.unique)));
+  if (missing.length === 0) return;
+  await collection.createIndexes(
+    missing.map((index) => ({
+      name: nameOf(index, index.unique),
+      key: Object.fromEntries(index.keys.map(({ path, direction }) => [path, direction])),
+      ...(index.unique && { unique: true }),
+    })),
+  );
+}
+
+/** Null when there is no such collection. */
+async function indexNames(db: Db, name: string): Promise<Set<string> | null> {
+  try {
+    const indexes = await db.collection(name).listIndexes().toArray();
+    return new Set(indexes.map((index) => String(index.name)));
+  } catch (error) {
+    if (isNamespaceNotFound(error)) return null;
+    throw error;
+  }
+}
+
+function nameOf(index: DeclaredIndex, unique: boolean): string {
+  const fields = index.fields.map(({ path, direction }) => `${direction === 1 ? '' : '-'}${encodeURIComponent(path)}`);
+  return `${unique ? 'unique' : 'index'} ${fields.join(',')}`;
+}

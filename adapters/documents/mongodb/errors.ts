@@ -1,0 +1,61 @@
+// What an error of MongoDB's driver means to the port's callers.
+import { MongoError, MongoServerError } from 'mongodb';
+import { DuplicateKey, UnsupportedQuery, WriteConflict } from '../../../readmodels/documents.ts';
+import { StoreUnavailable } from '../unavailable.ts';
+
+const DUPLICATE_KEY = 11000;
+const WRITE_CONFLICT = 112;
+const NAMESPACE_EXISTS = 48;
+const NAMESPACE_NOT_FOUND = 26;
+/** `$inc` of what is not a number, a field inside a scalar, a document that is too large, a pattern not in PCRE. */
+const NOT_IN_SUBSET = [14, 28, 10334, 17419, 17420, 51091];
+/** The servers' names of being stopped, stepping down, or not being reached in time. */
+const NOT_THERE = [6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436];
+
+const hasLabel = (error: unknown, label: string): boolean => error instanceof MongoError && error.hasErrorLabel(label);
+
+/** Nothing of the transaction was done: it can be run again. */
+export const isTransient = (error: unknown): boolean => hasLabel(error, 'TransientTransactionError');
+
+/** The commit may have been done: it can be asked for again. */
+export const isUnknownCommit = (error: unknown): boolean => hasLabel(error, 'UnknownTransactionCommitResult');
+
+export const isNamespaceExists = (error: unknown): boolean => codeOf(error) === NAMESPACE_EXISTS;
+
+export const isNamespaceNotFound = (error: unknown): boolean => codeOf(error) === NAMESPACE_NOT_FOUND;
+
+/** The port's own error where it has one, with the driver's as its cause. */
+export function portError(error: unknown): unknown {
+  if (!(error instanceof MongoError)) return error;
+  const code = codeOf(error);
+  const options = { cause: error };
+  if (code === DUPLICATE_KEY) return new DuplicateKey(error.message, options);
+  if (code !== null && NOT_IN_SUBSET.includes(code)) return new UnsupportedQuery(error.message, options);
+  if (isUnreachable(error, code)) return new StoreUnavailable(error.message, options);
+  if (code === WRITE_CONFLICT || isTransient(error)) return new WriteConflict(error.message, options);
+  return error;
+}
+
+function codeOf(error: unknown): number | null {
+  if (error instanceof MongoServerError && typeof error.code === 'number') return error.code;
+  return null;
+}
+
+// By name: the driver does not export all of these classes.
+const UNREACHABLE = new Set([
+  'MongoNetworkError',
+  'MongoNetworkTimeoutError',
+  'MongoServerSelectionError',
+  'MongoNotConnectedError',
+  'MongoServerClosedError',
+  'MongoTopologyClosedError',
+  'MongoPoolClearedError',
+  'MongoPoolClosedError',
+  'MongoStalePrimaryError',
+  'MongoWaitQueueTimeoutError',
+  'MongoOperationTimeoutError',
+]);
+
+function isUnreachable(error: MongoError, code: number | null): boolean {
+  return code === null ? UNREACHABLE.has(error.name) : NOT_THERE.includes(code);
+}

@@ -1,0 +1,116 @@
+// A collection of MongoDB.
+import {
+  type AnyBulkWriteOperation,
+  type ClientSession,
+  MongoBulkWriteError,
+  MongoError,
+  type Collection as MongoNative,
+} from 'mongodb';
+import {
+  type Collection,
+  type Document,
+  type Filter,
+  type FindOptions,
+  type Sort,
+  UnsupportedQuery,
+  type Write,
+} from '../../../readmodels/documents.ts';
+import { streamPages } from '../pages.ts';
+import { checkFilter, checkQuery, MAX_LIMIT } from '../query.ts';
+import { type Declared, MAX_DOCUMENT_BYTES } from '../spec.ts';
+import { type CheckedWrite, checkWrites } from '../writes.ts';
+import { mongoFilter, pageFilter } from './mongo-filter.ts';
+
+/** How a collection reaches the server: outside or inside a transaction. Both give the port's errors. */
+export interface Access {
+  read<R>(work: (session: ClientSession | undefined) => Promise<R>): Promise<R>;
+  /** A write that the server itself does whole or not at all. */
+  writeOne(work: (session: ClientSession | undefined) => Promise<unknown>): Promise<void>;
+  /** All or none of what `work` writes. */
+  writeAll(work: (session: ClientSession) => Promise<unknown>): Promise<void>;
+}
+
+export class MongoCollection<T extends Document> implements Collection<T> {
+  readonly #spec: Declared;
+  readonly #native: MongoNative<Document>;
+  readonly #access: Access;
+
+  constructor(spec: Declared, native: MongoNative<Document>, access: Access) {
+    this.#spec = spec;
+    this.#native = native;
+    this.#access = access;
+  }
+
+  async get(id: string): Promise<T | null> {
+    const found = await this.#access.read((session) => this.#native.findOne({ _id: id }, { session }));
+    return found as T | null;
+  }
+
+  async getMany(ids: readonly string[]): Promise<T[]> {
+    if (ids.length > MAX_LIMIT) throw new UnsupportedQuery(`${ids.length} ids: at most ${MAX_LIMIT}`);
+    const found = await this.#access.read((session) =>
+      this.#native.find({ _id: { $in: [...ids] } }, { session, batchSize: MAX_LIMIT }).toArray(),
+    );
+    const byId = new Map(found.map((document) => [document._id, document as T]));
+    return ids.flatMap((id) => byId.get(id) ?? []);
+  }
+
+  async find(filter: Filter, options?: FindOptions): Promise<T[]> {
+    const query = checkQuery(this.#spec, filter, options);
+    const { skip, limit } = query;
+    const sort = Object.fromEntries(query.keys.map(({ path, direction }) => [path, direction]));
+    const found = await this.#access.read((session) =>
+      this.#native.find(pageFilter(query), { sort, skip, limit, batchSize: limit, session }).toArray(),
+    );
+    return found as T[];
+  }
+
+  stream(filter: Filter, options?: { sort?: Sort }): AsyncIterable<T> {
+    return streamPages(this.#spec, (where, page) => this.find(where, page), filter, options?.sort);
+  }
+
+  async count(filter: Filter): Promise<number> {
+    const where = mongoFilter(checkFilter(this.#spec, filter));
+    return this.#access.read((session) => this.#native.countDocuments(where, { session }));
+  }
+
+  async write(ops: readonly Write<T>[]): Promise<void> {
+    if (ops.length === 0) return;
+    const checked = checkWrites(this.#spec, ops);
+    const bulk = (session: ClientSession | undefined) =>
+      this.#native.bulkWrite(checked.map(operation), { ordered: true, session }).catch(rethrow);
+    // A retry of the driver's own is exact for one document; everything else is a transaction.
+    if (checked.length === 1 && checked[0]!.kind !== 'deleteMany') await this.#access.writeOne(bulk);
+    else await this.#access.writeAll(bulk);
+  }
+}
+
+function operation<T extends Document>(op: CheckedWrite<T>): AnyBulkWriteOperation<Document> {
+  switch (op.kind) {
+    case 'insert':
+      return { insertOne: { document: op.document } };
+    case 'replace':
+      return { replaceOne: { filter: { _id: op.document._id }, replacement: op.document, upsert: true } };
+    case 'update': {
+      // MongoDB takes an empty operator but no empty update.
+      const update = Object.keys(op.update).length === 0 ? { $set: {} } : op.update;
+      return { updateOne: { filter: { _id: op.id }, update: update as object, upsert: op.upsert } };
+    }
+    case 'delete':
+      return { deleteOne: { filter: { _id: op.id } } };
+    case 'deleteMany':
+      return { deleteMany: { filter: mongoFilter(op.where) } };
+  }
+}
+
+/**
+ * What the driver's `bulkWrite` hides: it makes errors of connections into errors of writes, and keeps them as their
+ * response; and it finds too large a document before the server does, which it tells by the message alone.
+ */
+function rethrow(error: unknown): never {
+  if (error instanceof MongoBulkWriteError && error.errorResponse instanceof MongoError) throw error.errorResponse;
+  const large =
+    error instanceof RangeError || (error instanceof Error && /larger than the maximum/.test(error.message));
+  if (!large) throw error;
+  throw new UnsupportedQuery(`a document of more than ${MAX_DOCUMENT_BYTES} bytes`, { cause: error });
+}

@@ -1,0 +1,196 @@
+// The `Documents` port on MongoDB, which must run as a replica set: a standalone server has no transactions.
+import { type ClientSession, type Db, MongoClient } from 'mongodb';
+import type { Collection, CollectionSpec, Document, Documents } from '../../../readmodels/documents.ts';
+import { checkSpec } from '../spec.ts';
+import { TransactionScope } from '../transaction-scope.ts';
+import { makeCollection } from './catalogue.ts';
+import { portError } from './errors.ts';
+import { type Access, MongoCollection } from './mongo-collection.ts';
+import { type Log, Transactions } from './transactions.ts';
+
+/** How long a call waits for a server that takes it, before it fails with the code `unavailable`. */
+const SERVER_WAIT_MS = 5_000;
+const MAX_CONNECTIONS = 50;
+const DEFAULT_DATABASE = 'url_checker';
+
+/** `database`: the URL's, or else `url_checker`. Throws `StoreUnavailable` when no server answers. */
+export async function openMongoDocuments(options: { url: string; database?: string; log: Log }): Promise<Documents> {
+  const client = new MongoClient(options.url, {
+    serverSelectionTimeoutMS: SERVER_WAIT_MS,
+    connectTimeoutMS: SERVER_WAIT_MS,
+    maxPoolSize: MAX_CONNECTIONS,
+    waitQueueTimeoutMS: SERVER_WAIT_MS * 2,
+    readConcern: { level: 'majority' },
+    writeConcern: { w: 'majority' },
+    readPreference: 'primary',
+    retryReads: true,
+    retryWrites: true,
+    ignoreUndefined: true,
+  });
+  try {
+    await client.connect();
+    const hello = await client.db('admin').command({ hello: 1 });
+    if (!hello.setName && hello.msg !== 'isdbgrid') {
+      throw new Error('MongoDB must run as a replica set (--replSet, then rs.initiate()): transactions need it');
+    }
+    const database = options.database ?? databaseOf(options.url) ?? DEFAULT_DATABASE;
+    return new MongoDocuments(client, client.db(database), options.log);
+  } catch (error) {
+    await client.close();
+    throw portError(error);
+  }
+}
+
+function databaseOf(url: string): string | undefined {
+  const name = /^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(url)?.[1];
+  return name && decodeURIComponent(name);
+}
+
+class MongoDocuments implements Documents {
+  readonly #client: MongoClient;
+  readonly #db: Db;
+  readonly #transactions: Transactions;
+  readonly #access: Access;
+  /** Declarations that were found or made here: a transaction need not look for them again. */
+  readonly #known = new Set<string>();
+  #closed = false;
+
+  constructor(client: MongoClient, db: Db, log: Log) {
+    this.#client = client;
+    this.#db = db;
+    this.#transactions = new Transactions(client, log);
+    this.#access = {
+      read: (work) => {
+        this.#refuseClosed();
+        return mapped(() => work(undefined));
+      },
+      writeOne: async (work) => {
+        this.#refuseWrites();
+        await mapped(() => work(undefined));
+      },
+      writeAll: async (work) => {
+        this.#refuseWrites();
+        await this.#transactions.run(this, work);
+      },
+    };
+  }
+
+  async collection<T extends Document>(spec: CollectionSpec<T>): Promise<Collection<T>> {
+    this.#refuseClosed();
+    const declared = checkSpec(spec);
+    await mapped(() => makeCollection(this.#db, declared));
+    this.#known.add(JSON.stringify(spec));
+    return new MongoCollection<T>(declared, this.#db.collection<Document>(declared.name), this.#access);
+  }
+
+  async transaction<R>(fn: (inside: Documents) => Promise<R>): Promise<R> {
+    this.#refuseWrites();
+    return this.#transactions.run(this, (session, scope) =>
+      fn(new InsideTransaction(this.#db, session, scope, this.#known)),
+    );
+  }
+
+  async drop(name: string): Promise<void> {
+    this.#refuseWrites();
+    this.#known.clear();
+    await mapped(() => this.#db.dropCollection(name));
+  }
+
+  async names(): Promise<string[]> {
+    this.#refuseClosed();
+    return mapped(() => collectionNames(this.#db));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#client.close();
+  }
+
+  /** The driver would open its connections again. */
+  #refuseClosed(): void {
+    if (this.#closed) throw new Error('the documents are closed');
+  }
+
+  #refuseWrites(): void {
+    this.#refuseClosed();
+    TransactionScope.refuseWithin(this);
+  }
+}
+
+async function mapped<R>(work: () => Promise<R>): Promise<R> {
+  try {
+    return await work();
+  } catch (error) {
+    throw portError(error);
+  }
+}
+
+async function collectionNames(db: Db): Promise<string[]> {
+  const collections = await db.listCollections({}, { nameOnly: true }).toArray();
+  return collections
+    .map(({ name }) => name)
+    .filter((name) => !name.startsWith('system.'))
+    .sort();
+}
+
+/** The same collections over the session of the transaction, which takes one call at a time. */
+class InsideTransaction implements Documents {
+  readonly #db: Db;
+  readonly #scope: TransactionScope;
+  readonly #access: Access;
+  readonly #known: Set<string>;
+
+  constructor(db: Db, session: ClientSession, scope: TransactionScope, known: Set<string>) {
+    this.#db = db;
+    this.#scope = scope;
+    this.#known = known;
+    let last: Promise<unknown> = Promise.resolve();
+    const inTurn = <R>(work: (session: ClientSession) => Promise<R>): Promise<R> => {
+      const turn = last.then(async () => {
+        scope.check();
+        try {
+          return await work(session);
+        } catch (error) {
+          // The server has undone the transaction.
+          const failure = portError(error);
+          scope.fail(failure);
+          throw failure;
+        }
+      });
+      last = turn.catch(() => {}); // whoever asked for the turn is told
+      return turn;
+    };
+    this.#access = {
+      read: inTurn,
+      writeOne: async (work) => void (await inTurn(work)),
+      writeAll: async (work) => void (await inTurn(work)),
+    };
+  }
+
+  async collection<T extends Document>(spec: CollectionSpec<T>): Promise<Collection<T>> {
+    this.#scope.check();
+    const declared = checkSpec(spec);
+    // Collections and indexes are not part of transactions in MongoDB: what is missing is made beside this one.
+    if (!this.#known.has(JSON.stringify(spec))) await mapped(() => makeCollection(this.#db, declared));
+    this.#known.add(JSON.stringify(spec));
+    return new MongoCollection<T>(declared, this.#db.collection<Document>(declared.name), this.#access);
+  }
+
+  async transaction<R>(fn: (inside: Documents) => Promise<R>): Promise<R> {
+    this.#scope.check();
+    return fn(this);
+  }
+
+  async drop(): Promise<void> {
+    throw new Error('a collection cannot be dropped inside a transaction');
+  }
+
+  async names(): Promise<string[]> {
+    this.#scope.check();
+    return mapped(() => collectionNames(this.#db));
+  }
+
+  async close(): Promise<void> {
+    throw new Error('the documents cannot be closed inside a transaction');
+  }
+}

@@ -1,0 +1,211 @@
+// Checks filters, sorts and pages against a collection's declaration, and gives them in the one form that the adapters
+// translate: what is not in the port's subset never reaches a database.
+import { type Filter, type FindOptions, type Scalar, UnsupportedQuery } from '../../readmodels/documents.ts';
+import { type Declared, isPlainObject } from './spec.ts';
+
+export const MAX_LIMIT = 10_000;
+const DEFAULT_LIMIT = 1_000;
+const MAX_FILTER_DEPTH = 8;
+const MAX_CONDITIONS = 500;
+const MAX_LISTED_VALUES = 10_000;
+const MAX_TEXT_LENGTH = 4_096;
+const MAX_PATTERN_LENGTH = 1_000;
+const MAX_SORT_KEYS = 8;
+
+export type Comparison =
+  | { op: 'eq'; value: Scalar }
+  | { op: 'ne'; value: Scalar }
+  | { op: 'gt' | 'gte' | 'lt' | 'lte'; value: string | number }
+  | { op: 'in'; values: readonly Scalar[] }
+  | { op: 'nin'; values: readonly Scalar[] }
+  | { op: 'exists'; there: boolean }
+  | { op: 'contains'; text: string }
+  | { op: 'regex'; pattern: string; ignore_case: boolean };
+
+/** A filter: a condition of one field, or several that must all, or of which any must hold. */
+export type Expression =
+  | { all: readonly Expression[] }
+  | { any: readonly Expression[] }
+  | { path: string; array: boolean; test: Comparison };
+
+export interface SortKey {
+  path: string;
+  direction: 1 | -1;
+}
+
+export interface Query {
+  where: Expression;
+  /** A total order: it ends with `_id`, or where a unique index says that no two documents can be equal in it. */
+  keys: readonly SortKey[];
+  skip: number;
+  limit: number;
+  /** A value for each key, or null to begin with the first document. */
+  after: readonly Scalar[] | null;
+}
+
+export function checkFilter(spec: Declared, filter: Filter): Expression {
+  const budget = { conditions: 0 };
+  return conjunction(spec, filter, 0, budget);
+}
+
+export function checkQuery(spec: Declared, filter: Filter, options: FindOptions = {}): Query {
+  for (const name of Object.keys(options)) {
+    if (!['sort', 'skip', 'limit', 'after'].includes(name)) throw new UnsupportedQuery(`the option ${name}`);
+  }
+  const { skip = 0, limit = DEFAULT_LIMIT, after } = options;
+  if (!Number.isSafeInteger(skip) || skip < 0) throw new UnsupportedQuery(`skip ${skip} is not a whole number`);
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
+    throw new UnsupportedQuery(`limit ${limit} is not from 1 to ${MAX_LIMIT}`);
+  }
+  if (after && skip > 0) throw new UnsupportedQuery('skip and after exclude each other');
+  const where = checkFilter(spec, filter);
+  const all = sortKeys(spec, options.sort);
+  if (after && after.length !== all.length) {
+    throw new UnsupportedQuery(`after has ${after.length} values for ${all.map((key) => key.path).join(', ')}`);
+  }
+  for (const value of after ?? []) checkScalar('after', value);
+  const keys = all.slice(0, lengthOfTotalOrder(spec, where, all));
+  return { where, keys, skip, limit, after: after?.slice(0, keys.length) ?? null };
+}
+
+/** The keys of the order, ending with `_id` in the direction of the last named: the reverse sort is the reverse order. */
+export function sortKeys(spec: Declared, sort: FindOptions['sort'] = {}): SortKey[] {
+  const keys = Object.entries(sort).map(([path, direction]) => {
+    const field = fieldOf(spec, path);
+    if (field.array) throw new UnsupportedQuery(`${spec.name}: a sort by the array ${path}`);
+    if (direction !== 1 && direction !== -1) throw new UnsupportedQuery(`${spec.name}: the direction of ${path}`);
+    return { path, direction };
+  });
+  if (keys.length > MAX_SORT_KEYS) throw new UnsupportedQuery(`a sort by more than ${MAX_SORT_KEYS} fields`);
+  if (!keys.some((key) => key.path === '_id')) keys.push({ path: '_id', direction: keys.at(-1)?.direction ?? 1 });
+  return keys;
+}
+
+/** How many of the keys already tell all documents apart. What comes after them would only cost a sort. */
+function lengthOfTotalOrder(spec: Declared, where: Expression, keys: readonly SortKey[]): number {
+  const fixed = new Set(fixedPaths(where));
+  const uniques = spec.indexes.filter((index) => index.unique).map((index) => index.keys.map((key) => key.path));
+  for (const [place, key] of keys.entries()) {
+    fixed.add(key.path);
+    if (key.path === '_id' || uniques.some((paths) => paths.every((path) => fixed.has(path)))) return place + 1;
+  }
+  return keys.length;
+}
+
+/** The fields that have one value in all documents that match. */
+export function fixedPaths(where: Expression): string[] {
+  if ('all' in where) return where.all.flatMap(fixedPaths);
+  if ('any' in where) return [];
+  return where.test.op === 'eq' && !where.array ? [where.path] : [];
+}
+
+function conjunction(spec: Declared, filter: Filter, depth: number, budget: { conditions: number }): Expression {
+  if (!isPlainObject(filter)) throw new UnsupportedQuery('a filter is an object');
+  if (depth > MAX_FILTER_DEPTH) throw new UnsupportedQuery(`a filter deeper than ${MAX_FILTER_DEPTH}`);
+  const all: Expression[] = [];
+  for (const [name, condition] of Object.entries(filter)) {
+    if (name === '$and' || name === '$or') {
+      if (condition === undefined) continue;
+      if (!Array.isArray(condition) || condition.length === 0) {
+        throw new UnsupportedQuery(`${name} takes a list that is not empty`);
+      }
+      const parts = condition.map((part: Filter) => conjunction(spec, part, depth + 1, budget));
+      all.push(name === '$and' ? { all: parts } : { any: parts });
+    } else {
+      const { path, array } = fieldOf(spec, name);
+      for (const test of comparisons(path, condition)) {
+        budget.conditions += 1;
+        if (budget.conditions > MAX_CONDITIONS) throw new UnsupportedQuery(`more than ${MAX_CONDITIONS} conditions`);
+        all.push({ path, array, test });
+      }
+    }
+  }
+  return all.length === 1 ? all[0]! : { all };
+}
+
+function fieldOf(spec: Declared, path: string) {
+  const field = spec.fields.get(path);
+  if (!field)
+    throw new UnsupportedQuery(`${spec.name}: ${JSON.stringify(path)} is not a declared field or an operator`);
+  return field;
+}
+
+function comparisons(path: string, condition: unknown): Comparison[] {
+  if (!isPlainObject(condition)) return [{ op: 'eq', value: checkScalar(path, condition) }];
+  const tests: Comparison[] = [];
+  for (const [operator, operand] of Object.entries(condition)) {
+    switch (operator) {
+      case '$eq':
+      case '$ne':
+        tests.push({ op: operator === '$eq' ? 'eq' : 'ne', value: checkScalar(path, operand) } satisfies Comparison);
+        break;
+      case '$gt':
+      case '$gte':
+      case '$lt':
+      case '$lte':
+        tests.push({ op: operator.slice(1) as 'gt' | 'gte' | 'lt' | 'lte', value: checkBound(path, operand) });
+        break;
+      case '$in':
+      case '$nin':
+        tests.push({ op: operator === '$in' ? 'in' : 'nin', values: checkList(path, operand) });
+        break;
+      case '$exists':
+        if (typeof operand !== 'boolean') throw new UnsupportedQuery(`${path}: $exists takes true or false`);
+        tests.push({ op: 'exists', there: operand });
+        break;
+      case '$contains':
+        tests.push({ op: 'contains', text: checkText(path, operand, MAX_TEXT_LENGTH) });
+        break;
+      case '$regex':
+        tests.push(regex(path, operand, condition.$options));
+        break;
+      case '$options':
+        if (!Object.hasOwn(condition, '$regex')) throw new UnsupportedQuery(`${path}: $options without $regex`);
+        break;
+      default:
+        throw new UnsupportedQuery(`${path}: ${JSON.stringify(operator)} is not an operator`);
+    }
+  }
+  if (tests.length === 0) throw new UnsupportedQuery(`${path}: an object is not a value to compare with`);
+  return tests;
+}
+
+/** Refuses undefined too: a value that was forgotten must not turn a filter into one that matches everything. */
+function checkScalar(path: string, value: unknown): Scalar {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  throw new UnsupportedQuery(`${path}: ${describe(value)} is not a value to compare with`);
+}
+
+function checkBound(path: string, value: unknown): string | number {
+  const scalar = checkScalar(path, value);
+  if (typeof scalar === 'string' || typeof scalar === 'number') return scalar;
+  throw new UnsupportedQuery(`${path}: ${describe(value)} is not a bound`);
+}
+
+function checkList(path: string, values: unknown): Scalar[] {
+  if (!Array.isArray(values) || values.length > MAX_LISTED_VALUES) {
+    throw new UnsupportedQuery(`${path}: $in and $nin take a list of at most ${MAX_LISTED_VALUES} values`);
+  }
+  return values.map((value) => checkScalar(path, value));
+}
+
+function checkText(path: string, text: unknown, max_length: number): string {
+  if (typeof text === 'string' && text.length <= max_length && !text.includes('\0')) return text;
+  throw new UnsupportedQuery(`${path}: ${describe(text)} is not a text of at most ${max_length} characters`);
+}
+
+function regex(path: string, operand: unknown, options: unknown): Comparison {
+  const pattern = checkText(path, operand, MAX_PATTERN_LENGTH);
+  if (options !== undefined && options !== 'i') throw new UnsupportedQuery(`${path}: $options is 'i'`);
+  // Classes that ECMAScript takes as empty and PCRE does not, PCRE's own classes, ECMAScript's own escapes.
+  if (/\[\^?\]|\[\[[:.=]|\\u/.test(pattern)) throw new UnsupportedQuery(`${path}: PCRE reads /${pattern}/ differently`);
+  try {
+    new RegExp(pattern, 'u');
+  } catch (cause) {
+    throw new UnsupportedQuery(`${path}: /${pattern}/ is not a regular expression`, { cause });
+  }
+  return { op: 'regex', pattern, ignore_case: options === 'i' };
+}
+
+const describe = (value: unknown): string => (typeof value === 'string' ? 'the text' : `a ${typeof value}`);

@@ -1,0 +1,156 @@
+// Checks what a collection is declared to be, and that its documents are JSON that every adapter keeps alike.
+import { type CollectionSpec, type Document, UnsupportedQuery } from '../../readmodels/documents.ts';
+
+/** As MongoDB; SQLite takes ten times as much. */
+const MAX_DEPTH = 100;
+const MAX_FIELDS = 64;
+const MAX_INDEXES = 32;
+const MAX_PATH_LENGTH = 200;
+/** Of one document as JSON: MongoDB refuses more, as BSON, which is about as long. */
+export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
+
+export interface Field {
+  path: string;
+  segments: readonly string[];
+  array: boolean;
+}
+
+/** A declaration that was checked. `_id` is among the fields. */
+export interface Declared {
+  name: string;
+  fields: ReadonlyMap<string, Field>;
+  indexes: readonly DeclaredIndex[];
+}
+
+export interface DeclaredIndex {
+  unique: boolean;
+  /** As declared. */
+  fields: readonly IndexKey[];
+  /**
+   * What is indexed. An index that is not unique ends with `_id`, which ends every order, so that a page after any
+   * document is one seek in the index, however many documents are equal in the other fields.
+   */
+  keys: readonly IndexKey[];
+}
+
+export interface IndexKey {
+  path: string;
+  direction: 1 | -1;
+}
+
+export function checkSpec<T extends Document>(spec: CollectionSpec<T>): Declared {
+  if (!/^[a-z][a-z0-9_.:@-]{0,99}$/.test(spec.name) || /^(sqlite_|system\.)/.test(spec.name)) {
+    throw new UnsupportedQuery(`${JSON.stringify(spec.name)} cannot be the name of a collection`);
+  }
+  const declared = Object.entries(spec.fields);
+  if (declared.length > MAX_FIELDS) throw new UnsupportedQuery(`${spec.name}: more than ${MAX_FIELDS} fields`);
+  const fields = new Map<string, Field>([['_id', { path: '_id', segments: ['_id'], array: false }]]);
+  for (const [path, holds] of declared) {
+    if (!['string', 'number', 'boolean', 'array'].includes(holds)) {
+      throw new UnsupportedQuery(`${spec.name}: ${path} cannot hold ${JSON.stringify(holds)}`);
+    }
+    if (path === '_id') continue;
+    fields.set(path, { path, segments: pathSegments(path), array: holds === 'array' });
+  }
+  for (const path of fields.keys()) {
+    const above = [...fields.keys()].find((other) => other.startsWith(`${path}.`));
+    if (above) throw new UnsupportedQuery(`${spec.name}: ${path} cannot be a field and hold the field ${above}`);
+  }
+  if (spec.indexes.length > MAX_INDEXES) throw new UnsupportedQuery(`${spec.name}: more than ${MAX_INDEXES} indexes`);
+  const indexes = spec.indexes.map((index): DeclaredIndex => {
+    const unique = index.unique === true;
+    const named = Object.entries(index.fields).map(([path, direction]): IndexKey => {
+      const field = fields.get(path);
+      if (!field) throw new UnsupportedQuery(`${spec.name}: an index of ${path}, which is not declared`);
+      if (field.array) throw new UnsupportedQuery(`${spec.name}: an index of the array ${path}`);
+      if (direction !== 1 && direction !== -1) throw new UnsupportedQuery(`${spec.name}: the direction of ${path}`);
+      return { path, direction };
+    });
+    const last = named.at(-1);
+    if (!last || named[0]?.path === '_id') {
+      throw new UnsupportedQuery(`${spec.name}: an index begins with a field other than _id`);
+    }
+    const whole = unique || named.some((key) => key.path === '_id');
+    return { unique, fields: named, keys: whole ? named : [...named, { path: '_id', direction: last.direction }] };
+  });
+  return { name: spec.name, fields, indexes };
+}
+
+/** The names of a dotted path, each of which is safe as a name of a field. */
+export function pathSegments(path: string): string[] {
+  const segments = path.split('.');
+  const odd = segments.some(
+    (name) => name === '' || name.startsWith('$') || name === '__proto__' || name.includes('\0'),
+  );
+  if (odd || path.length > MAX_PATH_LENGTH) throw new UnsupportedQuery(`${JSON.stringify(path)} is not a path`);
+  return segments;
+}
+
+/** What the document has there, undefined when nothing. Throws when the path leads through an array. */
+export function valueAt(document: unknown, segments: readonly string[]): unknown {
+  let value = document;
+  for (const name of segments) {
+    if (Array.isArray(value)) {
+      throw new UnsupportedQuery(`the path ${segments.join('.')} leads through an array: declare the array itself`);
+    }
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+    value = (value as Record<string, unknown>)[name];
+  }
+  return value;
+}
+
+export function checkDocument(spec: Declared, document: Document): void {
+  checkJson(document, 0);
+  checkId(document._id);
+  for (const name in document) {
+    if (name.startsWith('$')) throw new UnsupportedQuery(`${spec.name}: a document cannot have the field ${name}`);
+  }
+  for (const field of spec.fields.values()) checkHeld(field, valueAt(document, field.segments));
+}
+
+export function checkId(id: unknown): asserts id is string {
+  if (typeof id !== 'string' || id === '') throw new UnsupportedQuery('an _id is a string that is not empty');
+}
+
+/** That a declared field holds what can be filtered and sorted by. */
+export function checkHeld(field: Field, value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (field.array && Array.isArray(value)) return;
+  throw new UnsupportedQuery(
+    `${field.path} is not declared to hold ${Array.isArray(value) ? 'an array' : 'an object'}`,
+  );
+}
+
+/** Whatever `JSON.stringify` would change or drop without a word is refused, but for properties that are undefined. */
+export function checkJson(value: unknown, depth: number): void {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return;
+    case 'number':
+      if (!Number.isFinite(value)) throw new UnsupportedQuery(`${value} is not a JSON number`);
+      return;
+    case 'object':
+      break;
+    default:
+      throw new UnsupportedQuery(`a ${typeof value} is not JSON`);
+  }
+  if (value === null) return;
+  if (depth === MAX_DEPTH) throw new UnsupportedQuery(`a document is at most ${MAX_DEPTH} levels deep`);
+  if (Array.isArray(value)) {
+    for (const element of value) checkJson(element, depth + 1);
+    return;
+  }
+  if (!isPlainObject(value)) throw new UnsupportedQuery(`${Object.prototype.toString.call(value)} is not JSON`);
+  for (const name in value) {
+    if (name.includes('\0')) throw new UnsupportedQuery('a name in a document cannot hold NUL');
+    const held = value[name];
+    if (held !== undefined) checkJson(held, depth + 1);
+  }
+}
+
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}

@@ -1,0 +1,112 @@
+// Makes the tables and indexes of collections: one rowid table each, with the document as JSON text and a stored
+// generated column for each declared field that holds scalars.
+import type { Declared, DeclaredIndex, Field } from '../spec.ts';
+import type { Connection } from './connection.ts';
+import { column, columnExpression, columnName, identifier } from './names.ts';
+
+/** Whether everything declared is there already. Reads only. */
+export function isThere(connection: Connection, spec: Declared): boolean {
+  const there = columnsOf(connection, spec.name);
+  if (there.size === 0 || columnsToBe(spec).some((field) => !there.has(columnName(field.path)))) return false;
+  const indexes = indexesOf(connection, spec.name);
+  return spec.indexes.every((index) => indexes.has(indexName(spec, index)) && !indexes.has(otherName(spec, index)));
+}
+
+/** Makes what is missing and leaves what others declared. Inside a transaction. */
+export function makeCollection(connection: Connection, spec: Declared): void {
+  const there = columnsOf(connection, spec.name);
+  const wanted = columnsToBe(spec);
+  if (there.size === 0) {
+    connection.exec(tableSql(spec.name, wanted.map(columnSql)));
+  } else if (wanted.some((field) => !there.has(columnName(field.path)))) {
+    widen(connection, spec, wanted, there);
+  }
+  const indexes = indexesOf(connection, spec.name);
+  for (const index of spec.indexes) {
+    dropIndex(connection, otherName(spec, index));
+    if (!indexes.has(indexName(spec, index))) makeIndex(connection, spec, index);
+  }
+}
+
+export function dropCollection(connection: Connection, name: string): void {
+  connection.exec(`DROP TABLE IF EXISTS ${identifier(name)}`);
+}
+
+export function collectionNames(connection: Connection): string[] {
+  const rows =
+    connection.all(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+    ORDER BY name`);
+  return rows.map(([name]) => String(name));
+}
+
+/** Each document's own columns come first: a scan that looks only at them never reads the pages of long documents. */
+function tableSql(name: string, columns: readonly string[]): string {
+  return `CREATE TABLE ${identifier(name)} (_id TEXT NOT NULL PRIMARY KEY, ${columns.map((sql) => `${sql}, `).join('')}doc TEXT NOT NULL) STRICT`;
+}
+
+const columnSql = (field: Field): string =>
+  `${column(field.path)} ANY GENERATED ALWAYS AS (${columnExpression(field)}) STORED`;
+
+const columnsToBe = (spec: Declared): Field[] =>
+  [...spec.fields.values()].filter((field) => field.path !== '_id' && !field.array);
+
+/** SQLite cannot add a stored generated column to a table: the table is made again, with its old columns and indexes. */
+function widen(connection: Connection, spec: Declared, wanted: readonly Field[], there: ReadonlySet<string>): void {
+  const [[old] = []] = connection.all(`SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?`, [spec.name]);
+  const indexes = connection.all(
+    `SELECT sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL`,
+    [spec.name],
+  );
+  const missing = wanted.filter((field) => !there.has(columnName(field.path))).map(columnSql);
+  const table = identifier(spec.name);
+  const beside = identifier(`${spec.name} widened`);
+  // The old columns stay as they are written in the table's own declaration: another version of the service may use them.
+  const body = String(old).slice(String(old).indexOf('('));
+  const widened = body.replace(/doc TEXT NOT NULL\) STRICT$/, (end) => `${missing.join(', ')}, ${end}`);
+  connection.exec(`CREATE TABLE ${beside} ${widened}`);
+  connection.exec(`INSERT INTO ${beside} (_id, doc) SELECT _id, doc FROM ${table} ORDER BY rowid`);
+  connection.exec(`DROP TABLE ${table}`);
+  connection.exec(`ALTER TABLE ${beside} RENAME TO ${table}`);
+  for (const [sql] of indexes) connection.exec(String(sql));
+}
+
+/**
+ * A unique index takes null and missing for a value, as MongoDB does, where SQL does not: a second index, of those
+ * documents alone that have one, sees to it.
+ */
+function makeIndex(connection: Connection, spec: Declared, index: DeclaredIndex): void {
+  const table = identifier(spec.name);
+  const name = indexName(spec, index);
+  const columns = index.keys.map((key) => `${column(key.path)}${key.direction === 1 ? '' : ' DESC'}`);
+  const unique = index.unique ? 'UNIQUE' : '';
+  connection.exec(`CREATE ${unique} INDEX ${identifier(name)} ON ${table} (${columns.join(', ')})`);
+  if (!index.unique) return;
+  const values = index.keys.map((key) => `ifnull(${column(key.path)}, x'ff')`);
+  const absent = index.keys.map((key) => `${column(key.path)} IS NULL`);
+  connection.exec(
+    `CREATE UNIQUE INDEX ${identifier(absentName(name))} ON ${table} (${values.join(', ')}) WHERE ${absent.join(' OR ')}`,
+  );
+}
+
+function dropIndex(connection: Connection, name: string): void {
+  connection.exec(`DROP INDEX IF EXISTS ${identifier(name)}; DROP INDEX IF EXISTS ${identifier(absentName(name))}`);
+}
+
+// Names of indexes hold a space, which no collection's name does: in SQLite they share one space of names, in which
+// case does not count. `columnName` writes it out.
+const namedFor = (spec: Declared, index: DeclaredIndex, unique: boolean): string => {
+  const fields = index.fields.map(({ path, direction }) => `${direction === 1 ? '' : '-'}${columnName(path)}`);
+  return `${spec.name} ${unique ? 'unique' : 'index'} ${fields.join(',')}`;
+};
+export const indexName = (spec: Declared, index: DeclaredIndex): string => namedFor(spec, index, index.unique);
+/** The same fields declared with the other uniqueness: replaced. */
+const otherName = (spec: Declared, index: DeclaredIndex): string => namedFor(spec, index, !index.unique);
+const absentName = (name: string): string => `${name} absent`;
+
+function columnsOf(connection: Connection, name: string): Set<string> {
+  return new Set(connection.all('SELECT name FROM pragma_table_xinfo(?)', [name]).map(([column]) => String(column)));
+}
+
+function indexesOf(connection: Connection, name: string): Set<string> {
+  return new Set(connection.all('SELECT name FROM pragma_index_list(?)', [name]).map(([index]) => String(index)));
+}

@@ -1,0 +1,124 @@
+// One connection to the file of documents, with its prepared statements.
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import { WriteConflict } from '../../../readmodels/documents.ts';
+
+/** Statements are as many as the shapes of filters, sorts and writes; those used last are kept. */
+const MAX_STATEMENTS = 500;
+const MAX_PATTERNS = 100;
+/** How long a reader waits, with its thread, for the few moments in which SQLite needs the file alone. */
+const READER_BUSY_MS = 5_000;
+/** The write-ahead log is copied into the file when it has so many pages of 4 KiB: rarer and longer is faster. */
+const CHECKPOINT_PAGES = 10_000;
+const CACHE_KIB = 64 * 1024;
+/** How long anyone waits for the writers of other threads and processes. */
+const PATIENCE_MS = 30_000;
+const LONGEST_PAUSE_MS = 20;
+const SQLITE_BUSY = 5;
+
+export class Connection {
+  readonly #db: DatabaseSync;
+  readonly #statements = new LRUCache<string, StatementSync>({ max: MAX_STATEMENTS });
+
+  private constructor(db: DatabaseSync) {
+    this.#db = db;
+    const patterns = new LRUCache<string, RegExp>({ max: MAX_PATTERNS });
+    db.function('matches', { deterministic: true }, (value, pattern, flags) => {
+      if (typeof value !== 'string') return 0;
+      const key = `${flags}/${pattern}`;
+      let regex = patterns.get(key);
+      if (!regex) patterns.set(key, (regex = new RegExp(String(pattern), String(flags))));
+      return regex.test(value) ? 1 : 0;
+    });
+  }
+
+  /** For everything that is written, and for reads inside a transaction. Waits with the event loop: see `whenFree`. */
+  static async writer(path: string): Promise<Connection> {
+    const db = new DatabaseSync(path, { timeout: 0 });
+    try {
+      // The log of events is the truth: a power cut may take the last transactions, which are made again from it, but
+      // leaves the file whole.
+      await whenFree(() =>
+        db.exec(`
+          PRAGMA journal_mode = WAL;
+          PRAGMA synchronous = NORMAL;
+          PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
+          PRAGMA journal_size_limit = ${CHECKPOINT_PAGES * 4096};
+          PRAGMA cache_size = -${CACHE_KIB};
+        `),
+      );
+      return new Connection(db);
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  }
+
+  /** Sees what was committed before each of its statements began. */
+  static reader(path: string): Connection {
+    const db = new DatabaseSync(path, { timeout: READER_BUSY_MS });
+    db.exec(`PRAGMA query_only = 1; PRAGMA cache_size = -${CACHE_KIB}`);
+    return new Connection(db);
+  }
+
+  get inTransaction(): boolean {
+    return this.#db.isTransaction;
+  }
+
+  exec(sql: string): void {
+    this.#db.exec(sql);
+  }
+
+  all(sql: string, params: readonly SQLInputValue[] = []): SQLInputValue[][] {
+    // Node's types know rows as objects only; `setReturnArrays` below makes them arrays.
+    return this.#statement(sql).all(...params) as unknown as SQLInputValue[][];
+  }
+
+  run(sql: string, params: readonly SQLInputValue[]): number {
+    return Number(this.#statement(sql).run(...params).changes);
+  }
+
+  close(): void {
+    if (this.#db.isOpen) this.#db.close();
+  }
+
+  #statement(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (!statement) {
+      statement = this.#db.prepare(sql);
+      statement.setReturnArrays(true);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}
+
+/**
+ * Runs `work`, again while another thread or process holds the file; the event loop runs meanwhile.
+ * Throws `WriteConflict` when it is held for longer than anyone should.
+ */
+export async function whenFree<R>(work: () => R): Promise<R> {
+  const since = performance.now();
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      if (performance.now() - since > PATIENCE_MS) {
+        throw new WriteConflict(`the file was held by another writer for ${PATIENCE_MS} ms`, { cause: error });
+      }
+    }
+    // Random, so that two that wait do not meet again.
+    await delay(1 + Math.random() * Math.min(2 ** attempt, LONGEST_PAUSE_MS));
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return (sqliteCode(error) & 0xff) === SQLITE_BUSY;
+}
+
+/** SQLite's extended result code; 0 when the error is not SQLite's. */
+export function sqliteCode(error: unknown): number {
+  return error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0;
+}

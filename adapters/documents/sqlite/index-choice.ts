@@ -1,0 +1,78 @@
+// Chooses the index of a query by what is declared. SQLite's planner knows nothing of the data (statistics taken when a
+// collection was small mislead it for ever after), and prefers reading a million documents to reading a longer index.
+import { type Expression, fixedPaths, type Query, type SortKey } from '../query.ts';
+import type { Declared, DeclaredIndex } from '../spec.ts';
+
+/**
+ * The index that gives the documents in the order asked for and holds every field that the filter looks at, so that
+ * only documents that match are read; null leaves the choice to SQLite.
+ */
+export function indexForPage(spec: Declared, { where, keys }: Pick<Query, 'where' | 'keys'>): DeclaredIndex | null {
+  const fixed = new Set(fixedPaths(where));
+  const paths = pathsOf(where);
+  const rest = keys.filter((key) => !fixed.has(key.path));
+  const usable = spec.indexes.filter((index) => {
+    const seek = seekLength(index, fixed);
+    return seek > 0 && inOrder(index, seek, rest) && covers(index, paths);
+  });
+  return best(usable, (index) => seekLength(index, fixed));
+}
+
+/** The index from which the documents that match can be counted without reading them. */
+export function indexForCount(spec: Declared, where: Expression): DeclaredIndex | null {
+  const fixed = new Set(fixedPaths(where));
+  const narrowed = new Set([...fixed, ...narrowedPaths(where)]);
+  const paths = pathsOf(where);
+  const usable = spec.indexes.filter((index) => seekLength(index, fixed) > 0 && covers(index, paths));
+  return best(usable, (index) => {
+    const seek = seekLength(index, fixed);
+    return seek + (narrowed.has(index.keys[seek]?.path ?? '') ? 1 : 0);
+  });
+}
+
+/** How many of the first fields of the index have one value each. */
+function seekLength(index: DeclaredIndex, fixed: ReadonlySet<string>): number {
+  const end = index.keys.findIndex((key) => !fixed.has(key.path));
+  return end === -1 ? index.keys.length : end;
+}
+
+function inOrder(index: DeclaredIndex, seek: number, keys: readonly SortKey[]): boolean {
+  const following = index.keys.slice(seek, seek + keys.length);
+  const turned = following[0]?.direction !== keys[0]?.direction;
+  return (
+    following.length === keys.length &&
+    keys.every(({ path, direction }, place) => {
+      const key = following[place]!;
+      return key.path === path && (key.direction !== direction) === turned;
+    })
+  );
+}
+
+function covers(index: DeclaredIndex, paths: ReadonlySet<string> | null): boolean {
+  const held = new Set(index.keys.map((key) => key.path));
+  return paths !== null && [...paths].every((path) => held.has(path));
+}
+
+function best(indexes: readonly DeclaredIndex[], score: (index: DeclaredIndex) => number): DeclaredIndex | null {
+  const ordered = indexes.toSorted((a, b) => score(b) - score(a) || a.keys.length - b.keys.length);
+  return ordered[0] ?? null;
+}
+
+/** The fields that the filter looks at; null when it must look at the document itself. */
+function pathsOf(where: Expression): Set<string> | null {
+  if ('path' in where) return where.array || where.test.op === 'exists' ? null : new Set([where.path]);
+  const paths = new Set<string>();
+  for (const part of 'all' in where ? where.all : where.any) {
+    const below = pathsOf(part);
+    if (!below) return null;
+    for (const path of below) paths.add(path);
+  }
+  return paths;
+}
+
+/** The fields that must be in a list or a range. */
+function narrowedPaths(where: Expression): string[] {
+  if ('all' in where) return where.all.flatMap(narrowedPaths);
+  if ('any' in where) return [];
+  return ['in', 'gt', 'gte', 'lt', 'lte'].includes(where.test.op) ? [where.path] : [];
+}

@@ -1,0 +1,126 @@
+// The `Documents` port on SQLite: one file, which several threads and processes of one machine share.
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Collection, CollectionSpec, Document, Documents } from '../../../readmodels/documents.ts';
+import { checkSpec, type Declared } from '../spec.ts';
+import { TransactionScope } from '../transaction-scope.ts';
+import { collectionNames, dropCollection, isThere, makeCollection } from './catalogue.ts';
+import { Connection } from './connection.ts';
+import { type Access, SqliteCollection } from './sqlite-collection.ts';
+import { portError, Writer } from './writer.ts';
+
+/**
+ * Opens the file at `path`, and makes it and its folder when they are not there. Calls answer on the calling thread;
+ * only waiting for another writer gives way to the event loop.
+ */
+export async function openSqliteDocuments({ path }: { path: string }): Promise<Documents> {
+  await mkdir(dirname(path), { recursive: true });
+  const writing = await Connection.writer(path);
+  try {
+    return new SqliteDocuments(Connection.reader(path), new Writer(writing));
+  } catch (error) {
+    writing.close();
+    throw error;
+  }
+}
+
+class SqliteDocuments implements Documents {
+  readonly #reader: Connection;
+  readonly #writer: Writer;
+  readonly #access: Access;
+
+  constructor(reader: Connection, writer: Writer) {
+    this.#reader = reader;
+    this.#writer = writer;
+    this.#access = {
+      read: (work) => work(reader),
+      write: (work) => this.#write(work),
+    };
+  }
+
+  async collection<T extends Document>(spec: CollectionSpec<T>): Promise<Collection<T>> {
+    const declared = checkSpec(spec);
+    if (!isThere(this.#reader, declared)) await this.#write((connection) => makeCollection(connection, declared));
+    return new SqliteCollection<T>(declared, this.#access);
+  }
+
+  async transaction<R>(fn: (inside: Documents) => Promise<R>): Promise<R> {
+    TransactionScope.refuseWithin(this);
+    return this.#writer.transaction((connection) => {
+      const scope = new TransactionScope(this);
+      return scope.run(() => fn(new InsideTransaction(connection, scope)));
+    });
+  }
+
+  async drop(name: string): Promise<void> {
+    await this.#write((connection) => dropCollection(connection, name));
+  }
+
+  async names(): Promise<string[]> {
+    return collectionNames(this.#reader);
+  }
+
+  async close(): Promise<void> {
+    await this.#writer.close();
+    this.#reader.close();
+  }
+
+  async #write<R>(work: (connection: Connection) => R): Promise<R> {
+    TransactionScope.refuseWithin(this);
+    return this.#writer.transaction(work);
+  }
+}
+
+/** The same collections over the connection that holds the transaction. */
+class InsideTransaction implements Documents {
+  readonly #connection: Connection;
+  readonly #scope: TransactionScope;
+  readonly #access: Access;
+
+  constructor(connection: Connection, scope: TransactionScope) {
+    this.#connection = connection;
+    this.#scope = scope;
+    this.#access = {
+      read: (work) => {
+        scope.check();
+        return work(connection);
+      },
+      write: async (work) => {
+        scope.check();
+        try {
+          work(connection);
+        } catch (error) {
+          const failure = portError(error);
+          scope.fail(failure);
+          throw failure;
+        }
+      },
+    };
+  }
+
+  async collection<T extends Document>(spec: CollectionSpec<T>): Promise<Collection<T>> {
+    const declared: Declared = checkSpec(spec);
+    if (!this.#access.read((connection) => isThere(connection, declared))) {
+      await this.#access.write((connection) => makeCollection(connection, declared));
+    }
+    return new SqliteCollection<T>(declared, this.#access);
+  }
+
+  async transaction<R>(fn: (inside: Documents) => Promise<R>): Promise<R> {
+    this.#scope.check();
+    return fn(this);
+  }
+
+  async drop(): Promise<void> {
+    throw new Error('a collection cannot be dropped inside a transaction');
+  }
+
+  async names(): Promise<string[]> {
+    this.#scope.check();
+    return collectionNames(this.#connection);
+  }
+
+  async close(): Promise<void> {
+    throw new Error('the documents cannot be closed inside a transaction');
+  }
+}

@@ -1,0 +1,50 @@
+// What can go wrong between this adapter and its server: what a caller may decide on, and what is worth another try.
+import { AssertionError } from 'node:assert';
+import { ErrorType, isCommandError } from '@eventstore/db-client';
+
+/**
+ * `unavailable`: the server did not answer for `unavailable_after_ms`; an append may or may not have been made, and may be
+ * tried again with the same events at the same revision. `closed`: the store was closed.
+ * `append_too_large`: the events of one append exceed the server's `--max-append-size` (1 MiB by default).
+ */
+export type EventStoreErrorCode = 'unavailable' | 'closed' | 'append_too_large';
+
+export class EventStoreError extends Error {
+  override readonly name = 'EventStoreError';
+  readonly code: EventStoreErrorCode;
+
+  constructor(code: EventStoreErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+const PERMANENT_TYPES: readonly string[] = [
+  ErrorType.ACCESS_DENIED,
+  ErrorType.INVALID_ARGUMENT,
+  ErrorType.INVALID_TRANSACTION,
+  ErrorType.MAXIMUM_APPEND_SIZE_EXCEEDED,
+  ErrorType.MISSING_REQUIRED_METADATA_PROPERTY,
+  ErrorType.STREAM_DELETED,
+  ErrorType.STREAM_NOT_FOUND,
+  ErrorType.UNSUPPORTED,
+  ErrorType.WRONG_EXPECTED_VERSION,
+];
+
+/** gRPC's INVALID_ARGUMENT, PERMISSION_DENIED, RESOURCE_EXHAUSTED, FAILED_PRECONDITION, OUT_OF_RANGE, UNIMPLEMENTED. */
+const PERMANENT_CODES: readonly unknown[] = [3, 7, 8, 9, 11, 12];
+
+/**
+ * Whether trying again cannot help. Whatever is not known to be so is tried again, for a bounded time: a connection that
+ * breaks shows as many kinds of error, some of them without a type.
+ */
+export function isPermanent(error: unknown): boolean {
+  if (!(error instanceof Error)) return true;
+  if (isCommandError(error)) return PERMANENT_TYPES.includes(error.type) || PERMANENT_CODES.includes(error.code);
+  return (
+    error instanceof EventStoreError ||
+    error instanceof TypeError ||
+    error instanceof RangeError ||
+    error instanceof AssertionError
+  );
+}

@@ -1,0 +1,68 @@
+// The events of one stream, in either direction, over as many connections as it takes.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ResolvedEvent, StreamDeletedError, StreamNotFoundError } from '@eventstore/db-client';
+import type { RecordedEvent } from '../../../events/event-store.ts';
+import { bunches } from './bunches.ts';
+import { type Connection, Patience } from './connection.ts';
+import { EventStoreError, isPermanent } from './errors.ts';
+import { toRecorded } from './wire-events.ts';
+
+export interface ReadStreamOptions {
+  /** The first revision, inclusive; unset begins at the stream's start, or at its end when backwards. */
+  from?: number;
+  direction?: 'forwards' | 'backwards';
+  limit?: number;
+}
+
+/** Objects that the client's stream may hold for us. */
+const BUFFERED = 512;
+
+export async function* readStream(
+  connection: Connection,
+  stream: string,
+  { from, direction = 'forwards', limit = Number.MAX_SAFE_INTEGER }: ReadStreamOptions,
+): AsyncGenerator<RecordedEvent, void> {
+  const { client, limits, closed, log } = connection;
+  const step = direction === 'forwards' ? 1 : -1;
+  const patience = new Patience(limits);
+  let next = from;
+  let left = limit;
+  while (left > 0 && (next === undefined || next >= 0)) {
+    if (closed.aborted) throw closed.reason;
+    try {
+      const read = client.readStream(
+        stream,
+        {
+          direction,
+          fromRevision: next === undefined ? (direction === 'forwards' ? 'start' : 'end') : BigInt(next),
+          maxCount: left,
+        },
+        { highWaterMark: BUFFERED },
+      );
+      const parts = bunches(read, {
+        signal: closed,
+        patience_ms: () => limits.answer_ms,
+        cancel: () => read.cancel(),
+      });
+      for await (const items of parts) {
+        patience.renew();
+        for (const item of items) {
+          const event = toRecorded(item as ResolvedEvent);
+          if (event === null) continue;
+          next = event.revision + step;
+          left -= 1;
+          yield event;
+        }
+      }
+      if (closed.aborted) throw closed.reason;
+      return;
+    } catch (error) {
+      if (error instanceof StreamNotFoundError || error instanceof StreamDeletedError) return;
+      if (closed.aborted) throw new EventStoreError('closed', 'the event store is closed');
+      if (isPermanent(error)) throw error;
+      const wait_ms = patience.next(`reading ${stream}`, error);
+      log.warn({ err: error, wait_ms }, `event store: reading ${stream} broke off, going on`);
+      await sleep(wait_ms, undefined, { signal: closed }).catch(() => undefined);
+    }
+  }
+}

@@ -1,0 +1,198 @@
+// Writes the log. The appends of one turn of the event loop share a transaction, and so one fsync; each is decided on its
+// own, in the order of the calls.
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { AppendResult, ExpectedRevision, NewEvent } from '../../../events/event-store.ts';
+import { transaction, whenFree } from './connection.ts';
+import { toPosition } from './position.ts';
+
+const MAX_EVENTS = 1_000;
+const MAX_EVENT_CHARS = 4 * 2 ** 20;
+const MAX_STREAM_CHARS = 512;
+/** What one transaction takes: more waits for the next, so that other writers get their turn. */
+const GROUP_EVENTS = 5_000;
+const GROUP_CHARS = 32 * 2 ** 20;
+/** Rows of one INSERT: a statement costs more than a row. */
+const ROWS = 10;
+
+interface Append {
+  stream: string;
+  expected: ExpectedRevision;
+  rows: Row[];
+  chars: number;
+  done: PromiseWithResolvers<AppendResult>;
+}
+interface Row {
+  id: string;
+  type: string;
+  metadata: string;
+  data: string;
+}
+
+export class GroupCommit {
+  readonly #db: DatabaseSync;
+  readonly #appended: () => void;
+  readonly #findStream: StatementSync;
+  readonly #createStream: StatementSync;
+  readonly #eventsAfter: StatementSync;
+  readonly #insertOne: StatementSync;
+  readonly #insertMany: StatementSync;
+  #pending: Append[] = [];
+  #writing: Promise<void> | undefined;
+
+  /** `appended` is called after each commit that added events. */
+  constructor(db: DatabaseSync, appended: () => void) {
+    this.#db = db;
+    this.#appended = appended;
+    this.#findStream = db.prepare(`
+      SELECT id, deleted, (SELECT max(revision) FROM events WHERE stream_id = streams.id) AS revision
+      FROM streams WHERE name = ?`);
+    this.#createStream = db.prepare('INSERT INTO streams (name, category) VALUES (?, ?)');
+    this.#eventsAfter = db.prepare(`
+      SELECT position, id FROM events WHERE stream_id = ? AND revision > ? ORDER BY revision LIMIT ?`);
+    const insert = (rows: number) =>
+      db.prepare(`
+        INSERT INTO events (stream_id, revision, type, id, metadata, data)
+        VALUES ${Array(rows).fill('(?, ?, ?, ?, ?, ?)').join(', ')}`);
+    this.#insertOne = insert(1);
+    this.#insertMany = insert(ROWS);
+  }
+
+  /** Throws for what can never be appended: a defect of the caller. The events may be changed after the call. */
+  append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
+    checkStream(stream);
+    if (expected !== 'no_stream' && !(Number.isSafeInteger(expected) && expected >= 0)) {
+      throw new RangeError(`not an expected revision: ${expected}`);
+    }
+    const rows = toRows(events);
+    const chars = rows.reduce((sum, row) => sum + row.data.length, 0);
+    const done = Promise.withResolvers<AppendResult>();
+    this.#pending.push({ stream, expected, rows, chars, done });
+    this.#writing ??= this.#write();
+    return done.promise;
+  }
+
+  /** Returns when every append that was called is settled. */
+  async settled(): Promise<void> {
+    await this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    while (this.#pending.length > 0) {
+      await nextTurn();
+      await this.#commit(this.#takeGroup());
+    }
+    this.#writing = undefined;
+  }
+
+  #takeGroup(): Append[] {
+    let events = 0;
+    let chars = 0;
+    const end = this.#pending.findIndex((append, index) => {
+      events += append.rows.length;
+      chars += append.chars;
+      return index > 0 && (events > GROUP_EVENTS || chars > GROUP_CHARS);
+    });
+    return this.#pending.splice(0, end === -1 ? this.#pending.length : end);
+  }
+
+  async #commit(group: Append[]): Promise<void> {
+    let grown = false;
+    try {
+      const results = await whenFree(() => {
+        grown = false;
+        return transaction(this.#db, () =>
+          group.map((append) => {
+            const { result, wrote } = this.#decide(append);
+            grown ||= wrote;
+            return result;
+          }),
+        );
+      });
+      group.forEach((append, index) => {
+        append.done.resolve(results[index]!);
+      });
+    } catch (error) {
+      // One of them cannot be written: it must not fail its neighbours. Trying again is safe, for ids are compared.
+      if (group.length > 1) for (const append of group) await this.#commit([append]);
+      else group[0]!.done.reject(error);
+      return;
+    }
+    if (grown) this.#appended();
+  }
+
+  #decide({ stream, expected, rows }: Append): { result: AppendResult; wrote: boolean } {
+    const found = this.#findStream.get(stream) as { id: number; deleted: number; revision: number | null } | undefined;
+    const after = expected === 'no_stream' ? -1 : expected;
+    const last = found?.revision ?? -1;
+    if (last === after && !found?.deleted) {
+      const id = found?.id ?? Number(this.#createStream.run(stream, categoryOf(stream)).lastInsertRowid);
+      const position = this.#insert(id, after + 1, rows);
+      return { result: { ok: true, revision: after + rows.length, position: toPosition(position) }, wrote: true };
+    }
+    if (found && last > after) {
+      const there = this.#eventsAfter.all(found.id, after, rows.length) as { position: number; id: string }[];
+      if (there.length === rows.length && rows.every((row, index) => row.id === there[index]!.id)) {
+        const position = toPosition(there.at(-1)!.position);
+        return { result: { ok: true, revision: after + rows.length, position }, wrote: false };
+      }
+    }
+    return { result: { ok: false, conflict: true, actual: last === -1 ? 'no_stream' : last }, wrote: false };
+  }
+
+  /** Gives the rowid of the last one. */
+  #insert(stream: number, revision: number, rows: readonly Row[]): number {
+    let position: number | bigint = 0;
+    let next = 0;
+    for (; next + ROWS <= rows.length; next += ROWS) {
+      const values = [];
+      for (let index = next; index < next + ROWS; index += 1) {
+        const { type, id, metadata, data } = rows[index]!;
+        values.push(stream, revision + index, type, id, metadata, data);
+      }
+      position = this.#insertMany.run(...values).lastInsertRowid;
+    }
+    for (; next < rows.length; next += 1) {
+      const { type, id, metadata, data } = rows[next]!;
+      position = this.#insertOne.run(stream, revision + next, type, id, metadata, data).lastInsertRowid;
+    }
+    return Number(position);
+  }
+}
+
+/** A stream's name up to the first dash. */
+export const categoryOf = (stream: string): string => stream.split('-', 1)[0]!;
+
+/** A name that SQLite would not give back as it was is refused. */
+export function checkStream(stream: string): void {
+  if (stream === '' || stream.length > MAX_STREAM_CHARS || !stream.isWellFormed() || stream.includes('\0')) {
+    throw new RangeError(`not the name of a stream: ${JSON.stringify(stream.slice(0, 80))}`);
+  }
+}
+
+function toRows(events: readonly NewEvent[]): Row[] {
+  if (events.length < 1 || events.length > MAX_EVENTS) {
+    throw new RangeError(`an append takes 1 to ${MAX_EVENTS} events, not ${events.length}`);
+  }
+  let shared: unknown;
+  let metadata = '';
+  return events.map((event) => {
+    // The events of one command share their metadata, mostly as one object: it becomes text once.
+    if (event.metadata !== shared) {
+      shared = event.metadata;
+      metadata = toJson(event.metadata);
+    }
+    const data = toJson(event.data);
+    if (data.length + metadata.length > MAX_EVENT_CHARS) {
+      throw new RangeError(`an event takes at most ${MAX_EVENT_CHARS} characters of JSON, not ${data.length}`);
+    }
+    return { id: event.id, type: event.type, metadata, data };
+  });
+}
+
+/** Lone surrogates and NUL are escaped by `JSON.stringify`, so that every value survives SQLite's UTF-8. */
+function toJson(value: unknown): string {
+  const json = JSON.stringify(value);
+  if (json === undefined) throw new TypeError('an event needs data and metadata that are JSON');
+  return json;
+}

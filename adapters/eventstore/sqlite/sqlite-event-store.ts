@@ -1,0 +1,186 @@
+// The event log in one SQLite file, open to any number of threads and processes of one machine.
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  type AppendResult,
+  BEGINNING,
+  type EventFilter,
+  type EventStore,
+  type ExpectedRevision,
+  type NewEvent,
+  type Position,
+  type RecordedEvent,
+  type SubscriptionBatch,
+} from '../../../events/event-store.ts';
+import { Arrivals } from './arrivals.ts';
+import { connect, transaction, whenFree } from './connection.ts';
+import { categoryOf, checkStream, GroupCommit } from './group-commit.ts';
+import { LogPages, StreamPages } from './pages.ts';
+import { toPosition, toRowid } from './position.ts';
+
+export interface SqliteEventStoreOptions {
+  /** Of the file, which is made, with its folder, when it is not there. */
+  path: string;
+  /** The length at which the write-ahead log is copied into the file, in pages of 4 KiB; 16,000 (64 MB) unless told. */
+  checkpoint_pages?: number;
+}
+
+/** The store was closed. */
+export class EventStoreClosed extends Error {
+  readonly code = 'event_store_closed';
+  constructor() {
+    super('the event log is closed');
+  }
+}
+
+/** Rejects with `NewerSchema` (code `newer_schema`) when the file is of a later version of the service. */
+export async function openSqliteEventStore(options: SqliteEventStoreOptions): Promise<EventStore> {
+  const db = await connect(options.path, options.checkpoint_pages ?? 16_000);
+  return new SqliteEventStore(db, options.path);
+}
+
+class SqliteEventStore implements EventStore {
+  readonly #db: DatabaseSync;
+  readonly #arrivals: Arrivals;
+  readonly #writer: GroupCommit;
+  readonly #streams: StreamPages;
+  readonly #findStream: StatementSync;
+  readonly #lastRowid: StatementSync;
+  #closing: Promise<void> | undefined;
+
+  constructor(db: DatabaseSync, path: string) {
+    this.#db = db;
+    this.#arrivals = new Arrivals(path, () => this.#head());
+    this.#writer = new GroupCommit(db, () => this.#arrivals.announce());
+    this.#streams = new StreamPages(db);
+    this.#findStream = db.prepare(`
+      SELECT id, (SELECT max(revision) FROM events WHERE stream_id = streams.id) AS revision
+      FROM streams WHERE name = ? AND NOT deleted`);
+    // The highest ever given, deleted or not: a checkpoint at the head stays at or before it.
+    this.#lastRowid = db.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'events'");
+  }
+
+  async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
+    this.#assertOpen();
+    return this.#writer.append(stream, expected, events);
+  }
+
+  async *readStream(
+    stream: string,
+    { from, direction = 'forwards', limit = Infinity }: Parameters<EventStore['readStream']>[1] = {},
+  ): AsyncGenerator<RecordedEvent, void> {
+    const found = await this.#whenOpen(
+      () => this.#findStream.get(stream) as { id: number; revision: number } | undefined,
+    );
+    if (found === undefined) return;
+    // The end of the stream is fixed here: a reader cannot run after its writers.
+    const range = { stream_id: found.id, first: 0, last: found.revision };
+    if (direction === 'forwards') range.first = from ?? 0;
+    else range.last = Math.min(from ?? range.last, range.last);
+    for (let left = limit; left > 0 && range.first <= range.last; ) {
+      const events = await this.#whenOpen(() => this.#streams.read(range, direction, left));
+      // None: the stream was deleted meanwhile.
+      if (events.length === 0) return;
+      for (const event of events) yield event;
+      left -= events.length;
+      if (direction === 'forwards') range.first = events.at(-1)!.revision + 1;
+      else range.last = events.at(-1)!.revision - 1;
+      await nextTurn();
+    }
+  }
+
+  async *readAll({
+    from = BEGINNING,
+    filter,
+    limit = Infinity,
+  }: Parameters<EventStore['readAll']>[0] = {}): AsyncGenerator<RecordedEvent, void> {
+    const pages = await this.#whenOpen(() => new LogPages(this.#db, filter));
+    const end = await this.#whenOpen(() => this.#head());
+    let left = limit;
+    for (let rowid = toRowid(from); left > 0 && rowid < end; ) {
+      const { events, reached } = await this.#whenOpen(() => pages.read(rowid, end, left));
+      for (const event of events) yield event;
+      left -= events.length;
+      rowid = reached;
+      await nextTurn();
+    }
+  }
+
+  async *subscribe({
+    from = BEGINNING,
+    filter,
+    signal,
+  }: {
+    from?: Position;
+    filter?: EventFilter;
+    signal: AbortSignal;
+  }): AsyncGenerator<SubscriptionBatch, void> {
+    try {
+      const pages = await this.#whenOpen(() => new LogPages(this.#db, filter));
+      let rowid = toRowid(from);
+      while (!signal.aborted) {
+        const head = await this.#whenOpen(() => this.#head());
+        if (head <= rowid) {
+          await this.#arrivals.wait(rowid, signal);
+          continue;
+        }
+        const { events, reached } = await this.#whenOpen(() => pages.read(rowid, head));
+        if (signal.aborted) return;
+        rowid = reached;
+        yield { events, position: toPosition(reached) };
+        await nextTurn();
+      }
+    } catch (error) {
+      // Closing the store is an end like the signal's.
+      if (!(error instanceof EventStoreClosed)) throw error;
+    }
+  }
+
+  async head(): Promise<Position> {
+    return toPosition(await this.#whenOpen(() => this.#head()));
+  }
+
+  async deleteStream(stream: string): Promise<void> {
+    this.#assertOpen();
+    checkStream(stream);
+    await this.#whenOpen(() =>
+      transaction(this.#db, () => {
+        const { id } = this.#db
+          .prepare(`
+            INSERT INTO streams (name, category, deleted) VALUES (?, ?, 1)
+            ON CONFLICT (name) DO UPDATE SET deleted = 1 RETURNING id`)
+          .get(stream, categoryOf(stream)) as { id: number };
+        this.#db.prepare('DELETE FROM events WHERE stream_id = ?').run(id);
+      }),
+    );
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    // Those that wait look again, find the store closed, and end.
+    this.#arrivals.wake();
+    await this.#writer.settled();
+    this.#arrivals.close();
+    this.#db.close();
+  }
+
+  #head(): number {
+    const row = this.#lastRowid.get() as { seq: number } | undefined;
+    return row?.seq ?? 0;
+  }
+
+  /** Runs `work` when no other connection holds the file; throws when this store was closed before. */
+  #whenOpen<R>(work: () => R): Promise<R> {
+    return whenFree(() => {
+      this.#assertOpen();
+      return work();
+    });
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new EventStoreClosed();
+  }
+}

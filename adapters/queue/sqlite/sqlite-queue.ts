@@ -1,0 +1,184 @@
+// The queue in a file, shared by the threads and processes of one machine.
+import { resolve } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import type { ConsumeOptions, Consumer, Delivery, Message, Queue } from '../../../checkers/queue.ts';
+import { checkConsumeOptions, checkPull, checkSubject, encodeBody, encodeMessages, QueueError } from '../limits.ts';
+import { Broadcasts } from './broadcasts.ts';
+import { isBusy, openDatabase } from './database.ts';
+import { Messages, type Settlement, type Taken } from './messages.ts';
+import { WakeUps } from './wake-ups.ts';
+
+/** How long what another process published stays unseen. A look in vain takes some microseconds. */
+const POLL_MS = 20;
+
+export interface SqliteQueueOptions {
+  /** Of the file; it and its folder are made when missing. */
+  path: string;
+  /** Milliseconds since 1970, the same for all instances on the file. */
+  now?: () => number;
+}
+
+export async function openSqliteQueue({ path, now = Date.now }: SqliteQueueOptions): Promise<Queue> {
+  return new SqliteQueue(await openDatabase(path), resolve(path), now);
+}
+
+class SqliteQueue implements Queue {
+  readonly #db: DatabaseSync;
+  readonly #messages: Messages;
+  readonly #broadcasts: Broadcasts;
+  readonly #wakeUps: WakeUps;
+  readonly #closing = new AbortController();
+  readonly #listeners = new Set<{ subject: string; after_seq: number; heard: (body: unknown) => void }>();
+  #heard_seq = 0;
+  #stopListening = () => {};
+  #settling: { settlement: Settlement; settled: PromiseWithResolvers<void> }[] = [];
+
+  constructor(db: DatabaseSync, name: string, now: () => number) {
+    this.#db = db;
+    this.#messages = new Messages(db, now);
+    this.#broadcasts = new Broadcasts(db, now);
+    this.#wakeUps = new WakeUps(`queue ${name}`);
+  }
+
+  async publish(subject: string, messages: readonly Message[]): Promise<void> {
+    checkSubject(subject);
+    const encoded = encodeMessages(messages);
+    if (encoded.length === 0) return;
+    this.#use(() => this.#messages.publish(subject, encoded));
+    this.#wakeUps.wake(subject);
+  }
+
+  async consume<Body>(subject: string, options: ConsumeOptions): Promise<Consumer<Body>> {
+    checkSubject(subject);
+    checkConsumeOptions(options);
+    this.#use(() => {});
+    const signal = AbortSignal.any([options.signal, this.#closing.signal]);
+    return { pull: (limit, wait_ms) => this.#pull<Body>(subject, options, signal, limit, wait_ms) };
+  }
+
+  async #pull<Body>(
+    subject: string,
+    options: ConsumeOptions,
+    signal: AbortSignal,
+    limit: number,
+    wait_ms: number,
+  ): Promise<Delivery<Body>[]> {
+    checkPull(limit, wait_ms);
+    const until = performance.now() + wait_ms;
+    while (!signal.aborted) {
+      const { ack_wait_ms, max_deliveries } = options;
+      const taken = this.#use(() => this.#messages.take(subject, limit, ack_wait_ms, max_deliveries));
+      if (taken.length > 0) return taken.map((it) => this.#delivery(subject, it, options));
+      const left_ms = until - performance.now();
+      if (left_ms <= 0) break;
+      await this.#wakeUps.wait(subject, Math.min(left_ms, POLL_MS), signal);
+    }
+    return [];
+  }
+
+  #delivery<Body>(subject: string, taken: Taken, { ack_wait_ms, max_deliveries }: ConsumeOptions): Delivery<Body> {
+    const { seq, id, delivery } = taken;
+    return {
+      id,
+      delivery,
+      body: JSON.parse(taken.body),
+      ack: () => this.#settle({ kind: 'ack', seq }),
+      nak: async (delay_ms = 0) => {
+        if (delivery >= max_deliveries) return this.#settle({ kind: 'drop', seq, delivery });
+        await this.#settle({ kind: 'nak', seq, delivery, delay_ms });
+        if (delay_ms === 0) this.#wakeUps.wake(subject);
+      },
+      working: () => this.#settle({ kind: 'working', seq, delivery, ack_wait_ms }),
+    };
+  }
+
+  /** Those of one turn of the event loop share a transaction. */
+  #settle(settlement: Settlement): Promise<void> {
+    const settled = Promise.withResolvers<void>();
+    this.#settling.push({ settlement, settled });
+    if (this.#settling.length === 1) setImmediate(() => this.#settleAll());
+    return settled.promise;
+  }
+
+  #settleAll(): void {
+    const settling = this.#settling;
+    this.#settling = [];
+    if (settling.length === 0) return;
+    try {
+      this.#use(() => this.#messages.settle(settling.map((it) => it.settlement)));
+      for (const { settled } of settling) settled.resolve();
+    } catch (error) {
+      for (const { settled } of settling) settled.reject(error);
+    }
+  }
+
+  async depth(subject: string): Promise<number> {
+    checkSubject(subject);
+    return this.#use(() => this.#messages.depth(subject));
+  }
+
+  async broadcast(subject: string, body: unknown): Promise<void> {
+    checkSubject(subject);
+    const json = encodeBody(body);
+    this.#use(() => this.#broadcasts.send(subject, json));
+    this.#wakeUps.wake(BROADCAST);
+  }
+
+  async listen(subject: string, heard: (body: unknown) => void, signal: AbortSignal): Promise<void> {
+    checkSubject(subject);
+    const last_seq = this.#use(() => this.#broadcasts.last());
+    if (signal.aborted) return;
+    const listener = { subject, after_seq: last_seq, heard };
+    if (this.#listeners.size === 0) this.#startListening(last_seq);
+    this.#listeners.add(listener);
+    const leave = () => {
+      if (this.#listeners.delete(listener) && this.#listeners.size === 0) this.#stopListening();
+    };
+    signal.addEventListener('abort', leave, { once: true, signal: this.#closing.signal });
+  }
+
+  #startListening(after_seq: number): void {
+    this.#heard_seq = after_seq;
+    const look = () => this.#hear();
+    const timer = setInterval(look, POLL_MS).unref();
+    const off = this.#wakeUps.on(BROADCAST, look);
+    this.#stopListening = () => {
+      clearInterval(timer);
+      off();
+    };
+  }
+
+  /** A row is heard once, whether a wake-up or the timer led to it. What a listener throws is the program's bug. */
+  #hear(): void {
+    for (const { seq, subject, body } of this.#use(() => this.#broadcasts.after(this.#heard_seq))) {
+      this.#heard_seq = seq;
+      for (const listener of [...this.#listeners]) {
+        if (listener.subject !== subject || seq <= listener.after_seq) continue;
+        queueMicrotask(() => this.#listeners.has(listener) && listener.heard(JSON.parse(body)));
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    this.#settleAll();
+    this.#closing.abort();
+    this.#stopListening();
+    this.#listeners.clear();
+    this.#wakeUps.close();
+    this.#db.close();
+  }
+
+  #use<T>(work: () => T): T {
+    if (this.#closing.signal.aborted) throw new QueueError('closed', 'this instance of the queue is closed');
+    try {
+      return work();
+    } catch (error) {
+      if (isBusy(error)) throw new QueueError('unavailable', 'the file of the queue stayed locked', error);
+      throw error;
+    }
+  }
+}
+
+/** No subject has a space. */
+const BROADCAST = 'a broadcast';

@@ -1,0 +1,172 @@
+// The engine against bare undici: 20,000 URLs over 1, 200 and 5,000 hosts on loopback addresses, in alternating rounds of
+// one process. Prints URL/s (median of the rounds) and what the engine makes of what `request` and `dispatch` make.
+// node bench/engine.ts [--rounds 5] [--urls 20000] [--only engine] [--hosts 200]
+import { parseArgs } from 'node:util';
+import { Agent, type Dispatcher, request } from 'undici';
+import { createEngine } from '../checkers/engine/engine.ts';
+import { startLoopbackServer } from './loopback-server.ts';
+
+const CONCURRENCY = 256;
+const PER_HOST = 64;
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    urls: { type: 'string', default: '20000' },
+    hosts: { type: 'string', default: '1,200,5000' },
+    only: { type: 'string', default: '' },
+  },
+});
+
+/** In the order of a list in which hosts alternate: the hardest for whoever keeps connections. */
+function urlsOver(hosts: number, count: number, port: number): string[] {
+  return Array.from({ length: count }, (_, i) => {
+    const host = i % hosts;
+    return `http://127.1.${Math.floor(host / 250)}.${1 + (host % 250)}:${port}/pages/page-${i}`;
+  });
+}
+
+/** `next` for each URL, `CONCURRENCY` at a time. */
+async function loop(urls: readonly string[], next: (url: string) => Promise<unknown>): Promise<void> {
+  let i = 0;
+  const worker = async (): Promise<void> => {
+    while (i < urls.length) await next(urls[i++]!);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+}
+
+async function byRequest(urls: readonly string[]): Promise<void> {
+  const agent = new Agent({ connections: PER_HOST });
+  await loop(urls, async (url) => {
+    const response = await request(url, { dispatcher: agent });
+    if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
+    await response.body.dump();
+  });
+  await agent.destroy();
+}
+
+/** The least that undici asks for: the status, and the body thrown away. */
+class Discard implements Dispatcher.DispatchHandler {
+  readonly done: () => void;
+  constructor(done: () => void) {
+    this.done = done;
+  }
+  onRequestStart(): void {}
+  onResponseStart(_controller: unknown, status: number): void {
+    if (status !== 200) throw new Error(`status ${status}`);
+  }
+  onResponseData(): void {}
+  onResponseEnd(): void {
+    this.done();
+  }
+  onResponseError(_controller: unknown, error: Error): void {
+    throw error;
+  }
+}
+
+async function byDispatch(urls: readonly string[]): Promise<void> {
+  const agent = new Agent({ connections: PER_HOST });
+  await loop(urls, (url) => {
+    const { origin, pathname } = new URL(url);
+    return new Promise<void>((done) => {
+      agent.dispatch({ origin, path: pathname, method: 'GET' }, new Discard(done));
+    });
+  });
+  await agent.destroy();
+}
+
+function newEngine() {
+  return createEngine({
+    concurrency: CONCURRENCY,
+    per_host: PER_HOST,
+    timeout_ms: 15_000,
+    retries: 0,
+    allow_addresses: ['127.0.0.0/8'],
+    user_agent: 'bench',
+  });
+}
+
+/** All URLs handed over at once. */
+async function byEngine(urls: readonly string[]): Promise<void> {
+  const engine = newEngine();
+  await Promise.all(
+    urls.map(async (url) => {
+      const outcome = await engine.check(url);
+      if (outcome.verdict !== 'ok') throw new Error(JSON.stringify(outcome));
+    }),
+  );
+  await engine.close();
+}
+
+/** As the worker does: no more than `free` asks for. */
+async function byEnginePaced(urls: readonly string[]): Promise<void> {
+  const engine = newEngine();
+  await new Promise<void>((resolve, reject) => {
+    let i = 0;
+    let done = 0;
+    const pull = (): void => {
+      for (let free = engine.free; free > 0 && i < urls.length; free--) {
+        engine.check(urls[i++]!).then((outcome) => {
+          if (outcome.verdict !== 'ok') reject(new Error(JSON.stringify(outcome)));
+          if (++done === urls.length) resolve();
+          pull();
+        }, reject);
+      }
+    };
+    pull();
+  });
+  await engine.close();
+}
+
+const CONTESTANTS: { readonly [name: string]: (urls: readonly string[]) => Promise<void> } = {
+  request: byRequest,
+  dispatch: byDispatch,
+  engine: byEngine,
+  'engine, paced': byEnginePaced,
+};
+
+function median(numbers: number[]): number {
+  return numbers.sort((a, b) => a - b)[numbers.length >> 1]!;
+}
+
+const server = await startLoopbackServer();
+try {
+  const names = Object.keys(CONTESTANTS).filter((name) => values.only === '' || name === values.only);
+  for (const hosts of values.hosts.split(',').map(Number)) {
+    const urls = urlsOver(hosts, Number(values.urls), server.port);
+    const rates: { [name: string]: number[] } = {};
+    const cpu: { [name: string]: number[] } = {};
+    const connections: { [name: string]: number } = {};
+    for (let round = 0; round < Number(values.rounds); round++) {
+      // Each round begins with another, so that none always follows the same.
+      for (let k = 0; k < names.length; k++) {
+        const name = names[(k + round) % names.length]!;
+        await server.counts();
+        const cpu_before = process.cpuUsage();
+        const began = performance.now();
+        await CONTESTANTS[name]!(urls);
+        const rate = urls.length / ((performance.now() - began) / 1000);
+        (rates[name] ??= []).push(rate);
+        const { user, system } = process.cpuUsage(cpu_before);
+        (cpu[name] ??= []).push((user + system) / urls.length);
+        connections[name] = (await server.counts()).connections;
+      }
+    }
+    const rate = (name: string): number => median(rates[name] ?? [Number.NaN]);
+    console.log(`\n${urls.length} URLs over ${hosts} hosts`);
+    for (const name of names) {
+      const all = rates[name]!.map((each) => Math.round(each / 100) / 10).join(' ');
+      console.log(
+        `  ${name.padEnd(14)} ${(rate(name) / 1000).toFixed(1).padStart(6)} k/s  ${median(cpu[name]!).toFixed(0).padStart(4)} µs of CPU a URL  ${String(connections[name]).padStart(6)} connections  (${all})`,
+      );
+    }
+    for (const name of ['engine', 'engine, paced']) {
+      if (rates[name] === undefined || rates.request === undefined) continue;
+      console.log(
+        `  ${name} / request = ${(rate(name) / rate('request')).toFixed(2)}, / dispatch = ${(rate(name) / rate('dispatch')).toFixed(2)}`,
+      );
+    }
+  }
+} finally {
+  await server.stop();
+}

@@ -1,0 +1,75 @@
+// A minimal HTTP/1.1 responder in its own process, for benchmarks: it answers on every 127.x.y.z address with small
+// HTML pages and costs less than any client that asks it.
+import { fork } from 'node:child_process';
+import net from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+export interface LoopbackServer {
+  port: number;
+  /** What it has seen since the last call: connections accepted, requests answered. */
+  counts(): Promise<{ connections: number; requests: number }>;
+  stop(): Promise<void>;
+}
+
+/** Starts the process; it ends with `stop`, or with its parent. */
+export async function startLoopbackServer(): Promise<LoopbackServer> {
+  const child = fork(fileURLToPath(import.meta.url), ['serve'], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const message = () => new Promise<unknown>((resolve) => child.once('message', resolve));
+  const port = (await message()) as number;
+  return {
+    port,
+    async counts() {
+      const answer = message();
+      child.send('counts');
+      return (await answer) as { connections: number; requests: number };
+    },
+    async stop() {
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.disconnect();
+      await ended;
+    },
+  };
+}
+
+/** Pages of 128 to 1,024 bytes; the last character of a request's path picks one. */
+function responses(): Buffer[] {
+  return Array.from({ length: 8 }, (_, i) => {
+    const start = `<!doctype html><title>Page ${i}</title><h1>Things of kind ${i}</h1><p>`;
+    const page = start.padEnd(128 * (i + 1) - 4, 'Some words about them. ') + '</p>';
+    return Buffer.from(
+      `HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: ${page.length}\r\nServer: loopback\r\n\r\n${page}`,
+    );
+  });
+}
+
+function serve(): void {
+  const answers = responses();
+  let connections = 0;
+  let requests = 0;
+  const server = net.createServer({ noDelay: true }, (socket) => {
+    connections++;
+    let rest = '';
+    socket.on('data', (chunk: Buffer) => {
+      let text = rest === '' ? chunk.toString('latin1') : rest + chunk.toString('latin1');
+      for (let end = text.indexOf('\r\n\r\n'); end >= 0; end = text.indexOf('\r\n\r\n')) {
+        requests++;
+        const path_end = text.indexOf(' ', 5);
+        socket.write(answers[text.charCodeAt(path_end - 1) & 7]!);
+        text = text.slice(end + 4);
+      }
+      rest = text;
+    });
+    socket.on('error', () => socket.destroy());
+  });
+  server.listen({ port: 0, host: '0.0.0.0', backlog: 4096 }, () => {
+    process.send!((server.address() as net.AddressInfo).port);
+  });
+  process.on('message', () => {
+    process.send!({ connections, requests });
+    connections = 0;
+    requests = 0;
+  });
+  process.on('disconnect', () => process.exit(0));
+}
+
+if (import.meta.main && process.argv[2] === 'serve') serve();

@@ -1,0 +1,119 @@
+// The address guard: which IP addresses a check may connect to. Only global unicast addresses pass, and those whose
+// embedded IPv4 address does; everything that IANA reserves for itself, for one network or for one machine does not.
+import assert from 'node:assert';
+import { isIP } from 'node:net';
+
+/** The 4 or 16 bytes of an address, or null when the text is none. One with a zone is of this machine alone: none. */
+export function parseAddress(text: string): readonly number[] | null {
+  const family = isIP(text);
+  if (family === 4) return text.split('.').map(Number);
+  if (family === 0 || text.includes('%')) return null;
+  // The syntax is known to be right: at most one `::`, and perhaps an IPv4 address at the end.
+  const dotted = text.includes('.') ? text.slice(text.lastIndexOf(':') + 1) : null;
+  const tail = dotted === null ? [] : dotted.split('.').map(Number);
+  const [before = '', after] = (dotted === null ? text : text.slice(0, -dotted.length)).split('::');
+  const head = hextets(before);
+  const rest = [...hextets(after ?? ''), ...tail];
+  const bytes = [...head, ...new Array<number>(16 - head.length - rest.length).fill(0), ...rest];
+  assert(bytes.length === 16);
+  return bytes;
+}
+
+function hextets(text: string): number[] {
+  return text
+    .split(':')
+    .filter((hextet) => hextet !== '')
+    .flatMap((hextet) => {
+      const value = Number.parseInt(hextet, 16);
+      return [value >> 8, value & 0xff];
+    });
+}
+
+interface Range {
+  readonly bytes: readonly number[];
+  readonly bits: number;
+}
+
+function parseRange(cidr: string): Range {
+  const [address = '', bits = ''] = cidr.split('/');
+  const bytes = parseAddress(address);
+  if (bytes === null || !/^\d{1,3}$/.test(bits) || Number(bits) > bytes.length * 8) {
+    throw new TypeError(`'${cidr}' is not a range of addresses such as 10.0.0.0/8`);
+  }
+  return { bytes, bits: Number(bits) };
+}
+
+function contains(range: Range, bytes: readonly number[]): boolean {
+  if (range.bytes.length !== bytes.length) return false;
+  let bits = range.bits;
+  for (let i = 0; bits > 0; i++, bits -= 8) {
+    const mask = bits >= 8 ? 0xff : (0xff << (8 - bits)) & 0xff;
+    if ((bytes[i]! & mask) !== (range.bytes[i]! & mask)) return false;
+  }
+  return true;
+}
+
+/** https://www.iana.org/assignments/iana-ipv4-special-registry, with multicast, class E and what clouds answer on. */
+const REFUSED_V4 = [
+  '0.0.0.0/8', // this network
+  '10.0.0.0/8', // private
+  '100.64.0.0/10', // carrier-grade NAT; 100.100.100.200 is Alibaba's metadata
+  '127.0.0.0/8', // loopback
+  '168.63.129.16/32', // Azure's host, public by its number only
+  '169.254.0.0/16', // link-local; 169.254.169.254 is the metadata of most clouds
+  '172.16.0.0/12', // private
+  '192.0.0.0/24', // IETF assignments; 192.0.0.192 is Oracle's metadata
+  '192.0.2.0/24', // documentation
+  '192.31.196.0/24', // AS112
+  '192.52.193.0/24', // AMT
+  '192.88.99.0/24', // 6to4 relays
+  '192.168.0.0/16', // private
+  '192.175.48.0/24', // AS112
+  '198.18.0.0/15', // benchmarks
+  '198.51.100.0/24', // documentation
+  '203.0.113.0/24', // documentation
+  '224.0.0.0/4', // multicast
+  '240.0.0.0/4', // reserved, with broadcast
+].map(parseRange);
+
+/** In IPv6 only 2000::/3 is given out; these parts of it are not for the world. */
+const GLOBAL_V6 = parseRange('2000::/3');
+const REFUSED_V6 = [
+  '2001::/23', // IETF assignments: Teredo, benchmarks, ORCHID
+  '2001:db8::/32', // documentation
+  '2620:4f:8000::/48', // AS112
+  '3fff::/20', // documentation
+].map(parseRange);
+
+/** Forms of IPv6 that stand for an IPv4 address, and the byte at which it is: as good as that address. */
+const EMBEDDING = [
+  { range: parseRange('::ffff:0:0/96'), at: 12 }, // mapped
+  { range: parseRange('64:ff9b::/96'), at: 12 }, // NAT64
+  { range: parseRange('2002::/16'), at: 2 }, // 6to4
+];
+
+export interface AddressGuard {
+  /** Whether a check may connect to the address: an IPv4 or IPv6 literal without brackets. Anything else is refused. */
+  allows(address: string): boolean;
+}
+
+/** `excepted` are CIDRs that are let through all the same; throws when one is malformed. */
+export function createAddressGuard(excepted: readonly string[]): AddressGuard {
+  const exceptions = excepted.map(parseRange);
+
+  function allowsBytes(bytes: readonly number[]): boolean {
+    if (exceptions.some((range) => contains(range, bytes))) return true;
+    if (bytes.length === 4) return !REFUSED_V4.some((range) => contains(range, bytes));
+    for (const { range, at } of EMBEDDING) {
+      if (contains(range, bytes)) return allowsBytes(bytes.slice(at, at + 4));
+    }
+    return contains(GLOBAL_V6, bytes) && !REFUSED_V6.some((range) => contains(range, bytes));
+  }
+
+  return {
+    allows(address) {
+      const bytes = parseAddress(address);
+      return bytes !== null && allowsBytes(bytes);
+    },
+  };
+}

@@ -1,0 +1,92 @@
+// A page's text from the bytes read of it: decompressed within a bound, whatever it claims, and decoded by its charset.
+import { TextDecoder } from 'node:util';
+import zlib from 'node:zlib';
+
+/** Of the body as sent and of the text as decoded. */
+export const MAX_HTML_BYTES = 128 * 1024;
+
+/** One decompression may write this much before it is taken for too much. */
+const MAX_OUTPUT_BYTES = 512 * 1024;
+const MAX_ENCODINGS = 2;
+
+type Decompress = (input: Buffer) => Buffer;
+
+// A body may have been cut: what is there so far is flushed and no end is asked for.
+const deflated = { finishFlush: zlib.constants.Z_SYNC_FLUSH, maxOutputLength: MAX_OUTPUT_BYTES };
+const DECOMPRESS: { readonly [encoding: string]: Decompress } = {
+  gzip: (input) => zlib.gunzipSync(input, deflated),
+  'x-gzip': (input) => zlib.gunzipSync(input, deflated),
+  // Some servers send raw deflate; a zlib header is told by its compression method, 8.
+  deflate: (input) =>
+    ((input[0] ?? 0) & 15) === 8 ? zlib.inflateSync(input, deflated) : zlib.inflateRawSync(input, deflated),
+  br: (input) =>
+    zlib.brotliDecompressSync(input, {
+      finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH,
+      maxOutputLength: MAX_OUTPUT_BYTES,
+    }),
+  zstd: (input) =>
+    zlib.zstdDecompressSync(input, { finishFlush: zlib.constants.ZSTD_e_flush, maxOutputLength: MAX_OUTPUT_BYTES }),
+};
+export const ACCEPT_ENCODING = 'gzip, deflate, br, zstd';
+
+/**
+ * The first `MAX_HTML_BYTES` of the body, decompressed; null when it cannot be. A body that would grow beyond the
+ * bound is decompressed from ever shorter beginnings, so that a bomb costs a few milliseconds and no memory.
+ */
+export function decodeBody(body: Buffer, content_encoding: string | undefined): Buffer | null {
+  if (content_encoding === undefined) return body.subarray(0, MAX_HTML_BYTES);
+  const encodings = content_encoding
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && name !== 'identity')
+    .reverse();
+  if (encodings.length > MAX_ENCODINGS) return null;
+  let decoded = body;
+  for (const encoding of encodings) {
+    const decompress = DECOMPRESS[encoding];
+    if (decompress === undefined) return null;
+    const output = decompressBeginning(decompress, decoded);
+    if (output === null) return null;
+    decoded = output;
+  }
+  return decoded.subarray(0, MAX_HTML_BYTES);
+}
+
+function decompressBeginning(decompress: Decompress, input: Buffer): Buffer | null {
+  for (let length = input.length; length > 0; length >>= 2) {
+    try {
+      return decompress(input.subarray(0, length));
+    } catch (error) {
+      // Anything else is a body that is not what its header says: there is no text to judge.
+      if ((error as NodeJS.ErrnoException).code !== 'ERR_BUFFER_TOO_LARGE') return null;
+    }
+  }
+  return null;
+}
+
+const META_CHARSET = /<meta[^>]{0,200}?charset\s*=\s*["']?\s*([a-z0-9_:-]+)/i;
+const decoders = new Map<string, TextDecoder | null>();
+
+/** By the charset of the Content-Type, else by a <meta> in the first KiB, else UTF-8. */
+export function decodeText(body: Buffer, content_type: string): string {
+  const label = (/charset\s*=\s*["']?([^"';\s]+)/i.exec(content_type) ??
+    META_CHARSET.exec(body.toString('latin1', 0, 1024)))?.[1]?.toLowerCase();
+  if (label === undefined || label === 'utf-8' || label === 'utf8') return body.toString('utf8');
+  const decoder = decoderFor(label);
+  return decoder === null ? body.toString('utf8') : decoder.decode(body);
+}
+
+function decoderFor(label: string): TextDecoder | null {
+  let decoder = decoders.get(label);
+  if (decoder === undefined) {
+    try {
+      decoder = new TextDecoder(label);
+    } catch {
+      // RangeError: no such charset. Servers make labels up; only those that exist are kept.
+      return null;
+    }
+    decoders.set(label, decoder);
+  }
+  return decoder;
+}

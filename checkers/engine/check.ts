@@ -1,0 +1,255 @@
+// One URL on its way to its outcome: its attempts, its hops from redirect to redirect, and what the last answer says.
+// It decides; the engine does.
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ErrorCode, Outcome, Verdict } from '../../events/checks.ts';
+import { decodeBody, decodeText, MAX_HTML_BYTES } from './body.ts';
+import { CookieJar } from './cookies.ts';
+import type { Exchange } from './exchange.ts';
+import { type Sketch, sketch } from './html.ts';
+import { MARKS_BYTES, mayBeProtected, protectionOf } from './protection.ts';
+import { hopKey, isRedirect, MAX_REDIRECTS, nextHop } from './redirects.ts';
+import { isRetriedError, isRetriedStatus, parseRetryAfter, retryDelay } from './retries.ts';
+import type { Lane, Task } from './scheduler.ts';
+import { isRoot, isSoft, needsProbe, type ProbeVerdict, softPoints } from './soft-404.ts';
+
+/** What comes after an exchange. */
+export type Step =
+  /** Ask for `current`, now. */
+  | 'hop'
+  /** Begin again after a wait. */
+  | { retry_after_ms: number }
+  /** Compare with a random sibling, then call `conclude`. */
+  | 'probe'
+  | Outcome;
+
+export interface CheckRules {
+  timeout_ms: number;
+  retries: number;
+  retry_base_ms: number;
+  random: () => number;
+  /** Milliseconds of the wall clock, for dates in headers. */
+  wall: () => number;
+}
+
+export class Check implements Task {
+  readonly group: string;
+  host: string;
+  lane: Lane | null = null;
+
+  readonly first: URL;
+  /** The URL to ask for, and its parts: each read of a part of a URL makes it anew. */
+  current: URL;
+  origin: string;
+  path: string;
+  /** The Cookie header that goes with it. */
+  cookie: string | null = null;
+  readonly purpose: 'url' | 'probe';
+  readonly #rules: CheckRules;
+
+  #attempts = 0;
+  #attempt_at = 0;
+  /** When the attempt is over, whatever it is doing. */
+  deadline = 0;
+  /** Negative: not between two hops. */
+  #paused_at = -1;
+
+  #chain: string[] = [];
+  #seen: Set<string> | null = null;
+  #jar: CookieJar | null = null;
+
+  // Of the last response of this attempt.
+  #status: number | null = null;
+  #final: URL | null = null;
+  #response_time_ms: number | null = null;
+  #content_type: string | null = null;
+  #protection: string | null = null;
+
+  #points = 0;
+  /** Of the page, once it is suspect or a probe's. */
+  sketch: Sketch | null = null;
+
+  constructor(url: URL, group: string, purpose: 'url' | 'probe', rules: CheckRules) {
+    this.first = url;
+    this.current = url;
+    this.host = url.hostname;
+    this.origin = url.origin;
+    this.path = url.pathname + url.search;
+    this.group = group;
+    this.purpose = purpose;
+    this.#rules = rules;
+  }
+
+  /** It got its slot: the clock of its attempt runs, and did not while it waited between two hops. */
+  started(now: number): void {
+    if (this.#paused_at < 0) {
+      this.#attempts++;
+      this.#attempt_at = now;
+      this.deadline = now + this.#rules.timeout_ms;
+    } else {
+      const waited = now - this.#paused_at;
+      this.#attempt_at += waited;
+      this.deadline += waited;
+    }
+    this.#paused_at = -1;
+  }
+
+  /** It gave its slot back in the middle of an attempt. */
+  paused(now: number): void {
+    this.#paused_at = now;
+  }
+
+  get status(): number | null {
+    return this.#status;
+  }
+
+  /** The URL of the last response. */
+  get final(): URL {
+    return this.#final ?? this.current;
+  }
+
+  /** How much to read of the body of an answer with these headers. */
+  bytesWanted(status: number, headers: IncomingHttpHeaders): number {
+    if (status < 300) return isHtml(headers['content-type']) && !isRoot(this.first) ? MAX_HTML_BYTES : 0;
+    return mayBeProtected(status) ? MARKS_BYTES : 0;
+  }
+
+  step(exchange: Exchange): Step {
+    if (exchange.failure !== null) {
+      return isRetriedError(exchange.failure) && this.#mayRetry() ? this.#retry(null) : this.#failed(exchange.failure);
+    }
+    const { status, headers } = exchange;
+    this.#status = status;
+    this.#final = this.current;
+    this.#content_type = single(headers['content-type']) ?? null;
+    this.#response_time_ms = Math.max(0, Math.round(exchange.responded_at - this.#attempt_at));
+    if (isRedirect(status)) return this.#follow(headers);
+
+    if (mayBeProtected(status)) {
+      const body = decodeBody(Buffer.concat(exchange.chunks), single(headers['content-encoding']));
+      this.#protection = protectionOf(status, headers, body?.toString('latin1', 0, MARKS_BYTES) ?? '');
+    }
+    if (isRetriedStatus(status) && this.#protection === null && this.#mayRetry()) {
+      return this.#retry(parseRetryAfter(single(headers['retry-after']), this.#rules.wall()));
+    }
+    if (status < 300 && exchange.chunks.length > 0 && this.#suspect(exchange)) return 'probe';
+    return this.conclude('unknown');
+  }
+
+  /** The outcome of an answer, given what a probe found of its folder. */
+  conclude(probe: ProbeVerdict): Outcome {
+    const status = this.#status!;
+    if (status >= 400) return this.#outcome(this.#protection === null ? 'broken' : 'blocked', true, null);
+    if (status < 300 && isSoft(this.#points, probe)) return this.#outcome('soft_404', false, null);
+    return this.#outcome(this.#chain.length > 0 ? 'redirected' : 'ok', false, null);
+  }
+
+  #follow(headers: IncomingHttpHeaders): Step {
+    const next = nextHop(this.current, single(headers.location));
+    if (!next.ok) return this.#failed(next.code);
+    const set_cookie = headers['set-cookie'] as string | string[] | undefined;
+    if (set_cookie !== undefined) {
+      this.#jar ??= new CookieJar();
+      this.#jar.store(this.current, set_cookie, this.#rules.wall());
+    }
+    this.#seen ??= new Set([hopKey(this.current, null)]);
+    const cookie = this.#jar?.header(next.url) ?? null;
+    const key = hopKey(next.url, cookie);
+    if (this.#seen.has(key)) return this.#failed('redirect_loop');
+    if (this.#chain.length >= MAX_REDIRECTS) return this.#failed('too_many_redirects');
+    this.#seen.add(key);
+    this.#chain.push(next.url.href);
+    this.#goTo(next.url, cookie);
+    return 'hop';
+  }
+
+  #goTo(url: URL, cookie: string | null): void {
+    this.current = url;
+    this.host = url.hostname;
+    this.origin = url.origin;
+    this.path = url.pathname + url.search;
+    this.cookie = cookie;
+  }
+
+  /** Reads the page; true when only a probe can tell whether it is soft. */
+  #suspect(exchange: Exchange): boolean {
+    const { chunks, headers } = exchange;
+    const body = decodeBody(
+      chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks),
+      single(headers['content-encoding']),
+    );
+    if (body === null) return false;
+    const html = decodeText(body, this.#content_type ?? '');
+    if (this.purpose === 'probe') {
+      this.sketch = sketch(html, this.current.href);
+      return false;
+    }
+    this.#points = softPoints(html, this.first, this.current);
+    if (!needsProbe(this.#points)) return false;
+    this.sketch = sketch(html, this.current.href);
+    return true;
+  }
+
+  #mayRetry(): boolean {
+    return this.purpose === 'url' && this.#attempts <= this.#rules.retries;
+  }
+
+  #retry(retry_after_ms: number | null): Step {
+    const { random, retry_base_ms } = this.#rules;
+    this.#goTo(this.first, null);
+    this.#chain = [];
+    this.#seen = null;
+    this.#jar = null;
+    this.#status = null;
+    this.#final = null;
+    this.#response_time_ms = null;
+    this.#content_type = null;
+    this.#protection = null;
+    return { retry_after_ms: retryDelay(this.#attempts, random(), retry_after_ms, retry_base_ms) };
+  }
+
+  #failed(code: ErrorCode): Outcome {
+    return this.#outcome('unreachable', true, code);
+  }
+
+  #outcome(verdict: Verdict, is_broken: boolean, error_code: ErrorCode | null): Outcome {
+    return {
+      status_code: this.#status,
+      final_url: this.#final === null ? null : this.#final.href,
+      is_broken,
+      is_soft_404: verdict === 'soft_404',
+      redirect_chain: this.#chain,
+      response_time_ms: this.#response_time_ms,
+      content_type: this.#content_type,
+      error_code,
+      verdict,
+      protection: this.#protection,
+      attempts: this.#attempts,
+    };
+  }
+}
+
+/** The outcome of a text that is no http(s) URL. */
+export function invalidUrl(): Outcome {
+  return {
+    status_code: null,
+    final_url: null,
+    is_broken: true,
+    is_soft_404: false,
+    redirect_chain: [],
+    response_time_ms: null,
+    content_type: null,
+    error_code: 'invalid_url',
+    verdict: 'unreachable',
+    protection: null,
+    attempts: 1,
+  };
+}
+
+function isHtml(content_type: string | undefined): boolean {
+  return content_type !== undefined && /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(content_type);
+}
+
+/** The first of a header that came more than once. */
+function single(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}

@@ -1,0 +1,65 @@
+// What Node, OpenSSL and undici call a failure, as the error codes of an outcome.
+import type { ErrorCode } from '../../events/checks.ts';
+
+const BY_CODE: { readonly [code: string]: ErrorCode } = {
+  ECONNREFUSED: 'connection_refused',
+  EHOSTUNREACH: 'connection_refused',
+  EHOSTDOWN: 'connection_refused',
+  ENETUNREACH: 'connection_refused',
+  EACCES: 'connection_refused',
+  EPERM: 'connection_refused',
+  ETIMEDOUT: 'connect_timeout',
+  // Shortages of this machine say nothing of the URL: a timeout is tried again.
+  EMFILE: 'connect_timeout',
+  ENFILE: 'connect_timeout',
+  ENOBUFS: 'connect_timeout',
+  EADDRNOTAVAIL: 'connect_timeout',
+  ECONNRESET: 'connection_reset',
+  ECONNABORTED: 'connection_reset',
+  EPIPE: 'connection_reset',
+  UND_ERR_HEADERS_OVERFLOW: 'malformed_response',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'malformed_response',
+  CERT_HAS_EXPIRED: 'tls_expired',
+  CERT_NOT_YET_VALID: 'tls_expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'tls_hostname',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'tls_untrusted',
+  SELF_SIGNED_CERT_IN_CHAIN: 'tls_untrusted',
+  UNABLE_TO_GET_ISSUER_CERT: 'tls_untrusted',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'tls_untrusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'tls_untrusted',
+  CERT_UNTRUSTED: 'tls_untrusted',
+  CERT_REJECTED: 'tls_untrusted',
+  CERT_REVOKED: 'tls_untrusted',
+  CERT_CHAIN_TOO_LONG: 'tls_untrusted',
+  CERT_SIGNATURE_FAILURE: 'tls_untrusted',
+  INVALID_CA: 'tls_untrusted',
+  INVALID_PURPOSE: 'tls_untrusted',
+  PATH_LENGTH_EXCEEDED: 'tls_untrusted',
+  EPROTO: 'tls_failed',
+};
+
+/** A failure that the engine itself found, thrown through undici. */
+export class CheckFailure extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode) {
+    super(code);
+    this.code = code;
+  }
+}
+
+/** `connected`: whether it happened on a connection that stood. */
+export function errorCodeOf(error: unknown, connected: boolean): ErrorCode {
+  if (error instanceof CheckFailure) return error.code;
+  if (error instanceof AggregateError && error.errors.length > 0) return errorCodeOf(error.errors[0], connected);
+  const { code = '', message = '' } = error as { code?: string; message?: string };
+  const known = BY_CODE[code];
+  if (known !== undefined) return known;
+  if (code === 'UND_ERR_SOCKET') {
+    // undici's words for an answer to nothing, an unasked 100 Continue and an unasked upgrade.
+    return message.startsWith('bad ') ? 'malformed_response' : 'connection_reset';
+  }
+  if (code.startsWith('HPE_')) return 'malformed_response';
+  if (code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS') || code.startsWith('ERR_OSSL')) return 'tls_failed';
+  return connected ? 'malformed_response' : 'connection_refused';
+}

@@ -1,0 +1,132 @@
+// One HTTP request on one connection: undici's handler. It ends exactly once, with a response (whole, or as much of it
+// as was wanted or came) or with an error code, whatever the server does.
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import type { ErrorCode } from '../../events/checks.ts';
+import type { Check } from './check.ts';
+import type { Connection } from './connections.ts';
+import { errorCodeOf } from './errors.ts';
+
+/** A body that no one wants is read up to here, to keep the connection; a longer one costs it. */
+const DRAIN_BYTES = 64 * 1024;
+
+const NO_HEADERS: IncomingHttpHeaders = {};
+const NO_CHUNKS: Buffer[] = [];
+
+export interface Limits {
+  /** From the start to the connection, its name resolved and TLS agreed. */
+  connect_ms: number;
+  /** From a response's headers to the end of its body. */
+  body_ms: number;
+}
+
+/** Who started it: told once, when it has ended. */
+export interface ExchangeOwner {
+  readonly limits: Limits;
+  now(): number;
+  ended(exchange: Exchange): void;
+}
+
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly check: Check;
+  readonly connection: Connection;
+  readonly #owner: ExchangeOwner;
+  readonly #made: number;
+
+  #phase: 'connecting' | 'waiting' | 'body' | 'ended' = 'connecting';
+  #phase_at: number;
+  #wanted = 0;
+
+  /** Null when a response came: then `status` and `headers` are its. */
+  failure: ErrorCode | null = null;
+  status = 0;
+  headers: IncomingHttpHeaders = NO_HEADERS;
+  /** When the headers were there, by the owner's clock. */
+  responded_at = 0;
+  /** What was read of a body that the check wanted. */
+  chunks: Buffer[] = NO_CHUNKS;
+  #size = 0;
+  /** Whether the connection can serve another request. */
+  reusable = false;
+
+  constructor(check: Check, connection: Connection, owner: ExchangeOwner, now: number) {
+    this.check = check;
+    this.connection = connection;
+    this.#owner = owner;
+    this.#made = connection.made;
+    this.#phase_at = now;
+  }
+
+  /** Whether it failed on a connection that others had used: the server may just have closed it, which says nothing. */
+  get failedOnUsedConnection(): boolean {
+    return this.failure === 'connection_reset' && this.#made > 0 && this.connection.made === this.#made;
+  }
+
+  onRequestStart(): void {
+    if (this.#phase !== 'connecting') return;
+    this.#phase = 'waiting';
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (this.#phase === 'ended' || status < 200) return;
+    this.#phase = 'body';
+    this.#phase_at = this.#owner.now();
+    this.responded_at = this.#phase_at;
+    this.status = status;
+    this.headers = headers;
+    this.#wanted = this.check.bytesWanted(status, headers);
+    if (this.#wanted === 0 && Number(headers['content-length']) > DRAIN_BYTES) this.#end(false);
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#phase !== 'body') return;
+    this.#size += chunk.length;
+    if (this.#wanted > 0) {
+      if (this.chunks === NO_CHUNKS) this.chunks = [chunk];
+      else this.chunks.push(chunk);
+      if (this.#size >= this.#wanted) this.#end(false);
+    } else if (this.#size > DRAIN_BYTES) {
+      this.#end(false);
+    }
+  }
+
+  onResponseEnd(): void {
+    if (this.#phase === 'body') this.#end(true);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#phase === 'ended') return;
+    // A response is judged by its headers: a body that breaks off is only less evidence.
+    if (this.#phase !== 'body') this.failure = errorCodeOf(error, this.#phase === 'waiting');
+    this.#end(false);
+  }
+
+  /** Ends it when a limit has passed: its own, or its attempt's (`deadline`). */
+  sweep(now: number, deadline: number): void {
+    const { connect_ms, body_ms } = this.#owner.limits;
+    const elapsed = now - this.#phase_at;
+    const late = now >= deadline;
+    if (this.#phase === 'connecting') {
+      if (!late && elapsed < connect_ms) return;
+      this.failure = this.connection.resolving ? 'dns_failed' : 'connect_timeout';
+    } else if (this.#phase === 'waiting') {
+      if (!late) return;
+      this.failure = 'response_timeout';
+    } else if (!late && elapsed < body_ms) {
+      return;
+    }
+    this.#end(false);
+  }
+
+  /** Ends it without telling the owner. */
+  abandon(): void {
+    this.#phase = 'ended';
+  }
+
+  #end(reusable: boolean): void {
+    if (this.#phase === 'ended') return;
+    this.#phase = 'ended';
+    this.reusable = reusable;
+    this.#owner.ended(this);
+  }
+}

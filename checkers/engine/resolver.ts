@@ -1,0 +1,156 @@
+// Names to vetted addresses: c-ares (libuv's four threads are not used), /etc/hosts, a bounded cache with the answers'
+// own time to live, one query in flight a name, and the address guard over every answer.
+
+import { Resolver as CaresResolver, type RecordWithTtl } from 'node:dns';
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { LRUCache } from 'lru-cache';
+import type { ErrorCode } from '../../events/checks.ts';
+import type { AddressGuard } from './addresses.ts';
+
+export interface Answer {
+  addresses: readonly string[];
+  ttl_s: number;
+}
+
+/** Where answers come from. `code` is why there are none. */
+export type Lookup = (name: string, done: (answer: Answer | { code: 'dns_not_found' | 'dns_failed' }) => void) => void;
+
+/** Addresses that a connection may go to; or why there are none. */
+export type Vetted =
+  | { ok: true; addresses: readonly string[] }
+  | { ok: false; code: Extract<ErrorCode, 'dns_not_found' | 'dns_failed' | 'blocked_address'> };
+
+export interface Resolver {
+  /** Calls `done` at once for literals and cached names, else later. `host` as in `URL.hostname`. */
+  resolve(host: string, done: (vetted: Vetted) => void): void;
+  close(): void;
+}
+
+const CACHED_NAMES = 10_000;
+const MIN_TTL_S = 5;
+const MAX_TTL_S = 300;
+const NOT_FOUND_TTL_S = 30;
+const FAILED_TTL_S = 5;
+/** More than any site needs; a name with thousands of addresses costs no more than this. */
+const MAX_ADDRESSES = 32;
+
+interface Entry {
+  vetted: Vetted;
+  expires_at: number;
+}
+
+/** All addresses of a name are vetted, and one refused address refuses the name: it is up to something. */
+export function createResolver(guard: AddressGuard, lookup: Lookup, now: () => number): Resolver {
+  const cache = new LRUCache<string, Entry>({ max: CACHED_NAMES });
+  const waiting = new Map<string, ((vetted: Vetted) => void)[]>();
+
+  function vet(addresses: readonly string[]): Vetted {
+    for (const address of addresses) {
+      if (!guard.allows(address)) return { ok: false, code: 'blocked_address' };
+    }
+    return { ok: true, addresses };
+  }
+
+  function settle(name: string, vetted: Vetted, ttl_s: number): void {
+    cache.set(name, { vetted, expires_at: now() + ttl_s * 1000 });
+    const callbacks = waiting.get(name) ?? [];
+    waiting.delete(name);
+    for (const done of callbacks) done(vetted);
+  }
+
+  return {
+    resolve(host, done) {
+      const literal = host.startsWith('[') ? host.slice(1, -1) : host;
+      if (isIP(literal) !== 0) return done(vet([literal]));
+      const name = host.endsWith('.') ? host.slice(0, -1) : host;
+      const cached = cache.get(name);
+      if (cached !== undefined && cached.expires_at > now()) return done(cached.vetted);
+      const others = waiting.get(name);
+      if (others !== undefined) {
+        others.push(done);
+        return;
+      }
+      waiting.set(name, [done]);
+      lookup(name, (answer) => {
+        if ('code' in answer) {
+          const ttl_s = answer.code === 'dns_not_found' ? NOT_FOUND_TTL_S : FAILED_TTL_S;
+          return settle(name, { ok: false, code: answer.code }, ttl_s);
+        }
+        const ttl_s = Math.min(Math.max(answer.ttl_s, MIN_TTL_S), MAX_TTL_S);
+        settle(name, vet(answer.addresses.slice(0, MAX_ADDRESSES)), ttl_s);
+      });
+    },
+    close() {
+      cache.clear();
+    },
+  };
+}
+
+/** A and AAAA by c-ares at once; names of /etc/hosts and `localhost` (RFC 6761) without asking anyone. */
+export function createDnsLookup(): { lookup: Lookup; close(): void } {
+  const dns = new CaresResolver({ timeout: 3000, tries: 2, maxTimeout: 5000 });
+  const hosts = readHosts();
+
+  const lookup: Lookup = (name, done) => {
+    const known = hosts.get(name) ?? (isLocalhost(name) ? ['127.0.0.1', '::1'] : undefined);
+    if (known !== undefined) return done({ addresses: known, ttl_s: MAX_TTL_S });
+
+    let pending = 2;
+    let ttl_s = MAX_TTL_S;
+    let failed = false;
+    const addresses: string[] = [];
+    const answered = (error: NodeJS.ErrnoException | null, records: RecordWithTtl[] | undefined): void => {
+      if (error === null) {
+        for (const record of records ?? []) {
+          addresses.push(record.address);
+          ttl_s = Math.min(ttl_s, record.ttl);
+        }
+      } else if (!NO_SUCH_NAME.has(error.code ?? '')) {
+        failed = true;
+      }
+      if (--pending > 0) return;
+      if (addresses.length > 0) done({ addresses, ttl_s });
+      else done({ code: failed ? 'dns_failed' : 'dns_not_found' });
+    };
+    dns.resolve4(name, { ttl: true }, answered);
+    dns.resolve6(name, { ttl: true }, answered);
+  };
+  return { lookup, close: () => dns.cancel() };
+}
+
+/** EBADNAME: a name that DNS cannot hold, such as one with a label of more than 63 octets. */
+const NO_SUCH_NAME = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
+
+function isLocalhost(name: string): boolean {
+  return name === 'localhost' || name.endsWith('.localhost');
+}
+
+function readHosts(): Map<string, string[]> {
+  const path = process.platform === 'win32' ? `${process.env.SystemRoot}\\System32\\drivers\\etc\\hosts` : '/etc/hosts';
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    // A machine without the file has no names of its own.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return new Map();
+    throw error;
+  }
+  return parseHosts(text);
+}
+
+/** The names of a hosts file in lower case, with their addresses in order. */
+export function parseHosts(text: string): Map<string, string[]> {
+  const hosts = new Map<string, string[]>();
+  for (const line of text.split('\n')) {
+    const [address, ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
+    if (address === undefined || isIP(address) === 0) continue;
+    for (const name of names) {
+      const key = name.toLowerCase();
+      const known = hosts.get(key);
+      if (known === undefined) hosts.set(key, [address]);
+      else known.push(address);
+    }
+  }
+  return hosts;
+}

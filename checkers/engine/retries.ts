@@ -1,0 +1,39 @@
+// When a failed attempt is worth another, and after how long.
+import type { ErrorCode } from '../../events/checks.ts';
+
+export const RETRY_BASE_MS = 500;
+export const RETRY_AFTER_CAP_MS = 20_000;
+
+const RETRIED_ERRORS: ReadonlySet<ErrorCode> = new Set(['connect_timeout', 'response_timeout', 'connection_reset']);
+
+export function isRetriedError(code: ErrorCode): boolean {
+  return RETRIED_ERRORS.has(code);
+}
+
+export function isRetriedStatus(status: number): boolean {
+  return status === 429 || (status >= 502 && status <= 504);
+}
+
+/**
+ * Milliseconds to wait before the next attempt. `failures`: attempts that failed so far, from 1; it doubles with each,
+ * half of it at random (`random` in [0, 1)). What the server asked for (`retry_after_ms`) is waited at least, up to the cap.
+ */
+export function retryDelay(
+  failures: number,
+  random: number,
+  retry_after_ms: number | null,
+  base_ms = RETRY_BASE_MS,
+): number {
+  const backoff = base_ms * 2 ** (failures - 1) * (0.5 + random / 2);
+  if (retry_after_ms === null) return backoff;
+  return Math.max(backoff, Math.min(retry_after_ms, RETRY_AFTER_CAP_MS) + random * base_ms);
+}
+
+/** A Retry-After header, seconds or a date, in milliseconds from `now_ms` (the wall clock); null when it is neither. */
+export function parseRetryAfter(value: string | undefined, now_ms: number): number | null {
+  if (value === undefined) return null;
+  const text = value.trim();
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
+  const at = /^[A-Za-z]{3}/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? null : Math.max(0, at - now_ms);
+}

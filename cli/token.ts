@@ -1,0 +1,38 @@
+// Prints a token of the local issuer: npm run token -- --user alice --email a@example.com [--admin] [--hours 24]
+import { parseArgs } from 'node:util';
+import { issueLocalToken } from '../adapters/identity/index.ts';
+import { readConfig } from '../config.ts';
+
+const USAGE = 'usage: npm run token -- --user ID [--email ADDRESS] [--admin] [--hours 24]';
+const MAX_HOURS = 24 * 366;
+
+function read() {
+  const { values } = parseArgs({
+    options: {
+      user: { type: 'string' },
+      email: { type: 'string' },
+      admin: { type: 'boolean', default: false },
+      hours: { type: 'string', default: '24' },
+    },
+  });
+  const hours = Number(values.hours);
+  if (!values.user || !/^[\x21-\x7e]{1,200}$/.test(values.user)) {
+    throw new Error('--user wants 1 to 200 visible ASCII characters');
+  }
+  if (values.email !== undefined && !/^[^\s@]+@[^\s@]+$/.test(values.email))
+    throw new Error('--email wants an address');
+  if (!(hours > 0 && hours <= MAX_HOURS)) throw new Error(`--hours wants a number up to ${MAX_HOURS}`);
+  return { user_id: values.user, email: values.email?.toLowerCase() ?? null, is_admin: values.admin, hours };
+}
+
+try {
+  const wanted = read();
+  const config = readConfig(process.env);
+  if (config.identity_jwks_url !== null) {
+    throw new Error('IDENTITY_JWKS_URL is set: that identity provider issues the tokens');
+  }
+  console.log(await issueLocalToken(config.data_dir, wanted));
+} catch (error) {
+  console.error(`${error instanceof Error ? error.message : error}\n${USAGE}`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,258 @@
+// The settings of the service: one table of rows, read from the environment and checked whole before anything starts.
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+interface Setting<Value> {
+  /** What an unset or empty variable means. */
+  readonly fallback: Value;
+  /** One sentence for the operator. */
+  readonly means: string;
+  /** What a right value looks like, with its limits. */
+  readonly wants: string;
+  /** Never shown in an error. */
+  readonly secret: boolean;
+  /** Undefined when the text is not what it wants. */
+  parse(text: string): Value | undefined;
+}
+
+/** The roles that a process can play. */
+export const ROLES = ['http', 'projector', 'processes', 'checker'] as const;
+export type Role = (typeof ROLES)[number];
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+function setting<Value>(
+  fallback: Value,
+  means: string,
+  wants: string,
+  parse: (text: string) => Value | undefined,
+  secret = false,
+): Setting<Value> {
+  return { fallback, means, wants, secret, parse };
+}
+
+function integer(fallback: number, means: string, { min, max }: { min: number; max: number }): Setting<number> {
+  return setting(fallback, means, `a whole number from ${min} to ${max}`, (text) => {
+    const value = Number(text);
+    return /^\d{1,15}$/.test(text) && value >= min && value <= max ? value : undefined;
+  });
+}
+
+/** In a header, a claim or a path: no control characters. */
+const isPlain = (text: string) => text.length <= 1000 && !/\p{Cc}/u.test(text);
+
+const text = <Fallback extends string | null>(fallback: Fallback, means: string) =>
+  setting<string | Fallback>(fallback, means, 'one line of text', (given) => (isPlain(given) ? given : undefined));
+
+const secret = (means: string) =>
+  setting<string | null>(
+    null,
+    means,
+    'at least 8 characters without spaces',
+    (given) => (/^\S{8,1000}$/.test(given) ? given : undefined),
+    true,
+  );
+
+const word = <Word extends string>(fallback: Word, means: string, words: readonly Word[]) =>
+  setting(fallback, means, `one of ${words.join(', ')}`, (given) => words.find((one) => one === given));
+
+/** Several servers may be named, as MongoDB's and EventStoreDB's clients allow: only web addresses are parsed whole. */
+function url(means: string, schemes: readonly string[]): Setting<string | null> {
+  return setting<string | null>(
+    null,
+    means,
+    `a URL that starts with ${schemes.map((s) => `${s}://`).join(' or ')}`,
+    (given) => {
+      const scheme = schemes.find((one) => given.startsWith(`${one}://`));
+      if (scheme === undefined || !/^\S+:\/\/[^\s/]\S*$/.test(given)) return undefined;
+      return scheme.startsWith('http') && !URL.canParse(given) ? undefined : given;
+    },
+  );
+}
+
+function list<Item extends string>(
+  fallback: readonly Item[],
+  means: string,
+  wants: string,
+  item: (text: string) => Item | undefined,
+): Setting<readonly Item[]> {
+  return setting(fallback, means, wants, (given) => {
+    const items = given.split(',').map((part) => item(part.trim()));
+    return items.every((one) => one !== undefined) ? [...new Set(items)] : undefined;
+  });
+}
+
+const cidrs = (means: string) =>
+  list([], means, 'addresses or CIDRs such as 10.0.0.0/8, with commas between', (given) => {
+    if (isIP(given)) return `${given}/${isIP(given) === 4 ? 32 : 128}`;
+    return ipaddr.isValidCIDR(given) && isIP(given.split('/')[0]!) ? given : undefined;
+  });
+
+const roles = (means: string) =>
+  setting<readonly Role[]>(ROLES, means, `all, or some of ${ROLES.join(', ')}, with commas between`, (given) => {
+    if (given === 'all') return ROLES;
+    const named = given.split(',').map((part) => ROLES.find((role) => role === part.trim()));
+    return named.every((role) => role !== undefined) ? [...new Set(named)] : undefined;
+  });
+
+const forwarded = (means: string) =>
+  setting<Readonly<Record<string, string>>>(
+    {},
+    means,
+    'group=URL pairs such as billing=http://10.0.0.7:8080, with commas between',
+    (given) => {
+      const pairs = given.split(',').map((pair) => /^([a-z][a-z0-9-]*)=(https?:\/\/\S+)$/.exec(pair.trim()));
+      return pairs.every((pair) => pair !== null && URL.canParse(pair[2]!))
+        ? Object.fromEntries(pairs.map((pair) => [pair![1]!, pair![2]!]))
+        : undefined;
+    },
+  );
+
+const GiB = 1024 ** 3;
+
+/** The one table. A key is the variable; a field of `Config` is the key in lower case. */
+export const SETTINGS = {
+  PORT: integer(8080, 'The port that HTTP is served on; 0 lets the system pick one.', { min: 0, max: 65535 }),
+  HOST: text('127.0.0.1', 'The address that HTTP is served on. Other than loopback it needs IDENTITY_JWKS_URL.'),
+  PUBLIC_URL: url('Where clients reach the service, for the links that it gives out; unset: http://HOST:PORT.', [
+    'http',
+    'https',
+  ]),
+  TRUSTED_PROXIES: cidrs('The proxies whose X-Forwarded-For and X-Real-Client-IP are believed.'),
+  DATA_DIR: text('./data', 'The folder of the embedded stores, of uploads and of the local signing key.'),
+  ROLES: roles('What this process does.'),
+  LOG_FILE: text(null, 'The file that log lines are appended to; unset: standard output.'),
+  LOG_LEVEL: word('info', 'The least severe lines that are logged.', LOG_LEVELS),
+
+  EVENTSTORE_URL: url('The event log; unset: SQLite in DATA_DIR.', [
+    'esdb',
+    'esdb+discover',
+    'kurrentdb',
+    'kurrentdb+discover',
+  ]),
+  MONGODB_URL: url("The read models' store; unset: SQLite in DATA_DIR.", ['mongodb', 'mongodb+srv']),
+  NATS_URL: url('The work queue; unset: SQLite in DATA_DIR.', ['nats', 'tls', 'ws', 'wss']),
+  BLOB_URL: url('Where uploaded files are kept; unset: files in DATA_DIR.', ['s3', 'http', 'https']),
+
+  IDENTITY_JWKS_URL: url("The identity provider's keys; unset: a local issuer, on loopback only.", ['http', 'https']),
+  IDENTITY_ISSUER: text(null, 'The `iss` that tokens must carry.'),
+  IDENTITY_AUDIENCE: text(null, 'The `aud` that tokens must carry.'),
+  IDENTITY_WEBHOOK_SECRET: secret("The key of the identity provider's webhook signatures."),
+
+  PAYMENT_SECRET_KEY: secret("The key to the payment processor's API; unset: no checkout."),
+  PAYMENT_WEBHOOK_SECRET: secret("The key of the payment processor's webhook signatures."),
+  PAYMENT_API_URL: url("Another address of the payment processor's API.", ['http', 'https']),
+  AGENCY_SECRET: secret('What agencies send as X-Agency-Secret; unset: their route is closed.'),
+  SMTP_URL: url('The mail server; unset: mails are logged, not sent.', ['smtp', 'smtps']),
+
+  CHECKER_CONCURRENCY: integer(256, 'URLs in flight in one checker.', { min: 1, max: 10_000 }),
+  CHECKER_PER_HOST: integer(10, 'URLs in flight to one host.', { min: 1, max: 1000 }),
+  CHECKER_TIMEOUT_MS: integer(15_000, 'The time that one attempt may take, in milliseconds.', {
+    min: 100,
+    max: 300_000,
+  }),
+  CHECKER_RETRIES: integer(2, 'How often a URL is tried again.', { min: 0, max: 10 }),
+  CHECKER_ACK_WAIT_MS: integer(15_000, 'After this long without a sign of life a batch goes to another checker.', {
+    min: 1000,
+    max: 600_000,
+  }),
+  CHECKER_ALLOW_ADDRESSES: cidrs('Private addresses that may be checked all the same.'),
+  CHECKER_USER_AGENT: text('Mozilla/5.0 (compatible; url-checker/1.0)', 'The User-Agent of the checker.'),
+  PROXY_LIST_URL: url('Where the list of proxies is fetched from; unset: no proxies.', ['http', 'https']),
+  WEBHOOK_ALLOW_ADDRESSES: cidrs('Private addresses that webhooks may be delivered to, by plain http too.'),
+
+  RATE_LIMIT_PER_MINUTE: integer(60, 'Requests of one API key a minute.', { min: 1, max: 1_000_000 }),
+  RATE_LIMIT_PER_DAY: integer(10_000, 'Requests of one API key a day.', { min: 1, max: 1_000_000_000 }),
+  SIGNUP_CREDITS: integer(300, 'The credits of a new account.', { min: 0, max: 1_000_000 }),
+  MAX_URLS_PER_JOB: integer(1_000_000, 'URLs in one job.', { min: 1, max: 10_000_000 }),
+  MAX_FILE_BYTES: integer(104_857_600, 'The size of an uploaded file.', { min: 1, max: 10 * GiB }),
+  MAX_INFLATED_BYTES: integer(GiB, 'What an uploaded XLSX may inflate to.', { min: 1, max: 100 * GiB }),
+  MAX_URL_CHARS: integer(2048, 'The length of a URL.', { min: 16, max: 65_536 }),
+  SERVICE_URLS: forwarded('Groups of routes that another deployment serves; unset: all are served here.'),
+} as const satisfies Readonly<Record<string, Setting<unknown>>>;
+
+type Table = typeof SETTINGS;
+type ValueOf<Row> = Row extends Setting<infer Value> ? Value : never;
+type Settings = { readonly [Env in keyof Table as Lowercase<Env>]: ValueOf<Table[Env]> };
+export type Config = Omit<Settings, 'public_url'> & { readonly public_url: string };
+
+/** Settings that are wrong: the message has a line for each, with its value (secrets masked) and what it wants. */
+export class ConfigError extends Error {
+  readonly code = 'config';
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(`wrong settings:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    this.problems = problems;
+  }
+}
+
+/** Reads the environment. Throws `ConfigError` with everything that is wrong, not only the first thing. */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const problems: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [name, row] of Object.entries<Setting<unknown>>(SETTINGS)) {
+    const given = env[name]?.trim() ?? '';
+    const value = given === '' ? row.fallback : row.parse(given);
+    values[name.toLowerCase()] = value;
+    if (value === undefined) problems.push(`${name} is ${masked(given, row.secret)}: it wants ${row.wants}`);
+  }
+  // Whether settings agree is asked of those that are right by themselves.
+  if (problems.length === 0) problems.push(...disagreements(values as unknown as Settings));
+  if (problems.length > 0) throw new ConfigError(problems);
+  const settings = values as unknown as Settings;
+  return {
+    ...settings,
+    public_url: (settings.public_url ?? baseUrl(settings.host, settings.port)).replace(/\/+$/, ''),
+  };
+}
+
+function disagreements(settings: Settings): string[] {
+  const found: string[] = [];
+  const { host, identity_jwks_url, roles: played } = settings;
+  if (identity_jwks_url === null && played.includes('http') && !isLoopback(host)) {
+    found.push(
+      `HOST is ${masked(host)}, which others can reach, and IDENTITY_JWKS_URL is unset: the local issuer is for one ` +
+        `machine. It wants HOST 127.0.0.1, or IDENTITY_JWKS_URL with IDENTITY_ISSUER and IDENTITY_AUDIENCE`,
+    );
+  }
+  for (const name of ['IDENTITY_ISSUER', 'IDENTITY_AUDIENCE'] as const) {
+    const value = settings[name.toLowerCase() as Lowercase<typeof name>];
+    if (identity_jwks_url !== null && value === null) {
+      found.push(
+        `${name} is unset: it wants a value when IDENTITY_JWKS_URL is set, or any token of that provider would pass`,
+      );
+    }
+  }
+  return found;
+}
+
+/** Whether only this machine reaches it. */
+export function isLoopback(host: string): boolean {
+  const bare = host.replace(/^\[(.*)\]$/, '$1');
+  if (bare === 'localhost') return true;
+  return isIP(bare) !== 0 && ipaddr.process(bare).range() === 'loopback';
+}
+
+function baseUrl(host: string, port: number): string {
+  return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+}
+
+/** As it may be shown: a secret not at all, a URL without its user and password. */
+function masked(given: string, is_secret = false): string {
+  if (is_secret) return `(a secret of ${given.length} characters)`;
+  return JSON.stringify(given.replace(/\/\/.*@/, '//***@').slice(0, 200));
+}
+
+/** The text of `.env.example`: every setting with what it means, what it wants and what it is when unset. */
+export function envExample(): string {
+  const rows = Object.entries<Setting<unknown>>(SETTINGS).map(([name, row]) => {
+    const fallback = shown(row.fallback);
+    return `# ${row.means}\n# Wants ${row.wants}.\n${fallback === '' ? '# ' : ''}${name}=${fallback}\n`;
+  });
+  return `# The settings of the service; each is optional. A line that starts with # is unset.\n\n${rows.join('\n')}`;
+}
+
+function shown(fallback: unknown): string {
+  if (fallback === ROLES) return 'all';
+  return typeof fallback === 'string' || typeof fallback === 'number' ? String(fallback) : '';
+}

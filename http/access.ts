@@ -1,0 +1,96 @@
+// Who may ask: from the credentials of a request to its caller, and whether the job is the caller's.
+import { hash, timingSafeEqual } from 'node:crypto';
+import { HttpError } from './errors.ts';
+import type { Identity } from './identity.ts';
+import type { Caller, Route } from './route.ts';
+
+export interface AccessOptions {
+  identity: Identity;
+  /** Null for a key that is none or is revoked. */
+  api_key(plaintext: string): Promise<Caller | null>;
+  /** Null when there is no such job. For routes of owners and those that say `owns`. */
+  job_owner(job_id: string): Promise<{ owner_id: string } | null>;
+  /** For `shared-secret`; null closes such routes. `header` in lower case. */
+  shared_secret: { header: string; value: string } | null;
+}
+
+/** `uc_live_` and 32 random bytes in base64url. */
+const API_KEY = /^uc_live_[A-Za-z0-9_-]{43}$/;
+
+/** The caller, or null where the route asks for none. Throws 401 or 403. */
+export async function authenticate(
+  route: Pick<Route, 'access'>,
+  header: (name: string) => string,
+  options: AccessOptions,
+): Promise<Caller | null> {
+  switch (route.access) {
+    case 'none':
+    case 'signature':
+      return null;
+    case 'shared-secret':
+      assertSecret(header, options.shared_secret);
+      return null;
+    case 'api-key':
+      return await keyHolder(header('authorization'), options);
+    default: {
+      const user = await signedIn(header('authorization'), options.identity);
+      if (route.access === 'admin' && !user.is_admin)
+        throw new HttpError(403, 'forbidden', 'This is for administrators.');
+      return user;
+    }
+  }
+}
+
+/** Throws when the job is not there or not the caller's; the route says whether those two look the same. */
+export async function assertOwner(
+  route: Pick<Route, 'access' | 'foreign'>,
+  job_id: string,
+  caller: Caller,
+  job_owner: AccessOptions['job_owner'],
+): Promise<void> {
+  const job = await job_owner(job_id);
+  if (!job) throw jobNotFound();
+  if (job.owner_id === caller.user_id) return;
+  if (route.access === 'owner-or-admin' && caller.is_admin) return;
+  throw route.foreign === 403 ? new HttpError(403, 'forbidden', 'This job is not yours.') : jobNotFound();
+}
+
+const jobNotFound = () => new HttpError(404, 'job_not_found', 'There is no such job.');
+
+async function signedIn(authorization: string, identity: Identity): Promise<Caller> {
+  const token = bearer(authorization, 'Sign in: the header Authorization must be "Bearer" and a token.');
+  const user = await identity.verify(token);
+  if (!user) throw refused('invalid_token', 'The token is not valid, or no longer.');
+  return { ...user, kind: 'user' };
+}
+
+async function keyHolder(authorization: string, options: AccessOptions): Promise<Caller> {
+  const key = bearer(authorization, 'The header Authorization must be "Bearer" and an API key.');
+  const caller = API_KEY.test(key) ? await options.api_key(key) : null;
+  if (!caller) throw refused('invalid_api_key', 'The API key is not valid, or was revoked.');
+  return caller;
+}
+
+function bearer(authorization: string, message: string): string {
+  const credentials = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
+  if (credentials !== undefined) return credentials;
+  // Without an error code, as nothing was presented (RFC 6750, 3.1).
+  throw new HttpError(401, 'unauthenticated', message, undefined, { 'www-authenticate': 'Bearer realm="url-checker"' });
+}
+
+function refused(code: string, message: string): HttpError {
+  const challenge = 'Bearer realm="url-checker", error="invalid_token"';
+  return new HttpError(401, code, message, undefined, { 'www-authenticate': challenge });
+}
+
+function assertSecret(header: (name: string) => string, secret: AccessOptions['shared_secret']): void {
+  if (secret === null) throw new HttpError(403, 'closed', 'This route is closed: no secret is configured.');
+  if (!sameText(header(secret.header), secret.value)) {
+    throw new HttpError(403, 'forbidden', `The header ${secret.header} does not hold the secret.`);
+  }
+}
+
+/** In a time that tells nothing of where they differ, nor of their lengths. */
+function sameText(a: string, b: string): boolean {
+  return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));
+}

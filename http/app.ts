@@ -1,0 +1,216 @@
+// The frame: from the route table to a Koa application. What happens to every request, in order, is in this file.
+import { randomUUID } from 'node:crypto';
+import Router from '@koa/router';
+import Koa, { type Context, type Middleware } from 'koa';
+import { type AccessOptions, assertOwner, authenticate } from './access.ts';
+import { readJson, readRaw } from './bodies.ts';
+import { openClientAddress } from './client-address.ts';
+import { ClientGone, errorBody, HttpError, toHttpError, ValidationError } from './errors.ts';
+import { openHttpMetrics } from './metrics.ts';
+import { openReadYourWrites, POSITION_HEADER, positionProblem } from './read-your-writes.ts';
+import { answerEarly, writeJson, writeReply } from './replies.ts';
+import type { Caller, Reply, Route, RouteRequest } from './route.ts';
+import { compileRoute, type RouteChecks } from './route-checks.ts';
+import { type SystemOptions, systemRoutes } from './routes/system.ts';
+import { securityHeaders } from './security-headers.ts';
+import { type UploadLimits, withUpload } from './uploads.ts';
+
+export interface AppOptions extends AccessOptions, SystemOptions {
+  uploads: UploadLimits;
+  /** CIDRs whose X-Forwarded-For is believed. */
+  trusted_proxies: readonly string[];
+  /** Whether clients reach the service by https alone. */
+  https: boolean;
+  /** Called once for each request of a known caller that was admitted. */
+  seen(caller: Caller, request: { ip: string; request_id: string }): Promise<void>;
+  /**
+   * Whether a request may go on: rate limits, maintenance. Throws `HttpError` when not; headers that it returns are in
+   * the response.
+   */
+  admit?(request: { route: Route; caller: Caller | null; ip: string }): Promise<Readonly<Record<string, string>>>;
+  /** Resolves when reads see this place of the log, and after a bounded time anyhow. */
+  await_position(position: string): Promise<void>;
+  /** For tests: a reply that is not what its route declares is an error. */
+  check_replies?: boolean;
+}
+
+/** What the frame knows of a request. */
+interface State {
+  request_id: string;
+  ip: string;
+  route?: Route;
+  caller?: Caller | null;
+}
+
+/** Serves these routes and those about the service itself: probes, metrics and the OpenAPI documents. */
+export function createApp<Services>(routes: readonly Route<Services>[], services: Services, options: AppOptions): Koa {
+  const app = new Koa();
+  const router = new Router({ strict: true, sensitive: true, exclusive: 'specificity' });
+  const positions = openReadYourWrites();
+  for (const route of [...routes, ...systemRoutes(routes, options)]) {
+    const checks = compileRoute(route);
+    const path = route.path.replace(/\{(\w+)\}/g, ':$1');
+    router.register(path, [route.method], serve(route, checks, services, options, positions));
+  }
+  app.use(observe(options));
+  app.use(answerEarly);
+  app.use(answerErrors(options));
+  app.use(securityHeaders(options.https));
+  app.use(router.routes() as Middleware);
+  app.use(noSuchRoute);
+  // Errors of sockets and streams, where no answer can be given any more.
+  app.on('error', (error, ctx) =>
+    options.log.warn({ err: error, request_id: ctx?.state?.request_id }, 'response failed'),
+  );
+  return app;
+}
+
+/** Names the request, then logs and measures it when its response is over or its client is gone. */
+function observe(options: AppOptions): Middleware {
+  const metrics = openHttpMetrics(options.registry);
+  const clientAddress = openClientAddress(options.trusted_proxies);
+  return async (ctx, next) => {
+    const started_ms = performance.now();
+    const given = ctx.get('x-request-id');
+    const state: State = {
+      request_id: /^[\w.:-]{1,64}$/.test(given) ? given : randomUUID(),
+      ip: clientAddress(ctx.req),
+    };
+    ctx.state = state;
+    ctx.set('X-Request-ID', state.request_id);
+    metrics.started();
+    ctx.res.once('close', () => {
+      const status = ctx.res.writableFinished ? ctx.res.statusCode : CLIENT_GONE;
+      const route = state.route?.path ?? '(none)';
+      const duration_ms = Math.round((performance.now() - started_ms) * 100) / 100;
+      metrics.finished({ method: ctx.method, route, status, duration_ms });
+      const { request_id, caller } = state;
+      const line = { method: ctx.method, route, status, ms: duration_ms, request_id, caller: callerName(caller) };
+      options.log[level(status, state.route)](line, 'request');
+    });
+    await next();
+  };
+}
+
+/** nginx's status for a client that left before its answer: in logs only. */
+const CLIENT_GONE = 499;
+
+function level(status: number, route: Route | undefined): 'error' | 'info' | 'debug' {
+  if (status >= 500 && status !== 503) return 'error';
+  return route?.quiet && status < 400 ? 'debug' : 'info';
+}
+
+function callerName(caller: Caller | null | undefined): string | undefined {
+  if (!caller) return undefined;
+  return caller.kind === 'key' ? `key:${caller.key_id} of ${caller.user_id}` : caller.user_id;
+}
+
+/** Gives what was thrown the shape of the API that was asked. */
+function answerErrors(options: AppOptions): Middleware {
+  return async (ctx, next) => {
+    try {
+      await next();
+    } catch (thrown) {
+      if (thrown instanceof ClientGone) {
+        ctx.respond = false;
+        return;
+      }
+      const { request_id } = ctx.state as State;
+      const error = toHttpError(thrown, request_id);
+      if (error !== thrown)
+        options.log[error.status === 503 ? 'warn' : 'error']({ err: thrown, request_id }, 'request failed');
+      ctx.status = error.status;
+      // A 401 has to say how to do better (RFC 9110, 15.5.2); of routes without a bearer, by a signature.
+      if (error.status === 401) ctx.set('WWW-Authenticate', 'Signature');
+      ctx.set({ ...error.headers });
+      writeJson(ctx, errorBody(error, ctx.path));
+    }
+  };
+}
+
+/** The way of one request: cheap refusals first, the body last, so that nothing large is read in vain. */
+function serve<Services>(
+  route: Route<Services>,
+  checks: RouteChecks,
+  services: Services,
+  options: AppOptions,
+  positions: ReturnType<typeof openReadYourWrites>,
+): Middleware {
+  const is_read = route.method === 'GET';
+  return async (ctx) => {
+    const state = ctx.state as State;
+    const { ip, request_id } = state;
+    state.route = route as Route;
+    const caller = await authenticate(route, (name) => ctx.get(name), options);
+    state.caller = caller;
+    if (options.admit) ctx.set({ ...(await options.admit({ route: route as Route, caller, ip })) });
+    if (caller) await options.seen(caller, { ip, request_id });
+
+    const position = ctx.get(POSITION_HEADER);
+    const input = checks.input(ctx.params, ctx.querystring, ctx.headers);
+    const problems = [...input.problems, ...positionProblem(position)];
+    if (problems.length > 0) throw new ValidationError(problems);
+
+    const expected = is_read ? positions.expected(position, caller?.user_id) : null;
+    if (expected !== null) await options.await_position(expected);
+    if (route.owns !== null) await assertOwner(route, ctx.params[route.owns], caller!, options.job_owner);
+
+    const signal = clientSignal(ctx);
+    const handle = async (body: unknown): Promise<Reply> => {
+      const { params, query, headers } = input;
+      const request: RouteRequest = { params, query, headers, body, caller, request_id, ip, signal, ctx };
+      return await route.handler(request, services);
+    };
+    const reply = await withBody(ctx, route, checks, options, handle);
+    if (options.check_replies) checks.reply(reply);
+    positions.reached(caller?.user_id, positionOf(reply));
+    await writeReply(ctx, route, reply);
+  };
+}
+
+async function withBody(
+  ctx: Context,
+  route: Pick<Route, 'body'>,
+  checks: RouteChecks,
+  options: AppOptions,
+  handle: (body: unknown) => Promise<Reply>,
+): Promise<Reply> {
+  switch (route.body?.kind) {
+    case 'json': {
+      const { value, size_bytes } = await readJson(ctx, route.body);
+      const problems = checks.body(value, size_bytes);
+      if (problems.length > 0) throw new ValidationError(problems);
+      return await handle(value);
+    }
+    case 'raw':
+      return await handle(await readRaw(ctx, route.body));
+    case 'file':
+      return await withUpload(ctx, options.uploads, handle);
+    default:
+      return await handle(undefined);
+  }
+}
+
+function positionOf({ headers }: Reply): string {
+  const name = Object.keys(headers ?? {}).find((one) => one.toLowerCase() === POSITION_HEADER);
+  return name === undefined ? '' : headers![name]!;
+}
+
+function clientSignal(ctx: Context): AbortSignal {
+  const controller = new AbortController();
+  ctx.res.once('close', () => ctx.res.writableFinished || controller.abort(new ClientGone('the client left')));
+  return controller.signal;
+}
+
+/** 404 for an unknown path; for a known one what it takes: an answer to OPTIONS, else 405. */
+const noSuchRoute: Middleware = (ctx) => {
+  const matched = (ctx.matched ?? []) as { methods: string[] }[];
+  const methods = [...new Set(matched.flatMap((layer) => layer.methods))];
+  if (methods.length === 0) throw new HttpError(404, 'not_found', `There is no route ${ctx.path.slice(0, 200)}.`);
+  const allow = [...methods, 'OPTIONS'].join(', ');
+  ctx.set('Allow', allow);
+  if (ctx.method !== 'OPTIONS') {
+    throw new HttpError(405, 'method_not_allowed', `${ctx.path.slice(0, 200)} takes ${allow}.`);
+  }
+  ctx.status = 204;
+};

@@ -1,0 +1,125 @@
+// Reading request bodies, with a limit on each: JSON and raw bytes.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Context } from 'koa';
+import { ClientGone, HttpError, ValidationError } from './errors.ts';
+import type { JsonBody, RawBody } from './route.ts';
+
+const MAX_DEPTH = 32;
+
+/** Requests whose client waits for `100 Continue` before it sends the body: one that is refused is never sent. */
+const awaiting_continue = new WeakSet<IncomingMessage>();
+export const awaitContinue = (request: IncomingMessage) => void awaiting_continue.add(request);
+export const isAwaitingContinue = (request: IncomingMessage) => awaiting_continue.has(request);
+
+/** Called when the body is about to be read. */
+export function sendContinue(request: IncomingMessage, response: ServerResponse): void {
+  if (awaiting_continue.delete(request)) response.writeContinue();
+}
+
+/** Whether the request says that a body follows. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+export function tooLarge(limit_bytes: number): HttpError {
+  return new HttpError(413, 'too_large', `The body is larger than ${limit_bytes} bytes.`);
+}
+
+/** At once when the announced length is over the limit, else when what came is. */
+async function readAll(ctx: Context, limit_bytes: number): Promise<Buffer> {
+  if (ctx.get('content-encoding') !== '' && ctx.get('content-encoding') !== 'identity') {
+    throw new HttpError(415, 'unsupported_encoding', 'Compressed bodies are not taken.');
+  }
+  if (Number(ctx.get('content-length')) > limit_bytes) throw tooLarge(limit_bytes);
+  sendContinue(ctx.req, ctx.res);
+  const chunks: Buffer[] = [];
+  let size_bytes = 0;
+  return await new Promise((resolve, reject) => {
+    const settle = (finish: () => void) => {
+      ctx.req.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone).pause();
+      finish();
+    };
+    const onData = (chunk: Buffer) => {
+      chunks.push(chunk);
+      size_bytes += chunk.length;
+      if (size_bytes > limit_bytes) settle(() => reject(tooLarge(limit_bytes)));
+    };
+    const onEnd = () => settle(() => resolve(Buffer.concat(chunks)));
+    const onGone = () => settle(() => reject(new ClientGone('the client left while it sent the body')));
+    ctx.req.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);
+  });
+}
+
+export async function readRaw(ctx: Context, body: RawBody): Promise<Buffer> {
+  return hasBody(ctx.req) ? await readAll(ctx, body.limit_bytes) : Buffer.alloc(0);
+}
+
+/** The parsed value and how large it was. UTF-8 only, as JSON has to be (RFC 8259, 8.1). */
+export async function readJson(ctx: Context, body: JsonBody): Promise<{ value: unknown; size_bytes: number }> {
+  if (!hasBody(ctx.req)) return { value: absent(body), size_bytes: 0 };
+  assertJsonType(ctx);
+  const bytes = await readAll(ctx, body.limit_bytes);
+  const text = decoded(bytes);
+  // A body of unknown length may turn out to be empty.
+  if (text.trim() === '') return { value: absent(body), size_bytes: 0 };
+  const value = parsed(text);
+  assertPlain(value, text.includes('\\u0000'));
+  return { value, size_bytes: bytes.length };
+}
+
+function absent(body: JsonBody): unknown {
+  if (body.optional) return {};
+  throw new ValidationError([{ loc: ['body'], msg: 'is required', type: 'missing' }]);
+}
+
+function assertJsonType(ctx: Context): void {
+  if (!ctx.is('json', '+json')) {
+    const given = ctx.get('content-type') || 'none';
+    throw new HttpError(
+      415,
+      'unsupported_media_type',
+      `The body must be application/json; the content type is ${given}.`,
+    );
+  }
+  const { charset } = ctx.request;
+  if (charset !== '' && !/^utf-?8$/i.test(charset)) {
+    throw new HttpError(415, 'unsupported_charset', 'JSON is taken in UTF-8 only.');
+  }
+}
+
+function decoded(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new HttpError(400, 'invalid_encoding', 'The body is not UTF-8.');
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new HttpError(400, 'invalid_json', `The body is not JSON: ${(error as Error).message.slice(0, 200)}`);
+  }
+}
+
+/** Not nested deeper than any schema goes, which could exhaust the stack of whoever walks it; and no NUL characters. */
+function assertPlain(root: unknown, may_hold_nul: boolean): void {
+  let level: object[] = isContainer(root) ? [root] : [];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) throw new HttpError(400, 'too_deep', `The body is nested deeper than ${MAX_DEPTH} levels.`);
+    if (may_hold_nul && level.some(holdsNul)) {
+      throw new ValidationError([{ loc: ['body'], msg: 'holds a NUL character', type: 'nul' }]);
+    }
+    level = level.flatMap((container) => Object.values(container).filter(isContainer));
+  }
+}
+
+const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/** No field has a use for it, and stores and logs do not agree on what it means. */
+function holdsNul(container: object): boolean {
+  return Object.entries(container).some(([name, value]) =>
+    `${name}${typeof value === 'string' ? value : ''}`.includes('\0'),
+  );
+}

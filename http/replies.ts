@@ -1,0 +1,106 @@
+// Writing a reply: JSON with its type and entity tag, streams, and what becomes of a request body that nobody read.
+import { hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import type { Context, Middleware } from 'koa';
+import { hasBody, isAwaitingContinue } from './bodies.ts';
+import type { Reply, Route } from './route.ts';
+import { successStatus } from './route.ts';
+
+/** Larger bodies are not worth hashing on the thread that answers everybody. */
+const MAX_TAGGED_BYTES = 1024 * 1024;
+
+export async function writeReply(ctx: Context, route: Pick<Route, 'responses'>, reply: Reply): Promise<void> {
+  const { body, stream, headers = {} } = reply;
+  const status = reply.status ?? successStatus(route)!;
+  ctx.status = status;
+  const content_type = headers['content-type'] ?? route.responses[status]?.content_type;
+  if (stream) await writeStream(ctx, stream, content_type ?? 'application/octet-stream');
+  else if (body === undefined || body === null) ctx.body = null;
+  else if (typeof body === 'string' || body instanceof Uint8Array) {
+    // Said first: Koa takes text that starts with `<` for a page.
+    ctx.set('Content-Type', content_type ?? 'text/plain; charset=utf-8');
+    ctx.body = typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  } else writeJson(ctx, body);
+  ctx.set({ ...headers });
+}
+
+/** For errors too. */
+export function writeJson(ctx: Context, body: object): void {
+  const text = JSON.stringify(body);
+  ctx.set('Content-Type', 'application/json; charset=utf-8');
+  ctx.body = text;
+  const is_taggable = ctx.status === 200 && (ctx.method === 'GET' || ctx.method === 'HEAD');
+  if (!is_taggable || text.length > MAX_TAGGED_BYTES) return;
+  ctx.set('ETag', `W/"${hash('sha1', text, 'base64url')}"`);
+  if (ctx.fresh) ctx.status = 304;
+}
+
+/**
+ * Waits for the first bytes, so that what fails before them is answered as an error. A stream that fails later cuts the
+ * connection: the client can tell that it did not get everything.
+ */
+async function writeStream(ctx: Context, stream: Readable, content_type: string): Promise<void> {
+  ctx.set('Content-Type', content_type);
+  if (ctx.method === 'HEAD') {
+    stream.destroy();
+    ctx.respond = false;
+    ctx.res.writeHead(ctx.status).end();
+    return;
+  }
+  if (stream.readableLength === 0 && !stream.readableEnded) await firstBytes(stream);
+  ctx.body = stream;
+}
+
+async function firstBytes(stream: Readable): Promise<void> {
+  if (stream.errored) throw stream.errored;
+  await new Promise<void>((resolve, reject) => {
+    const settle = (error?: Error) => {
+      stream.off('readable', settle).off('end', settle).off('close', settle).off('error', settle);
+      if (error) reject(error);
+      else resolve();
+    };
+    stream.on('readable', settle).on('end', settle).on('close', settle).on('error', settle);
+  });
+}
+
+/** What a client still sends after its answer is read and thrown away up to this much; then the connection is closed. */
+const LINGER_BYTES = 8 * 1024 * 1024;
+const LINGER_MS = 2000;
+/** So much the next request on the connection may wait for. */
+const KEEP_ALIVE_BYTES = 64 * 1024;
+
+/**
+ * An answer that comes before the request's body was read (401, 413): the connection is closed after it, but not at
+ * once. Closing a socket with unread bytes resets it, and the client would lose the answer that it was sent.
+ */
+export const answerEarly: Middleware = async (ctx, next) => {
+  await next();
+  const { req, res } = ctx;
+  if (!hasBody(req) || req.complete || req.destroyed || res.headersSent) return;
+  const is_short = Number(req.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= KEEP_ALIVE_BYTES;
+  const { body } = ctx;
+  // Node reads away what is left of it.
+  if (is_short && !isAwaitingContinue(req)) return;
+  ctx.set('Connection', 'close');
+  if (isAwaitingContinue(req) || (typeof body !== 'string' && !Buffer.isBuffer(body))) return;
+  ctx.respond = false;
+  ctx.length = Buffer.byteLength(body);
+  res.writeHead(ctx.status, { 'content-length': Buffer.byteLength(body) });
+  res.write(body);
+  await readAway(req);
+  res.end();
+};
+
+async function readAway(request: IncomingMessage): Promise<void> {
+  let left_bytes = LINGER_BYTES;
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, LINGER_MS);
+    const done = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    request.on('data', (chunk: Buffer) => (left_bytes -= chunk.length) < 0 && done());
+    request.once('end', done).once('close', done).once('error', done).resume();
+  });
+}

@@ -1,0 +1,74 @@
+// The checks of one route, compiled once at start: its parameters, its body and, in tests, its replies.
+import type { IncomingHttpHeaders } from 'node:http';
+import type { TSchema } from 'typebox';
+import type { Problem } from './errors.ts';
+import { closedInput } from './input-schemas.ts';
+import { readQuery } from './query.ts';
+import type { Reply, Route } from './route.ts';
+import { successStatus } from './route.ts';
+import { type Check, openValidation } from './validation.ts';
+
+export interface RouteChecks {
+  /** The parameters with their types and defaults. */
+  input(
+    params: Record<string, string>,
+    search: string,
+    headers: IncomingHttpHeaders,
+  ): { params: object; query: object; headers: object; problems: Problem[] };
+  body: Check;
+  /** Throws when the reply is not one that the route declares. */
+  reply(reply: Reply): void;
+}
+
+const validation = openValidation();
+
+export function compileRoute(route: Omit<Route, 'handler'>): RouteChecks {
+  const path = validation.compile('path', route.params);
+  const query = validation.compile('query', route.query);
+  const header = validation.compile('header', route.headers);
+  const header_names = Object.keys(route.headers.properties);
+  return {
+    input(given_params, search, given_headers) {
+      const params = { ...given_params };
+      const read = readQuery(search, route.query);
+      const headers = Object.fromEntries(
+        header_names.flatMap((name) => (given_headers[name] === undefined ? [] : [[name, given_headers[name]]])),
+      );
+      const problems = [
+        ...path(params),
+        ...nulProblems(params),
+        ...read.problems,
+        ...query(read.query),
+        ...header(headers),
+      ];
+      return { params, query: read.query, headers, problems };
+    },
+    body: route.body?.kind === 'json' ? validation.compile('body', route.body.schema) : () => [],
+    reply: replyCheck(route),
+  };
+}
+
+function nulProblems(params: Record<string, string>): Problem[] {
+  return Object.entries(params)
+    .filter(([, value]) => value.includes('\0'))
+    .map(([name]) => ({ loc: ['path', name], msg: 'holds a NUL character', type: 'nul' }));
+}
+
+function replyCheck(route: Omit<Route, 'handler'>): RouteChecks['reply'] {
+  const checks = new Map<TSchema, Check>();
+  const fail = (what: string): never => {
+    throw new Error(`${route.method} ${route.path} replies with ${what}`);
+  };
+  return (reply) => {
+    const status = reply.status ?? successStatus(route)!;
+    const declared = route.responses[status] ?? fail(`status ${status}, which it does not declare`);
+    const is_json = typeof reply.body === 'object' && reply.body !== null && !(reply.body instanceof Uint8Array);
+    if (!is_json) return;
+    const schema = declared.schema ?? fail(`a body with status ${status}, which it does not declare`);
+    const check = checks.get(schema) ?? validation.compile('body', closedInput(schema));
+    checks.set(schema, check);
+    // As the client sees it: a Date is text there, and what is undefined is not there.
+    const [problem] = check(JSON.parse(JSON.stringify(reply.body)));
+    if (problem) fail(`${problem.loc.join('.')}, which ${problem.msg}`);
+  };
+}

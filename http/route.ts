@@ -1,0 +1,250 @@
+// The route table: a route is data (method, path, access, schemas) and a handler whose argument types come from them.
+// Validation, access, the OpenAPI documents and the access tests are all made from this one description.
+import type { Readable } from 'node:stream';
+import type { Context } from 'koa';
+import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import { closedInput } from './input-schemas.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/**
+ * Who may ask. `none`: anybody. `user`: who is signed in. `owner`: whose job it is. `admin`: who has the role.
+ * `api-key`: the public API. `signature`: the handler verifies the raw body. `shared-secret`: a header that the frame compares.
+ */
+export type Access = 'none' | 'user' | 'owner' | 'owner-or-admin' | 'admin' | 'api-key' | 'signature' | 'shared-secret';
+
+/** Who asks, once it is known. */
+export interface Caller {
+  user_id: string;
+  email: string | null;
+  is_admin: boolean;
+  kind: 'user' | 'key';
+  /** Of the API key, for kind `key`. */
+  key_id?: string;
+}
+
+/** A file that the client sent, on disk until the handler has returned. */
+export interface UploadedFile {
+  path: string;
+  /** As the client named it; never a path to open. */
+  filename: string | null;
+  content_type: string | null;
+  size_bytes: number;
+  /** The other fields of the form. */
+  fields: Readonly<Record<string, string>>;
+}
+
+export interface JsonBody<Schema extends TSchema = TSchema, Optional extends boolean = boolean> {
+  kind: 'json';
+  schema: Schema;
+  limit_bytes: number;
+  /** No body at all is taken as `{}`. */
+  optional: Optional;
+  example?: unknown;
+}
+export interface FileBody {
+  kind: 'file';
+  description: string;
+}
+export interface RawBody {
+  kind: 'raw';
+  limit_bytes: number;
+}
+export type Body = JsonBody | FileBody | RawBody;
+
+const MiB = 1024 * 1024;
+
+/** A JSON body. Fields that the schema does not name are refused, unless it says `additionalProperties: true`. */
+export function jsonBody<Schema extends TSchema>(
+  schema: Schema,
+  options: { limit_bytes?: number; optional?: boolean; example?: unknown } = {},
+): JsonBody<Schema> {
+  return { kind: 'json', schema: closedInput(schema), limit_bytes: MiB, optional: false, ...options };
+}
+
+/** A form with one file, of at most `max_file_bytes`. */
+export const fileBody = (description = 'The file.'): FileBody => ({ kind: 'file', description });
+
+/** The bytes as they came, for signatures. */
+export const rawBody = (options: { limit_bytes?: number } = {}): RawBody => ({
+  kind: 'raw',
+  limit_bytes: MiB,
+  ...options,
+});
+
+export interface ResponseSpec {
+  description: string;
+  /** Of a JSON body, or of the text that `content_type` says. None: no body. */
+  schema?: TSchema;
+  /** `application/json` unless told. */
+  content_type?: string;
+  example?: unknown;
+  /** Response headers with what they mean. */
+  headers?: Readonly<Record<string, string>>;
+}
+
+export interface Reply {
+  /** The first status that the route declares, unless told. */
+  status?: number;
+  /** An object is sent as JSON; text and bytes need a content-type header. */
+  body?: object | string | Uint8Array | null;
+  stream?: Readable;
+  headers?: Readonly<Record<string, string>>;
+}
+
+export interface RouteRequest<
+  Params = unknown,
+  Query = unknown,
+  Headers = unknown,
+  BodyValue = unknown,
+  Who = unknown,
+> {
+  params: Params;
+  query: Query;
+  headers: Headers;
+  body: BodyValue;
+  caller: Who;
+  request_id: string;
+  /** Of the client, behind trusted proxies too. */
+  ip: string;
+  /** Aborts when the client is gone before the answer is sent. */
+  signal: AbortSignal;
+  ctx: Context;
+}
+
+/** A route as the frame sees it: what was not said is filled in, schemas are those that requests are held to. */
+export interface Route<Services = unknown> {
+  method: Method;
+  path: string;
+  access: Access;
+  /** The path parameter whose job must be the caller's, if any. */
+  owns: string | null;
+  /** What someone else's job is answered with. */
+  foreign: 403 | 404;
+  summary: string;
+  description?: string;
+  tags: readonly string[];
+  params: TObject;
+  query: TObject;
+  headers: TObject;
+  body: Body | null;
+  responses: Readonly<Record<number, ResponseSpec>>;
+  /** Statuses of errors that this route has besides those of its access and input, with what they mean. */
+  errors: Readonly<Record<number, string>>;
+  /** Logged at level debug: probes, which come every few seconds. */
+  quiet: boolean;
+  handler(request: RouteRequest, services: Services): Reply | Promise<Reply>;
+}
+
+type PathParams<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? { [Key in Name]: string } & PathParams<Rest>
+  : unknown;
+type Given<Schema, Otherwise> = Schema extends TObject ? Static<Schema> : Otherwise;
+type BodyOf<Declared> =
+  Declared extends JsonBody<infer Schema>
+    ? Static<Schema>
+    : Declared extends FileBody
+      ? UploadedFile
+      : Declared extends RawBody
+        ? Buffer
+        : undefined;
+type CallerOf<Given extends Access> = Given extends 'none' | 'signature' | 'shared-secret' ? null : Caller;
+/** biome-ignore lint/complexity/noBannedTypes: the type of an object without properties */
+type Nothing = {};
+
+export interface RouteSpec<
+  Services,
+  Path extends string,
+  Who extends Access,
+  Params extends TObject | undefined,
+  Query extends TObject | undefined,
+  Headers extends TObject | undefined,
+  Declared extends Body | undefined,
+> {
+  method: Method;
+  /** With parameters in braces: `/jobs/{job_id}`. */
+  path: Path;
+  access: Who;
+  /** `job_id` for routes of owners unless told; none for others. */
+  owns?: string;
+  foreign?: 403 | 404;
+  summary: string;
+  description?: string;
+  tags: readonly string[];
+  params?: Params;
+  /** A property with a default is always there for the handler and optional for clients. */
+  query?: Query;
+  /** Names in lower case. */
+  headers?: Headers;
+  body?: Declared;
+  responses: Readonly<Record<number, ResponseSpec>>;
+  errors?: Readonly<Record<number, string>>;
+  quiet?: boolean;
+  handler(
+    request: RouteRequest<
+      Given<Params, PathParams<Path>>,
+      Given<Query, Nothing>,
+      Given<Headers, Nothing>,
+      BodyOf<Declared>,
+      CallerOf<Who>
+    >,
+    services: Services,
+  ): Reply | Promise<Reply>;
+}
+
+/** The `route` function for handlers that are given these services: `const route = routeOf<Services>()`. */
+export function routeOf<Services>() {
+  return function route<
+    const Path extends string,
+    const Who extends Access,
+    Params extends TObject | undefined = undefined,
+    Query extends TObject | undefined = undefined,
+    Headers extends TObject | undefined = undefined,
+    Declared extends Body | undefined = undefined,
+  >(spec: RouteSpec<Services, Path, Who, Params, Query, Headers, Declared>): Route<Services> {
+    const { params, query, headers, body, owns, ...rest } = spec;
+    const names = pathParameters(spec.path);
+    const of_owner = spec.access === 'owner' || spec.access === 'owner-or-admin';
+    const made: Route<Services> = {
+      foreign: 404,
+      errors: {},
+      quiet: false,
+      ...rest,
+      owns: owns ?? (of_owner ? 'job_id' : null),
+      params: params ?? Type.Object(Object.fromEntries(names.map((name) => [name, PathText]))),
+      query: closedInput(query ?? Type.Object({})),
+      headers: headers ?? Type.Object({}),
+      body: body ?? null,
+      // The types of the request are those of the schemas that it is validated by just before.
+      handler: spec.handler as Route<Services>['handler'],
+    };
+    assertWhole(made, names);
+    return made;
+  };
+}
+
+const PathText = Type.String({ minLength: 1, maxLength: 500 });
+
+export const pathParameters = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
+
+/** A route that says too little or contradicts itself is a defect: the service does not start. */
+function assertWhole(route: Route<never>, names: string[]): void {
+  const fail = (what: string): never => {
+    throw new Error(`route ${route.method} ${route.path}: ${what}`);
+  };
+  const declared = Object.keys(route.params.properties);
+  if ([...declared].sort().join() !== [...names].sort().join()) fail(`params are ${declared}, the path has ${names}`);
+  if (route.owns !== null && !names.includes(route.owns)) fail(`no path parameter ${route.owns} to find the job by`);
+  if (route.owns !== null && ['none', 'signature', 'shared-secret'].includes(route.access))
+    fail('nobody to own the job');
+  if (Object.keys(route.headers.properties).some((name) => name !== name.toLowerCase())) fail('headers in lower case');
+  if (route.method === 'GET' && route.body !== null) fail('GET has no body');
+  if (route.access === 'signature' && route.body?.kind !== 'raw') fail('a signature is of the raw body');
+  if (successStatus(route) === undefined) fail('no response that is a success');
+}
+
+/** What a reply without a status has. */
+export const successStatus = (route: Pick<Route, 'responses'>): number | undefined =>
+  Object.keys(route.responses)
+    .map(Number)
+    .find((status) => status >= 200 && status < 400);

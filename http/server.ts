@@ -1,0 +1,80 @@
+// Serving the application over HTTP/1.1, with limits on how long a client may take, and stopping without cutting anybody off.
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type Koa from 'koa';
+import type { Logger } from 'pino';
+import { awaitContinue } from './bodies.ts';
+
+/** Longer than the idle time of the usual load balancers (60 s), which would else use a connection that we just closed. */
+const KEEP_ALIVE_MS = 65_000;
+const HEADERS_MS = 15_000;
+/** A large file over a slow line: 100 MB at 1.4 Mbit/s. */
+const REQUEST_MS = 600_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_HEADERS = 100;
+/** How long requests in flight may go on after `close`. */
+const DRAIN_MS = 10_000;
+
+export interface RunningServer {
+  /** With the port that was bound. */
+  url: string;
+  /** Takes no more connections, lets requests in flight finish for at most `drain_ms`, then cuts off what is left. */
+  close(): Promise<void>;
+}
+
+export async function startServer(
+  app: Koa,
+  options: { host: string; port: number; log: Logger; drain_ms?: number },
+): Promise<RunningServer> {
+  const { host, port, log } = options;
+  const server = createServer({
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: HEADERS_MS,
+    requestTimeout: REQUEST_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: 5000,
+  });
+  server.maxHeadersCount = MAX_HEADERS;
+  const handle = app.callback();
+  let closing = false;
+
+  server.on('request', (request, response) => {
+    // The last answer on its connection.
+    if (closing) response.setHeader('Connection', 'close');
+    response.once('close', () => closing && server.closeIdleConnections());
+    void handle(request, response);
+  });
+  server.on('checkContinue', (request, response) => {
+    awaitContinue(request);
+    server.emit('request', request, response);
+  });
+  await listening(server, port, host);
+  const bound = server.address() as AddressInfo;
+  const url = `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`;
+  log.info({ url }, 'listening');
+
+  let closed: Promise<void> | undefined;
+  const close = async () => {
+    closing = true;
+    const done = new Promise<void>((resolve) => server.close(() => resolve()));
+    server.closeIdleConnections();
+    const timer = setTimeout(() => {
+      log.warn('requests in flight are cut off');
+      server.closeAllConnections();
+    }, options.drain_ms ?? DRAIN_MS);
+    await done;
+    clearTimeout(timer);
+    log.info('closed');
+  };
+  return { url, close: () => (closed ??= close()) };
+}
+
+async function listening(server: Server, port: number, host: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,53 @@
+// Which of its declared indexes a query is read from.
+import test from 'ava';
+import { checkFilter, checkQuery } from '../../../adapters/documents/query.ts';
+import { checkSpec } from '../../../adapters/documents/spec.ts';
+import { indexForCount, indexForPage } from '../../../adapters/documents/sqlite/index-choice.ts';
+import type { CollectionSpec, Document, Filter, Sort } from '../../../readmodels/documents.ts';
+
+const RESULTS: CollectionSpec<Document> = {
+  name: 'results',
+  fields: { job_id: 'string', index: 'number', status_code: 'number', url: 'string', tags: 'array' },
+  indexes: [
+    { fields: { job_id: 1, index: 1 }, unique: true },
+    { fields: { job_id: 1, index: 1, status_code: 1, url: 1 } },
+    { fields: { job_id: 1, status_code: 1, index: 1 } },
+  ],
+};
+const spec = checkSpec(RESULTS);
+const [IN_ORDER, WITH_ALL, BY_STATUS] = spec.indexes;
+
+const page = (filter: Filter, sort: Sort) => indexForPage(spec, checkQuery(spec, filter, { sort }));
+const count = (filter: Filter) => indexForCount(spec, checkFilter(spec, filter));
+
+test('a page is read from the shortest index that is in its order and holds what it is filtered by', (t) => {
+  t.is(page({ job_id: 'a' }, { index: 1 }), IN_ORDER!);
+  t.is(page({ job_id: 'a' }, { index: -1 }), IN_ORDER!);
+  t.is(page({ job_id: 'a', url: { $contains: 'x' } }, { index: 1 }), WITH_ALL!);
+  t.is(page({ job_id: 'a', status_code: { $in: [404, 410] } }, { index: -1 }), WITH_ALL!);
+});
+
+test('a page of one value is sought with it', (t) => {
+  t.is(page({ job_id: 'a', status_code: 404 }, { index: 1 }), BY_STATUS!);
+  t.is(page({ $and: [{ job_id: 'a' }, { status_code: null }] }, { index: 1 }), BY_STATUS!);
+  t.is(page({ job_id: 'a' }, { status_code: -1, index: -1 }), BY_STATUS!);
+});
+
+test('SQLite chooses where no index is in the order, begins with a value or holds the fields', (t) => {
+  t.is(page({ job_id: 'a' }, { url: 1 }), null);
+  t.is(page({ job_id: 'a' }, { status_code: 1, index: -1 }), null);
+  t.is(page({}, { index: 1 }), null);
+  t.is(page({ job_id: { $gt: 'a' } }, { index: 1 }), null);
+  t.is(page({ $or: [{ job_id: 'a' }, { index: 1 }] }, { index: 1 }), null);
+  t.is(page({ job_id: 'a', tags: 'x' }, { index: 1 }), null);
+  t.is(page({ job_id: 'a', url: { $exists: true } }, { index: 1 }), null);
+});
+
+test('a count is read from the index that narrows it most', (t) => {
+  t.is(count({ job_id: 'a' }), IN_ORDER!);
+  t.is(count({ job_id: 'a', index: { $gte: 10 } }), IN_ORDER!);
+  t.is(count({ job_id: 'a', status_code: { $in: [404, 410] } }), BY_STATUS!);
+  t.is(count({ job_id: 'a', status_code: { $ne: 200 }, url: { $contains: 'x' } }), WITH_ALL!);
+  t.is(count({ status_code: 404 }), null);
+  t.is(count({ job_id: 'a', tags: 'x' }), null);
+});

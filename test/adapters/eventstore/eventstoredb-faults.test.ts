@@ -1,0 +1,343 @@
+// What EventStoreDB's adapter does when the server loses answers, breaks connections, is away, or says nothing.
+import { EventEmitter, once } from 'node:events';
+import test, { type ExecutionContext } from 'ava';
+import pino from 'pino';
+import { openEventStoreDb } from '../../../adapters/eventstore/eventstoredb/eventstoredb-event-store.ts';
+import type { EventStore, Position, RecordedEvent } from '../../../events/event-store.ts';
+import { all, appended, fill, ids, type newEvent, newEvents, soon } from '../../contracts/event-store/fixture.ts';
+import {
+  type EventStoreDbServer,
+  startEventStoreDbServer,
+} from '../../support/eventstoredb-server/eventstoredb-server.ts';
+
+// Serial: their time limits are short, and they would wait for each other.
+
+interface Scene {
+  server: EventStoreDbServer;
+  store: EventStore;
+  /** Emits 'trouble' for each failure that the store will try again after. */
+  seen: EventEmitter;
+}
+
+interface Setting {
+  answer_timeout_ms?: number;
+  unavailable_after_ms?: number;
+  shared_commit?: boolean;
+}
+
+const scene =
+  (setting: Setting, body: (t: ExecutionContext, scene: Scene) => Promise<void>) => async (t: ExecutionContext) => {
+    const server = await startEventStoreDbServer({ shared_commit: setting.shared_commit });
+    const seen = new EventEmitter();
+    const store = await openEventStoreDb({
+      url: server.url,
+      log: pino({ level: 'warn' }, { write: () => seen.emit('trouble') }),
+      answer_timeout_ms: setting.answer_timeout_ms ?? 10_000,
+      unavailable_after_ms: setting.unavailable_after_ms ?? 20_000,
+      backoff_ms: { first: 10, last: 200 },
+    });
+    try {
+      await body(t, { server, store, seen });
+    } finally {
+      await store.close();
+      await server.close();
+    }
+  };
+
+const timed = async (work: () => Promise<unknown>): Promise<number> => {
+  const begun = performance.now();
+  await work();
+  return performance.now() - begun;
+};
+
+for (const [how, breaks_connections] of [
+  ['never comes', false],
+  ['is lost with its connection', true],
+] as const) {
+  test.serial(
+    `an append whose acknowledgement ${how} is made again without a second copy`,
+    scene({ answer_timeout_ms: 250 }, async (t, { server, store }) => {
+      const before = newEvents(2);
+      await appended(store.append('job-1', 'no_stream', before));
+      const events = newEvents(3);
+      const before_fault = server.faults.appends_received;
+      Object.assign(server.faults, { lost_acknowledgements: 1, breaks_connections });
+      const result = await appended(store.append('job-1', 1, events));
+      t.true(server.faults.appends_received >= before_fault + 2, 'it was made again');
+      const read = await all(store.readStream('job-1'));
+      t.deepEqual(ids(read), ids([...before, ...events]));
+      t.is(result.revision, 4);
+      t.is(result.position, read.at(-1)!.position);
+    }),
+  );
+}
+
+test.serial(
+  'an append made again after others have written tells where its events were put the first time',
+  scene({ answer_timeout_ms: 250 }, async (t, { server, store, seen }) => {
+    const events = newEvents(2);
+    server.faults.lost_acknowledgements = 1;
+    const trouble = once(seen, 'trouble');
+    const appending = appended(store.append('job-1', 'no_stream', events));
+    await trouble;
+    const others = await appended(store.append('job-1', 1, newEvents(1)));
+    const result = await appending;
+    t.is(result.revision, 1);
+    t.true(result.position < others.position);
+    t.is((await all(store.readStream('job-1'))).length, 3);
+  }),
+);
+
+test.serial(
+  'appends over connections that keep breaking are each made once and whole',
+  scene({}, async (t, { server, store }) => {
+    const appends = Array.from({ length: 60 }, (_, n) => ({ stream: `job-${n}`, events: newEvents(50) }));
+    let made = 0;
+    const writer = async () => {
+      for (let next = appends.pop(); next !== undefined; next = appends.pop()) {
+        const { stream, events } = next;
+        // Broken while the events are on their way.
+        if (made % 6 === 3) setImmediate(server.killConnections);
+        t.is((await appended(store.append(stream, 'no_stream', events))).revision, 49);
+        t.deepEqual(ids(await all(store.readStream(stream))), ids(events));
+        made += 1;
+      }
+    };
+    await Promise.all([writer(), writer(), writer(), writer()]);
+    t.is(made, 60);
+    t.true(server.faults.appends_received >= 60);
+  }),
+);
+
+test.serial(
+  'appends and reads of a silent server fail as unavailable after a bounded time, and work when it speaks again',
+  scene({ answer_timeout_ms: 250, unavailable_after_ms: 1_000 }, async (t, { server, store }) => {
+    const events = newEvents(2);
+    await appended(store.append('job-1', 'no_stream', events));
+    const more = newEvents(1);
+    server.faults.silent = true;
+    const took_ms = await timed(async () => {
+      await Promise.all([
+        t.throwsAsync(store.append('job-1', 1, more), { code: 'unavailable' }),
+        t.throwsAsync(all(store.readStream('job-1')), { code: 'unavailable' }),
+        t.throwsAsync(all(store.readAll()), { code: 'unavailable' }),
+        t.throwsAsync(store.head(), { code: 'unavailable' }),
+        t.throwsAsync(store.deleteStream('job-2'), { code: 'unavailable' }),
+      ]);
+    });
+    t.true(took_ms < 5_000, `${took_ms} ms`);
+    server.faults.silent = false;
+    // The tries were silent, not without effect: the caller's own retry finds its events there.
+    t.is((await appended(store.append('job-1', 1, more))).revision, 2);
+    t.deepEqual(ids(await all(store.readAll())), ids([...events, ...more]));
+  }),
+);
+
+test.serial(
+  'an append begun while the server is away succeeds when it is back',
+  scene({}, async (t, { server, store, seen }) => {
+    await appended(store.append('job-1', 'no_stream', newEvents(1)));
+    await server.stop();
+    const trouble = once(seen, 'trouble');
+    const appending = appended(store.append('job-1', 0, newEvents(1)));
+    await trouble;
+    await server.start();
+    t.is((await soon(appending, 'the append')).revision, 1);
+  }),
+);
+
+test.serial(
+  'a server that stays away makes appends and reads unavailable, with the cause',
+  scene({ unavailable_after_ms: 300 }, async (t, { server, store }) => {
+    await server.stop();
+    const error = await t.throwsAsync(store.append('job-1', 'no_stream', newEvents(1)), { code: 'unavailable' });
+    t.true(error.cause instanceof Error);
+    await t.throwsAsync(store.head(), { code: 'unavailable' });
+  }),
+);
+
+test.serial(
+  'reads go on after the connection broke, without a gap or a repeat',
+  scene({}, async (t, { server, store }) => {
+    const events = newEvents(4_000);
+    await fill(store, 'job-1', events);
+    const breaking = async (read: AsyncIterable<RecordedEvent>) => {
+      const seen: string[] = [];
+      for await (const event of read) {
+        if (seen.length % 1_500 === 700) server.killConnections();
+        seen.push(event.id);
+      }
+      return seen;
+    };
+    t.deepEqual(await breaking(store.readStream('job-1')), ids(events));
+    t.deepEqual(await breaking(store.readStream('job-1', { direction: 'backwards' })), ids(events).reverse());
+    t.deepEqual(await breaking(store.readStream('job-1', { from: 5, limit: 3_000 })), ids(events.slice(5, 3_005)));
+    t.deepEqual(await breaking(store.readAll({ filter: { categories: ['job'] } })), ids(events));
+  }),
+);
+
+test.serial(
+  'a subscription over broken connections and restarts gives every event once, in order',
+  scene({}, async (t, { server, store, seen }) => {
+    const rounds = 8;
+    const expected: string[] = [];
+    const heard: RecordedEvent[] = [];
+    const positions: Position[] = [];
+    const abort = new AbortController();
+    const heardAll = new EventEmitter();
+    const filter = { categories: ['job'], types: ['Wanted'] };
+    const listening = (async () => {
+      for await (const batch of store.subscribe({ filter, signal: abort.signal })) {
+        heard.push(...batch.events);
+        positions.push(batch.position);
+        heardAll.emit('batch');
+      }
+    })();
+    for (let round = 0; round < rounds; round += 1) {
+      const events = newEvents(60).map((event, n) => ({ ...event, type: n % 3 === 0 ? 'Wanted' : 'Unwanted' }));
+      expected.push(...ids(events.filter(({ type }) => type === 'Wanted')));
+      // Half of them while nothing is connected, half while the subscription finds its way back.
+      const trouble = once(seen, 'trouble');
+      if (round % 2 === 0) await server.stop();
+      else server.killConnections();
+      await soon(trouble, 'the subscription notices');
+      server.log.append(`job-${round}`, 'no_stream', events.slice(0, 30).map(proposal));
+      if (round % 2 === 0) await server.start();
+      const last = await fillFrom(store, `job-${round}`, 29, events.slice(30));
+      await fill(store, `other-${round}`, newEvents(40));
+      while ((positions.at(-1) ?? '') < last) await soon(once(heardAll, 'batch'), 'the next batch');
+    }
+    abort.abort();
+    await soon(listening, 'the end');
+    t.deepEqual(ids(heard), expected);
+    t.deepEqual(positions, [...new Set(positions)].toSorted());
+  }),
+);
+
+const proposal = (event: ReturnType<typeof newEvent>) => ({
+  id: event.id,
+  type: event.type,
+  content_type: 'application/json',
+  data: Buffer.from(JSON.stringify(event.data)),
+  metadata: Buffer.from(JSON.stringify(event.metadata)),
+});
+
+const fillFrom = async (store: EventStore, stream: string, revision: number, events: ReturnType<typeof newEvents>) =>
+  (await appended(store.append(stream, revision, events))).position;
+
+test.serial(
+  'a subscription to a silent server begins again until it speaks',
+  scene({ answer_timeout_ms: 250 }, async (t, { server, store, seen }) => {
+    const events = newEvents(3);
+    await fill(store, 'job-1', events);
+    server.faults.silent = true;
+    const troubles = (async () => {
+      for (let n = 0; n < 3; n += 1) await once(seen, 'trouble');
+      server.faults.silent = false;
+    })();
+    const heard: RecordedEvent[] = [];
+    for await (const batch of store.subscribe({ signal: AbortSignal.timeout(20_000) })) {
+      heard.push(...batch.events);
+      if (heard.length >= 3) break;
+    }
+    await troubles;
+    t.deepEqual(ids(heard), ids(events));
+  }),
+);
+
+test.serial(
+  'a subscription ends at once on abort, also while the server is away',
+  scene({}, async (t, { server, store, seen }) => {
+    await server.stop();
+    const abort = new AbortController();
+    const trouble = once(seen, 'trouble');
+    const ended = all(store.subscribe({ signal: abort.signal }));
+    await trouble;
+    abort.abort();
+    t.deepEqual(await soon(ended, 'the end', 2_000), []);
+  }),
+);
+
+test.serial(
+  'closing the store ends what waits for a silent server, as closed',
+  scene({ answer_timeout_ms: 60_000, unavailable_after_ms: 60_000 }, async (t, { server, store }) => {
+    await fill(store, 'job-1', newEvents(1));
+    server.faults.silent = true;
+    const failing = [
+      store.append('job-1', 0, newEvents(1)),
+      store.head(),
+      all(store.readStream('job-1')),
+      all(store.readAll()),
+    ].map((waiting) => t.throwsAsync<Error & { code: string }>(waiting as Promise<unknown>));
+    await server.faults.readsOpen(3);
+    const took_ms = await timed(() => store.close());
+    t.deepEqual(
+      (await soon(Promise.all(failing), 'the ends', 2_000)).map((error) => error.code),
+      ['closed', 'closed', 'closed', 'closed'],
+    );
+    t.true(took_ms < 2_000, `${took_ms} ms`);
+  }),
+);
+
+test.serial(
+  'a read or subscription that is left ends at the server too',
+  scene({}, async (t, { server, store }) => {
+    await fill(store, 'job-1', newEvents(5_000));
+    for await (const _ of store.readStream('job-1')) break;
+    for await (const _ of store.readAll()) break;
+    for await (const _ of store.subscribe({ signal: new AbortController().signal })) break;
+    const abort = new AbortController();
+    for await (const _ of store.subscribe({ signal: abort.signal })) abort.abort();
+    await soon(server.faults.readsOpen(0), 'the server has no reads open');
+    t.is(server.faults.reads_open, 0);
+  }),
+);
+
+test.serial(
+  'positions keep commit and prepare: events of one transaction are resumed one by one',
+  scene({ shared_commit: true }, async (t, { store }) => {
+    const events = newEvents(6);
+    await appended(store.append('job-1', 'no_stream', events.slice(0, 3)));
+    await appended(store.append('other-1', 'no_stream', newEvents(3)));
+    const { position } = await appended(store.append('job-1', 2, events.slice(3)));
+    const log = await all(store.readAll());
+    t.is(position, log.at(-1)!.position);
+    t.is(new Set(log.map((event) => event.position)).size, 9);
+    t.is(new Set(log.map((event) => event.position.slice(0, 16))).size, 3, 'one commit position for each append');
+    const filter = { categories: ['job'] };
+    for (const { position: from } of log) {
+      const rest = ids(log.filter((event) => event.position > from && event.stream === 'job-1'));
+      t.deepEqual(ids(await all(store.readAll({ from, filter }))), rest);
+      if (from === position) break;
+      const heard: RecordedEvent[] = [];
+      for await (const batch of store.subscribe({ from, filter, signal: AbortSignal.timeout(10_000) })) {
+        heard.push(...batch.events);
+        if (batch.position >= position) break;
+      }
+      t.deepEqual(ids(heard), rest);
+    }
+  }),
+);
+
+test.serial(
+  'an append that the server finds too large is refused as such, at once',
+  scene({}, async (t, { server, store }) => {
+    server.faults.max_append_bytes = 10_000;
+    const events = newEvents(100).map((event) => ({ ...event, data: { url: 'x'.repeat(200) } }));
+    await t.throwsAsync(store.append('job-1', 'no_stream', events), {
+      code: 'append_too_large',
+      message: /10000 bytes/,
+    });
+    t.is((await appended(store.append('job-1', 'no_stream', events.slice(0, 10)))).revision, 9);
+  }),
+);
+
+test.serial(
+  "a position of another store is refused, not read as the log's beginning",
+  scene({}, async (t, { store }) => {
+    await fill(store, 'job-1', newEvents(1));
+    await t.throwsAsync(all(store.readAll({ from: '000000000042' })), { instanceOf: RangeError });
+    const signal = AbortSignal.timeout(10_000);
+    await t.throwsAsync(all(store.subscribe({ from: '000000000042', signal })), { instanceOf: RangeError });
+  }),
+);

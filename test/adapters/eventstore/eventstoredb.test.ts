@@ -1,0 +1,31 @@
+// EventStoreDB's adapter keeps the promises of the event log, over gRPC with a small server of its protocol.
+import test, { type TestFn } from 'ava';
+import pino from 'pino';
+import { openEventStoreDb } from '../../../adapters/eventstore/eventstoredb/eventstoredb-event-store.ts';
+import type { EventStore } from '../../../events/event-store.ts';
+import { eventStoreContract } from '../../contracts/event-store.ts';
+import { startEventStoreDbServer } from '../../support/eventstoredb-server/eventstoredb-server.ts';
+
+const log = pino({ level: 'silent' });
+
+// One after the other: all of them at once, with their servers in the same process, would wait for each other.
+eventStoreContract(test.serial as TestFn, 'EventStoreDB', {
+  deletedEvents: 'until_scavenged',
+  async open() {
+    const server = await startEventStoreDbServer();
+    const stores: EventStore[] = [];
+    const open = async () => {
+      const store = await openEventStoreDb({ url: server.url, log });
+      stores.push(store);
+      return store;
+    };
+    return {
+      store: await open(),
+      reopen: open,
+      async close() {
+        await Promise.all(stores.map((store) => store.close()));
+        await server.close();
+      },
+    };
+  },
+});

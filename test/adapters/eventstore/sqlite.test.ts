@@ -1,0 +1,172 @@
+// The SQLite event log keeps the port's contract, and what it promises beyond it.
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { openSqliteEventStore } from '../../../adapters/eventstore/sqlite/sqlite-event-store.ts';
+import { BEGINNING, type EventStore } from '../../../events/event-store.ts';
+import { all, appended, fill, newEvent, newEvents } from '../../contracts/event-store/fixture.ts';
+import { eventStoreContract } from '../../contracts/event-store.ts';
+
+eventStoreContract(test, 'the SQLite event log', {
+  deletedEvents: 'gone',
+  async open() {
+    const folder = await mkdtemp(join(tmpdir(), 'event-log-'));
+    const opened: EventStore[] = [];
+    const reopen = async () => {
+      const store = await openSqliteEventStore({ path: join(folder, 'events.db') });
+      opened.push(store);
+      return store;
+    };
+    return {
+      store: await reopen(),
+      reopen,
+      async close() {
+        for (const store of opened) await store.close();
+        await rm(folder, { recursive: true });
+      },
+    };
+  },
+});
+
+async function newPath(t: ExecutionContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'event-log-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  return join(folder, 'events.db');
+}
+
+async function openStore(t: ExecutionContext, path: string, checkpoint_pages?: number): Promise<EventStore> {
+  const store = await openSqliteEventStore({ path, checkpoint_pages });
+  t.teardown(() => store.close());
+  return store;
+}
+
+test('the head of a new log is its beginning', async (t) => {
+  const store = await openStore(t, await newPath(t));
+  t.is(await store.head(), BEGINNING);
+  t.deepEqual(await all(store.readAll()), []);
+});
+
+test('a file of a later schema is refused and left as it was', async (t) => {
+  const path = await newPath(t);
+  const db = new DatabaseSync(path);
+  db.exec('PRAGMA user_version = 99');
+  const error = await t.throwsAsync(openSqliteEventStore({ path }));
+  t.like(error, { code: 'newer_schema' });
+  t.regex(error!.message, /schema version 99/);
+  t.deepEqual({ ...db.prepare('PRAGMA journal_mode').get() }, { journal_mode: 'delete' });
+  t.deepEqual(db.prepare('SELECT name FROM sqlite_schema').all(), []);
+  db.close();
+});
+
+test('the folder of a new log is made', async (t) => {
+  const path = join(await newPath(t), 'data', 'events.db');
+  await t.notThrowsAsync(openStore(t, path));
+});
+
+test('an append waits while another connection holds the file', async (t) => {
+  const path = await newPath(t);
+  const store = await openStore(t, path);
+  const holder = new DatabaseSync(path);
+  t.teardown(() => holder.close());
+  holder.exec('BEGIN IMMEDIATE');
+  let settled = false;
+  const appending = store.append('held-1', 'no_stream', newEvents(1)).finally(() => {
+    settled = true;
+  });
+  const deleting = store.deleteStream('held-2');
+  for (let turn = 0; turn < 5; turn += 1) {
+    await nextTurn();
+    t.is(await store.head(), BEGINNING, 'reads go on');
+  }
+  t.false(settled);
+  holder.exec('COMMIT');
+  t.true((await appending).ok);
+  await deleting;
+});
+
+test('an append that SQLite refuses fails alone', async (t) => {
+  const store = await openStore(t, await newPath(t));
+  const refused = [newEvent(), { ...newEvent(), type: undefined as never }, newEvent()];
+  const results = await Promise.allSettled([
+    store.append('group-1', 'no_stream', newEvents(2)),
+    store.append('group-2', 'no_stream', refused),
+    store.append('group-1', 1, newEvents(2)),
+  ]);
+  t.deepEqual(
+    results.map((result) => result.status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  );
+  t.is((await all(store.readStream('group-1'))).length, 4);
+  t.deepEqual(await all(store.readStream('group-2')), []);
+});
+
+test('an append is of the events as they were when it was called', async (t) => {
+  const store = await openStore(t, await newPath(t));
+  const data = { n: 1 };
+  const appending = store.append('snapshot-1', 'no_stream', [newEvent(data)]);
+  data.n = 2;
+  await appending;
+  t.deepEqual((await all(store.readStream('snapshot-1')))[0]!.data, { n: 1 });
+});
+
+test('a read event is equal to a plain one, keeps what it parsed, and can be changed', async (t) => {
+  const store = await openStore(t, await newPath(t));
+  const event = newEvent({ list: [1] });
+  const { position } = await appended(store.append('lazy-1', 'no_stream', [event]));
+  const [read] = await all(store.readStream('lazy-1'));
+  t.deepEqual(read, { ...event, stream: 'lazy-1', revision: 0, position });
+  t.deepEqual(structuredClone(read), { ...read! });
+  t.is(read!.data, read!.data);
+  t.is(read!.metadata, read!.metadata);
+  read!.data = { other: true };
+  t.deepEqual({ ...read! }.data, { other: true });
+});
+
+test('what is not a position, a stream or a revision of the log is refused', async (t) => {
+  const store = await openStore(t, await newPath(t));
+  for (const from of ['1', '-000000000000001', 'x'.repeat(16)]) {
+    await t.throwsAsync(all(store.readAll({ from })), { instanceOf: RangeError });
+  }
+  for (const stream of ['', 'a-\0', 'a-\ud800', 'a-'.padEnd(513, 'x')]) {
+    await t.throwsAsync(store.append(stream, 'no_stream', newEvents(1)), { instanceOf: RangeError });
+    await t.throwsAsync(store.deleteStream(stream), { instanceOf: RangeError });
+  }
+  for (const expected of [-1, 0.5, Number.NaN]) {
+    await t.throwsAsync(store.append('a-1', expected, newEvents(1)), { instanceOf: RangeError });
+  }
+  const large = 'x'.repeat(4 * 2 ** 20);
+  await t.throwsAsync(store.append('a-1', 'no_stream', [newEvent(large)]), { instanceOf: RangeError });
+});
+
+test('the write-ahead log stays short beside a read that does not end', async (t) => {
+  const path = await newPath(t);
+  const checkpoint_pages = 100;
+  const store = await openStore(t, path, checkpoint_pages);
+  const writer = await openStore(t, path, checkpoint_pages);
+  await fill(writer, 'long-1', newEvents(3_000));
+  const reading = store.readAll()[Symbol.asyncIterator]();
+  await reading.next();
+  await fill(writer, 'long-2', newEvents(20_000));
+  const { size: file_bytes } = await stat(path);
+  const { size: log_bytes } = await stat(`${path}-wal`);
+  t.true(file_bytes > 5_000_000, `${file_bytes} bytes`);
+  // Twice the limit, for an append of 1,000 events is longer than it.
+  t.true(log_bytes < 2_000_000, `${log_bytes} bytes`);
+  await reading.return?.();
+});
+
+test('a page ends at its size, also when events are large', async (t) => {
+  const store = await openStore(t, await newPath(t));
+  const events = Array.from({ length: 12 }, (_, n) => newEvent({ n, text: 'x'.repeat(1_000_000) }));
+  await fill(store, 'large-1', events);
+  const sizes: number[] = [];
+  for await (const batch of store.subscribe({ signal: new AbortController().signal })) {
+    sizes.push(batch.events.length);
+    if (batch.position === (await store.head())) break;
+  }
+  t.deepEqual(sizes, [5, 5, 2]);
+  t.is((await all(store.readStream('large-1'))).length, 12);
+});

@@ -1,0 +1,188 @@
+// The queue in a file: the contract, and what only a file has: other threads and processes, an age and a size.
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as pause } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { openSqliteQueue } from '../../../adapters/queue/sqlite/sqlite-queue.ts';
+import type { Queue } from '../../../checkers/queue.ts';
+import { queueContract } from '../../contracts/queue.ts';
+import { startPeer } from './peer.ts';
+
+queueContract('SQLite', { restart: 'end', depth_after_nak: 'counted' }, async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'queue-'));
+  const queues: Queue[] = [];
+  return {
+    open: async () => {
+      const queue = await openSqliteQueue({ path: join(folder, 'queue.db') });
+      queues.push(queue);
+      return queue;
+    },
+    restart: async () => {
+      await Promise.all(queues.splice(0).map((queue) => queue.close()));
+    },
+    remove: () => rm(folder, { recursive: true }),
+  };
+});
+
+for (const where of ['thread', 'process'] as const) {
+  test.serial(`what another ${where} publishes wakes a pull`, async (t) => {
+    const { path, queue } = await openHere(t);
+    const peer = await startPeer(where, path);
+    t.teardown(peer.kill);
+    const consumer = await queue.consume('work', options());
+    const took_ms: number[] = [];
+    for (let i = 0; i < 5; i += 1) {
+      const waiting = consumer.pull(1, 10_000);
+      await pause(60); // so that it does wait
+      const since = performance.now();
+      const published = peer.ask({ do: 'publish', subject: 'work', messages: [{ id: `message-${i}`, body: i }] });
+      t.is((await waiting)[0]?.body, i);
+      took_ms.push(performance.now() - since);
+      await published;
+    }
+    t.true(took_ms.sort((a, b) => a - b)[2]! < 100, `they took ${took_ms.map(Math.round)} ms`);
+  });
+
+  test.serial(`broadcasts pass between this ${where} and another, each heard once`, async (t) => {
+    const { path, queue } = await openHere(t);
+    const peer = await startPeer(where, path);
+    t.teardown(peer.kill);
+    const heard: unknown[] = [];
+    await queue.listen('news', (body) => heard.push(body), new AbortController().signal);
+    await peer.ask({ do: 'listen', subject: 'news' });
+    await queue.broadcast('news', 'from here');
+    await peer.ask({ do: 'broadcast', subject: 'news', body: 'from there' });
+    const both = ['from here', 'from there'];
+    await until(() => heard.length >= 2);
+    await until(async () => ((await peer.ask({ do: 'heard' })) as unknown[]).length >= 2);
+    await pause(60); // a second copy would come with the next look at the table
+    t.deepEqual(heard, both);
+    t.deepEqual(await peer.ask({ do: 'heard' }), both);
+  });
+
+  test.serial(`what a killed ${where} had in hand comes again`, async (t) => {
+    const { path, queue } = await openHere(t);
+    await queue.publish('work', [{ id: 'a', body: 1 }]);
+    const peer = await startPeer(where, path);
+    const request = { do: 'pull', subject: 'work', limit: 10, wait_ms: 10_000, ack_wait_ms: 1_500 } as const;
+    t.deepEqual(await peer.ask(request), [{ id: 'a', delivery: 1 }]);
+    await peer.kill();
+    const consumer = await queue.consume('work', options());
+    t.deepEqual(await consumer.pull(1, 0), []);
+    const [again] = await consumer.pull(1, 10_000);
+    t.deepEqual([again?.id, again?.delivery], ['a', 2]);
+  });
+}
+
+test.serial('two threads and two processes that open a new file at once share what two others publish', async (t) => {
+  const path = join(await folderOf(t), 'queue.db');
+  const kinds = ['thread', 'thread', 'process', 'process', 'thread', 'process'] as const;
+  const peers = await Promise.all(kinds.map((where) => startPeer(where, path)));
+  for (const peer of peers) t.teardown(peer.kill);
+  const publishing = [
+    peers[4]!.ask({ do: 'publish many', subject: 'work', from: 0, to: 4_000 }),
+    peers[5]!.ask({ do: 'publish many', subject: 'work', from: 3_000, to: 7_000 }),
+  ];
+  const draining = peers.slice(0, 4).map((peer) => peer.ask({ do: 'drain', subject: 'work' }));
+  const ids = (await Promise.all(draining)).flat() as string[];
+  await Promise.all(publishing);
+  t.is(ids.length, 7_000);
+  t.is(new Set(ids).size, 7_000);
+});
+
+test('an id is free again after two minutes, and no sooner', async (t) => {
+  let now = 1_000_000;
+  const { queue } = await openHere(t, () => now);
+  await queue.publish('work', [{ id: 'a', body: 1 }]);
+  now += 119_999;
+  await queue.publish('work', [{ id: 'a', body: 2 }]);
+  t.is(await queue.depth('work'), 1);
+  now += 1;
+  await queue.publish('work', [{ id: 'a', body: 3 }]);
+  t.is(await queue.depth('work'), 2);
+  await queue.publish('work', [{ id: 'a', body: 4 }]);
+  t.is(await queue.depth('work'), 2);
+});
+
+test('ids, messages and broadcasts that have grown old are removed', async (t) => {
+  let now = 1_000_000;
+  const { queue, path } = await openHere(t, () => now);
+  const publish = (from: number) =>
+    queue.publish(
+      'work',
+      Array.from({ length: 100 }, (_, i) => ({ id: `message-${from + i}`, body: i })),
+    );
+  for (let from = 0; from < 1_000; from += 100) await publish(from);
+  await queue.broadcast('news', 1);
+  now += 24 * 60 * 60_000;
+  for (let from = 1_000; from < 1_500; from += 100) await publish(from);
+  await queue.broadcast('news', 2);
+  const db = new DatabaseSync(path, { readOnly: true });
+  const count = (table: string) => db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.n;
+  t.deepEqual(['messages', 'published_ids', 'broadcasts'].map(count), [500, 500, 1]);
+  db.close();
+});
+
+test('the file shrinks when the work is done', async (t) => {
+  const { queue, path } = await openHere(t);
+  const consumer = await queue.consume('work', options());
+  const filling = 'x'.repeat(100_000);
+  for (let n = 0; n < 1_500; n += 100) {
+    await queue.publish(
+      'work',
+      Array.from({ length: 100 }, (_, i) => ({ id: `message-${n + i}`, body: filling })),
+    );
+  }
+  const size = () => stat(path).then((it) => it.size);
+  for (let n = 0; n < 1_500; ) {
+    const deliveries = await consumer.pull(50, 0);
+    for (const it of deliveries) await it.ack();
+    n += deliveries.length;
+  }
+  await queue.close();
+  t.true((await size()) < 75_000_000, `it has ${await size()} bytes`);
+});
+
+test('acknowledgements of one turn of the event loop are one transaction', async (t) => {
+  const { queue, path } = await openHere(t);
+  const consumer = await queue.consume('work', options());
+  await queue.publish(
+    'work',
+    Array.from({ length: 100 }, (_, i) => ({ id: `message-${i}`, body: i })),
+  );
+  const deliveries = await consumer.pull(100, 0);
+  const db = new DatabaseSync(path, { readOnly: true });
+  const seen = new Set<unknown>();
+  const acks = deliveries.map((it) => it.ack().then(() => seen.add(left())));
+  const left = () => db.prepare('SELECT count(*) AS n FROM messages').get()?.n;
+  t.is(left(), 100);
+  await Promise.all(acks);
+  t.deepEqual([...seen], [0]);
+  db.close();
+});
+
+function options() {
+  return { ack_wait_ms: 30_000, max_deliveries: 5, signal: new AbortController().signal };
+}
+
+async function folderOf(t: ExecutionContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'queue-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  return folder;
+}
+
+async function openHere(t: ExecutionContext, now?: () => number): Promise<{ path: string; queue: Queue }> {
+  const path = join(await folderOf(t), 'queue.db');
+  const queue = await openSqliteQueue({ path, ...(now && { now }) });
+  t.teardown(() => queue.close());
+  return { path, queue };
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let waited_ms = 0; !(await condition()); waited_ms += 5) {
+    if (waited_ms >= 10_000) throw new Error(`still not so after 10 s: ${condition}`);
+    await pause(5);
+  }
+}

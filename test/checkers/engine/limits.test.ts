@@ -1,0 +1,268 @@
+// What holds however many checks there are: slots, hosts, groups, sockets, and that every check ends.
+import test from 'ava';
+import { createEngine, type EngineParts, type EngineSettings } from '../../../checkers/engine/engine.ts';
+import { type Behaviour, html, page, startTestSite } from '../../support/test-site.ts';
+
+const SETTINGS: EngineSettings = {
+  concurrency: 16,
+  per_host: 4,
+  timeout_ms: 15_000,
+  retries: 0,
+  allow_addresses: ['127.0.0.0/8'],
+  user_agent: 'test/1.0',
+};
+
+/** Every name is the test site's. */
+const ONE_SERVER: EngineParts = { lookup: (_name, done) => done({ addresses: ['127.0.0.1'], ttl_s: 60 }) };
+
+function range<T>(count: number, make: (i: number) => T): T[] {
+  return Array.from({ length: count }, (_, i) => make(i));
+}
+
+const answers: Behaviour = (_request, socket) => page(socket, html('Things', 'Things'));
+/** Answers in a later turn, so that others arrive meanwhile. */
+const later: Behaviour = (request, socket) => setImmediate(() => answers(request, socket));
+
+/** A behaviour that keeps requests waiting until `open` is called. */
+function gate(): { behaviour: Behaviour; open: () => void; arrived: (count: number) => Promise<void> } {
+  const waiting: (() => void)[] = [];
+  let opened = false;
+  let reached: () => void = () => {};
+  let wanted = Number.POSITIVE_INFINITY;
+  return {
+    behaviour(request, socket) {
+      if (opened) return answers(request, socket);
+      waiting.push(() => answers(request, socket));
+      if (waiting.length >= wanted) reached();
+    },
+    open() {
+      opened = true;
+      for (const answer of waiting) answer();
+    },
+    arrived(count) {
+      wanted = count;
+      return waiting.length >= count ? Promise.resolve() : new Promise((resolve) => (reached = resolve));
+    },
+  };
+}
+
+test('a host has no more requests and connections than per_host', async (t) => {
+  const { behaviour, open, arrived } = gate();
+  const site = await startTestSite({ behaviours: { '/p/*': behaviour } });
+  const engine = createEngine(SETTINGS);
+  t.teardown(() => site.close());
+
+  const checks = range(200, (i) => engine.check(`${site.origin}/p/${i}`));
+  await arrived(4);
+  open();
+  const outcomes = await Promise.all(checks);
+
+  t.true(outcomes.every(({ verdict }) => verdict === 'ok'));
+  t.is(site.most_at_once, 4);
+  t.is(site.accepted, 4);
+  await engine.close();
+  await site.drained();
+});
+
+test('all hosts together have no more requests than the slots', async (t) => {
+  const { behaviour, open, arrived } = gate();
+  const site = await startTestSite({ behaviours: { '/p/*': behaviour } });
+  const engine = createEngine({ ...SETTINGS, concurrency: 5 }, ONE_SERVER);
+  t.teardown(() => site.close());
+  const checks = range(100, (i) => engine.check(`http://h${i % 20}.example:${site.port}/p/${i}`));
+  await arrived(5);
+  open();
+  await Promise.all(checks);
+  t.is(site.most_at_once, 5);
+  await engine.close();
+});
+
+test('close leaves no socket and no check behind', async (t) => {
+  const site = await startTestSite();
+  const engine = createEngine(SETTINGS);
+  t.teardown(() => site.close());
+  const checks = range(20, (i) => engine.check(`${site.origin}/${i % 2 === 0 ? 'silent' : 'endless'}?${i}`));
+  const ends = Promise.allSettled(checks);
+  await engine.check(`http://127.0.0.2:1/`);
+
+  await engine.close();
+
+  for (const end of await ends) t.is(end.status === 'rejected' ? end.reason.name : end.status, 'AbortError');
+  await site.drained();
+  t.is(site.open, 0);
+  t.is(engine.free, 0);
+  await t.throwsAsync(engine.check(`${site.origin}/fine`), { name: 'AbortError' });
+});
+
+test('idle connections are closed soon after the last URL of their host', async (t) => {
+  const site = await startTestSite();
+  const engine = createEngine(SETTINGS, { now: () => performance.now() * 50 });
+  t.teardown(() => site.close());
+  await Promise.all(range(10, () => engine.check(`${site.origin}/fine`)));
+  t.true(site.open > 0);
+  await site.drained();
+  t.is(site.open, 0);
+  await engine.close();
+});
+
+test('a hundred checks of a hung server end within their limits', async (t) => {
+  const site = await startTestSite();
+  const engine = createEngine({ ...SETTINGS, timeout_ms: 100, per_host: 16, retries: 1 }, { retry_base_ms: 1 });
+  t.teardown(() => site.close());
+  const outcomes = await Promise.all(range(100, (i) => engine.check(`${site.origin}/silent?${i}`)));
+  for (const outcome of outcomes) t.like(outcome, { error_code: 'response_timeout', attempts: 2 });
+  await engine.close();
+});
+
+test('a retry that waits holds no slot', async (t) => {
+  const site = await startTestSite();
+  const engine = createEngine({ ...SETTINGS, concurrency: 1, retries: 1 });
+  t.teardown(() => site.close());
+  let failed = false;
+  const waiting = engine.check(`${site.origin}/503-once`).then((outcome) => {
+    failed = true;
+    return outcome;
+  });
+  t.like(await engine.check(`${site.origin}/fine`), { verdict: 'ok' });
+  t.like(await engine.check(`${site.origin}/fine`), { verdict: 'ok' });
+  t.false(failed);
+  await engine.close();
+  await t.throwsAsync(waiting, { name: 'AbortError' });
+});
+
+test('a group of ten is not behind a group of thousands', async (t) => {
+  const site = await startTestSite({ behaviours: { '/p/*': later } });
+  const engine = createEngine({ ...SETTINGS, per_host: 16 });
+  t.teardown(() => site.close());
+  let finished = 0;
+  const many = range(2000, (i) => engine.check(`${site.origin}/p/many-${i}`, { group: 'many' }).then(() => finished++));
+  await Promise.all(range(10, (i) => engine.check(`${site.origin}/p/few-${i}`, { group: 'few' })));
+  t.true(finished <= 200, `${finished} of the others went first`);
+  await Promise.all(many);
+  await engine.close();
+});
+
+test('a host that hangs takes no more than its own slots', async (t) => {
+  const { behaviour, open, arrived } = gate();
+  const site = await startTestSite({ behaviours: { '/hangs/*': behaviour, '/p/*': later } });
+  const engine = createEngine(SETTINGS, ONE_SERVER);
+  t.teardown(() => site.close());
+  const hung = range(100, (i) => engine.check(`http://hangs.example:${site.port}/hangs/${i}`));
+  await arrived(4);
+  t.is(engine.free, 12);
+  await Promise.all(range(50, (i) => engine.check(`http://fine.example:${site.port}/p/${i}`)));
+  open();
+  await Promise.all(hung);
+  await engine.close();
+});
+
+test('free counts the slots that no startable check is there for, and ends at the backlog', async (t) => {
+  const { behaviour, open, arrived } = gate();
+  const site = await startTestSite({ behaviours: { '/p/*': behaviour } });
+  const engine = createEngine({ ...SETTINGS, concurrency: 8, per_host: 2 });
+  t.teardown(() => site.close());
+  t.is(engine.free, 8);
+  const checks = [engine.check(`${site.origin}/p/1`)];
+  t.is(engine.free, 7);
+  checks.push(...range(9, (i) => engine.check(`${site.origin}/p/${i}`)));
+  t.is(engine.free, 6);
+  await arrived(2);
+  t.is(engine.free, 6);
+  checks.push(...range(200, (i) => engine.check(`${site.origin}/p/${i}`)));
+  t.is(engine.free, 0);
+  open();
+  await Promise.all(checks);
+  t.is(engine.free, 8);
+  await engine.close();
+});
+
+test('an aborted signal rejects its own checks, queued and running, and gives their slots back', async (t) => {
+  const { behaviour, arrived } = gate();
+  const site = await startTestSite({ behaviours: { '/p/*': behaviour } });
+  const engine = createEngine(SETTINGS);
+  t.teardown(() => site.close());
+  const controller = new AbortController();
+  const { signal } = controller;
+  const doomed = Promise.allSettled(range(30, (i) => engine.check(`${site.origin}/p/${i}`, { signal })));
+  await arrived(4);
+  const other = engine.check(`${site.origin}/fine`);
+  controller.abort();
+  for (const end of await doomed) t.is(end.status === 'rejected' ? end.reason.name : end.status, 'AbortError');
+  t.like(await other, { verdict: 'ok' });
+  t.is(engine.free, 16);
+  await t.throwsAsync(engine.check(`${site.origin}/fine`, { signal }), { name: 'AbortError' });
+  await engine.close();
+});
+
+test('one signal has one listener, gone with the last of its checks', async (t) => {
+  const site = await startTestSite();
+  const engine = createEngine(SETTINGS);
+  t.teardown(() => site.close());
+  const { signal } = new AbortController();
+  let added = 0;
+  let removed = 0;
+  const [add, remove] = [signal.addEventListener.bind(signal), signal.removeEventListener.bind(signal)];
+  signal.addEventListener = (...args: Parameters<typeof add>) => {
+    added++;
+    add(...args);
+  };
+  signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+    removed++;
+    remove(...args);
+  };
+  await Promise.all(range(20, () => engine.check(`${site.origin}/fine`, { signal })));
+  t.deepEqual([added, removed], [1, 1]);
+  await engine.close();
+});
+
+test('a request on a connection that the server closed meanwhile is sent again, and is no second attempt', async (t) => {
+  const site = await startTestSite({
+    behaviours: {
+      '/p/*': (request, socket) => {
+        // Says nothing of it, and breaks the connection when it is used again.
+        answers(request, socket);
+        socket.removeAllListeners('data');
+        socket.once('data', () => socket.resetAndDestroy());
+      },
+    },
+  });
+  const engine = createEngine({ ...SETTINGS, per_host: 1 });
+  t.teardown(() => site.close());
+  const outcomes = await Promise.all(range(5, (i) => engine.check(`${site.origin}/p/${i}`)));
+  for (const outcome of outcomes) t.like(outcome, { verdict: 'ok', attempts: 1 });
+  await engine.close();
+});
+
+test('nothing suspicious, no probe; one probe for a folder of suspects', async (t) => {
+  const titled: Behaviour = (_request, socket) => page(socket, html('Page not found', 'Things'));
+  const site = await startTestSite({ behaviours: { '/titled/*': titled } });
+  const engine = createEngine(SETTINGS);
+  t.teardown(() => site.close());
+  await Promise.all(range(10, (i) => engine.check(`${site.origin}/fine?${i}`)));
+  t.is(site.requests.length, 10);
+  const outcomes = await Promise.all(range(10, (i) => engine.check(`${site.origin}/titled/${i}`)));
+  t.true(outcomes.every(({ verdict }) => verdict === 'soft_404'));
+  t.is(site.requests.length, 21);
+  await engine.close();
+});
+
+test('requests say who asks, and take compressed pages', async (t) => {
+  let seen: { readonly [name: string]: string } = {};
+  const site = await startTestSite({
+    behaviours: {
+      '/who': (request, socket) => {
+        seen = request.headers;
+        answers(request, socket);
+      },
+    },
+  });
+  const engine = createEngine(SETTINGS);
+  t.teardown(() => site.close());
+  await engine.check(`${site.origin}/who`);
+  t.like(seen, {
+    'user-agent': 'test/1.0',
+    host: `127.0.0.1:${site.port}`,
+    'accept-encoding': 'gzip, deflate, br, zstd',
+  });
+  await engine.close();
+});

@@ -1,0 +1,128 @@
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import test from 'ava';
+import { ConfigError, envExample, isLoopback, ROLES, readConfig, SETTINGS } from '../config.ts';
+
+const wrong = (env: Record<string, string>): string => {
+  try {
+    readConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  throw new Error('nothing was wrong');
+};
+
+test('an empty environment gives every default', (t) => {
+  const config = readConfig({});
+  t.is(config.port, 8080);
+  t.is(config.host, '127.0.0.1');
+  t.is(config.public_url, 'http://127.0.0.1:8080');
+  t.is(config.checker_timeout_ms, 15_000);
+  t.is(config.max_file_bytes, 104_857_600);
+  t.is(config.eventstore_url, null);
+  t.deepEqual(config.roles, ROLES);
+  t.deepEqual(config.service_urls, {});
+});
+
+test('.env.example is what the table says', (t) => {
+  t.is(readFileSync(new URL('../.env.example', import.meta.url), 'utf8'), envExample());
+});
+
+test('.env.example, taken as it is, changes nothing, and names every setting', (t) => {
+  t.deepEqual(readConfig(parseEnv(envExample())), readConfig({}));
+  for (const name of Object.keys(SETTINGS)) t.regex(envExample(), new RegExp(`^(# )?${name}=`, 'm'));
+});
+
+test('values of every kind are read', (t) => {
+  const config = readConfig({
+    PORT: ' 9000 ',
+    ROLES: 'http, checker',
+    TRUSTED_PROXIES: '10.0.0.0/8, ::1,192.168.1.7',
+    SERVICE_URLS: 'billing=http://10.0.0.7:8080,export=https://export.example',
+    MONGODB_URL: 'mongodb://a:27017,b:27017/db?replicaSet=rs0',
+    PUBLIC_URL: 'https://check.example/',
+    LOG_LEVEL: 'debug',
+  });
+  t.is(config.port, 9000);
+  t.deepEqual(config.roles, ['http', 'checker']);
+  t.deepEqual(config.trusted_proxies, ['10.0.0.0/8', '::1/128', '192.168.1.7/32']);
+  t.deepEqual(config.service_urls, { billing: 'http://10.0.0.7:8080', export: 'https://export.example' });
+  t.is(config.mongodb_url, 'mongodb://a:27017,b:27017/db?replicaSet=rs0');
+  t.is(config.public_url, 'https://check.example');
+  t.is(config.log_level, 'debug');
+});
+
+test('an empty variable is an unset one', (t) => {
+  t.deepEqual(readConfig({ PORT: '', SMTP_URL: '  ' }), readConfig({}));
+});
+
+const WRONG: Array<[name: string, value: string]> = [
+  ['PORT', '65536'],
+  ['PORT', '-1'],
+  ['PORT', '1e3'],
+  ['PORT', '0x50'],
+  ['CHECKER_TIMEOUT_MS', '15s'],
+  ['CHECKER_RETRIES', '1.5'],
+  ['ROLES', 'http,web'],
+  ['LOG_LEVEL', 'loud'],
+  ['MONGODB_URL', 'localhost:27017'],
+  ['IDENTITY_JWKS_URL', 'https://'],
+  ['PUBLIC_URL', 'http://a b'],
+  ['CHECKER_ALLOW_ADDRESSES', '10.0.0.0/33'],
+  ['CHECKER_ALLOW_ADDRESSES', 'localhost'],
+  ['CHECKER_ALLOW_ADDRESSES', '127.0.0.1,'],
+  ['TRUSTED_PROXIES', '127.1/8'],
+  ['SERVICE_URLS', 'billing'],
+  ['SERVICE_URLS', 'billing=ftp://x'],
+  ['CHECKER_USER_AGENT', 'a\nb'],
+];
+for (const [name, value] of WRONG) {
+  test(`${name}=${JSON.stringify(value)} is named with its value and what it wants`, (t) => {
+    const message = wrong({ [name]: value });
+    t.true(message.includes(`${name} is ${JSON.stringify(value)}: it wants `), message);
+    const wants = (SETTINGS as Record<string, { wants: string }>)[name]!.wants;
+    t.true(message.includes(wants), message);
+  });
+}
+
+test('every wrong setting is named at once', (t) => {
+  t.deepEqual(wrong({ PORT: 'x', LOG_LEVEL: 'y', ROLES: 'z' }).match(/^ {2}\w+/gm), [
+    '  PORT',
+    '  ROLES',
+    '  LOG_LEVEL',
+  ]);
+});
+
+test('secrets and passwords in URLs are not shown', (t) => {
+  const message = wrong({ PAYMENT_SECRET_KEY: 'hunter2', MONGODB_URL: 'mongo://root:hunter2@db/x' });
+  t.notRegex(message, /hunter2/);
+  t.regex(message, /PAYMENT_SECRET_KEY is \(a secret of 7 characters\)/);
+  t.regex(message, /mongo:\/\/\*\*\*@db/);
+});
+
+test('the local issuer is refused on an address that others can reach', (t) => {
+  const message = wrong({ HOST: '0.0.0.0' });
+  t.regex(message, /HOST is "0\.0\.0\.0"/);
+  t.regex(message, /IDENTITY_JWKS_URL/);
+  t.notThrows(() => readConfig({ HOST: '0.0.0.0', ROLES: 'checker' }));
+  const identity = { IDENTITY_JWKS_URL: 'https://id.example/jwks', IDENTITY_ISSUER: 'i', IDENTITY_AUDIENCE: 'a' };
+  t.notThrows(() => readConfig({ HOST: '0.0.0.0', ...identity }));
+});
+
+test('an identity provider needs an issuer and an audience', (t) => {
+  const message = wrong({ IDENTITY_JWKS_URL: 'https://id.example/jwks' });
+  t.regex(message, /IDENTITY_ISSUER is unset/);
+  t.regex(message, /IDENTITY_AUDIENCE is unset/);
+});
+
+test('loopback addresses are told from others', (t) => {
+  for (const host of ['127.0.0.1', '127.8.9.1', 'localhost', '::1', '[::1]', '::ffff:127.0.0.1'])
+    t.true(isLoopback(host), host);
+  for (const host of ['0.0.0.0', '::', '10.0.0.1', 'example.com', '128.0.0.1', '127.0.0.1.nip.io'])
+    t.false(isLoopback(host), host);
+});
+
+test('an IPv6 host is bracketed in the public address', (t) => {
+  t.is(readConfig({ HOST: '::1', PORT: '81' }).public_url, 'http://[::1]:81');
+});

@@ -1,0 +1,127 @@
+// What every adapter of stored files promises. An adapter's test enrols it with one line and a fixture.
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import test, { type ExecutionContext } from 'ava';
+import type { Blobs } from '../../readmodels/blobs.ts';
+
+export interface BlobsFixture {
+  /** Another instance on the same data. */
+  open(): Promise<Blobs>;
+  /** The names of all that is stored, whatever its state; the suite only counts them. */
+  stored(): Promise<string[]>;
+  remove(): Promise<void>;
+}
+
+export function blobsContract(name: string, start: () => Promise<BlobsFixture>): void {
+  const it = (title: string, run: (t: ExecutionContext, fixture: BlobsFixture, blobs: Blobs) => Promise<void>) =>
+    test(`${name}: ${title}`, async (t) => {
+      const fixture = await start();
+      t.teardown(() => fixture.remove());
+      await run(t, fixture, await fixture.open());
+    });
+
+  const read = async (blobs: Blobs, key: string): Promise<Buffer | null> => {
+    const content = await blobs.get(key);
+    return content && buffer(content);
+  };
+  const bytes = (length: number, seed = 1) => Buffer.from(Array.from({ length }, (_, i) => (i * seed + seed) % 256));
+
+  it('a blob comes back byte for byte, from another instance too', async (t, fixture, blobs) => {
+    const content = bytes(300_000, 7);
+    const chunks = Array.from({ length: 3 }, (_, i) => content.subarray(i * 100_000, (i + 1) * 100_000));
+    t.deepEqual(await blobs.put('inputs/a-1/File_2.csv', Readable.from(chunks)), { size_bytes: 300_000 });
+    t.true((await read(blobs, 'inputs/a-1/File_2.csv'))?.equals(content));
+    t.true((await read(await fixture.open(), 'inputs/a-1/File_2.csv'))?.equals(content));
+  });
+
+  it('an empty blob is a blob', async (t, _fixture, blobs) => {
+    t.deepEqual(await blobs.put('empty', Readable.from([])), { size_bytes: 0 });
+    t.is((await read(blobs, 'empty'))?.length, 0);
+  });
+
+  it('there is null where there is none', async (t, _fixture, blobs) => {
+    await blobs.put('a/b', Readable.from([bytes(1)]));
+    for (const key of ['b', 'a', 'a/c', 'a/b/c', 'c/d/e']) t.is(await blobs.get(key), null, key);
+  });
+
+  it('a second put takes the place of the first, as a whole', async (t, _fixture, blobs) => {
+    await blobs.put('a', Readable.from([bytes(200_000, 3)]));
+    const reading = await blobs.get('a');
+    await blobs.put('a', Readable.from([bytes(10, 5)]));
+    t.true((await buffer(reading!)).equals(bytes(200_000, 3)), 'who reads the first reads it to its end');
+    t.true((await read(blobs, 'a'))?.equals(bytes(10, 5)));
+  });
+
+  it('of several puts at once one wins, unmixed', async (t, _fixture, blobs) => {
+    await Promise.all([1, 3, 5, 7].map((seed) => blobs.put('a', Readable.from([bytes(50_000, seed)]))));
+    const won = await read(blobs, 'a');
+    t.true([1, 3, 5, 7].some((seed) => won?.equals(bytes(50_000, seed))));
+  });
+
+  it('a stream that breaks leaves nothing, and what was there stays', async (t, fixture, blobs) => {
+    const breaking = () =>
+      Readable.from(
+        (async function* () {
+          yield bytes(100_000);
+          throw new Error('the client went away');
+        })(),
+      );
+    await t.throwsAsync(blobs.put('new', breaking()), { message: 'the client went away' });
+    t.is(await blobs.get('new'), null);
+    t.deepEqual(await fixture.stored(), []);
+    await blobs.put('old', Readable.from([bytes(5)]));
+    await t.throwsAsync(blobs.put('old', breaking()), { message: 'the client went away' });
+    t.true((await read(blobs, 'old'))?.equals(bytes(5)));
+    t.is((await fixture.stored()).length, 1);
+    const destroyed = Readable.from([bytes(5)]);
+    destroyed.destroy();
+    await t.throwsAsync(blobs.put('new', destroyed));
+    t.is(await blobs.get('new'), null);
+  });
+
+  it('delete removes one blob, and is content when there is none', async (t, fixture, blobs) => {
+    await blobs.put('a/b', Readable.from([bytes(1)]));
+    await blobs.put('a/c', Readable.from([bytes(2)]));
+    await blobs.delete('a/b');
+    await blobs.delete('a/b');
+    await blobs.delete('a');
+    await blobs.delete('x/y');
+    t.is(await blobs.get('a/b'), null);
+    t.is((await read(blobs, 'a/c'))?.length, 2);
+    t.is((await fixture.stored()).length, 1);
+  });
+
+  it('a key that leads elsewhere is an error', async (t, fixture, blobs) => {
+    const keys = [
+      '',
+      '/',
+      '/a',
+      'a/',
+      'a//b',
+      '.',
+      '..',
+      '../a',
+      'a/../../b',
+      'a/./b',
+      'a b',
+      'a\\b',
+      'a\0b',
+      'é',
+      '~a',
+    ];
+    for (const key of [...keys, 'a'.repeat(201), `${'a/'.repeat(600)}a`, '%2e%2e/a', 'a\n']) {
+      const expected = { code: 'invalid_key' };
+      await t.throwsAsync(blobs.put(key, Readable.from([bytes(1)])), expected, key);
+      await t.throwsAsync(blobs.get(key), expected, key);
+      await t.throwsAsync(blobs.delete(key), expected, key);
+    }
+    t.deepEqual(await fixture.stored(), []);
+  });
+
+  it('words that only look like a way out are words', async (t, _fixture, blobs) => {
+    for (const key of ['...', '..a', 'a..', '-rf', '.hidden', 'a/.../b']) {
+      await blobs.put(key, Readable.from([Buffer.from(key)]));
+      t.is((await read(blobs, key))?.toString(), key);
+    }
+  });
+}

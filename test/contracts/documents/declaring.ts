@@ -1,0 +1,119 @@
+// Collections: made, declared again, kept, dropped.
+import type { CollectionSpec } from '../../../readmodels/documents.ts';
+import { fill, idOf, ids, type Sentence, THINGS, type Thing } from './fixture.ts';
+
+export function declaring(sentence: Sentence): void {
+  sentence('what was written is there after closing and opening again', async (t, { documents, reopen }) => {
+    const things = await documents.collection<Thing>(THINGS);
+    await things.write([
+      { insert: { _id: 'a', n: 1, tags: ['x'] } },
+      { update: 'b', set: { $inc: { n: 2 } }, upsert: true },
+    ]);
+    await documents.close();
+    const again = await (await reopen()).collection<Thing>(THINGS);
+    t.deepEqual(await again.find({}, { sort: { n: -1 } }), [
+      { _id: 'b', n: 2 },
+      { _id: 'a', n: 1, tags: ['x'] },
+    ]);
+    t.deepEqual(ids(await again.find({ tags: 'x' })), ['a']);
+  });
+
+  sentence(
+    'names tells the collections that are there, and drop removes one with its documents',
+    async (t, { documents, reopen }) => {
+      t.deepEqual(await documents.names(), []);
+      const other = await reopen();
+      for (const name of ['b', 'a', 'a_2', 'c.d-e:f@1']) {
+        const made = await documents.collection<Thing>({ ...THINGS, name });
+        await made.write([{ insert: { _id: 'x', text: name } }]);
+      }
+      t.deepEqual(await other.names(), ['a', 'a_2', 'b', 'c.d-e:f@1']);
+      await other.drop('a');
+      await other.drop('a');
+      await other.drop('never there');
+      t.deepEqual(await documents.names(), ['a_2', 'b', 'c.d-e:f@1']);
+      const again = await documents.collection<Thing>({ ...THINGS, name: 'a' });
+      t.is(await again.count({}), 0);
+      await again.write([{ insert: { _id: 'x', text: 'new' } }]);
+      t.deepEqual(ids(await again.find({ text: 'new' })), ['x']);
+      t.is(await (await documents.collection<Thing>({ ...THINGS, name: 'b' })).count({ text: 'b' }), 1);
+    },
+  );
+
+  sentence(
+    'a collection declared again gets its new fields and indexes, with the documents that are there',
+    async (t, { documents, reopen }) => {
+      const before: CollectionSpec<Thing> = { name: 'grows', fields: { n: 'number' }, indexes: [{ fields: { n: 1 } }] };
+      const old = await documents.collection<Thing>(before);
+      const made = Array.from(
+        { length: 100 },
+        (_, n): Thing => ({ _id: idOf(n), n, group: `g${n % 7}`, deep: { flag: n % 2 === 0 }, tags: [n] }),
+      );
+      await old.write(made.map((insert) => ({ insert })));
+      const after: CollectionSpec<Thing> = {
+        name: 'grows',
+        fields: { group: 'string', 'deep.flag': 'boolean', tags: 'array' },
+        indexes: [{ fields: { group: 1, 'deep.flag': -1 } }],
+      };
+      const grown = await (await reopen()).collection<Thing>(after);
+      t.is(await grown.count({ group: 'g3', 'deep.flag': true }), 7);
+      t.is(await grown.count({ tags: 50 }), 1);
+      t.deepEqual(ids(await grown.find({ group: 'g0' }, { sort: { 'deep.flag': -1 }, limit: 2 })), [
+        idOf(98),
+        idOf(84),
+      ]);
+      // Whoever declared it before goes on with what it knows.
+      await old.write([{ insert: { _id: 'more', n: 100, group: 'g3', deep: { flag: true } } }]);
+      t.deepEqual(ids(await old.find({ n: { $gte: 99 } }, { sort: { n: 1 } })), [idOf(99), 'more']);
+      t.is(await grown.count({ group: 'g3', 'deep.flag': true }), 8);
+      await t.throwsAsync(old.find({ group: 'g3' }), { code: 'unsupported_query' });
+    },
+  );
+
+  sentence(
+    'a unique index can be declared later, unless documents are equal in it, and be given up',
+    async (t, { documents }) => {
+      const plain: CollectionSpec<Thing> = {
+        name: 'mails',
+        fields: { mail: 'string' },
+        indexes: [{ fields: { mail: 1 } }],
+      };
+      const unique: CollectionSpec<Thing> = { ...plain, indexes: [{ fields: { mail: 1 }, unique: true }] };
+      const mails = await documents.collection<Thing>(plain);
+      await mails.write([{ insert: { _id: '1', mail: 'a' } }, { insert: { _id: '2', mail: 'a' } }]);
+      await t.throwsAsync(documents.collection<Thing>(unique), { code: 'duplicate_key' });
+      await mails.write([{ delete: '2' }]);
+      const strict = await documents.collection<Thing>(unique);
+      await t.throwsAsync(strict.write([{ insert: { _id: '2', mail: 'a' } }]), { code: 'duplicate_key' });
+      const lax = await documents.collection<Thing>(plain);
+      await lax.write([{ insert: { _id: '2', mail: 'a' } }]);
+      t.is(await lax.count({ mail: 'a' }), 2);
+    },
+  );
+
+  sentence('several may declare the same collection at the same time', async (t, { documents, reopen }) => {
+    const instances = [documents, await reopen(), await reopen()];
+    const made = await Promise.all(instances.map((instance) => instance.collection<Thing>(THINGS)));
+    await Promise.all(made.map((things, n) => things.write([{ insert: { _id: idOf(n), n } }])));
+    t.is(await made[0]!.count({}), 3);
+  });
+
+  sentence('a collection can be declared inside a transaction', async (t, { documents }) => {
+    await documents.transaction(async (inside) => {
+      const made = await inside.collection<Thing>({ ...THINGS, name: 'late' });
+      await made.write([{ insert: { _id: 'a', n: 1 } }]);
+    });
+    await fill(documents, 3, (n) => ({ n }));
+    const late = await documents.collection<Thing>({ ...THINGS, name: 'late' });
+    t.deepEqual(await late.find({ n: 1 }), [{ _id: 'a', n: 1 }]);
+  });
+
+  sentence('an instance that was closed refuses to work, and can be closed again', async (t, { documents }) => {
+    const things = await documents.collection<Thing>(THINGS);
+    await documents.close();
+    await documents.close();
+    await t.throwsAsync(things.get('a'));
+    await t.throwsAsync(things.write([{ insert: { _id: 'a' } }]));
+    await t.throwsAsync(documents.transaction(async () => {}));
+  });
+}

@@ -1,0 +1,159 @@
+// Which documents a filter matches.
+import fc from 'fast-check';
+import type { CollectionSpec, Filter } from '../../../readmodels/documents.ts';
+import { filter, thing } from './arbitraries.ts';
+import { idOf, ids, type Sentence, THINGS, type Thing } from './fixture.ts';
+import { matching } from './oracle.ts';
+
+export function filtering(sentence: Sentence): void {
+  sentence('any filter matches what it matches in MongoDB', async (t, { documents }) => {
+    const things = await documents.collection<Thing>(THINGS);
+    const made = fc.sample(thing, 300).map((fields, n): Thing => ({ _id: idOf(n), ...fields }));
+    await things.write(made.map((insert) => ({ insert })));
+    await fc.assert(
+      fc.asyncProperty(filter, async (where) => {
+        const expected = ids(matching(made, where));
+        t.deepEqual(ids(await things.find(where)), expected);
+        t.is(await things.count(where), expected.length);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  sentence('null matches null and missing, and $exists tells them apart', async (t, { documents }) => {
+    const things = await documents.collection<Thing>(THINGS);
+    await things.write([
+      { insert: { _id: 'missing' } },
+      { insert: { _id: 'null', n: null } },
+      { insert: { _id: 'zero', n: 0 } },
+      { insert: { _id: 'text', n: '0' } },
+      { insert: { _id: 'false', n: false } },
+    ]);
+    const cases: [Filter, string[]][] = [
+      [{ n: null }, ['missing', 'null']],
+      [{ n: { $eq: null } }, ['missing', 'null']],
+      [{ n: { $ne: null } }, ['false', 'text', 'zero']],
+      [{ n: { $in: [null, 0] } }, ['missing', 'null', 'zero']],
+      [{ n: { $nin: [null, 0] } }, ['false', 'text']],
+      [{ n: { $in: [] } }, []],
+      [{ n: { $nin: [] } }, ['false', 'missing', 'null', 'text', 'zero']],
+      [{ n: { $exists: true } }, ['false', 'null', 'text', 'zero']],
+      [{ n: { $exists: false } }, ['missing']],
+      [{ n: { $ne: 0 } }, ['false', 'missing', 'null', 'text']],
+      [{ n: false }, ['false']],
+      [{ n: { $gte: 0 } }, ['zero']],
+      [{ n: { $gte: '' } }, ['text']],
+      [{ n: { $lt: 1 } }, ['zero']],
+      [{ _id: { $gt: 'n' }, n: { $ne: null } }, ['text', 'zero']],
+      [{}, ['false', 'missing', 'null', 'text', 'zero']],
+    ];
+    for (const [where, expected] of cases) t.deepEqual(ids(await things.find(where)), expected, JSON.stringify(where));
+  });
+
+  sentence('an array matches when any element does, and with $ne when none does', async (t, { documents }) => {
+    const things = await documents.collection<Thing>(THINGS);
+    await things.write([
+      { insert: { _id: 'ab', tags: ['a', 'b'] } },
+      { insert: { _id: 'empty', tags: [] } },
+      { insert: { _id: 'holds-null', tags: ['a', null] } },
+      { insert: { _id: 'missing' } },
+      { insert: { _id: 'nested', tags: [['a'], { a: 'a' }] } },
+      { insert: { _id: 'numbers', tags: [1, 5] } },
+      { insert: { _id: 'scalar', tags: 'a' } },
+    ]);
+    const cases: [Filter, string[]][] = [
+      [{ tags: 'a' }, ['ab', 'holds-null', 'scalar']],
+      [{ tags: { $ne: 'a' } }, ['empty', 'missing', 'nested', 'numbers']],
+      [{ tags: { $in: ['b', 5] } }, ['ab', 'numbers']],
+      [{ tags: { $nin: ['a', null] } }, ['empty', 'nested', 'numbers']],
+      [{ tags: null }, ['holds-null', 'missing']],
+      [{ tags: { $exists: true } }, ['ab', 'empty', 'holds-null', 'nested', 'numbers', 'scalar']],
+      [{ tags: { $gt: 1 } }, ['numbers']],
+      // As in MongoDB, one element may meet one bound and another element the other.
+      [{ tags: { $gt: 3, $lt: 2 } }, ['numbers']],
+      [{ tags: { $contains: 'B' } }, ['ab']],
+      [{ tags: { $regex: '^[ab]$' } }, ['ab', 'holds-null', 'scalar']],
+    ];
+    for (const [where, expected] of cases) t.deepEqual(ids(await things.find(where)), expected, JSON.stringify(where));
+  });
+
+  sentence('$contains takes its text literally, and ignores case in ASCII alone', async (t, { documents }) => {
+    const things = await documents.collection<Thing>(THINGS);
+    const texts = [
+      '100%',
+      '100 percent',
+      'a_b',
+      'axb',
+      'c:\\d',
+      'c:/d',
+      'a.b*c',
+      '(x)[y]{z}',
+      '^start$',
+      'É',
+      'é',
+      'Kk',
+      '\u212a',
+    ];
+    await things.write(texts.map((text, n) => ({ insert: { _id: idOf(n), text } })));
+    await things.write([{ insert: { _id: 'number', text: 100 } }]);
+    const found = async (part: string) => (await things.find({ text: { $contains: part } })).map(({ text }) => text);
+    t.deepEqual(await found('0%'), ['100%']);
+    t.deepEqual(await found('A_B'), ['a_b']);
+    t.deepEqual(await found(':\\'), ['c:\\d']);
+    t.deepEqual(await found('.B*'), ['a.b*c']);
+    t.deepEqual(await found(')[Y]{'), ['(x)[y]{z}']);
+    t.deepEqual(await found('^START$'), ['^start$']);
+    t.deepEqual(await found('É'), ['É']);
+    t.deepEqual(await found('k'), ['Kk']);
+    t.deepEqual(await found('100'), ['100%', '100 percent']);
+    t.is((await found('')).length, texts.length);
+  });
+
+  sentence('$regex is a regular expression, with the option i', async (t, { documents }) => {
+    const things = await documents.collection<Thing>(THINGS);
+    const texts = ['https://a.example/x', 'HTTPS://B.example/y', 'ftp://a.example', 'a😀b', 'line\nbreak'];
+    await things.write(texts.map((text, n) => ({ insert: { _id: idOf(n), text, n: text.length } })));
+    const found = async (where: Filter) => (await things.find(where)).map(({ text }) => text);
+    t.deepEqual(await found({ text: { $regex: '^https?://' } }), [texts[0]]);
+    t.deepEqual(await found({ text: { $regex: '^https?://', $options: 'i' } }), [texts[0], texts[1]]);
+    t.deepEqual(await found({ text: { $regex: '/(x|y)$' } }), [texts[0], texts[1]]);
+    t.deepEqual(await found({ text: { $regex: '^a.b$' } }), ['a😀b']);
+    t.deepEqual(await found({ text: { $regex: 'e.b' } }), []);
+    t.deepEqual(await found({ n: { $regex: '1' } }), []);
+    t.deepEqual(await found({ text: { $regex: 'example', $contains: 'FTP' } }), [texts[2]]);
+  });
+
+  sentence('fields of any name and depth are filtered and sorted by', async (t, { documents }) => {
+    const names = [
+      'Name',
+      'name',
+      "it's",
+      'say "hi"',
+      'a b',
+      'x); DROP TABLE odd; --',
+      'ünï',
+      'back\\slash',
+      'a,b',
+      '-a',
+      '[0]',
+      '7',
+    ];
+    const paths = names.flatMap((name) => [name, `deep.er.${name}`]);
+    const spec: CollectionSpec<Thing> = {
+      name: 'odd',
+      fields: Object.fromEntries(paths.map((path) => [path, 'string' as const])),
+      indexes: names.map((name) => ({ fields: { [name]: 1 as const } })),
+    };
+    const odd = await documents.collection<Thing>(spec);
+    const made = names.map(
+      (name): Thing => ({ _id: name, [name]: `at ${name}`, deep: { er: { [name]: `under ${name}` } } }),
+    );
+    await odd.write(made.map((insert) => ({ insert })));
+    for (const [n, name] of names.entries()) {
+      t.deepEqual(await odd.find({ [name]: `at ${name}` }), [made[n]!]);
+      t.deepEqual(await odd.find({ [`deep.er.${name}`]: `under ${name}` }), [made[n]!]);
+      t.is(ids(await odd.find({}, { sort: { [name]: -1 } }))[0], name);
+    }
+    t.deepEqual(await documents.names(), ['odd']);
+  });
+}

@@ -1,0 +1,72 @@
+// What an adapter gives to the documents' contract suite, and what each of the suite's tests is given.
+import type { ExecutionContext, TestFn } from 'ava';
+import type { CollectionSpec, Document, Documents } from '../../../readmodels/documents.ts';
+
+export interface Opened {
+  documents: Documents;
+  /** One more instance over the same data; the suite may have closed `documents` before. */
+  reopen(): Promise<Documents>;
+  /** Closes every instance that was opened (the suite may have closed some) and removes the data. */
+  close(): Promise<void>;
+}
+
+export interface Fixture {
+  /** An empty store of its own. */
+  open(): Promise<Opened>;
+}
+
+export type Sentence = (sentence: string, body: (t: ExecutionContext, opened: Opened) => Promise<void>) => void;
+
+/** Makes tests that open a store, run, and close it whatever happened. */
+export function sentences(test: TestFn, name: string, fixture: Fixture): Sentence {
+  return (sentence, body) => {
+    test(`${name}: ${sentence}`, async (t) => {
+      const opened = await fixture.open();
+      try {
+        await body(t, opened);
+      } finally {
+        await opened.close();
+      }
+    });
+  };
+}
+
+export interface Thing extends Document {
+  [name: string]: unknown;
+}
+
+/** Whatever the fields are declared to hold, the suite puts other scalars there too: adapters must agree on them. */
+export const THINGS = {
+  name: 'things',
+  fields: { text: 'string', n: 'number', flag: 'boolean', tags: 'array', 'deep.x': 'number', group: 'string' },
+  indexes: [
+    { fields: { group: 1, n: 1 } },
+    { fields: { text: -1 } },
+    { fields: { group: 1, n: -1, text: 1, flag: 1 } },
+  ],
+} as const satisfies CollectionSpec<Thing>;
+
+export const ids = (documents: readonly Document[]): string[] => documents.map((document) => document._id);
+
+export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
+/** `count` documents `d00000`, `d00001`, …, written a thousand at a time. */
+export async function fill(
+  documents: Documents,
+  count: number,
+  make: (n: number) => Omit<Thing, '_id'>,
+): Promise<void> {
+  const things = await documents.collection<Thing>(THINGS);
+  for (let first = 0; first < count; first += 1_000) {
+    const length = Math.min(1_000, count - first);
+    await things.write(
+      Array.from({ length }, (_, place) => ({ insert: { _id: idOf(first + place), ...make(first + place) } })),
+    );
+  }
+}
+
+export const idOf = (n: number): string => `d${String(n).padStart(5, '0')}`;

@@ -1,0 +1,72 @@
+// What MongoDB's own language says, over arrays in memory, as plainly as it can be written: the adapters are compared to
+// it on random data, and it is compared to MongoDB by the same tests run there.
+import type { Filter, Scalar, Sort } from '../../../readmodels/documents.ts';
+import type { Thing } from './fixture.ts';
+
+export function matching(documents: readonly Thing[], filter: Filter): Thing[] {
+  return documents.filter((document) => matches(document, filter));
+}
+
+export function sorted(documents: readonly Thing[], sort: Sort): Thing[] {
+  const keys = Object.entries(sort);
+  if (!('_id' in sort)) keys.push(['_id', keys.at(-1)?.[1] ?? 1]);
+  return documents.toSorted((a, b) => {
+    for (const [path, direction] of keys) {
+      const order = compare(scalarAt(a, path), scalarAt(b, path));
+      if (order !== 0) return order * direction;
+    }
+    return 0;
+  });
+}
+
+/** The values that `after` takes to go on after the document. */
+export function keyset(document: Thing, sort: Sort): Scalar[] {
+  const paths = Object.keys(sort);
+  if (!paths.includes('_id')) paths.push('_id');
+  return paths.map((path) => scalarAt(document, path));
+}
+
+const at = (document: Thing, path: string): unknown =>
+  path.split('.').reduce<unknown>((value, name) => (value as Thing | null | undefined)?.[name], document);
+
+const scalarAt = (document: Thing, path: string): Scalar => (at(document, path) ?? null) as Scalar;
+
+const rank = (value: Scalar): number =>
+  value === null ? 0 : ['number', 'string', 'boolean'].indexOf(typeof value) + 1;
+
+export function compare(a: Scalar, b: Scalar): number {
+  if (rank(a) !== rank(b)) return rank(a) - rank(b);
+  if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b as string));
+  return Number(a) - Number(b);
+}
+
+function matches(document: Thing, filter: Filter): boolean {
+  return Object.entries(filter).every(([path, condition]) => {
+    if (path === '$and') return (condition as Filter[]).every((part) => matches(document, part));
+    if (path === '$or') return (condition as Filter[]).some((part) => matches(document, part));
+    const value = at(document, path);
+    const candidates = Array.isArray(value) ? [...value, value] : [value ?? null];
+    const tests = condition !== null && typeof condition === 'object' ? condition : { $eq: condition };
+    return Object.entries(tests).every(([operator, operand]) => {
+      if (operator === '$exists') return (value !== undefined) === operand;
+      if (operator === '$options') return true;
+      if (operator === '$ne') return !candidates.some((candidate) => candidate === operand);
+      if (operator === '$nin') return !candidates.some((candidate) => (operand as Scalar[]).includes(candidate));
+      return candidates.some((candidate) => holds(candidate, operator, operand, '$options' in tests));
+    });
+  });
+}
+
+function holds(value: Scalar, operator: string, operand: unknown, ignore_case: boolean): boolean {
+  if (operator === '$eq') return value === operand;
+  if (operator === '$in') return (operand as Scalar[]).includes(value);
+  if (operator === '$contains') return typeof value === 'string' && lower(value).includes(lower(operand as string));
+  if (operator === '$regex') {
+    return typeof value === 'string' && new RegExp(operand as string, ignore_case ? 'iu' : 'u').test(value);
+  }
+  if (typeof value !== typeof operand) return false;
+  const order = compare(value, operand as Scalar);
+  return { $gt: order > 0, $gte: order >= 0, $lt: order < 0, $lte: order <= 0 }[operator]!;
+}
+
+const lower = (text: string): string => text.replaceAll(/[A-Z]/g, (char) => char.toLowerCase());

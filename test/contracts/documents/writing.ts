@@ -1,0 +1,136 @@
+// Writes of whole documents, and which of them fail.
+import { idOf, ids, type Sentence, THINGS, type Thing } from './fixture.ts';
+
+export function writing(sentence: Sentence): void {
+  sentence('a document comes back as it was written', async (t, { documents }) => {
+    const things = await documents.collection<Thing>(THINGS);
+    const odd: Thing = {
+      _id: 'id \'with\' "all" kinds/of\\things.😀',
+      'dotted.name': { $dollar: 1, '': 'empty', '7': 'seven' },
+      text: 'nul \0 and \u2028 and 😀',
+      numbers: [0, -1, 0.1, 1e21, 1e-7, 2 ** 53 - 1, -(2 ** 31), 2 ** 32],
+      nothing: null,
+      list: [[], {}, [null, [true]]],
+      n: 1,
+    };
+    await things.write([{ insert: odd }, { insert: { _id: 'undefined', gone: undefined, kept: { gone: undefined } } }]);
+    t.deepEqual(await things.get(odd._id), odd);
+    t.deepEqual(await things.get('undefined'), { _id: 'undefined', kept: {} });
+  });
+
+  sentence('a document that the caller changes afterwards is not changed', async (t, { documents }) => {
+    const things = await documents.collection<Thing>(THINGS);
+    const document: Thing = { _id: 'a', tags: ['x'] };
+    await things.write([{ insert: document }]);
+    document.tags = ['y'];
+    const read = await things.get('a');
+    t.deepEqual(read, { _id: 'a', tags: ['x'] });
+    (read!.tags as string[]).push('z');
+    t.deepEqual(await things.get('a'), { _id: 'a', tags: ['x'] });
+  });
+
+  sentence('an insert of an id that is there fails with DuplicateKey', async (t, { documents }) => {
+    const things = await documents.collection<Thing>(THINGS);
+    await things.write([{ insert: { _id: 'a', n: 1 } }]);
+    await t.throwsAsync(things.write([{ insert: { _id: 'a', n: 2 } }]), { code: 'duplicate_key' });
+    await t.throwsAsync(things.write([{ insert: { _id: 'b' } }, { insert: { _id: 'b' } }]), { code: 'duplicate_key' });
+    t.deepEqual(await things.find({}), [{ _id: 'a', n: 1 }]);
+  });
+
+  sentence(
+    'a unique index holds against inserts, replaces and updates, and takes missing for a value',
+    async (t, { documents }) => {
+      const unique = await documents.collection<Thing>({
+        name: 'unique',
+        fields: { a: 'string', b: 'number' },
+        indexes: [{ fields: { a: 1, b: -1 }, unique: true }],
+      });
+      const duplicate = { code: 'duplicate_key' };
+      await unique.write([
+        { insert: { _id: '1', a: 'x', b: 1 } },
+        { insert: { _id: '2', a: 'x', b: 2 } },
+        { insert: { _id: '3', a: 'x' } },
+        { insert: { _id: '4', b: 1 } },
+        { insert: { _id: '5' } },
+      ]);
+      await t.throwsAsync(unique.write([{ insert: { _id: '6', a: 'x', b: 1 } }]), duplicate);
+      await t.throwsAsync(unique.write([{ replace: { _id: '6', a: 'x', b: 1 } }]), duplicate);
+      await t.throwsAsync(unique.write([{ replace: { _id: '2', a: 'x', b: 1 } }]), duplicate);
+      await t.throwsAsync(unique.write([{ update: '2', set: { $inc: { b: -1 } } }]), duplicate);
+      await t.throwsAsync(unique.write([{ insert: { _id: '6', a: 'x', b: null } }]), duplicate);
+      await t.throwsAsync(unique.write([{ insert: { _id: '6', a: null, b: 1 } }]), duplicate);
+      await t.throwsAsync(unique.write([{ insert: { _id: '6' } }]), duplicate);
+      await t.throwsAsync(unique.write([{ update: '2', set: { $unset: { b: true } } }]), duplicate);
+      await unique.write([
+        { replace: { _id: '1', a: 'x', b: 1, more: true } },
+        { delete: '2' },
+        { insert: { _id: '6', a: 'x', b: 2 } },
+      ]);
+      // What is true is not 1, and a text is not the number that it spells.
+      await unique.write([{ insert: { _id: '7', a: 'x', b: true } }, { insert: { _id: '8', a: 'x', b: '1' } }]);
+      t.deepEqual(ids(await unique.find({})), ['1', '3', '4', '5', '6', '7', '8']);
+    },
+  );
+
+  sentence('a replace puts the document whether or not one is there', async (t, { documents }) => {
+    const things = await documents.collection<Thing>(THINGS);
+    await things.write([{ replace: { _id: 'a', n: 1, text: 'x' } }]);
+    await things.write([{ replace: { _id: 'a', n: 2 } }, { replace: { _id: 'b' } }]);
+    t.deepEqual(await things.find({}), [{ _id: 'a', n: 2 }, { _id: 'b' }]);
+    t.deepEqual(ids(await things.find({ text: null, n: 2 })), ['a']);
+  });
+
+  sentence('a batch is written in order', async (t, { documents }) => {
+    const things = await documents.collection<Thing>(THINGS);
+    await things.write([
+      { insert: { _id: 'a', n: 1 } },
+      { update: 'a', set: { $inc: { n: 1 } } },
+      { delete: 'a' },
+      { insert: { _id: 'a', n: 10 } },
+      { update: 'a', set: { $inc: { n: 1 } } },
+      { insert: { _id: 'b', n: 11 } },
+      { deleteMany: { _id: 'b', n: 11 } },
+      { update: 'b', set: { $set: { n: 5 } }, upsert: true },
+    ]);
+    t.deepEqual(await things.find({}), [
+      { _id: 'a', n: 11 },
+      { _id: 'b', n: 5 },
+    ]);
+    await things.write([]);
+  });
+
+  sentence('a batch of which one write fails leaves nothing', async (t, { documents }) => {
+    const things = await documents.collection<Thing>(THINGS);
+    await things.write([{ insert: { _id: 'there', n: 1, word: 'x' } }]);
+    const before = [
+      { insert: { _id: 'a' } },
+      { update: 'there', set: { $set: { n: 2 } } },
+      { update: 'c', set: { $inc: { n: 1 } }, upsert: true },
+      { deleteMany: { n: 2 } },
+      { insert: { _id: 'there', word: 'y' } },
+    ];
+    await t.throwsAsync(things.write([...before, { insert: { _id: 'a' } }]), { code: 'duplicate_key' });
+    const broken = { update: 'there', set: { $inc: { word: 1 } } };
+    await t.throwsAsync(things.write([...before, broken]), { code: 'unsupported_query' });
+    t.deepEqual(await things.find({}), [{ _id: 'there', n: 1, word: 'x' }]);
+  });
+
+  sentence('delete and deleteMany remove what they name and nothing else', async (t, { documents }) => {
+    const things = await documents.collection<Thing>(THINGS);
+    const made = Array.from({ length: 20 }, (_, n) => ({
+      _id: idOf(n),
+      n,
+      group: `g${n % 2}`,
+      tags: n < 4 ? ['x'] : [],
+    }));
+    await things.write(made.map((insert) => ({ insert })));
+    await things.write([{ delete: idOf(0) }, { delete: 'not there' }]);
+    await things.write([{ deleteMany: { group: 'g1', n: { $gte: 10 } } }, { deleteMany: { tags: 'x' } }]);
+    t.deepEqual(
+      (await things.find({})).map(({ n }) => n),
+      [4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18],
+    );
+    await things.write([{ deleteMany: {} }]);
+    t.is(await things.count({}), 0);
+  });
+}

@@ -1,0 +1,49 @@
+// Contract of `deleteStream`: gone for good.
+import { all, appended, type Fixture, fill, ids, newEvents, type Sentence } from './fixture.ts';
+
+export function deleting(sentence: Sentence, fixture: Fixture): void {
+  sentence('a deleted stream reads empty and refuses every append', async (t, { store, other, category }) => {
+    const stream = `${category}-1`;
+    const events = newEvents(3);
+    await fill(store, stream, events);
+    await store.deleteStream(stream);
+    for (const connection of [store, other]) {
+      t.deepEqual(await all(connection.readStream(stream)), []);
+      t.deepEqual(await all(connection.readStream(stream, { direction: 'backwards', limit: 1 })), []);
+      for (const expected of ['no_stream', 0, 2] as const) {
+        const result = await connection.append(stream, expected, newEvents(1));
+        t.deepEqual(result, { ok: false as const, conflict: true as const, actual: 'no_stream' as const });
+      }
+      t.false((await connection.append(stream, 'no_stream', events)).ok, 'a retry of what was deleted neither');
+    }
+    t.deepEqual(await all(store.readStream(stream)), []);
+  });
+
+  sentence('other streams keep their events and positions', async (t, { store, category, filter }) => {
+    const kept = newEvents(3);
+    await fill(store, `${category}-1`, newEvents(1_200));
+    await fill(store, `${category}-2`, kept);
+    const last = await fill(store, `${category}-3`, newEvents(2));
+    const before = await all(store.readAll({ filter }));
+    await store.deleteStream(`${category}-1`);
+    await store.deleteStream(`${category}-3`);
+    t.deepEqual(ids(await all(store.readStream(`${category}-2`))), ids(kept));
+    const expected =
+      fixture.deletedEvents === 'gone' ? before.filter((event) => event.stream === `${category}-2`) : before;
+    t.deepEqual(
+      (await all(store.readAll({ filter }))).map((event) => event.position),
+      expected.map((event) => event.position),
+    );
+    const next = await appended(store.append(`${category}-2`, 2, newEvents(1)));
+    t.true(next.position > last, 'a position is never given twice');
+  });
+
+  sentence('deleting again, or what was never there, is no error', async (t, { store, other, category }) => {
+    await fill(store, `${category}-1`, newEvents(1));
+    await store.deleteStream(`${category}-1`);
+    await t.notThrowsAsync(store.deleteStream(`${category}-1`));
+    await t.notThrowsAsync(other.deleteStream(`${category}-1`));
+    await t.notThrowsAsync(store.deleteStream(`${category}-never`));
+    t.deepEqual(await all(store.readStream(`${category}-never`)), []);
+  });
+}

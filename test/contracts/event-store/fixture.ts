@@ -1,0 +1,160 @@
+// What an adapter gives to the event log's contract suite, and what each of the suite's tests is given.
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { ExecutionContext, TestFn } from 'ava';
+import type {
+  AppendResult,
+  EventFilter,
+  EventStore,
+  Metadata,
+  NewEvent,
+  Position,
+  RecordedEvent,
+  SubscriptionBatch,
+} from '../../../events/event-store.ts';
+
+/** Waits of the suite end with an error after this long: ample for a loaded machine, and yet an end. */
+export const DEADLINE_MS = 30_000;
+
+export interface Opened {
+  store: EventStore;
+  /** One more connection to the same data; the suite may have closed `store` before. */
+  reopen(): Promise<EventStore>;
+  /** Closes every store that was opened (the suite may have closed some) and removes the data. */
+  close(): Promise<void>;
+}
+
+export interface Fixture {
+  open(): Promise<Opened>;
+  /** Whether `readAll` stops giving a deleted stream's events at once, or goes on until the server cleans up. */
+  deletedEvents: 'gone' | 'until_scavenged';
+}
+
+export interface Scene {
+  store: EventStore;
+  /** A second connection to the same data. */
+  other: EventStore;
+  reopen(): Promise<EventStore>;
+  /** A category that no other test uses. */
+  category: string;
+  /** The filter of that category. */
+  filter: EventFilter;
+}
+
+export type Sentence = (sentence: string, body: (t: ExecutionContext, scene: Scene) => Promise<void>) => void;
+
+/** Makes tests that open a store, run, and close it whatever happened. */
+export function sentences(test: TestFn, name: string, fixture: Fixture): Sentence {
+  return (sentence, body) => {
+    test(`${name}: ${sentence}`, async (t) => {
+      const opened = await fixture.open();
+      try {
+        const category = newCategory();
+        const other = await opened.reopen();
+        const filter = { categories: [category] };
+        await body(t, { store: opened.store, other, reopen: opened.reopen, category, filter });
+      } finally {
+        await opened.close();
+      }
+    });
+  };
+}
+
+export const newCategory = (): string => `contract_${randomBytes(8).toString('hex')}`;
+
+const metadata: Metadata = {
+  command_id: 'f7ab0c2e-6f0e-4a0b-8d52-cf1f1c1f5a01',
+  causation_id: '0b6ed1a5-93c4-4f7b-a8a1-6d1d2a7a9c11',
+  actor: 'process:contract',
+  at: '2026-01-02T03:04:05.678Z',
+};
+
+export const newEvent = (data: unknown = {}, type = 'Happened'): NewEvent => ({
+  id: randomUUID(),
+  type,
+  data,
+  metadata,
+});
+
+/** `count` events with data `{ n }`, counted from `first`. */
+export const newEvents = (count: number, first = 0, type = 'Happened'): NewEvent[] =>
+  Array.from({ length: count }, (_, index) => newEvent({ n: first + index }, type));
+
+/** The result of an append that must succeed. */
+export async function appended(result: Promise<AppendResult>): Promise<{ revision: number; position: Position }> {
+  const settled = await result;
+  if (!settled.ok) throw new Error(`unexpected conflict: the stream is at ${settled.actual}`);
+  return settled;
+}
+
+/** Appends to a new stream, in appends of at most 1,000; gives the position of the last event. */
+export async function fill(store: EventStore, stream: string, events: readonly NewEvent[]): Promise<Position> {
+  let position: Position = '';
+  for (let start = 0; start < events.length; start += 1_000) {
+    const expected = start === 0 ? 'no_stream' : start - 1;
+    position = (await appended(store.append(stream, expected, events.slice(start, start + 1_000)))).position;
+  }
+  return position;
+}
+
+export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
+export const ids = (events: readonly NewEvent[]): string[] => events.map((event) => event.id);
+
+/** The fields of an event as a plain object, whatever the adapter's own objects are. */
+export const plain = ({ id, type, data, metadata, stream, revision, position }: RecordedEvent): RecordedEvent => ({
+  id,
+  type,
+  data,
+  metadata,
+  stream,
+  revision,
+  position,
+});
+
+export interface Heard {
+  batches: SubscriptionBatch[];
+  events: RecordedEvent[];
+  position: Position;
+}
+
+/**
+ * Listens until `enough`, then leaves the subscription. Fails after the deadline.
+ * `between` is awaited after each batch: a consumer as slow as the test wants.
+ */
+export async function listen(
+  store: EventStore,
+  options: { from?: Position; filter?: EventFilter },
+  enough: (heard: Heard) => boolean,
+  between?: (heard: Heard) => Promise<unknown>,
+): Promise<Heard> {
+  const heard: Heard = { batches: [], events: [], position: options.from ?? '' };
+  const deadline = AbortSignal.timeout(DEADLINE_MS);
+  for await (const batch of store.subscribe({ ...options, signal: deadline })) {
+    heard.batches.push(batch);
+    heard.events.push(...batch.events);
+    heard.position = batch.position;
+    if (enough(heard)) return heard;
+    await between?.(heard);
+  }
+  throw new Error(`the subscription ended after ${heard.events.length} events, at position '${heard.position}'`);
+}
+
+/** Lets everything that is ready run, so that a subscription that has caught up waits for more. */
+export async function idle(): Promise<void> {
+  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+}
+
+/** Fails when the promise takes longer than the deadline. */
+export async function soon<T>(promise: Promise<T>, what: string, deadline_ms = DEADLINE_MS): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`not within ${deadline_ms} ms: ${what}`)), deadline_ms);
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

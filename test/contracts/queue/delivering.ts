@@ -1,0 +1,138 @@
+// How messages come to a consumer, come again, and end.
+import { idsOf, LONG_MS, numbered, pullAndAck, type Sentence, timed } from './world.ts';
+
+export function delivering(sentence: Sentence): void {
+  sentence('a published message is pulled, and gone once acknowledged', async (t, world) => {
+    const queue = await world.open();
+    const consumer = await world.consume(queue, 'work', { ack_wait_ms: 300 });
+    await queue.publish('work', [{ id: 'a', body: { urls: ['https://example.com/?q=ü'], n: [1, null, true] } }]);
+    const [delivery, ...others] = await consumer.pull(10, LONG_MS);
+    t.deepEqual(others, []);
+    t.is(delivery!.id, 'a');
+    t.is(delivery!.delivery, 1);
+    t.deepEqual(delivery!.body, { urls: ['https://example.com/?q=ü'], n: [1, null, true] });
+    await delivery!.ack();
+    t.deepEqual(await consumer.pull(10, 600), [], 'not even after the ack wait');
+  });
+
+  sentence('messages come in the order in which they were published', async (t, world) => {
+    const queue = await world.open();
+    const consumer = await world.consume(queue, 'work');
+    await queue.publish('work', numbered(0, 50));
+    await queue.publish('work', numbered(50, 100));
+    const ids: string[] = [];
+    while (ids.length < 100) ids.push(...(await pullAndAck(consumer, 7)));
+    t.deepEqual(ids, idsOf(0, 100));
+  });
+
+  sentence('a message is with one consumer at a time, over all instances', async (t, world) => {
+    const [one, two] = [await world.open(), await world.open()];
+    const consumers = [
+      await world.consume(one, 'work'),
+      await world.consume(one, 'work'),
+      await world.consume(two, 'work'),
+    ];
+    await one.publish('work', numbered(0, 300));
+    const shares = await Promise.all(
+      consumers.map(async (consumer) => {
+        const ids: string[] = [];
+        for (let pulled = await pullAndAck(consumer, 5, 300); pulled.length > 0; ) {
+          ids.push(...pulled);
+          pulled = await pullAndAck(consumer, 5, 300);
+        }
+        return ids;
+      }),
+    );
+    t.deepEqual(shares.flat().sort(), idsOf(0, 300).sort());
+    for (const share of shares) t.true(share.length > 0, 'everyone gets some');
+  });
+
+  sentence('without an ack a message comes again after the ack wait, and says how often it came', async (t, world) => {
+    const queue = await world.open();
+    const consumer = await world.consume(queue, 'work', { ack_wait_ms: 400 });
+    await queue.publish('work', [{ id: 'a', body: 1 }]);
+    const [first] = await consumer.pull(1, LONG_MS);
+    const since = performance.now();
+    t.deepEqual(await consumer.pull(1, 200), [], 'it is in hand');
+    const [second] = await consumer.pull(1, LONG_MS);
+    t.true(performance.now() - since > 300);
+    t.deepEqual([first!.delivery, second!.delivery], [1, 2]);
+    t.deepEqual([second!.id, second!.body], ['a', 1]);
+  });
+
+  sentence('working() postpones the redelivery', async (t, world) => {
+    const queue = await world.open();
+    const consumer = await world.consume(queue, 'work', { ack_wait_ms: 800 });
+    await queue.publish('work', [{ id: 'a', body: 1 }]);
+    const [delivery] = await consumer.pull(1, LONG_MS);
+    for (let i = 0; i < 3; i += 1) {
+      t.deepEqual(await consumer.pull(1, 400), [], 'it is still in hand');
+      await delivery!.working();
+    }
+    t.is((await consumer.pull(1, LONG_MS))[0]?.delivery, 2, 'until nothing is heard of it');
+  });
+
+  sentence('nak gives a message back at once', async (t, world) => {
+    const queue = await world.open();
+    const consumer = await world.consume(queue, 'work');
+    const elsewhere = await world.consume(await world.open(), 'work');
+    await queue.publish('work', [{ id: 'a', body: 1 }]);
+    const [first] = await consumer.pull(1, LONG_MS);
+    const waiting = timed(elsewhere.pull(1, LONG_MS));
+    await first!.nak();
+    const { value, took_ms } = await waiting;
+    t.is(value[0]?.delivery, 2);
+    t.true(took_ms < 1_000, `it took ${took_ms} ms`);
+  });
+
+  sentence('nak with a delay keeps it back for so long', async (t, world) => {
+    const queue = await world.open();
+    const consumer = await world.consume(queue, 'work');
+    await queue.publish('work', [{ id: 'a', body: 1 }]);
+    const [first] = await consumer.pull(1, LONG_MS);
+    await first!.nak(500);
+    t.deepEqual(await consumer.pull(1, 250), []);
+    const { value, took_ms } = await timed(consumer.pull(1, LONG_MS));
+    t.is(value[0]?.delivery, 2);
+    t.true(took_ms < 1_000, `it took ${took_ms} ms more`);
+  });
+
+  sentence('a message is dropped when it was given back at its last delivery', async (t, world) => {
+    const queue = await world.open();
+    const consumer = await world.consume(queue, 'work', { ack_wait_ms: 300, max_deliveries: 3 });
+    await queue.publish('work', [{ id: 'a', body: 1 }]);
+    for (const delivery of [1, 2, 3]) {
+      const [given] = await consumer.pull(1, LONG_MS);
+      t.is(given?.delivery, delivery);
+      await given!.nak();
+    }
+    t.deepEqual(await consumer.pull(1, 600), []);
+    t.is(await queue.depth('work'), 0);
+  });
+
+  sentence('a message is dropped when nothing was heard of it after its last delivery', async (t, world) => {
+    const queue = await world.open();
+    const consumer = await world.consume(queue, 'work', { ack_wait_ms: 200, max_deliveries: 2 });
+    await queue.publish('work', [{ id: 'a', body: 1 }]);
+    for (const delivery of [1, 2]) t.is((await consumer.pull(1, LONG_MS))[0]?.delivery, delivery);
+    t.deepEqual(await consumer.pull(1, 800), []);
+    t.is(await queue.depth('work'), 0);
+    await queue.publish('work', [{ id: 'b', body: 2 }]);
+    t.is((await consumer.pull(1, LONG_MS))[0]?.id, 'b', 'those behind it are not held up');
+  });
+
+  sentence('an ack that comes after the redelivery elsewhere does no harm', async (t, world) => {
+    const [one, two] = [await world.open(), await world.open()];
+    const slow = await world.consume(one, 'work', { ack_wait_ms: 300 });
+    const other = await world.consume(two, 'work', { ack_wait_ms: 300 });
+    await one.publish('work', [{ id: 'a', body: 1 }]);
+    const [late] = await slow.pull(1, LONG_MS);
+    const [again] = await other.pull(1, LONG_MS);
+    await late!.ack();
+    await again!.ack();
+    await late!.ack();
+    await late!.nak();
+    await late!.working();
+    t.deepEqual(await other.pull(1, 600), [], 'done is done');
+  });
+}

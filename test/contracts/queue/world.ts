@@ -1,0 +1,102 @@
+// The fixture that an adapter brings, and what the tests of the contract share.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ExecutionContext } from 'ava';
+import type { ConsumeOptions, Consumer, Delivery, Message, Queue } from '../../../checkers/queue.ts';
+
+export interface QueueFixture {
+  /** One more instance on the same data, as another process would have it. */
+  open(): Promise<Queue>;
+  /** Kills the server and starts it again; where the queue has no server, all instances end. */
+  restart(): Promise<void>;
+  /** Removes the data; instances are closed already. */
+  remove(): Promise<void>;
+}
+
+/** Where adapters differ, and are right to. */
+export interface QueueTraits {
+  /** `outlived`: instances go on after a restart; `end`: they are gone, and others find their data; `none`: cannot be done. */
+  restart: 'outlived' | 'end' | 'none';
+  /** Whether `depth` counts messages that wait for another delivery after nak, besides the new ones. */
+  depth_after_nak: 'counted' | 'unknown';
+}
+
+export type Sentence = (title: string, run: (t: ExecutionContext, world: World) => Promise<void>) => void;
+
+/** Longer than anything takes that is to come. */
+export const LONG_MS = 10_000;
+
+/** The instances of one test. */
+export class World {
+  readonly #fixture: QueueFixture;
+  readonly #queues: Queue[] = [];
+  readonly #ending = new AbortController();
+
+  constructor(fixture: QueueFixture) {
+    this.#fixture = fixture;
+  }
+
+  get signal(): AbortSignal {
+    return this.#ending.signal;
+  }
+
+  async open(): Promise<Queue> {
+    const queue = await this.#fixture.open();
+    this.#queues.push(queue);
+    return queue;
+  }
+
+  restart(): Promise<void> {
+    return this.#fixture.restart();
+  }
+
+  consume(queue: Queue, subject: string, options: Partial<ConsumeOptions> = {}): Promise<Consumer> {
+    return queue.consume(subject, { ack_wait_ms: 30_000, max_deliveries: 5, signal: this.signal, ...options });
+  }
+
+  /** Gives pulls the time to reach what they wait for; a pull that ends meanwhile would make the test pointless. */
+  async settled(...waiting: Promise<Delivery[]>[]): Promise<void> {
+    const early = await Promise.race([...waiting, pause(100)]);
+    if (early) throw new Error(`a pull ended early, with ${early.length} messages`);
+  }
+
+  async end(): Promise<void> {
+    this.#ending.abort();
+    await Promise.all(this.#queues.map((queue) => queue.close()));
+    await this.#fixture.remove();
+  }
+}
+
+export function idsOf(from: number, to: number): string[] {
+  return Array.from({ length: to - from }, (_, i) => `message-${from + i}`);
+}
+
+export function numbered(from: number, to: number): Message[] {
+  return idsOf(from, to).map((id) => ({ id, body: { id } }));
+}
+
+export async function pullAndAck(consumer: Consumer, limit: number, wait_ms = LONG_MS): Promise<string[]> {
+  const deliveries = await consumer.pull(limit, wait_ms);
+  await Promise.all(deliveries.map((it) => it.ack()));
+  return deliveries.map((it) => it.id);
+}
+
+export async function timed<T>(promise: Promise<T>): Promise<{ value: T; took_ms: number }> {
+  const since = performance.now();
+  return { value: await promise, took_ms: performance.now() - since };
+}
+
+export function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+}
+
+/** What of this thread keeps the process alive: sockets and timers. */
+export function handles(): number {
+  return process.getActiveResourcesInfo().filter((it) => it !== 'MessagePort').length;
+}
+
+export async function until(condition: () => boolean): Promise<void> {
+  for (let waited_ms = 0; !condition(); waited_ms += 5) {
+    if (waited_ms >= LONG_MS) throw new Error(`still not so after ${LONG_MS} ms: ${condition}`);
+    await pause(5);
+  }
+}

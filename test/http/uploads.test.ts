@@ -1,0 +1,264 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import test from 'ava';
+import { Type } from 'typebox';
+import { HttpError } from '../../http/errors.ts';
+import { fileBody, type Route, routeOf, type UploadedFile } from '../../http/route.ts';
+import { removeAbandonedUploads } from '../../http/uploads.ts';
+import { type Sample, startSample, until } from './sample-app.ts';
+
+const MAX_FILE_BYTES = 1024 * 1024;
+/** What the handlers of one application were given. */
+type Received = UploadedFile[];
+const route = routeOf<Received>();
+const responses = { 200: { description: 'Fine.', schema: Type.Object({}, { additionalProperties: true }) } };
+const about = { method: 'POST', summary: 'A sample', tags: ['sample'], responses, body: fileBody() } as const;
+
+const ROUTES: Route<Received>[] = [
+  route({
+    ...about,
+    path: '/upload',
+    access: 'none',
+    async handler({ body }, received) {
+      received.push(body);
+      const content = await readFile(body.path);
+      const { path: _, ...described } = body;
+      return { body: { ...described, text: content.toString().slice(0, 100), read_bytes: content.length } };
+    },
+  }),
+  route({
+    ...about,
+    path: '/failing',
+    access: 'none',
+    handler({ body }, received) {
+      received.push(body);
+      throw new HttpError(409, 'no', 'No.');
+    },
+  }),
+  route({ ...about, path: '/private', access: 'user', handler: () => ({ body: {} }) }),
+];
+
+/** One a test: each looks at what is left in its folder of uploads. */
+async function start(t: { teardown(fn: () => Promise<void>): void }): Promise<Sample & { received: Received }> {
+  const received: Received = [];
+  const sample = await startSample(ROUTES, received);
+  t.teardown(() => sample.close());
+  return { ...sample, received };
+}
+const left = async (sample: Sample) => await readdir(sample.uploads).catch(() => []);
+
+function form(content: string | Blob, filename = 'urls.csv', fields: Record<string, string> = {}): FormData {
+  const data = new FormData();
+  for (const [name, value] of Object.entries(fields)) data.set(name, value);
+  data.set('file', typeof content === 'string' ? new Blob([content], { type: 'text/csv' }) : content, filename);
+  return data;
+}
+
+type Answer = { status: number; body: Record<string, unknown> };
+async function send(
+  sample: Sample,
+  path: string,
+  body: FormData | string,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const response = await sample.request(path, { method: 'POST', body, headers });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+test('a file is on disk while the handler runs, with its name, type and size, and gone afterwards', async (t) => {
+  const sample = await start(t);
+  const { status, body } = await send(sample, '/upload', form('url\nhttps://a.example', 'ürls.csv', { note: 'hi' }));
+  t.is(status, 200);
+  t.like(body, { text: 'url\nhttps://a.example', filename: 'ürls.csv', content_type: 'text/csv', size_bytes: 21 });
+  t.deepEqual(body.fields, { note: 'hi' });
+  t.true(sample.received[0]!.path.startsWith(sample.uploads));
+  t.deepEqual(await left(sample), []);
+});
+
+test('any name of the form field will do', async (t) => {
+  const sample = await start(t);
+  const data = new FormData();
+  data.set('csv', new Blob(['a']), 'a.csv');
+  t.is((await send(sample, '/upload', data)).body.text, 'a');
+});
+
+test('an empty file is a file', async (t) => {
+  const sample = await start(t);
+  t.is((await send(sample, '/upload', form(''))).body.size_bytes, 0);
+});
+
+test('a file of exactly the limit passes, one byte more does not', async (t) => {
+  const sample = await start(t);
+  const exact = await send(sample, '/upload', form('x'.repeat(MAX_FILE_BYTES)));
+  t.is(exact.body.read_bytes, MAX_FILE_BYTES);
+  const over = await send(sample, '/upload', form('x'.repeat(MAX_FILE_BYTES + 1)));
+  t.deepEqual([over.status, over.body.code], [413, 'too_large']);
+  t.deepEqual(await left(sample), []);
+});
+
+test('a file part without a content type is a file all the same, whatever its size', async (t) => {
+  const sample = await start(t);
+  const content = 'https://a.example/\n'.repeat(20_000);
+  const raw = `--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n${content}\r\n--b--\r\n`;
+  const { body } = await send(sample, '/upload', raw, { 'content-type': 'multipart/form-data; boundary=b' });
+  t.is(body.read_bytes, content.length);
+  t.is(body.filename, 'a.csv');
+});
+
+test('the name that a client gives a file is never a path', async (t) => {
+  const sample = await start(t);
+  await send(sample, '/upload', form('a', '../../../etc/passwd'));
+  t.true(sample.received[0]!.path.startsWith(sample.uploads));
+  t.false(sample.received[0]!.path.includes('passwd'));
+});
+
+test('when the handler fails the file is gone too', async (t) => {
+  const sample = await start(t);
+  const { status } = await send(sample, '/failing', form('a'));
+  t.is(status, 409);
+  t.false(existsSync(sample.received[0]!.path));
+  t.deepEqual(await left(sample), []);
+});
+
+const multipart = { 'content-type': 'multipart/form-data; boundary=b' };
+const WRONG: [what: string, body: string | FormData, headers: Record<string, string>, status: number, code: string][] =
+  [
+    [
+      'no file in the form',
+      '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--b--\r\n',
+      multipart,
+      422,
+      'missing',
+    ],
+    ['an empty form', '--b--\r\n', multipart, 422, 'missing'],
+    [
+      'a form that breaks off',
+      '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc',
+      multipart,
+      400,
+      'invalid_form',
+    ],
+    ['a form that is none', 'abc', multipart, 400, 'invalid_form'],
+    ['no boundary', 'abc', { 'content-type': 'multipart/form-data' }, 400, 'invalid_form'],
+    ['JSON', '{}', { 'content-type': 'application/json' }, 415, 'unsupported_media_type'],
+    ['no body', '', {}, 422, 'missing'],
+  ];
+for (const [what, body, headers, status, code] of WRONG) {
+  test(`${what}: ${status} ${code}, and nothing is left`, async (t) => {
+    const sample = await start(t);
+    const answer = await send(sample, '/upload', body, headers);
+    t.is(answer.status, status);
+    const problems = answer.body.detail as { type: string }[];
+    t.is(answer.body.code ?? problems[0]?.type, code);
+    t.deepEqual(await left(sample), []);
+  });
+}
+
+test('two files are one too many', async (t) => {
+  const sample = await start(t);
+  const data = form('a');
+  data.append('file', new Blob(['b']), 'b.csv');
+  const { status, body } = await send(sample, '/upload', data);
+  t.is(status, 422);
+  t.is((body.detail as { type: string }[])[0]?.type, 'too_many_files');
+  t.deepEqual(await left(sample), []);
+});
+
+function open(sample: Sample, headers: Record<string, string | number>, path = '/upload'): ClientRequest {
+  return httpRequest(sample.url + path, { method: 'POST', headers: { ...multipart, ...headers } });
+}
+const answered = async (request: ClientRequest) => {
+  const response = await new Promise<IncomingMessage>((resolve, reject) =>
+    request.on('response', resolve).on('error', reject),
+  );
+  const body = Buffer.concat(await response.toArray()).toString();
+  return { status: response.statusCode, connection: response.headers.connection, body: JSON.parse(body) };
+};
+
+test('an announced length over the limit is refused before anything is sent', async (t) => {
+  const sample = await start(t);
+  const request = open(sample, { 'content-length': 2 * MAX_FILE_BYTES });
+  request.flushHeaders();
+  const { status, connection } = await answered(request);
+  t.deepEqual([status, connection], [413, 'close']);
+  request.destroy();
+});
+
+test('a chunked file over the limit is refused while it is still being sent', async (t) => {
+  const sample = await start(t);
+  const request = open(sample, { 'transfer-encoding': 'chunked' });
+  request.write('--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\nContent-Type: text/csv\r\n\r\n');
+  request.write('x'.repeat(MAX_FILE_BYTES + 100));
+  const { status, body } = await answered(request);
+  t.deepEqual([status, body.code], [413, 'too_large']);
+  request.destroy();
+  t.deepEqual(await left(sample), []);
+});
+
+test('a client that sends far more than it may still gets its answer', async (t) => {
+  const sample = await start(t);
+  for (const megabytes of [2, 6]) {
+    const { status } = await send(sample, '/upload', form(new Blob([new Uint8Array(megabytes * 1024 * 1024)])));
+    t.is(status, 413);
+  }
+});
+
+test('a large body for a route that refuses its sender is answered, and the connection closed', async (t) => {
+  const sample = await start(t);
+  const request = open(sample, { 'content-length': MAX_FILE_BYTES }, '/private');
+  request.write('--b');
+  const { status, connection } = await answered(request);
+  t.deepEqual([status, connection], [401, 'close']);
+  request.destroy();
+});
+
+test('a client that waits for a go-ahead gets it when it may send, and else the refusal', async (t) => {
+  const sample = await start(t);
+  const refused = open(sample, { 'content-length': MAX_FILE_BYTES, expect: '100-continue' }, '/private');
+  let told_to_go_on = false;
+  refused.on('continue', () => (told_to_go_on = true));
+  refused.flushHeaders();
+  t.is((await answered(refused)).status, 401);
+  t.false(told_to_go_on);
+  refused.destroy();
+
+  const body = '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc\r\n--b--\r\n';
+  const taken = open(sample, { 'content-length': body.length, expect: '100-continue' });
+  taken.on('continue', () => taken.end(body));
+  taken.flushHeaders();
+  t.is((await answered(taken)).body.text, 'abc');
+});
+
+test('a client that leaves during an upload leaves nothing behind', async (t) => {
+  const sample = await start(t);
+  const socket = connect(Number(new URL(sample.url).port), '127.0.0.1');
+  socket.write(
+    'POST /upload HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 900000\r\n\r\n' +
+      `--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n${'x'.repeat(100_000)}`,
+  );
+  await until(async () => (await left(sample)).length === 1);
+  socket.destroy();
+  await until(() => sample.logged.some((line) => line.msg === 'request'));
+  await until(async () => (await left(sample)).length === 0);
+  t.like(
+    sample.logged.find((line) => line.msg === 'request'),
+    { status: 499, route: '/upload' },
+  );
+  t.false(sample.logged.some((line) => line.msg === 'request failed'));
+});
+
+test('what a killed process left is removed, what is being received is not', async (t) => {
+  const sample = await start(t);
+  await mkdir(join(sample.uploads, 'upload-old'), { recursive: true });
+  await mkdir(join(sample.uploads, 'upload-new'));
+  await writeFile(join(sample.uploads, 'other'), '');
+  const now = Date.now();
+  await utimes(join(sample.uploads, 'upload-old'), new Date(now - 2000), new Date(now - 2000));
+  await utimes(join(sample.uploads, 'other'), new Date(now - 2000), new Date(now - 2000));
+  t.is(await removeAbandonedUploads(sample.uploads, 1000, now), 1);
+  t.deepEqual((await left(sample)).sort(), ['other', 'upload-new']);
+  t.is(await removeAbandonedUploads(join(sample.folder, 'none'), 1000, now), 0);
+});

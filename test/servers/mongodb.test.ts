@@ -1,0 +1,140 @@
+// Documents in MongoDB: the port's promises, and what happens when the server is not there.
+import { randomBytes } from 'node:crypto';
+import test from 'ava';
+import { MongoClient } from 'mongodb';
+import { openMongoDocuments } from '../../adapters/documents/mongodb/mongodb-documents.ts';
+import type { Documents } from '../../readmodels/documents.ts';
+import { THINGS, type Thing } from '../contracts/documents/fixture.ts';
+import { documentsContract, type Opened } from '../contracts/documents.ts';
+import { serverSuite } from '../support/server-suites.ts';
+import { TcpProxy } from '../support/tcp-proxy.ts';
+
+const url = await serverSuite('mongodb', {
+  url_env: 'MONGODB_URL',
+  container: {
+    image: 'mongo:7',
+    port: 27017,
+    command: ['--replSet', 'rs0', '--bind_ip_all'],
+    ready: /Waiting for connections/,
+    url: (host, port) => `mongodb://${host}:${port}/?directConnection=true`,
+    prepare: (container) =>
+      container.exec([
+        'mongosh',
+        '--quiet',
+        '--eval',
+        'rs.initiate(); while (!db.hello().isWritablePrimary) sleep(100);',
+      ]),
+  },
+});
+
+const log = { debug() {}, warn() {} };
+
+if (url === null) test.todo('documents in MongoDB: left out by SERVER_SUITES');
+else suite(url);
+
+function suite(url: string): void {
+  async function open(): Promise<Opened> {
+    const database = `contract_${randomBytes(8).toString('hex')}`;
+    const opened: Documents[] = [];
+    const reopen = async () => {
+      const documents = await openMongoDocuments({ url, database, log });
+      opened.push(documents);
+      return documents;
+    };
+    const close = async () => {
+      await Promise.all(opened.map((documents) => documents.close()));
+      await using client = new MongoClient(url);
+      await client.db(database).dropDatabase();
+    };
+    return { documents: await reopen(), reopen, close };
+  }
+
+  documentsContract(test, 'documents in MongoDB', { open });
+
+  /** Documents that are reached through a proxy, and the proxy. */
+  async function openBehindProxy() {
+    const [, host, port] = /^mongodb:\/\/(?:[^@/]*@)?([^:/,?]+)(?::(\d+))?/.exec(url)!;
+    const proxy = new TcpProxy({ host: host!, port: Number(port ?? 27017) });
+    await proxy.open();
+    const database = `proxied_${randomBytes(8).toString('hex')}`;
+    const documents = await openMongoDocuments({
+      // Straight to the proxy: from the replica set the driver would learn the way round it.
+      url: `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`,
+      database,
+      log,
+    });
+    const close = async () => {
+      await documents.close();
+      await proxy.cut();
+      await using client = new MongoClient(url);
+      await client.db(database).dropDatabase();
+    };
+    return { documents, proxy, close };
+  }
+
+  test('documents in MongoDB: without a server every call fails as unavailable, in time, and works when it is back', async (t) => {
+    const { documents, proxy, close } = await openBehindProxy();
+    try {
+      const things = await documents.collection<Thing>(THINGS);
+      await things.write([{ insert: { _id: 'a', n: 1 } }]);
+      await proxy.cut();
+      const unavailable = { code: 'unavailable' };
+      const since = performance.now();
+      await Promise.all([
+        t.throwsAsync(things.get('a'), unavailable),
+        t.throwsAsync(things.find({}), unavailable),
+        t.throwsAsync(things.count({}), unavailable),
+        t.throwsAsync(things.write([{ insert: { _id: 'b' } }]), unavailable),
+        t.throwsAsync(things.write([{ insert: { _id: 'b' } }, { insert: { _id: 'c' } }]), unavailable),
+        t.throwsAsync(
+          documents.transaction(async (inside) => (await inside.collection<Thing>(THINGS)).get('a')),
+          unavailable,
+        ),
+        t.throwsAsync(documents.collection<Thing>(THINGS), unavailable),
+        t.throwsAsync(documents.names(), unavailable),
+      ]);
+      t.true(performance.now() - since < 30_000);
+      await proxy.open();
+      t.deepEqual(await things.find({}), [{ _id: 'a', n: 1 }]);
+    } finally {
+      await close();
+    }
+  });
+
+  test('documents in MongoDB: a server that is not there is told when opening', async (t) => {
+    const { proxy, close } = await openBehindProxy();
+    await close();
+    const nowhere = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`;
+    await t.throwsAsync(openMongoDocuments({ url: nowhere, log }), { code: 'unavailable' });
+  });
+
+  /** Breaks the first connection that sends the command, after the server got it and before its answer. */
+  function cutOnce(proxy: TcpProxy, command: string): () => boolean {
+    let cut = false;
+    proxy.cutAfter = (sent) => !cut && (cut = sent.includes(`${command}\0`));
+    return () => cut;
+  }
+
+  test('documents in MongoDB: a transaction goes on when a connection breaks, and is done once', async (t) => {
+    const { documents, proxy, close } = await openBehindProxy();
+    try {
+      const things = await documents.collection<Thing>(THINGS);
+      await things.write([{ insert: { _id: 'counter', n: 0 } }]);
+      for (const command of ['find', 'update', 'commitTransaction']) {
+        const wasCut = cutOnce(proxy, command);
+        await documents.transaction(async (inside) => {
+          const counters = await inside.collection<Thing>(THINGS);
+          const { n } = (await counters.get('counter'))!;
+          await counters.write([{ update: 'counter', set: { $set: { n: (n as number) + 1 } } }]);
+        });
+        t.true(wasCut(), command);
+      }
+      const wasCut = cutOnce(proxy, 'update');
+      await things.write([{ update: 'counter', set: { $inc: { n: 1 } } }]);
+      t.true(wasCut());
+      t.deepEqual(await things.get('counter'), { _id: 'counter', n: 4 });
+    } finally {
+      await close();
+    }
+  });
+}

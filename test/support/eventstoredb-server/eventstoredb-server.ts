@@ -1,0 +1,115 @@
+// A small server that speaks EventStoreDB's gRPC protocol, for tests without the real one: in memory, insecure, with
+// faults that a test switches on. It serves the client's own generated service definitions over real connections.
+//
+// It does: ServerFeatures.GetSupportedMethods; Streams.Append and BatchAppend with the real rules of expected revisions and
+// repeated ids; Delete and Tombstone; Read of a stream and of $all in both directions; subscriptions to $all with filters by
+// stream or type, prefix or regex, with confirmation, checkpoints, caught-up and fell-behind; system events in the log;
+// tombstoned events that stay in $all.
+// It does not: users and access, TLS, clusters and gossip, links, subscriptions to one stream, persistent subscriptions,
+// projections, stream metadata ($maxAge, $maxCount), scavenging, size limits of BatchAppend, `any` remembering recent ids.
+import { once } from 'node:events';
+import { createServer, type Server as NetServer, type Socket } from 'node:net';
+import featureServices from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
+import featureMessages, { type SupportedMethods } from '@eventstore/db-client/generated/serverfeatures_pb.js';
+import type { Empty } from '@eventstore/db-client/generated/shared_pb.js';
+import streamServices from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import { type handleUnaryCall, Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import { Faults } from './faults.ts';
+import { MemoryLog } from './memory-log.ts';
+import { read } from './reads.ts';
+import { append, batchAppend, deleteStream, tombstoneStream } from './writes.ts';
+
+export interface EventStoreDbServer {
+  /** Stays the same over `stop` and `start`. */
+  url: string;
+  log: MemoryLog;
+  faults: Faults;
+  /** Breaks every connection; new ones are taken. */
+  killConnections(): void;
+  /** Breaks every connection and refuses new ones, until `start`. The data stays. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  /** Stops for good. */
+  close(): Promise<void>;
+}
+
+export async function startEventStoreDbServer(options: { shared_commit?: boolean } = {}): Promise<EventStoreDbServer> {
+  const log = new MemoryLog(options);
+  const faults = new Faults();
+  const sockets = new Set<Socket>();
+  const killConnections = () => {
+    for (const socket of sockets) socket.resetAndDestroy();
+  };
+
+  const grpc = new Server();
+  const writing = { log, faults, killConnections };
+  grpc.addService(
+    streamServices.StreamsService as never,
+    {
+      append: append(writing),
+      batchAppend: batchAppend(writing),
+      delete: deleteStream(writing),
+      tombstone: tombstoneStream(writing),
+      read: read(log, faults),
+    } as unknown as UntypedServiceImplementation,
+  );
+  grpc.addService(
+    featureServices.ServerFeaturesService as never,
+    {
+      getSupportedMethods: supportedMethods(faults),
+    } as unknown as UntypedServiceImplementation,
+  );
+  const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
+
+  let listener: NetServer | null = null;
+  let port = 0;
+  const start = async () => {
+    listener = createServer({ noDelay: true }, (socket) => {
+      sockets.add(socket);
+      socket.on('close', () => sockets.delete(socket));
+      socket.on('error', () => undefined); // a connection that breaks is the client's to notice
+      injector.injectConnection(socket);
+    });
+    listener.listen(port, '127.0.0.1');
+    await once(listener, 'listening');
+    port = (listener.address() as { port: number }).port;
+  };
+  const stop = async () => {
+    const closed = listener && once(listener, 'close');
+    listener?.close();
+    listener = null;
+    killConnections();
+    await closed;
+  };
+  await start();
+
+  return {
+    url: `esdb://127.0.0.1:${port}?tls=false`,
+    log,
+    faults,
+    killConnections,
+    stop,
+    start,
+    async close() {
+      await stop();
+      faults.silent = false;
+      injector.destroy();
+      grpc.forceShutdown();
+    },
+  };
+}
+
+const supportedMethods =
+  (faults: Faults): handleUnaryCall<Empty, SupportedMethods> =>
+  async (_call, callback) => {
+    await faults.beforeAnswer();
+    const message = new featureMessages.SupportedMethods();
+    message.setEventStoreServerVersion('24.10.0.0');
+    for (const name of ['append', 'batchappend', 'delete', 'read', 'tombstone']) {
+      const method = new featureMessages.SupportedMethod();
+      method.setServiceName('event_store.client.streams.streams');
+      method.setMethodName(name);
+      message.addMethods(method);
+    }
+    callback(null, message);
+  };

@@ -1,0 +1,118 @@
+// Starts a mongod as a replica set of one, from its program, for a test run without Docker:
+// `node test/support/mongod.ts /path/to/mongod npx ava --config ava.servers.config.js` runs the command with MONGODB_URL.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { MongoClient } from 'mongodb';
+
+const START_MS = 60_000;
+
+export interface Mongod {
+  url: string;
+  pid: number;
+  /** Ends the server and removes its data. */
+  stop(): Promise<void>;
+}
+
+export async function startMongod(program: string): Promise<Mongod> {
+  const folder = await mkdtemp(join(tmpdir(), 'mongod-'));
+  const port = await freePort();
+  const server = spawn(
+    program,
+    [
+      '--replSet',
+      'rs0',
+      '--bind_ip',
+      '127.0.0.1',
+      '--port',
+      String(port),
+      '--dbpath',
+      folder,
+      '--wiredTigerCacheSizeGB',
+      '0.5',
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const stop = async () => {
+    await end(server);
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await listening(server);
+    await initiate(port);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { url: `mongodb://127.0.0.1:${port}/?replicaSet=rs0`, pid: server.pid!, stop };
+}
+
+/** Free a moment ago: mongod must be told its port, for it names itself by it in the replica set. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
+  return address.port;
+}
+
+async function listening(server: ChildProcess): Promise<void> {
+  const signal = AbortSignal.timeout(START_MS);
+  const lines = createInterface({ input: server.stdout! });
+  const last: string[] = [];
+  const ended = once(server, 'exit', { signal }).then(([code]) => {
+    throw new Error(`mongod ended with ${code}:\n${last.slice(-20).join('\n')}`);
+  });
+  const ready = new Promise<void>((resolve) => {
+    lines.on('line', (line) => {
+      last.push(line);
+      if (last.length > 100) last.shift();
+      if (line.includes('Waiting for connections')) resolve();
+    });
+  });
+  await Promise.race([ready, ended]);
+  ended.catch(() => {}); // it ends some time: only until it listens is this a failure
+}
+
+async function initiate(port: number): Promise<void> {
+  const client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`);
+  try {
+    const members = [{ _id: 0, host: `127.0.0.1:${port}` }];
+    await client.db('admin').command({ replSetInitiate: { _id: 'rs0', members } });
+  } finally {
+    await client.close();
+  }
+  // Answers when there is a primary.
+  const set = new MongoClient(`mongodb://127.0.0.1:${port}/?replicaSet=rs0`, { serverSelectionTimeoutMS: START_MS });
+  try {
+    await set.db('admin').command({ ping: 1 });
+  } finally {
+    await set.close();
+  }
+}
+
+async function end(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null || server.pid === undefined) return;
+  const exited = once(server, 'exit');
+  server.kill('SIGTERM');
+  await exited;
+}
+
+if (import.meta.main) {
+  const [program, command, ...args] = process.argv.slice(2);
+  if (!program || !command) throw new Error('usage: node test/support/mongod.ts MONGOD COMMAND [ARGUMENT…]');
+  const mongod = await startMongod(program);
+  try {
+    const run = spawn(command, args, { stdio: 'inherit', env: { ...process.env, MONGODB_URL: mongod.url } });
+    const [code] = await once(run, 'exit');
+    process.exitCode = code ?? 1;
+  } finally {
+    await mongod.stop();
+  }
+}

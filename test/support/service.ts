@@ -1,0 +1,95 @@
+// A whole service on the embedded stores in a temporary folder, for tests that look at it from outside.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { issueLocalToken } from '../../adapters/identity/index.ts';
+import { readConfig } from '../../config.ts';
+import { openLogger } from '../../logger.ts';
+import { type Service, startService } from '../../service.ts';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: what a test looks at it knows
+  body: any;
+}
+
+export interface TestClient {
+  token: string;
+  ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  upload(content: string | Uint8Array, query?: string, filename?: string): Promise<Answer>;
+  /** Asks until the job has stopped. */
+  ended(job_id: string): Promise<Answer['body']>;
+}
+
+export interface TestService {
+  url: string;
+  data_dir: string;
+  client(user_id: string, options?: { is_admin?: boolean }): Promise<TestClient>;
+  /** A client of the public API, with a key of that user. */
+  keyHolder(user_id: string): Promise<TestClient>;
+  stop(): Promise<void>;
+}
+
+export async function startTestService(env: Record<string, string> = {}): Promise<TestService> {
+  const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-test-'));
+  const config = readConfig({
+    DATA_DIR: data_dir,
+    PORT: '0',
+    LOG_LEVEL: 'warn',
+    LOG_FILE: join(data_dir, 'service.log'),
+    CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',
+    CHECKER_RETRIES: '0',
+    ...env,
+  });
+  const service: Service = await startService(config, openLogger(config));
+  const url = service.url!;
+  const client = async (user_id: string, { is_admin = false } = {}) =>
+    openTestClient(
+      url,
+      await issueLocalToken(data_dir, { user_id, email: `${user_id}@example.com`, is_admin, hours: 1 }),
+    );
+  return {
+    url,
+    data_dir,
+    client,
+    async keyHolder(user_id) {
+      const made = await (await client(user_id)).ask('POST', '/users/me/api-keys', { name: 'test' });
+      return openTestClient(url, made.body.key, '/api/v2');
+    },
+    async stop() {
+      await service.stop();
+      await rm(data_dir, { recursive: true, force: true });
+    },
+  };
+}
+
+export function openTestClient(url: string, token: string, prefix = ''): TestClient {
+  async function send(path: string, init: RequestInit): Promise<Answer> {
+    const response = await fetch(url + path, init);
+    const text = await response.text();
+    const is_json = response.headers.get('content-type')?.includes('json');
+    return { status: response.status, headers: response.headers, body: is_json ? JSON.parse(text) : text };
+  }
+  const authorization = { authorization: `Bearer ${token}` };
+  return {
+    token,
+    ask(method, path, body, headers = {}) {
+      const json = body === undefined ? {} : { 'content-type': 'application/json' };
+      const init = { method, headers: { ...authorization, ...json, ...headers } };
+      return send(path, body === undefined ? init : { ...init, body: JSON.stringify(body) });
+    },
+    upload(content, query = '', filename = 'urls.csv') {
+      const form = new FormData();
+      form.append('file', new Blob([content as string]), filename);
+      return send(`/jobs${query}`, { method: 'POST', headers: authorization, body: form });
+    },
+    async ended(job_id) {
+      for (;;) {
+        const { body } = await this.ask('GET', `${prefix}/jobs/${job_id}`);
+        if (body.status !== 'processing') return body;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    },
+  };
+}
