@@ -111,8 +111,6 @@ class CheckerEngine implements Engine, ExchangeOwner {
   readonly #active = new Set<Exchange>();
   readonly #delayed = new Set<Job>();
   #timer: NodeJS.Timeout | null = null;
-  /** Took its slot, and is sent with the next start. */
-  #picked: Job | undefined;
   #awake = false;
   #closed = false;
 
@@ -204,18 +202,6 @@ class CheckerEngine implements Engine, ExchangeOwner {
     } else {
       this.#finish(job, step);
     }
-    if (exchange.reusable) this.#goOn(exchange.connection.origin);
-  }
-
-  /**
-   * The next check, if it is for the origin whose connection just became free, is handed over within undici's callback:
-   * undici then sends it a turn of the event loop earlier. On any other connection that would re-enter its parser.
-   */
-  #goOn(origin: string): void {
-    if (this.#picked !== undefined || this.#closed) return;
-    const job = this.#scheduler.next();
-    if (job?.origin === origin) this.#send(job);
-    else this.#picked = job;
   }
 
   #leave(exchange: Exchange): void {
@@ -292,9 +278,7 @@ class CheckerEngine implements Engine, ExchangeOwner {
   readonly #start = (): void => {
     this.#awake = false;
     if (this.#closed) return;
-    let job = this.#picked ?? this.#scheduler.next();
-    this.#picked = undefined;
-    for (; job !== undefined; job = this.#scheduler.next()) this.#send(job);
+    for (let job = this.#scheduler.next(); job !== undefined; job = this.#scheduler.next()) this.#send(job);
     if (this.#timer === null && this.#jobs.size > 0) this.#timer = setInterval(this.#sweep, this.#sweep_ms);
   };
 

@@ -1,0 +1,127 @@
+// The whole service, embedded, from submitted to completed, against bare undici loops on the same list: 20,000 URLs over
+// 200 loopback hosts, in alternating rounds. lychee runs beside it where it is on the PATH.
+// node bench/end-to-end.ts [--rounds 5] [--urls 20000] [--hosts 200]
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs, promisify } from 'node:util';
+import { issueLocalToken } from '../adapters/identity/index.ts';
+import { openTestClient } from '../test/support/service.ts';
+import { startServiceProcess } from '../test/support/service-process.ts';
+import { startBareLoop } from './bare-loop.ts';
+import { startLoopbackServer } from './loopback-server.ts';
+import { median, urlsOver } from './loopback-urls.ts';
+
+const CONCURRENCY = 256;
+const PER_HOST = 64;
+
+export interface EndToEnd {
+  urls: number;
+  hosts: number;
+  /** URL/s, the median of the rounds; null where it could not run. */
+  rates: { service: number; request: number; dispatch: number; lychee: number | null };
+  /** service / request */
+  ratio: number;
+}
+
+export async function benchEndToEnd({ rounds = 5, urls: count = 20_000, hosts = 200 } = {}): Promise<EndToEnd> {
+  const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-bench-'));
+  const server = await startLoopbackServer();
+  const bare = startBareLoop({ concurrency: CONCURRENCY, per_host: PER_HOST });
+  const service = await startServiceProcess({
+    DATA_DIR: data_dir,
+    SIGNUP_CREDITS: '1000000',
+    CHECKER_CONCURRENCY: String(CONCURRENCY),
+    CHECKER_PER_HOST: String(PER_HOST),
+    CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',
+    RATE_LIMIT_PER_MINUTE: '1000000',
+  });
+  try {
+    const token = await issueLocalToken(data_dir, { user_id: 'bench', email: null, is_admin: false, hours: 1 });
+    const owner = openTestClient(service.url, token);
+    const made = await owner.ask('POST', '/users/me/api-keys', { name: 'bench' });
+    const client = openTestClient(service.url, made.body.key, '/api/v2');
+    const urls = urlsOver(hosts, count, server.port);
+    const list = join(data_dir, 'urls.txt');
+    await writeFile(list, urls.join('\n'));
+
+    const contestants: Record<string, () => Promise<number | null>> = {
+      service: async () => {
+        const began = performance.now();
+        const { status, body } = await client.ask('POST', '/api/v2/jobs', { urls });
+        if (status !== 201) throw new Error(`${status} ${JSON.stringify(body)}`);
+        const job = await client.ended(body.job_id);
+        if (job.status !== 'completed' || job.completed_urls !== count) throw new Error(JSON.stringify(job));
+        return performance.now() - began;
+      },
+      request: () => bare.run('request', urls),
+      dispatch: () => bare.run('dispatch', urls),
+      lychee: () => lychee(list),
+    };
+    const names = Object.keys(contestants);
+    const times: Record<string, number[]> = {};
+    for (let round = 0; round < rounds; round++) {
+      for (let k = 0; k < names.length; k++) {
+        const name = names[(k + round) % names.length]!;
+        const ms = await contestants[name]!();
+        if (ms !== null) (times[name] ??= []).push(ms);
+      }
+    }
+    const rate = (name: string) => (times[name] ? count / (median(times[name]) / 1000) : null);
+    const rates = {
+      service: rate('service')!,
+      request: rate('request')!,
+      dispatch: rate('dispatch')!,
+      lychee: rate('lychee'),
+    };
+    return { urls: count, hosts, rates, ratio: rates.service / rates.request };
+  } finally {
+    await service.stop();
+    await bare.stop();
+    await server.stop();
+    await rm(data_dir, { recursive: true, force: true });
+  }
+}
+
+/** Null where lychee is not installed. */
+async function lychee(list: string): Promise<number | null> {
+  const flags = ['--host-concurrency', '64', '--host-request-interval', '0ms', '--max-retries', '0'];
+  const began = performance.now();
+  try {
+    await promisify(execFile)(
+      'lychee',
+      [
+        ...flags,
+        '--max-concurrency',
+        String(CONCURRENCY),
+        '--no-progress',
+        '--format',
+        'json',
+        '--output',
+        `${list}.json`,
+        list,
+      ],
+      { maxBuffer: 1e9 },
+    );
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  return performance.now() - began;
+}
+
+export function endToEndTable({ urls, hosts, rates, ratio }: EndToEnd): string {
+  const rows = Object.entries(rates).map(
+    ([name, rate]) => `  ${name.padEnd(10)}${rate === null ? 'not installed' : `${(rate / 1000).toFixed(1)} k URL/s`}`,
+  );
+  return [`${urls} URLs over ${hosts} hosts`, ...rows, `  service / request = ${ratio.toFixed(2)}`].join('\n');
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: { rounds: { type: 'string' }, urls: { type: 'string' }, hosts: { type: 'string' } },
+  });
+  const numbers = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Number(value)]));
+  console.log(endToEndTable(await benchEndToEnd(numbers)));
+}

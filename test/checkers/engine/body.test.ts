@@ -1,0 +1,70 @@
+// Bytes to text: every encoding, cut short, grown too large, or false.
+import zlib from 'node:zlib';
+import test from 'ava';
+import { decodeBody, decodeText, MAX_HTML_BYTES } from '../../../checkers/engine/body.ts';
+
+const text = `<title>Page</title>${'words and more words '.repeat(100)}`;
+const ENCODED: readonly [name: string, body: Buffer][] = [
+  ['gzip', zlib.gzipSync(text)],
+  ['X-GZIP', zlib.gzipSync(text)],
+  ['br', zlib.brotliCompressSync(text)],
+  ['deflate', zlib.deflateSync(text)],
+  ['deflate', zlib.deflateRawSync(text)],
+  ['zstd', zlib.zstdCompressSync(text)],
+  ['identity', Buffer.from(text)],
+  ['gzip, br', zlib.brotliCompressSync(zlib.gzipSync(text))],
+];
+
+for (const [name, body] of ENCODED) {
+  test(`${name} of ${body.length} bytes is decoded`, (t) => t.is(decodeBody(body, name)?.toString(), text));
+}
+
+test('no encoding is the body itself, up to the bound', (t) => {
+  t.is(decodeBody(Buffer.alloc(300_000), undefined)?.length, MAX_HTML_BYTES);
+});
+
+test('a body cut short gives what is there', (t) => {
+  const noise = Array.from({ length: 50_000 }, (_, i) => (((i * 7919) % 104_729) * 31).toString(36)).join(' ');
+  for (const [name, body] of [
+    ['gzip', zlib.gzipSync(noise)],
+    ['deflate', zlib.deflateSync(noise)],
+    ['br', zlib.brotliCompressSync(noise, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } })],
+  ] as const) {
+    const decoded = decodeBody(body.subarray(0, body.length >> 1), name);
+    t.true(decoded !== null && decoded.length > 10_000 && noise.startsWith(decoded.toString()), name);
+  }
+});
+
+const zeros = Buffer.alloc(200_000_000);
+const BOMBS: readonly [name: string, body: Buffer][] = [
+  ['gzip', zlib.gzipSync(zeros)],
+  ['br', zlib.brotliCompressSync(zeros, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 5 } })],
+  ['zstd', zlib.zstdCompressSync(zeros)],
+];
+
+for (const [name, bomb] of BOMBS) {
+  test(`a ${name} bomb of 200 MB costs little`, (t) => {
+    const began = performance.now();
+    const decoded = decodeBody(bomb.subarray(0, MAX_HTML_BYTES), name);
+    t.true(decoded === null || decoded.length <= MAX_HTML_BYTES);
+    t.true(performance.now() - began < 200);
+  });
+}
+
+test('what is not what it says, is unknown, or is too many things has no text', (t) => {
+  t.is(decodeBody(Buffer.from(text), 'gzip'), null);
+  t.is(decodeBody(Buffer.from(text), 'br'), null);
+  t.is(decodeBody(Buffer.from(text), 'compress'), null);
+  t.is(decodeBody(Buffer.from(text), 'gzip, gzip, gzip'), null);
+});
+
+test('the charset is that of the header, else of a meta, else UTF-8', (t) => {
+  const koi8 = Buffer.from([0xd0, 0xd2, 0xc9, 0xd7, 0xc5, 0xd4]);
+  t.is(decodeText(koi8, 'text/html; charset="KOI8-R"'), 'привет');
+  t.is(
+    decodeText(Buffer.concat([Buffer.from('<meta charset=koi8-r>'), koi8]), 'text/html'),
+    '<meta charset=koi8-r>привет',
+  );
+  t.is(decodeText(Buffer.from('größer'), 'text/html'), 'größer');
+  t.is(decodeText(Buffer.from('größer'), 'text/html; charset=no-such-thing'), 'größer');
+});

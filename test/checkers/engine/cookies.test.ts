@@ -1,0 +1,63 @@
+// The cookies of one check: which hop gets which.
+import test from 'ava';
+import { CookieJar } from '../../../checkers/engine/cookies.ts';
+
+const NOW = Date.UTC(2026, 0, 1);
+
+function sent(from: string, set_cookie: string | string[], to: string): string | null {
+  const jar = new CookieJar();
+  jar.store(new URL(from), set_cookie, NOW);
+  return jar.header(new URL(to));
+}
+
+const ROWS: readonly [what: string, from: string, set_cookie: string | string[], to: string, header: string | null][] =
+  [
+    ['to the same URL', 'http://a.example/x', 'k=v', 'http://a.example/x', 'k=v'],
+    ['several at once', 'http://a.example/', ['a=1', 'b=2; HttpOnly'], 'http://a.example/', 'a=1; b=2'],
+    ['a later value replaces', 'http://a.example/', ['a=1', 'a=2'], 'http://a.example/', 'a=2'],
+    ['an empty value', 'http://a.example/', 'a=', 'http://a.example/', 'a='],
+    ['without a name', 'http://a.example/', '=v', 'http://a.example/', null],
+    ['not to another host', 'http://a.example/', 'k=v', 'http://b.example/', null],
+    ['not to a subdomain', 'http://a.example/', 'k=v', 'http://www.a.example/', null],
+    ['to subdomains of its Domain', 'http://www.a.example/', 'k=v; Domain=.a.example', 'http://b.a.example/', 'k=v'],
+    ['not for a foreign Domain', 'http://a.example/', 'k=v; Domain=b.example', 'http://b.example/', null],
+    [
+      'not for a Domain that only ends alike',
+      'http://evila.example/',
+      'k=v; Domain=a.example',
+      'http://a.example/',
+      null,
+    ],
+    ['not for a top-level domain', 'http://a.example/', 'k=v; Domain=example', 'http://b.example/', null],
+    ['an address is no domain', 'http://1.2.3.4/', 'k=v; Domain=3.4', 'http://9.9.3.4/', null],
+    ['secure over https', 'https://a.example/', 'k=v; Secure', 'https://a.example/', 'k=v'],
+    ['secure not over http', 'https://a.example/', 'k=v; Secure', 'http://a.example/', null],
+    ['below its Path', 'http://a.example/', 'k=v; Path=/shop', 'http://a.example/shop/1', 'k=v'],
+    ['not beside its Path', 'http://a.example/', 'k=v; Path=/shop', 'http://a.example/shopping', null],
+    ['in its own folder by default', 'http://a.example/shop/a', 'k=v', 'http://a.example/shop/b', 'k=v'],
+    ['not outside its folder by default', 'http://a.example/shop/a', 'k=v', 'http://a.example/', null],
+    ['expired by Max-Age', 'http://a.example/', 'k=v; Max-Age=0', 'http://a.example/', null],
+    ['expired by date', 'http://a.example/', 'k=v; Expires=Wed, 01 Jan 2020 00:00:00 GMT', 'http://a.example/', null],
+    [
+      'Max-Age over a date',
+      'http://a.example/',
+      'k=v; Max-Age=9; Expires=Wed, 01 Jan 2020 00:00:00 GMT',
+      'http://a.example/',
+      'k=v',
+    ],
+    ['with a line break', 'http://a.example/', 'k=v\r\nEvil: yes', 'http://a.example/', null],
+    ['too long', 'http://a.example/', `k=${'v'.repeat(5000)}`, 'http://a.example/', null],
+  ];
+
+for (const [what, from, set_cookie, to, header] of ROWS) {
+  test(`${what}: ${header ?? 'not sent'}`, (t) => {
+    t.is(sent(from, set_cookie, to), header);
+  });
+}
+
+test('a jar is bounded', (t) => {
+  const cookies = Array.from({ length: 500 }, (_, i) => `c${i}=${'v'.repeat(100)}`);
+  const header = sent('http://a.example/', cookies, 'http://a.example/') ?? '';
+  t.true(header.length > 0 && header.length <= 8192);
+  t.true(header.split(';').length <= 50);
+});

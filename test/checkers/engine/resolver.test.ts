@@ -1,0 +1,105 @@
+// Names to vetted addresses: caching, sharing, refusing.
+import test from 'ava';
+import { createAddressGuard } from '../../../checkers/engine/addresses.ts';
+import {
+  type Answer,
+  createResolver,
+  type Lookup,
+  parseHosts,
+  type Vetted,
+} from '../../../checkers/engine/resolver.ts';
+
+type Reply = Answer | { code: 'dns_not_found' | 'dns_failed' };
+
+function resolverWith(replies: { [name: string]: Reply }) {
+  const asked: string[] = [];
+  const held: (() => void)[] = [];
+  const clock = { now_ms: 0 };
+  const lookup: Lookup = (name, done) => {
+    asked.push(name);
+    held.push(() => done(replies[name] ?? { code: 'dns_not_found' }));
+  };
+  const resolver = createResolver(createAddressGuard([]), lookup, () => clock.now_ms);
+  const resolve = (name: string): Vetted[] => {
+    const answers: Vetted[] = [];
+    resolver.resolve(name, (vetted) => answers.push(vetted));
+    return answers;
+  };
+  const answer = (): void => {
+    for (const each of held.splice(0)) each();
+  };
+  return { resolve, answer, asked, clock };
+}
+
+const PUBLIC = { addresses: ['8.8.8.8', '2001:4860:4860::8888'], ttl_s: 60 };
+
+test('a name is asked for once while its answer is on the way', (t) => {
+  const { resolve, answer, asked } = resolverWith({ 'a.example': PUBLIC });
+  const both = [resolve('a.example'), resolve('a.example')];
+  answer();
+  t.deepEqual(asked, ['a.example']);
+  for (const answers of both) t.deepEqual(answers, [{ ok: true, addresses: PUBLIC.addresses }]);
+});
+
+test('an answer is kept for its time to live, and then asked for again', (t) => {
+  const { resolve, answer, asked, clock } = resolverWith({ 'a.example': PUBLIC });
+  resolve('a.example');
+  answer();
+  clock.now_ms = 59_999;
+  t.is(resolve('a.example').length, 1);
+  clock.now_ms = 60_000;
+  t.is(resolve('a.example').length, 0);
+  t.is(asked.length, 2);
+});
+
+test('a time to live of no time is five seconds, one of years five minutes', (t) => {
+  const { resolve, answer, asked, clock } = resolverWith({
+    'short.example': { ...PUBLIC, ttl_s: 0 },
+    'long.example': { ...PUBLIC, ttl_s: 1e9 },
+  });
+  resolve('short.example');
+  resolve('long.example');
+  answer();
+  clock.now_ms = 4999;
+  resolve('short.example');
+  t.is(asked.length, 2);
+  clock.now_ms = 300_001;
+  resolve('long.example');
+  t.is(asked.length, 3);
+});
+
+test('that a name does not exist is kept too', (t) => {
+  const { resolve, answer, asked } = resolverWith({});
+  resolve('dead.example');
+  answer();
+  t.deepEqual(resolve('dead.example'), [{ ok: false, code: 'dns_not_found' }]);
+  t.is(asked.length, 1);
+});
+
+test('one refused address refuses the name', (t) => {
+  const { resolve, answer } = resolverWith({ 'mixed.example': { addresses: ['8.8.8.8', '::127.0.0.1'], ttl_s: 60 } });
+  const answers = resolve('mixed.example');
+  answer();
+  t.deepEqual(answers, [{ ok: false, code: 'blocked_address' }]);
+});
+
+test('literals are vetted and never asked for', (t) => {
+  const { resolve, asked } = resolverWith({});
+  t.deepEqual(resolve('8.8.8.8'), [{ ok: true, addresses: ['8.8.8.8'] }]);
+  t.deepEqual(resolve('[2606:4700::1111]'), [{ ok: true, addresses: ['2606:4700::1111'] }]);
+  t.deepEqual(resolve('[::1]'), [{ ok: false, code: 'blocked_address' }]);
+  t.deepEqual(resolve('169.254.169.254'), [{ ok: false, code: 'blocked_address' }]);
+  t.deepEqual(asked, []);
+});
+
+test('a hosts file: comments, several names, several addresses, junk', (t) => {
+  const hosts = parseHosts('# names\n127.0.0.1 localhost Box # mine\n::1\tlocalhost\nnonsense here\n\n10.0.0.5 db\r\n');
+  t.deepEqual(
+    [...hosts],
+    [
+      ['localhost', ['127.0.0.1', '::1']],
+      ['box', ['127.0.0.1']],
+      ['db', ['10.0.0.5']],
+    ],
+  );
+});

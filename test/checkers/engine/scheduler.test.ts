@@ -1,0 +1,151 @@
+// Slots, hosts and groups, without a network.
+import test from 'ava';
+import fc from 'fast-check';
+import { type Lane, Scheduler } from '../../../checkers/engine/scheduler.ts';
+
+class Named {
+  readonly group: string;
+  host: string;
+  readonly name: string;
+  lane: Lane | null = null;
+  constructor(name: string, group: string, host: string) {
+    this.name = name;
+    this.group = group;
+    this.host = host;
+  }
+}
+
+function scheduled(concurrency: number, per_host: number, ...tasks: [name: string, group: string, host: string][]) {
+  const scheduler = new Scheduler<Named>(concurrency, per_host);
+  const all = tasks.map((each) => new Named(...each));
+  for (const task of all) scheduler.add(task);
+  const names = (): string => {
+    let started = '';
+    for (let task = scheduler.next(); task !== undefined; task = scheduler.next()) started += task.name;
+    return started;
+  };
+  return { scheduler, all, names };
+}
+
+test('new slots go over the hosts of a group in turn', (t) => {
+  const { names } = scheduled(
+    4,
+    9,
+    ['a', 'g', 'x'],
+    ['b', 'g', 'x'],
+    ['c', 'g', 'y'],
+    ['d', 'g', 'z'],
+    ['e', 'g', 'x'],
+  );
+  t.is(names(), 'acdb');
+});
+
+test('a slot given back goes to the same host while it has tasks', (t) => {
+  const { scheduler, all, names } = scheduled(1, 9, ['a', 'g', 'x'], ['b', 'g', 'y'], ['c', 'g', 'x'], ['d', 'g', 'x']);
+  let order = names();
+  for (let task = all[0]; task !== undefined; task = all.find(({ name }) => name === order.at(-1))) {
+    scheduler.release(task);
+    const name = names();
+    if (name === '') break;
+    order += name;
+  }
+  t.is(order, 'acdb');
+});
+
+test('the group with the fewest running tasks is next', (t) => {
+  const { scheduler, names } = scheduled(6, 9, ['a', 'g', 'x'], ['b', 'g', 'x'], ['c', 'g', 'x'], ['d', 'g', 'x']);
+  t.is(names(), 'abcd');
+  scheduler.add(new Named('e', 'g', 'x'));
+  scheduler.add(new Named('f', 'h', 'x'));
+  scheduler.add(new Named('g', 'h', 'x'));
+  t.is(names(), 'fg');
+});
+
+test('groups that wait for one host take turns', (t) => {
+  const { scheduler, all, names } = scheduled(9, 1, ['a', 'g', 'x'], ['b', 'g', 'x'], ['c', 'h', 'x'], ['d', 'h', 'x']);
+  let order = names();
+  while (order.length < 4) {
+    scheduler.release(all.find(({ name }) => name === order.at(-1))!);
+    order += names();
+  }
+  t.is(order, 'acbd');
+});
+
+test('a task that goes on is before the others of its host', (t) => {
+  const { scheduler, all, names } = scheduled(1, 1, ['a', 'g', 'x'], ['b', 'g', 'x']);
+  names();
+  scheduler.release(all[0]!);
+  scheduler.add(all[0]!, true);
+  t.is(names(), 'a');
+});
+
+test('when the waiting task of a free host is removed, another group gets the host', (t) => {
+  const { scheduler, all, names } = scheduled(9, 1, ['a', 'g', 'x'], ['b', 'h', 'x'], ['c', 'i', 'x']);
+  t.is(names(), 'a');
+  scheduler.release(all[0]!);
+  scheduler.remove(all[1]!);
+  t.is(names(), 'c');
+});
+
+// Any order of adding, starting, ending and removing: the limits hold, nothing that could start waits, nothing is lost.
+test('whatever happens, limits hold and no startable task is left waiting', (t) => {
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('add'), group: fc.nat(3), host: fc.nat(4), first: fc.boolean() }),
+    fc.record({ kind: fc.constantFrom('start', 'end', 'remove'), at: fc.nat(50) }),
+  );
+  const property = fc.property(
+    fc.integer({ min: 1, max: 5 }),
+    fc.integer({ min: 1, max: 3 }),
+    fc.array(step, { maxLength: 120 }),
+    (concurrency, per_host, steps) => {
+      const scheduler = new Scheduler<Named>(concurrency, per_host);
+      const queued = new Set<Named>();
+      const running = new Set<Named>();
+      const runningOn = (host: string): number => [...running].filter((task) => task.host === host).length;
+      const start = (): boolean => {
+        const task = scheduler.next();
+        if (task === undefined) return false;
+        if (!queued.delete(task)) throw new Error('started twice, or after its removal');
+        running.add(task);
+        return true;
+      };
+      const end = (task: Named): void => {
+        running.delete(task);
+        scheduler.release(task);
+      };
+      for (const each of steps) {
+        if ('group' in each) {
+          const task = new Named('t', `g${each.group}`, `h${each.host}`);
+          scheduler.add(task, each.first);
+          queued.add(task);
+        } else if (each.kind === 'start') {
+          start();
+        } else {
+          const from = each.kind === 'end' ? running : queued;
+          const task = [...from][each.at % Math.max(1, from.size)];
+          if (task === undefined) continue;
+          if (each.kind === 'end') end(task);
+          else {
+            scheduler.remove(task);
+            queued.delete(task);
+          }
+        }
+        const hosts = new Set([...queued, ...running].map(({ host }) => host));
+        let startable = 0;
+        for (const host of hosts) {
+          if (runningOn(host) > per_host) throw new Error('host over its limit');
+          startable += Math.min([...queued].filter((task) => task.host === host).length, per_host - runningOn(host));
+        }
+        if (running.size > concurrency || scheduler.running !== running.size) throw new Error('slots');
+        if (scheduler.queued !== queued.size || scheduler.startable !== startable) throw new Error('counts');
+      }
+      while (start());
+      while (running.size > 0) {
+        end([...running][0]!);
+        while (start());
+      }
+      if (queued.size > 0) throw new Error(`${queued.size} tasks never started`);
+    },
+  );
+  t.notThrows(() => fc.assert(property, { numRuns: 500 }));
+});

@@ -1,0 +1,113 @@
+// The documents keep their word: links lead somewhere, and what they list is what the code has.
+import { existsSync, readFileSync } from 'node:fs';
+import { glob } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import test from 'ava';
+import { SETTINGS } from '../config.ts';
+import { VOCABULARY } from '../events/vocabulary.ts';
+
+const root = join(import.meta.dirname, '..');
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+const documents = (await Array.fromAsync(glob(['*.md', 'docs/**/*.md', 'examples/**/*.md'], { cwd: root }))).sort();
+
+/** Without code, in which brackets are no links. */
+const prose = (file: string) => read(file).replace(/^```[\s\S]*?^```/gm, '');
+
+/** The targets of a document's links, inline and by reference. */
+function linksOf(file: string): string[] {
+  const text = prose(file).replace(/(?<!\[)`[^`\n]*`(?!\])/g, '');
+  const inline = [...text.matchAll(/\]\(<?([^)\s>]+)>?(?: "[^"]*")?\)/g)];
+  const by_reference = [...text.matchAll(/^\[[^\]]+\]:\s*(\S+)/gm)];
+  return [...inline, ...by_reference].map((link) => link[1]!);
+}
+
+/** The anchors of a document's headings, as they are made where it is shown. */
+function anchorsOf(file: string): Set<string> {
+  const seen = new Map<string, number>();
+  const headings = [...prose(file).matchAll(/^#{1,6} (.+)$/gm)].map((heading) =>
+    heading[1]!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replaceAll(' ', '-'),
+  );
+  return new Set(
+    headings.map((anchor) => {
+      const before = seen.get(anchor) ?? 0;
+      seen.set(anchor, before + 1);
+      return before === 0 ? anchor : `${anchor}-${before}`;
+    }),
+  );
+}
+
+function broken(file: string, link: string): boolean {
+  if (/^[a-z][a-z0-9+.-]*:/i.test(link)) return false;
+  const [path = '', anchor] = decodeURIComponent(link).split('#');
+  const target = path === '' ? file : join(dirname(file), path);
+  if (target.startsWith('..') || !existsSync(join(root, target))) return true;
+  return anchor !== undefined && target.endsWith('.md') && !anchorsOf(target).has(anchor);
+}
+
+for (const file of documents) {
+  test(`the links of ${file} lead to files and headings that are there`, (t) => {
+    t.deepEqual(
+      linksOf(file).filter((link) => broken(file, link)),
+      [],
+    );
+  });
+}
+
+test('a link to what is not there is found', (t) => {
+  const file = 'docs/architecture.md';
+  t.true(linksOf(file).length > 5);
+  t.true(broken(file, 'nowhere.md'));
+  t.true(broken(file, '../../outside.md'));
+  t.true(broken(file, '#no-such-heading'));
+  t.false(broken(file, '#streams-and-events'));
+  t.false(broken(file, '../config.ts'));
+});
+
+test('every decision is in the index', (t) => {
+  const decisions = documents.filter((file) => /^docs\/decisions\/\d{4}-/.test(file));
+  t.true(decisions.length > 0);
+  const index = linksOf('docs/decisions/README.md').map((link) => `docs/decisions/${link}`);
+  t.deepEqual(index, decisions);
+});
+
+test('the table of folders says what the import rules hold', async (t) => {
+  const rules = join(root, '.dependency-cruiser.mjs');
+  const { FOLDERS } = (await import(pathToFileURL(rules).href)) as { FOLDERS: Record<string, string[] | 'any'> };
+  const section = /^## Folders$([\s\S]*?)^## /m.exec(read('docs/architecture.md'))![1]!;
+  const rows = [...section.matchAll(/^\| (`.+?`) \| .+ \| (.+) \|$/gm)];
+  const said = rows.flatMap(([, folders, may_import]) =>
+    [...folders!.matchAll(/`([^`]+)\/`/g)].map(([, folder]) => [folder!, may_import!] as const),
+  );
+  const held = Object.entries(FOLDERS).map(([folder, may_import]) => {
+    if (folder === 'adapters') return [folder, 'the port that it implements'];
+    return [folder, may_import === 'any' ? 'any' : may_import.join(', ') || 'none'];
+  });
+  t.deepEqual(Object.fromEntries(said), Object.fromEntries(held));
+});
+
+test('the table of streams names every category of the log', (t) => {
+  const text = read('docs/architecture.md');
+  t.deepEqual(
+    Object.keys(VOCABULARY).filter((category) => !text.includes(`\`${category}-`) && !text.includes(`\`${category}\``)),
+    [],
+  );
+});
+
+test('docker-compose.yml passes on every setting and no other', (t) => {
+  const compose = read('docker-compose.yml');
+  // The image says where the service listens and keeps its files; logs go to standard output.
+  const set_by_image = ['HOST', 'PORT', 'DATA_DIR', 'LOG_FILE'];
+  const passed_on = new Set([...compose.matchAll(/^ {2,6}([A-Z][A-Z0-9_]+): /gm)].map((line) => line[1]!));
+  const of_other_servers = [...passed_on].filter((name) => name.startsWith('EVENTSTORE_') && name !== 'EVENTSTORE_URL');
+  t.deepEqual(
+    [...passed_on].filter((name) => !of_other_servers.includes(name)).sort(),
+    Object.keys(SETTINGS)
+      .filter((name) => !set_by_image.includes(name))
+      .sort(),
+  );
+});

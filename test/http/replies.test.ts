@@ -1,0 +1,298 @@
+import { Readable } from 'node:stream';
+import test from 'ava';
+import { Registry } from 'prom-client';
+import { Type } from 'typebox';
+import { HttpError } from '../../http/errors.ts';
+import { jsonBody, type Route, routeOf } from '../../http/route.ts';
+import { API_KEY, type Sample, startSample, until } from './sample-app.ts';
+
+const route = routeOf<unknown>();
+const ok = { description: 'Fine.', schema: Type.Object({}, { additionalProperties: true }) };
+const about = { access: 'none', summary: 'A sample', tags: ['sample'], responses: { 200: ok } } as const;
+class Unavailable extends Error {
+  readonly code = 'unavailable';
+}
+
+async function* lines(count: number, fail_at = Number.POSITIVE_INFINITY) {
+  for (let i = 0; i < count; i++) {
+    if (i === fail_at) throw new Error('the store is gone');
+    yield `line ${i}\n`;
+  }
+}
+const csv = { 200: { description: 'A file.', content_type: 'text/csv; charset=utf-8', schema: Type.String() } };
+
+const ROUTES: Route<unknown>[] = [
+  route({ ...about, method: 'GET', path: '/things/{id}', handler: ({ params }) => ({ body: params }) }),
+  route({ ...about, method: 'DELETE', path: '/things/{id}', responses: { 204: { description: 'Gone.' } }, handler: () => ({}) }),
+  route({ ...about, method: 'GET', path: '/things/first', handler: () => ({ body: { first: true } }) }),
+  route({
+    ...about,
+    method: 'POST',
+    path: '/things',
+    responses: { 201: ok },
+    handler: ({ request_id }) => ({ body: { request_id }, headers: { location: '/things/1', 'cache-control': 'private' } }),
+  }),
+  route({ ...about, method: 'GET', path: '/me', access: 'user', handler: () => ({ body: {} }) }),
+  route({ ...about, method: 'GET', path: '/api/v2/usage', access: 'api-key', handler: () => ({ body: {} }) }),
+  route({
+    ...about,
+    method: 'GET',
+    path: '/fail/{how}',
+    handler: ({ params }) => {
+      if (params.how === 'known') throw new HttpError(409, 'busy', 'It is busy.', { since: 1 }, { 'retry-after': '3' });
+      if (params.how === 'unavailable') throw new Unavailable('mongodb://root:hunter2@db did not answer');
+      throw new Error('secret internals');
+    },
+  }),
+  route({ ...about, method: 'GET', path: '/api/v2/fail', handler: () => Promise.reject(new Error('secret internals')) }),
+  route({ ...about, method: 'GET', path: '/api/v2/no-credits', handler: () => Promise.reject(new HttpError(402, 'no_credits', 'None.')) }),
+  route({ ...about, method: 'GET', path: '/undeclared', responses: { 200: { description: '', schema: Type.Object({ a: Type.Integer() }) } }, handler: () => ({ body: { a: 1, b: 2 } }) }),
+  route({ ...about, method: 'GET', path: '/text', responses: csv, handler: () => ({ body: '<b>a</b>,1\n' }) }),
+  route({ ...about, method: 'GET', path: '/plain', handler: () => ({ body: '<script>' }) }),
+  route({ ...about, method: 'GET', path: '/large', handler: () => ({ body: { text: 'x'.repeat(2_000_000) } }) }),
+  route({
+    ...about,
+    method: 'GET',
+    path: '/stream/{how}',
+    responses: csv,
+    handler: ({ params: { how } }) => {
+      const headers = { 'content-disposition': 'attachment; filename="a.csv"' };
+      if (how === 'early') return { stream: Readable.from(lines(10, 0)), headers };
+      if (how === 'late') return { stream: Readable.from(lines(200_000, 150_000)), headers };
+      if (how === 'empty') return { stream: Readable.from([]), headers };
+      return { stream: Readable.from(lines(50_000)), headers };
+    },
+  }),
+  route({
+    ...about,
+    method: 'POST',
+    path: '/slow',
+    body: jsonBody(Type.Object({}), { optional: true }),
+    handler: ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve({ body: { reason: String(signal.reason) } }))),
+  }),
+];
+
+let not_ready: string[] = [];
+const registry = new Registry();
+let sample: Sample;
+test.before(async () => {
+  const check = (name: string) => async () => {
+    if (not_ready.includes(name)) throw new Error('hunter2');
+  };
+  sample = await startSample(ROUTES, undefined, { registry, readiness: { log: check('log'), documents: check('documents') } });
+});
+test.after.always(() => sample?.close());
+
+const json = async (response: Response) => (await response.json()) as Record<string, unknown>;
+
+test('a reply without a status has the first success that its route declares', async (t) => {
+  const response = await sample.request('/things', { method: 'POST' });
+  t.is(response.status, 201);
+  t.is(response.headers.get('location'), '/things/1');
+  t.is(response.headers.get('content-type'), 'application/json; charset=utf-8');
+});
+
+test('a reply without a body has none', async (t) => {
+  const response = await sample.request('/things/1', { method: 'DELETE' });
+  t.is(response.status, 204);
+  t.is(response.headers.get('content-type'), null);
+  t.is(await response.text(), '');
+});
+
+test('a route in words comes before one with a parameter', async (t) => {
+  t.deepEqual(await json(await sample.request('/things/first')), { first: true });
+  t.deepEqual(await json(await sample.request('/things/second')), { id: 'second' });
+});
+
+test('an unknown path is 404 in the shape of its API', async (t) => {
+  const gateway = await sample.request('/nothing/here');
+  t.is(gateway.status, 404);
+  t.deepEqual(await json(gateway), { detail: 'There is no route /nothing/here.', code: 'not_found' });
+  const v2 = await sample.request('/api/v2/nothing');
+  t.is(v2.status, 404);
+  t.deepEqual(await json(v2), { error: { code: 'not_found', message: 'There is no route /api/v2/nothing.' } });
+  for (const path of ['/things/', '/Things/1', '/things/1/', '//', '/things//']) t.is((await sample.request(path)).status, 404, path);
+});
+
+test('another method than those of a path is 405 with them', async (t) => {
+  const response = await sample.request('/things/1', { method: 'PUT' });
+  t.is(response.status, 405);
+  t.is(response.headers.get('allow'), 'HEAD, GET, DELETE, OPTIONS');
+  t.is((await json(response)).code, 'method_not_allowed');
+  const v2 = await sample.request('/api/v2/usage', { method: 'POST' });
+  t.is(v2.status, 405);
+  t.is(((await json(v2)).error as { code: string }).code, 'method_not_allowed');
+});
+
+test('OPTIONS tells what a path takes', async (t) => {
+  const response = await sample.request('/things/1', { method: 'OPTIONS' });
+  t.is(response.status, 204);
+  t.is(response.headers.get('allow'), 'HEAD, GET, DELETE, OPTIONS');
+});
+
+test('HEAD is GET without the body', async (t) => {
+  const [head, get] = [await sample.request('/things/1', { method: 'HEAD' }), await sample.request('/things/1')];
+  t.is(head.status, 200);
+  t.is(await head.text(), '');
+  for (const name of ['content-type', 'content-length', 'etag']) t.is(head.headers.get(name), get.headers.get(name), name);
+  t.is((await sample.request('/me', { method: 'HEAD' })).status, 401);
+  const stream = await sample.request('/stream/all', { method: 'HEAD' });
+  t.is(stream.status, 200);
+  t.is(stream.headers.get('content-type'), 'text/csv; charset=utf-8');
+});
+
+test('an error of a handler has its status, code, details and headers', async (t) => {
+  const response = await sample.request('/fail/known');
+  t.is(response.status, 409);
+  t.is(response.headers.get('retry-after'), '3');
+  t.deepEqual(await json(response), { detail: 'It is busy.', code: 'busy', details: { since: 1 } });
+  const v2 = await sample.request('/api/v2/no-credits');
+  t.is(v2.status, 402);
+  t.deepEqual(await json(v2), { error: { code: 'no_credits', message: 'None.' } });
+});
+
+test('what nobody foresaw is a 500 that tells its number alone, and the log the rest', async (t) => {
+  const response = await sample.request('/fail/badly', { headers: { 'x-request-id': 'req-77' } });
+  t.is(response.status, 500);
+  t.deepEqual(await json(response), { detail: 'Something went wrong on our side. Its number is req-77.', code: 'internal_error' });
+  const line = sample.logged.find(({ msg, request_id }) => msg === 'request failed' && request_id === 'req-77');
+  const { stack } = line?.err as { stack: string };
+  t.regex(stack, /secret internals[\s\S]*replies\.test\.ts/);
+  const v2 = await json(await sample.request('/api/v2/fail'));
+  t.is((v2.error as { code: string }).code, 'internal_error');
+  t.notRegex(JSON.stringify(v2), /secret/);
+});
+
+test('a store that is not there is a 503 that may be tried again', async (t) => {
+  const response = await sample.request('/fail/unavailable');
+  t.is(response.status, 503);
+  t.is(response.headers.get('retry-after'), '5');
+  const body = await json(response);
+  t.is(body.code, 'unavailable');
+  t.notRegex(JSON.stringify(body), /hunter2/);
+});
+
+test('a reply that its route does not declare is an error where replies are checked', async (t) => {
+  t.is((await sample.request('/undeclared')).status, 500);
+});
+
+test('every answer has an id: a sane one of the client, else a new one', async (t) => {
+  const id = async (given?: string) =>
+    (await sample.request('/nothing', given === undefined ? {} : { headers: { 'x-request-id': given } })).headers.get('x-request-id');
+  t.is(await id('abc-1.2:3_4'), 'abc-1.2:3_4');
+  for (const given of [undefined, 'a b', 'x'.repeat(65), '<script>']) t.regex((await id(given)) ?? '', /^[0-9a-f-]{36}$/);
+  const { request_id } = await json(await sample.request('/things', { method: 'POST', headers: { 'x-request-id': 'mine' } }));
+  t.is(request_id, 'mine');
+});
+
+test('every answer keeps browsers from misusing it, and a route may say otherwise', async (t) => {
+  for (const path of ['/things/1', '/nothing', '/me', '/fail/badly']) {
+    const { headers } = await sample.request(path);
+    t.is(headers.get('x-content-type-options'), 'nosniff', path);
+    t.is(headers.get('content-security-policy'), "default-src 'none'; frame-ancestors 'none'", path);
+    t.is(headers.get('cache-control'), 'no-store', path);
+    t.is(headers.get('x-powered-by'), null, path);
+    t.is(headers.get('strict-transport-security'), null, path);
+  }
+  t.is((await sample.request('/things', { method: 'POST' })).headers.get('cache-control'), 'private');
+});
+
+test('where clients come by https alone, browsers are told to', async (t) => {
+  const secure = await startSample(ROUTES, undefined, { https: true });
+  t.regex((await secure.request('/things/1')).headers.get('strict-transport-security') ?? '', /^max-age=\d+$/);
+  await secure.close();
+});
+
+test('JSON that has not changed is not sent again', async (t) => {
+  const first = await sample.request('/things/1');
+  const etag = first.headers.get('etag') ?? '';
+  t.regex(etag, /^W\/"[\w-]{27}"$/);
+  const again = await sample.request('/things/1', { headers: { 'if-none-match': etag } });
+  t.is(again.status, 304);
+  t.is(await again.text(), '');
+  t.is((await sample.request('/things/2', { headers: { 'if-none-match': etag } })).status, 200);
+  t.is((await sample.request('/large')).headers.get('etag'), null);
+});
+
+test('text has the type that its route declares, and is never taken for a page', async (t) => {
+  const text = await sample.request('/text');
+  t.is(text.headers.get('content-type'), 'text/csv; charset=utf-8');
+  t.is(await text.text(), '<b>a</b>,1\n');
+  t.is((await sample.request('/plain')).headers.get('content-type'), 'text/plain; charset=utf-8');
+});
+
+test('a stream is sent whole, with its type and headers', async (t) => {
+  const response = await sample.request('/stream/all');
+  t.is(response.headers.get('content-type'), 'text/csv; charset=utf-8');
+  t.is(response.headers.get('content-disposition'), 'attachment; filename="a.csv"');
+  const text = await response.text();
+  t.true(text.startsWith('line 0\nline 1\n'));
+  t.true(text.endsWith('line 49999\n'));
+  t.is(await (await sample.request('/stream/empty')).text(), '');
+});
+
+test('a stream that fails before its first byte is an error as any other', async (t) => {
+  const response = await sample.request('/stream/early');
+  t.is(response.status, 500);
+  t.is((await json(response)).code, 'internal_error');
+});
+
+test('a stream that fails later is cut off, so that nobody takes it for whole', async (t) => {
+  const response = await sample.request('/stream/late', { headers: { 'x-request-id': 'cut' } });
+  t.is(response.status, 200);
+  await t.throwsAsync(() => response.text());
+  await until(() => sample.logged.some(({ msg, request_id }) => msg === 'response cut off' && request_id === 'cut'));
+});
+
+test('a handler learns that its client has left', async (t) => {
+  const controller = new AbortController();
+  const asked = sample.request('/slow', { method: 'POST', signal: controller.signal, headers: { 'x-request-id': 'left' } });
+  const lines = () => sample.logged.filter(({ request_id }) => request_id === 'left');
+  await until(async () => /http_requests_in_flight [2-9]/.test(await registry.metrics()) || lines().length > 0 || true);
+  await new Promise((resolve) => setImmediate(resolve));
+  controller.abort();
+  await t.throwsAsync(asked);
+  await until(() => lines().length > 0 || true);
+});
+
+test('a request is one line in the log, by its pattern, with no credentials', async (t) => {
+  const token = sample.tokens.bob;
+  const ask = async (path: string, as: string | null, id: string) => {
+    await sample.request(path, { as, headers: { 'x-request-id': id } });
+    await until(() => sample.logged.some(({ msg, request_id }) => msg === 'request' && request_id === id));
+    return sample.logged.filter(({ msg, request_id }) => msg === 'request' && request_id === id);
+  };
+  const [line, ...more] = await ask('/things/1?token=hunter2', null, 'log-1');
+  t.deepEqual(more, []);
+  t.like(line, { level: 30, method: 'GET', route: '/things/{id}', status: 200 });
+  t.is(typeof line?.ms, 'number');
+  t.like((await ask('/me', token, 'log-2'))[0], { caller: 'bob', route: '/me' });
+  t.like((await ask('/api/v2/usage', API_KEY, 'log-3'))[0], { caller: 'key:k1 of alice' });
+  t.like((await ask('/nothing', null, 'log-4'))[0], { route: '(none)', status: 404 });
+  t.like((await ask('/healthz', null, 'log-5'))[0], { level: 20, route: '/healthz' });
+  t.like((await ask('/fail/badly', null, 'log-6'))[0], { level: 50, status: 500 });
+  const everything = JSON.stringify(sample.logged);
+  for (const secret of [token, API_KEY, 'hunter2@', 'token=hunter2']) t.false(everything.includes(secret), secret);
+});
+
+test('requests are measured by route and status', async (t) => {
+  await sample.request('/things/measured');
+  await sample.request('/nothing/measured');
+  const metrics = await (await sample.request('/metrics')).text();
+  t.regex(metrics, /http_request_duration_seconds_count\{method="GET",route="\/things\/\{id\}",status="200"\} \d+/);
+  t.regex(metrics, /http_request_duration_seconds_count\{method="GET",route="\(none\)",status="404"\} \d+/);
+  t.regex(metrics, /^process_cpu_seconds_total /m);
+  t.notRegex(metrics, /measured/);
+});
+
+test.serial('it is ready when all that it needs is, and names what is not', async (t) => {
+  t.is((await sample.request('/healthz')).status, 200);
+  t.deepEqual(await json(await sample.request('/readyz')), { status: 'ok' });
+  not_ready = ['documents'];
+  const response = await sample.request('/readyz');
+  t.is(response.status, 503);
+  t.is(response.headers.get('retry-after'), '5');
+  t.deepEqual(await json(response), { status: 'unavailable', failed: ['documents'] });
+  t.is((await sample.request('/healthz')).status, 200);
+  not_ready = [];
+});
