@@ -27,7 +27,7 @@ const stop = new AbortController();
 port.on('message', () => stop.abort());
 
 try {
-  const stores = await openStores(config, logger);
+  const stores = await openStores(config, logger, roles.includes('checker') ? 'checker' : 'others');
   const running = roles.map((role) => run(role, stores, logger.child({ role }), stop.signal));
   port.postMessage({ type: 'started' } satisfies ThreadMessage);
   // One role that ends by a fault ends the thread, and the service with it.

@@ -162,9 +162,11 @@ try {
     }
     for (const name of ['engine', 'engine, paced']) {
       if (rates[name] === undefined || rates.request === undefined) continue;
-      console.log(
-        `  ${name} / request = ${(rate(name) / rate('request')).toFixed(2)}, / dispatch = ${(rate(name) / rate('dispatch')).toFixed(2)}`,
-      );
+      const against = (other: string): string => {
+        const best = Math.max(...rates[name]!) / Math.max(...rates[other]!);
+        return `/ ${other} = ${(rate(name) / rate(other)).toFixed(2)} (best rounds ${best.toFixed(2)})`;
+      };
+      console.log(`  ${name} ${against('request')}, ${against('dispatch')}`);
     }
   }
 } finally {

@@ -40,6 +40,8 @@ interface State {
   ip: string;
   route?: Route;
   caller?: Caller | null;
+  /** Its answer had begun and could not be finished. */
+  cut_off?: boolean;
 }
 
 /** Serves these routes and those about the service itself: probes, metrics and the OpenAPI documents. */
@@ -58,10 +60,14 @@ export function createApp<Services>(routes: readonly Route<Services>[], services
   app.use(securityHeaders(options.https));
   app.use(router.routes() as Middleware);
   app.use(noSuchRoute);
-  // Errors of sockets and streams, where no answer can be given any more.
-  app.on('error', (error, ctx) =>
-    options.log.warn({ err: error, request_id: ctx?.state?.request_id }, 'response failed'),
-  );
+  // Of streams that fail when their answer has begun: the client sees that it is cut off.
+  app.on('error', (error, ctx?: Context) => {
+    const state = ctx?.state as State | undefined;
+    // Koa tells of the same error twice.
+    if (state?.cut_off || isClients(error)) return;
+    if (state) state.cut_off = true;
+    options.log.error({ err: error, request_id: state?.request_id }, 'response cut off');
+  });
   return app;
 }
 
@@ -80,7 +86,8 @@ function observe(options: AppOptions): Middleware {
     ctx.set('X-Request-ID', state.request_id);
     metrics.started();
     ctx.res.once('close', () => {
-      const status = ctx.res.writableFinished ? ctx.res.statusCode : CLIENT_GONE;
+      const unfinished = state.cut_off ? 500 : CLIENT_GONE;
+      const status = ctx.res.writableFinished ? ctx.res.statusCode : unfinished;
       const route = state.route?.path ?? '(none)';
       const duration_ms = Math.round((performance.now() - started_ms) * 100) / 100;
       metrics.finished({ method: ctx.method, route, status, duration_ms });
@@ -94,6 +101,10 @@ function observe(options: AppOptions): Middleware {
 
 /** nginx's status for a client that left before its answer: in logs only. */
 const CLIENT_GONE = 499;
+
+/** What the sockets of clients that leave say. */
+const isClients = ({ code }: { code?: unknown }) =>
+  code === 'ERR_STREAM_PREMATURE_CLOSE' || code === 'ECONNRESET' || code === 'EPIPE';
 
 function level(status: number, route: Route | undefined): 'error' | 'info' | 'debug' {
   if (status >= 500 && status !== 503) return 'error';

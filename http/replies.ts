@@ -32,8 +32,14 @@ export function writeJson(ctx: Context, body: object): void {
   ctx.body = text;
   const is_taggable = ctx.status === 200 && (ctx.method === 'GET' || ctx.method === 'HEAD');
   if (!is_taggable || text.length > MAX_TAGGED_BYTES) return;
-  ctx.set('ETag', `W/"${hash('sha1', text, 'base64url')}"`);
-  if (ctx.fresh) ctx.status = 304;
+  const tag = `"${hash('sha1', text, 'base64url')}"`;
+  ctx.set('ETag', `W/${tag}`);
+  // Tags are compared weakly (RFC 9110, 13.1.2); `Cache-Control` of the request is for caches, which this is not.
+  const known = ctx
+    .get('if-none-match')
+    .split(',')
+    .map((one) => one.trim().replace(/^W\//, ''));
+  if (known.includes(tag) || known.includes('*')) ctx.status = 304;
 }
 
 /**

@@ -1,6 +1,6 @@
 // Serving the application over HTTP/1.1, with limits on how long a client may take, and stopping without cutting anybody off.
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import type Koa from 'koa';
 import type { Logger } from 'pino';
 import { awaitContinue } from './bodies.ts';
@@ -36,14 +36,9 @@ export async function startServer(
   });
   server.maxHeadersCount = MAX_HEADERS;
   const handle = app.callback();
-  let closing = false;
+  const draining = trackConnections(server);
 
-  server.on('request', (request, response) => {
-    // The last answer on its connection.
-    if (closing) response.setHeader('Connection', 'close');
-    response.once('close', () => closing && server.closeIdleConnections());
-    void handle(request, response);
-  });
+  server.on('request', (request, response) => void handle(request, response));
   server.on('checkContinue', (request, response) => {
     awaitContinue(request);
     server.emit('request', request, response);
@@ -55,9 +50,8 @@ export async function startServer(
 
   let closed: Promise<void> | undefined;
   const close = async () => {
-    closing = true;
     const done = new Promise<void>((resolve) => server.close(() => resolve()));
-    server.closeIdleConnections();
+    draining();
     const timer = setTimeout(() => {
       log.warn('requests in flight are cut off');
       server.closeAllConnections();
@@ -67,6 +61,37 @@ export async function startServer(
     log.info('closed');
   };
   return { url, close: () => (closed ??= close()) };
+}
+
+/**
+ * Gives the function that ends every connection as soon as no request is in flight on it. Node's own
+ * `closeIdleConnections` leaves those that have not had a request yet.
+ */
+function trackConnections(server: Server): () => void {
+  const sockets = new Set<Socket>();
+  const in_flight = new Set<ServerResponse>();
+  let draining = false;
+  const endIfIdle = (socket: Socket) => {
+    const is_busy = [...in_flight].some(({ req }) => req.socket === socket);
+    if (!is_busy) socket.destroy();
+  };
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.on('request', (request, response) => {
+    in_flight.add(response);
+    if (draining) response.setHeader('Connection', 'close');
+    response.once('close', () => {
+      in_flight.delete(response);
+      if (draining) endIfIdle(request.socket);
+    });
+  });
+  return () => {
+    draining = true;
+    for (const response of in_flight) if (!response.headersSent) response.setHeader('Connection', 'close');
+    for (const socket of sockets) endIfIdle(socket);
+  };
 }
 
 async function listening(server: Server, port: number, host: string): Promise<void> {

@@ -1,7 +1,8 @@
 // Publishes the work of processing jobs. The queue is kept shallow and owners take turns, so that a small job is not
 // behind a large one; what the queue has lost is found by its age and published again.
 
-import type { Queue } from '../checkers/queue.ts';
+import type { Logger } from 'pino';
+import type { Message, Queue } from '../checkers/queue.ts';
 import { STOP_SUBJECT, type Stop, WORK_SUBJECT, type Work } from '../checkers/work.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { LiveCollection } from '../readmodels/projection-state.ts';
@@ -15,7 +16,6 @@ const WINDOW_BATCHES = 512;
 const MAX_JOBS = 1000;
 
 interface Flight {
-  owner_id: string;
   /** The lowest batch of which nothing has been published since this process began. */
   next: number;
   /** Up to where the credits reached when `next` moved past it. */
@@ -29,6 +29,7 @@ export interface DispatchOptions {
   jobs: LiveCollection<JobDocument>;
   queue: Queue;
   listing: UrlListing;
+  logger: Logger;
   now: () => number;
   /** After this long without its results a batch is taken for lost. */
   lost_after_ms: number;
@@ -40,14 +41,14 @@ export interface Dispatcher {
 }
 
 export function openDispatcher(options: DispatchOptions): Dispatcher {
-  const { jobs, queue, listing, now } = options;
+  const { jobs, queue, listing, logger, now } = options;
   const flights = new Map<string, Flight>();
   /** Owners in the order of their turns: who was served last stands last. */
   let turns: string[] = [];
 
-  function flightOf(job: JobDocument): Flight {
+  /** What has happened to a job since the last pass. */
+  function refresh(job: JobDocument): void {
     const flight = flights.get(job._id) ?? {
-      owner_id: job.owner_id,
       next: job.batches_done_before,
       credits_allocated: job.credits_allocated,
       revision: job.revision,
@@ -65,18 +66,21 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
       flight.published.delete(batch);
       if (rangeOf(job, batch)) flight.next = Math.min(flight.next, batch);
     }
-    return flight;
   }
 
-  /** Publishes the job's next range; false when it has none now. */
-  async function publishNext(job: JobDocument): Promise<boolean> {
-    const flight = flightOf(job);
+  /** The job's next range as a message; null when it has none now. */
+  async function nextMessage(job: JobDocument): Promise<Message | null> {
+    const flight = flights.get(job._id)!;
     const lost = lostBatch(flight);
     const range = lost === null ? nextRange(job, flight) : rangeOf(job, lost);
-    if (!range) return false;
+    if (!range) return null;
     const { batch, from, to } = range;
     const urls = await listing.range(job._id, from, to);
-    if (urls.length !== to - from) throw new Error(`the listing of job ${job._id} lacks URLs before ${to}`);
+    if (urls.length !== to - from) {
+      // Deleted meanwhile, or damaged: it fails for want of progress, and holds nobody else up.
+      logger.error({ job_id: job._id, from, to }, 'the listing of a job lacks URLs');
+      return null;
+    }
     const { batch_size, revision } = job;
     const work: Work = {
       job_id: job._id,
@@ -87,10 +91,9 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
       revision,
     };
     const again = lost === null ? '' : `:${now()}`;
-    await queue.publish(WORK_SUBJECT, [{ id: `${job._id}:${from}-${to}:${revision}${again}`, body: work }]);
     flight.published.delete(batch);
     flight.published.set(batch, { to, at: now() });
-    return true;
+    return { id: `${job._id}:${from}-${to}:${revision}${again}`, body: work };
   }
 
   function lostBatch(flight: Flight): number | null {
@@ -112,10 +115,15 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
     }
   }
 
-  /** Which of an owner's jobs had work and has now published some; -1 for none. */
-  async function firstServed(theirs: readonly JobDocument[]): Promise<number> {
-    for (const [n, job] of theirs.entries()) if (await publishNext(job)) return n;
-    return -1;
+  /** The message of the first of an owner's jobs that has work; that job then stands last among them. */
+  async function nextOf(theirs: JobDocument[]): Promise<Message | null> {
+    for (const [n, job] of theirs.entries()) {
+      const message = await nextMessage(job);
+      if (!message) continue;
+      theirs.push(...theirs.splice(n, 1));
+      return message;
+    }
+    return null;
   }
 
   return {
@@ -125,24 +133,19 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
       await stopOthers(processing);
       const owned = Map.groupBy(found, (job) => job.owner_id);
       turns = [...turns.filter((owner) => owned.has(owner)), ...[...owned.keys()].filter((o) => !turns.includes(o))];
-      let room = found.length > 0 ? QUEUE_DEPTH - (await queue.depth(WORK_SUBJECT)) : 0;
-
-      // Each owner's jobs take turns too: the first that has work goes, then stands last among them.
+      for (const job of found) refresh(job);
+      const messages: Message[] = [];
+      const room = found.length > 0 ? QUEUE_DEPTH - (await queue.depth(WORK_SUBJECT)) : 0;
       let idle_owners = 0;
-      while (room > 0 && idle_owners < turns.length) {
+      while (messages.length < room && idle_owners < turns.length) {
         const owner = turns.shift()!;
         turns.push(owner);
-        const theirs = owned.get(owner)!;
-        const served = await firstServed(theirs);
-        if (served < 0) {
-          idle_owners++;
-          continue;
-        }
-        idle_owners = 0;
-        theirs.push(...theirs.splice(served, 1));
-        room--;
+        const message = await nextOf(owned.get(owner)!);
+        idle_owners = message ? 0 : idle_owners + 1;
+        if (message) messages.push(message);
       }
-      return { more: found.length > 0 && room <= 0 };
+      if (messages.length > 0) await queue.publish(WORK_SUBJECT, messages);
+      return { more: found.length > 0 && messages.length >= room };
     },
   };
 }

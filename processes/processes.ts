@@ -46,6 +46,7 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
       jobs: options.readmodels.collection(jobs),
       queue: options.queue,
       listing: openUrlListing(options.log),
+      logger,
       now,
       lost_after_ms: LOST_AFTER_MS,
     });

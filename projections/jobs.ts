@@ -33,6 +33,8 @@ export const jobsProjection: Projection = {
     const documents = new Map<string, JobDocument | null>(ids.map((id) => [id, null]));
     for (const document of await job_documents.getMany(ids)) documents.set(document._id, document);
     const result_writes: Write<ResultDocument>[] = [];
+    /** The last event of each job that counts as progress. */
+    const progress = new Map<JobDocument, RecordedEvent>();
 
     for (const event of events) {
       const id = jobIdOf(event);
@@ -44,11 +46,14 @@ export const jobsProjection: Projection = {
         // What this batch has written of it goes with the rest.
         result_writes.push({ deleteMany: { job_id: id } });
       } else if (event.type === 'URLChecked') {
-        if (counts(job)) result_writes.push({ replace: checked(job, event as RecordedEvent<string, URLChecked>) });
+        if (!counts(job)) continue;
+        result_writes.push({ replace: checked(job, event as RecordedEvent<string, URLChecked>) });
+        progress.set(job, event);
       } else if (event.type === 'CreditsRefunded') refunded(job, event.data as CreditsRefunded);
       else changed(job, event);
     }
     await result_documents.write(result_writes);
+    for (const [job, { metadata }] of progress) if (metadata.at > job.progress_at) job.progress_at = metadata.at;
     for (const job of documents.values()) if (job) job.due = due(job);
     await job_documents.write(
       [...documents].map(([id, document]) => (document ? { replace: document } : { delete: id })),
@@ -93,7 +98,6 @@ function checked(job: JobDocument, event: RecordedEvent<string, URLChecked>): Re
   job.batches_done[batch] = event.revision + 1;
   job.completed_urls++;
   job.started_at ??= event.metadata.at;
-  job.progress_at = event.metadata.at;
   while (job.batches_done[job.batches_done_before] === sizeOfBatch(job, job.batches_done_before)) {
     delete job.batches_done[job.batches_done_before++];
   }

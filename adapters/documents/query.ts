@@ -63,7 +63,10 @@ export function checkQuery(spec: Declared, filter: Filter, options: FindOptions 
   if (after && after.length !== all.length) {
     throw new UnsupportedQuery(`after has ${after.length} values for ${all.map((key) => key.path).join(', ')}`);
   }
-  for (const value of after ?? []) checkScalar('after', value);
+  after?.forEach((value, place) => {
+    const scalar = checkScalar('after', value);
+    if (all[place]!.path === '_id' && typeof scalar !== 'string') throw new UnsupportedQuery('an _id is a string');
+  });
   const keys = all.slice(0, lengthOfTotalOrder(spec, where, all));
   return { where, keys, skip, limit, after: after?.slice(0, keys.length) ?? null };
 }
@@ -137,7 +140,7 @@ function comparisons(path: string, condition: unknown): Comparison[] {
     switch (operator) {
       case '$eq':
       case '$ne':
-        tests.push({ op: operator === '$eq' ? 'eq' : 'ne', value: checkScalar(path, operand) } satisfies Comparison);
+        tests.push({ op: operator === '$eq' ? 'eq' : 'ne', value: checkScalar(path, operand) });
         break;
       case '$gt':
       case '$gte':

@@ -3,6 +3,7 @@
 import assert from 'node:assert';
 import net from 'node:net';
 import tls from 'node:tls';
+import { LRUCache } from 'lru-cache';
 import { Client } from 'undici';
 import { CheckFailure } from './errors.ts';
 import type { Resolver } from './resolver.ts';
@@ -10,6 +11,9 @@ import type { Resolver } from './resolver.ts';
 /** How long an idle connection waits for its origin's next URL: longer than the gap between two batches of a job. */
 const LINGER_MS = 1000;
 const MAX_HEADER_SIZE_BYTES = 64 * 1024;
+const CACHED_SESSIONS = 1000;
+/** How long one address of several may take before the next is tried. */
+const NEXT_ADDRESS_MS = 1000;
 
 export interface ConnectionSettings {
   per_host: number;
@@ -32,7 +36,6 @@ export class Connection {
   resolving = false;
   idle_since = 0;
   socket: net.Socket | null = null;
-  session: Buffer | undefined;
 
   constructor(host: string, origin: string, pool: Connections) {
     this.origin = origin;
@@ -68,6 +71,8 @@ export class Connections {
   /** All idle connections, the oldest first. */
   readonly #idle = new Set<Connection>();
   readonly #sockets = new Set<net.Socket>();
+  /** To resume TLS with: a new handshake costs more than all else of a check. */
+  readonly #sessions = new LRUCache<string, Buffer>({ max: CACHED_SESSIONS });
   #secure_context: tls.SecureContext | null = null;
 
   constructor(settings: ConnectionSettings) {
@@ -79,11 +84,7 @@ export class Connections {
    * of its `per_host` slots.
    */
   take(hostname: string, origin: string): Connection {
-    let host = this.#hosts.get(hostname);
-    if (host === undefined) {
-      host = { open: 0, idle: [] };
-      this.#hosts.set(hostname, host);
-    }
+    const host = this.#hosts.get(hostname) ?? { open: 0, idle: [] };
     const { idle } = host;
     for (let i = idle.length - 1; i >= 0; i--) {
       const connection = idle[i]!;
@@ -168,6 +169,7 @@ export class Connections {
       // Node tries the families in turn (RFC 8305), among the vetted addresses only.
       target.host = options.hostname;
       target.autoSelectFamily = true;
+      target.autoSelectFamilyAttemptTimeout = NEXT_ADDRESS_MS;
       target.lookup = (_name, _options, answer) => {
         answer(
           null,
@@ -181,7 +183,7 @@ export class Connections {
           servername: net.isIP(options.hostname) === 0 ? options.hostname.replace(/\.$/, '') : '',
           ALPNProtocols: ['http/1.1'],
           secureContext: this.#context(),
-          session: connection.session,
+          session: this.#sessions.get(connection.origin),
           // An address in the URL is what the certificate must name.
           checkServerIdentity: (_name, certificate) => tls.checkServerIdentity(options.hostname, certificate),
         })
@@ -194,7 +196,7 @@ export class Connections {
       pending = false;
       connection.made++;
       // Only now is the server known to be who it says: a session kept earlier would skip that question.
-      if (secure) socket.on('session', (session: Buffer) => (connection.session = session));
+      if (secure) socket.on('session', (session: Buffer) => this.#sessions.set(connection.origin, session));
       done(null, socket);
     });
     socket.on('error', (error) => {

@@ -3,7 +3,7 @@
 import type { Outcome } from '../../events/checks.ts';
 import { createAddressGuard } from './addresses.ts';
 import { ACCEPT_ENCODING } from './body.ts';
-import { Check, type CheckRules, invalidUrl } from './check.ts';
+import { Check, type CheckRules, invalidUrl, type Step } from './check.ts';
 import { Connections } from './connections.ts';
 import { Exchange, type ExchangeOwner, type Limits } from './exchange.ts';
 import { ProbeCache } from './probes.ts';
@@ -46,7 +46,7 @@ export interface CheckOptions {
 }
 
 export interface Engine {
-  /** Never rejects but with an AbortError, when `signal` aborts or the engine closes before the outcome. */
+  /** Never rejects but with an AbortError, when `signal` aborts or the engine closes before the outcome (or by a defect). */
   check(url: string, options?: CheckOptions): Promise<Outcome>;
   /** How many more checks could start now: what the worker should pull. */
   readonly free: number;
@@ -132,7 +132,7 @@ class CheckerEngine implements Engine, ExchangeOwner {
     this.#scheduler = new Scheduler(concurrency, per_host);
     this.#connections = new Connections({
       per_host,
-      max_idle: concurrency,
+      max_idle: 4 * concurrency,
       resolver: this.#resolver,
       now: this.now,
       ca: parts.ca,
@@ -189,7 +189,14 @@ class CheckerEngine implements Engine, ExchangeOwner {
       this.#enqueue(job, true);
       return;
     }
-    const step = job.step(exchange);
+    let step: Step;
+    try {
+      step = job.step(exchange);
+    } catch (defect) {
+      // undici would take it for a failure of the request, and the check would never end.
+      this.#fail(job, defect as Error);
+      return;
+    }
     if (step === 'hop') {
       job.paused(this.now());
       this.#enqueue(job, true);
@@ -258,8 +265,12 @@ class CheckerEngine implements Engine, ExchangeOwner {
       this.#scheduler.remove(job);
     }
     this.#delayed.delete(job);
+    this.#fail(job, abortError());
+  }
+
+  #fail(job: Job, error: Error): void {
     this.#forget(job);
-    job.reject(abortError());
+    job.reject(error);
     this.#wake();
   }
 
@@ -279,7 +290,9 @@ class CheckerEngine implements Engine, ExchangeOwner {
     this.#awake = false;
     if (this.#closed) return;
     for (let job = this.#scheduler.next(); job !== undefined; job = this.#scheduler.next()) this.#send(job);
-    if (this.#timer === null && this.#jobs.size > 0) this.#timer = setInterval(this.#sweep, this.#sweep_ms);
+    if (this.#jobs.size === 0) return;
+    this.#timer ??= setInterval(this.#sweep, this.#sweep_ms);
+    this.#timer.ref();
   };
 
   #send(job: Job): void {
@@ -303,10 +316,11 @@ class CheckerEngine implements Engine, ExchangeOwner {
     }
     this.#connections.sweep();
     if (this.#jobs.size > 0 || this.#timer === null) return;
-    if (this.#connections.idle === 0) {
-      clearInterval(this.#timer);
-      this.#timer = null;
-    }
+    // Idle connections keep it going, but not the process.
+    this.#timer.unref();
+    if (this.#connections.idle > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = null;
   };
 
   /** Asks for a random sibling of a suspect page, once for its folder, and then judges the page. */

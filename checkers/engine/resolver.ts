@@ -99,22 +99,28 @@ export function createDnsLookup(): { lookup: Lookup; close(): void } {
     let pending = 2;
     let ttl_s = MAX_TTL_S;
     let failed = false;
-    const addresses: string[] = [];
-    const answered = (error: NodeJS.ErrnoException | null, records: RecordWithTtl[] | undefined): void => {
+    // IPv4 is tried first: more machines can reach it.
+    const found: [v4: string[], v6: string[]] = [[], []];
+    const answered = (
+      into: string[],
+      error: NodeJS.ErrnoException | null,
+      records: RecordWithTtl[] | undefined,
+    ): void => {
       if (error === null) {
         for (const record of records ?? []) {
-          addresses.push(record.address);
+          into.push(record.address);
           ttl_s = Math.min(ttl_s, record.ttl);
         }
       } else if (!NO_SUCH_NAME.has(error.code ?? '')) {
         failed = true;
       }
       if (--pending > 0) return;
+      const addresses = found.flat();
       if (addresses.length > 0) done({ addresses, ttl_s });
       else done({ code: failed ? 'dns_failed' : 'dns_not_found' });
     };
-    dns.resolve4(name, { ttl: true }, answered);
-    dns.resolve6(name, { ttl: true }, answered);
+    dns.resolve4(name, { ttl: true }, (error, records) => answered(found[0], error, records));
+    dns.resolve6(name, { ttl: true }, (error, records) => answered(found[1], error, records));
   };
   return { lookup, close: () => dns.cancel() };
 }

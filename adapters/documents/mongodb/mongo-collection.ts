@@ -19,7 +19,7 @@ import { streamPages } from '../pages.ts';
 import { checkFilter, checkQuery, MAX_LIMIT } from '../query.ts';
 import { type Declared, MAX_DOCUMENT_BYTES } from '../spec.ts';
 import { type CheckedWrite, checkWrites } from '../writes.ts';
-import { mongoFilter, pageFilter } from './mongo-filter.ts';
+import { mongoFilter, pageFilters } from './mongo-filter.ts';
 
 /** How a collection reaches the server: outside or inside a transaction. Both give the port's errors. */
 export interface Access {
@@ -57,11 +57,16 @@ export class MongoCollection<T extends Document> implements Collection<T> {
 
   async find(filter: Filter, options?: FindOptions): Promise<T[]> {
     const query = checkQuery(this.#spec, filter, options);
-    const { skip, limit } = query;
     const sort = Object.fromEntries(query.keys.map(({ path, direction }) => [path, direction]));
-    const found = await this.#access.read((session) =>
-      this.#native.find(pageFilter(query), { sort, skip, limit, batchSize: limit, session }).toArray(),
-    );
+    const found: Document[] = [];
+    for (const part of pageFilters(query)) {
+      const limit = query.limit - found.length;
+      if (limit === 0) break;
+      const page = await this.#access.read((session) =>
+        this.#native.find(part, { sort, skip: query.skip, limit, batchSize: limit, session }).toArray(),
+      );
+      found.push(...page);
+    }
     return found as T[];
   }
 

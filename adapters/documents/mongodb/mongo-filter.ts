@@ -35,29 +35,38 @@ function literalPattern(text: string): string {
 }
 
 /**
- * The filter of a page after a document: a disjunction at the root, each part of which MongoDB seeks in the index, and
- * merges in order.
+ * The filters of a page, to be asked one after the other until it is full. A page after a document is a disjunction at
+ * the root, each part of which MongoDB seeks in the index and merges in order. It cannot where a part is of nulls, for an
+ * index does not tell null from missing in order: such a part is asked alone, and all others would be sorted with it.
  */
-export function pageFilter({ where, keys, after }: Query): Bson {
+export function pageFilters({ where, keys, after }: Query): Bson[] {
   const filter = mongoFilter(where);
-  if (!after) return filter;
-  const parts = segmentsAfter(keys, after).flatMap((segment) => segmentFilters(segment, filter));
-  // Nothing comes after: a disjunction of nothing is not in the language.
-  return parts.length === 0 ? { _id: { $in: [] } } : { $or: parts };
+  if (!after) return [filter];
+  const runs: { parts: Bson[]; nulls: boolean }[] = [];
+  for (const part of segmentsAfter(keys, after).flatMap(segmentParts)) {
+    const run = runs.at(-1);
+    if (run && !run.nulls && !part.nulls) run.parts.push({ $and: [filter, ...part.conditions] });
+    else runs.push({ parts: [{ $and: [filter, ...part.conditions] }], nulls: part.nulls });
+  }
+  return runs.map(({ parts }) => ({ $or: parts }));
 }
 
-function segmentFilters({ equal, beyond }: Segment, filter: Bson): Bson[] {
+function segmentParts({ equal, beyond }: Segment): { conditions: Bson[]; nulls: boolean }[] {
   const same = equal.map(({ path, value }) => ({ [path]: { $eq: value } }));
-  return beyondFilters(beyond).map((next) => ({ $and: [filter, ...same, { [beyond.path]: next }] }));
+  return beyondConditions(beyond).map((next) => ({
+    conditions: [...same, { [beyond.path]: next }],
+    nulls: next === WHOLE_TYPE.null || equal.some(({ value }) => value === null),
+  }));
 }
 
 const TYPES = ['null', 'number', 'string', 'boolean'] as const;
 
 /** A bound matches only values of its own type, and a sort goes on with the other types: each is a part of its own. */
-function beyondFilters({ direction, value }: Segment['beyond']): Bson[] {
+function beyondConditions({ path, direction, value }: Segment['beyond']): Bson[] {
   const place = TYPES.findIndex((type) => type === (value === null ? 'null' : typeof value));
   const others = direction === 1 ? TYPES.slice(place + 1) : TYPES.slice(0, place).toReversed();
   const same = value === null ? [] : [{ [direction === 1 ? '$gt' : '$lt']: value as Exclude<Scalar, null> }];
+  if (path === '_id') return same;
   return [...same, ...others.map((type) => WHOLE_TYPE[type])];
 }
 

@@ -1,7 +1,7 @@
-// Writes the log. The appends of one turn of the event loop share a transaction, and so one fsync; each is decided on its
-// own, in the order of the calls.
+// Writes the log. The appends of one turn of the event loop, or of a few milliseconds, share a transaction, and so one
+// fsync; each is decided on its own, in the order of the calls.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { AppendResult, ExpectedRevision, NewEvent } from '../../../events/event-store.ts';
 import { transaction, whenFree } from './connection.ts';
 import { toPosition } from './position.ts';
@@ -37,12 +37,14 @@ export class GroupCommit {
   readonly #eventsAfter: StatementSync;
   readonly #insertOne: StatementSync;
   readonly #insertMany: StatementSync;
+  readonly #group_ms: number;
   #pending: Append[] = [];
   #writing: Promise<void> | undefined;
 
-  /** `appended` is called after each commit that added events. */
-  constructor(db: DatabaseSync, appended: () => void) {
+  /** `appended` is called after each commit that added events; `group_ms` is how long an append waits for others. */
+  constructor(db: DatabaseSync, group_ms: number, appended: () => void) {
     this.#db = db;
+    this.#group_ms = group_ms;
     this.#appended = appended;
     this.#findStream = db.prepare(`
       SELECT id, deleted, (SELECT max(revision) FROM events WHERE stream_id = streams.id) AS revision
@@ -79,7 +81,7 @@ export class GroupCommit {
 
   async #write(): Promise<void> {
     while (this.#pending.length > 0) {
-      await nextTurn();
+      await (this.#group_ms > 0 ? delay(this.#group_ms) : nextTurn());
       await this.#commit(this.#takeGroup());
     }
     this.#writing = undefined;

@@ -23,6 +23,11 @@ export interface SqliteEventStoreOptions {
   path: string;
   /** The length at which the write-ahead log is copied into the file, in pages of 4 KiB; 16,000 (64 MB) unless told. */
   checkpoint_pages?: number;
+  /**
+   * How long an append waits for others to share its transaction and its fsync, during which the thread stands still:
+   * for a thread that appends all the time and waits for none of it. 0, the same turn of the event loop, unless told.
+   */
+  group_ms?: number;
 }
 
 /** The store was closed. */
@@ -36,7 +41,7 @@ export class EventStoreClosed extends Error {
 /** Rejects with `NewerSchema` (code `newer_schema`) when the file is of a later version of the service. */
 export async function openSqliteEventStore(options: SqliteEventStoreOptions): Promise<EventStore> {
   const db = await connect(options.path, options.checkpoint_pages ?? 16_000);
-  return new SqliteEventStore(db, options.path);
+  return new SqliteEventStore(db, options.path, options.group_ms ?? 0);
 }
 
 class SqliteEventStore implements EventStore {
@@ -48,10 +53,10 @@ class SqliteEventStore implements EventStore {
   readonly #lastRowid: StatementSync;
   #closing: Promise<void> | undefined;
 
-  constructor(db: DatabaseSync, path: string) {
+  constructor(db: DatabaseSync, path: string, group_ms: number) {
     this.#db = db;
     this.#arrivals = new Arrivals(path, () => this.#head());
-    this.#writer = new GroupCommit(db, () => this.#arrivals.announce());
+    this.#writer = new GroupCommit(db, group_ms, () => this.#arrivals.announce());
     this.#streams = new StreamPages(db);
     this.#findStream = db.prepare(`
       SELECT id, (SELECT max(revision) FROM events WHERE stream_id = streams.id) AS revision

@@ -47,7 +47,7 @@ for (const [name, bomb] of BOMBS) {
     const began = performance.now();
     const decoded = decodeBody(bomb.subarray(0, MAX_HTML_BYTES), name);
     t.true(decoded === null || decoded.length <= MAX_HTML_BYTES);
-    t.true(performance.now() - began < 200);
+    t.true(performance.now() - began < 500);
   });
 }
 

@@ -70,7 +70,7 @@ const HOPS: readonly [location: string | undefined, url: string | null][] = [
 ];
 
 for (const [location, url] of HOPS) {
-  test(`Location ${location} leads to ${url ?? 'nowhere'}`, (t) => {
+  test(`Location ${JSON.stringify(location)} leads to ${url ?? 'nowhere'}`, (t) => {
     const header = location === undefined ? undefined : Buffer.from(location).toString('latin1');
     const hop = nextHop(FROM, header);
     t.is(hop.ok ? hop.url.href : null, url);

@@ -147,7 +147,7 @@ test('sketches: equal pages are 1, foreign ones 0, in between in between', (t) =
   t.true(half > 0.3 && half < 0.7, String(half));
 });
 
-// Each of these took seconds with the obvious regular expression.
+// Pages written to make their reader slow.
 const HOSTILE = [
   '<title'.repeat(20_000),
   '<h1 '.repeat(30_000),

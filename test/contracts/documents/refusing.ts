@@ -95,6 +95,7 @@ export function refusing(sentence: Sentence): void {
       { sort: { n: 1 }, after: [1] },
       { sort: { n: 1 }, after: [1, 'a', 'b'] },
       { sort: { n: 1 }, after: [{}, 'a'] },
+      { sort: { n: 1 }, after: [1, 1] },
       { sort: { n: 1 }, after: [1, 'a'], skip: 1 },
       { project: { n: 1 } },
     ];

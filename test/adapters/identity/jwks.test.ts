@@ -1,0 +1,95 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import test from 'ava';
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+import { openIdentity } from '../../../adapters/identity/index.ts';
+
+const FROM = { issuer: 'https://id.example/', audience: 'url-checker' };
+
+/** An identity provider that publishes these keys, and counts how often it is asked. */
+async function provider(t: { teardown(fn: () => void): void }, answer: () => { status?: number; body: string }) {
+  let asked = 0;
+  const server: Server = createServer((_request, response) => {
+    asked++;
+    const { status = 200, body } = answer();
+    response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => void server.close());
+  const jwks_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`;
+  return { identity: await openIdentity({ jwks_url, ...FROM }), asked: () => asked, jwks_url };
+}
+
+async function key(alg: string, kid: string) {
+  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
+  const jwk: JWK = { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' };
+  const token = (claims: object = {}, from = FROM) =>
+    new SignJWT({ email: 'a@example.com', ...claims })
+      .setProtectedHeader({ alg, kid })
+      .setIssuer(from.issuer)
+      .setAudience(from.audience)
+      .setSubject('user_2f1c')
+      .setExpirationTime('1h')
+      .sign(privateKey);
+  return { jwk, token };
+}
+const published = (...keys: JWK[]) => ({ body: JSON.stringify({ keys }) });
+
+for (const alg of ['RS256', 'ES256', 'EdDSA']) {
+  test(`a token signed with ${alg} is verified`, async (t) => {
+    const { jwk, token } = await key(alg, 'k1');
+    const { identity } = await provider(t, () => published(jwk));
+    t.deepEqual(await identity.verify(await token()), {
+      user_id: 'user_2f1c',
+      email: 'a@example.com',
+      is_admin: false,
+    });
+    t.like(await identity.verify(await token({ role: 'admin' })), { is_admin: true });
+  });
+}
+
+test('algorithms that are not pinned are refused, though the provider has such a key', async (t) => {
+  const { jwk, token } = await key('PS512', 'k1');
+  const { identity } = await provider(t, () => published(jwk));
+  t.is(await identity.verify(await token()), null);
+});
+
+test('only the word admin makes an administrator', async (t) => {
+  const { jwk, token } = await key('ES256', 'k1');
+  const { identity } = await provider(t, () => published(jwk));
+  for (const role of ['Admin', 'administrator', ['admin'], true, { admin: true }]) {
+    t.like(await identity.verify(await token({ role })), { is_admin: false });
+  }
+});
+
+test('a token of another tenant of the same provider is nobody', async (t) => {
+  const { jwk, token } = await key('ES256', 'k1');
+  const { identity } = await provider(t, () => published(jwk));
+  t.is(await identity.verify(await token({}, { ...FROM, audience: 'other' })), null);
+  t.is(await identity.verify(await token({}, { ...FROM, issuer: 'https://evil.example/' })), null);
+});
+
+test('keys are fetched once, and unknown key ids do not make a storm', async (t) => {
+  const [known, unknown] = [await key('ES256', 'k1'), await key('ES256', 'k2')];
+  const { identity, asked } = await provider(t, () => published(known.jwk));
+  t.truthy(await identity.verify(await known.token()));
+  for (let i = 0; i < 10; i++) t.is(await identity.verify(await unknown.token()), null);
+  t.true(asked() <= 2, String(asked()));
+});
+
+test('when the keys cannot be had, it is not the token that is to blame', async (t) => {
+  const { jwk, token } = await key('ES256', 'k1');
+  let answer: { status?: number; body: string } = { status: 500, body: 'oops' };
+  const { identity } = await provider(t, () => answer);
+  await t.throwsAsync(async () => identity.verify(await token()), { code: 'unavailable' });
+  answer = { body: '<html>' };
+  await t.throwsAsync(async () => identity.verify(await token()), { code: 'unavailable' });
+  answer = published(jwk);
+  t.truthy(await identity.verify(await token()));
+});
+
+test('a provider that is not there is unavailable', async (t) => {
+  const { token } = await key('ES256', 'k1');
+  const identity = await openIdentity({ jwks_url: 'http://127.0.0.1:1/jwks', ...FROM });
+  await t.throwsAsync(async () => identity.verify(await token()), { code: 'unavailable' });
+});

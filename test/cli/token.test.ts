@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
+import { openIdentity } from '../../adapters/identity/index.ts';
+
+const CLI = fileURLToPath(new URL('../../cli/token.ts', import.meta.url));
+
+let data_dir: string;
+test.before(async () => void (data_dir = await mkdtemp(join(tmpdir(), 'token-'))));
+test.after.always(() => rm(data_dir, { recursive: true }));
+
+const run = (args: string[], env: Record<string, string> = {}) =>
+  new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) => {
+    const options = { env: { PATH: process.env.PATH, DATA_DIR: data_dir, ...env } };
+    execFile(process.execPath, [CLI, ...args], options, (error, stdout, stderr) =>
+      resolve({ code: error?.code ?? 0, stdout, stderr }),
+    );
+  });
+
+test('it prints the token and nothing else', async (t) => {
+  const { stdout, stderr, code } = await run([
+    '--user',
+    'alice',
+    '--email',
+    'A@example.com',
+    '--admin',
+    '--hours',
+    '2',
+  ]);
+  t.deepEqual([code, stderr], [0, '']);
+  t.regex(stdout, /^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+  const identity = await openIdentity({ local: data_dir });
+  t.deepEqual(await identity.verify(stdout.trim()), { user_id: 'alice', email: 'a@example.com', is_admin: true });
+});
+
+const WRONG: [what: string, args: string[], env: Record<string, string>, message: RegExp][] = [
+  ['without a user', [], {}, /--user wants/],
+  ['with a user id with a space', ['--user', 'a b'], {}, /--user wants/],
+  ['with an address that is none', ['--user', 'a', '--email', 'x'], {}, /--email wants/],
+  ['for no time', ['--user', 'a', '--hours', '0'], {}, /--hours wants/],
+  ['with an option that it does not have', ['--user', 'a', '--root'], {}, /--root/],
+  ['with wrong settings', ['--user', 'a'], { PORT: 'x' }, /PORT is "x"/],
+  [
+    'where a provider issues tokens',
+    ['--user', 'a'],
+    { IDENTITY_JWKS_URL: 'https://id.example/jwks', IDENTITY_ISSUER: 'i', IDENTITY_AUDIENCE: 'a' },
+    /IDENTITY_JWKS_URL is set/,
+  ],
+];
+for (const [what, args, env, message] of WRONG) {
+  test(`${what} it says what it wants, on stderr`, async (t) => {
+    const { code, stdout, stderr } = await run(args, env);
+    t.deepEqual([code, stdout], [2, '']);
+    t.regex(stderr, message);
+    t.regex(stderr, /usage: /);
+  });
+}

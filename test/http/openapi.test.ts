@@ -1,0 +1,285 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import test, { type ExecutionContext } from 'ava';
+import { Type } from 'typebox';
+import { openApi } from '../../http/openapi.ts';
+import { fileBody, jsonBody, type Route, rawBody, routeOf } from '../../http/route.ts';
+import { startSample } from './sample-app.ts';
+
+const route = routeOf<unknown>();
+const tags = ['jobs'];
+const Job = Type.Object({ job_id: Type.String(), status: Type.Enum(['processing', 'paused']) }, { $id: 'Job' });
+const handler = () => ({});
+
+const ROUTES: Route<unknown>[] = [
+  route({
+    method: 'GET',
+    path: '/jobs',
+    access: 'user',
+    summary: 'List jobs',
+    tags,
+    query: Type.Object({
+      email: Type.String({ description: 'Whose.' }),
+      limit: Type.Integer({ default: 50, minimum: 1 }),
+      non_2xx: Type.Optional(Type.Boolean()),
+    }),
+    responses: {
+      200: { description: 'A page.', schema: Type.Object({ items: Type.Array(Job) }), example: { items: [] } },
+    },
+    errors: { 403: 'Not your address.' },
+    handler,
+  }),
+  route({
+    method: 'POST',
+    path: '/jobs',
+    access: 'user',
+    summary: 'Upload',
+    tags,
+    body: fileBody('A CSV.'),
+    responses: { 201: { description: 'The job.', schema: Job, headers: { Location: 'Where it is.' } } },
+    handler,
+  }),
+  route({
+    method: 'DELETE',
+    path: '/jobs/{job_id}',
+    access: 'owner-or-admin',
+    foreign: 403,
+    summary: 'Delete',
+    tags,
+    responses: { 204: { description: 'Gone.' } },
+    errors: { 409: 'It is running.' },
+    handler,
+  }),
+  route({
+    method: 'GET',
+    path: '/jobs/{job_id}/export',
+    access: 'owner',
+    summary: 'Export',
+    tags,
+    responses: { 200: { description: 'A file.', content_type: 'text/csv; charset=utf-8', schema: Type.String() } },
+    handler,
+  }),
+  route({
+    method: 'POST',
+    path: '/jobs/{job_id}/share',
+    access: 'owner',
+    summary: 'Share',
+    tags: ['shares'],
+    headers: Type.Object({ 'idempotency-key': Type.Optional(Type.String({ format: 'uuid' })) }),
+    body: jsonBody(Type.Object({ hours: Type.Integer({ default: 24 }), name: Type.String() }), {
+      optional: true,
+      example: { name: 'a' },
+    }),
+    responses: { 201: { description: 'The token.', schema: Type.Object({ token: Type.String() }) } },
+    handler,
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/x',
+    access: 'admin',
+    summary: 'X',
+    tags,
+    responses: { 200: { description: 'Done.' } },
+    handler,
+  }),
+  route({
+    method: 'POST',
+    path: '/agency-events',
+    access: 'shared-secret',
+    summary: 'Y',
+    tags,
+    responses: { 202: { description: 'Taken.' } },
+    handler,
+  }),
+  route({
+    method: 'POST',
+    path: '/webhooks/payment',
+    access: 'signature',
+    summary: 'Z',
+    tags,
+    body: rawBody(),
+    responses: { 200: { description: 'Taken.' } },
+    handler,
+  }),
+  route({
+    method: 'POST',
+    path: '/api/v2/jobs',
+    access: 'api-key',
+    summary: 'Submit',
+    tags,
+    body: jsonBody(Type.Object({ urls: Type.Array(Type.String()) })),
+    responses: { 201: { description: 'The job.', schema: Job } },
+    handler,
+  }),
+];
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is looked into by path
+type Json = any;
+const document: Json = openApi(ROUTES.slice(0, -1), { title: 'T', version: '1.0.0' }, 'gateway');
+const operation = (method: string, path: string): Json => document.paths[path][method];
+
+test('it is of version 3.1.0 and has what a document needs', (t) => {
+  t.is(document.openapi, '3.1.0');
+  t.deepEqual(document.info, { title: 'T', version: '1.0.0' });
+  t.deepEqual(document.tags, [{ name: 'jobs' }, { name: 'shares' }]);
+  assertSound(t, document);
+});
+
+test('a parameter has its plain type, its default and whether it is required', (t) => {
+  t.deepEqual(operation('get', '/jobs').parameters, [
+    { name: 'email', in: 'query', required: true, description: 'Whose.', schema: { type: 'string' } },
+    { name: 'limit', in: 'query', required: false, schema: { type: 'integer', default: 50, minimum: 1 } },
+    { name: 'non_2xx', in: 'query', required: false, schema: { type: 'boolean' } },
+  ]);
+  const [job_id, key] = operation('post', '/jobs/{job_id}/share').parameters;
+  t.like(job_id, { name: 'job_id', in: 'path', required: true });
+  t.like(key, { name: 'idempotency-key', in: 'header', required: false, schema: { type: 'string', format: 'uuid' } });
+});
+
+test('operations are named by method and path', (t) => {
+  t.is(operation('delete', '/jobs/{job_id}').operationId, 'delete_jobs_job_id');
+});
+
+test('bodies of each kind are described', (t) => {
+  const form = operation('post', '/jobs').requestBody;
+  t.true(form.required);
+  t.deepEqual(form.content['multipart/form-data'].schema.required, ['file']);
+  const share = operation('post', '/jobs/{job_id}/share').requestBody;
+  t.false(share.required);
+  const json = share.content['application/json'];
+  t.deepEqual(json.schema.required, ['name']);
+  t.false(json.schema.additionalProperties);
+  t.deepEqual(json.example, { name: 'a' });
+  t.truthy(operation('post', '/webhooks/payment').requestBody.content['application/json']);
+});
+
+test('a schema with an id is a component, referred to', (t) => {
+  t.deepEqual(document.components.schemas.Job.required, ['job_id', 'status']);
+  t.deepEqual(operation('post', '/jobs').responses[201].content['application/json'].schema, {
+    $ref: '#/components/schemas/Job',
+  });
+});
+
+test('replies have their content type, headers and example', (t) => {
+  t.deepEqual(Object.keys(operation('get', '/jobs/{job_id}/export').responses[200].content), ['text/csv']);
+  t.is(operation('post', '/jobs').responses[201].headers.Location.description, 'Where it is.');
+  t.is(operation('delete', '/jobs/{job_id}').responses[204].content, undefined);
+  t.deepEqual(operation('get', '/jobs').responses[200].content['application/json'].example, { items: [] });
+});
+
+const ERRORS: [method: string, path: string, statuses: string[]][] = [
+  ['get', '/jobs', ['200', '401', '403', '422', '500', '503']],
+  ['post', '/jobs', ['201', '400', '401', '413', '415', '422', '500', '503']],
+  ['delete', '/jobs/{job_id}', ['204', '401', '403', '404', '409', '422', '500', '503']],
+  ['get', '/jobs/{job_id}/export', ['200', '401', '404', '422', '500', '503']],
+  ['post', '/admin/x', ['200', '401', '403', '500', '503']],
+  ['post', '/agency-events', ['202', '403', '500', '503']],
+  ['post', '/webhooks/payment', ['200', '401', '413', '500', '503']],
+];
+for (const [method, path, statuses] of ERRORS) {
+  test(`the errors of ${method} ${path} follow from its access and its input`, (t) => {
+    t.deepEqual(Object.keys(operation(method, path).responses).sort(), statuses);
+  });
+}
+
+test('access is a security scheme', (t) => {
+  t.deepEqual(operation('get', '/jobs').security, [{ bearer: [] }]);
+  t.deepEqual(operation('post', '/agency-events').security, [{ shared_secret: [] }]);
+  t.deepEqual(operation('post', '/webhooks/payment').security, []);
+  t.deepEqual(Object.keys(document.components.securitySchemes).sort(), ['bearer', 'shared_secret']);
+});
+
+test('two schemas with one id, or one operation twice, are defects', (t) => {
+  const other = route({
+    method: 'GET',
+    path: '/other',
+    access: 'none',
+    summary: 'Other',
+    tags,
+    responses: { 200: { description: '', schema: Type.Object({}, { $id: 'Job' }) } },
+    handler,
+  });
+  const info = { title: 'T', version: '1' };
+  t.throws(() => openApi([...ROUTES, other], info, 'gateway'), { message: /two schemas have the id Job/ });
+  t.throws(() => openApi([...ROUTES, ROUTES[0]!], info, 'gateway'), { message: /operation id get_jobs/ });
+});
+
+const DEFECTS: [what: string, spec: Partial<Parameters<typeof route>[0]>, message: RegExp][] = [
+  ['params that are not in the path', { params: Type.Object({ id: Type.String() }) as never }, /params are id/],
+  ['an owner of nothing', { access: 'owner' }, /no path parameter job_id/],
+  ['a job of nobody', { owns: 'x', path: '/a/{x}' }, /nobody to own/],
+  ['GET with a body', { body: jsonBody(Type.Object({})) as never }, /GET has no body/],
+  ['a signature without the raw body', { access: 'signature' }, /raw body/],
+  ['no success', { responses: { 404: { description: '' } } }, /no response that is a success/],
+  ['headers in capitals', { headers: Type.Object({ 'X-A': Type.String() }) as never }, /lower case/],
+];
+for (const [what, spec, message] of DEFECTS) {
+  test(`a route with ${what} is refused when it is made`, (t) => {
+    const right = {
+      method: 'GET',
+      path: '/a',
+      access: 'none',
+      summary: '',
+      tags,
+      responses: { 200: { description: '' } },
+      handler,
+    };
+    t.throws(() => route({ ...right, ...spec } as never), { message });
+  });
+}
+
+test('both documents are served, each of its own routes, and describe themselves', async (t) => {
+  const sample = await startSample(ROUTES, undefined);
+  const gateway: Json = await (await sample.request('/openapi.json')).json();
+  const v2: Json = await (await sample.request('/api/v2/openapi.json')).json();
+  await sample.close();
+  t.is(gateway.info.version, '1.0.0');
+  t.truthy(gateway.paths['/jobs/{job_id}']);
+  for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json']) t.truthy(gateway.paths[path], path);
+  t.false(Object.keys(gateway.paths).some((path) => path.startsWith('/api/v2')));
+  t.deepEqual(Object.keys(v2.paths).sort(), ['/api/v2/jobs', '/api/v2/openapi.json']);
+  t.deepEqual(v2.components.schemas.Error.required, ['error']);
+  t.deepEqual(v2.paths['/api/v2/jobs'].post.security, [{ api_key: [] }]);
+  assertSound(t, gateway);
+  assertSound(t, v2);
+});
+
+/** References lead somewhere, schemas compile, operations have what the specification of OpenAPI asks of them. */
+function assertSound(t: ExecutionContext, root: Json): void {
+  const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false });
+  addFormats.default(ajv);
+  ajv.addVocabulary(['example', 'components']);
+  ajv.addSchema({ $id: 'doc:', components: root.components });
+  const ids = new Set<string>();
+  for (const [path, item] of Object.entries<Json>(root.paths)) {
+    for (const one of Object.values<Json>(item)) {
+      t.false(ids.has(one.operationId), one.operationId);
+      ids.add(one.operationId);
+      const in_path = one.parameters.filter((parameter: Json) => parameter.in === 'path');
+      t.deepEqual(
+        in_path.map(({ name }: Json) => `{${name}}`),
+        path.match(/\{\w+\}/g) ?? [],
+      );
+      t.true(in_path.every(({ required }: Json) => required === true));
+      t.true(Object.keys(one.responses).length > 0);
+      for (const response of Object.values<Json>(one.responses)) t.is(typeof response.description, 'string');
+      for (const scheme of one.security.flatMap(Object.keys)) t.truthy(root.components.securitySchemes[scheme], scheme);
+    }
+  }
+  for (const found of [...find(root, 'schema'), ...Object.values<Json>(root.components.schemas)]) {
+    t.notThrows(() => ajv.compile(JSON.parse(JSON.stringify(found).replaceAll('"#/components', '"doc:#/components'))));
+  }
+  for (const reference of find(root, '$ref')) {
+    const target = reference
+      .slice(2)
+      .split('/')
+      .reduce((at: Json, key: string) => at?.[key], root);
+    t.truthy(target, reference);
+  }
+}
+
+/** Every value under this key, wherever it is. */
+function find(at: Json, key: string): Json[] {
+  if (typeof at !== 'object' || at === null) return [];
+  return Object.entries(at).flatMap(([name, value]) => (name === key ? [value] : find(value, key)));
+}

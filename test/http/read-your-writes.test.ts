@@ -1,0 +1,112 @@
+import test from 'ava';
+import { Type } from 'typebox';
+import { type Route, routeOf } from '../../http/route.ts';
+import { ALICES_JOB, API_KEY, startSample } from './sample-app.ts';
+
+const route = routeOf<unknown>();
+const responses = { 200: { description: 'Fine.', schema: Type.Object({}, { additionalProperties: true }) } };
+const about = { summary: 'A sample', tags: ['sample'], responses } as const;
+
+const ROUTES: Route<unknown>[] = [
+  route({
+    ...about,
+    method: 'POST',
+    path: '/write',
+    access: 'user',
+    query: Type.Object({ position: Type.String() }),
+    handler: ({ query }) => ({ body: {}, headers: { 'X-Log-Position': query.position } }),
+  }),
+  route({ ...about, method: 'GET', path: '/read', access: 'user', handler: () => ({ body: {} }) }),
+  route({ ...about, method: 'GET', path: '/open', access: 'none', handler: () => ({ body: {} }) }),
+  route({ ...about, method: 'GET', path: '/jobs/{job_id}', access: 'owner', handler: () => ({ body: {} }) }),
+  route({
+    ...about,
+    method: 'GET',
+    path: '/api/v2/jobs/{id}',
+    access: 'api-key',
+    owns: 'id',
+    handler: () => ({ body: {} }),
+  }),
+];
+
+async function start() {
+  /** What happened, in order. */
+  const log: string[] = [];
+  const sample = await startSample(ROUTES, undefined, {
+    await_position: async (position) => void log.push(`await ${position}`),
+    job_owner: async () => {
+      log.push('owner');
+      return { owner_id: 'alice' };
+    },
+  });
+  const { alice: as } = sample.tokens;
+  const write = (position: string, who = as) =>
+    sample.request(`/write?position=${position}`, { method: 'POST', as: who });
+  return { sample, log, as, write };
+}
+
+test('a command tells the place that it reached, and the next read of its caller waits for it', async (t) => {
+  const { sample, log, as, write } = await start();
+  t.is((await write('005')).headers.get('x-log-position'), '005');
+  t.deepEqual(log, []);
+  await sample.request('/read', { as });
+  t.deepEqual(log, ['await 005']);
+  await sample.close();
+});
+
+test('it is waited for before it is asked whose the job is', async (t) => {
+  const { sample, log, as, write } = await start();
+  await write('005');
+  await sample.request(`/jobs/${ALICES_JOB}`, { as });
+  t.deepEqual(log, ['await 005', 'owner']);
+  await sample.close();
+});
+
+test("a caller's API key and token read each other's writes, other callers wait for nothing", async (t) => {
+  const { sample, log, write } = await start();
+  await write('005');
+  await sample.request('/read', { as: sample.tokens.bob });
+  await sample.request('/open');
+  t.deepEqual(log, []);
+  await sample.request(`/api/v2/jobs/${ALICES_JOB}`, { as: API_KEY });
+  t.deepEqual(log, ['await 005', 'owner']);
+  await sample.close();
+});
+
+test('the place that a request names comes first, signed in or not', async (t) => {
+  const { sample, log, as, write } = await start();
+  await write('005');
+  await sample.request('/read', { as, headers: { 'x-log-position': '009' } });
+  await sample.request('/open', { headers: { 'x-log-position': '007' } });
+  t.deepEqual(log, ['await 009', 'await 007']);
+  await sample.close();
+});
+
+test('the furthest place is remembered, whatever the order of the answers', async (t) => {
+  const { sample, log, as, write } = await start();
+  await write('009');
+  await write('005');
+  await sample.request('/read', { as });
+  t.deepEqual(log, ['await 009']);
+  await sample.close();
+});
+
+test('commands wait for nothing', async (t) => {
+  const { sample, log, write } = await start();
+  await write('005');
+  await write('006');
+  t.deepEqual(log, []);
+  await sample.close();
+});
+
+test('a place that no response gave is refused', async (t) => {
+  const { sample, log } = await start();
+  for (const position of ['x'.repeat(65), 'a b', 'é']) {
+    const response = await sample.request('/open', { headers: { 'x-log-position': position } });
+    t.is(response.status, 422);
+    const { detail } = (await response.json()) as { detail: { loc: string[] }[] };
+    t.deepEqual(detail[0]?.loc, ['header', 'x-log-position']);
+  }
+  t.deepEqual(log, []);
+  await sample.close();
+});

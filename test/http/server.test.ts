@@ -1,0 +1,127 @@
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect, createServer, type Socket } from 'node:net';
+import test from 'ava';
+import Koa from 'koa';
+import pino from 'pino';
+import { startServer } from '../../http/server.ts';
+import { until } from './sample-app.ts';
+
+const log = pino({ level: 'silent' });
+
+/** An application whose every answer waits until it is released. */
+function waitingApp() {
+  const app = new Koa({});
+  const waiting: (() => void)[] = [];
+  app.use(async (ctx) => {
+    if (ctx.path !== '/now') await new Promise<void>((resolve) => waiting.push(resolve));
+    ctx.body = 'done';
+  });
+  return { app, waiting };
+}
+
+const ask = (url: string, agent?: Agent): Promise<IncomingMessage & { text: string }> =>
+  new Promise((resolve, reject) => {
+    httpRequest(url, agent ? { agent } : {}, async (response) => {
+      const text = Buffer.concat(await response.toArray()).toString();
+      resolve(Object.assign(response, { text }));
+    })
+      .on('error', reject)
+      .end();
+  });
+
+const opened = async (url: string): Promise<Socket> => {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  await new Promise((resolve) => socket.once('connect', resolve));
+  return socket;
+};
+const gone = (socket: Socket) =>
+  new Promise<void>((resolve) =>
+    socket
+      .resume()
+      .on('error', () => {})
+      .once('close', () => resolve()),
+  );
+
+test('the address that was bound is told', async (t) => {
+  const { app } = waitingApp();
+  const server = await startServer(app, { host: '127.0.0.1', port: 0, log });
+  t.regex(server.url, /^http:\/\/127\.0\.0\.1:[1-9]\d+$/);
+  t.is((await ask(`${server.url}/now`)).text, 'done');
+  await server.close();
+});
+
+test('a port that is taken is an error', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  const { port } = taken.address() as { port: number };
+  await t.throwsAsync(() => startServer(waitingApp().app, { host: '127.0.0.1', port, log }), { code: 'EADDRINUSE' });
+  taken.close();
+});
+
+test('closing lets the request in flight finish, refuses new ones, and drops idle connections at once', async (t) => {
+  const { app, waiting } = waitingApp();
+  const server = await startServer(app, { host: '127.0.0.1', port: 0, log });
+  const idle = await opened(server.url);
+  const agent = new Agent({ keepAlive: true });
+  t.is((await ask(`${server.url}/now`, agent)).text, 'done');
+  const kept = Object.values(agent.freeSockets)[0]![0]!;
+  const slow = ask(`${server.url}/slow`);
+  await until(() => waiting.length === 1);
+
+  let is_closed = false;
+  const closing = server.close().then(() => (is_closed = true));
+  await Promise.all([gone(idle), gone(kept)]);
+  await t.throwsAsync(() => ask(`${server.url}/now`), { code: 'ECONNREFUSED' });
+  t.false(is_closed);
+  waiting[0]!();
+  t.is((await slow).text, 'done');
+  await closing;
+  t.true(is_closed);
+});
+
+test('the last answer on a connection says so', async (t) => {
+  const { app, waiting } = waitingApp();
+  const server = await startServer(app, { host: '127.0.0.1', port: 0, log });
+  const agent = new Agent({ keepAlive: true });
+  const slow = ask(`${server.url}/slow`, agent);
+  await until(() => waiting.length === 1);
+  const closing = server.close();
+  waiting[0]!();
+  t.is((await slow).headers.connection, 'close');
+  await closing;
+});
+
+test('what takes too long is cut off', async (t) => {
+  const { app, waiting } = waitingApp();
+  const server = await startServer(app, { host: '127.0.0.1', port: 0, log, drain_ms: 50 });
+  const slow = ask(`${server.url}/slow`);
+  slow.catch(() => {});
+  await until(() => waiting.length === 1);
+  await server.close();
+  await t.throwsAsync(slow, { code: 'ECONNRESET' });
+});
+
+test('closing twice is closing once', async (t) => {
+  const server = await startServer(waitingApp().app, { host: '127.0.0.1', port: 0, log });
+  await Promise.all([server.close(), server.close()]);
+  t.pass();
+});
+
+test('headers beyond the limit and no HTTP at all are refused without harm', async (t) => {
+  const server = await startServer(waitingApp().app, { host: '127.0.0.1', port: 0, log });
+  const exchange = async (text: string) => {
+    const socket = await opened(server.url);
+    socket.write(text);
+    const chunks: Buffer[] = [];
+    socket.on('data', (chunk) => chunks.push(chunk));
+    await gone(socket);
+    return Buffer.concat(chunks).toString().split('\r\n')[0];
+  };
+  t.is(
+    await exchange(`GET /now HTTP/1.1\r\nHost: a\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`),
+    'HTTP/1.1 431 Request Header Fields Too Large',
+  );
+  t.is(await exchange('hello\r\n\r\n'), 'HTTP/1.1 400 Bad Request');
+  t.is((await ask(`${server.url}/now`)).text, 'done');
+  await server.close();
+});
