@@ -8,14 +8,15 @@ import { Visitor } from '@swc/core/Visitor.js';
 export const FOLDERS = {
   events: [],
   intake: [],
-  readmodels: [],
+  // The vocabulary: a read model says what happened in the same words.
+  readmodels: ['events'],
   web: [],
   commands: ['events'],
   projections: ['events', 'readmodels'],
   // The queue's port and what travels in it: the processes publish the work that the checkers pull.
   processes: ['events', 'commands', 'readmodels', 'checkers/queue.ts', 'checkers/work.ts'],
   checkers: ['events', 'commands'],
-  http: ['commands', 'readmodels', 'intake'],
+  http: ['events', 'commands', 'readmodels', 'intake', 'config.ts'],
   adapters: [], // and the port that each implements: see PORTS
   cli: 'any',
   bench: 'any',

@@ -3,11 +3,8 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { openFileBlobs } from './adapters/blobs/files/file-blobs.ts';
-import { openMongoDocuments } from './adapters/documents/mongodb/mongodb-documents.ts';
 import { openSqliteDocuments } from './adapters/documents/sqlite/sqlite-documents.ts';
-import { openEventStoreDb } from './adapters/eventstore/eventstoredb/eventstoredb-event-store.ts';
 import { openSqliteEventStore } from './adapters/eventstore/sqlite/sqlite-event-store.ts';
-import { openNatsQueue } from './adapters/queue/nats/nats-queue.ts';
 import { openSqliteQueue } from './adapters/queue/sqlite/sqlite-queue.ts';
 import type { Queue } from './checkers/queue.ts';
 import type { Config } from './config.ts';
@@ -40,20 +37,29 @@ export async function openStores(config: Config, logger: Logger, of: 'checker' |
     opened.push(await store);
     return store;
   }
+  // Clients of servers are loaded where they are used: each takes tens of megabytes in every thread.
+  async function openLog(): Promise<EventStore> {
+    if (!eventstore_url) {
+      const path = join(data_dir, 'events.db');
+      return openSqliteEventStore({ path, ...(of === 'checker' ? FOR_CHECKER : {}) });
+    }
+    const { openEventStoreDb } = await import('./adapters/eventstore/eventstoredb/eventstoredb-event-store.ts');
+    return openEventStoreDb({ url: eventstore_url, log: logger });
+  }
+  async function openDocuments(): Promise<Documents> {
+    if (!mongodb_url) return openSqliteDocuments({ path: join(data_dir, 'documents.db') });
+    const { openMongoDocuments } = await import('./adapters/documents/mongodb/mongodb-documents.ts');
+    return openMongoDocuments({ url: mongodb_url, log: logger });
+  }
+  async function openQueue(): Promise<Queue> {
+    if (!nats_url) return openSqliteQueue({ path: join(data_dir, 'queue.db') });
+    const { openNatsQueue } = await import('./adapters/queue/nats/nats-queue.ts');
+    return openNatsQueue({ url: nats_url, log: logger });
+  }
   try {
-    const log = await open(
-      eventstore_url
-        ? openEventStoreDb({ url: eventstore_url, log: logger })
-        : openSqliteEventStore({ path: join(data_dir, 'events.db'), ...(of === 'checker' ? FOR_CHECKER : {}) }),
-    );
-    const documents = await open(
-      mongodb_url
-        ? openMongoDocuments({ url: mongodb_url, log: logger })
-        : openSqliteDocuments({ path: join(data_dir, 'documents.db') }),
-    );
-    const queue = await open(
-      nats_url ? openNatsQueue({ url: nats_url, log: logger }) : openSqliteQueue({ path: join(data_dir, 'queue.db') }),
-    );
+    const log = await open(openLog());
+    const documents = await open(openDocuments());
+    const queue = await open(openQueue());
     const blobs = await openFileBlobs({ folder: join(data_dir, 'blobs') });
     return { log, documents, queue, blobs, close };
   } catch (error) {

@@ -13,11 +13,7 @@ export interface Description {
 type Json = { [key: string]: unknown };
 
 /** Throws when two routes would have one operation id, or two schemas one name: defects of the table. */
-export function openApi(
-  routes: readonly Route<never>[],
-  info: Description,
-  error_shape: 'gateway' | 'v2',
-): Json {
+export function openApi(routes: readonly Route<never>[], info: Description, error_shape: 'gateway' | 'v2'): Json {
   const components = openComponents(error_shape);
   const paths: Record<string, Json> = {};
   const ids = new Set<string>();

@@ -1,7 +1,7 @@
 // Tokens of an identity provider, verified against the keys that it publishes.
 import { createRemoteJWKSet } from 'jose';
 import type { Identity } from '../../http/identity.ts';
-import { verifyToken } from './tokens.ts';
+import { openVerifier } from './tokens.ts';
 
 /** A fetch of the keys that takes longer has failed. */
 const FETCH_MS = 5000;
@@ -10,5 +10,5 @@ const FETCH_MS = 5000;
 export function openJwksIdentity(options: { jwks_url: string; issuer: string; audience: string }): Identity {
   const { jwks_url, issuer, audience } = options;
   const keys = createRemoteJWKSet(new URL(jwks_url), { timeoutDuration: FETCH_MS, cooldownDuration: 30_000 });
-  return { verify: (token) => verifyToken(token, keys, { issuer, audience }) };
+  return openVerifier(keys, { issuer, audience });
 }

@@ -4,7 +4,7 @@ import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createLocalJWKSet, exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose';
 import type { Identified, Identity } from '../../http/identity.ts';
-import { verifyToken } from './tokens.ts';
+import { openVerifier } from './tokens.ts';
 
 const LOCAL = { issuer: 'url-checker-local', audience: 'url-checker' };
 const ALGORITHM = 'EdDSA';
@@ -13,7 +13,7 @@ export async function openLocalIdentity(data_dir: string): Promise<Identity> {
   const { kty, crv, x, kid, alg } = await signingKey(data_dir);
   // The public half alone verifies.
   const keys = createLocalJWKSet({ keys: [{ kty: kty!, crv, x, kid, alg, use: 'sig' } as JWK & { kty: string }] });
-  return { verify: (token) => verifyToken(token, keys, LOCAL) };
+  return openVerifier(keys, LOCAL);
 }
 
 /** A token that the local issuer of this data folder vouches for, from now on for so many hours. */

@@ -1,6 +1,8 @@
 // What makes a token good, whoever issued it: a pinned algorithm, the issuer, the audience, the time and the claims.
+import { hash } from 'node:crypto';
 import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
-import type { Identified } from '../../http/identity.ts';
+import { LRUCache } from 'lru-cache';
+import type { Identified, Identity } from '../../http/identity.ts';
 
 /** Asymmetric only: with a symmetric one a published key could be used to sign (RFC 8725, 3.1). */
 const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
@@ -25,12 +27,37 @@ export class IdentityUnavailable extends Error {
   readonly code = 'unavailable';
 }
 
-export async function verifyToken(
+/** A signature costs more than all else of a small request: one that was verified is not verified again for so long. */
+const REMEMBER_MS = 30_000;
+const MAX_REMEMBERED = 10_000;
+
+interface Verified {
+  who: Identified;
+  expires_ms: number;
+}
+
+export function openVerifier(keys: JWTVerifyGetKey, from: { issuer: string; audience: string }): Identity {
+  /** By the hash of the token: tokens are not kept. */
+  const remembered = new LRUCache<string, Verified>({ max: MAX_REMEMBERED, ttl: REMEMBER_MS });
+  return {
+    async verify(token) {
+      if (token.length > MAX_TOKEN_CHARS) return null;
+      const key = hash('sha256', token, 'base64');
+      const before = remembered.get(key);
+      if (before) return Date.now() < before.expires_ms ? before.who : null;
+      const verified = await verifyToken(token, keys, from);
+      if (!verified) return null;
+      remembered.set(key, verified);
+      return verified.who;
+    },
+  };
+}
+
+async function verifyToken(
   token: string,
   keys: JWTVerifyGetKey,
   from: { issuer: string; audience: string },
-): Promise<Identified | null> {
-  if (token.length > MAX_TOKEN_CHARS) return null;
+): Promise<Verified | null> {
   try {
     const { payload } = await jwtVerify(token, keys, {
       ...from,
@@ -38,7 +65,8 @@ export async function verifyToken(
       clockTolerance: CLOCK_TOLERANCE_S,
       requiredClaims: ['sub', 'exp'],
     });
-    return identified(payload);
+    const who = identified(payload);
+    return who && { who, expires_ms: (payload.exp! + CLOCK_TOLERANCE_S) * 1000 };
   } catch (cause) {
     if (REFUSALS.some((refusal) => cause instanceof refusal)) return null;
     throw new IdentityUnavailable('the keys of the identity provider cannot be read', { cause });

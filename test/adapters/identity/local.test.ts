@@ -29,6 +29,16 @@ test('a token lasts as long as it was asked to', async (t) => {
   t.is(exp! - iat!, 5400);
 });
 
+test('a token that was verified expires all the same', async (t) => {
+  const local = await folder(t);
+  const identity = await openIdentity({ local });
+  // Expired, within the tolerance of clocks, for another two seconds at most.
+  const token = await issueLocalToken(local, { ...ALICE, hours: -3 / 3600 });
+  t.truthy(await identity.verify(token));
+  while (await identity.verify(token)) await new Promise((resolve) => setTimeout(resolve, 50));
+  t.is(await identity.verify(token), null);
+});
+
 test('the key outlives the process, and is for its owner alone', async (t) => {
   const local = await folder(t);
   const token = await issueLocalToken(local, { ...ALICE, hours: 1 });

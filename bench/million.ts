@@ -1,0 +1,145 @@
+// A job of a million URLs through the whole embedded service: how long the upload takes against csv-parse plus `new URL`
+// on the same file, what a cursor page from the end costs against one from the start, and how much memory it takes.
+// node bench/million.ts [--urls 1000000] [--hosts 5000]
+import { once } from 'node:events';
+import { createReadStream, createWriteStream, openAsBlob, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { parse } from 'csv-parse';
+import { issueLocalToken } from '../adapters/identity/index.ts';
+import { openTestClient } from '../test/support/service.ts';
+import { startServiceProcess } from '../test/support/service-process.ts';
+import { startLoopbackServer } from './loopback-server.ts';
+import { median, urlsOver } from './loopback-urls.ts';
+
+export interface Million {
+  urls: number;
+  /** Seconds from the first byte of the upload to its 201, and of csv-parse with `new URL` on the same file. */
+  accepted_s: number;
+  parsed_s: number;
+  /** Resident memory of the service in MB: before the upload, and at the most during it and during the whole job. */
+  memory_mb: { before: number; accepting: number; checking: number };
+  /** Seconds from the 201 to the end of the job. */
+  checked_s: number;
+  /** Milliseconds of a cursor page of 100 results, median. */
+  page_ms: { start: number; end: number };
+}
+
+const PAGES = 40;
+
+export async function benchMillion({ urls: count = 1_000_000, hosts = 5000 } = {}): Promise<Million> {
+  const folder = await mkdtemp(join(tmpdir(), 'url-checker-million-'));
+  const server = await startLoopbackServer();
+  const file = join(folder, 'urls.csv');
+  await writeCsv(file, urlsOver(hosts, count, server.port));
+  const parsed_s = await seconds(() => parseOnly(file));
+  const service = await startServiceProcess({
+    DATA_DIR: join(folder, 'data'),
+    SIGNUP_CREDITS: '1000000',
+    CHECKER_PER_HOST: '64',
+    CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',
+    RATE_LIMIT_PER_MINUTE: '1000000',
+  });
+  try {
+    const of = { user_id: 'bench', email: null, is_admin: false, hours: 3 };
+    const token = await issueLocalToken(join(folder, 'data'), of);
+    const owner = openTestClient(service.url, token);
+    const made = await owner.ask('POST', '/users/me/api-keys', { name: 'bench' });
+    const client = openTestClient(service.url, made.body.key, '/api/v2');
+
+    const before = residentMb(service.pid);
+    resetPeak(service.pid);
+    let job_id = '';
+    const accepted_s = await seconds(async () => {
+      const form = new FormData();
+      form.append('file', await openAsBlob(file), 'urls.csv');
+      const headers = { authorization: `Bearer ${token}` };
+      const response = await fetch(`${service.url}/jobs`, { method: 'POST', headers, body: form });
+      const body = (await response.json()) as { job_id: string; total_urls: number };
+      if (response.status !== 201 || body.total_urls !== count) throw new Error(JSON.stringify(body));
+      job_id = body.job_id;
+    });
+    const accepting = peakMb(service.pid);
+    const checked_s = await seconds(async () => {
+      const job = await owner.ended(job_id);
+      if (job.completed_urls !== count) throw new Error(JSON.stringify(job));
+    });
+    const checking = peakMb(service.pid);
+
+    const page = async (after: number) => {
+      const cursor = Buffer.from(JSON.stringify({ after })).toString('base64url');
+      const began = performance.now();
+      const { body } = await client.ask('GET', `/api/v2/jobs/${job_id}/results?limit=100&cursor=${cursor}`);
+      if (body.results.length !== 100) throw new Error(`a page of ${body.results?.length}`);
+      return performance.now() - began;
+    };
+    const times = { start: [] as number[], end: [] as number[] };
+    for (let i = 0; i < PAGES; i++) {
+      times.start.push(await page(i * 100));
+      times.end.push(await page(count - 101 - i * 100));
+    }
+    return {
+      urls: count,
+      accepted_s,
+      parsed_s,
+      memory_mb: { before, accepting, checking },
+      checked_s,
+      page_ms: { start: median(times.start), end: median(times.end) },
+    };
+  } finally {
+    await service.stop();
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function writeCsv(path: string, urls: readonly string[]): Promise<void> {
+  const out = createWriteStream(path);
+  out.write('id,name,url\n');
+  for (let i = 0; i < urls.length; i += 1000) {
+    const rows = urls.slice(i, i + 1000).map((url, n) => `${i + n},"Page, number ${i + n}",${url}\n`);
+    if (!out.write(rows.join(''))) await once(out, 'drain');
+  }
+  out.end();
+  await once(out, 'close');
+}
+
+/** The least that reading such a file takes. */
+async function parseOnly(path: string): Promise<void> {
+  let valid = 0;
+  for await (const record of createReadStream(path).pipe(parse({ from_line: 2 }))) {
+    if (new URL((record as string[])[2]!).hostname) valid++;
+  }
+  if (valid === 0) throw new Error('nothing was parsed');
+}
+
+async function seconds(run: () => Promise<void>): Promise<number> {
+  const began = performance.now();
+  await run();
+  return (performance.now() - began) / 1000;
+}
+
+const status = (pid: number, field: string) =>
+  Number(new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
+const residentMb = (pid: number) => status(pid, 'VmRSS');
+const peakMb = (pid: number) => status(pid, 'VmHWM');
+const resetPeak = (pid: number) => writeFileSync(`/proc/${pid}/clear_refs`, '5');
+
+export function millionTable(m: Million): string {
+  const { before, accepting, checking } = m.memory_mb;
+  return [
+    `${m.urls} URLs in one CSV, the whole service`,
+    `  accepted in        ${m.accepted_s.toFixed(1)} s = ${(m.accepted_s / m.parsed_s).toFixed(2)} × csv-parse and new URL (${m.parsed_s.toFixed(1)} s)`,
+    `  memory             ${before.toFixed(0)} MB idle, ${accepting.toFixed(0)} MB while accepting, ${checking.toFixed(0)} MB at the most`,
+    `  checked in         ${m.checked_s.toFixed(0)} s (${(m.urls / m.checked_s / 1000).toFixed(1)} k URL/s)`,
+    `  page of 100        ${m.page_ms.start.toFixed(1)} ms from the start, ${m.page_ms.end.toFixed(1)} ms from the end = ${(m.page_ms.end / m.page_ms.start).toFixed(2)}`,
+  ].join('\n');
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { urls: { type: 'string' }, hosts: { type: 'string' } } });
+  const numbers = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Number(value)]));
+  console.log(millionTable(await benchMillion(numbers)));
+}
