@@ -1,5 +1,6 @@
 // The frame: from the route table to a Koa application. What happens to every request, in order, is in this file.
 import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import { type AccessOptions, assertOwner, authenticate } from './access.ts';
@@ -63,10 +64,10 @@ export function createApp<Services>(routes: readonly Route<Services>[], services
   // Of streams that fail when their answer has begun: the client sees that it is cut off.
   app.on('error', (error, ctx?: Context) => {
     const state = ctx?.state as State | undefined;
-    // Koa tells of the same error twice.
-    if (state?.cut_off || isClients(error)) return;
-    if (state) state.cut_off = true;
-    options.log.error({ err: error, request_id: state?.request_id }, 'response cut off');
+    // Koa tells of the same error twice, and of clients that leave, which the request's own line says.
+    if (!state || state.cut_off || !isOfStream(error, ctx?.body)) return;
+    state.cut_off = true;
+    options.log.error({ err: error, request_id: state.request_id }, 'response cut off');
   });
   return app;
 }
@@ -102,9 +103,9 @@ function observe(options: AppOptions): Middleware {
 /** nginx's status for a client that left before its answer: in logs only. */
 const CLIENT_GONE = 499;
 
-/** What the sockets of clients that leave say. */
-const isClients = ({ code }: { code?: unknown }) =>
-  code === 'ERR_STREAM_PREMATURE_CLOSE' || code === 'ECONNRESET' || code === 'EPIPE';
+/** Whether the stream that was being sent failed, rather than the connection that it was sent on. */
+const isOfStream = (error: NodeJS.ErrnoException, body: unknown) =>
+  body instanceof Readable && body.errored === error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE';
 
 function level(status: number, route: Route | undefined): 'error' | 'info' | 'debug' {
   if (status >= 500 && status !== 503) return 'error';
@@ -128,8 +129,9 @@ function answerErrors(options: AppOptions): Middleware {
       }
       const { request_id } = ctx.state as State;
       const error = toHttpError(thrown, request_id);
-      if (error !== thrown)
+      if (error !== thrown) {
         options.log[error.status === 503 ? 'warn' : 'error']({ err: thrown, request_id }, 'request failed');
+      }
       ctx.status = error.status;
       // A 401 has to say how to do better (RFC 9110, 15.5.2); of routes without a bearer, by a signature.
       if (error.status === 401) ctx.set('WWW-Authenticate', 'Signature');

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { issueLocalToken } from '../adapters/identity/index.ts';
-import { assertExact } from './support/ledger.ts';
+import { assertExactFolder } from './support/ledger.ts';
 import { openTestClient } from './support/service.ts';
 import { freePort, startServiceProcess } from './support/service-process.ts';
 import { openSite, page } from './support/sites.ts';
@@ -52,7 +52,7 @@ test('a job outlives kill -9 at 20 random moments', async (t) => {
       t.is(credits.credit_balance, (MOMENTS - moment - 1) * URLS);
     }
     t.is(await service.stop(), 0);
-    await assertExact(t, data_dir);
+    await assertExactFolder(t, data_dir);
   } finally {
     await service.kill();
     await site.close();

@@ -104,6 +104,7 @@ export function fixedPaths(where: Expression): string[] {
 
 function conjunction(spec: Declared, filter: Filter, depth: number, budget: { conditions: number }): Expression {
   if (!isPlainObject(filter)) throw new UnsupportedQuery('a filter is an object');
+  spend(budget);
   if (depth > MAX_FILTER_DEPTH) throw new UnsupportedQuery(`a filter deeper than ${MAX_FILTER_DEPTH}`);
   const all: Expression[] = [];
   for (const [name, condition] of Object.entries(filter)) {
@@ -117,13 +118,19 @@ function conjunction(spec: Declared, filter: Filter, depth: number, budget: { co
     } else {
       const { path, array } = fieldOf(spec, name);
       for (const test of comparisons(path, condition)) {
-        budget.conditions += 1;
-        if (budget.conditions > MAX_CONDITIONS) throw new UnsupportedQuery(`more than ${MAX_CONDITIONS} conditions`);
+        spend(budget);
         all.push({ path, array, test });
       }
     }
   }
   return all.length === 1 ? all[0]! : { all };
+}
+
+/** Counts conditions and the filters that hold them. */
+function spend(budget: { conditions: number }): void {
+  budget.conditions += 1;
+  if (budget.conditions > MAX_CONDITIONS)
+    throw new UnsupportedQuery(`a filter of more than ${MAX_CONDITIONS} conditions`);
 }
 
 function fieldOf(spec: Declared, path: string) {

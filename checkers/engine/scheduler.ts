@@ -21,8 +21,6 @@ export interface Lane {
   previous: Lane | null;
   next: Lane | null;
   running: number;
-  /** Slots given back and not yet taken again: as many connections of the host are open and idle. */
-  warm: number;
 }
 
 interface Group {
@@ -114,8 +112,7 @@ export class Scheduler<T extends Task> {
       this.#running++;
       this.#queued--;
       this.#count(host);
-      if (lane.warm > 0) lane.warm--;
-      if (lane.tasks.size > 0) this.#link(lane, lane.warm > 0);
+      if (lane.tasks.size > 0) this.#link(lane, false);
       if (this.#turn.size > 1 && this.#turn.delete(group)) this.#turn.add(group);
       return task;
     }
@@ -132,7 +129,6 @@ export class Scheduler<T extends Task> {
     group.running--;
     this.#running--;
     this.#count(host);
-    if (lane.warm < this.#per_host) lane.warm++;
     if (host.blocked.length > 0) this.#unblock(host);
     else if (lane.state === 'ready') {
       // The host's connection is open: its next task goes before those of other hosts.
@@ -191,7 +187,7 @@ export class Scheduler<T extends Task> {
       this.#hosts.set(task.host, host);
     }
     host.lanes++;
-    lane = { group, host, tasks: new Fifo(), state: 'empty', previous: null, next: null, running: 0, warm: 0 };
+    lane = { group, host, tasks: new Fifo(), state: 'empty', previous: null, next: null, running: 0 };
     group.lanes.set(task.host, lane);
     return lane;
   }

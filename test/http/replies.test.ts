@@ -90,6 +90,7 @@ const ROUTES: Route<Slow>[] = [
       if (how === 'early') return { stream: Readable.from(lines(10, 0)), headers };
       if (how === 'late') return { stream: Readable.from(lines(200_000, 150_000)), headers };
       if (how === 'empty') return { stream: Readable.from([]), headers };
+      if (how === 'endless') return { stream: Readable.from(lines(Number.POSITIVE_INFINITY)), headers };
       return { stream: Readable.from(lines(50_000)), headers };
     },
   }),
@@ -348,4 +349,16 @@ test.serial('it is ready when all that it needs is, and names what is not', asyn
   t.deepEqual(await json(response), { status: 'unavailable', failed: ['documents'] });
   t.is((await sample.request('/healthz')).status, 200);
   not_ready = [];
+});
+
+test('a client that leaves a stream is no error of ours', async (t) => {
+  const controller = new AbortController();
+  const headers = { 'x-request-id': 'left-stream' };
+  const response = await sample.request('/stream/endless', { signal: controller.signal, headers });
+  await response.body!.getReader().read();
+  controller.abort();
+  const line = () => sample.logged.find(({ msg, request_id }) => msg === 'request' && request_id === 'left-stream');
+  await until(() => line() !== undefined);
+  t.like(line(), { level: 30, status: 499 });
+  t.false(sample.logged.some(({ level, request_id }) => level === 50 && request_id === 'left-stream'));
 });

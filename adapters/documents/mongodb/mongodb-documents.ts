@@ -102,6 +102,7 @@ class MongoDocuments implements Documents {
   }
 
   async close(): Promise<void> {
+    TransactionScope.refuseWithin(this);
     this.#closed = true;
     await this.#client.close();
   }

@@ -14,7 +14,8 @@ const CHECKPOINT_PAGES = 10_000;
 const CACHE_KIB = 64 * 1024;
 /** How long anyone waits for the writers of other threads and processes. */
 const PATIENCE_MS = 30_000;
-const LONGEST_PAUSE_MS = 20;
+/** Short, for who asks more often waits less: a failed attempt costs microseconds. */
+const LONGEST_PAUSE_MS = 4;
 const SQLITE_BUSY = 5;
 
 export class Connection {

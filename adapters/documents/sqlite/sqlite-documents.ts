@@ -61,6 +61,7 @@ class SqliteDocuments implements Documents {
   }
 
   async close(): Promise<void> {
+    TransactionScope.refuseWithin(this);
     await this.#writer.close();
     this.#reader.close();
   }

@@ -50,6 +50,23 @@ export function filtering(sentence: Sentence): void {
     for (const [where, expected] of cases) t.deepEqual(ids(await things.find(where)), expected, JSON.stringify(where));
   });
 
+  sentence('filters may be as long and as deep as the limits allow', async (t, { documents }) => {
+    const things = await documents.collection<Thing>(THINGS);
+    await things.write([{ insert: { _id: 'a', n: 100, text: 'x' } }, { insert: { _id: 'b', n: 9_999 } }]);
+    t.deepEqual(ids(await things.find({ $or: Array.from({ length: 249 }, (_, n) => ({ n })) })), ['a']);
+    t.deepEqual(ids(await things.find({ n: { $in: Array.from({ length: 10_000 }, (_, n) => n) } })), ['a', 'b']);
+    let deep: Filter = { text: { $contains: 'X' } };
+    for (let level = 0; level < 8; level += 1) deep = { $or: [{ n: -1 }, { $and: [deep] }] };
+    await t.throwsAsync(things.find(deep), { code: 'unsupported_query' });
+    deep = { text: { $contains: 'X' } };
+    for (let level = 0; level < 8; level += 1) deep = { $or: [{ n: -1 }, deep] };
+    t.deepEqual(ids(await things.find(deep)), ['a']);
+    t.deepEqual(ids(await things.find({ text: { $nin: Array.from({ length: 10_000 }, (_, n) => `${n}`) } })), [
+      'a',
+      'b',
+    ]);
+  });
+
   sentence('an array matches when any element does, and with $ne when none does', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     await things.write([

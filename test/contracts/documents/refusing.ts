@@ -23,6 +23,13 @@ export function refusing(sentence: Sentence): void {
       { $and: [] },
       { $or: [] },
       { $or: { n: 1 } },
+      { $or: Array.from({ length: 501 }, () => ({})) },
+      { $or: Array.from({ length: 300 }, (_, n) => ({ n })) },
+      {
+        $and: [
+          { $and: [{ $and: [{ $and: [{ $and: [{ $and: [{ $and: [{ $and: [{ $and: [{ n: 1 }] }] }] }] }] }] }] }] },
+        ],
+      },
       { $or: [{ undeclared: 1 }] },
       { n: { $mod: [2, 0] } },
       { n: { $not: { $gt: 1 } } },

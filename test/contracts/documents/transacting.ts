@@ -138,6 +138,7 @@ export function transacting(sentence: Sentence): void {
         own,
       );
       await t.throwsAsync(documents.drop('things'), own);
+      await t.throwsAsync(documents.close(), own);
       await t.throwsAsync(inside.drop('things'), own);
       await t.throwsAsync(inside.close(), own);
       t.deepEqual(await inside.names(), ['things']);

@@ -67,8 +67,13 @@ export function writing(sentence: Sentence): void {
         { insert: { _id: '6', a: 'x', b: 2 } },
       ]);
       // What is true is not 1, and a text is not the number that it spells.
-      await unique.write([{ insert: { _id: '7', a: 'x', b: true } }, { insert: { _id: '8', a: 'x', b: '1' } }]);
-      t.deepEqual(ids(await unique.find({})), ['1', '3', '4', '5', '6', '7', '8']);
+      await unique.write([
+        { insert: { _id: '7', a: 'x', b: true } },
+        { insert: { _id: '8', a: 'x', b: '1' } },
+        { insert: { _id: '9', a: true } },
+        { insert: { _id: 'A', a: false } },
+      ]);
+      t.deepEqual(ids(await unique.find({})), ['1', '3', '4', '5', '6', '7', '8', '9', 'A']);
     },
   );
 
