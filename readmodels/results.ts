@@ -7,7 +7,11 @@ export interface ResultDocument extends Document, URLChecked {}
 export const results: CollectionSpec<ResultDocument> = {
   name: 'results',
   fields: { job_id: 'string', index: 'number', url: 'string', status_code: 'number', is_broken: 'boolean' },
-  indexes: [{ fields: { job_id: 1, index: 1 } }, { fields: { job_id: 1, status_code: 1, index: 1, url: 1 } }],
+  // The second one holds all that filters ask for: a filtered page is found without looking at documents.
+  indexes: [
+    { fields: { job_id: 1, index: 1 }, unique: true },
+    { fields: { job_id: 1, index: 1, status_code: 1, is_broken: 1, url: 1 } },
+  ],
 };
 
 export const resultId = (job_id: string, index: number) => `${job_id}:${String(index).padStart(7, '0')}`;

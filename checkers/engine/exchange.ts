@@ -3,7 +3,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { ErrorCode } from '../../events/checks.ts';
-import type { Check } from './check.ts';
 import type { Connection } from './connections.ts';
 import { errorCodeOf } from './errors.ts';
 
@@ -27,8 +26,16 @@ export interface ExchangeOwner {
   ended(exchange: Exchange): void;
 }
 
+/** For whom a request is made. */
+export interface Asker {
+  /** How much of the body it wants; 0 for nothing. */
+  bytesWanted(status: number, headers: IncomingHttpHeaders): number;
+  /** When its attempt has to have ended, by the owner's clock. */
+  readonly deadline: number;
+}
+
 export class Exchange implements Dispatcher.DispatchHandler {
-  readonly check: Check;
+  readonly check: Asker;
   readonly connection: Connection;
   readonly #owner: ExchangeOwner;
   readonly #made: number;
@@ -49,7 +56,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Whether the connection can serve another request. */
   reusable = false;
 
-  constructor(check: Check, connection: Connection, owner: ExchangeOwner, now: number) {
+  constructor(check: Asker, connection: Connection, owner: ExchangeOwner, now: number) {
     this.check = check;
     this.connection = connection;
     this.#owner = owner;

@@ -1,0 +1,12 @@
+// `npm run bench`: every comparison in one run, printed as the table that the README shows.
+import { benchAppend } from './append.ts';
+import { benchEndToEnd, endToEndTable } from './end-to-end.ts';
+import { benchMillion, millionTable } from './million.ts';
+
+const append = await benchAppend();
+console.log('Event log, appends of 100 events');
+console.log(`  log         ${(append.log_per_s / 1000).toFixed(0)} k events/s`);
+console.log(`  bare inserts ${(append.raw_per_s / 1000).toFixed(0)} k events/s`);
+console.log(`  log / bare inserts = ${append.ratio.toFixed(2)}\n`);
+console.log(`${endToEndTable(await benchEndToEnd())}\n`);
+console.log(millionTable(await benchMillion()));
