@@ -17,6 +17,10 @@ export interface Service {
 }
 
 const THREADS: readonly (readonly Role[])[] = [['projector', 'processes'], ['checker']];
+/**
+ * A thread's heap: live data take a tenth of it. Without a limit V8 lets garbage grow to several times that before it looks.
+ */
+const HEAP = { maxYoungGenerationSizeMb: 64, maxOldGenerationSizeMb: 512 };
 /** A role that has not ended by then is ended: what it had in hand is delivered again. */
 const STOP_MS = 15_000;
 
@@ -34,6 +38,7 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
       if (roles.length === 0) continue;
       const thread = new Worker(new URL('./role-thread.ts', import.meta.url), {
         workerData: { config, roles } satisfies ThreadData,
+        resourceLimits: HEAP,
       });
       threads.push(thread);
       thread.on('error', (error: Error) => failure.resolve(error));
