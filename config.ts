@@ -142,6 +142,7 @@ export const SETTINGS = {
   PAYMENT_SECRET_KEY: secret("The key to the payment processor's API; unset: no checkout."),
   PAYMENT_WEBHOOK_SECRET: secret("The key of the payment processor's webhook signatures."),
   PAYMENT_API_URL: url("Another address of the payment processor's API.", ['http', 'https']),
+  LINK_SIGNING_KEY: secret('The key of download links, one for all machines; unset: made and kept in DATA_DIR.'),
   AGENCY_SECRET: secret('What agencies send as X-Agency-Secret; unset: their route is closed.'),
   SMTP_URL: url('The mail server; unset: mails are logged, not sent.', ['smtp', 'smtps']),
 

@@ -7,25 +7,42 @@ import { Registry } from 'prom-client';
 import { openIdentity } from './adapters/identity/index.ts';
 import { WORK_SUBJECT } from './checkers/work.ts';
 import { hashOfKey, idOfKey, openApiKeys } from './commands/api-key.ts';
+import { openBlockedDomains } from './commands/blocked-domain.ts';
 import { openCredits } from './commands/credits.ts';
+import { openDeleteJob } from './commands/delete-job.ts';
 import { openJobs } from './commands/job.ts';
+import { openResumeJob } from './commands/resume-job.ts';
+import { openShares } from './commands/share.ts';
 import { openSubmitJob } from './commands/submit-job.ts';
 import { openUsers } from './commands/user.ts';
 import type { Config } from './config.ts';
+import type { UrlsListed } from './events/job.ts';
+import { jobStream, urlsStream } from './events/streams.ts';
 import { createApp } from './http/app.ts';
+import { openBlocklist } from './http/blocklist.ts';
 import type { Caller } from './http/route.ts';
 import { ALL_ROUTES } from './http/routes/all.ts';
 import { startServer } from './http/server.ts';
 import { contextOf, type Services } from './http/services.ts';
+import { openShareUses } from './http/share-uses.ts';
+import { openSignedLinks, readLinkKey } from './http/signed-links.ts';
+import { removeAbandonedUploads } from './http/uploads.ts';
 import { apiKeys } from './readmodels/api-keys.ts';
+import { blockedDomains, blocklistVersion } from './readmodels/blocked-domains.ts';
 import { balances, transactions } from './readmodels/credits.ts';
-import { jobs } from './readmodels/jobs.ts';
+import { domainHealth } from './readmodels/domain-health.ts';
+import { endedJob, jobs } from './readmodels/jobs.ts';
 import { openReadModels } from './readmodels/projection-state.ts';
 import { results } from './readmodels/results.ts';
+import { shares } from './readmodels/shares.ts';
+import { jobDomains, jobResponseTimes, jobStats } from './readmodels/stats.ts';
 import { openStores } from './stores.ts';
 
 /** How long a read waits for what its client has just done. */
 const READ_YOUR_WRITES_MS = 2000;
+/** No upload takes a day. */
+const ABANDONED_MS = 86_400_000;
+const JOB_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export interface Http {
   url: string;
@@ -39,19 +56,52 @@ export async function startHttp(config: Config, logger: Logger): Promise<Http> {
   const credits = openCredits(log);
   const users = openUsers(log, credits, config.signup_credits);
   const passed = (position: string) => readmodels.passed(position, READ_YOUR_WRITES_MS);
+  const job_commands = openJobs(log);
+  const share_commands = openShares(log);
+  const share_uses = openShareUses(share_commands, logger, Date.now);
+  const link_key = config.link_signing_key ? Buffer.from(config.link_signing_key) : await readLinkKey(config.data_dir);
+  let { public_url } = config;
   const services: Services = {
     config,
-    submitJob: openSubmitJob(log, openJobs(log), credits),
+    submitJob: openSubmitJob(log, job_commands, credits),
+    jobs: job_commands,
+    resumeJob: openResumeJob(job_commands, credits),
+    deleteJob: openDeleteJob(job_commands, credits, async (job_id, position) => {
+      const job = (await passed(position)) ? await services.read.jobs.get(job_id) : null;
+      return job && endedJob(job);
+    }),
+    async jobOwner(job_id) {
+      const job = await services.read.jobs.get(job_id);
+      if (job || !JOB_ID.test(job_id)) return job;
+      // It may be so new that the read model has not seen it.
+      const { status, owner_id } = (await job_commands.aggregate.read(jobStream(job_id))).state;
+      return status === 'none' || status === 'deleted' ? null : { owner_id };
+    },
     apiKeys: openApiKeys(log),
+    blockedDomains: openBlockedDomains(log),
+    blocklist: openBlocklist(readmodels.collection(blockedDomains), readmodels.collection(blocklistVersion)),
+    shares: share_commands,
+    shareUses: share_uses,
+    links: openSignedLinks({ key: link_key, base_url: () => public_url, now: Date.now }),
     blobs,
+    async *urls(job_id) {
+      for await (const { data } of log.readStream(urlsStream(job_id))) yield (data as UrlsListed).urls;
+    },
     passed,
     now: Date.now,
+    public_url: () => public_url,
     read: {
       jobs: readmodels.collection(jobs),
       results: readmodels.collection(results),
       balances: readmodels.collection(balances),
       transactions: readmodels.collection(transactions),
       apiKeys: readmodels.collection(apiKeys),
+      blockedDomains: readmodels.collection(blockedDomains),
+      domainHealth: readmodels.collection(domainHealth),
+      shares: readmodels.collection(shares),
+      jobStats: readmodels.collection(jobStats),
+      jobResponseTimes: readmodels.collection(jobResponseTimes),
+      jobDomains: readmodels.collection(jobDomains),
     },
   };
   const { read } = services;
@@ -60,6 +110,7 @@ export async function startHttp(config: Config, logger: Logger): Promise<Http> {
   const registry = new Registry();
   const { identity_jwks_url, identity_issuer, identity_audience, agency_secret, data_dir } = config;
 
+  const uploads = join(data_dir, 'uploads');
   const app = createApp(ALL_ROUTES, services, {
     log: logger,
     registry,
@@ -74,9 +125,9 @@ export async function startHttp(config: Config, logger: Logger): Promise<Http> {
       if (!timingSafeEqual(Buffer.from(key.key_hash), Buffer.from(hashOfKey(plaintext)))) return null;
       return { user_id: key.user_id, email: key.email, is_admin: false, kind: 'key', key_id: key._id };
     },
-    job_owner: (job_id) => read.jobs.get(job_id),
+    job_owner: services.jobOwner,
     shared_secret: agency_secret ? { header: 'x-agency-secret', value: agency_secret } : null,
-    uploads: { folder: join(data_dir, 'uploads'), max_file_bytes: config.max_file_bytes },
+    uploads: { folder: uploads, max_file_bytes: config.max_file_bytes },
     trusted_proxies: config.trusted_proxies,
     https: config.public_url.startsWith('https:'),
     async seen(caller, { request_id }) {
@@ -93,12 +144,17 @@ export async function startHttp(config: Config, logger: Logger): Promise<Http> {
       queue: () => queue.depth(WORK_SUBJECT),
     },
   });
+  // What a process left that was killed in the middle of an upload.
+  await removeAbandonedUploads(uploads, ABANDONED_MS, Date.now());
   try {
     const server = await startServer(app, { host: config.host, port: config.port, log: logger });
+    // Where the system picked the port, it is known from here on.
+    if (new URL(public_url).port === '0') public_url = server.url;
     return {
       url: server.url,
       async close() {
         await server.close();
+        await share_uses.close();
         await stores.close();
       },
     };

@@ -42,7 +42,7 @@ try {
 }
 
 async function run(role: Role, stores: Stores, role_logger: Logger, signal: AbortSignal): Promise<void> {
-  const { log, documents, queue } = stores;
+  const { log, documents, queue, blobs } = stores;
   const common = { log, queue, logger: role_logger, signal };
   if (role === 'projector') {
     const leases = await openLeases(documents);
@@ -51,7 +51,7 @@ async function run(role: Role, stores: Stores, role_logger: Logger, signal: Abor
     const leases = await openLeases(documents);
     const readmodels = await openReadModels(documents);
     const [commands, credits] = [openJobs(log), openCredits(log)];
-    await runProcesses({ ...common, readmodels, leases, commands, credits });
+    await runProcesses({ ...common, readmodels, leases, blobs, commands, credits });
   } else if (role === 'checker') {
     const engine = createEngine({
       concurrency: config.checker_concurrency,

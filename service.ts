@@ -20,7 +20,7 @@ const THREADS: readonly (readonly Role[])[] = [['projector', 'processes'], ['che
 /**
  * A thread's heap: live data take a tenth of it. Without a limit V8 lets garbage grow to several times that before it looks.
  */
-const HEAP = { maxYoungGenerationSizeMb: 64, maxOldGenerationSizeMb: 512 };
+const HEAP = { maxYoungGenerationSizeMb: 96, maxOldGenerationSizeMb: 512 };
 /** A role that has not ended by then is ended: what it had in hand is delivered again. */
 const STOP_MS = 15_000;
 

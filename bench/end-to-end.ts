@@ -48,12 +48,17 @@ export async function benchEndToEnd({ rounds = 5, urls: count = 20_000, hosts = 
 
     const contestants: Record<string, () => Promise<number | null>> = {
       service: async () => {
-        const began = performance.now();
+        const began = Date.now();
         const { status, body } = await client.ask('POST', '/api/v2/jobs', { urls });
         if (status !== 201) throw new Error(`${status} ${JSON.stringify(body)}`);
-        const job = await client.ended(body.job_id);
+        // Asked now and then: who asks all the time measures the asking. When it ended, the job itself says.
+        let job = body;
+        while (job.status === 'processing') {
+          await new Promise((resolve) => setTimeout(resolve, 100));
+          job = (await client.ask('GET', `/api/v2/jobs/${body.job_id}`)).body;
+        }
         if (job.status !== 'completed' || job.completed_urls !== count) throw new Error(JSON.stringify(job));
-        return performance.now() - began;
+        return Date.parse(job.completed_at) - began;
       },
       request: () => bare.run('request', urls),
       dispatch: () => bare.run('dispatch', urls),

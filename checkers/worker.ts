@@ -7,6 +7,7 @@ import type { CommandContext } from '../commands/aggregate.ts';
 import type { Jobs } from '../commands/job.ts';
 import { recordChecks } from '../commands/record-checks.ts';
 import type { EventStore } from '../events/event-store.ts';
+import { jobStream } from '../events/streams.ts';
 import type { Engine } from './engine/engine.ts';
 import type { Delivery, Queue } from './queue.ts';
 import { MAX_DELIVERIES, STOP_SUBJECT, type Stop, WORK_SUBJECT, type Work } from './work.ts';
@@ -28,6 +29,8 @@ const MAX_IN_HAND = 256;
 const PULL = 8;
 const PULL_WAIT_MS = 1000;
 const BUSY_MS = 2;
+/** How often the log is asked whether the jobs in hand still go on: a stop that was not heard is found by this. */
+const LOOK_MS = 1000;
 
 interface InHand {
   delivery: Delivery<Work>;
@@ -44,8 +47,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   /** Job to the revision up to which its work is void. */
   const stops = new LRUCache<string, number>({ max: 10_000 });
 
-  const hear = (body: unknown) => {
-    const { job_id, revision, drops_in_hand } = body as Stop;
+  const hear = ({ job_id, revision, drops_in_hand }: Stop) => {
     stops.set(job_id, Math.max(revision, stops.get(job_id) ?? 0));
     if (!drops_in_hand) return;
     for (const { delivery, abort } of in_hand.values()) if (isVoid(delivery.body)) abort.abort();
@@ -58,13 +60,16 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   });
   const isVoid = (work: Work) => work.revision < (stops.get(work.job_id) ?? 0);
 
-  await queue.listen(STOP_SUBJECT, hear, signal);
+  await queue.listen(STOP_SUBJECT, (body) => hear(body as Stop), signal);
   const consumer = await queue.consume<Work>(WORK_SUBJECT, { ack_wait_ms, max_deliveries: MAX_DELIVERIES, signal });
   const heartbeat = setInterval(() => {
     for (const { delivery } of in_hand.values()) {
       delivery.working().catch((error: unknown) => logger.warn({ err: error }, 'a sign of life was not taken'));
     }
   }, ack_wait_ms / 3);
+  const looks = setInterval(() => {
+    look().catch((error: unknown) => logger.warn({ err: error }, 'the log did not say whether jobs go on'));
+  }, LOOK_MS);
 
   try {
     while (!signal.aborted) {
@@ -82,6 +87,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     }
   } finally {
     clearInterval(heartbeat);
+    clearInterval(looks);
     for (const { abort } of in_hand.values()) abort.abort();
     await Promise.all([...in_hand.values()].map(({ done }) => done));
   }
@@ -94,6 +100,14 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
       logger.warn({ err: error }, 'the queue did not answer; asking again');
       await new Promise((resolve) => setTimeout(resolve, 500));
       return [];
+    }
+  }
+
+  async function look(): Promise<void> {
+    const latest = new Map([...in_hand.values()].map(({ delivery: { body } }) => [body.job_id, body.revision]));
+    for (const [job_id, revision] of latest) {
+      const { status } = (await options.jobs.aggregate.read(jobStream(job_id))).state;
+      if (status !== 'processing') hear({ job_id, revision: revision + 1, drops_in_hand: status !== 'paused' });
     }
   }
 

@@ -1,7 +1,7 @@
 // Checks one file from upload to report: what `demo` and `check` have in common.
 import type { Client, JobView } from './client.ts';
 import { follow } from './progress.ts';
-import { type Money, type Tally, writeResults } from './report.ts';
+import { type Money, type Tally, tallyOf } from './report.ts';
 
 export interface Checked {
   job: JobView;
@@ -23,7 +23,8 @@ export async function checkFile(
   const job = await follow(client, await client.upload(path), out, signal);
   if (signal.aborted) return null;
   const seconds = (performance.now() - began) / 1000;
-  const tally = await writeResults(client.results(job.job_id), results_path);
+  await client.saveResults(job.job_id, results_path);
+  const tally = await tallyOf(results_path);
   return { job, tally, credits: { before, after: await client.balance() }, seconds };
 }
 

@@ -1,7 +1,8 @@
 // What the commands ask of the service, over HTTP like any other client.
-import { createReadStream } from 'node:fs';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { basename } from 'node:path';
 import { blob } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 
 export interface JobView {
   job_id: string;
@@ -17,19 +18,6 @@ export interface JobView {
   failure_reason: string | null;
 }
 
-export interface ResultView {
-  url: string;
-  status_code: number | null;
-  final_url: string | null;
-  is_broken: boolean;
-  is_soft_404: boolean;
-  redirect_chain: string[];
-  response_time_ms: number | null;
-  content_type: string | null;
-  error_code: string | null;
-  verdict: string;
-}
-
 /** The service refused: its status and what it said. */
 export class Refused extends Error {
   readonly code = 'refused';
@@ -43,21 +31,19 @@ export class Refused extends Error {
 export interface Client {
   upload(path: string): Promise<JobView>;
   job(job_id: string): Promise<JobView>;
-  /** All results in order of submission, page by page. */
-  results(job_id: string): AsyncIterable<ResultView>;
+  /** Writes all results, in order of submission, to a CSV file. */
+  saveResults(job_id: string, path: string): Promise<void>;
   balance(): Promise<number>;
 }
 
-const PAGE = 1000;
-
 export function openClient(base_url: string, token: string): Client {
-  async function ask<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
+  async function send(path: string, init: RequestInit = {}): Promise<Response> {
     const response = await fetch(base_url + path, { ...init, headers: { authorization: `Bearer ${token}` } });
-    const answer = (await response.json()) as Answer & { detail?: unknown };
-    if (response.ok) return answer;
-    const { detail } = answer;
+    if (response.ok) return response;
+    const { detail } = (await response.json()) as { detail?: unknown };
     throw new Refused(response.status, typeof detail === 'string' ? detail : JSON.stringify(detail));
   }
+  const ask = async <Answer>(path: string, init?: RequestInit) => (await (await send(path, init)).json()) as Answer;
   return {
     async upload(path) {
       const form = new FormData();
@@ -65,12 +51,9 @@ export function openClient(base_url: string, token: string): Client {
       return ask('/jobs', { method: 'POST', body: form });
     },
     job: (job_id) => ask(`/jobs/${job_id}`),
-    async *results(job_id) {
-      for (let offset = 0; ; offset += PAGE) {
-        const { items } = await ask<{ items: ResultView[] }>(`/jobs/${job_id}/results?limit=${PAGE}&offset=${offset}`);
-        yield* items;
-        if (items.length < PAGE) return;
-      }
+    async saveResults(job_id, path) {
+      const { body } = await send(`/jobs/${job_id}/export`);
+      await pipeline(body!, createWriteStream(path));
     },
     balance: async () => (await ask<{ credit_balance: number }>('/users/me/credits')).credit_balance,
   };

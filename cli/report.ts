@@ -1,7 +1,8 @@
-// What a job found, for a person: counts by verdict, what is broken and why, what it cost; and for a program: CSV.
-import { open } from 'node:fs/promises';
+// What a job found, for a person: counts by verdict, what is broken and why, what it cost.
+import { createReadStream } from 'node:fs';
 import { styleText } from 'node:util';
-import type { JobView, ResultView } from './client.ts';
+import { parse } from 'csv-parse';
+import type { JobView } from './client.ts';
 import { count } from './progress.ts';
 
 type Style = Parameters<typeof styleText>[0];
@@ -34,67 +35,35 @@ const REASONS: Record<string, string> = {
   invalid_url: 'not a URL',
 };
 
-/** Whether a person should look at it. */
-export const isBad = (result: ResultView) =>
-  result.is_broken || result.is_soft_404 || result.verdict === 'broken' || result.verdict === 'unreachable';
+/** A row of the exported file; of its columns those that a report looks at. */
+type Row = Record<'url' | 'status_code' | 'verdict' | 'is_broken' | 'is_soft_404' | 'error_code', string>;
 
 export interface Tally {
   verdicts: Record<string, number>;
-  /** The first of those that are broken, soft 404s included. */
-  broken: ResultView[];
+  /** The first of those that a person should look at: broken, or a soft 404. */
+  broken: Row[];
   broken_count: number;
 }
 
 const SHOWN = 30;
 
-/** Writes every result to the file while counting them. */
-export async function writeResults(results: AsyncIterable<ResultView>, path: string): Promise<Tally> {
+/** Counts what an exported file says. */
+export async function tallyOf(path: string): Promise<Tally> {
   const tally: Tally = { verdicts: {}, broken: [], broken_count: 0 };
-  const file = await open(path, 'w');
-  try {
-    let lines = `${COLUMNS.join(',')}\n`;
-    for await (const result of results) {
-      tally.verdicts[result.verdict] = (tally.verdicts[result.verdict] ?? 0) + 1;
-      if (isBad(result)) {
-        tally.broken_count++;
-        if (tally.broken.length < SHOWN) tally.broken.push(result);
-      }
-      lines += `${COLUMNS.map((column) => cell(result[column])).join(',')}\n`;
-      if (lines.length > 65_536) {
-        await file.write(lines);
-        lines = '';
-      }
-    }
-    await file.write(lines);
-  } finally {
-    await file.close();
+  const rows: AsyncIterable<Row> = createReadStream(path).pipe(parse({ columns: true, bom: true }));
+  for await (const row of rows) {
+    tally.verdicts[row.verdict] = (tally.verdicts[row.verdict] ?? 0) + 1;
+    if (row.is_broken === 'false' && row.is_soft_404 === 'false') continue;
+    tally.broken_count++;
+    if (tally.broken.length < SHOWN) tally.broken.push(row);
   }
   return tally;
 }
 
-const COLUMNS = [
-  'url',
-  'verdict',
-  'status_code',
-  'final_url',
-  'is_broken',
-  'is_soft_404',
-  'error_code',
-  'response_time_ms',
-  'content_type',
-] as const;
-
-/** A text that a spreadsheet would take for a formula is kept one by an apostrophe. */
-function cell(value: string | number | boolean | null): string {
-  let text = value === null ? '' : String(value);
-  if (typeof value === 'string' && /^[=+\-@\t\r]/.test(text)) text = `'${text}`;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-export function reasonOf(result: ResultView): string {
-  const reason = result.error_code ? (REASONS[result.error_code] ?? result.error_code) : '';
-  if (result.is_soft_404) return 'soft 404: the page says that there is nothing';
-  return [result.status_code ?? '', reason].filter(Boolean).join(', ') || result.verdict;
+function reasonOf(row: Row): string {
+  if (row.is_soft_404 === 'true') return 'soft 404: the page says that there is nothing';
+  const reason = REASONS[row.error_code] ?? row.error_code;
+  return [row.status_code, reason].filter(Boolean).join(', ') || row.verdict;
 }
 
 export interface Money {
@@ -116,8 +85,8 @@ export function report(job: JobView, tally: Tally, credits: Money, seconds: numb
   }
   if (tally.broken.length > 0) {
     lines.push('', styleText('bold', 'Broken'));
-    for (const result of tally.broken) {
-      lines.push(`  ${styleText('red', '✗')} ${shown(result.url)}\n      ${styleText('gray', reasonOf(result))}`);
+    for (const row of tally.broken) {
+      lines.push(`  ${styleText('red', '✗')} ${shown(row.url)}\n      ${styleText('gray', reasonOf(row))}`);
     }
     const more = tally.broken_count - tally.broken.length;
     if (more > 0) lines.push(`  … and ${count(more)} more`);

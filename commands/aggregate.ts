@@ -1,5 +1,6 @@
 // How every command runs: load the stream's state, decide, append at the revision that was seen. A conflict means that
 // someone else wrote first: load what they wrote and decide again.
+import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { EventStore, ExpectedRevision, Metadata, NewEvent, Position } from '../events/event-store.ts';
 import { BEGINNING } from '../events/event-store.ts';
@@ -47,6 +48,7 @@ interface Loaded<State> {
 
 /** Writers of one stream in other processes that win this often in a row are a defect, not bad luck. */
 const MAX_TRIES = 20;
+const MAX_PAUSE_MS = 100;
 
 export class ConflictPersists extends Error {
   readonly code = 'unavailable';
@@ -102,7 +104,11 @@ export function openAggregate<State, Event extends AnyEvent>(
       if (events.length === 0) return { ok: true, state: loaded.state, position: loaded.position, appended: 0 };
       const first = after(loaded.revision);
       const result = await log.append(stream, loaded.revision, stamp(events, context, stream, first));
-      if (!result.ok) continue;
+      if (!result.ok) {
+        // Two that go in step would meet again each time.
+        await delay(Math.random() * Math.min(2 ** tries, MAX_PAUSE_MS));
+        continue;
+      }
       for (const event of events) loaded.state = fold.evolve(loaded.state, event);
       loaded.revision = result.revision;
       loaded.position = result.position;

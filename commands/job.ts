@@ -13,11 +13,19 @@ export interface Job {
   total_urls: number;
   credits_allocated: number;
   pause_reason: PauseReason | null;
+  /** Of a deleted job: the content of the URLs before this one is gone from the log. */
+  purged_to: number;
   /** Reservations of which this stream has heard: used by a job event, or voided for ever. */
   reservations: Map<string, 'used' | 'voided'>;
+  /** Of a job that was never created: its URLs are gone from the log. */
+  listing_discarded: boolean;
 }
 
-export type JobRefusal = Refusal & { code: 'job_not_found' | 'illegal_transition' | 'reservation_voided' };
+export type JobRefusal = Refusal & {
+  code: 'job_not_found' | 'illegal_transition' | 'reservation_voided';
+  /** Of an illegal transition: where the job stands and what may be asked of it there. */
+  details?: { status: JobStatus; legal: string[] };
+};
 
 const fold = {
   initial: (): Job => ({
@@ -26,7 +34,9 @@ const fold = {
     total_urls: 0,
     credits_allocated: 0,
     pause_reason: null,
+    purged_to: 0,
     reservations: new Map(),
+    listing_discarded: false,
   }),
   evolve(job: Job, event: JobEvent): Job {
     switch (event.type) {
@@ -59,6 +69,12 @@ const fold = {
       case 'JobDeleted':
         job.status = 'deleted';
         break;
+      case 'JobPurged':
+        job.purged_to = event.data.to_index;
+        break;
+      case 'ListingDiscarded':
+        job.listing_discarded = true;
+        break;
       case 'ReservationVoided':
         job.reservations.set(event.data.reservation_id, 'voided');
         break;
@@ -77,10 +93,16 @@ export type JobCommand =
   | { type: 'complete'; completed_urls: number }
   | { type: 'fail'; reason: FailureReason }
   | { type: 'delete' }
-  | { type: 'voidReservation'; reservation_id: string };
+  /** Of a deleted job, in order from its first URL on. */
+  | { type: 'purge'; from_index: number; to_index: number }
+  | { type: 'voidReservation'; reservation_id: string }
+  /** Of a job that can no longer be created. */
+  | { type: 'discardListing' };
+
+type Transition = Exclude<JobCommand['type'], 'create' | 'purge' | 'voidReservation' | 'discardListing'>;
 
 /** What each command may start from. Everything else is refused with the state and what would be legal. */
-const LEGAL: Record<Exclude<JobCommand['type'], 'create' | 'voidReservation'>, readonly Job['status'][]> = {
+const LEGAL: Record<Transition, readonly JobStatus[]> = {
   pause: ['processing'],
   pauseAtCeiling: ['processing'],
   resume: ['paused'],
@@ -97,7 +119,12 @@ export function decide(job: Readonly<Job>, command: JobCommand): Decision<JobEve
       ? { events: [] }
       : { events: [{ type: 'ReservationVoided', data: { reservation_id } }] };
   }
+  if (command.type === 'discardListing') {
+    if (job.status !== 'none') return refuse('illegal_transition', 'The job was created: its listing is its own.');
+    return { events: job.listing_discarded ? [] : [{ type: 'ListingDiscarded', data: {} }] };
+  }
   if (command.type === 'create') return create(job, command.job);
+  if (command.type === 'purge') return purge(job, command);
   if (job.status === 'none' || job.status === 'deleted') {
     return refuse('job_not_found', 'There is no such job.');
   }
@@ -126,7 +153,9 @@ export function decide(job: Readonly<Job>, command: JobCommand): Decision<JobEve
 function create(job: Readonly<Job>, created: JobCreated): Decision<JobEvent, JobRefusal> {
   const reservation = job.reservations.get(created.reservation_id);
   if (reservation === 'voided') return refuse('reservation_voided', 'The request took too long; submit it again.');
-  if (job.status !== 'none') return reservation === 'used' ? { events: [] } : illegal(job.status, 'create');
+  if (job.status !== 'none') {
+    return reservation === 'used' ? { events: [] } : refuse('illegal_transition', 'There is a job of this id.');
+  }
   const events: JobEvent[] = [{ type: 'JobCreated', data: created }];
   if (created.credits_allocated === 0) events.push({ type: 'JobPaused', data: { reason: 'credit_ceiling' } });
   return { events };
@@ -144,16 +173,27 @@ function resume(job: Readonly<Job>, command: Extract<JobCommand, { type: 'resume
   return { events: [{ type: 'JobResumed', data: { credits_added, credits_allocated, reservation_id } }] };
 }
 
+/** Asked for again it is done already; what would leave a gap is a defect. */
+function purge(job: Readonly<Job>, command: Purge): Decision<JobEvent, JobRefusal> {
+  if (job.status !== 'deleted') return refuse('illegal_transition', 'Only what is deleted is purged.');
+  if (command.type === 'purge') return { events: job.purged ? [] : [{ type: 'JobPurged', data: {} }] };
+  const { from_index, to_index } = command;
+  if (from_index < job.purged_to) return { events: [] };
+  if (from_index > job.purged_to) throw new Error(`purged up to ${job.purged_to}, not ${from_index}`);
+  return { events: [{ type: 'ResultsPurged', data: { from_index, to_index } }] };
+}
+
 const refuse = (code: JobRefusal['code'], message: string) => ({ refused: { code, message } });
 
-function illegal(status: string, command: string) {
-  const legal = Object.entries(LEGAL)
-    .filter(([, from]) => (from as string[]).includes(status))
-    .map(([name]) => name)
-    .filter((name) => ['pause', 'resume', 'cancel', 'delete'].includes(name));
-  const hint = command === 'delete' ? ' Cancel it first.' : '';
-  const message = `A ${status} job cannot be the object of ${command}.${hint} Legal now: ${legal.join(', ') || 'nothing'}.`;
-  return refuse('illegal_transition', message);
+/** Of the transitions, what clients may ask for. */
+const PARTICIPLES = { pause: 'paused', resume: 'resumed', cancel: 'cancelled', delete: 'deleted' } as const;
+
+function illegal(status: JobStatus, command: Transition): { refused: JobRefusal } {
+  const legal = Object.keys(PARTICIPLES).filter((name) => LEGAL[name as keyof typeof PARTICIPLES].includes(status));
+  const done = { ...PARTICIPLES, pauseAtCeiling: 'paused', complete: 'completed', fail: 'failed' }[command];
+  const hint = command === 'delete' ? ': cancel it first' : '';
+  const message = `A ${status} job cannot be ${done}${hint}. Legal now: ${legal.join(', ')}.`;
+  return { refused: { code: 'illegal_transition', message, details: { status, legal } } };
 }
 
 export interface Jobs {

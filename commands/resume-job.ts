@@ -12,6 +12,12 @@ export type Resumed =
 
 export type ResumeJob = (job_id: string, context: CommandContext) => Promise<Resumed>;
 
+const BEING_RESUMED = {
+  code: 'illegal_transition',
+  message: 'The job is being resumed by another request; look at it again.',
+};
+const NO_CREDITS = { code: 'no_credits', message: 'There are no credits left. Buy credits, then resume the job.' };
+
 export function openResumeJob(jobs: Jobs, credits: CreditsLedger): ResumeJob {
   return async (job_id, context) => {
     const { state: job } = await jobs.aggregate.read(jobStream(job_id));
@@ -28,10 +34,11 @@ export function openResumeJob(jobs: Jobs, credits: CreditsLedger): ResumeJob {
       if (!reserved.ok) throw new Error(reserved.refused.message);
       credits_added = reserved.state.reservations.get(reservation_id)?.amount ?? 0;
       if (credits_added === 0 && job.pause_reason === 'credit_ceiling') {
-        return {
-          ok: false,
-          refused: { code: 'no_credits', message: 'There are no credits left. Buy credits, then resume the job.' },
-        };
+        // Whoever resumes it at this moment has reserved before us, or has appended the resumption already.
+        const { state: now } = await jobs.aggregate.read(jobStream(job_id));
+        const others = [...reserved.state.reservations].filter(([, reservation]) => reservation.job_id === job_id);
+        const resuming = now.status !== 'paused' || others.some(([id]) => !now.reservations.has(id));
+        return { ok: false, refused: resuming ? BEING_RESUMED : NO_CREDITS };
       }
     }
     const resumed = await jobs.run(

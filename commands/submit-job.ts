@@ -52,6 +52,7 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
     async function discard(): Promise<void> {
       await jobs.run(job_id, { type: 'voidReservation', reservation_id }, context);
       await log.deleteStream(urlsStream(job_id));
+      await jobs.run(job_id, { type: 'discardListing' }, context);
     }
     const total_urls = await list(log, submission, context).catch(async (error: unknown) => {
       await discard();

@@ -38,9 +38,17 @@ export const JobResumed = Type.Object({
 export const JobCancelled = Type.Object({});
 export const JobCompleted = Type.Object({ completed_urls: Count });
 export const JobFailed = Type.Object({ reason: Type.Enum(FAILURE_REASONS) });
+/** What it was charged and given back is settled by now. */
 export const JobDeleted = Type.Object({});
+/** Of a deleted job: the read models drop the results from `from_index` up to and without `to_index`. */
+export const ResultsPurged = Type.Object({ from_index: Count, to_index: Count });
+/** Nothing is left of a deleted job but this stream and the ledger's entries. */
+export const JobPurged = Type.Object({});
 /** The job event that should have used the reservation never came, and from here on it cannot come. */
 export const ReservationVoided = Type.Object({ reservation_id: Type.String() });
+
+/** The listing of a job that can no longer be created has been deleted. */
+export const ListingDiscarded = Type.Object({});
 
 export const UrlsListed = Type.Object({
   job_id: Type.String(),
@@ -50,6 +58,7 @@ export const UrlsListed = Type.Object({
 });
 
 export type JobCreated = Static<typeof JobCreated>;
+export type ResultsPurged = Static<typeof ResultsPurged>;
 export type UrlsListed = Static<typeof UrlsListed>;
 
 export type JobEvent =
@@ -60,7 +69,10 @@ export type JobEvent =
   | { type: 'JobCompleted'; data: Static<typeof JobCompleted> }
   | { type: 'JobFailed'; data: Static<typeof JobFailed> }
   | { type: 'JobDeleted'; data: Static<typeof JobDeleted> }
-  | { type: 'ReservationVoided'; data: Static<typeof ReservationVoided> };
+  | { type: 'ResultsPurged'; data: ResultsPurged }
+  | { type: 'JobPurged'; data: Static<typeof JobPurged> }
+  | { type: 'ReservationVoided'; data: Static<typeof ReservationVoided> }
+  | { type: 'ListingDiscarded'; data: Static<typeof ListingDiscarded> };
 
 export type UrlsEvent = { type: 'UrlsListed'; data: UrlsListed };
 

@@ -6,6 +6,8 @@ export const jobStream = (job_id: string) => `job-${job_id}`;
 export const urlsStream = (job_id: string) => `urls-${job_id}`;
 export const checksStream = (job_id: string, batch: number) => `checks-${job_id}-${batch}`;
 export const apiKeyStream = (key_id: string) => `apikey-${key_id}`;
+export const blockedDomainStream = (domain: string) => `blocked_domain-${domain}`;
+export const shareStream = (share_id: string) => `share-${share_id}`;
 
 export function categoryOf(stream: string): string {
   const end = stream.indexOf('-');

@@ -1,6 +1,7 @@
 // Every event type of the log with its JSON Schema: what analysts read it by, and what a test holds every event to.
 import type { TSchema } from 'typebox';
 import { ApiKeyCreated, ApiKeyRevoked } from './api-key.ts';
+import { DomainBlocked, DomainBlockUpdated, DomainUnblocked } from './blocked-domain.ts';
 import { URLChecked } from './checks.ts';
 import { CreditsAdjusted, CreditsExpired, CreditsGranted, CreditsRefunded, CreditsReserved } from './credits.ts';
 import {
@@ -10,10 +11,14 @@ import {
   JobDeleted,
   JobFailed,
   JobPaused,
+  JobPurged,
   JobResumed,
+  ListingDiscarded,
   ReservationVoided,
+  ResultsPurged,
   UrlsListed,
 } from './job.ts';
+import { ShareCreated, ShareRevoked, ShareUsed } from './share.ts';
 import { UserRegistered, UserUpdated } from './user.ts';
 
 /** By stream category, then by event type. */
@@ -28,9 +33,14 @@ export const VOCABULARY: Readonly<Record<string, Readonly<Record<string, TSchema
     JobCompleted,
     JobFailed,
     JobDeleted,
+    ResultsPurged,
+    JobPurged,
     ReservationVoided,
+    ListingDiscarded,
   },
   urls: { UrlsListed },
   checks: { URLChecked },
   apikey: { ApiKeyCreated, ApiKeyRevoked },
+  blocked_domain: { DomainBlocked, DomainBlockUpdated, DomainUnblocked },
+  share: { ShareCreated, ShareRevoked, ShareUsed },
 };

@@ -5,6 +5,11 @@ import { ClientGone, HttpError, ValidationError } from './errors.ts';
 import type { JsonBody, RawBody } from './route.ts';
 
 const MAX_DEPTH = 32;
+/** What a body may hold: parsing tens of millions of values takes gigabytes, and a minute in which nobody is answered. */
+const MAX_VALUES = 10_000_000;
+const MAX_CONTAINERS = 100_000;
+/** Smaller ones are parsed in milliseconds, whatever they hold. */
+const COUNTED_FROM_BYTES = 1024 * 1024;
 
 /** Requests whose client waits for `100 Continue` before it sends the body: one that is refused is never sent. */
 const awaiting_continue = new WeakSet<IncomingMessage>();
@@ -59,6 +64,7 @@ export async function readJson(ctx: Context, body: JsonBody): Promise<{ value: u
   if (!hasBody(ctx.req)) return { value: absent(body), size_bytes: 0 };
   assertJsonType(ctx);
   const bytes = await readAll(ctx, body.limit_bytes);
+  if (bytes.length > COUNTED_FROM_BYTES) assertFewValues(bytes);
   const text = decoded(bytes);
   // A body of unknown length may turn out to be empty.
   if (text.trim() === '') return { value: absent(body), size_bytes: 0 };
@@ -86,6 +92,29 @@ function assertJsonType(ctx: Context): void {
     throw new HttpError(415, 'unsupported_charset', 'JSON is taken in UTF-8 only.');
   }
 }
+
+/** Counts what stands outside strings; in UTF-8 no byte of a longer character looks like one of these. */
+function assertFewValues(bytes: Buffer): void {
+  let commas = 0;
+  let containers = 0;
+  let in_string = false;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i];
+    if (in_string) {
+      if (byte === BACKSLASH) i++;
+      else if (byte === QUOTE) in_string = false;
+    } else if (byte === QUOTE) in_string = true;
+    else if (byte === COMMA) commas++;
+    else if (byte === BRACKET || byte === BRACE) containers++;
+  }
+  if (commas >= MAX_VALUES) throw tooMany(MAX_VALUES, 'values');
+  if (containers > MAX_CONTAINERS) throw tooMany(MAX_CONTAINERS, 'lists and objects');
+}
+
+const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b];
+
+const tooMany = (limit: number, what: string) =>
+  new HttpError(413, 'too_many_values', `The body holds more than ${limit.toLocaleString('en')} ${what}.`);
 
 function decoded(bytes: Buffer): string {
   try {

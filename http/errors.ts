@@ -14,13 +14,14 @@ export interface Problem {
 export class HttpError extends Error {
   readonly status: number;
   readonly code: string;
-  readonly details: unknown;
+  /** More, for programs. */
+  readonly details: object | undefined;
   readonly headers: Readonly<Record<string, string>>;
   constructor(
     status: number,
     code: string,
     message: string,
-    details?: unknown,
+    details?: object,
     headers: Readonly<Record<string, string>> = {},
   ) {
     super(message);
@@ -31,11 +32,12 @@ export class HttpError extends Error {
   }
 }
 
-/** A request that does not have the form that its route declares. */
+/** A request that does not have the form that its route declares, or whose content is of no use. */
 export class ValidationError extends HttpError {
   readonly problems: readonly Problem[];
-  constructor(problems: readonly Problem[]) {
-    super(422, 'validation_error', summary(problems), problems);
+  /** `reason`: a word for what is wrong as a whole, where there is one. */
+  constructor(problems: readonly Problem[], reason?: string) {
+    super(422, 'validation_error', summary(problems), { ...(reason === undefined ? {} : { reason }), problems });
     this.problems = problems;
   }
 }
@@ -63,14 +65,38 @@ export function toHttpError(thrown: unknown, request_id: string): HttpError {
 /** Which API a path is of: they differ in the shape of errors. */
 export const isV2 = (path: string) => path === '/api/v2' || path.startsWith('/api/v2/');
 
+/** The codes of the public API by status: a closed list, for programs to decide on. The first stands for all others. */
+export const V2_CODES: Readonly<Record<number, readonly [string, ...string[]]>> = {
+  400: ['validation_error'],
+  401: ['unauthorized'],
+  402: ['no_credits'],
+  403: ['forbidden'],
+  404: ['not_found'],
+  405: ['method_not_allowed'],
+  409: ['conflict', 'idempotency_key_mismatch', 'idempotency_in_progress'],
+  413: ['payload_too_large'],
+  415: ['unsupported_media_type'],
+  422: ['validation_error'],
+  429: ['rate_limited'],
+  500: ['internal_error'],
+  503: ['unavailable', 'maintenance'],
+};
+
 export function errorBody(error: HttpError, path: string): object {
+  if (isV2(path)) return v2Body(error);
   const { code, message, details } = error;
-  if (isV2(path)) {
-    const body = { error: { code, message, ...(details === undefined ? {} : { details }) } };
-    return error instanceof ValidationError ? { ...body, detail: error.problems } : body;
-  }
   if (error instanceof ValidationError) return { detail: error.problems };
   return { detail: message, code, ...(details === undefined ? {} : { details }) };
+}
+
+/** A code that is not in the list gives way to that of its status, and says in `details.reason` what it was. */
+function v2Body(error: HttpError): object {
+  const codes = V2_CODES[error.status] ?? V2_CODES[error.status < 500 ? 400 : 500]!;
+  const code = codes.includes(error.code) ? error.code : codes[0];
+  const reason = code === error.code ? {} : { reason: error.code };
+  const details = { ...reason, ...error.details };
+  const body = { error: { code, message: error.message, ...(Object.keys(details).length === 0 ? {} : { details }) } };
+  return error instanceof ValidationError ? { ...body, detail: error.problems } : body;
 }
 
 /** The words of a status, for descriptions. */

@@ -1,7 +1,7 @@
 // The OpenAPI 3.1 description of an API, made from its routes: what is described is what is validated.
 import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from 'typebox';
-import { statusText } from './errors.ts';
+import { statusText, V2_CODES } from './errors.ts';
 import type { Access, Body, ResponseSpec, Route } from './route.ts';
 
 export interface Description {
@@ -152,9 +152,6 @@ function response(spec: ResponseSpec, components: Components): Json {
 function impliedErrors(route: Route<never>): Record<string, string> {
   const { access, body } = route;
   const errors: Record<string, string> = {};
-  const has_input = [route.params, route.query, route.headers].some(
-    (schema) => Object.keys(schema.properties).length > 0,
-  );
   if (SECURITY[access] !== undefined && access !== 'shared-secret') errors[401] = 'No valid credentials.';
   if (access === 'signature') errors[401] = 'The signature is not valid.';
   if (access === 'admin') errors[403] = 'The caller is not an administrator.';
@@ -168,7 +165,8 @@ function impliedErrors(route: Route<never>): Record<string, string> {
     errors[400] = 'The body cannot be read.';
     errors[415] = 'The body has another content type.';
   }
-  if (has_input || (body !== null && body.kind !== 'raw')) errors[422] = 'The request is not valid.';
+  // Of every route: parameters that it does not know are refused.
+  errors[422] = 'The request is not valid.';
   errors[500] = statusText(500);
   errors[503] = 'A part of the service cannot be reached; the header Retry-After says when to try again.';
   return errors;
@@ -214,14 +212,16 @@ const PROBLEM: Json = {
   example: { loc: ['body', 'urls', 3], msg: 'must be string', type: 'string_type' },
 };
 const PROBLEMS: Json = { type: 'array', items: { $ref: '#/components/schemas/ValidationError' } };
-const V2_ERROR = { code: { ...text, description: 'A word for programs.' }, message: text };
+const CODE: Json = { ...text, description: 'A word for programs.' };
+const REASON: Json = { ...text, description: 'What exactly, where that is more than the code says.' };
+const V2_ERROR = { code: { ...CODE, enum: [...new Set(Object.values(V2_CODES).flat())] }, message: text };
 
 const ERROR_SCHEMAS: Readonly<Record<'gateway' | 'v2', Record<string, Json>>> = {
   gateway: {
     Error: {
       type: 'object',
       required: ['detail', 'code'],
-      properties: { detail: text, code: V2_ERROR.code, details: { description: 'More, where there is more to say.' } },
+      properties: { detail: text, code: CODE, details: { description: 'More, where there is more to say.' } },
     },
     ValidationError: PROBLEM,
     HTTPValidationError: { type: 'object', required: ['detail'], properties: { detail: PROBLEMS } },
@@ -231,7 +231,14 @@ const ERROR_SCHEMAS: Readonly<Record<'gateway' | 'v2', Record<string, Json>>> = 
       type: 'object',
       required: ['error'],
       properties: {
-        error: { type: 'object', required: ['code', 'message'], properties: { ...V2_ERROR, details: {} } },
+        error: {
+          type: 'object',
+          required: ['code', 'message'],
+          properties: {
+            ...V2_ERROR,
+            details: { type: 'object', properties: { reason: REASON }, additionalProperties: true },
+          },
+        },
       },
     },
     ValidationError: PROBLEM,
@@ -242,7 +249,10 @@ const ERROR_SCHEMAS: Readonly<Record<'gateway' | 'v2', Record<string, Json>>> = 
         error: {
           type: 'object',
           required: ['code', 'message', 'details'],
-          properties: { ...V2_ERROR, details: PROBLEMS },
+          properties: {
+            ...V2_ERROR,
+            details: { type: 'object', required: ['problems'], properties: { reason: REASON, problems: PROBLEMS } },
+          },
         },
         detail: PROBLEMS,
       },

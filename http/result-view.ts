@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox';
 import { Outcome } from '../events/checks.ts';
 import { type ResultDocument, type ResultsFilter, STATUS_GROUPS } from '../readmodels/results.ts';
-import { HttpError } from './errors.ts';
+import { ValidationError } from './errors.ts';
 
 export const ResultView = Type.Object({
   url: Type.String({ description: 'As submitted.' }),
@@ -41,7 +41,7 @@ const status_codes = Type.Optional(
 const url_contains = Type.Optional(
   Type.String({ minLength: 1, maxLength: 500, description: 'A part of the URL, in any case.' }),
 );
-const NON_2XX = { description: 'Everything that is not 2xx, URLs without an answer included.' };
+export const NON_2XX = { description: 'Everything that is not 2xx, URLs without an answer included.' };
 
 /** Of results and shares. */
 export const resultFilters = { status_codes, non_2xx: Type.Boolean({ default: false, ...NON_2XX }), url_contains };
@@ -75,6 +75,6 @@ export function indexOfCursor(cursor: string): number {
   } catch {
     // Answered below, like any other text that is no cursor.
   }
-  const problem = { loc: ['query', 'cursor'], msg: 'is not a cursor that this API gave out', type: 'cursor' };
-  throw new HttpError(422, 'validation_error', 'query.cursor: is not a cursor that this API gave out.', [problem]);
+  const msg = 'is not a cursor that this API gave out';
+  throw new ValidationError([{ loc: ['query', 'cursor'], msg, type: 'cursor' }]);
 }

@@ -2,30 +2,62 @@
 import { randomUUID } from 'node:crypto';
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { ApiKeys } from '../commands/api-key.ts';
+import type { BlockedDomains } from '../commands/blocked-domain.ts';
+import type { DeleteJob } from '../commands/delete-job.ts';
+import type { Jobs } from '../commands/job.ts';
+import type { ResumeJob } from '../commands/resume-job.ts';
+import type { Shares } from '../commands/share.ts';
 import type { SubmitJob } from '../commands/submit-job.ts';
 import type { Config } from '../config.ts';
 import type { ApiKeyDocument } from '../readmodels/api-keys.ts';
 import type { Blobs } from '../readmodels/blobs.ts';
+import type { BlockedDomainDocument } from '../readmodels/blocked-domains.ts';
 import type { BalanceDocument, TransactionDocument } from '../readmodels/credits.ts';
+import type { DomainHealthDocument } from '../readmodels/domain-health.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { LiveCollection } from '../readmodels/projection-state.ts';
 import type { ResultDocument } from '../readmodels/results.ts';
+import type { ShareDocument } from '../readmodels/shares.ts';
+import type { DomainDocument, ResponseTimesDocument, StatsDocument } from '../readmodels/stats.ts';
+import type { Blocklist } from './blocklist.ts';
 import { type Caller, type RouteRequest, routeOf } from './route.ts';
+import type { ShareUses } from './share-uses.ts';
+import type { SignedLinks } from './signed-links.ts';
 
 export interface Services {
   config: Config;
   submitJob: SubmitJob;
+  jobs: Jobs;
+  resumeJob: ResumeJob;
+  deleteJob: DeleteJob;
+  /** Null when there is no such job. */
+  jobOwner(job_id: string): Promise<{ owner_id: string } | null>;
   apiKeys: ApiKeys;
+  blockedDomains: BlockedDomains;
+  blocklist: Blocklist;
+  shares: Shares;
+  shareUses: ShareUses;
+  links: SignedLinks;
   blobs: Blobs;
+  /** The URLs of a job in order of submission, some hundreds at a time; none when there is no such job. */
+  urls(job_id: string): AsyncIterable<readonly string[]>;
   /** Waits until reads see the position; false when they do not within a bounded time. */
   passed(position: string): Promise<boolean>;
   now: () => number;
+  /** Where clients reach the service: for links. */
+  public_url: () => string;
   read: {
     jobs: LiveCollection<JobDocument>;
     results: LiveCollection<ResultDocument>;
     balances: LiveCollection<BalanceDocument>;
     transactions: LiveCollection<TransactionDocument>;
     apiKeys: LiveCollection<ApiKeyDocument>;
+    blockedDomains: LiveCollection<BlockedDomainDocument>;
+    domainHealth: LiveCollection<DomainHealthDocument>;
+    shares: LiveCollection<ShareDocument>;
+    jobStats: LiveCollection<StatsDocument>;
+    jobResponseTimes: LiveCollection<ResponseTimesDocument>;
+    jobDomains: LiveCollection<DomainDocument>;
   };
 }
 

@@ -1,9 +1,10 @@
 // From what a client sent to a job: shared by the upload of the gateway and the list of the public API.
 import { randomUUID } from 'node:crypto';
+import type { Config } from '../config.ts';
 import type { JobSource } from '../events/job.ts';
 import type { CollectedUrls } from '../intake/collect-urls.ts';
 import { IntakeError, type IntakeErrorCode } from '../intake/errors.ts';
-import { ClientGone, HttpError } from './errors.ts';
+import { ClientGone, HttpError, ValidationError } from './errors.ts';
 import { type JobView, newJobView } from './job-view.ts';
 import type { Caller, Reply } from './route.ts';
 import { contextOf, reached, type Services } from './services.ts';
@@ -14,6 +15,14 @@ export interface Submitted {
   file: { filename: string | null; blob_key: string; job_id: string } | null;
   needs_credits: boolean;
 }
+
+/** What an upload or a list may take. */
+export const intakeLimits = (config: Config) => ({
+  max_urls: config.max_urls_per_job,
+  max_url_chars: config.max_url_chars,
+  max_file_bytes: config.max_file_bytes,
+  max_inflated_bytes: config.max_inflated_bytes,
+});
 
 interface Asking {
   caller: Caller;
@@ -43,17 +52,18 @@ export async function submit(submitted: Submitted, request: Asking, services: Se
       },
       contextOf(request, now),
     )
-    .catch(refuseIntake);
+    .catch((error: unknown) => refuseIntake(error, submitted.source));
   if (!result.ok) {
     const { code, message } = result.refused;
     throw new HttpError(code === 'no_credits' ? 402 : 409, code, message);
   }
   const body: JobView = newJobView(result.job, now);
-  return { status: 201, body, headers: { ...reached(result.position), location: `/jobs/${body.job_id}` } };
+  const location = `${submitted.source === 'api' ? '/api/v2' : ''}/jobs/${body.job_id}`;
+  return { status: 201, body, headers: { ...reached(result.position), location } };
 }
 
 /** Nobody is charged for a job that they went away from while it was read. */
-async function* whileThere(pages: AsyncIterable<string[]>, signal: AbortSignal): AsyncGenerator<string[]> {
+export async function* whileThere<Page>(pages: AsyncIterable<Page>, signal: AbortSignal): AsyncGenerator<Page> {
   for await (const page of pages) {
     if (signal.aborted) throw new ClientGone('the client went away while its URLs were read');
     yield page;
@@ -69,8 +79,16 @@ const STATUSES: Partial<Record<IntakeErrorCode, number>> = {
 };
 
 /** What is wrong with a file or a list is the client's to mend. */
-export function refuseIntake(error: unknown): never {
+export function refuseIntake(error: unknown, source: JobSource): never {
   if (!(error instanceof IntakeError)) throw error;
-  const details = error.rows.length > 0 ? { rows: error.rows } : undefined;
-  throw new HttpError(STATUSES[error.code] ?? 422, error.code, error.message, details);
+  const { code, message, rows } = error;
+  const status = STATUSES[code];
+  if (status !== undefined) throw new HttpError(status, code, message);
+  const loc = ['body', source === 'upload' ? 'file' : 'urls'];
+  const of_rows = rows.map((issue) => ({
+    loc: [...loc, issue.row],
+    msg: `${JSON.stringify(issue.value)} ${issue.message}`,
+    type: issue.reason,
+  }));
+  throw new ValidationError([{ loc, msg: message, type: code }, ...of_rows], code);
 }

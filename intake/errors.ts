@@ -5,6 +5,7 @@ export const INTAKE_ERROR_CODES = {
   file_too_large: 'More bytes than `max_file_bytes`.',
   not_a_table: 'Neither text nor a workbook: a picture, an archive, an old .xls, NUL bytes.',
   row_too_long: 'A row of a text file is longer than `max_row_chars`.',
+  quote_not_closed: 'A cell of a text file begins with a quote and lasts to the end of the file.',
   broken_xlsx: 'A damaged workbook: not a readable ZIP archive, parts missing, XML not well-formed.',
   inflated_too_large: 'A workbook that holds more than `max_inflated_bytes`.',
   zip_bomb: 'A workbook that inflates far more than any real one does.',

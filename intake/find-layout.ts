@@ -1,6 +1,7 @@
 // What separates the cells of a text file, and which column holds its URLs, from a sample of it.
+import { readRecords } from './csv-records.ts';
+import { IntakeError } from './errors.ts';
 import { findUrlColumn, type SampleRow, type UrlColumn } from './find-column.ts';
-import { RecordSplitter } from './record-splitter.ts';
 
 export interface TextLayout {
   /** Null where each line is one cell. */
@@ -31,23 +32,26 @@ interface Candidate extends TextLayout {
 const DELIMITERS = ['\t', '|', ';', ','];
 const SAMPLE_ROWS = 400;
 const SAMPLE_CHARS = 64 * 1024;
+const SAMPLE_MAX_ROW_CHARS = 4 * SAMPLE_CHARS;
 const CONSISTENT_SHARE = 0.9;
 
 /**
  * Null when no column can be told. A comma or semicolon may also be part of URLs in a bare list: it is a delimiter only
  * where the sample looks like a table, or where without it fewer cells would be URLs.
  */
-export function findLayout(file: SampleText): TextLayout | null {
+export async function findLayout(file: SampleText): Promise<TextLayout | null> {
   const whole = file.whole && file.text.length <= SAMPLE_CHARS;
   const sample = { ...file, text: file.text.slice(0, SAMPLE_CHARS), whole };
   const declared = /^sep=(.)\r?\n/i.exec(sample.text);
   if (declared) return declaredLayout(sample, declared[1]!);
 
-  const bare = candidate(sample, null);
-  const tables = DELIMITERS.filter((delimiter) => sample.text.includes(delimiter))
-    .map((delimiter) => candidate(sample, delimiter))
-    .filter((table) => table !== null)
-    .filter((table) => bare === null || table.evidence || table.column.url_share > bare.column.url_share);
+  const bare = await candidate(sample, null);
+  const tables: Candidate[] = [];
+  for (const delimiter of DELIMITERS) {
+    const table = sample.text.includes(delimiter) ? await candidate(sample, delimiter) : null;
+    if (table === null) continue;
+    if (bare === null || table.evidence || table.column.url_share > bare.column.url_share) tables.push(table);
+  }
   if (tables.length === 0) return bare;
   const best = tables.reduce((a, b) => (isBetter(b, a) ? b : a));
   return bare !== null && bare.column.url_share > best.column.url_share ? bare : best;
@@ -60,8 +64,8 @@ function isBetter(a: Candidate, b: Candidate): boolean {
   return a.leftovers < b.leftovers;
 }
 
-function candidate(sample: SampleText, delimiter: string | null): Candidate | null {
-  const rows = sampleRows(sample, delimiter);
+async function candidate(sample: SampleText, delimiter: string | null): Promise<Candidate | null> {
+  const rows = await sampleRows(sample, delimiter);
   const column = findUrlColumn(rows, sample.max_url_chars);
   if (column === null) return null;
   if (delimiter === null) return { delimiter, column, evidence: false, leftovers: 0 };
@@ -76,19 +80,26 @@ function candidate(sample: SampleText, delimiter: string | null): Candidate | nu
 }
 
 /** Excel's own first line, `sep=;`. */
-function declaredLayout(sample: SampleText, delimiter: string): TextLayout | null {
-  const rows = sampleRows(sample, delimiter).slice(1);
+async function declaredLayout(sample: SampleText, delimiter: string): Promise<TextLayout | null> {
+  const rows = (await sampleRows(sample, delimiter)).slice(1);
   const column = findUrlColumn(rows, sample.max_url_chars);
   return column && { delimiter, column: { ...column, first_data_row: Math.max(2, column.first_data_row) } };
 }
 
-function sampleRows(sample: SampleText, delimiter: string | null): SampleRow[] {
+async function sampleRows(sample: SampleText, delimiter: string | null): Promise<SampleRow[]> {
   const rows: SampleRow[] = [];
-  const splitter = new RecordSplitter({ delimiter, column: null, max_row_chars: sample.text.length }, (row, cells) => {
-    if (rows.length < SAMPLE_ROWS && cells.some((cell) => cell.trim() !== '')) rows.push({ row, cells });
-  });
-  splitter.push(sample.text);
-  if (sample.whole || rows.length === 0) splitter.end();
+  try {
+    for await (const page of readRecords([sample.text], { delimiter, max_row_chars: SAMPLE_MAX_ROW_CHARS })) {
+      rows.push(...page.filter(({ cells }) => cells.some((cell) => cell.trim() !== '')));
+      if (rows.length >= SAMPLE_ROWS) return rows.slice(0, SAMPLE_ROWS);
+    }
+  } catch (error) {
+    if (!(error instanceof IntakeError)) throw error;
+    // The sample may end inside of quotes. If the file does too, it is said, by row, when the file is read: so even a
+    // first row without an end has to become a layout.
+    return rows.length > 0 ? rows : [{ row: 1, cells: [sample.text] }];
+  }
+  if (!sample.whole && rows.length > 1) rows.pop();
   return rows;
 }
 

@@ -8,7 +8,7 @@ export interface IntakeLimits {
   max_file_bytes: number;
   /** What all parts of a workbook that are read may come to, inflated. */
   max_inflated_bytes: number;
-  /** UTF-16 code units of one row of a text file, all its cells together: what has to be in memory at once. */
+  /** Characters of one row of a text file, all its cells together: what has to be in memory at once. */
   max_row_chars: number;
 }
 

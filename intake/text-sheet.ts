@@ -1,8 +1,8 @@
 // A CSV or text file as the cells of its URL column.
+import { readRecords } from './csv-records.ts';
 import { IntakeError } from './errors.ts';
 import { findLayout, type SampledFile, type TextLayout } from './find-layout.ts';
 import type { IntakeLimits } from './limits.ts';
-import { RecordSplitter } from './record-splitter.ts';
 import type { Cell, Sheet } from './sheet.ts';
 import { assertText, CHUNK_BYTES, encodingOf, readText, type TextEncoding } from './text-source.ts';
 
@@ -40,7 +40,7 @@ async function layoutOf(path: string, encoding: TextEncoding, file: SampledFile)
     const start = at_beginning ? 0 : startOfHint(text);
     blank &&= text.trim() === '';
     if (start !== NO_HINT) {
-      const layout = findLayout({ ...file, text: text.slice(start) });
+      const layout = await findLayout({ ...file, text: text.slice(start) });
       if (at_beginning) first = layout;
       if (layout !== null && layout.column.url_share > 0) return at_beginning ? layout : withHeaderOf(first, layout);
     }
@@ -70,17 +70,13 @@ async function* textCells(
   { delimiter, column }: TextLayout,
   limits: IntakeLimits,
 ): AsyncGenerator<Cell[]> {
-  let page: Cell[] = [];
-  const options = { delimiter, column: column.index, max_row_chars: limits.max_row_chars };
-  const splitter = new RecordSplitter(options, (row, cells) => {
-    const value = cells[0];
-    if (value !== undefined && row >= column.first_data_row && value.trim() !== '') page.push({ row, value });
-  });
-  for await (const piece of readText(path, encoding)) {
-    splitter.push(piece);
+  const records = readRecords(readText(path, encoding), { delimiter, max_row_chars: limits.max_row_chars });
+  for await (const some of records) {
+    const page: Cell[] = [];
+    for (const { row, cells } of some) {
+      const value = cells[column.index];
+      if (value !== undefined && row >= column.first_data_row && value.trim() !== '') page.push({ row, value });
+    }
     if (page.length > 0) yield page;
-    page = [];
   }
-  splitter.end();
-  if (page.length > 0) yield page;
 }

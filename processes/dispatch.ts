@@ -3,7 +3,7 @@
 
 import type { Logger } from 'pino';
 import type { Message, Queue } from '../checkers/queue.ts';
-import { STOP_SUBJECT, type Stop, WORK_SUBJECT, type Work } from '../checkers/work.ts';
+import { WORK_SUBJECT, type Work } from '../checkers/work.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { LiveCollection } from '../readmodels/projection-state.ts';
 import type { UrlListing } from './url-listing.ts';
@@ -18,8 +18,7 @@ const MAX_JOBS = 1000;
 interface Flight {
   /** The lowest batch of which nothing has been published since this process began. */
   next: number;
-  /** Up to where the credits reached when `next` moved past it. */
-  credits_allocated: number;
+  /** Of the job when it began to work: a pause makes void what is published before it, so that a resumption begins anew. */
   revision: number;
   /** In order of publishing, for those not done: batch to the range's end (an index in the job) and the time. */
   published: Map<number, { to: number; at: number }>;
@@ -48,18 +47,9 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
 
   /** What has happened to a job since the last pass. */
   function refresh(job: JobDocument): void {
-    const flight = flights.get(job._id) ?? {
-      next: job.batches_done_before,
-      credits_allocated: job.credits_allocated,
-      revision: job.revision,
-      published: new Map(),
-    };
-    if (job.credits_allocated > flight.credits_allocated) {
-      // The batch at the old ceiling may have been published in part.
-      flight.next = Math.min(flight.next, Math.floor(flight.credits_allocated / job.batch_size));
-    }
-    flight.credits_allocated = job.credits_allocated;
-    flight.revision = job.revision;
+    const { revision, batches_done_before: next } = job;
+    let flight = flights.get(job._id);
+    if (flight?.revision !== revision) flight = { next, revision, published: new Map() };
     flights.set(job._id, flight);
     for (const [batch, { to }] of flight.published) {
       if (doneUpTo(job, batch) < to) continue;
@@ -101,20 +91,6 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
     return oldest && now() - oldest[1].at > options.lost_after_ms ? oldest[0] : null;
   }
 
-  async function stopOthers(processing: Map<string, JobDocument>): Promise<void> {
-    const gone = [...flights.keys()].filter((job_id) => !processing.has(job_id));
-    if (gone.length === 0) return;
-    const documents = new Map((await jobs.getMany(gone)).map((job) => [job._id, job]));
-    for (const job_id of gone) {
-      const job = documents.get(job_id);
-      const { revision } = flights.get(job_id)!;
-      flights.delete(job_id);
-      if (job?.status === 'completed') continue;
-      const stop: Stop = { job_id, revision: job?.revision ?? revision + 1, drops_in_hand: job?.status !== 'paused' };
-      await queue.broadcast(STOP_SUBJECT, stop);
-    }
-  }
-
   /** The message of the first of an owner's jobs that has work; that job then stands last among them. */
   async function nextOf(theirs: JobDocument[]): Promise<Message | null> {
     for (const [n, job] of theirs.entries()) {
@@ -129,8 +105,8 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
   return {
     async pass() {
       const found = await jobs.find({ status: 'processing' }, { sort: { created_at: 1 }, limit: MAX_JOBS });
-      const processing = new Map(found.map((job) => [job._id, job]));
-      await stopOthers(processing);
+      const processing = new Set(found.map((job) => job._id));
+      for (const job_id of flights.keys()) if (!processing.has(job_id)) flights.delete(job_id);
       const owned = Map.groupBy(found, (job) => job.owner_id);
       turns = [...turns.filter((owner) => owned.has(owner)), ...[...owned.keys()].filter((o) => !turns.includes(o))];
       for (const job of found) refresh(job);

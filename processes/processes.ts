@@ -1,5 +1,6 @@
-// Runs the processes: one pass after the other over the read models, woken when they move on. Every step asks the
-// log through a command, so a pass that acts on old news, or twice, changes nothing.
+// Runs the processes: one pass after the other over the read models, woken when they move on; beside the passes what
+// may not wait for one, or would hold one up. Every step asks the log through a command, so a pass that acts on old
+// news, or twice, changes nothing.
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Queue } from '../checkers/queue.ts';
@@ -7,13 +8,16 @@ import type { CommandContext } from '../commands/aggregate.ts';
 import type { CreditsLedger } from '../commands/credits.ts';
 import type { Jobs } from '../commands/job.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
+import type { Blobs } from '../readmodels/blobs.ts';
 import { jobs } from '../readmodels/jobs.ts';
 import { type LeaseKeeper, pause, whileHeld } from '../readmodels/leases.ts';
 import { pending } from '../readmodels/pending.ts';
 import type { ReadModels } from '../readmodels/projection-state.ts';
 import { completeJobs } from './completion.ts';
 import { type Dispatcher, openDispatcher } from './dispatch.ts';
+import { runPurges } from './purge.ts';
 import { settleJobs } from './settlement.ts';
+import { broadcastStops } from './stops.ts';
 import { sweep } from './sweeper.ts';
 import { openUrlListing } from './url-listing.ts';
 
@@ -22,6 +26,7 @@ export interface ProcessesOptions {
   readmodels: ReadModels;
   queue: Queue;
   leases: LeaseKeeper;
+  blobs: Blobs;
   commands: Jobs;
   credits: CreditsLedger;
   logger: Logger;
@@ -36,35 +41,56 @@ const IDLE_PASS_MS = 500;
 const SWEEP_MS = 30_000;
 const LOST_AFTER_MS = 5 * 60_000;
 
-/** Runs until `signal` aborts, in one process at a time; a fault is retried with back-off. */
+/** Runs until `signal` aborts, in one process at a time. */
 export async function runProcesses(options: ProcessesOptions): Promise<void> {
-  const { logger } = options;
+  const { log, queue, readmodels, logger } = options;
   const now = options.now ?? Date.now;
-  let failures = 0;
   await whileHeld(options.leases, 'processes', options.signal, async (signal) => {
-    const dispatcher = openDispatcher({
-      jobs: options.readmodels.collection(jobs),
-      queue: options.queue,
-      listing: openUrlListing(options.log),
-      logger,
-      now,
-      lost_after_ms: LOST_AFTER_MS,
-    });
+    const part = (name: string, run: (works: () => void) => Promise<void>) => keepRunning(name, run, logger, signal);
+    await Promise.all([
+      part('passes', (works) => {
+        const lost_after_ms = LOST_AFTER_MS;
+        const listing = openUrlListing(log);
+        const dispatcher = openDispatcher({
+          jobs: readmodels.collection(jobs),
+          queue,
+          listing,
+          logger,
+          now,
+          lost_after_ms,
+        });
+        return runPasses({ ...options, signal, now }, dispatcher, works);
+      }),
+      part('stops', () => broadcastStops(log, queue, signal)),
+      part('purges', (works) => runPurges({ ...options, context: contextOf('purge', now) }, signal, works)),
+    ]);
+  });
+}
+
+/** Until `signal` aborts: a fault is logged, and what failed runs again after a pause that grows until it works. */
+async function keepRunning(
+  part: string,
+  run: (works: () => void) => Promise<void>,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  let failures = 0;
+  while (!signal.aborted) {
     try {
-      await runPasses({ ...options, signal, now }, dispatcher, () => (failures = 0));
+      await run(() => (failures = 0));
     } catch (error) {
       if (signal.aborted) return;
       failures++;
-      logger.error({ err: error, failures }, 'a pass of the processes failed; it will be made again');
+      logger.error({ err: error, part, failures }, 'a part of the processes failed; it will run again');
       await pause(Math.min(100 * 2 ** failures, 10_000), signal);
     }
-  });
+  }
 }
 
 async function runPasses(
   options: ProcessesOptions & { now: () => number },
   dispatcher: Dispatcher,
-  passed: () => void,
+  works: () => void,
 ): Promise<void> {
   const { log, readmodels, commands, credits, signal, now } = options;
   const job_documents = readmodels.collection(jobs);
@@ -74,14 +100,14 @@ async function runPasses(
   while (!signal.aborted) {
     const seen = await readmodels.position();
     await completeJobs(job_documents, commands, contextOf('completion', now));
-    await settleJobs(job_documents, credits, contextOf('settlement', now));
+    await settleJobs(job_documents, commands, credits, contextOf('settlement', now));
     const { more } = await dispatcher.pass();
     if (now() - swept_at >= SWEEP_MS) {
       swept_at = now();
       const context = contextOf('sweeper', now);
       await sweep({ log, jobs: job_documents, pending: pending_documents, commands, credits, context, now, began_at });
     }
-    passed();
+    works();
     await untilMoved(readmodels, seen, more ? LOOK_MS : IDLE_PASS_MS, signal);
   }
 }

@@ -52,6 +52,7 @@ async function takeBackPending(options: SweeperOptions): Promise<void> {
       // First the job can no longer be created, then its listing goes.
       await commands.run(job_id, { type: 'voidReservation', reservation_id: `${job_id}:0` }, context(job_id));
       await log.deleteStream(urlsStream(job_id));
+      await commands.run(job_id, { type: 'discardListing' }, context(job_id));
     } else {
       const reservation_id = step._id.slice('reservation:'.length);
       const voided = await commands.run(job_id, { type: 'voidReservation', reservation_id }, context(job_id));

@@ -1,13 +1,19 @@
 // Every projection of the service.
 import { apiKeysProjection } from './api-keys.ts';
+import { blockedDomainsProjection } from './blocked-domains.ts';
 import { creditsProjection } from './credits.ts';
+import { domainHealthProjection } from './domain-health.ts';
 import { jobsProjection } from './jobs.ts';
 import { pendingProjection } from './pending.ts';
 import type { Projection } from './projection.ts';
+import { sharesProjection } from './shares.ts';
 
 export const ALL_PROJECTIONS: readonly Projection[] = [
   jobsProjection,
   creditsProjection,
   apiKeysProjection,
   pendingProjection,
+  blockedDomainsProjection,
+  domainHealthProjection,
+  sharesProjection,
 ];

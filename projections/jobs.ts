@@ -1,19 +1,21 @@
-// The read models of jobs and of their results: one projection, because the order of a job's events decides which
-// results count.
+// The read models of jobs, of their results, of what is counted over these, and of what is left of deleted jobs: one
+// projection, because the order of a job's events decides which results count.
 
 import type { URLChecked } from '../events/checks.ts';
 import type { CreditsRefunded } from '../events/credits.ts';
 import type { RecordedEvent } from '../events/event-store.ts';
-import type { JobCreated, JobEvent } from '../events/job.ts';
+import type { JobCreated, JobEvent, JobPurged } from '../events/job.ts';
 import { checksOf, idOf } from '../events/streams.ts';
 import type { Write } from '../readmodels/documents.ts';
 import { type JobDocument, jobs } from '../readmodels/jobs.ts';
+import { type PurgeDocument, purges } from '../readmodels/purges.ts';
 import { type ResultDocument, resultId, results } from '../readmodels/results.ts';
-import type { Projection } from './projection.ts';
+import type { OpenCollection, Projection } from './projection.ts';
+import { countResults, removeDomains, removeStats, STATS_COLLECTIONS } from './stats.ts';
 
 export const jobsProjection: Projection = {
   name: 'jobs',
-  version: 1,
+  version: 2,
   types: [
     'JobCreated',
     'JobPaused',
@@ -22,10 +24,12 @@ export const jobsProjection: Projection = {
     'JobCompleted',
     'JobFailed',
     'JobDeleted',
+    'JobPurged',
     'URLChecked',
     'CreditsRefunded',
   ],
-  collections: [jobs, results],
+  collections: [jobs, results, purges, ...STATS_COLLECTIONS],
+  heavy: ['JobPurged'],
   async apply(events, open) {
     const job_documents = await open(jobs);
     const result_documents = await open(results);
@@ -39,12 +43,15 @@ export const jobsProjection: Projection = {
     for (const event of events) {
       const id = jobIdOf(event);
       const job = documents.get(id) ?? null;
-      if (event.type === 'JobCreated') documents.set(id, created(event.data as JobCreated, event));
+      if (event.type === 'JobPurged') {
+        await purged(id, event.data as JobPurged, open);
+        result_writes.push(removalOf(id, event.data as JobPurged));
+      } else if (event.type === 'JobCreated') documents.set(id, created(event.data as JobCreated, event));
       else if (!job) continue;
       else if (event.type === 'JobDeleted') {
         documents.set(id, null);
-        // What this batch has written of it goes with the rest.
-        result_writes.push({ deleteMany: { job_id: id } });
+        await (await open(purges)).write([{ replace: toPurge(job, event) }]);
+        await removeStats(id, open);
       } else if (event.type === 'URLChecked') {
         if (!counts(job)) continue;
         result_writes.push({ replace: checked(job, event as RecordedEvent<string, URLChecked>) });
@@ -53,6 +60,11 @@ export const jobsProjection: Projection = {
       else changed(job, event);
     }
     await result_documents.write(result_writes);
+    const counted = result_writes.flatMap((write) => ('replace' in write ? [write.replace] : []));
+    await countResults(
+      counted.filter(({ job_id }) => documents.get(job_id)),
+      open,
+    );
     for (const [job, { metadata }] of progress) if (metadata.at > job.progress_at) job.progress_at = metadata.at;
     for (const job of documents.values()) if (job) job.due = due(job);
     await job_documents.write(
@@ -66,6 +78,33 @@ function jobIdOf(event: RecordedEvent): string {
   if (event.type === 'CreditsRefunded') return (event.data as CreditsRefunded).reference_id;
   return idOf(event.stream);
 }
+
+/** The job is gone at once, and with it the way to its results; these follow slice by slice. */
+function toPurge(job: JobDocument, event: RecordedEvent): PurgeDocument {
+  const { _id, batch_size, blob_key, credits_allocated } = job;
+  return {
+    _id,
+    batch_size,
+    blob_key,
+    purged_to: 0,
+    urls: Math.max(1, credits_allocated),
+    since: event.metadata.at,
+  };
+}
+
+async function purged(job_id: string, { from_index, to_index }: JobPurged, open: OpenCollection): Promise<void> {
+  // As many domains as URLs: there are not more of them, so that none is left after the last slice.
+  await removeDomains(job_id, to_index - from_index, open);
+  const collection = await open(purges);
+  const purge = await collection.get(job_id);
+  if (!purge) return;
+  const done = to_index >= purge.urls;
+  await collection.write([done ? { delete: job_id } : { replace: { ...purge, purged_to: to_index } }]);
+}
+
+const removalOf = (job_id: string, { from_index, to_index }: JobPurged): Write<ResultDocument> => ({
+  deleteMany: { job_id, index: { $gte: from_index, $lt: to_index } },
+});
 
 /** A result that comes after the job has ended in the log is nobody's and is charged to nobody. */
 const counts = (job: JobDocument) => job.status === 'processing' || job.status === 'paused';

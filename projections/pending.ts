@@ -9,7 +9,7 @@ import type { Projection } from './projection.ts';
 export const pendingProjection: Projection = {
   name: 'pending',
   version: 1,
-  types: ['UrlsListed', 'CreditsReserved', 'CreditsRefunded', 'JobCreated', 'JobResumed', 'ReservationVoided'],
+  types: ['UrlsListed', 'CreditsReserved', 'CreditsRefunded', 'JobCreated', 'JobResumed', 'ListingDiscarded'],
   collections: [pending],
   async apply(events, open) {
     const collection = await open(pending);
@@ -31,8 +31,7 @@ export const pendingProjection: Projection = {
       } else if (event.type === 'JobCreated') {
         const { job_id, reservation_id } = event.data as JobCreated;
         writes.push({ delete: listingId(job_id) }, { delete: reservationDocumentId(reservation_id) });
-      } else if (event.type === 'ReservationVoided') {
-        // The reservation itself stays here until the ledger has it back.
+      } else if (event.type === 'ListingDiscarded') {
         writes.push({ delete: listingId(idOf(event.stream)) });
       } else {
         const { data } = event as unknown as Extract<JobEvent, { type: 'JobResumed' }>;

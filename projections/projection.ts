@@ -10,6 +10,8 @@ export interface Projection {
   /** Raised with every change of what it makes: the read model is then built anew beside the old one. */
   readonly version: number;
   readonly types: readonly string[];
+  /** Types that write as much as one transaction should: each of their events ends the transaction that it is in. */
+  readonly heavy?: readonly string[];
   // biome-ignore lint/suspicious/noExplicitAny: of whatever document types
   readonly collections: readonly CollectionSpec<any>[];
   /** In log order, only of `types`, inside the transaction that also moves the checkpoint. */

@@ -1,7 +1,13 @@
 // Runs the projections: reads the log once for all that are live, and writes what they make together with the
 // checkpoint in one transaction. A projection that is new or of a new version is built beside and then flipped.
 import type { Logger } from 'pino';
-import { BEGINNING, type EventStore, type Position, type RecordedEvent } from '../events/event-store.ts';
+import {
+  BEGINNING,
+  type EventStore,
+  type Position,
+  type RecordedEvent,
+  type SubscriptionBatch,
+} from '../events/event-store.ts';
 import type { CollectionSpec, Document, Documents } from '../readmodels/documents.ts';
 import { type LeaseKeeper, pause, whileHeld } from '../readmodels/leases.ts';
 import {
@@ -59,19 +65,38 @@ async function project(options: ProjectorOptions): Promise<void> {
 
   const types = [...new Set(projections.flatMap((p) => p.types))];
   for await (const batch of log.subscribe({ from: checkpoint, filter: { types }, signal })) {
-    const from = checkpoint;
-    await documents.transaction(async (inside) => {
-      const projector = await inside.collection(projectorStates);
-      const stored = (await projector.get(PROJECTOR))?.checkpoint ?? BEGINNING;
-      if (stored !== from) throw new Overtaken();
-      for (const { projection, generation } of live) {
-        await applyTo(projection, batch.events, openIn(inside, generation));
-      }
-      await projector.write([{ replace: { _id: PROJECTOR, checkpoint: batch.position } }]);
-    });
-    checkpoint = batch.position;
-    options.advanced?.(checkpoint);
+    for (const { events, position } of transactionsOf(batch, projections)) {
+      const from = checkpoint;
+      await documents.transaction(async (inside) => {
+        const projector = await inside.collection(projectorStates);
+        const stored = (await projector.get(PROJECTOR))?.checkpoint ?? BEGINNING;
+        if (stored !== from) throw new Overtaken();
+        for (const { projection, generation } of live) {
+          await applyTo(projection, events, openIn(inside, generation));
+        }
+        await projector.write([{ replace: { _id: PROJECTOR, checkpoint: position } }]);
+      });
+      checkpoint = position;
+      options.advanced?.(checkpoint);
+    }
   }
+}
+
+const isHeavy = ({ type }: RecordedEvent, projections: readonly Projection[]) =>
+  projections.some(({ heavy }) => heavy?.includes(type));
+
+/** A batch, cut after each heavy event. */
+function* transactionsOf(
+  { events, position }: SubscriptionBatch,
+  projections: readonly Projection[],
+): Generator<SubscriptionBatch> {
+  let from = 0;
+  for (const [n, event] of events.slice(0, -1).entries()) {
+    if (!isHeavy(event, projections)) continue;
+    yield { events: events.slice(from, n + 1), position: event.position };
+    from = n + 1;
+  }
+  yield { events: events.slice(from), position };
 }
 
 async function liveCheckpoint(documents: Documents): Promise<Position> {
@@ -135,7 +160,7 @@ async function build(options: ProjectorOptions, projection: Projection, until: P
     for await (const event of log.readAll({ from: next.checkpoint, filter: { types: projection.types } })) {
       if (event.position > until) break;
       page.push(event);
-      if (page.length === BUILD_PAGE) await flush();
+      if (page.length === BUILD_PAGE || isHeavy(event, [projection])) await flush();
     }
     await flush();
   }

@@ -54,6 +54,16 @@ export const jobs: CollectionSpec<JobDocument> = {
   ],
 };
 
+/**
+ * What settling a job needs to know. A job that has ended keeps its count of checked URLs: the order of the log decided it.
+ */
+export const endedJob = ({ _id: job_id, owner_id, credits_allocated, completed_urls }: JobDocument) => ({
+  job_id,
+  owner_id,
+  credits_allocated,
+  completed_urls,
+});
+
 export interface JobsPage {
   items: JobDocument[];
   total: number;

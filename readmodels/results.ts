@@ -1,6 +1,7 @@
 // The read model of results: one document a checked URL, paged by offset or by cursor, with every filter.
 import type { URLChecked } from '../events/checks.ts';
 import type { Collection, CollectionSpec, Document, Filter } from './documents.ts';
+import type { JobDocument } from './jobs.ts';
 
 export interface ResultDocument extends Document, URLChecked {}
 
@@ -47,6 +48,14 @@ function groupFilter(group: (typeof STATUS_GROUPS)[number]): Filter {
 }
 
 type ResultsCollection = Pick<Collection<ResultDocument>, 'find' | 'count'>;
+/** What a page needs to know of its job. */
+type OfJob = Pick<JobDocument, '_id' | 'completed_urls'>;
+
+/** How many results pass the filter. Without one that is known: counting a million documents takes longer than a page. */
+export function totalOf(collection: ResultsCollection, job: OfJob, filter: ResultsFilter): number | Promise<number> {
+  const where = resultsFilter(job._id, filter);
+  return '$and' in where ? collection.count(where) : job.completed_urls;
+}
 
 export interface ResultsPage {
   items: ResultDocument[];
@@ -56,14 +65,14 @@ export interface ResultsPage {
 /** In order of submission. */
 export async function resultsPage(
   collection: ResultsCollection,
-  job_id: string,
+  job: OfJob,
   filter: ResultsFilter,
   page: { limit: number; offset: number },
 ): Promise<ResultsPage> {
-  const where = resultsFilter(job_id, filter);
+  const where = resultsFilter(job._id, filter);
   const [items, total] = await Promise.all([
     collection.find(where, { sort: { index: 1 }, skip: page.offset, limit: page.limit }),
-    collection.count(where),
+    totalOf(collection, job, filter),
   ]);
   return { items, total };
 }
@@ -74,15 +83,14 @@ export async function resultsPage(
  */
 export async function resultsAfter(
   collection: ResultsCollection,
-  job_id: string,
+  job: OfJob,
   filter: ResultsFilter,
   page: { limit: number; after: number; before: number },
 ): Promise<{ items: ResultDocument[]; next: number | null; total: number }> {
-  const where = resultsFilter(job_id, filter);
-  const here: Filter = { $and: [where, { index: { $gt: page.after, $lt: page.before } }] };
+  const here: Filter = { $and: [resultsFilter(job._id, filter), { index: { $gt: page.after, $lt: page.before } }] };
   const [items, total] = await Promise.all([
     collection.find(here, { sort: { index: 1 }, limit: page.limit + 1 }),
-    collection.count(where),
+    totalOf(collection, job, filter),
   ]);
   if (items.length <= page.limit) return { items, next: null, total };
   const shown = items.slice(0, page.limit);

@@ -11,7 +11,7 @@ import { JOB_STATUSES, JobView, jobExample, jobView } from '../job-view.ts';
 import { filterOf, paging, ResultView, resultExample, resultFilters, resultView, statusGroup } from '../result-view.ts';
 import { fileBody } from '../route.ts';
 import { route } from '../services.ts';
-import { refuseIntake, submit } from '../submit.ts';
+import { intakeLimits, refuseIntake, submit } from '../submit.ts';
 
 const tags = ['jobs'];
 
@@ -35,22 +35,19 @@ export const upload = route({
   body: fileBody('A CSV, text or XLSX file with one URL a row.'),
   responses: { 201: { description: 'The job.', schema: JobView, example: { ...jobExample, completed_urls: 0 } } },
   errors: {
+    409: 'The upload took so long that it was given up.',
     413: 'The file is too large, or holds too many URLs.',
     415: 'The file is not a table.',
     422: 'The file holds nothing that can be checked.',
   },
   async handler(request, services) {
-    const { config, blobs } = services;
+    const { config, blobs, blocklist } = services;
     const { body: file, query } = request;
     const filename = file.filename ?? 'upload';
-    const limits = {
-      max_urls: config.max_urls_per_job,
-      max_url_chars: config.max_url_chars,
-      max_file_bytes: config.max_file_bytes,
-      max_inflated_bytes: config.max_inflated_bytes,
-    };
-    const sheet = await openSheet(file.path, filename, limits).catch(refuseIntake);
-    const urls = collectUrls(sheet.cells(), { ...query, ...limits });
+    const limits = intakeLimits(config);
+    const sheet = await openSheet(file.path, filename, limits).catch((error: unknown) => refuseIntake(error, 'upload'));
+    const { blocked_domain_of } = await blocklist.current();
+    const urls = collectUrls(sheet.cells(), { ...query, ...limits, blocked_domain_of });
     const job_id = randomUUID();
     const blob_key = `uploads/${job_id}`;
     await blobs.put(blob_key, createReadStream(file.path));
@@ -125,8 +122,9 @@ export const results = route({
   errors: { 404: 'There is no such job.' },
   async handler({ params, query }, { read }) {
     const { limit, offset } = query;
-    if (!(await read.jobs.get(params.job_id))) throw new HttpError(404, 'job_not_found', 'There is no such job.');
-    const { items, total } = await resultsPage(read.results, params.job_id, filterOf(query), { limit, offset });
+    const job = await read.jobs.get(params.job_id);
+    if (!job) throw new HttpError(404, 'job_not_found', 'There is no such job.');
+    const { items, total } = await resultsPage(read.results, job, filterOf(query), { limit, offset });
     return { body: { items: items.map(resultView), total, limit, offset } };
   },
 });

@@ -17,7 +17,7 @@ import {
 } from '../result-view.ts';
 import { jsonBody } from '../route.ts';
 import { route } from '../services.ts';
-import { submit } from '../submit.ts';
+import { intakeLimits, submit } from '../submit.ts';
 
 const tags = ['jobs'];
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
@@ -34,10 +34,15 @@ export const create = route({
     example: { urls: ['https://example.com/', 'https://example.com/about'] },
   }),
   responses: { 201: { description: 'The job.', schema: JobView, example: { ...jobExample, source: 'api' } } },
-  errors: { 402: 'There are no credits left.', 422: 'None of the URLs can be checked.' },
+  errors: {
+    402: 'There are no credits left.',
+    409: 'The submission took so long that it was given up.',
+    413: 'The body is too large, or holds too many URLs.',
+    422: 'None of the URLs can be checked, or the request is not valid.',
+  },
   async handler(request, services) {
-    const { max_urls_per_job: max_urls, max_url_chars } = services.config;
-    const urls = submitList(request.body.urls, { max_urls, max_url_chars });
+    const { blocked_domain_of } = await services.blocklist.current();
+    const urls = submitList(request.body.urls, { ...intakeLimits(services.config), blocked_domain_of });
     return submit({ source: 'api', urls, file: null, needs_credits: true }, request, services);
   },
 });
@@ -88,17 +93,17 @@ export const results = route({
   async handler({ params, query }, { read }) {
     const { limit, offset, cursor } = query;
     const filter = filterOf(query);
+    const job = await read.jobs.get(params.id);
+    if (!job) throw new HttpError(404, 'not_found', 'There is no such job.');
     if (cursor === undefined) {
-      const page = await resultsPage(read.results, params.id, filter, { limit, offset });
+      const page = await resultsPage(read.results, job, filter, { limit, offset });
       const last = page.items.at(-1);
       const more = offset + page.items.length < page.total;
       return answer(page.items.map(resultView), more && last ? cursorAfter(last.index) : null, page.total);
     }
-    const job = await read.jobs.get(params.id);
-    if (!job) throw new HttpError(404, 'not_found', 'There is no such job.');
     // While it works, batches end out of order: what comes after a gap is not shown before the gap is filled.
     const before = job.status === 'processing' ? job.batches_done_before * job.batch_size : job.total_urls;
-    const page = await resultsAfter(read.results, params.id, filter, { limit, after: indexOfCursor(cursor), before });
+    const page = await resultsAfter(read.results, job, filter, { limit, after: indexOfCursor(cursor), before });
     return answer(page.items.map(resultView), page.next === null ? null : cursorAfter(page.next), page.total);
   },
 });

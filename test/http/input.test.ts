@@ -68,6 +68,13 @@ const ROUTES: Route<unknown>[] = [
     body: jsonBody(Type.Record(Type.String(), Type.Unknown())),
     handler: ({ body }) => ({ body }),
   }),
+  route({
+    ...about,
+    method: 'POST',
+    path: '/large',
+    body: jsonBody(Type.Object({ text: Type.String() }), { limit_bytes: 16 * 1024 * 1024 }),
+    handler: ({ body }) => ({ body }),
+  }),
   route({ ...about, method: 'POST', path: '/no-body', handler: () => ({ body: {} }) }),
 ];
 
@@ -207,7 +214,7 @@ test('the public API has an error and the same problems', async (t) => {
   t.is(status, 422);
   const problems = [{ loc: ['body', 'urls', 0], msg: 'must be string', type: 'string_type' }];
   t.deepEqual(body, {
-    error: { code: 'validation_error', message: 'body.urls.0: must be string', details: problems },
+    error: { code: 'validation_error', message: 'body.urls.0: must be string', details: { problems } },
     detail: problems,
   });
 });
@@ -226,6 +233,13 @@ for (const [what, body, type, status, code] of WRONG_FORMS) {
     t.deepEqual([answer.status, answer.body.code], [status, code]);
   });
 }
+
+test('millions of values are refused before they are parsed, what is in strings does not count', async (t) => {
+  const refused = await post('/large', `[${'[],'.repeat(400_000)}1]`);
+  t.deepEqual([refused.status, refused.body.code], [413, 'too_many_values']);
+  const text = '[{"\\\\\\",'.repeat(200_000);
+  t.is((await post('/large', { text })).body.text, text);
+});
 
 test('JSON of another name and of named UTF-8 is JSON', async (t) => {
   t.is(

@@ -213,6 +213,29 @@ test('a line of a whole file is too long, in any encoding', async (t) => {
   t.is((await failureOf(t, 'x.csv', `"${line}`)).code, 'row_too_long');
 });
 
+test('a quote that is never closed is named by its row, in any column and of any file', async (t) => {
+  const rows = `1,${A}\n`.repeat(20_000);
+  for (const [row, text] of [
+    [1, `"name,url\n1,${A}\n`],
+    [3, `name,url\n1,${A}\n"2,${B}\n`],
+    [20_002, `name,url\n${rows}2,"${B}\n`],
+    [2, `url\n"${A}\n`],
+  ] as const) {
+    const error = await failureOf(t, 'x.csv', text);
+    t.is(error.code, 'quote_not_closed', text.slice(0, 40));
+    t.true(error.message.startsWith(`Row ${row} `), error.message);
+  }
+});
+
+test('rows are counted right below line breaks in quotes and line ends of all kinds', async (t) => {
+  const sheet = await open(t, 'x.csv', `name,url\r\n"two\r\nlines",${A}\r"say ""hi""\n",${B}\n\n5" disk,${A}?2\n`);
+  t.deepEqual(await cellsOf(sheet), [
+    { row: 2, value: A },
+    { row: 3, value: B },
+    { row: 5, value: `${A}?2` },
+  ]);
+});
+
 test('a file over the limit of bytes is turned away', async (t) => {
   const error = await failureOf(t, 'x.csv', `${A}\n`.repeat(100), { max_file_bytes: 1_000 });
   t.is(error.code, 'file_too_large');

@@ -2,18 +2,16 @@
 // job's credits are accounted for, every URL has one result, and the documents are what a fresh replay makes.
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
-import { pino } from 'pino';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { type CreditsEvent, entryHash } from '../../events/credits.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { categoryOf, checksOf } from '../../events/streams.ts';
 import { ALL_PROJECTIONS } from '../../projections/all.ts';
-import { runProjector } from '../../projections/projector.ts';
 import type { CollectionSpec, Document, Documents } from '../../readmodels/documents.ts';
 import { jobs } from '../../readmodels/jobs.ts';
-import { openLeases } from '../../readmodels/leases.ts';
 import { openReadModels } from '../../readmodels/projection-state.ts';
+import { project } from './stores.ts';
 
 /** Of the embedded stores of a data folder. */
 export async function assertExactFolder(t: ExecutionContext, data_dir: string): Promise<void> {
@@ -36,9 +34,9 @@ export async function assertExact(
 ): Promise<void> {
   await assertLedger(t, log);
   await assertOneResultEach(t, log);
-  await project(log, documents);
+  await project({ log, documents });
   await assertSettled(t, documents);
-  await project(log, empty);
+  await project({ log, documents: empty });
   for (const projection of ALL_PROJECTIONS) {
     for (const spec of projection.collections) {
       t.deepEqual(await contents(empty, spec), await contents(documents, spec), spec.name);
@@ -77,21 +75,6 @@ async function assertSettled(t: ExecutionContext, documents: Documents): Promise
     if (job.status !== 'completed' && job.status !== 'cancelled') continue;
     t.is(job.credits_allocated, job.completed_urls + job.credits_refunded, job._id);
   }
-}
-
-/** Runs the projections to the end of the log. */
-async function project(log: EventStore, documents: Documents): Promise<void> {
-  const end = await log.head();
-  const done = new AbortController();
-  await runProjector({
-    log,
-    documents,
-    projections: ALL_PROJECTIONS,
-    leases: await openLeases(documents),
-    logger: pino({ level: 'silent' }),
-    signal: done.signal,
-    advanced: (position) => position >= end && done.abort(),
-  });
 }
 
 async function contents<T extends Document>(documents: Documents, spec: CollectionSpec<T>): Promise<T[]> {

@@ -16,6 +16,8 @@ export interface Answer {
 
 export interface TestClient {
   token: string;
+  /** Any request, with the client's credentials. */
+  send(path: string, init?: RequestInit): Promise<Answer>;
   ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   upload(content: string | Uint8Array, query?: string, filename?: string): Promise<Answer>;
   /** Asks until the job has stopped. */
@@ -28,7 +30,8 @@ export interface TestService {
   client(user_id: string, options?: { is_admin?: boolean }): Promise<TestClient>;
   /** A client of the public API, with a key of that user. */
   keyHolder(user_id: string): Promise<TestClient>;
-  stop(): Promise<void>;
+  /** `look` sees the folder after the end, before it is removed. */
+  stop(look?: (data_dir: string) => Promise<void>): Promise<void>;
 }
 
 export async function startTestService(env: Record<string, string> = {}): Promise<TestService> {
@@ -57,32 +60,38 @@ export async function startTestService(env: Record<string, string> = {}): Promis
       const made = await (await client(user_id)).ask('POST', '/users/me/api-keys', { name: 'test' });
       return openTestClient(url, made.body.key, '/api/v2');
     },
-    async stop() {
+    async stop(look) {
       await service.stop();
+      await look?.(data_dir);
       await rm(data_dir, { recursive: true, force: true });
     },
   };
 }
 
+/** With its body: parsed where it is JSON, else as text. */
+export async function answerOf(response: Response): Promise<Answer> {
+  const text = await response.text();
+  const is_json = text !== '' && response.headers.get('content-type')?.includes('json');
+  return { status: response.status, headers: response.headers, body: is_json ? JSON.parse(text) : text };
+}
+
 export function openTestClient(url: string, token: string, prefix = ''): TestClient {
-  async function send(path: string, init: RequestInit): Promise<Answer> {
-    const response = await fetch(url + path, init);
-    const text = await response.text();
-    const is_json = response.headers.get('content-type')?.includes('json');
-    return { status: response.status, headers: response.headers, body: is_json ? JSON.parse(text) : text };
-  }
   const authorization = { authorization: `Bearer ${token}` };
+  async function send(path: string, init: RequestInit = {}): Promise<Answer> {
+    return answerOf(await fetch(url + path, { ...init, headers: { ...authorization, ...init.headers } }));
+  }
   return {
     token,
+    send,
     ask(method, path, body, headers = {}) {
       const json = body === undefined ? {} : { 'content-type': 'application/json' };
-      const init = { method, headers: { ...authorization, ...json, ...headers } };
+      const init = { method, headers: { ...json, ...headers } };
       return send(path, body === undefined ? init : { ...init, body: JSON.stringify(body) });
     },
     upload(content, query = '', filename = 'urls.csv') {
       const form = new FormData();
       form.append('file', new Blob([content as string]), filename);
-      return send(`/jobs${query}`, { method: 'POST', headers: authorization, body: form });
+      return send(`/jobs${query}`, { method: 'POST', body: form });
     },
     async ended(job_id) {
       for (;;) {

@@ -38,10 +38,11 @@ export class GroupCommit {
   readonly #insertOne: StatementSync;
   readonly #insertMany: StatementSync;
   readonly #group_ms: number;
+  #committed_at = Number.NEGATIVE_INFINITY;
   #pending: Append[] = [];
   #writing: Promise<void> | undefined;
 
-  /** `appended` is called after each commit that added events; `group_ms` is how long an append waits for others. */
+  /** `appended` is called after each commit that added events; `group_ms`: the least time between two commits. */
   constructor(db: DatabaseSync, group_ms: number, appended: () => void) {
     this.#db = db;
     this.#group_ms = group_ms;
@@ -81,8 +82,11 @@ export class GroupCommit {
 
   async #write(): Promise<void> {
     while (this.#pending.length > 0) {
-      await (this.#group_ms > 0 ? delay(this.#group_ms) : nextTurn());
+      // The first after a pause is written at once: a small job does not wait for company.
+      const wait_ms = this.#group_ms - (performance.now() - this.#committed_at);
+      await (wait_ms > 0 ? delay(wait_ms) : nextTurn());
       await this.#commit(this.#takeGroup());
+      this.#committed_at = performance.now();
     }
     this.#writing = undefined;
   }

@@ -24,8 +24,8 @@ export interface SqliteEventStoreOptions {
   /** The length at which the write-ahead log is copied into the file, in pages of 4 KiB; 16,000 (64 MB) unless told. */
   checkpoint_pages?: number;
   /**
-   * How long an append waits for others to share its transaction and its fsync, during which the thread stands still:
-   * for a thread that appends all the time and waits for none of it. 0, the same turn of the event loop, unless told.
+   * The least time between two commits: appends in between wait and share one, and its fsync, during which the thread
+   * stands still. For a thread that appends all the time and waits for none of it. 0 unless told.
    */
   group_ms?: number;
 }

@@ -1,0 +1,34 @@
+// Deleting a job: settle it, then append its deletion. A failed job is given back here what it did not use; of a
+// cancelled one this waits for nobody. What is to be removed after that is found in the read model of purges.
+import type { Position } from '../events/event-store.ts';
+import { jobStream } from '../events/streams.ts';
+import type { CommandContext, Refusal } from './aggregate.ts';
+import type { CreditsLedger } from './credits.ts';
+import { decide, type JobRefusal, type Jobs } from './job.ts';
+import { type EndedJob, settleJob } from './settle-job.ts';
+
+export type Deleted =
+  | { ok: true; position: Position }
+  | { ok: false; refused: JobRefusal | (Refusal & { code: 'unavailable'; details?: undefined }) };
+
+export type DeleteJob = (job_id: string, context: CommandContext) => Promise<Deleted>;
+
+/** `ended`: the job as of its end at `position`; null when that is not known yet. */
+export function openDeleteJob(
+  jobs: Jobs,
+  credits: CreditsLedger,
+  ended: (job_id: string, position: Position) => Promise<EndedJob | null>,
+): DeleteJob {
+  return async (job_id, context) => {
+    const { state, position } = await jobs.aggregate.read(jobStream(job_id));
+    const decision = decide(state, { type: 'delete' });
+    if ('refused' in decision) return { ok: false, refused: decision.refused };
+    const job = await ended(job_id, position);
+    if (!job) {
+      const message = 'How far the job came is not known yet. Try again in a few seconds.';
+      return { ok: false, refused: { code: 'unavailable', message } };
+    }
+    await settleJob(job, jobs, credits, context);
+    return jobs.run(job_id, { type: 'delete' }, context);
+  };
+}

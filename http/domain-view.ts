@@ -1,0 +1,125 @@
+// How clients see a blocked domain, and a domain's health.
+import { type Static, Type } from 'typebox';
+import { ERROR_CODES, VERDICTS } from '../events/checks.ts';
+import type { BlockedDomainDocument } from '../readmodels/blocked-domains.ts';
+import type { DomainHealthDocument } from '../readmodels/domain-health.ts';
+import { type Counts, NO_STATUS } from '../readmodels/stats.ts';
+
+const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()]);
+const Count = (description: string) => Type.Integer({ minimum: 0, description });
+
+/** What is said of a blocked domain. */
+export const Block = Type.Object({
+  domain: Type.String(),
+  reason: Type.String({ description: 'For the users whose URLs are left out.' }),
+  block_type: Type.String({ description: 'A word for programs, such as `legal`.' }),
+  error_codes: Type.Array(Type.String(), { description: 'What checks of its URLs come back with.' }),
+});
+
+export const BlockedDomainView = Type.Object({
+  ...Block.properties,
+  added_at: Type.String({ format: 'date-time' }),
+});
+
+export const blockExample = {
+  domain: 'example.com',
+  reason: 'The owner asked for no automated requests.',
+  block_type: 'legal',
+  error_codes: ['403', '999'],
+};
+export const blockedDomainExample = { ...blockExample, added_at: '2026-01-31T09:00:00.000Z' };
+
+export function blockedDomainView({ _id, ...entry }: BlockedDomainDocument): Static<typeof BlockedDomainView> {
+  return { domain: _id, ...entry };
+}
+
+const DOMAIN_STATES = ['ok', 'degraded', 'failing'] as const;
+/** Failure rates from which a domain is no longer the one and is the other. */
+const DEGRADED_FROM = 0.1;
+const FAILING_FROM = 0.5;
+
+export const DomainHealthView = Type.Object({
+  domain: Type.String({ description: 'A host, in lower case.' }),
+  checks: Count('Of its URLs, over all jobs.'),
+  failures: Count('Of them broken: 4xx, 5xx or unreachable.'),
+  failure_rate: Type.Number({ minimum: 0, maximum: 1, description: 'failures / checks, to four decimals.' }),
+  blocked_count: Count('Checks that a bot protection turned away.'),
+  avg_response_time_ms: Nullable(Count('Null where no answer ever came.')),
+  last_checked_at: Type.String({ format: 'date-time' }),
+  status: Type.Enum(DOMAIN_STATES, {
+    description: `By the failure rate: degraded from ${DEGRADED_FROM}, failing from ${FAILING_FROM}.`,
+  }),
+  is_blocked: Type.Boolean({ description: 'Whether it, or a domain above it, is on the blocklist.' }),
+});
+type DomainHealthView = Static<typeof DomainHealthView>;
+
+export const domainHealthExample: DomainHealthView = {
+  domain: 'www.example.com',
+  checks: 1200,
+  failures: 300,
+  failure_rate: 0.25,
+  blocked_count: 12,
+  avg_response_time_ms: 184,
+  last_checked_at: '2026-01-31T09:00:00.000Z',
+  status: 'degraded',
+  is_blocked: false,
+};
+
+export function domainHealthView(document: DomainHealthDocument, is_blocked: boolean): DomainHealthView {
+  const {
+    _id: domain,
+    checks,
+    failures,
+    failure_rate,
+    blocked_count,
+    avg_response_time_ms,
+    last_checked_at,
+  } = document;
+  const status = failure_rate >= FAILING_FROM ? 'failing' : failure_rate >= DEGRADED_FROM ? 'degraded' : 'ok';
+  return {
+    ...{ domain, checks, failures, failure_rate, blocked_count, avg_response_time_ms, last_checked_at },
+    ...{ status, is_blocked },
+  };
+}
+
+const count = Type.Integer({ minimum: 1 });
+
+export const DomainBreakdownView = Type.Object({
+  ...DomainHealthView.properties,
+  status_codes: Type.Array(Type.Object({ status_code: Nullable(Type.Integer()), count }), {
+    description: 'Null where no answer came.',
+  }),
+  error_codes: Type.Array(Type.Object({ error_code: Type.Enum(ERROR_CODES), count })),
+  verdicts: Type.Array(Type.Object({ verdict: Type.Enum(VERDICTS), count })),
+});
+
+export const domainBreakdownExample = {
+  ...domainHealthExample,
+  status_codes: [
+    { status_code: 200, count: 900 },
+    { status_code: 404, count: 280 },
+    { status_code: null, count: 20 },
+  ],
+  error_codes: [{ error_code: 'connect_timeout', count: 20 }],
+  verdicts: [
+    { verdict: 'ok', count: 900 },
+    { verdict: 'broken', count: 268 },
+    { verdict: 'unreachable', count: 20 },
+    { verdict: 'blocked', count: 12 },
+  ],
+};
+
+/** Each part with the most frequent first. */
+export function domainBreakdownView(document: DomainHealthDocument, is_blocked: boolean) {
+  return {
+    ...domainHealthView(document, is_blocked),
+    status_codes: mostFirst(document.status_codes).map(([code, n]) => ({
+      status_code: code === NO_STATUS ? null : Number(code),
+      count: n,
+    })),
+    error_codes: mostFirst(document.error_codes).map(([error_code, n]) => ({ error_code, count: n })),
+    verdicts: mostFirst(document.verdicts).map(([verdict, n]) => ({ verdict, count: n })),
+  };
+}
+
+const mostFirst = (counts: Counts) => Object.entries(counts).sort(([, a], [, b]) => b - a);

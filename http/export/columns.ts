@@ -1,0 +1,38 @@
+// The columns of an exported file, and what stands in their cells whatever the format.
+import type { ResultDocument } from '../../readmodels/results.ts';
+
+export type Cell = string | number | boolean | null;
+
+export interface Column {
+  name: string;
+  /** Of the column in a spreadsheet, in characters. */
+  width: number;
+  cell(result: ResultDocument): Cell;
+}
+
+export const COLUMNS: readonly Column[] = [
+  { name: 'url', width: 60, cell: (r) => inert(r.url) },
+  { name: 'status_code', width: 12, cell: (r) => r.status_code },
+  { name: 'verdict', width: 12, cell: (r) => r.verdict },
+  { name: 'is_broken', width: 10, cell: (r) => r.is_broken },
+  { name: 'is_soft_404', width: 12, cell: (r) => r.is_soft_404 },
+  { name: 'error_code', width: 20, cell: (r) => r.error_code },
+  { name: 'final_url', width: 60, cell: (r) => inert(r.final_url) },
+  // No URL that was gone to holds a space.
+  { name: 'redirect_chain', width: 30, cell: (r) => inert(r.redirect_chain.join(' ')) },
+  { name: 'response_time_ms', width: 18, cell: (r) => r.response_time_ms },
+  { name: 'content_type', width: 24, cell: (r) => inert(r.content_type) },
+  { name: 'protection', width: 12, cell: (r) => inert(r.protection) },
+  { name: 'attempts', width: 10, cell: (r) => r.attempts },
+];
+
+/**
+ * What a spreadsheet may take for a formula, also behind quotes and spaces and in the wide forms of East Asian
+ * keyboards (OWASP, "CSV Injection").
+ */
+const FORMULA = /^[\s"']*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
+
+/** Text that websites and clients choose, with an apostrophe before what would else be a formula on somebody's desk. */
+export function inert(text: string | null): string | null {
+  return text !== null && FORMULA.test(text) ? `'${text}` : text;
+}

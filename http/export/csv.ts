@@ -1,0 +1,26 @@
+// Results as CSV: RFC 4180, in UTF-8 with a byte order mark, without which Excel takes UTF-8 for the local code page.
+import type { ResultDocument } from '../../readmodels/results.ts';
+import { type Cell, COLUMNS } from './columns.ts';
+
+const BYTE_ORDER_MARK = '\ufeff';
+const CHUNK_CHARS = 64 * 1024;
+
+/** In pieces of about 64 KiB. */
+export async function* csvOf(results: AsyncIterable<ResultDocument>): AsyncGenerator<string> {
+  let text = `${BYTE_ORDER_MARK}${COLUMNS.map(({ name }) => name).join(',')}\r\n`;
+  for await (const result of results) {
+    text += lineOf(result);
+    if (text.length < CHUNK_CHARS) continue;
+    yield text;
+    text = '';
+  }
+  yield text;
+}
+
+const lineOf = (result: ResultDocument): string => `${COLUMNS.map(({ cell }) => field(cell(result))).join(',')}\r\n`;
+
+function field(cell: Cell): string {
+  if (cell === null) return '';
+  if (typeof cell !== 'string') return String(cell);
+  return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+}

@@ -1,0 +1,53 @@
+// A job's results as a file: what an export and a signed link send.
+import { Readable } from 'node:stream';
+import type { Filter } from '../../readmodels/documents.ts';
+import type { JobDocument } from '../../readmodels/jobs.ts';
+import type { LiveCollection } from '../../readmodels/projection-state.ts';
+import { type ResultDocument, type ResultsFilter, resultsFilter, totalOf } from '../../readmodels/results.ts';
+import { HttpError } from '../errors.ts';
+import type { Reply } from '../route.ts';
+import { csvOf } from './csv.ts';
+import { attachment, exportFilename } from './file-name.ts';
+import { xlsxOf } from './xlsx.ts';
+
+export const EXPORT_FORMATS = ['csv', 'xlsx'] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+const FILES = {
+  csv: { content_type: 'text/csv; charset=utf-8', of: csvOf },
+  xlsx: { content_type: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', of: xlsxOf },
+};
+
+type Results = Pick<LiveCollection<ResultDocument>, 'stream' | 'find' | 'count'>;
+
+/** Nothing is read before the reply is: memory is that of a page of results, however many there are. */
+export async function jobExport(
+  results: Results,
+  job: JobDocument,
+  filter: ResultsFilter,
+  format: ExportFormat,
+): Promise<Reply> {
+  const { content_type, of } = FILES[format];
+  const where = resultsFilter(job._id, filter);
+  const expected = await totalOf(results, job, filter);
+  return {
+    stream: Readable.from(of(wholly(results, where, expected))),
+    headers: {
+      'content-type': content_type,
+      'content-disposition': attachment(exportFilename(job.filename, format)),
+    },
+  };
+}
+
+/**
+ * In order of submission. Results are never taken back, except with their job: when fewer come than there were at the
+ * start, this throws, and the client sees that it does not have everything.
+ */
+async function* wholly(results: Results, where: Filter, expected: number): AsyncGenerator<ResultDocument> {
+  let count = 0;
+  for await (const result of results.stream(where, { sort: { index: 1 } })) {
+    count++;
+    yield result;
+  }
+  if (count < expected) throw new HttpError(404, 'job_not_found', 'The job was deleted while its results were read.');
+}

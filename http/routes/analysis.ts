@@ -1,0 +1,168 @@
+// Looking before a job is made: which domains are blocked, and what a file would come to.
+import { Type } from 'typebox';
+import { INVALID_REASONS } from '../../intake/classify-url.ts';
+import { analyzeUrls, type IntakeSummary } from '../../intake/collect-urls.ts';
+import { parseDomain } from '../../intake/domain.ts';
+import { openSheet } from '../../intake/open-sheet.ts';
+import type { Sheet } from '../../intake/sheet.ts';
+import { balanceOf } from '../../readmodels/credits.ts';
+import { Block, blockExample } from '../domain-view.ts';
+import { type Problem, ValidationError } from '../errors.ts';
+import { fileBody, jsonBody } from '../route.ts';
+import { route } from '../services.ts';
+import { intakeLimits, refuseIntake, whileThere } from '../submit.ts';
+
+const tags = ['analysis'];
+const MAX_DOMAINS = 1000;
+const MAX_DOMAIN_CHARS = 2048;
+const MAX_PROBLEMS = 50;
+/** The most domains of the longest kind, in the longest way to write them in JSON, and some to spare. */
+const MAX_BODY_BYTES = 16 * 1024 * 1024;
+
+export const checkDomains = route({
+  method: 'POST',
+  path: '/check-domains',
+  access: 'user',
+  summary: 'Which of some domains are on the blocklist',
+  description:
+    'A domain may be written in any case or script, with a port, or as a URL. It is blocked when it or a domain above ' +
+    'it is on the list.',
+  tags,
+  body: jsonBody(
+    Type.Object({
+      domains: Type.Array(Type.String({ maxLength: MAX_DOMAIN_CHARS }), { minItems: 1, maxItems: MAX_DOMAINS }),
+    }),
+    { limit_bytes: MAX_BODY_BYTES, example: { domains: ['example.com', 'https://Shop.Example.org:8080/cart'] } },
+  ),
+  responses: {
+    200: {
+      description: 'Those that are blocked, in the order in which they were asked about.',
+      schema: Type.Object({
+        blocked: Type.Array(
+          Type.Object({ ...Block.properties, domain: Type.String({ description: 'As asked about.' }) }),
+        ),
+        total_checked: Type.Integer({ minimum: 1 }),
+      }),
+      example: { blocked: [blockExample], total_checked: 2 },
+    },
+  },
+  async handler({ body: { domains } }, { blocklist }) {
+    const parsed = domains.map(parseDomain);
+    const problems = parsed.flatMap((one, i) => ('reason' in one ? [problemOf(one.reason, ['domains', i])] : []));
+    if (problems.length > 0) throw new ValidationError(problems.slice(0, MAX_PROBLEMS));
+    const { entryOf } = await blocklist.current();
+    const blocked = parsed.flatMap((one, i) => {
+      const entry = 'domain' in one ? entryOf(one.domain) : null;
+      if (!entry) return [];
+      const { reason, block_type, error_codes } = entry;
+      return [{ domain: domains[i]!, reason, block_type, error_codes }];
+    });
+    return { body: { blocked, total_checked: domains.length } };
+  },
+});
+
+function problemOf(reason: keyof typeof INVALID_REASONS, at: (string | number)[]): Problem {
+  return { loc: ['body', ...at], msg: INVALID_REASONS[reason], type: reason };
+}
+
+const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()]);
+const Count = (description: string) => Type.Integer({ minimum: 0, description });
+
+const SampleView = Type.Object({
+  row: Type.Integer({ minimum: 1, description: 'As a spreadsheet counts.' }),
+  value: Type.String({ description: 'As it is in the file, shortened where it is too long for a URL.' }),
+  url: Nullable(Type.String({ description: 'As it would be checked; null where it is invalid.' })),
+  reason: Nullable(Type.Enum([...Object.keys(INVALID_REASONS), 'blocked_domain'])),
+  blocked_domain: Nullable(Type.String({ description: 'The entry of the blocklist that it falls under.' })),
+});
+const Category = (description: string) =>
+  Type.Object(
+    { count: Count('Rows.'), samples: Type.Array(SampleView, { description: 'The first rows.' }) },
+    { description },
+  );
+
+const AnalysisView = Type.Object({
+  format: Type.Enum(['csv', 'xlsx']),
+  encoding: Type.String(),
+  delimiter: Nullable(Type.String({ description: 'Null where each line is one cell, and for a workbook.' })),
+  sheet_name: Nullable(Type.String()),
+  column: Type.Object(
+    { index: Count('From 0.'), name: Nullable(Type.String({ description: 'Null without a header.' })) },
+    { description: 'The one with the URLs.' },
+  ),
+  total_rows: Count('Rows that are not empty, without the header.'),
+  unique_urls: Count('What a job of the file would check.'),
+  duplicates: Count('Rows with a URL that was there before.'),
+  valid: Category('Ready to check.'),
+  missing_prefix: Category('To be checked with https:// put before them.'),
+  blocked: Category('Left out: the domain is on the blocklist.'),
+  invalid: Category('Left out: they cannot be checked.'),
+  cost: Count('Credits that a job of the file would take, one for each unique URL.'),
+  credit_balance: Count('Credits that are left.'),
+  affordable: Type.Boolean({ description: 'Whether the balance is enough for all of them.' }),
+});
+
+const none = { count: 0, samples: [] };
+const analysisExample = {
+  ...{ format: 'csv', encoding: 'utf-8', delimiter: ',', sheet_name: null, column: { index: 1, name: 'link' } },
+  ...{ total_rows: 421, unique_urls: 419, duplicates: 1 },
+  valid: {
+    count: 420,
+    samples: [
+      { row: 2, value: 'https://example.com/', url: 'https://example.com/', reason: null, blocked_domain: null },
+    ],
+  },
+  missing_prefix: none,
+  blocked: none,
+  invalid: {
+    count: 1,
+    samples: [{ row: 17, value: 'see below', url: null, reason: 'several_words', blocked_domain: null }],
+  },
+  ...{ cost: 419, credit_balance: 300, affordable: false },
+};
+
+export const analyzeFile = route({
+  method: 'POST',
+  path: '/analyze-csv',
+  access: 'user',
+  summary: 'What a job of a CSV or XLSX file would check and cost',
+  description:
+    'Places each row in one category, as `POST /jobs` would with its defaults. No job is made of the file, nothing is ' +
+    'charged, and the file is not kept.',
+  tags,
+  body: fileBody('A CSV, text or XLSX file with one URL a row.'),
+  responses: { 200: { description: 'What is in the file.', schema: AnalysisView, example: analysisExample } },
+  errors: {
+    413: 'The file is too large, or holds too many URLs.',
+    415: 'The file is not a table.',
+    422: 'The file is empty, damaged, or has no column that could be one of URLs.',
+  },
+  async handler({ body: file, caller, signal }, { config, blocklist, read }) {
+    const limits = intakeLimits(config);
+    const { blocked_domain_of } = await blocklist.current();
+    const [sheet, summary] = await analyze().catch((error: unknown) => refuseIntake(error, 'upload'));
+    const balance = await balanceOf(read.balances, caller.user_id);
+    return { body: analysisView(sheet, summary, balance) };
+
+    async function analyze() {
+      const sheet = await openSheet(file.path, file.filename ?? 'upload', limits);
+      const cells = whileThere(sheet.cells(), signal);
+      return [sheet, await analyzeUrls(cells, { ...limits, blocked_domain_of })] as const;
+    }
+  },
+});
+
+function analysisView(sheet: Sheet, summary: IntakeSummary, credit_balance: number) {
+  const { format, encoding, delimiter, sheet_name, column } = sheet;
+  const { total_rows, accepted: unique_urls, duplicates_removed: duplicates, categories, samples } = summary;
+  const category = (name: keyof typeof categories) => ({ count: categories[name], samples: samples[name] });
+  return {
+    ...{ format, encoding, delimiter, sheet_name, column },
+    ...{ total_rows, unique_urls, duplicates },
+    valid: category('valid'),
+    missing_prefix: category('missing_prefix'),
+    blocked: category('blocked'),
+    invalid: category('invalid'),
+    ...{ cost: unique_urls, credit_balance, affordable: unique_urls <= credit_balance },
+  };
+}

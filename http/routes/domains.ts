@@ -1,0 +1,192 @@
+// The administrators' blocklist, and how the domains that were checked are doing.
+import { Type } from 'typebox';
+import { INVALID_REASONS } from '../../intake/classify-url.ts';
+import { parseDomain } from '../../intake/domain.ts';
+import { BLOCKED_DOMAIN_SORTS, blockedDomainsPage } from '../../readmodels/blocked-domains.ts';
+import { DOMAIN_SORTS, domainHealthPage } from '../../readmodels/domain-health.ts';
+import {
+  BlockedDomainView,
+  blockExample,
+  blockedDomainExample,
+  blockedDomainView,
+  DomainBreakdownView,
+  DomainHealthView,
+  domainBreakdownExample,
+  domainBreakdownView,
+  domainHealthExample,
+  domainHealthView,
+} from '../domain-view.ts';
+import { HttpError, ValidationError } from '../errors.ts';
+import { paging } from '../result-view.ts';
+import { jsonBody } from '../route.ts';
+import { contextOf, reached, route } from '../services.ts';
+import { listOf } from './jobs.ts';
+
+const tags = ['domains'];
+const MAX_BLOCKED = 100_000;
+const sort_order = Type.Enum(['asc', 'desc'], { default: 'desc' });
+
+export const listBlocked = route({
+  method: 'GET',
+  path: '/domains/blocked',
+  access: 'admin',
+  summary: 'The blocklist',
+  tags,
+  query: Type.Object({ ...paging(50), sort_by: Type.Enum(BLOCKED_DOMAIN_SORTS, { default: 'added_at' }), sort_order }),
+  responses: {
+    200: {
+      description: 'A page of blocked domains.',
+      schema: listOf(BlockedDomainView),
+      example: { items: [blockedDomainExample], total: 1, limit: 50, offset: 0 },
+    },
+  },
+  async handler({ query }, { read }) {
+    const { limit, offset } = query;
+    const { items, total } = await blockedDomainsPage(read.blockedDomains, query);
+    return { body: { items: items.map(blockedDomainView), total, limit, offset } };
+  },
+});
+
+const Word = (options: { default?: string; description?: string } = {}) =>
+  Type.String({ minLength: 1, maxLength: 50, pattern: '^\\S+$', ...options });
+
+export const block = route({
+  method: 'POST',
+  path: '/domains/blocked',
+  access: 'admin',
+  summary: 'Put a domain on the blocklist, or update its entry',
+  description:
+    'The domain may be written in any case or script, with a port, or as a URL; it blocks whatever is under it too. Uploads ' +
+    'that begin after the answer leave its URLs out; jobs that are there go on.',
+  tags,
+  body: jsonBody(
+    Type.Object({
+      domain: Type.String({ minLength: 1, maxLength: 2048 }),
+      reason: Type.String({ minLength: 1, maxLength: 500, default: 'The domain refuses automated checks.' }),
+      block_type: Word({ default: 'other', description: 'A word for programs, such as `legal`.' }),
+      error_codes: Type.Array(Word(), { maxItems: 50, default: [], description: 'What its URLs come back with.' }),
+    }),
+    { example: blockExample },
+  ),
+  responses: {
+    201: { description: 'The new entry.', schema: BlockedDomainView, example: blockedDomainExample },
+    200: {
+      description: 'The entry of a domain that was on the list already, as it is now.',
+      schema: BlockedDomainView,
+      example: blockedDomainExample,
+    },
+  },
+  errors: {
+    409: `There are ${MAX_BLOCKED} domains on the list.`,
+    422: 'It is no domain, or the request is not valid.',
+  },
+  async handler(request, { blockedDomains, read, passed, now }) {
+    const { domain: written, ...why } = request.body;
+    const domain = domainToBlock(written);
+    if ((await read.blockedDomains.count({})) >= MAX_BLOCKED && !(await read.blockedDomains.get(domain))) {
+      throw new HttpError(409, 'blocklist_full', `There are ${MAX_BLOCKED} domains on the list; remove some.`);
+    }
+    const { entry, is_new, position } = await blockedDomains.block(domain, why, contextOf(request, now()));
+    // Anyone's next upload goes by it.
+    await passed(position);
+    return { status: is_new ? 201 : 200, body: entry, headers: reached(position) };
+  },
+});
+
+/** A whole top-level domain is refused: it would block a part of the internet for a slip of the hand. */
+function domainToBlock(written: string): string {
+  const parsed = parseDomain(written);
+  const refuse = (msg: string, type: string): never => {
+    throw new ValidationError([{ loc: ['body', 'domain'], msg, type }]);
+  };
+  if ('reason' in parsed) return refuse(INVALID_REASONS[parsed.reason], parsed.reason);
+  const { domain } = parsed;
+  const is_name = !domain.startsWith('[');
+  if (is_name && !domain.includes('.')) return refuse('is a top-level domain, with all that is under it', 'too_broad');
+  return domain;
+}
+
+/** What was blocked or checked can be asked about, whatever is taken for a domain today. */
+function domainAskedFor(written: string): string {
+  const parsed = parseDomain(written);
+  return 'domain' in parsed ? parsed.domain : written.toLowerCase();
+}
+
+export const unblock = route({
+  method: 'DELETE',
+  path: '/domains/blocked/{domain}',
+  access: 'admin',
+  summary: 'Take a domain off the blocklist',
+  tags,
+  params: Type.Object({ domain: Type.String({ minLength: 1, maxLength: 300 }) }),
+  responses: {
+    200: {
+      description: 'It is off the list.',
+      schema: Type.Object({ removed: Type.Literal(true), domain: Type.String() }),
+      example: { removed: true, domain: 'example.com' },
+    },
+  },
+  errors: { 404: 'The domain is not on the list; one that it is under may be.' },
+  async handler(request, { blockedDomains, passed, now }) {
+    const domain = domainAskedFor(request.params.domain);
+    const unblocked = await blockedDomains.unblock(domain, contextOf(request, now()));
+    if (!unblocked.ok) throw new HttpError(404, unblocked.refused.code, unblocked.refused.message);
+    await passed(unblocked.position);
+    return { body: { removed: true, domain }, headers: reached(unblocked.position) };
+  },
+});
+
+export const health = route({
+  method: 'GET',
+  path: '/domains/health',
+  access: 'admin',
+  summary: 'How the checked domains are doing, over all jobs',
+  tags,
+  query: Type.Object({
+    ...paging(50),
+    sort_by: Type.Enum(DOMAIN_SORTS, {
+      default: 'failure_rate',
+      description: 'Of equal failure rates, the one with more checks comes first in descending order.',
+    }),
+    sort_order,
+    min_checks: Type.Integer({ minimum: 0, default: 10, description: 'Domains with fewer checks are left out.' }),
+  }),
+  responses: {
+    200: {
+      description: 'A page of domains.',
+      schema: listOf(DomainHealthView),
+      example: { items: [domainHealthExample], total: 1, limit: 50, offset: 0 },
+    },
+  },
+  async handler({ query }, { read, blocklist }) {
+    const { limit, offset } = query;
+    const [{ items, total }, { blocked_domain_of }] = await Promise.all([
+      domainHealthPage(read.domainHealth, query),
+      blocklist.current(),
+    ]);
+    const views = items.map((item) => domainHealthView(item, blocked_domain_of(item._id) !== null));
+    return { body: { items: views, total, limit, offset } };
+  },
+});
+
+export const breakdown = route({
+  method: 'GET',
+  path: '/domains/breakdown',
+  access: 'admin',
+  summary: 'What the checks of a domain came back with',
+  tags,
+  query: Type.Object({
+    domain: Type.String({ minLength: 1, maxLength: 2048, description: 'A host; those under it are not counted in.' }),
+  }),
+  responses: {
+    200: { description: 'Its checks.', schema: DomainBreakdownView, example: domainBreakdownExample },
+  },
+  errors: { 404: 'No URL of the domain was ever checked.' },
+  async handler({ query }, { read, blocklist }) {
+    const domain = domainAskedFor(query.domain);
+    const document = await read.domainHealth.get(domain);
+    if (!document) throw new HttpError(404, 'domain_not_found', 'No URL of this domain was ever checked.');
+    const { blocked_domain_of } = await blocklist.current();
+    return { body: domainBreakdownView(document, blocked_domain_of(domain) !== null) };
+  },
+});

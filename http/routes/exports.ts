@@ -1,0 +1,108 @@
+// A job's results as a file: streamed to its owner, or to whoever has a signed link.
+import { Type } from 'typebox';
+import { totalOf } from '../../readmodels/results.ts';
+import { HttpError } from '../errors.ts';
+import { exportFilename } from '../export/file-name.ts';
+import { EXPORT_FORMATS, jobExport } from '../export/job-export.ts';
+import { filterOf, NON_2XX, resultFilters } from '../result-view.ts';
+import { route, type Services } from '../services.ts';
+
+const tags = ['exports'];
+
+/** As for results; none of them has a default. */
+const filters = { ...resultFilters, non_2xx: Type.Optional(Type.Boolean(NON_2XX)) };
+const format = Type.Enum(EXPORT_FORMATS, {
+  default: 'csv',
+  description: 'CSV in UTF-8 with a BOM, or an Excel workbook.',
+});
+
+const file = {
+  description: 'All results that pass the filters, in order of submission, under a header row; for `xlsx` a workbook.',
+  content_type: 'text/csv; charset=utf-8',
+  schema: Type.String(),
+  example: 'url,status_code,verdict,…\r\nhttps://example.com/old,404,broken,…\r\n',
+  headers: { 'Content-Disposition': 'The name of the file, after that of the uploaded one.' },
+};
+const DEFUSED =
+  'Text that a spreadsheet would take for a formula has an apostrophe before it. A connection that is cut before the end ' +
+  'says that the file is not whole: the job was deleted meanwhile.';
+
+export const exportFile = route({
+  method: 'GET',
+  path: '/jobs/{job_id}/export',
+  access: 'owner',
+  summary: 'Export the results of a job as a CSV or XLSX file',
+  description: DEFUSED,
+  tags,
+  query: Type.Object({ format, ...filters }),
+  responses: { 200: file },
+  async handler({ params, query }, { read }) {
+    return await jobExport(read.results, await jobOf(params.job_id, read), filterOf(query), query.format);
+  },
+});
+
+export const download = route({
+  method: 'GET',
+  path: '/jobs/{job_id}/download',
+  access: 'owner',
+  summary: 'Make a link to the results of a job as a CSV file',
+  description: 'The link works for an hour without signing in. It gives the results that are there when it is used.',
+  tags,
+  query: Type.Object(filters),
+  responses: {
+    200: {
+      description: 'The link.',
+      schema: Type.Object({
+        url: Type.String({ format: 'uri' }),
+        expires_at: Type.String({ format: 'date-time' }),
+        filename: Type.String(),
+        row_count: Type.Integer({ minimum: 0, description: 'Results that pass the filters now.' }),
+      }),
+      example: {
+        url: 'http://127.0.0.1:8080/downloads/2f1c9f2e-5d0c-4b7b-9a43-0c5c5f4b7d11?format=csv&expires=1769853600&signature=…',
+        expires_at: '2026-01-31T10:00:00.000Z',
+        filename: 'urls-results.csv',
+        row_count: 1000,
+      },
+    },
+  },
+  async handler({ params, query }, { read, links }) {
+    const job = await jobOf(params.job_id, read);
+    const row_count = await totalOf(read.results, job, filterOf(query));
+    const link = links.sign(`/downloads/${job._id}`, { format: 'csv', ...query });
+    return { body: { ...link, filename: exportFilename(job.filename, 'csv'), row_count } };
+  },
+});
+
+export const signedDownload = route({
+  method: 'GET',
+  path: '/downloads/{job_id}',
+  access: 'none',
+  summary: 'Download by a signed link',
+  description: `Only as a link that the service gave out says: with another parameter it is refused. ${DEFUSED}`,
+  tags,
+  query: Type.Object({
+    format,
+    ...filters,
+    expires: Type.String({ pattern: '^[0-9]{1,12}$', description: 'Seconds since 1970.' }),
+    signature: Type.String({ minLength: 1, maxLength: 100 }),
+  }),
+  responses: { 200: file },
+  errors: {
+    403: 'The service did not give this link out.',
+    404: 'The job was deleted.',
+    410: 'The link has expired.',
+  },
+  async handler({ params, query, ctx }, { read, links }) {
+    const link = links.verify(ctx.path, ctx.querystring);
+    if (link === 'forged') throw new HttpError(403, 'link_invalid', 'This link is not valid.');
+    if (link === 'expired') throw new HttpError(410, 'link_expired', 'This link has expired. Ask for a new one.');
+    return await jobExport(read.results, await jobOf(params.job_id, read), filterOf(query), query.format);
+  },
+});
+
+async function jobOf(job_id: string, read: Services['read']) {
+  const job = await read.jobs.get(job_id);
+  if (!job) throw new HttpError(404, 'job_not_found', 'There is no such job.');
+  return job;
+}

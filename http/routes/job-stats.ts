@@ -1,0 +1,244 @@
+// What there is to say of a job as a whole: its statistics, what its results can be filtered by, and its URLs.
+import { Readable } from 'node:stream';
+import { Type } from 'typebox';
+import { ERROR_CODES, VERDICTS } from '../../events/checks.ts';
+import type { JobDocument } from '../../readmodels/jobs.ts';
+import { STATUS_GROUPS } from '../../readmodels/results.ts';
+import {
+  type Counts,
+  NO_STATUS,
+  noStats,
+  percentiles,
+  type StatsDocument,
+  statusGroups,
+  topDomains,
+} from '../../readmodels/stats.ts';
+import { HttpError } from '../errors.ts';
+import { route, type Services } from '../services.ts';
+
+const tags = ['jobs'];
+const errors = { 404: 'There is no such job.' };
+const DOMAINS_IN_STATS = 100;
+const DOMAINS_IN_OPTIONS = 1000;
+const PERCENTS = [50, 90, 95, 99];
+
+const Count = (description: string) => Type.Integer({ minimum: 0, description });
+const CountsOf = (names: readonly string[], description: string) =>
+  Type.Object(Object.fromEntries(names.map((name) => [name, Type.Integer({ minimum: 0 })])), { description });
+const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()]);
+const Milliseconds = Nullable(Type.Integer({ minimum: 0 }));
+
+const DomainCount = Type.Object({
+  domain: Type.String({
+    description: 'The host of URLs: lower case, without the port, international names as punycode.',
+  }),
+  count: Count('URLs of this domain that were checked.'),
+  broken: Count('Those of them that are broken.'),
+});
+const domainExample = { domain: 'example.com', count: 640, broken: 12 };
+
+export const stats = route({
+  method: 'GET',
+  path: '/jobs/{job_id}/stats',
+  access: 'none',
+  summary: 'Statistics of a job over all of its results',
+  description:
+    'Exact at any time, over all URLs that were checked. Percentiles are by nearest rank: the least of the measured ' +
+    'times that so many percent of them are not above.',
+  tags,
+  responses: {
+    200: {
+      description: 'The statistics.',
+      schema: Type.Object({
+        job_id: Type.String(),
+        total_urls: Count('URLs in the job.'),
+        completed_urls: Count('URLs checked so far: what the statistics are of.'),
+        status_codes: Type.Record(Type.String({ pattern: '^([1-9][0-9]{2}|none)$' }), Type.Integer({ minimum: 1 }), {
+          description: 'By status code; `none` where there was no answer.',
+        }),
+        status_groups: CountsOf(STATUS_GROUPS, 'By the groups that results can be filtered by.'),
+        verdicts: CountsOf(VERDICTS, 'By verdict.'),
+        error_codes: CountsOf(ERROR_CODES, 'By error code, of those URLs that have one.'),
+        redirected_urls: Count('URLs that were answered with a redirect, whatever came then.'),
+        soft_404_urls: Count('Pages with a 2xx that say that there is nothing here.'),
+        response_times_ms: Type.Object(
+          {
+            measured: Count('URLs that answered.'),
+            min: Milliseconds,
+            max: Milliseconds,
+            mean: Nullable(Type.Number({ minimum: 0, description: 'To a tenth.' })),
+            ...Object.fromEntries(PERCENTS.map((percent) => [`p${percent}`, Milliseconds])),
+          },
+          { description: 'Over the URLs that answered; null when none did.' },
+        ),
+        domains: Type.Array(DomainCount, {
+          maxItems: DOMAINS_IN_STATS,
+          description: `The ${DOMAINS_IN_STATS} with the most URLs, in this order.`,
+        }),
+        domains_total: Count('How many domains there are.'),
+      }),
+      example: {
+        job_id: '2f1c9f2e-5d0c-4b7b-9a43-0c5c5f4b7d11',
+        total_urls: 1000,
+        completed_urls: 660,
+        status_codes: { 200: 640, 404: 12, none: 8 },
+        status_groups: { '2xx': 640, '3xx': 0, '4xx': 12, '5xx': 0, broken: 20, unreachable: 8 },
+        verdicts: { ok: 600, redirected: 37, broken: 12, soft_404: 3, blocked: 0, unreachable: 8 },
+        error_codes: namedCounts(ERROR_CODES, { dns_not_found: 8 }),
+        redirected_urls: 41,
+        soft_404_urls: 3,
+        response_times_ms: { measured: 652, min: 9, max: 4120, mean: 212.4, p50: 95, p90: 480, p95: 760, p99: 2311 },
+        domains: [domainExample, { domain: 'example.org', count: 20, broken: 8 }],
+        domains_total: 2,
+      },
+    },
+  },
+  errors,
+  async handler({ params }, { read }) {
+    const { job, counted } = await countedOf(params.job_id, read);
+    const { count, sum_ms, min_ms, max_ms } = counted.response_times;
+    const [percentile_ms, domains] = await Promise.all([
+      percentiles(read.jobResponseTimes, counted, PERCENTS),
+      topDomains(read.jobDomains, counted, DOMAINS_IN_STATS),
+    ]);
+    return {
+      body: {
+        job_id: job._id,
+        total_urls: job.total_urls,
+        completed_urls: counted.checked_urls,
+        status_codes: counted.status_codes,
+        status_groups: statusGroups(counted),
+        verdicts: namedCounts(VERDICTS, counted.verdicts),
+        error_codes: namedCounts(ERROR_CODES, counted.error_codes),
+        redirected_urls: counted.redirected_urls,
+        soft_404_urls: counted.soft_404_urls,
+        response_times_ms: {
+          measured: count,
+          min: min_ms,
+          max: max_ms,
+          mean: count === 0 ? null : Math.round((sum_ms / count) * 10) / 10,
+          ...Object.fromEntries(PERCENTS.map((percent, n) => [`p${percent}`, percentile_ms[n]])),
+        },
+        domains,
+        domains_total: counted.domains_total,
+      },
+    };
+  },
+});
+
+export const filterOptions = route({
+  method: 'GET',
+  path: '/jobs/{job_id}/filter-options',
+  access: 'none',
+  summary: 'What the results of a job can be filtered by: its distinct status codes and domains',
+  tags,
+  responses: {
+    200: {
+      description: 'The values that occur, with how often.',
+      schema: Type.Object({
+        status_codes: Type.Array(
+          Type.Object({
+            status_code: Nullable(Type.Integer({ description: 'Null where there was no answer.' })),
+            count: Type.Integer({ minimum: 1 }),
+          }),
+          { description: 'In ascending order, null last.' },
+        ),
+        status_groups: Type.Array(
+          Type.Object({ status_group: Type.Enum(STATUS_GROUPS), count: Type.Integer({ minimum: 1 }) }),
+          { description: 'The groups that are not empty.' },
+        ),
+        domains: Type.Array(DomainCount, {
+          maxItems: DOMAINS_IN_OPTIONS,
+          description: `The ${DOMAINS_IN_OPTIONS} with the most URLs, in this order.`,
+        }),
+        domains_total: Count('How many domains there are, shown or not.'),
+      }),
+      example: {
+        status_codes: [
+          { status_code: 200, count: 640 },
+          { status_code: 404, count: 12 },
+          { status_code: null, count: 8 },
+        ],
+        status_groups: [
+          { status_group: '2xx', count: 640 },
+          { status_group: '4xx', count: 12 },
+          { status_group: 'broken', count: 20 },
+          { status_group: 'unreachable', count: 8 },
+        ],
+        domains: [domainExample, { domain: 'example.org', count: 20, broken: 8 }],
+        domains_total: 2,
+      },
+    },
+  },
+  errors,
+  async handler({ params }, { read }) {
+    const { counted } = await countedOf(params.job_id, read);
+    const groups = statusGroups(counted);
+    return {
+      body: {
+        // Names of objects that are whole numbers come first, in ascending order.
+        status_codes: Object.entries(counted.status_codes).map(([code, count]) => ({
+          status_code: code === NO_STATUS ? null : Number(code),
+          count,
+        })),
+        status_groups: STATUS_GROUPS.flatMap((status_group) => {
+          const count = groups[status_group];
+          return count > 0 ? [{ status_group, count }] : [];
+        }),
+        domains: await topDomains(read.jobDomains, counted, DOMAINS_IN_OPTIONS),
+        domains_total: counted.domains_total,
+      },
+    };
+  },
+});
+
+export const urlList = route({
+  method: 'GET',
+  path: '/jobs/{job_id}/url-list',
+  access: 'none',
+  summary: 'The URLs of a job as text, one a line',
+  description:
+    'In the order of submission, as submitted, whether or not they are checked yet. The last line has no line break.',
+  tags,
+  responses: {
+    200: {
+      description: 'The URLs.',
+      schema: Type.String(),
+      content_type: 'text/plain; charset=utf-8',
+      example: 'https://example.com/\nhttps://example.com/about',
+    },
+  },
+  errors,
+  async handler({ params }, { read, urls }) {
+    await existing(params.job_id, read);
+    return { stream: Readable.from(lines(urls(params.job_id)), { objectMode: false }) };
+  },
+});
+
+async function* lines(chunks: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
+  let separator = '';
+  for await (const urls of chunks) {
+    yield separator + urls.join('\n');
+    separator = '\n';
+  }
+}
+
+async function existing(job_id: string, read: Services['read']): Promise<JobDocument> {
+  const job = await read.jobs.get(job_id);
+  if (!job) throw new HttpError(404, 'job_not_found', 'There is no such job.');
+  return job;
+}
+
+/** A job with what was counted of it so far. */
+async function countedOf(
+  job_id: string,
+  read: Services['read'],
+): Promise<{ job: JobDocument; counted: StatsDocument }> {
+  const [job, counted] = await Promise.all([existing(job_id, read), read.jobStats.get(job_id)]);
+  return { job, counted: counted ?? noStats(job_id) };
+}
+
+/** All of the names, with 0 where nothing was counted. */
+function namedCounts(names: readonly string[], counts: Counts): Counts {
+  return Object.fromEntries(names.map((name) => [name, counts[name] ?? 0]));
+}

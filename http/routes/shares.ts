@@ -1,0 +1,265 @@
+// Shares: public links to a job, made, listed and revoked by its owner, and what a visitor sees.
+import { Type } from 'typebox';
+import { idOfShareToken, newShareToken } from '../../commands/share.ts';
+import { VERDICTS } from '../../events/checks.ts';
+import type { JobDocument } from '../../readmodels/jobs.ts';
+import { resultsPage, STATUS_GROUPS } from '../../readmodels/results.ts';
+import { SHARE_STATUSES, type ShareDocument, shareStatus } from '../../readmodels/shares.ts';
+import { noStats, type StatsDocument, statusGroups } from '../../readmodels/stats.ts';
+import { HttpError } from '../errors.ts';
+import { JobView, jobExample, jobView } from '../job-view.ts';
+import { filterOf, paging, ResultView, resultExample, resultFilters, resultView } from '../result-view.ts';
+import { jsonBody } from '../route.ts';
+import { contextOf, reached, route } from '../services.ts';
+import type { ShareUses } from '../share-uses.ts';
+
+const tags = ['shares'];
+const MAX_SHARES = 100;
+const MAX_HOURS = 8760;
+
+const Time = Type.String({ format: 'date-time' });
+const NullableTime = Type.Union([Time, Type.Null()]);
+const exampleToken = 'q1Zx0mB6tq3o2iN5v9c4hX8yJ7wE-Lk_aGfRsUdPzTA';
+
+export const create = route({
+  method: 'POST',
+  path: '/jobs/{job_id}/share',
+  access: 'owner',
+  summary: 'Share a job: make a public link to its results',
+  description: 'The token is in this answer and never again: only its hash is kept.',
+  tags,
+  body: jsonBody(
+    Type.Object({
+      expires_in_hours: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: MAX_HOURS, description: 'Unset: it is good until it is revoked.' }),
+      ),
+    }),
+    { optional: true, example: { expires_in_hours: 168 } },
+  ),
+  responses: {
+    201: {
+      description: 'The share.',
+      schema: Type.Object({
+        id: Type.String({ description: 'Names the share to its owner; opens nothing.' }),
+        token: Type.String(),
+        url: Type.String({ format: 'uri' }),
+        created_at: Time,
+        expires_at: NullableTime,
+      }),
+      example: {
+        id: '5d41402abc4b2a76b9719d911017c5925d41402abc4b2a76b9719d911017c592',
+        token: exampleToken,
+        url: `http://127.0.0.1:8080/share/${exampleToken}`,
+        created_at: '2026-01-31T09:00:00.000Z',
+        expires_at: '2026-02-07T09:00:00.000Z',
+      },
+    },
+  },
+  errors: { 409: `The job has ${MAX_SHARES} shares that are not revoked.` },
+  async handler(request, { shares, read, passed, now, public_url }) {
+    const { params, body, caller } = request;
+    const { job_id } = params;
+    const held = await read.shares.count({ job_id, revoked_at: null });
+    if (held >= MAX_SHARES) {
+      throw new HttpError(409, 'too_many_shares', `The job has ${MAX_SHARES} shares already; revoke one.`);
+    }
+    const token = newShareToken();
+    const context = contextOf(request, now());
+    const hours = body.expires_in_hours;
+    const expires_at = hours === undefined ? null : new Date(context.now + hours * 3_600_000).toISOString();
+    const { user_id } = caller;
+    const { share_id, position } = await shares.create({ token, job_id, user_id, expires_at }, context);
+    // The link works as soon as its owner has it.
+    await passed(position);
+    const created_at = new Date(context.now).toISOString();
+    const url = `${public_url()}/share/${token}`;
+    return { status: 201, body: { id: share_id, token, url, created_at, expires_at }, headers: reached(position) };
+  },
+});
+
+const ShareView = Type.Object({
+  id: Type.String({ description: 'SHA-256 of the token, hex.' }),
+  created_at: Time,
+  expires_at: NullableTime,
+  use_count: Type.Integer({ minimum: 0, description: 'Views; where several processes answer, up to a minute late.' }),
+  last_used_at: NullableTime,
+  status: Type.Enum(SHARE_STATUSES),
+});
+
+export const list = route({
+  method: 'GET',
+  path: '/jobs/{job_id}/shares',
+  access: 'owner',
+  summary: 'List the shares of a job, the newest first',
+  description: 'Tokens are not kept, so that none is listed: a share is known by its id.',
+  tags,
+  query: Type.Object(paging(50)),
+  responses: {
+    200: {
+      description: 'A page of shares, revoked and expired ones included.',
+      schema: Type.Object({
+        items: Type.Array(ShareView),
+        total: Type.Integer(),
+        limit: Type.Integer(),
+        offset: Type.Integer(),
+      }),
+      example: {
+        items: [
+          {
+            id: '5d41402abc4b2a76b9719d911017c5925d41402abc4b2a76b9719d911017c592',
+            created_at: '2026-01-31T09:00:00.000Z',
+            expires_at: null,
+            use_count: 12,
+            last_used_at: '2026-02-01T17:12:00.000Z',
+            status: 'active',
+          },
+        ],
+        total: 1,
+        limit: 50,
+        offset: 0,
+      },
+    },
+  },
+  async handler({ params, query: { limit, offset } }, { read, shareUses, now }) {
+    const where = { job_id: params.job_id };
+    const [found, total] = await Promise.all([
+      read.shares.find(where, { sort: { created_at: -1 }, limit, skip: offset }),
+      read.shares.count(where),
+    ]);
+    const items = found.map((share) => shareView(share, shareUses, now()));
+    return { body: { items, total, limit, offset } };
+  },
+});
+
+function shareView({ _id, job_id: _job, revoked_at, ...share }: ShareDocument, uses: ShareUses, now: number) {
+  const pending = uses.pending(_id);
+  return {
+    id: _id,
+    ...share,
+    use_count: share.use_count + (pending?.count ?? 0),
+    last_used_at: pending?.last_used_at ?? share.last_used_at,
+    status: shareStatus({ revoked_at, expires_at: share.expires_at }, now),
+  };
+}
+
+/** An id is hex, longer than any token. */
+const SHARE_ID = /^[0-9a-f]{64}$/;
+
+export const revoke = route({
+  method: 'DELETE',
+  path: '/jobs/{job_id}/share/{token}',
+  access: 'owner',
+  summary: 'Revoke a share, by its token or its id',
+  description: 'Its link is answered 404 from now on. Revoking it again changes nothing.',
+  tags,
+  responses: { 204: { description: 'The link no longer works.' } },
+  errors: { 404: 'There is no such share of a job of yours.' },
+  async handler(request, { shares, passed, now }) {
+    const { job_id, token } = request.params;
+    const share_id = SHARE_ID.test(token) ? token : idOfShareToken(token);
+    const revoked = await shares.revoke({ share_id, job_id }, contextOf(request, now()));
+    if (!revoked.ok) throw new HttpError(404, revoked.refused.code, revoked.refused.message);
+    await passed(revoked.position);
+    return { status: 204, headers: reached(revoked.position) };
+  },
+});
+
+/**
+ * Of the job, what its results say anyway. Not its id, which would open its results for good: they are for whoever
+ * knows it, and a share can be revoked.
+ */
+const SHOWN = ['status', 'total_urls', 'completed_urls', 'created_at', 'started_at', 'completed_at'] as const;
+const SharedJob = Type.Pick(JobView, SHOWN);
+
+function sharedJob(job: JobDocument) {
+  const view = jobView(job);
+  return Object.fromEntries(SHOWN.map((name) => [name, view[name]]));
+}
+
+const Count = Type.Integer({ minimum: 0 });
+const countsOf = (names: readonly string[]) => Type.Object(Object.fromEntries(names.map((name) => [name, Count])));
+const SharedStats = Type.Object({
+  checked_urls: Count,
+  broken_urls: Count,
+  soft_404_urls: Count,
+  redirected_urls: Count,
+  verdicts: countsOf(VERDICTS),
+  status_groups: countsOf(STATUS_GROUPS),
+});
+
+function sharedStats(stats: StatsDocument) {
+  const { checked_urls, broken_urls, soft_404_urls, redirected_urls } = stats;
+  const verdicts = Object.fromEntries(VERDICTS.map((verdict) => [verdict, stats.verdicts[verdict] ?? 0]));
+  return {
+    checked_urls,
+    broken_urls,
+    soft_404_urls,
+    redirected_urls,
+    verdicts,
+    status_groups: statusGroups(stats),
+  };
+}
+
+const { status, total_urls, completed_urls, created_at, started_at, completed_at } = jobExample;
+
+export const view = route({
+  method: 'GET',
+  path: '/share/{token}',
+  access: 'none',
+  summary: 'Look at a shared job',
+  description: 'Read-only. The statistics are of all results, the page is of those that pass the filters.',
+  tags,
+  query: Type.Object({ ...paging(50), ...resultFilters }),
+  responses: {
+    200: {
+      description: 'The job, its statistics, and a page of its results in order of submission.',
+      schema: Type.Object({
+        job: SharedJob,
+        stats: SharedStats,
+        items: Type.Array(ResultView),
+        total: Type.Integer({ minimum: 0, description: 'Results that pass the filters.' }),
+        limit: Type.Integer(),
+        offset: Type.Integer(),
+      }),
+      example: {
+        job: { status, total_urls, completed_urls, created_at, started_at, completed_at },
+        stats: {
+          checked_urls: 420,
+          broken_urls: 17,
+          soft_404_urls: 2,
+          redirected_urls: 31,
+          verdicts: { ok: 372, redirected: 29, broken: 14, soft_404: 2, blocked: 0, unreachable: 3 },
+          status_groups: { '2xx': 403, '3xx': 0, '4xx': 12, '5xx': 2, broken: 17, unreachable: 3 },
+        },
+        items: [resultExample],
+        total: 420,
+        limit: 50,
+        offset: 0,
+      },
+    },
+  },
+  errors: { 404: 'The token is unknown, expired or revoked, or the job was deleted: which, is not told.' },
+  async handler({ params, query }, { read, shareUses, now }) {
+    const { limit, offset } = query;
+    const share = await read.shares.get(idOfShareToken(params.token));
+    const is_active = share !== null && shareStatus(share, now()) === 'active';
+    const job = is_active ? await read.jobs.get(share.job_id) : null;
+    if (!is_active || !job) throw new HttpError(404, 'share_not_found', 'There is no such shared job.');
+    const [page, stats] = await Promise.all([
+      resultsPage(read.results, job, filterOf(query), { limit, offset }),
+      read.jobStats.get(job._id),
+    ]);
+    shareUses.count(share._id);
+    return {
+      body: {
+        job: sharedJob(job),
+        stats: sharedStats(stats ?? noStats(job._id)),
+        items: page.items.map(resultView),
+        total: page.total,
+        limit,
+        offset,
+      },
+      headers: { 'x-robots-tag': 'noindex' },
+    };
+  },
+});

@@ -1,0 +1,151 @@
+// The read models of a job's statistics: counted over all of its results, and read at a cost that does not grow with
+// their number. What has few distinct values is in one document a job, which a batch of results reads and writes once;
+// domains beyond the first few hundred have one each, in the order of their counts by an index. Response times are a
+// histogram of whole milliseconds, in slots, so that percentiles are exact.
+import type { Collection, CollectionSpec, Document } from './documents.ts';
+import type { STATUS_GROUPS } from './results.ts';
+
+type StatusGroup = (typeof STATUS_GROUPS)[number];
+
+/** How often each value was counted. */
+export type Counts = { [value: string]: number };
+
+export interface StatsDocument extends Document {
+  /** `_id` is the job's id. */
+  checked_urls: number;
+  broken_urls: number;
+  soft_404_urls: number;
+  /** Answered with a redirect at first, whatever came then. */
+  redirected_urls: number;
+  /** `none` counts those without a response. */
+  status_codes: Counts;
+  verdicts: Counts;
+  error_codes: Counts;
+  /** Distinct ones. */
+  domains_total: number;
+  /** The first `FIRST_DOMAINS` that came: most jobs have no others. */
+  first_domains: DomainCount[];
+  /** Of those URLs that have one. */
+  response_times: {
+    count: number;
+    sum_ms: number;
+    min_ms: number | null;
+    max_ms: number | null;
+    /** By slot of `SLOT_MS`: at most some 1,200, for the time limit of a check is at most 300 s. */
+    slots: Counts;
+  };
+}
+
+/** A domain, how many URLs of it there are, and how many of these are broken. */
+export type DomainCount = [domain: string, count: number, broken: number];
+
+/** How often each response time of one slot was measured: `SLOT_MS` numbers. */
+export interface ResponseTimesDocument extends Document {
+  by_ms: number[];
+}
+
+/** A domain that came after the first. */
+export interface DomainDocument extends Document {
+  job_id: string;
+  domain: string;
+  count: number;
+  broken: number;
+}
+
+export const jobStats: CollectionSpec<StatsDocument> = { name: 'job_stats', fields: {}, indexes: [] };
+export const jobResponseTimes: CollectionSpec<ResponseTimesDocument> = {
+  name: 'job_response_times',
+  fields: {},
+  indexes: [],
+};
+export const jobDomains: CollectionSpec<DomainDocument> = {
+  name: 'job_domains',
+  fields: { job_id: 'string', count: 'number' },
+  indexes: [{ fields: { job_id: 1, count: -1, _id: 1 } }],
+};
+
+/** Each document that a batch touches is written whole: none is long. */
+export const FIRST_DOMAINS = 500;
+const SLOT_MS = 256;
+
+export const NO_STATUS = 'none';
+/** Where a response time is counted. */
+export const slotOf = (ms: number) => ({ slot: Math.floor(ms / SLOT_MS), place: ms % SLOT_MS });
+export const noResponseTimes = (_id: string): ResponseTimesDocument => ({ _id, by_ms: Array(SLOT_MS).fill(0) });
+export const responseTimesId = (job_id: string, slot: number | string) => `${job_id}:${slot}`;
+export const domainId = (job_id: string, domain: string) => `${job_id}:${domain}`;
+
+/** The host's name as the URL parser has it: lower case, without port, international names as punycode. */
+export const domainOf = (url: string): string => URL.parse(url)?.hostname ?? '';
+
+export const noStats = (job_id: string): StatsDocument => ({
+  _id: job_id,
+  checked_urls: 0,
+  broken_urls: 0,
+  soft_404_urls: 0,
+  redirected_urls: 0,
+  status_codes: {},
+  verdicts: {},
+  error_codes: {},
+  domains_total: 0,
+  first_domains: [],
+  response_times: { count: 0, sum_ms: 0, min_ms: null, max_ms: null, slots: {} },
+});
+
+/** By the groups that results are filtered by. */
+export function statusGroups({ status_codes, broken_urls }: StatsDocument): Record<StatusGroup, number> {
+  const groups = { '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0, broken: broken_urls, unreachable: 0 };
+  for (const [code, count] of Object.entries(status_codes)) {
+    const group = code === NO_STATUS ? 'unreachable' : `${code[0]}xx`;
+    // Codes such as 999 are in no group.
+    if (group in groups) groups[group as StatusGroup] += count;
+  }
+  return groups;
+}
+
+/** The most frequent first; of equals, in the order of their names. */
+export async function topDomains(
+  collection: Pick<Collection<DomainDocument>, 'find'>,
+  { _id: job_id, first_domains, domains_total }: StatsDocument,
+  limit: number,
+): Promise<{ domain: string; count: number; broken: number }[]> {
+  const has_others = domains_total > first_domains.length;
+  const others = has_others ? await collection.find({ job_id }, { sort: { count: -1, _id: 1 }, limit }) : [];
+  const all = [
+    ...first_domains.map(([domain, count, broken]) => ({ domain, count, broken })),
+    ...others.map(({ domain, count, broken }) => ({ domain, count, broken })),
+  ];
+  return all.sort((a, b) => b.count - a.count || (a.domain < b.domain ? -1 : 1)).slice(0, limit);
+}
+
+/**
+ * By nearest rank: the least of the measured times, in milliseconds, that so many percent of them are not above. Null
+ * where none was measured. Reads at most one slot a percentile.
+ */
+export async function percentiles(
+  collection: Pick<Collection<ResponseTimesDocument>, 'getMany'>,
+  { _id: job_id, response_times: { count, slots } }: StatsDocument,
+  percents: readonly number[],
+): Promise<(number | null)[]> {
+  if (count === 0) return percents.map(() => null);
+  // Names of objects that are whole numbers are in ascending order.
+  const counts = Object.entries(slots).map(([slot, count]) => [Number(slot), count] as const);
+  const places = percents.map((percent) => placeOf(counts, Math.ceil((percent * count) / 100)));
+  const ids = places.map(({ value: slot }) => responseTimesId(job_id, slot));
+  const read = new Map((await collection.getMany([...new Set(ids)])).map(({ _id, by_ms }) => [_id, by_ms]));
+  return places.map(({ value: slot, rank }, n) => {
+    const by_ms = read.get(ids[n]!);
+    // Gone when the job was deleted a moment ago.
+    return by_ms ? slot * SLOT_MS + placeOf(by_ms.entries(), rank).value : null;
+  });
+}
+
+/** The value of this rank, from 1, in a histogram in ascending order, and its rank among those that are equal to it. */
+function placeOf(histogram: Iterable<readonly [value: number, count: number]>, rank: number) {
+  let left = rank;
+  for (const [value, count] of histogram) {
+    if (left <= count) return { value, rank: left };
+    left -= count;
+  }
+  throw new RangeError(`a histogram without a rank ${rank}`);
+}

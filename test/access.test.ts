@@ -1,0 +1,202 @@
+// Who gets in where, from outside: every route of the service asked by every kind of caller, each with the status it
+// must get. A route that is not in the table fails the test, and so does one whose access is not what the table says.
+import test from 'ava';
+import pino from 'pino';
+import { Registry } from 'prom-client';
+import { issueLocalToken } from '../adapters/identity/index.ts';
+import type { Access, Route } from '../http/route.ts';
+import { ALL_ROUTES } from '../http/routes/all.ts';
+import { systemRoutes } from '../http/routes/system.ts';
+import { allCredentials, CALLERS as COMMON_CALLERS, expectedAccess } from './support/access.ts';
+import { type Descriptions, readDescriptions } from './support/described.ts';
+import { type Answer, answerOf, startTestService, type TestClient, type TestService } from './support/service.ts';
+
+/** Those of any frame, and two more of the public API. */
+const CALLERS = [...COMMON_CALLERS, 'revoked_key', 'other_key'] as const;
+type Caller = (typeof CALLERS)[number];
+
+interface Row {
+  access: Access;
+  /** The answer to who gets in. */
+  status: number;
+  /** The answer about someone else's job, where the route is about a job that has an owner. */
+  foreign?: 403 | 404;
+  /** Who gets in, and is refused by the handler for a reason of its own. */
+  but?: Partial<Record<Caller, number>>;
+  /** After `?`. */
+  query?: string;
+  body?: () => RequestInit;
+  /** Asks about a job that has just ended each time: the route does not leave it as it is. */
+  fresh?: true;
+}
+
+const json = (value: unknown): RequestInit => ({
+  body: JSON.stringify(value),
+  headers: { 'content-type': 'application/json' },
+});
+function upload(): RequestInit {
+  const form = new FormData();
+  form.append('file', new Blob(['http://127.0.0.1:9/a\n']), 'a.csv');
+  return { body: form };
+}
+
+/** The job and the API key in a path are the user's. A row for each route: one that has none fails the test. */
+const TABLE: Readonly<Record<string, Row>> = {
+  'GET /healthz': { access: 'none', status: 200 },
+  'GET /readyz': { access: 'none', status: 200 },
+  'GET /metrics': { access: 'none', status: 200 },
+  'GET /openapi.json': { access: 'none', status: 200 },
+  'GET /api/v2/openapi.json': { access: 'none', status: 200 },
+  'POST /jobs': { access: 'user', status: 201, body: upload },
+  'GET /jobs': { access: 'user', status: 200, query: 'email=alice@example.com', but: { other_user: 403 } },
+  'GET /jobs/{job_id}': { access: 'owner', status: 200, foreign: 404 },
+  'GET /jobs/{job_id}/results': { access: 'none', status: 200 },
+  'GET /jobs/{job_id}/stats': { access: 'none', status: 200 },
+  'GET /jobs/{job_id}/filter-options': { access: 'none', status: 200 },
+  'GET /jobs/{job_id}/url-list': { access: 'none', status: 200 },
+  'POST /jobs/{job_id}/pause': { access: 'owner', status: 409, foreign: 404 },
+  'POST /jobs/{job_id}/resume': { access: 'owner', status: 409, foreign: 404 },
+  'POST /jobs/{job_id}/cancel': { access: 'owner', status: 409, foreign: 404 },
+  'DELETE /jobs/{job_id}': { access: 'owner-or-admin', status: 200, foreign: 403, fresh: true },
+  'POST /jobs/bulk-delete': { access: 'user', status: 200, body: () => json({ job_ids: ['unknown'] }) },
+  'GET /jobs/{job_id}/export': { access: 'owner', status: 200, foreign: 404 },
+  'GET /jobs/{job_id}/download': { access: 'owner', status: 200, foreign: 404 },
+  'GET /downloads/{job_id}': { access: 'none', status: 403, query: 'expires=9999999999&signature=x' },
+  'POST /jobs/{job_id}/share': { access: 'owner', status: 201, foreign: 404 },
+  'GET /jobs/{job_id}/shares': { access: 'owner', status: 200, foreign: 404 },
+  'DELETE /jobs/{job_id}/share/{token}': { access: 'owner', status: 404, foreign: 404 },
+  'GET /share/{token}': { access: 'none', status: 404 },
+  'POST /check-domains': { access: 'user', status: 200, body: () => json({ domains: ['example.com'] }) },
+  'POST /analyze-csv': { access: 'user', status: 200, body: upload },
+  'GET /domains/blocked': { access: 'admin', status: 200 },
+  'POST /domains/blocked': { access: 'admin', status: 201, body: () => json({ domain: 'blocked.example' }) },
+  'DELETE /domains/blocked/{domain}': { access: 'admin', status: 404 },
+  'GET /domains/health': { access: 'admin', status: 200 },
+  'GET /domains/breakdown': { access: 'admin', status: 200, query: 'domain=127.0.0.1' },
+  'GET /users/me/credits': { access: 'user', status: 200 },
+  'GET /users/me/credit-transactions': { access: 'user', status: 200 },
+  'POST /users/me/api-keys': { access: 'user', status: 201, body: () => json({ name: 'a' }) },
+  'GET /users/me/api-keys': { access: 'user', status: 200 },
+  'DELETE /users/me/api-keys/{id}': { access: 'user', status: 204, but: { other_user: 404, admin: 404 } },
+  'POST /api/v2/jobs': { access: 'api-key', status: 201, body: () => json({ urls: ['http://127.0.0.1:9/b'] }) },
+  'GET /api/v2/jobs/{id}': { access: 'api-key', status: 200, foreign: 404 },
+  'GET /api/v2/jobs/{id}/results': { access: 'api-key', status: 200, foreign: 404 },
+};
+
+/** As the table of the service has them. */
+const ROUTES: readonly Route<never>[] = [
+  ...ALL_ROUTES,
+  ...systemRoutes(ALL_ROUTES, { log: pino({ level: 'silent' }), registry: new Registry(), readiness: {} }),
+];
+const nameOf = ({ method, path }: Route<never>) => `${method} ${path}`;
+
+let service: TestService;
+let alice: TestClient;
+let described: Descriptions;
+let credentials: Record<Caller, string | null>;
+let job_id: string;
+let key_id: string;
+
+test.before(async () => {
+  service = await startTestService();
+  described = await readDescriptions(service.url);
+  alice = await service.client('alice');
+  const [bob, root, key, other_key] = await Promise.all([
+    service.client('bob'),
+    service.client('root', { is_admin: true }),
+    service.keyHolder('alice'),
+    service.keyHolder('bob'),
+  ]);
+  const of_alice = { user_id: 'alice', email: 'alice@example.com', is_admin: true };
+  const expired = await issueLocalToken(service.data_dir, { ...of_alice, hours: -1 });
+  const good = { user: alice.token, other_user: bob.token, admin: root.token, api_key: key.token, expired };
+  const makeKey = async (name: string) => (await alice.ask('POST', '/users/me/api-keys', { name })).body;
+  const revoked = await makeKey('revoked');
+  await alice.ask('DELETE', `/users/me/api-keys/${revoked.id}`);
+  credentials = {
+    ...(await allCredentials(good)),
+    revoked_key: `Bearer ${revoked.key}`,
+    other_key: `Bearer ${other_key.token}`,
+  };
+  key_id = (await makeKey('spare')).id;
+  job_id = await endedJob();
+});
+/** Of alice. */
+async function endedJob(): Promise<string> {
+  const { body: job } = await alice.upload('http://127.0.0.1:9/refused\n');
+  await alice.ended(job.job_id);
+  return job.job_id;
+}
+test.after.always(() => service?.stop());
+
+test('the table has every route that is served and described, each with its access', (t) => {
+  const by_name = (names: readonly string[]) => [...names].sort();
+  t.deepEqual(by_name(Object.keys(TABLE)), by_name(ROUTES.map(nameOf)));
+  t.deepEqual(by_name(described.operations), by_name(ROUTES.map(nameOf)));
+  for (const route of ROUTES) t.is(route.access, TABLE[nameOf(route)]?.access as Access, nameOf(route));
+});
+
+function expectedOf({ access, foreign, status, but }: Row, caller: Caller): number {
+  const of_others = { owns: foreign === undefined ? null : 'job', foreign: foreign ?? 404 };
+  const gates = expectedAccess({ access, ...of_others });
+  const gate = {
+    ...gates,
+    revoked_key: gates.unknown_key,
+    other_key: access === 'api-key' ? (foreign ?? 'in') : gates.api_key,
+  }[caller];
+  return gate === 'in' ? (but?.[caller] ?? status) : gate;
+}
+
+async function ask(name: string, row: Row, caller: Caller, asked_method?: string): Promise<Answer> {
+  const [method, template] = name.split(' ') as [string, string];
+  const of_path = template.startsWith('/users/me/api-keys/') ? key_id : row.fresh ? await endedJob() : job_id;
+  const path = template.replace(/\{\w+\}/, of_path);
+  const init = row.body?.() ?? {};
+  const headers = new Headers(init.headers);
+  const authorization = credentials[caller];
+  if (authorization !== null) headers.set('authorization', authorization);
+  const url = `${service.url}${path}${row.query ? `?${row.query}` : ''}`;
+  return answerOf(await fetch(url, { ...init, method: asked_method ?? method, headers }));
+}
+
+for (const [name, row] of Object.entries(TABLE)) {
+  const [method, path] = name.split(' ') as [string, string];
+  test(`${name} is for: ${row.access}`, async (t) => {
+    const wrong: string[] = [];
+    for (const caller of CALLERS) {
+      const expected = expectedOf(row, caller);
+      const answer = await ask(name, row, caller);
+      const { status, headers } = answer;
+      if (status !== expected) wrong.push(`as ${caller}: ${status}, not ${expected}`);
+      if (status === 401 && !headers.get('www-authenticate')) wrong.push(`as ${caller}: 401 without a challenge`);
+      const problem = described.problemOf(method, path, answer);
+      if (problem !== null) wrong.push(`as ${caller}: ${problem}`);
+      if (method !== 'GET') continue;
+      const head = await ask(name, row, caller, 'HEAD');
+      if (head.status !== expected) wrong.push(`HEAD as ${caller}: ${head.status}, not ${expected}`);
+    }
+    t.deepEqual(wrong, []);
+  });
+}
+
+test('an answer that is refused tells nothing of whether the job is there', async (t) => {
+  const about = async (caller: Caller, path: string) => {
+    const { status, body } = await ask(`GET ${path}`, { access: 'none', status: 0 }, caller);
+    return { status, body };
+  };
+  const absent = '00000000-0000-4000-8000-000000000000';
+  t.deepEqual(await about('other_user', '/jobs/{job_id}'), await about('other_user', `/jobs/${absent}`));
+  t.deepEqual(await about('other_key', '/api/v2/jobs/{id}'), await about('other_key', `/api/v2/jobs/${absent}`));
+});
+
+test('the public API says why it does not let in, by one code', async (t) => {
+  for (const [caller, reason] of [
+    ['none', 'unauthenticated'],
+    ['garbage', 'invalid_api_key'],
+    ['revoked_key', 'invalid_api_key'],
+    ['user', 'invalid_api_key'],
+  ] as const) {
+    const { status, body } = await ask('GET /api/v2/jobs/{id}', TABLE['GET /api/v2/jobs/{id}']!, caller);
+    t.deepEqual([status, body.error.code, body.error.details], [401, 'unauthorized', { reason }], caller);
+  }
+});

@@ -1,0 +1,151 @@
+// The dispatcher: owners take turns, the queue stays shallow, the ceiling holds, what is lost is published again.
+import test from 'ava';
+import type { Message, Queue } from '../../checkers/queue.ts';
+import type { Work } from '../../checkers/work.ts';
+import { openDispatcher } from '../../processes/dispatch.ts';
+import type { JobDocument } from '../../readmodels/jobs.ts';
+import { silent } from '../support/stores.ts';
+
+const LOST_AFTER_MS = 1000;
+
+function job(id: string, owner_id: string, total_urls: number, more: Partial<JobDocument> = {}): JobDocument {
+  return {
+    _id: id,
+    owner_id,
+    owner_email: null,
+    status: 'processing',
+    total_urls,
+    completed_urls: 0,
+    credits_allocated: total_urls,
+    credits_refunded: 0,
+    duplicates_removed: 0,
+    invalid_urls_rejected: 0,
+    blocked_urls_skipped: 0,
+    pause_reason: null,
+    failure_reason: null,
+    created_at: '2026-01-01T00:00:00.000Z',
+    started_at: null,
+    completed_at: null,
+    source: 'api',
+    filename: null,
+    blob_key: null,
+    batch_size: 100,
+    batches_done_before: 0,
+    batches_done: {},
+    progress_at: '2026-01-01T00:00:00.000Z',
+    revision: 0,
+    due: null,
+    ...more,
+  };
+}
+
+/** A dispatcher over documents that the test changes; a queue whose depth the test takes from. */
+function dispatcherOver(documents: JobDocument[], missing: readonly string[] = []) {
+  const published: Message[] = [];
+  let waiting = 0;
+  let now = 0;
+  const queue = {
+    publish: async (_: string, messages: readonly Message[]) => {
+      published.push(...messages);
+      waiting += messages.length;
+    },
+    depth: async () => waiting,
+  } as unknown as Queue;
+  const jobs = {
+    find: async () => documents.filter((one) => one.status === 'processing'),
+  } as never;
+  const listing = {
+    range: async (job_id: string, from: number, to: number) =>
+      missing.includes(job_id) ? [] : Array.from({ length: to - from }, (_, i) => `https://${job_id}/${from + i}`),
+  };
+  const dispatcher = openDispatcher({
+    jobs,
+    queue,
+    listing,
+    logger: silent,
+    now: () => now,
+    lost_after_ms: LOST_AFTER_MS,
+  });
+  return {
+    pass: () => dispatcher.pass(),
+    /** What was published since the last look, as job:from-to. */
+    published: () =>
+      published.splice(0).map(({ body }) => {
+        const { job_id, from_index, urls } = body as Work;
+        return `${job_id}:${from_index}-${from_index + urls.length}`;
+      }),
+    /** Checkers take so many messages. */
+    take: (n: number) => (waiting -= n),
+    waiting: () => waiting,
+    later: (ms: number) => (now += ms),
+  };
+}
+
+test('owners take turns, and so do the jobs of one owner', async (t) => {
+  const { pass, published } = dispatcherOver([job('a1', 'alice', 300), job('a2', 'alice', 100), job('b1', 'bob', 200)]);
+  await pass();
+  t.deepEqual(published(), ['a1:0-100', 'b1:0-100', 'a2:0-100', 'b1:100-200', 'a1:100-200', 'a1:200-300']);
+});
+
+test('the queue is filled to its depth and no further, however large the job', async (t) => {
+  const large = dispatcherOver([job('a', 'alice', 1_000_000)]);
+  t.deepEqual(await large.pass(), { more: true });
+  const depth = large.waiting();
+  t.true(depth > 0 && depth <= 64);
+  t.deepEqual(await large.pass(), { more: true });
+  t.is(large.waiting(), depth, 'nothing is added to a full queue');
+  large.take(3);
+  large.published();
+  await large.pass();
+  t.is(large.published().length, 3);
+});
+
+test('a job that comes while a large one runs is published on the next pass', async (t) => {
+  const documents = [job('large', 'alice', 1_000_000)];
+  const { pass, published, take } = dispatcherOver(documents);
+  await pass();
+  published();
+  documents.push(job('small', 'bob', 10, { batch_size: 1 }));
+  take(4);
+  await pass();
+  t.true(published().includes('small:0-1'));
+});
+
+test('nothing is published past what is paid for; more credits publish the rest of the batch, once it is done', async (t) => {
+  const one = job('a', 'alice', 300, { credits_allocated: 150 });
+  const { pass, published } = dispatcherOver([one]);
+  await pass();
+  t.deepEqual(published(), ['a:0-100', 'a:100-150']);
+  one.credits_allocated = 300;
+  await pass();
+  t.deepEqual(published(), ['a:200-300'], 'the batch at the ceiling is in hand');
+  one.batches_done = { 1: 50 };
+  await pass();
+  t.deepEqual(published(), ['a:150-200']);
+});
+
+test('what is done is not published again by a dispatcher that has just begun', async (t) => {
+  const { pass, published } = dispatcherOver([
+    job('a', 'alice', 500, { batches_done_before: 1, batches_done: { 3: 100 } }),
+  ]);
+  await pass();
+  t.deepEqual(published(), ['a:100-200', 'a:200-300', 'a:400-500']);
+});
+
+test('a batch without its results for too long is published again', async (t) => {
+  const { pass, published, later } = dispatcherOver([job('a', 'alice', 100)]);
+  await pass();
+  published();
+  later(LOST_AFTER_MS);
+  await pass();
+  t.deepEqual(published(), []);
+  later(1);
+  await pass();
+  t.deepEqual(published(), ['a:0-100']);
+});
+
+test('a job whose listing is gone holds nobody else up', async (t) => {
+  const { pass, published } = dispatcherOver([job('gone', 'alice', 100), job('b', 'bob', 100)], ['gone']);
+  await pass();
+  t.deepEqual(published(), ['b:0-100']);
+});

@@ -1,0 +1,41 @@
+// A second connection to the stores of a running service: to look behind its API, and to do what has no route.
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { openFileBlobs } from '../../adapters/blobs/files/file-blobs.ts';
+import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
+import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
+import { openSqliteQueue } from '../../adapters/queue/sqlite/sqlite-queue.ts';
+import { openCredits } from '../../commands/credits.ts';
+import type { EventStore, RecordedEvent } from '../../events/event-store.ts';
+import { commandContext } from './stores.ts';
+
+/** Embedded ones, in a data folder. */
+export async function openBehind(data_dir: string) {
+  const log = await openSqliteEventStore({ path: join(data_dir, 'events.db') });
+  const documents = await openSqliteDocuments({ path: join(data_dir, 'documents.db') });
+  const queue = await openSqliteQueue({ path: join(data_dir, 'queue.db') });
+  const blobs = await openFileBlobs({ folder: join(data_dir, 'blobs') });
+  return {
+    log,
+    documents,
+    queue,
+    blobs,
+    /** As a purchase does; the position from which on it is there. */
+    async grant(user_id: string, amount: number): Promise<string> {
+      const lot = { transaction_type: 'purchase', reference_id: randomUUID(), amount, expires_at: null } as const;
+      const granted = await openCredits(log).run(user_id, { type: 'grant', ...lot }, commandContext());
+      if (!granted.ok) throw new Error(granted.refused.message);
+      return granted.position;
+    },
+    close: () => Promise.all([log.close(), documents.close(), queue.close()]),
+  };
+}
+export type Behind = Awaited<ReturnType<typeof openBehind>>;
+
+export const eventsOf = (log: EventStore, stream: string): Promise<RecordedEvent[]> =>
+  Array.fromAsync(log.readStream(stream));
+
+/** Resolves when it holds; the test's own time limit ends it when it never does. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
+}
