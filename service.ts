@@ -18,9 +18,13 @@ export interface Service {
 
 const THREADS: readonly (readonly Role[])[] = [['projector', 'processes'], ['checker']];
 /**
- * A thread's heap: live data take a tenth of it. Without a limit V8 lets garbage grow to several times that before it looks.
+ * A thread's heap. Live data take a tenth of it: without a limit V8 lets garbage grow to several times that. What a checker
+ * has in hand lives for a moment; in a larger young generation it dies there and costs no marking.
  */
-const HEAP = { maxYoungGenerationSizeMb: 96, maxOldGenerationSizeMb: 512 };
+const heapOf = (roles: readonly Role[]) => ({
+  maxYoungGenerationSizeMb: roles.includes('checker') ? 128 : 64,
+  maxOldGenerationSizeMb: 512,
+});
 /** A role that has not ended by then is ended: what it had in hand is delivered again. */
 const STOP_MS = 15_000;
 
@@ -38,7 +42,7 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
       if (roles.length === 0) continue;
       const thread = new Worker(new URL('./role-thread.ts', import.meta.url), {
         workerData: { config, roles } satisfies ThreadData,
-        resourceLimits: HEAP,
+        resourceLimits: heapOf(roles),
       });
       threads.push(thread);
       thread.on('error', (error: Error) => failure.resolve(error));

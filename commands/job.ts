@@ -13,8 +13,9 @@ export interface Job {
   total_urls: number;
   credits_allocated: number;
   pause_reason: PauseReason | null;
-  /** Of a deleted job: the content of the URLs before this one is gone from the log. */
+  /** Of a deleted job: the results before this one are purged, or everything is. */
   purged_to: number;
+  purged: boolean;
   /** Reservations of which this stream has heard: used by a job event, or voided for ever. */
   reservations: Map<string, 'used' | 'voided'>;
   /** Of a job that was never created: its URLs are gone from the log. */
@@ -35,6 +36,7 @@ const fold = {
     credits_allocated: 0,
     pause_reason: null,
     purged_to: 0,
+    purged: false,
     reservations: new Map(),
     listing_discarded: false,
   }),
@@ -69,8 +71,11 @@ const fold = {
       case 'JobDeleted':
         job.status = 'deleted';
         break;
-      case 'JobPurged':
+      case 'ResultsPurged':
         job.purged_to = event.data.to_index;
+        break;
+      case 'JobPurged':
+        job.purged = true;
         break;
       case 'ListingDiscarded':
         job.listing_discarded = true;
@@ -93,13 +98,15 @@ export type JobCommand =
   | { type: 'complete'; completed_urls: number }
   | { type: 'fail'; reason: FailureReason }
   | { type: 'delete' }
-  /** Of a deleted job, in order from its first URL on. */
-  | { type: 'purge'; from_index: number; to_index: number }
+  /** Of a deleted job, in order from its first result on. */
+  | { type: 'purgeResults'; from_index: number; to_index: number }
+  | { type: 'purge' }
   | { type: 'voidReservation'; reservation_id: string }
   /** Of a job that can no longer be created. */
   | { type: 'discardListing' };
 
-type Transition = Exclude<JobCommand['type'], 'create' | 'purge' | 'voidReservation' | 'discardListing'>;
+type Purge = Extract<JobCommand, { type: 'purgeResults' | 'purge' }>;
+type Transition = Exclude<JobCommand['type'], 'create' | 'voidReservation' | 'discardListing' | Purge['type']>;
 
 /** What each command may start from. Everything else is refused with the state and what would be legal. */
 const LEGAL: Record<Transition, readonly JobStatus[]> = {
@@ -124,7 +131,7 @@ export function decide(job: Readonly<Job>, command: JobCommand): Decision<JobEve
     return { events: job.listing_discarded ? [] : [{ type: 'ListingDiscarded', data: {} }] };
   }
   if (command.type === 'create') return create(job, command.job);
-  if (command.type === 'purge') return purge(job, command);
+  if (command.type === 'purgeResults' || command.type === 'purge') return purge(job, command);
   if (job.status === 'none' || job.status === 'deleted') {
     return refuse('job_not_found', 'There is no such job.');
   }

@@ -50,6 +50,8 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
     const reservation_id = `${job_id}:0`;
     /** Takes back a listing whose job will not come. */
     async function discard(): Promise<void> {
+      const [listed] = await Array.fromAsync(log.readStream(urlsStream(job_id), { limit: 1 }));
+      if (!listed) return;
       await jobs.run(job_id, { type: 'voidReservation', reservation_id }, context);
       await log.deleteStream(urlsStream(job_id));
       await jobs.run(job_id, { type: 'discardListing' }, context);

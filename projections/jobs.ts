@@ -4,7 +4,7 @@
 import type { URLChecked } from '../events/checks.ts';
 import type { CreditsRefunded } from '../events/credits.ts';
 import type { RecordedEvent } from '../events/event-store.ts';
-import type { JobCreated, JobEvent, JobPurged } from '../events/job.ts';
+import type { JobCreated, JobEvent, ResultsPurged } from '../events/job.ts';
 import { checksOf, idOf } from '../events/streams.ts';
 import type { Write } from '../readmodels/documents.ts';
 import { type JobDocument, jobs } from '../readmodels/jobs.ts';
@@ -15,7 +15,7 @@ import { countResults, removeDomains, removeStats, STATS_COLLECTIONS } from './s
 
 export const jobsProjection: Projection = {
   name: 'jobs',
-  version: 2,
+  version: 3,
   types: [
     'JobCreated',
     'JobPaused',
@@ -24,12 +24,13 @@ export const jobsProjection: Projection = {
     'JobCompleted',
     'JobFailed',
     'JobDeleted',
+    'ResultsPurged',
     'JobPurged',
     'URLChecked',
     'CreditsRefunded',
   ],
   collections: [jobs, results, purges, ...STATS_COLLECTIONS],
-  heavy: ['JobPurged'],
+  heavy: ['ResultsPurged'],
   async apply(events, open) {
     const job_documents = await open(jobs);
     const result_documents = await open(results);
@@ -43,10 +44,11 @@ export const jobsProjection: Projection = {
     for (const event of events) {
       const id = jobIdOf(event);
       const job = documents.get(id) ?? null;
-      if (event.type === 'JobPurged') {
-        await purged(id, event.data as JobPurged, open);
-        result_writes.push(removalOf(id, event.data as JobPurged));
-      } else if (event.type === 'JobCreated') documents.set(id, created(event.data as JobCreated, event));
+      if (event.type === 'ResultsPurged') {
+        result_writes.push(removalOf(id, event.data as ResultsPurged));
+        await purged(id, event.data as ResultsPurged, open);
+      } else if (event.type === 'JobPurged') await (await open(purges)).write([{ delete: id }]);
+      else if (event.type === 'JobCreated') documents.set(id, created(event.data as JobCreated, event));
       else if (!job) continue;
       else if (event.type === 'JobDeleted') {
         documents.set(id, null);
@@ -87,22 +89,18 @@ function toPurge(job: JobDocument, event: RecordedEvent): PurgeDocument {
     batch_size,
     blob_key,
     purged_to: 0,
-    urls: Math.max(1, credits_allocated),
+    urls: credits_allocated,
     since: event.metadata.at,
   };
 }
 
-async function purged(job_id: string, { from_index, to_index }: JobPurged, open: OpenCollection): Promise<void> {
-  // As many domains as URLs: there are not more of them, so that none is left after the last slice.
+async function purged(job_id: string, { from_index, to_index }: ResultsPurged, open: OpenCollection): Promise<void> {
+  // As many domains as results: there are not more of them, so that none is left after the last slice.
   await removeDomains(job_id, to_index - from_index, open);
-  const collection = await open(purges);
-  const purge = await collection.get(job_id);
-  if (!purge) return;
-  const done = to_index >= purge.urls;
-  await collection.write([done ? { delete: job_id } : { replace: { ...purge, purged_to: to_index } }]);
+  await (await open(purges)).write([{ update: job_id, set: { $set: { purged_to: to_index } } }]);
 }
 
-const removalOf = (job_id: string, { from_index, to_index }: JobPurged): Write<ResultDocument> => ({
+const removalOf = (job_id: string, { from_index, to_index }: ResultsPurged): Write<ResultDocument> => ({
   deleteMany: { job_id, index: { $gte: from_index, $lt: to_index } },
 });
 

@@ -1,4 +1,6 @@
-// The read model of domains: one document a domain, with what all checks of its URLs found.
+// The read model of domains: one document a domain, with what all checks of its URLs found. While jobs run it may be
+// some batches behind the log: those wait in a collection of their own.
+import type { URLChecked } from '../events/checks.ts';
 import type { Collection, CollectionSpec, Document, Filter, Sort } from './documents.ts';
 import type { Counts } from './stats.ts';
 
@@ -37,6 +39,21 @@ export const domainHealth: CollectionSpec<DomainHealthDocument> = {
   // Checks write here all the time: the one index is for the order that is asked for most.
   indexes: [{ fields: { failure_rate: 1, checks: 1 } }],
 };
+
+/** What a check says of the domain of its URL. */
+export interface FoundOfDomain
+  extends Pick<URLChecked, 'status_code' | 'is_broken' | 'verdict' | 'error_code' | 'response_time_ms'> {
+  domain: string;
+  /** ISO 8601. */
+  at: string;
+}
+
+/** A batch that is not counted yet, named by its last position. */
+export interface DomainChecksDocument extends Document {
+  found: FoundOfDomain[];
+}
+
+export const domainChecks: CollectionSpec<DomainChecksDocument> = { name: 'domain_checks', fields: {}, indexes: [] };
 
 export const DOMAIN_SORTS = [
   'failure_rate',

@@ -1,7 +1,17 @@
 // The whole life of a job, from outside: every transition, every one that is refused, and what each of them costs.
 import test, { type ExecutionContext } from 'ava';
+import { WORK_SUBJECT, type Work } from '../checkers/work.ts';
+import { openCredits } from '../commands/credits.ts';
+import { openJobs } from '../commands/job.ts';
+import { recordChecks } from '../commands/record-checks.ts';
+import type { Outcome } from '../events/checks.ts';
 import { jobStream, urlsStream } from '../events/streams.ts';
+import { sweep } from '../processes/sweeper.ts';
+import { jobs } from '../readmodels/jobs.ts';
+import { pending } from '../readmodels/pending.ts';
+import { openReadModels } from '../readmodels/projection-state.ts';
 import { type Behind, eventsOf, openBehind, until } from './support/behind.ts';
+import { commandContext } from './support/stores.ts';
 import { assertExactFolder } from './support/ledger.ts';
 import { startTestService, type TestClient, type TestService } from './support/service.ts';
 import { openSite, page, type Site } from './support/sites.ts';
@@ -22,15 +32,27 @@ test.before(async () => {
     waiting.add(path);
     response.on('close', () => waiting.delete(path));
   });
-  // Four requests at a time: a job of this size is under way for as long as a test wants.
-  service = await startTestService({ CHECKER_CONCURRENCY: '4', CHECKER_PER_HOST: '4', CHECKER_TIMEOUT_MS: '60000' });
+  // Nobody's silent URLs hold up anybody else's.
+  service = await startTestService({ CHECKER_PER_HOST: '200', CHECKER_TIMEOUT_MS: '60000' });
   stores = await openBehind(service.data_dir);
 });
 test.after.always(async (t) => {
   await stores?.close();
-  await service?.stop((data_dir) => assertExactFolder(t as ExecutionContext, data_dir));
   await Promise.all([site?.close(), silent?.close()]);
+  await service?.stop((data_dir) => assertExactFolder(t as ExecutionContext, data_dir));
 });
+
+/** Runs on a service whose checker asks for few URLs at a time: most of a job waits in the queue. */
+async function withFewSlots(t: ExecutionContext, run: (slow: TestService) => Promise<void>): Promise<void> {
+  const slow = await startTestService({ CHECKER_CONCURRENCY: '4', CHECKER_TIMEOUT_MS: '60000' });
+  let look: Parameters<TestService['stop']>[0];
+  try {
+    await run(slow);
+    look = (data_dir) => assertExactFolder(t, data_dir);
+  } finally {
+    await slow.stop(look);
+  }
+}
 
 const urlsOf = ({ url }: Site, folder: string, count: number) =>
   Array.from({ length: count }, (_, i) => `${url}/${folder}/${i}`);
@@ -59,28 +81,29 @@ async function completed(client: TestClient, folder: string): Promise<string> {
   return job_id;
 }
 
-test('a paused job finishes what is in hand and stops; resumed it checks the rest, every URL once', async (t) => {
-  const alice = await service.client('pauser');
-  const job_id = await submit(alice, urlsOf(site, 'paused', 300));
-  await until(async () => (await jobOf(alice, job_id)).completed_urls > 0);
-  const paused = await act(alice, job_id, 'pause');
-  t.is(paused.status, 200);
-  t.like(paused.body, { status: 'paused', pause_reason: 'owner', credits_allocated: 300 });
-  // What was begun is recorded, and nothing else is begun.
-  await until(async () => (await jobOf(alice, job_id)).completed_urls === askedIn(site, 'paused').length);
-  t.true(askedIn(site, 'paused').length < 300, 'what is in the queue is dropped');
-  const resumed = await act(alice, job_id, 'resume');
-  t.is(resumed.status, 200);
-  t.like(resumed.body, { pause_reason: null, credits_allocated: 300 });
-  t.like(await alice.ended(job_id), { status: 'completed', completed_urls: 300, credits_refunded: 0 });
-  const asked = askedIn(site, 'paused');
-  t.is(asked.length, 300);
-  t.deepEqual(
-    asked.filter(([, times]) => times > 1),
-    [],
-  );
-  t.is(await balanceOf(alice), 0);
-});
+test('a paused job finishes what is in hand and stops; resumed it checks the rest, every URL once', (t) =>
+  withFewSlots(t, async (slow) => {
+    const alice = await slow.client('pauser');
+    const job_id = await submit(alice, urlsOf(site, 'paused', 300));
+    await until(async () => (await jobOf(alice, job_id)).completed_urls > 0);
+    const paused = await act(alice, job_id, 'pause');
+    t.is(paused.status, 200);
+    t.like(paused.body, { status: 'paused', pause_reason: 'owner', credits_allocated: 300 });
+    // What was begun is recorded, and nothing else is begun.
+    await until(async () => (await jobOf(alice, job_id)).completed_urls === askedIn(site, 'paused').length);
+    t.true(askedIn(site, 'paused').length < 300, 'what is in the queue is dropped');
+    const resumed = await act(alice, job_id, 'resume');
+    t.is(resumed.status, 200);
+    t.like(resumed.body, { pause_reason: null, credits_allocated: 300 });
+    t.like(await alice.ended(job_id), { status: 'completed', completed_urls: 300, credits_refunded: 0 });
+    const asked = askedIn(site, 'paused');
+    t.is(asked.length, 300);
+    t.deepEqual(
+      asked.filter(([, times]) => times > 1),
+      [],
+    );
+    t.is(await balanceOf(alice), 0);
+  }));
 
 test('after a purchase one of twenty resumptions at once goes through, is charged once, and the job ends', async (t) => {
   const alice = await service.client('buyer');
@@ -118,28 +141,29 @@ test('with credits for a part of what is missing a job goes on up to them', asyn
   t.is(await balanceOf(alice), 0);
 });
 
-test('a cancelled job stops within a second, and gives back exactly what it did not use', async (t) => {
-  const alice = await service.client('canceller');
-  const urls = [...urlsOf(silent, 'quick/cancelled', 40), ...urlsOf(silent, 'cancelled', 160)];
-  const job_id = await submit(alice, urls);
-  await until(() => waitingIn('cancelled') === 4);
-  const began = performance.now();
-  const cancelled = await act(alice, job_id, 'cancel');
-  await until(() => waitingIn('cancelled') === 0);
-  t.true(performance.now() - began < 1000, `${performance.now() - began} ms`);
-  t.is(cancelled.status, 200);
-  const { status, completed_urls, credits_refunded } = cancelled.body;
-  t.is(status, 'cancelled');
-  t.true(completed_urls > 0 && completed_urls <= 40, String(completed_urls));
-  t.is(completed_urls + credits_refunded, 200);
-  t.is(await balanceOf(alice), 300 - completed_urls);
-  t.is((await alice.ask('GET', `/jobs/${job_id}/results`)).body.total, completed_urls, 'results stay');
+test('a cancelled job stops within a second, and gives back exactly what it did not use', (t) =>
+  withFewSlots(t, async (slow) => {
+    const alice = await slow.client('canceller');
+    const urls = [...urlsOf(silent, 'quick/cancelled', 40), ...urlsOf(silent, 'cancelled', 160)];
+    const job_id = await submit(alice, urls);
+    await until(() => waitingIn('cancelled') === 4);
+    const began = performance.now();
+    const cancelled = await act(alice, job_id, 'cancel');
+    await until(() => waitingIn('cancelled') === 0);
+    t.true(performance.now() - began < 1000, `${performance.now() - began} ms`);
+    t.is(cancelled.status, 200);
+    const { status, completed_urls, credits_refunded } = cancelled.body;
+    t.is(status, 'cancelled');
+    t.true(completed_urls > 0 && completed_urls <= 40, String(completed_urls));
+    t.is(completed_urls + credits_refunded, 200);
+    t.is(await balanceOf(alice), 300 - completed_urls);
+    t.is((await alice.ask('GET', `/jobs/${job_id}/results`)).body.total, completed_urls, 'results stay');
 
-  // Another job has gone all the way through the queue: of this one nothing was left there.
-  const asked = askedIn(silent, 'cancelled').length;
-  await completed(alice, 'after-cancelled');
-  t.is(askedIn(silent, 'cancelled').length, asked);
-});
+    // Another job has gone all the way through the queue: of this one nothing was left there.
+    const asked = askedIn(silent, 'cancelled').length;
+    await completed(alice, 'after-cancelled');
+    t.is(askedIn(silent, 'cancelled').length, asked);
+  }));
 
 test('cancelled while it is paused, a job lets go of what it still had in hand', async (t) => {
   const alice = await service.client('pause-canceller');
@@ -232,7 +256,7 @@ test('a deleted job is gone at once, and soon everything that was in it; its sto
   await until(async () => (await eventsOf(stores.log, jobStream(job_id))).at(-1)!.type === 'JobPurged');
   t.deepEqual(
     (await eventsOf(stores.log, jobStream(job_id))).map(({ type }) => type),
-    ['JobCreated', 'JobCompleted', 'JobDeleted', 'JobPurged'],
+    ['JobCreated', 'JobCompleted', 'JobDeleted', 'ResultsPurged', 'JobPurged'],
   );
   t.deepEqual(await eventsOf(stores.log, urlsStream(job_id)), []);
   const checks = await Array.fromAsync(stores.log.readAll({ filter: { categories: ['checks'] } }));
@@ -284,4 +308,102 @@ test('of many jobs each is deleted by its own right, and every one that is not i
   t.is((await bulkDelete(alice, Array(1001).fill(absent))).status, 422);
   t.is((await bulkDelete(alice, 'all')).status, 422);
   await act(alice, busy, 'cancel');
+});
+
+const FOUND: Outcome = {
+  status_code: 200,
+  final_url: null,
+  is_broken: false,
+  is_soft_404: false,
+  redirect_chain: [],
+  response_time_ms: 1,
+  content_type: null,
+  error_code: null,
+  verdict: 'ok',
+  protection: null,
+  attempts: 1,
+};
+const MINUTE = 60_000;
+
+test('a job without progress for fifteen minutes fails; deleting it gives back what it did not use, once', async (t) => {
+  // Nobody works here but the test, which holds the clock.
+  const still = await startTestService({ ROLES: 'http,projector' });
+  const behind = await openBehind(still.data_dir);
+  try {
+    const alice = await still.client('failer');
+    const urls = urlsOf(site, 'failed', 100);
+    const [job_id, other] = [await submit(alice, urls), await submit(alice, urls)];
+    const { log, documents } = behind;
+    for (const batch of [0, 1]) {
+      const from_index = batch * 5;
+      const range = { job_id, batch, batch_from_index: from_index, from_index, urls: urls.slice(from_index, from_index + 5) };
+      await recordChecks(log, range, Array(5).fill(FOUND), commandContext());
+    }
+    const readmodels = await openReadModels(documents);
+    const [commands, credits, began_at] = [openJobs(log), openCredits(log), Date.now()];
+    const sweepAfter = async (ms: number) => {
+      t.true(await readmodels.passed(await log.head(), 5000));
+      const now = () => began_at + ms;
+      const of = { jobs: readmodels.collection(jobs), pending: readmodels.collection(pending) };
+      await sweep({ log, ...of, commands, credits, context: () => commandContext(now()), now, began_at });
+      t.true(await readmodels.passed(await log.head(), 5000));
+    };
+    await sweepAfter(14 * MINUTE);
+    t.is((await jobOf(alice, job_id)).status, 'processing');
+    await sweepAfter(16 * MINUTE);
+    const failed = await jobOf(alice, job_id);
+    t.like(failed, { status: 'failed', failure_reason: 'no_progress', completed_urls: 10, credits_refunded: 0 });
+    t.truthy(failed.completed_at);
+    const refused = await act(alice, job_id, 'resume');
+    t.deepEqual([refused.status, refused.body.details], [409, { status: 'failed', legal: ['delete'] }]);
+
+    // What a checker finds now is nobody's.
+    const late = { job_id, batch: 2, batch_from_index: 10, from_index: 10, urls: urls.slice(10, 15) };
+    await recordChecks(log, late, Array(5).fill(FOUND), commandContext());
+    t.is(await balanceOf(alice), 100);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => remove(alice, job_id)));
+    t.deepEqual(answers.map(({ status }) => status).sort(), [200, 404, 404, 404, 404]);
+    t.is(await balanceOf(alice), 190);
+    const { body } = await alice.ask('POST', '/jobs/bulk-delete', { job_ids: [other, job_id] });
+    t.deepEqual([body.deleted, body.errors[0].job_id], [[other], job_id]);
+    t.is(await balanceOf(alice), 290);
+  } finally {
+    await behind.close();
+    await still.stop();
+  }
+});
+
+test('a batch that every checker lets down fails its job', async (t) => {
+  const undispatched = await startTestService({ ROLES: 'http,projector,checker' });
+  const behind = await openBehind(undispatched.data_dir);
+  try {
+    const alice = await undispatched.client('let-down');
+    const urls = urlsOf(site, 'let-down', 40);
+    const job_id = await submit(alice, urls);
+    // The second half of a batch of which the first was never recorded.
+    const work: Work = { job_id, batch: 0, batch_from_index: 0, from_index: 1, urls: urls.slice(1, 2), revision: 0 };
+    await behind.queue.publish(WORK_SUBJECT, [{ id: 'bad', body: work }]);
+    t.like(await alice.ended(job_id), { status: 'failed', failure_reason: 'batch_undeliverable', completed_urls: 0 });
+    t.is((await remove(alice, job_id)).status, 200);
+    t.is(await balanceOf(alice), 300);
+  } finally {
+    await behind.close();
+    await undispatched.stop();
+  }
+});
+
+test('what was made a moment ago can be acted on before the read model has it', async (t) => {
+  const blind = await startTestService({ ROLES: 'http' });
+  try {
+    const [alice, bob] = [await blind.client('quick'), await blind.client('quick-stranger')];
+    const job_id = await submit(alice, urlsOf(site, 'quick', 2));
+    t.is((await act(bob, job_id, 'pause')).status, 404);
+    const done = await act(alice, job_id, 'pause');
+    t.deepEqual([done.status, done.body.code], [503, 'unavailable'], 'nobody projects: it cannot be shown');
+    const again = await act(alice, job_id, 'pause');
+    t.deepEqual([again.status, again.body.details], [409, { status: 'paused', legal: ['resume', 'cancel'] }]);
+    t.is((await remove(bob, job_id)).status, 403);
+  } finally {
+    await blind.stop();
+  }
 });

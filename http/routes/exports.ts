@@ -12,6 +12,7 @@ const tags = ['exports'];
 /** As for results; none of them has a default. */
 const filters = { ...resultFilters, non_2xx: Type.Optional(Type.Boolean(NON_2XX)) };
 const format = Type.Enum(EXPORT_FORMATS, {
+  type: 'string',
   default: 'csv',
   description: 'CSV in UTF-8 with a BOM, or an Excel workbook.',
 });

@@ -69,7 +69,7 @@ export const list = route({
   tags,
   query: Type.Object({
     email: Type.String({ minLength: 1, maxLength: 320, description: "One's own address; an administrator: anyone's." }),
-    status: Type.Optional(Type.Enum(JOB_STATUSES)),
+    status: Type.Optional(Type.Enum(JOB_STATUSES, { type: 'string' })),
     ...paging(20),
   }),
   responses: {

@@ -45,20 +45,33 @@ async function withDocuments<R>(use: (documents: Documents) => Promise<R>): Prom
   }
 }
 
-/** The documents that the events make, a transaction each batch. */
+const JOB_STOPPED = {
+  ...checkedEvent(1e6, 0, {}),
+  type: 'JobCompleted',
+  stream: 'job-job',
+  data: { completed_urls: 1 },
+};
+
+async function apply(documents: Documents, batch: readonly RecordedEvent[]): Promise<void> {
+  await documents.transaction((inside) => domainHealthProjection.apply(batch, (spec) => inside.collection(spec)));
+}
+
+/** The documents that the events make, a transaction each batch, when the job has stopped. */
 function projected(batches: readonly (readonly Checked[])[]): Promise<Map<string, DomainHealthDocument>> {
   return withDocuments(async (documents) => {
-    const collection = await documents.collection(domainHealth);
-    for (const batch of batches) {
-      await documents.transaction((inside) => domainHealthProjection.apply(batch, (spec) => inside.collection(spec)));
-    }
-    return new Map((await collection.find({})).map((document) => [document._id, document]));
+    for (const batch of [...batches, [JOB_STOPPED]]) await apply(documents, batch);
+    const found = await (await documents.collection(domainHealth)).find({});
+    return new Map(found.map((document) => [document._id, document]));
   });
 }
 
 const HOSTS = ['a.example', 'A.example', 'b.example:8080', 'bücher.example', 'user@c.example', '127.0.0.1', '[::1]:81'];
-const foundEvent = fc.record({
-  url: fc.tuple(fc.constantFrom('http', 'https'), fc.constantFrom(...HOSTS)).map(([s, host]) => `${s}://${host}/x?y#z`),
+const host = fc.oneof(
+  fc.constantFrom(...HOSTS),
+  fc.nat(60).map((n) => `${n}.example`),
+);
+const found = fc.record({
+  url: fc.tuple(fc.constantFrom('http', 'https'), host).map(([scheme, host]) => `${scheme}://${host}/x?y#z`),
   status_code: fc.constantFrom(200, 301, 404, 503, 999, null),
   is_broken: fc.boolean(),
   response_time_ms: fc.option(fc.nat(15_000)),
@@ -66,19 +79,19 @@ const foundEvent = fc.record({
   verdict: fc.constantFrom(...VERDICTS),
 });
 const log = fc
-  .array(fc.tuple(foundEvent, fc.nat(1e6)), { minLength: 1, maxLength: 60 })
-  .map((found) => found.map(([one, at_ms], i) => checkedEvent(i, at_ms, one)));
+  .array(fc.tuple(found, fc.nat(1e6)), { minLength: 1, maxLength: 300 })
+  .map((all) => all.map(([one, at_ms], i) => checkedEvent(i, at_ms, one)));
 
 test('each domain has what a count by hand of all its events has, whatever batches they came in', async (t) => {
-  const property = fc.asyncProperty(log, fc.array(fc.integer({ min: 1, max: 20 })), async (events, sizes) => {
+  const property = fc.asyncProperty(log, fc.array(fc.integer({ min: 1, max: 100 })), async (events, sizes) => {
     const batches: Checked[][] = [];
     for (let from = 0; from < events.length; from += batches.at(-1)!.length) {
-      batches.push(events.slice(from, from + (sizes[batches.length] ?? 7)));
+      batches.push(events.slice(from, from + (sizes[batches.length] ?? 50)));
     }
     const documents = await projected(batches);
     const by_host = Map.groupBy(events, ({ data }) => new URL(data.url).hostname);
     t.deepEqual([...documents.keys()].sort(), [...by_host.keys()].sort());
-    for (const [host, of_host] of by_host) assertCounted(t, documents.get(host)!, of_host);
+    for (const [name, of_host] of by_host) assertCounted(t, documents.get(name)!, of_host);
   });
   await fc.assert(property, { numRuns: 40 });
 });
@@ -109,6 +122,33 @@ function assertCounted(t: ExecutionContext, document: DomainHealthDocument, even
     verdicts: tally(all.map(({ verdict }) => verdict)),
   });
 }
+
+const batchOf = (domains: number, from = 0) =>
+  Array.from({ length: domains }, (_, i) => checkedEvent(from + i, 0, { url: `https://${i}.example/` }));
+
+test('a batch of few domains is counted at once, with all that waited before it', async (t) => {
+  await withDocuments(async (documents) => {
+    const collection = await documents.collection(domainHealth);
+    await apply(documents, batchOf(5));
+    t.is(await collection.count({}), 5);
+    await apply(documents, batchOf(100, 5));
+    t.is(await collection.count({}), 5, 'a batch of many domains waits');
+    await apply(documents, batchOf(1, 105));
+    t.is(await collection.count({}), 100);
+    t.is((await collection.get('0.example'))?.checks, 3);
+    t.is((await collection.get('99.example'))?.checks, 1);
+  });
+});
+
+test('batches of many domains wait for some thousands of checks at most', async (t) => {
+  await withDocuments(async (documents) => {
+    const collection = await documents.collection(domainHealth);
+    let checks = 0;
+    for (; (await collection.count({})) === 0; checks += 500) await apply(documents, batchOf(500, checks));
+    t.true(checks > 1000 && checks <= 11_000, String(checks));
+    t.is((await collection.get('0.example'))?.checks, checks / 500);
+  });
+});
 
 test('a text that is no URL is of no domain', async (t) => {
   t.is((await projected([[checkedEvent(0, 0, { url: 'no url' })]])).size, 0);
