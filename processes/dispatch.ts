@@ -16,7 +16,7 @@ const WINDOW_BATCHES = 512;
 const MAX_JOBS = 1000;
 
 interface Flight {
-  /** The lowest batch of which nothing has been published since this process began. */
+  /** The lowest batch of which nothing has been published on this flight. */
   next: number;
   /** Of the job when it began to work: a pause makes void what is published before it, so that a resumption begins anew. */
   revision: number;

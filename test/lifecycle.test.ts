@@ -1,17 +1,7 @@
 // The whole life of a job, from outside: every transition, every one that is refused, and what each of them costs.
 import test, { type ExecutionContext } from 'ava';
-import { WORK_SUBJECT, type Work } from '../checkers/work.ts';
-import { openCredits } from '../commands/credits.ts';
-import { openJobs } from '../commands/job.ts';
-import { recordChecks } from '../commands/record-checks.ts';
-import type { Outcome } from '../events/checks.ts';
 import { jobStream, urlsStream } from '../events/streams.ts';
-import { sweep } from '../processes/sweeper.ts';
-import { jobs } from '../readmodels/jobs.ts';
-import { pending } from '../readmodels/pending.ts';
-import { openReadModels } from '../readmodels/projection-state.ts';
 import { type Behind, eventsOf, openBehind, until } from './support/behind.ts';
-import { commandContext } from './support/stores.ts';
 import { assertExactFolder } from './support/ledger.ts';
 import { startTestService, type TestClient, type TestService } from './support/service.ts';
 import { openSite, page, type Site } from './support/sites.ts';
@@ -308,88 +298,6 @@ test('of many jobs each is deleted by its own right, and every one that is not i
   t.is((await bulkDelete(alice, Array(1001).fill(absent))).status, 422);
   t.is((await bulkDelete(alice, 'all')).status, 422);
   await act(alice, busy, 'cancel');
-});
-
-const FOUND: Outcome = {
-  status_code: 200,
-  final_url: null,
-  is_broken: false,
-  is_soft_404: false,
-  redirect_chain: [],
-  response_time_ms: 1,
-  content_type: null,
-  error_code: null,
-  verdict: 'ok',
-  protection: null,
-  attempts: 1,
-};
-const MINUTE = 60_000;
-
-test('a job without progress for fifteen minutes fails; deleting it gives back what it did not use, once', async (t) => {
-  // Nobody works here but the test, which holds the clock.
-  const still = await startTestService({ ROLES: 'http,projector' });
-  const behind = await openBehind(still.data_dir);
-  try {
-    const alice = await still.client('failer');
-    const urls = urlsOf(site, 'failed', 100);
-    const [job_id, other] = [await submit(alice, urls), await submit(alice, urls)];
-    const { log, documents } = behind;
-    for (const batch of [0, 1]) {
-      const from_index = batch * 5;
-      const range = { job_id, batch, batch_from_index: from_index, from_index, urls: urls.slice(from_index, from_index + 5) };
-      await recordChecks(log, range, Array(5).fill(FOUND), commandContext());
-    }
-    const readmodels = await openReadModels(documents);
-    const [commands, credits, began_at] = [openJobs(log), openCredits(log), Date.now()];
-    const sweepAfter = async (ms: number) => {
-      t.true(await readmodels.passed(await log.head(), 5000));
-      const now = () => began_at + ms;
-      const of = { jobs: readmodels.collection(jobs), pending: readmodels.collection(pending) };
-      await sweep({ log, ...of, commands, credits, context: () => commandContext(now()), now, began_at });
-      t.true(await readmodels.passed(await log.head(), 5000));
-    };
-    await sweepAfter(14 * MINUTE);
-    t.is((await jobOf(alice, job_id)).status, 'processing');
-    await sweepAfter(16 * MINUTE);
-    const failed = await jobOf(alice, job_id);
-    t.like(failed, { status: 'failed', failure_reason: 'no_progress', completed_urls: 10, credits_refunded: 0 });
-    t.truthy(failed.completed_at);
-    const refused = await act(alice, job_id, 'resume');
-    t.deepEqual([refused.status, refused.body.details], [409, { status: 'failed', legal: ['delete'] }]);
-
-    // What a checker finds now is nobody's.
-    const late = { job_id, batch: 2, batch_from_index: 10, from_index: 10, urls: urls.slice(10, 15) };
-    await recordChecks(log, late, Array(5).fill(FOUND), commandContext());
-    t.is(await balanceOf(alice), 100);
-    const answers = await Promise.all(Array.from({ length: 5 }, () => remove(alice, job_id)));
-    t.deepEqual(answers.map(({ status }) => status).sort(), [200, 404, 404, 404, 404]);
-    t.is(await balanceOf(alice), 190);
-    const { body } = await alice.ask('POST', '/jobs/bulk-delete', { job_ids: [other, job_id] });
-    t.deepEqual([body.deleted, body.errors[0].job_id], [[other], job_id]);
-    t.is(await balanceOf(alice), 290);
-  } finally {
-    await behind.close();
-    await still.stop();
-  }
-});
-
-test('a batch that every checker lets down fails its job', async (t) => {
-  const undispatched = await startTestService({ ROLES: 'http,projector,checker' });
-  const behind = await openBehind(undispatched.data_dir);
-  try {
-    const alice = await undispatched.client('let-down');
-    const urls = urlsOf(site, 'let-down', 40);
-    const job_id = await submit(alice, urls);
-    // The second half of a batch of which the first was never recorded.
-    const work: Work = { job_id, batch: 0, batch_from_index: 0, from_index: 1, urls: urls.slice(1, 2), revision: 0 };
-    await behind.queue.publish(WORK_SUBJECT, [{ id: 'bad', body: work }]);
-    t.like(await alice.ended(job_id), { status: 'failed', failure_reason: 'batch_undeliverable', completed_urls: 0 });
-    t.is((await remove(alice, job_id)).status, 200);
-    t.is(await balanceOf(alice), 300);
-  } finally {
-    await behind.close();
-    await undispatched.stop();
-  }
 });
 
 test('what was made a moment ago can be acted on before the read model has it', async (t) => {

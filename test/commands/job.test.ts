@@ -114,3 +114,36 @@ test('a resumption with more credits than URLs are missing is refused: another o
 test('the ceiling pauses a job only at the allocation that was seen', (t) => {
   t.deepEqual(decide(after([WAS_CREATED]), { type: 'pauseAtCeiling', credits_allocated: 50 }), { events: [] });
 });
+
+test('a deleted job is purged in order, each part once', (t) => {
+  const purged = (from_index: number, to_index: number): JobEvent => ({
+    type: 'ResultsPurged',
+    data: { from_index, to_index },
+  });
+  const half = after([...HISTORIES.deleted!, purged(0, 30)]);
+  t.deepEqual(decide(half, { type: 'purgeResults', from_index: 0, to_index: 30 }), { events: [] });
+  t.deepEqual(decide(half, { type: 'purgeResults', from_index: 30, to_index: 60 }), { events: [purged(30, 60)] });
+  t.throws(() => decide(half, { type: 'purgeResults', from_index: 60, to_index: 90 }));
+  t.deepEqual(decide(half, { type: 'purge' }), { events: [{ type: 'JobPurged', data: {} }] });
+  t.deepEqual(decide(after([...HISTORIES.deleted!, { type: 'JobPurged', data: {} }]), { type: 'purge' }), {
+    events: [],
+  });
+});
+
+test('what is not deleted is not purged', (t) => {
+  for (const history of [HISTORIES.processing!, HISTORIES.completed!]) {
+    const decision = decide(after(history), { type: 'purgeResults', from_index: 0, to_index: 60 });
+    t.is('refused' in decision && decision.refused.code, 'illegal_transition');
+  }
+});
+
+test('a refusal says what is legal, in words and for programs', (t) => {
+  const decision = decide(after(HISTORIES.paused!), { type: 'delete' });
+  t.deepEqual(decision, {
+    refused: {
+      code: 'illegal_transition',
+      message: 'A paused job cannot be deleted: cancel it first. Legal now: resume, cancel.',
+      details: { status: 'paused', legal: ['resume', 'cancel'] },
+    },
+  });
+});

@@ -149,3 +149,14 @@ test('a job whose listing is gone holds nobody else up', async (t) => {
   await pass();
   t.deepEqual(published(), ['b:0-100']);
 });
+
+test('a job that was paused and resumed since the last pass begins anew: what waited for a checker was dropped', async (t) => {
+  const one = job('a', 'alice', 300);
+  const { pass, published } = dispatcherOver([one]);
+  await pass();
+  t.deepEqual(published(), ['a:0-100', 'a:100-200', 'a:200-300']);
+  one.batches_done = { 1: 100 };
+  one.revision = 2;
+  await pass();
+  t.deepEqual(published(), ['a:0-100', 'a:200-300']);
+});

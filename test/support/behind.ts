@@ -6,6 +6,7 @@ import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-docu
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { openSqliteQueue } from '../../adapters/queue/sqlite/sqlite-queue.ts';
 import { openCredits } from '../../commands/credits.ts';
+import type { Outcome } from '../../events/checks.ts';
 import type { EventStore, RecordedEvent } from '../../events/event-store.ts';
 import { commandContext } from './stores.ts';
 
@@ -39,3 +40,18 @@ export const eventsOf = (log: EventStore, stream: string): Promise<RecordedEvent
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
 }
+
+/** What is found of a URL where it does not matter what. */
+export const FOUND: Outcome = {
+  status_code: 200,
+  final_url: null,
+  is_broken: false,
+  is_soft_404: false,
+  redirect_chain: [],
+  response_time_ms: 1,
+  content_type: null,
+  error_code: null,
+  verdict: 'ok',
+  protection: null,
+  attempts: 1,
+};

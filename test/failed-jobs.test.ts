@@ -1,0 +1,96 @@
+// Jobs that fail: for want of progress, by a clock that the test holds, or by a batch that nobody can record.
+import test from 'ava';
+import { WORK_SUBJECT, type Work } from '../checkers/work.ts';
+import { openCredits } from '../commands/credits.ts';
+import { openJobs } from '../commands/job.ts';
+import { recordChecks } from '../commands/record-checks.ts';
+import { sweep } from '../processes/sweeper.ts';
+import { jobs } from '../readmodels/jobs.ts';
+import { pending } from '../readmodels/pending.ts';
+import { openReadModels } from '../readmodels/projection-state.ts';
+import { FOUND, openBehind } from './support/behind.ts';
+import { startTestService, type TestClient } from './support/service.ts';
+import { commandContext } from './support/stores.ts';
+
+const MINUTE = 60_000;
+
+/** Nobody asks for them here. */
+const urlsOf = (count: number) => Array.from({ length: count }, (_, i) => `http://127.0.0.1:9/${i}`);
+const submit = async (client: TestClient, urls: readonly string[]): Promise<string> =>
+  (await client.upload(urls.join('\n'))).body.job_id;
+const remove = (client: TestClient, job_id: string) => client.ask('DELETE', `/jobs/${job_id}`);
+const jobOf = async (client: TestClient, job_id: string) => (await client.ask('GET', `/jobs/${job_id}`)).body;
+const balanceOf = async (client: TestClient) => (await client.ask('GET', '/users/me/credits')).body.credit_balance;
+
+test('a job without progress for fifteen minutes fails; deleting it gives back what it did not use, once', async (t) => {
+  // Nobody works here but the test, which holds the clock.
+  const still = await startTestService({ ROLES: 'http,projector' });
+  const behind = await openBehind(still.data_dir);
+  try {
+    const alice = await still.client('failer');
+    const urls = urlsOf(100);
+    const [job_id, other] = [await submit(alice, urls), await submit(alice, urls)];
+    const { log, documents } = behind;
+    for (const batch of [0, 1]) {
+      const from_index = batch * 5;
+      const range = {
+        job_id,
+        batch,
+        batch_from_index: from_index,
+        from_index,
+        urls: urls.slice(from_index, from_index + 5),
+      };
+      await recordChecks(log, range, Array(5).fill(FOUND), commandContext());
+    }
+    const readmodels = await openReadModels(documents);
+    const [commands, credits, began_at] = [openJobs(log), openCredits(log), Date.now()];
+    const sweepAfter = async (ms: number) => {
+      t.true(await readmodels.passed(await log.head(), 5000));
+      const now = () => began_at + ms;
+      const of = { jobs: readmodels.collection(jobs), pending: readmodels.collection(pending) };
+      await sweep({ log, ...of, commands, credits, context: () => commandContext(now()), now, began_at });
+      t.true(await readmodels.passed(await log.head(), 5000));
+    };
+    await sweepAfter(14 * MINUTE);
+    t.is((await jobOf(alice, job_id)).status, 'processing');
+    await sweepAfter(16 * MINUTE);
+    const failed = await jobOf(alice, job_id);
+    t.like(failed, { status: 'failed', failure_reason: 'no_progress', completed_urls: 10, credits_refunded: 0 });
+    t.truthy(failed.completed_at);
+    const refused = await alice.ask('POST', `/jobs/${job_id}/resume`);
+    t.deepEqual([refused.status, refused.body.details], [409, { status: 'failed', legal: ['delete'] }]);
+
+    // What a checker finds now is nobody's.
+    const late = { job_id, batch: 2, batch_from_index: 10, from_index: 10, urls: urls.slice(10, 15) };
+    await recordChecks(log, late, Array(5).fill(FOUND), commandContext());
+    t.is(await balanceOf(alice), 100);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => remove(alice, job_id)));
+    t.deepEqual(answers.map(({ status }) => status).sort(), [200, 404, 404, 404, 404]);
+    t.is(await balanceOf(alice), 190);
+    const { body } = await alice.ask('POST', '/jobs/bulk-delete', { job_ids: [other, job_id] });
+    t.deepEqual([body.deleted, body.errors[0].job_id], [[other], job_id]);
+    t.is(await balanceOf(alice), 290);
+  } finally {
+    await behind.close();
+    await still.stop();
+  }
+});
+
+test('a batch that every checker lets down fails its job', async (t) => {
+  const undispatched = await startTestService({ ROLES: 'http,projector,checker' });
+  const behind = await openBehind(undispatched.data_dir);
+  try {
+    const alice = await undispatched.client('let-down');
+    const urls = urlsOf(40);
+    const job_id = await submit(alice, urls);
+    // The second half of a batch of which the first was never recorded.
+    const work: Work = { job_id, batch: 0, batch_from_index: 0, from_index: 1, urls: urls.slice(1, 2), revision: 0 };
+    await behind.queue.publish(WORK_SUBJECT, [{ id: 'bad', body: work }]);
+    t.like(await alice.ended(job_id), { status: 'failed', failure_reason: 'batch_undeliverable', completed_urls: 0 });
+    t.is((await remove(alice, job_id)).status, 200);
+    t.is(await balanceOf(alice), 300);
+  } finally {
+    await behind.close();
+    await undispatched.stop();
+  }
+});
