@@ -46,7 +46,10 @@ export const NON_2XX = { description: 'Everything that is not 2xx, URLs without 
 /** Of results and shares. */
 export const resultFilters = { status_codes, non_2xx: Type.Boolean({ default: false, ...NON_2XX }), url_contains };
 export const statusGroup = Type.Optional(
-  Type.Enum(STATUS_GROUPS, { type: 'string', description: 'A hundred of status codes, `broken`, or `unreachable` (no answer).' }),
+  Type.Enum(STATUS_GROUPS, {
+    type: 'string',
+    description: 'A hundred of status codes, `broken`, or `unreachable` (no answer).',
+  }),
 );
 
 export function filterOf(query: {

@@ -24,7 +24,7 @@ import { listOf } from './jobs.ts';
 
 const tags = ['domains'];
 const MAX_BLOCKED = 100_000;
-const sort_order = Type.Enum(['asc', 'desc'], { default: 'desc' });
+const sort_order = Type.Enum(['asc', 'desc'], { type: 'string', default: 'desc' });
 
 export const listBlocked = route({
   method: 'GET',
@@ -32,7 +32,11 @@ export const listBlocked = route({
   access: 'admin',
   summary: 'The blocklist',
   tags,
-  query: Type.Object({ ...paging(50), sort_by: Type.Enum(BLOCKED_DOMAIN_SORTS, { default: 'added_at' }), sort_order }),
+  query: Type.Object({
+    ...paging(50),
+    sort_by: Type.Enum(BLOCKED_DOMAIN_SORTS, { type: 'string', default: 'added_at' }),
+    sort_order,
+  }),
   responses: {
     200: {
       description: 'A page of blocked domains.',
@@ -145,6 +149,7 @@ export const health = route({
   query: Type.Object({
     ...paging(50),
     sort_by: Type.Enum(DOMAIN_SORTS, {
+      type: 'string',
       default: 'failure_rate',
       description: 'Of equal failure rates, the one with more checks comes first in descending order.',
     }),
