@@ -3,7 +3,7 @@ import test from 'ava';
 import * as routes from '../http/routes/job-stats.ts';
 import type { Services } from '../http/services.ts';
 import { startSample, until } from './http/sample-app.ts';
-import { answerOf, startTestService, type TestService } from './support/service.ts';
+import { type Answer, answerOf, startTestService, type TestService } from './support/service.ts';
 import { openSite, page, type Site } from './support/sites.ts';
 
 let service: TestService;
@@ -23,8 +23,11 @@ test.after.always(async () => {
   await site?.close();
 });
 
-/** Without credentials. */
-const ask = async (path: string) => answerOf(await fetch(service.url + path));
+/** Without credentials; sees what was answered with `after`. */
+async function ask(path: string, after?: Answer): Promise<Answer> {
+  const position = after?.headers.get('x-log-position');
+  return answerOf(await fetch(service.url + path, { headers: position ? { 'x-log-position': position } : {} }));
+}
 
 async function checkedJob(user_id: string, urls: readonly string[]): Promise<string> {
   const client = await service.client(user_id);
@@ -103,25 +106,26 @@ test('of a job that nothing is checked of yet, all counts are zero', async (t) =
   const client = await service.client('waiting');
   const held = await openSite(() => {});
   t.teardown(() => held.close());
-  const { body: job } = await client.upload(`${held.url}/never\n`);
-  await client.ask('GET', `/jobs/${job.job_id}`);
-  const { body } = await ask(`/jobs/${job.job_id}/stats`);
+  const created = await client.upload(`${held.url}/never\n`);
+  const { job_id } = created.body;
+  const { body } = await ask(`/jobs/${job_id}/stats`, created);
   t.like(body, { total_urls: 1, completed_urls: 0, status_codes: {}, domains: [], domains_total: 0 });
   t.like(body.response_times_ms, { measured: 0, min: null, mean: null, p50: null, p99: null });
-  const options = await ask(`/jobs/${job.job_id}/filter-options`);
+  const options = await ask(`/jobs/${job_id}/filter-options`);
   t.deepEqual(options.body, { status_codes: [], status_groups: [], domains: [], domains_total: 0 });
-  await client.ask('POST', `/jobs/${job.job_id}/cancel`);
+  await client.ask('POST', `/jobs/${job_id}/cancel`);
 });
 
 test('the list of URLs is what was submitted, one a line, in order', async (t) => {
   const urls = Array.from({ length: 2500 }, (_, n) => `${site.url}/list/${n}#part-${n}`);
   const client = await service.client('lister');
-  const { body: job } = await client.upload(urls.join('\n'));
-  const { status, headers, body } = await ask(`/jobs/${job.job_id}/url-list`);
+  const created = await client.upload(urls.join('\n'));
+  const { job_id } = created.body;
+  const { status, headers, body } = await ask(`/jobs/${job_id}/url-list`, created);
   t.is(status, 200);
   t.is(headers.get('content-type'), 'text/plain; charset=utf-8');
   t.deepEqual((body as string).split('\n'), urls);
-  await client.ask('POST', `/jobs/${job.job_id}/cancel`);
+  await client.ask('POST', `/jobs/${job_id}/cancel`);
 });
 
 test('what is not there is 404', async (t) => {
