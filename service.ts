@@ -18,13 +18,10 @@ export interface Service {
 
 const THREADS: readonly (readonly Role[])[] = [['projector', 'processes'], ['checker']];
 /**
- * A thread's heap. Live data take a tenth of it: without a limit V8 lets garbage grow to several times that. What a checker
- * has in hand lives for a moment; in a larger young generation it dies there and costs no marking.
+ * A thread's heap: several times what it holds alive. Without a limit V8 lets garbage grow to hundreds of megabytes in each
+ * thread before it looks.
  */
-const heapOf = (roles: readonly Role[]) => ({
-  maxYoungGenerationSizeMb: roles.includes('checker') ? 128 : 64,
-  maxOldGenerationSizeMb: 512,
-});
+const HEAP = { maxYoungGenerationSizeMb: 48, maxOldGenerationSizeMb: 384 };
 /** A role that has not ended by then is ended: what it had in hand is delivered again. */
 const STOP_MS = 15_000;
 
@@ -42,7 +39,7 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
       if (roles.length === 0) continue;
       const thread = new Worker(new URL('./role-thread.ts', import.meta.url), {
         workerData: { config, roles } satisfies ThreadData,
-        resourceLimits: heapOf(roles),
+        resourceLimits: HEAP,
       });
       threads.push(thread);
       thread.on('error', (error: Error) => failure.resolve(error));

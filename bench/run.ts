@@ -8,5 +8,5 @@ console.log('Event log, appends of 100 events');
 console.log(`  log         ${(append.log_per_s / 1000).toFixed(0)} k events/s`);
 console.log(`  bare inserts ${(append.raw_per_s / 1000).toFixed(0)} k events/s`);
 console.log(`  log / bare inserts = ${append.ratio.toFixed(2)}\n`);
-console.log(`${endToEndTable(await benchEndToEnd())}\n`);
+for (const measured of await benchEndToEnd({ rounds: 7 })) console.log(`${endToEndTable(measured)}\n`);
 console.log(millionTable(await benchMillion()));

@@ -1,0 +1,52 @@
+// nginx, where it is installed, as the website of a benchmark: one worker that answers a small page on every 127.x.y.z.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../test/support/service-process.ts';
+
+export interface Nginx {
+  port: number;
+  stop(): Promise<void>;
+}
+
+const PAGE = `<!doctype html><title>A page</title><h1>Things of some kind</h1><p>${'Some words about them. '.repeat(20)}</p>`;
+
+/** Null where nginx is not on the PATH. */
+export async function startNginx(): Promise<Nginx | null> {
+  const folder = await mkdtemp(join(tmpdir(), 'url-checker-nginx-'));
+  const port = await freePort();
+  const path = join(folder, 'nginx.conf');
+  await writeFile(path, config(folder, port));
+  const child = spawn('nginx', ['-c', path], { stdio: 'ignore' });
+  const ended = once(child, 'exit').catch(() => {});
+  const installed = await once(child, 'spawn').then(
+    () => true,
+    () => false,
+  );
+  const stop = async () => {
+    if (installed) child.kill('SIGQUIT');
+    await ended;
+    await rm(folder, { recursive: true, force: true });
+  };
+  if (!installed) {
+    await stop();
+    return null;
+  }
+  while (!(await fetch(`http://127.0.0.1:${port}/`).catch(() => null))?.ok) {
+    if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return { port, stop };
+}
+
+const config = (folder: string, port: number) => `
+worker_processes 1; daemon off; pid ${folder}/pid; error_log ${folder}/error.log crit;
+events { worker_connections 20000; }
+http {
+  access_log off; keepalive_requests 1000000000; keepalive_timeout 3600; default_type "text/html; charset=utf-8";
+  client_body_temp_path ${folder}/body; proxy_temp_path ${folder}/proxy; fastcgi_temp_path ${folder}/fastcgi;
+  uwsgi_temp_path ${folder}/uwsgi; scgi_temp_path ${folder}/scgi;
+  server { listen 0.0.0.0:${port} backlog=4096; location / { return 200 '${PAGE}'; } }
+}`;
