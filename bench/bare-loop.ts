@@ -11,13 +11,13 @@ export interface BareLoop {
   stop(): Promise<void>;
 }
 
-interface Options {
+export interface BareOptions {
   concurrency: number;
   per_host: number;
 }
 
 /** Starts the process; it ends with `stop`, or with its parent. */
-export function startBareLoop(options: Options): BareLoop {
+export function startBareLoop(options: BareOptions): BareLoop {
   const child = fork(fileURLToPath(import.meta.url), ['loop', JSON.stringify(options)], { serialization: 'advanced' });
   return {
     run: (kind, urls) =>
@@ -47,7 +47,7 @@ async function loop(urls: readonly string[], concurrency: number, next: (url: st
   await Promise.all(Array.from({ length: concurrency }, worker));
 }
 
-async function byRequest(urls: readonly string[], { concurrency, per_host }: Options): Promise<void> {
+export async function byRequest(urls: readonly string[], { concurrency, per_host }: BareOptions): Promise<void> {
   const agent = new Agent({ connections: per_host });
   await loop(urls, concurrency, async (url) => {
     const response = await request(url, { dispatcher: agent });
@@ -76,7 +76,7 @@ class Discard implements Dispatcher.DispatchHandler {
   }
 }
 
-async function byDispatch(urls: readonly string[], { concurrency, per_host }: Options): Promise<void> {
+export async function byDispatch(urls: readonly string[], { concurrency, per_host }: BareOptions): Promise<void> {
   const agent = new Agent({ connections: per_host });
   await loop(urls, concurrency, (url) => {
     const { origin, pathname } = new URL(url);
@@ -88,7 +88,7 @@ async function byDispatch(urls: readonly string[], { concurrency, per_host }: Op
 }
 
 if (import.meta.main && process.argv[2] === 'loop') {
-  const options = JSON.parse(process.argv[3]!) as Options;
+  const options = JSON.parse(process.argv[3]!) as BareOptions;
   process.on('message', async ({ kind, urls }: { kind: Kind; urls: string[] }) => {
     const began = performance.now();
     await (kind === 'request' ? byRequest : byDispatch)(urls, options);

@@ -2,12 +2,14 @@
 // one process. Prints URL/s (median of the rounds) and what the engine makes of what `request` and `dispatch` make.
 // node bench/engine.ts [--rounds 5] [--urls 20000] [--only engine] [--hosts 200]
 import { parseArgs } from 'node:util';
-import { Agent, type Dispatcher, request } from 'undici';
 import { createEngine } from '../checkers/engine/engine.ts';
+import { byDispatch, byRequest } from './bare-loop.ts';
 import { startLoopbackServer } from './loopback-server.ts';
+import { median, urlsOver } from './loopback-urls.ts';
 
 const CONCURRENCY = 256;
 const PER_HOST = 64;
+const BARE = { concurrency: CONCURRENCY, per_host: PER_HOST };
 
 const { values } = parseArgs({
   options: {
@@ -17,63 +19,6 @@ const { values } = parseArgs({
     only: { type: 'string', default: '' },
   },
 });
-
-/** In the order of a list in which hosts alternate: the hardest for whoever keeps connections. */
-function urlsOver(hosts: number, count: number, port: number): string[] {
-  return Array.from({ length: count }, (_, i) => {
-    const host = i % hosts;
-    return `http://127.1.${Math.floor(host / 250)}.${1 + (host % 250)}:${port}/pages/page-${i}`;
-  });
-}
-
-/** `next` for each URL, `CONCURRENCY` at a time. */
-async function loop(urls: readonly string[], next: (url: string) => Promise<unknown>): Promise<void> {
-  let i = 0;
-  const worker = async (): Promise<void> => {
-    while (i < urls.length) await next(urls[i++]!);
-  };
-  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
-}
-
-async function byRequest(urls: readonly string[]): Promise<void> {
-  const agent = new Agent({ connections: PER_HOST });
-  await loop(urls, async (url) => {
-    const response = await request(url, { dispatcher: agent });
-    if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
-    await response.body.dump();
-  });
-  await agent.destroy();
-}
-
-/** The least that undici asks for: the status, and the body thrown away. */
-class Discard implements Dispatcher.DispatchHandler {
-  readonly done: () => void;
-  constructor(done: () => void) {
-    this.done = done;
-  }
-  onRequestStart(): void {}
-  onResponseStart(_controller: unknown, status: number): void {
-    if (status !== 200) throw new Error(`status ${status}`);
-  }
-  onResponseData(): void {}
-  onResponseEnd(): void {
-    this.done();
-  }
-  onResponseError(_controller: unknown, error: Error): void {
-    throw error;
-  }
-}
-
-async function byDispatch(urls: readonly string[]): Promise<void> {
-  const agent = new Agent({ connections: PER_HOST });
-  await loop(urls, (url) => {
-    const { origin, pathname } = new URL(url);
-    return new Promise<void>((done) => {
-      agent.dispatch({ origin, path: pathname, method: 'GET' }, new Discard(done));
-    });
-  });
-  await agent.destroy();
-}
 
 function newEngine() {
   return createEngine({
@@ -119,15 +64,11 @@ async function byEnginePaced(urls: readonly string[]): Promise<void> {
 }
 
 const CONTESTANTS: { readonly [name: string]: (urls: readonly string[]) => Promise<void> } = {
-  request: byRequest,
-  dispatch: byDispatch,
+  request: (urls) => byRequest(urls, BARE),
+  dispatch: (urls) => byDispatch(urls, BARE),
   engine: byEngine,
   'engine, paced': byEnginePaced,
 };
-
-function median(numbers: number[]): number {
-  return numbers.sort((a, b) => a - b)[numbers.length >> 1]!;
-}
 
 const server = await startLoopbackServer();
 try {

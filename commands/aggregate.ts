@@ -149,12 +149,7 @@ export function stamp<Event extends AnyEvent>(
   stream: string,
   first_revision: number,
 ): NewEvent[] {
-  const metadata: Metadata = {
-    command_id: context.command_id,
-    causation_id: context.causation_id,
-    actor: context.actor,
-    at: new Date(context.now).toISOString(),
-  };
+  const metadata = metadataOf(context);
   return events.map(({ type, data }, n) => ({
     id: eventId(context.command_id, stream, first_revision + n),
     type,
@@ -162,3 +157,10 @@ export function stamp<Event extends AnyEvent>(
     metadata,
   }));
 }
+
+export const metadataOf = ({ command_id, causation_id, actor, now }: CommandContext): Metadata => ({
+  command_id,
+  causation_id,
+  actor,
+  at: new Date(now).toISOString(),
+});

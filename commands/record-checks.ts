@@ -4,7 +4,7 @@ import type { Outcome, URLChecked } from '../events/checks.ts';
 import type { EventStore, NewEvent } from '../events/event-store.ts';
 import { urlCheckedId } from '../events/ids.ts';
 import { checksStream } from '../events/streams.ts';
-import type { CommandContext } from './aggregate.ts';
+import { type CommandContext, metadataOf } from './aggregate.ts';
 
 /** A range of a job's URLs, all of one batch. */
 export interface Range {
@@ -30,12 +30,7 @@ export async function recordChecks(
   if (outcomes.length !== range.urls.length) throw new Error('one outcome a URL');
   const { job_id, batch, from_index } = range;
   const done_before = from_index - range.batch_from_index;
-  const metadata = {
-    command_id: context.command_id,
-    causation_id: context.causation_id,
-    actor: context.actor,
-    at: new Date(context.now).toISOString(),
-  };
+  const metadata = metadataOf(context);
   const events = outcomes.map((outcome, n): NewEvent<'URLChecked', URLChecked> => {
     const index = from_index + n;
     return {

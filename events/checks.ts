@@ -1,6 +1,8 @@
 // The streams `checks-{jobId}-{batch}`: what checking each URL of a job found. One event a URL, appended a batch at a
 // time at the revision that its range implies, so that no URL of a job can be counted twice.
+
 import { type Static, Type } from 'typebox';
+import { Nullable } from './nullable.ts';
 
 export const VERDICTS = ['ok', 'redirected', 'broken', 'soft_404', 'blocked', 'unreachable'] as const;
 export type Verdict = (typeof VERDICTS)[number];
@@ -24,8 +26,6 @@ export const ERROR_CODES = [
   'invalid_url',
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
-
-const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()]);
 
 /** What checking one URL found. */
 export const Outcome = Type.Object({

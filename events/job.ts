@@ -1,8 +1,9 @@
 // The streams `job-{jobId}` (what happened to a job) and `urls-{jobId}` (what it is made of).
 import { type Static, Type } from 'typebox';
+import { Nullable } from './nullable.ts';
 
 const Count = Type.Integer({ minimum: 0 });
-const NullableText = Type.Union([Type.String(), Type.Null()]);
+const NullableText = Nullable(Type.String());
 
 export const JOB_SOURCES = ['upload', 'api', 'rerun'] as const;
 export const PAUSE_REASONS = ['owner', 'credit_ceiling'] as const;

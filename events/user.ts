@@ -1,7 +1,8 @@
 // The streams `user-{userId}`: who the identity provider says that someone is.
 import { type Static, Type } from 'typebox';
+import { Nullable } from './nullable.ts';
 
-const NullableText = Type.Union([Type.String(), Type.Null()]);
+const NullableText = Nullable(Type.String());
 
 export const UserRegistered = Type.Object({ user_id: Type.String(), email: NullableText });
 export const UserUpdated = Type.Object({ email: NullableText });

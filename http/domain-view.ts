@@ -1,11 +1,12 @@
 // How clients see a blocked domain, and a domain's health.
+
 import { type Static, Type } from 'typebox';
 import { ERROR_CODES, VERDICTS } from '../events/checks.ts';
+import { Nullable } from '../events/nullable.ts';
 import type { BlockedDomainDocument } from '../readmodels/blocked-domains.ts';
 import type { DomainHealthDocument } from '../readmodels/domain-health.ts';
 import { type Counts, NO_STATUS } from '../readmodels/stats.ts';
 
-const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()]);
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 
 /** What is said of a blocked domain. */

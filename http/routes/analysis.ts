@@ -1,5 +1,7 @@
 // Looking before a job is made: which domains are blocked, and what a file would come to.
+
 import { Type } from 'typebox';
+import { Nullable } from '../../events/nullable.ts';
 import { INVALID_REASONS } from '../../intake/classify-url.ts';
 import { analyzeUrls, type IntakeSummary } from '../../intake/collect-urls.ts';
 import { parseDomain } from '../../intake/domain.ts';
@@ -65,7 +67,6 @@ function problemOf(reason: keyof typeof INVALID_REASONS, at: (string | number)[]
   return { loc: ['body', ...at], msg: INVALID_REASONS[reason], type: reason };
 }
 
-const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()]);
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 
 const SampleView = Type.Object({

@@ -1,7 +1,9 @@
 // What there is to say of a job as a whole: its statistics, what its results can be filtered by, and its URLs.
+
 import { Readable } from 'node:stream';
 import { Type } from 'typebox';
 import { ERROR_CODES, VERDICTS } from '../../events/checks.ts';
+import { Nullable } from '../../events/nullable.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
 import { STATUS_GROUPS } from '../../readmodels/results.ts';
 import {
@@ -25,7 +27,6 @@ const PERCENTS = [50, 90, 95, 99];
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 const CountsOf = (names: readonly string[], description: string) =>
   Type.Object(Object.fromEntries(names.map((name) => [name, Type.Integer({ minimum: 0 })])), { description });
-const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()]);
 const Milliseconds = Nullable(Type.Integer({ minimum: 0 }));
 
 const DomainCount = Type.Object({
