@@ -7,6 +7,7 @@ export const urlsStream = (job_id: string) => `urls-${job_id}`;
 export const checksStream = (job_id: string, batch: number) => `checks-${job_id}-${batch}`;
 export const apiKeyStream = (key_id: string) => `apikey-${key_id}`;
 export const blockedDomainStream = (domain: string) => `blocked_domain-${domain}`;
+export const domainChecksStream = (job_id: string) => `domain_checks-${job_id}`;
 export const shareStream = (share_id: string) => `share-${share_id}`;
 
 export function categoryOf(stream: string): string {

@@ -4,6 +4,7 @@ import { ApiKeyCreated, ApiKeyRevoked } from './api-key.ts';
 import { DomainBlocked, DomainBlockUpdated, DomainUnblocked } from './blocked-domain.ts';
 import { URLChecked } from './checks.ts';
 import { CreditsAdjusted, CreditsExpired, CreditsGranted, CreditsRefunded, CreditsReserved } from './credits.ts';
+import { DomainsChecked } from './domain-checks.ts';
 import {
   JobCancelled,
   JobCompleted,
@@ -40,6 +41,7 @@ export const VOCABULARY: Readonly<Record<string, Readonly<Record<string, TSchema
   },
   urls: { UrlsListed },
   checks: { URLChecked },
+  domain_checks: { DomainsChecked },
   apikey: { ApiKeyCreated, ApiKeyRevoked },
   blocked_domain: { DomainBlocked, DomainBlockUpdated, DomainUnblocked },
   share: { ShareCreated, ShareRevoked, ShareUsed },

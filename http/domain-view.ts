@@ -41,7 +41,7 @@ const FAILING_FROM = 0.5;
 
 export const DomainHealthView = Type.Object({
   domain: Type.String({ description: 'A host, in lower case.' }),
-  checks: Count('Of its URLs, over all jobs.'),
+  checks: Count('Of its URLs, over all jobs that have ended.'),
   failures: Count('Of them broken: 4xx, 5xx or unreachable.'),
   failure_rate: Type.Number({ minimum: 0, maximum: 1, description: 'failures / checks, to four decimals.' }),
   blocked_count: Count('Checks that a bot protection turned away.'),

@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import type { Queue } from '../checkers/queue.ts';
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { CreditsLedger } from '../commands/credits.ts';
+import { openDomainChecks } from '../commands/domain-checks.ts';
 import type { Jobs } from '../commands/job.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import type { Blobs } from '../readmodels/blobs.ts';
@@ -15,6 +16,7 @@ import { pending } from '../readmodels/pending.ts';
 import type { ReadModels } from '../readmodels/projection-state.ts';
 import { completeJobs } from './completion.ts';
 import { type Dispatcher, openDispatcher } from './dispatch.ts';
+import { runDomainChecks } from './domain-checks.ts';
 import { runPurges } from './purge.ts';
 import { settleJobs } from './settlement.ts';
 import { broadcastStops } from './stops.ts';
@@ -60,6 +62,10 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
           lost_after_ms,
         });
         return runPasses({ ...options, signal, now }, dispatcher, works);
+      }),
+      part('domain checks', (works) => {
+        const commands = openDomainChecks(log);
+        return runDomainChecks({ readmodels, commands, context: contextOf('domain-checks', now) }, signal, works);
       }),
       part('stops', () => broadcastStops(log, queue, signal)),
       part('purges', (works) => runPurges({ ...options, context: contextOf('purge', now) }, signal, works)),

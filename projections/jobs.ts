@@ -3,6 +3,7 @@
 
 import type { URLChecked } from '../events/checks.ts';
 import type { CreditsRefunded } from '../events/credits.ts';
+import type { DomainsChecked } from '../events/domain-checks.ts';
 import type { RecordedEvent } from '../events/event-store.ts';
 import type { JobCreated, JobEvent, ResultsPurged } from '../events/job.ts';
 import { checksOf, idOf } from '../events/streams.ts';
@@ -15,7 +16,7 @@ import { countResults, removeDomains, removeStats, STATS_COLLECTIONS } from './s
 
 export const jobsProjection: Projection = {
   name: 'jobs',
-  version: 3,
+  version: 4,
   types: [
     'JobCreated',
     'JobPaused',
@@ -28,6 +29,7 @@ export const jobsProjection: Projection = {
     'JobPurged',
     'URLChecked',
     'CreditsRefunded',
+    'DomainsChecked',
   ],
   collections: [jobs, results, purges, ...STATS_COLLECTIONS],
   heavy: ['ResultsPurged'],
@@ -38,6 +40,7 @@ export const jobsProjection: Projection = {
     const documents = new Map<string, JobDocument | null>(ids.map((id) => [id, null]));
     for (const document of await job_documents.getMany(ids)) documents.set(document._id, document);
     const result_writes: Write<ResultDocument>[] = [];
+    const counted: Checked[] = [];
     /** The last event of each job that counts as progress. */
     const progress = new Map<JobDocument, RecordedEvent>();
 
@@ -56,15 +59,16 @@ export const jobsProjection: Projection = {
         await removeStats(id, open);
       } else if (event.type === 'URLChecked') {
         if (!counts(job)) continue;
-        result_writes.push({ replace: checked(job, event as RecordedEvent<string, URLChecked>) });
+        counted.push(event as Checked);
+        result_writes.push({ replace: checked(job, event as Checked) });
         progress.set(job, event);
       } else if (event.type === 'CreditsRefunded') refunded(job, event.data as CreditsRefunded);
+      else if (event.type === 'DomainsChecked') job.domains_recorded = (event.data as DomainsChecked).last;
       else changed(job, event);
     }
     await result_documents.write(result_writes);
-    const counted = result_writes.flatMap((write) => ('replace' in write ? [write.replace] : []));
     await countResults(
-      counted.filter(({ job_id }) => documents.get(job_id)),
+      counted.filter(({ data }) => documents.get(data.job_id)),
       open,
     );
     for (const [job, { metadata }] of progress) if (metadata.at > job.progress_at) job.progress_at = metadata.at;
@@ -74,6 +78,8 @@ export const jobsProjection: Projection = {
     );
   },
 };
+
+type Checked = RecordedEvent<string, URLChecked>;
 
 function jobIdOf(event: RecordedEvent): string {
   if (event.type === 'URLChecked') return checksOf(event.stream).job_id;
@@ -125,11 +131,12 @@ function created(data: JobCreated, event: RecordedEvent): JobDocument {
     batches_done: {},
     progress_at: at,
     revision: event.revision,
+    domains_recorded: false,
     due: null,
   };
 }
 
-function checked(job: JobDocument, event: RecordedEvent<string, URLChecked>): ResultDocument {
+function checked(job: JobDocument, event: Checked): ResultDocument {
   const { batch } = checksOf(event.stream);
   // The log holds a batch's events in order, so the last revision says how many URLs are done.
   job.batches_done[batch] = event.revision + 1;
@@ -156,8 +163,9 @@ function due(job: JobDocument): JobDocument['due'] {
     return job.status === 'processing' && job.completed_urls === job.credits_allocated ? 'ceiling' : null;
   }
   // A failed job is refunded when it is deleted.
-  if (job.status === 'failed') return null;
-  return job.completed_urls + job.credits_refunded < job.credits_allocated ? 'settlement' : null;
+  const is_settled = job.status === 'failed' || job.completed_urls + job.credits_refunded >= job.credits_allocated;
+  if (!is_settled) return 'settlement';
+  return job.domains_recorded ? null : 'domains';
 }
 
 function changed(job: JobDocument, event: RecordedEvent): void {

@@ -12,8 +12,6 @@ export interface Projection {
   readonly types: readonly string[];
   /** Types that write as much as one transaction should: each of their events ends the transaction that it is in. */
   readonly heavy?: readonly string[];
-  /** What it counted of a job stays when the job is deleted: a rebuild that comes after has less. Decision 11. */
-  readonly outlives_jobs?: true;
   // biome-ignore lint/suspicious/noExplicitAny: of whatever document types
   readonly collections: readonly CollectionSpec<any>[];
   /** In log order, only of `types`, inside the transaction that also moves the checkpoint. */

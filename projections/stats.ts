@@ -1,15 +1,19 @@
 // Counts results into the statistics of their jobs. A part of the projection of jobs, which knows what counts: however
 // many results a batch holds, each document that they touch is read once and written once.
 import type { URLChecked } from '../events/checks.ts';
+import type { FoundOfDomain } from '../events/domain-checks.ts';
+import type { RecordedEvent } from '../events/event-store.ts';
 import type { Collection, Document } from '../readmodels/documents.ts';
 import {
   type Counts,
+  type DomainDocument,
   domainId,
   domainOf,
   FIRST_DOMAINS,
   jobDomains,
   jobResponseTimes,
   jobStats,
+  MOST_CHECKED,
   NO_STATUS,
   noResponseTimes,
   noStats,
@@ -21,14 +25,16 @@ import type { OpenCollection } from './projection.ts';
 
 export const STATS_COLLECTIONS = [jobStats, jobResponseTimes, jobDomains] as const;
 
+type Checked = RecordedEvent<string, URLChecked>;
+
 /** Adds results that were not added before. */
-export async function countResults(results: readonly URLChecked[], open: OpenCollection): Promise<void> {
+export async function countResults(results: readonly Checked[], open: OpenCollection): Promise<void> {
   if (results.length === 0) return;
-  const stats = await touched(await open(jobStats), new Set(results.map(({ job_id }) => job_id)));
+  const stats = await touched(await open(jobStats), new Set(results.map(({ data }) => data.job_id)));
   const others: OtherDomain[] = [];
-  for (const [job_id, of_job] of Map.groupBy(results, (result) => result.job_id)) {
+  for (const [job_id, of_job] of Map.groupBy(results, ({ data }) => data.job_id)) {
     const document = stats.get(job_id, () => noStats(job_id));
-    for (const result of of_job) count(document, result);
+    for (const { data } of of_job) count(document, data);
     others.push(...countFirstDomains(document, of_job));
   }
   await countOtherDomains(others, stats.of, open);
@@ -39,32 +45,48 @@ export async function countResults(results: readonly URLChecked[], open: OpenCol
 /** A result whose domain is not among the first of its job. */
 interface OtherDomain {
   id: string;
-  job_id: string;
   domain: string;
-  is_broken: boolean;
+  checked: Checked;
 }
 
 /** Gives back what belongs in documents of its own. */
-function countFirstDomains(stats: StatsDocument, results: readonly URLChecked[]): OtherDomain[] {
+function countFirstDomains(stats: StatsDocument, results: readonly Checked[]): OtherDomain[] {
   const { _id: job_id, first_domains } = stats;
-  const first = new Map(first_domains.map((counts) => [counts[0], counts]));
+  const first = new Map(first_domains.map((found) => [found.domain, found]));
   const others: OtherDomain[] = [];
-  for (const { url, is_broken } of results) {
-    const domain = domainOf(url);
-    let counts = first.get(domain);
-    if (!counts && first_domains.length < FIRST_DOMAINS) {
-      counts = [domain, 0, 0];
-      first.set(domain, counts);
-      first_domains.push(counts);
+  for (const checked of results) {
+    const domain = domainOf(checked.data.url);
+    let found = first.get(domain);
+    if (!found && first_domains.length < FIRST_DOMAINS) {
+      found = nothingFound(domain);
+      first.set(domain, found);
+      first_domains.push(found);
       stats.domains_total++;
     }
-    if (!counts) others.push({ id: domainId(job_id, domain), job_id, domain, is_broken });
-    else {
-      counts[1]++;
-      if (is_broken) counts[2]++;
-    }
+    if (found) countOfDomain(found, checked);
+    else others.push({ id: domainId(job_id, domain), domain, checked });
   }
   return others;
+}
+
+const nothingFound = (domain: string): FoundOfDomain => ({
+  ...{ domain, checks: 0, failures: 0, blocked_count: 0, answers: 0, response_time_total_ms: 0, last_checked_at: '' },
+  ...{ status_codes: {}, error_codes: {}, verdicts: {} },
+});
+
+function countOfDomain(found: FoundOfDomain, { data, metadata }: Checked): void {
+  found.checks++;
+  if (data.is_broken) found.failures++;
+  if (data.verdict === 'blocked') found.blocked_count++;
+  if (data.response_time_ms !== null) {
+    found.answers++;
+    found.response_time_total_ms += data.response_time_ms;
+  }
+  // The log has checks in the order in which they were recorded, by clocks of several machines.
+  if (metadata.at > found.last_checked_at) found.last_checked_at = metadata.at;
+  add(found.status_codes, data.status_code ?? NO_STATUS);
+  if (data.error_code !== null) add(found.error_codes, data.error_code);
+  add(found.verdicts, data.verdict);
 }
 
 async function countOtherDomains(
@@ -74,19 +96,19 @@ async function countOtherDomains(
 ): Promise<void> {
   if (others.length === 0) return;
   const domains = await touched(await open(jobDomains), new Set(others.map(({ id }) => id)));
-  for (const { id, job_id, domain, is_broken } of others) {
-    const document = domains.get(id, () => {
+  for (const { id, domain, checked } of others) {
+    const { job_id } = checked.data;
+    const document = domains.get(id, (): DomainDocument => {
       stats.get(job_id)!.domains_total++;
-      return { _id: id, job_id, domain, count: 0, broken: 0 };
+      return { _id: id, job_id, ...nothingFound(domain) };
     });
-    document.count++;
-    if (is_broken) document.broken++;
+    countOfDomain(document, checked);
   }
   await domains.save();
 }
 
-async function countResponseTimes(results: readonly URLChecked[], open: OpenCollection): Promise<void> {
-  const measured = results.flatMap(({ job_id, response_time_ms: ms }) => {
+async function countResponseTimes(results: readonly Checked[], open: OpenCollection): Promise<void> {
+  const measured = results.flatMap(({ data: { job_id, response_time_ms: ms } }) => {
     if (ms === null) return [];
     const { slot, place } = slotOf(ms);
     return [{ id: responseTimesId(job_id, slot), place }];
@@ -108,7 +130,7 @@ export async function removeStats(job_id: string, open: OpenCollection): Promise
 /** Removes so many of the domains of a deleted job, or all that it has. */
 export async function removeDomains(job_id: string, at_most: number, open: OpenCollection): Promise<void> {
   const domains = await open(jobDomains);
-  const found = await domains.find({ job_id }, { sort: { count: -1, _id: 1 }, limit: at_most });
+  const found = await domains.find({ job_id }, { sort: MOST_CHECKED, limit: at_most });
   await domains.write(found.map(({ _id }) => ({ delete: _id })));
 }
 

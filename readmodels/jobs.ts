@@ -31,8 +31,10 @@ export interface JobDocument extends Document {
   progress_at: string;
   /** Of the last event of the job's stream: what was published before a pause is told from what came after. */
   revision: number;
+  /** Whether what it found of domains is in the log for good. */
+  domains_recorded: boolean;
   /** What a process has to do about it next. */
-  due: 'completion' | 'ceiling' | 'settlement' | null;
+  due: 'completion' | 'ceiling' | 'settlement' | 'domains' | null;
 }
 
 export const jobs: CollectionSpec<JobDocument> = {
@@ -81,4 +83,14 @@ export async function jobsPage(
     collection.count(filter),
   ]);
   return { items, total };
+}
+
+/**
+ * The results of all URLs with a lower index are there, whatever order the batches are checked in: within a batch they
+ * come in order. Of a job that has ended nothing more comes, so that there is nothing to wait for.
+ */
+export function contiguousResults(job: JobDocument): number {
+  const { status, batch_size, batches_done_before, batches_done, total_urls } = job;
+  if (status !== 'processing' && status !== 'paused') return total_urls;
+  return batches_done_before * batch_size + (batches_done[batches_done_before] ?? 0);
 }

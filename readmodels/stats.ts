@@ -2,13 +2,13 @@
 // their number. What has few distinct values is in one document a job, which a batch of results reads and writes once;
 // domains beyond the first few hundred have one each, in the order of their counts by an index. Response times are a
 // histogram of whole milliseconds, in slots, so that percentiles are exact.
-import type { Collection, CollectionSpec, Document } from './documents.ts';
+import type { Counts, FoundOfDomain } from '../events/domain-checks.ts';
+import type { Collection, CollectionSpec, Document, Sort } from './documents.ts';
 import type { STATUS_GROUPS } from './results.ts';
 
 type StatusGroup = (typeof STATUS_GROUPS)[number];
 
-/** How often each value was counted. */
-export type Counts = { [value: string]: number };
+export type { Counts };
 
 export interface StatsDocument extends Document {
   /** `_id` is the job's id. */
@@ -24,7 +24,7 @@ export interface StatsDocument extends Document {
   /** Distinct ones. */
   domains_total: number;
   /** The first `FIRST_DOMAINS` that came: most jobs have no others. */
-  first_domains: DomainCount[];
+  first_domains: FoundOfDomain[];
   /** Of those URLs that have one. */
   response_times: {
     count: number;
@@ -36,20 +36,14 @@ export interface StatsDocument extends Document {
   };
 }
 
-/** A domain, how many URLs of it there are, and how many of these are broken. */
-export type DomainCount = [domain: string, count: number, broken: number];
-
 /** How often each response time of one slot was measured: `SLOT_MS` numbers. */
 export interface ResponseTimesDocument extends Document {
   by_ms: number[];
 }
 
 /** A domain that came after the first. */
-export interface DomainDocument extends Document {
+export interface DomainDocument extends Document, FoundOfDomain {
   job_id: string;
-  domain: string;
-  count: number;
-  broken: number;
 }
 
 export const jobStats: CollectionSpec<StatsDocument> = { name: 'job_stats', fields: {}, indexes: [] };
@@ -60,12 +54,14 @@ export const jobResponseTimes: CollectionSpec<ResponseTimesDocument> = {
 };
 export const jobDomains: CollectionSpec<DomainDocument> = {
   name: 'job_domains',
-  fields: { job_id: 'string', count: 'number' },
-  indexes: [{ fields: { job_id: 1, count: -1, _id: 1 } }],
+  fields: { job_id: 'string', checks: 'number' },
+  indexes: [{ fields: { job_id: 1, checks: -1, _id: 1 } }],
 };
+export const MOST_CHECKED: Sort = { checks: -1, _id: 1 };
 
 /** Each document that a batch touches is written whole: none is long. */
 export const FIRST_DOMAINS = 500;
+const DOMAINS_PAGE = 1000;
 const SLOT_MS = 256;
 
 export const NO_STATUS = 'none';
@@ -110,12 +106,30 @@ export async function topDomains(
   limit: number,
 ): Promise<{ domain: string; count: number; broken: number }[]> {
   const has_others = domains_total > first_domains.length;
-  const others = has_others ? await collection.find({ job_id }, { sort: { count: -1, _id: 1 }, limit }) : [];
-  const all = [
-    ...first_domains.map(([domain, count, broken]) => ({ domain, count, broken })),
-    ...others.map(({ domain, count, broken }) => ({ domain, count, broken })),
-  ];
+  const others = has_others ? await collection.find({ job_id }, { sort: MOST_CHECKED, limit }) : [];
+  const all = [...first_domains, ...others].map(({ domain, checks, failures }) => ({
+    domain,
+    count: checks,
+    broken: failures,
+  }));
   return all.sort((a, b) => b.count - a.count || (a.domain < b.domain ? -1 : 1)).slice(0, limit);
+}
+
+/** What the checks of a job found of each domain, in pages of at most `DOMAINS_PAGE`. */
+export async function* foundOfDomains(
+  collection: Pick<Collection<DomainDocument>, 'stream'>,
+  { _id, first_domains, domains_total }: StatsDocument,
+): AsyncGenerator<FoundOfDomain[]> {
+  yield first_domains;
+  if (domains_total === first_domains.length) return;
+  let page: FoundOfDomain[] = [];
+  for await (const { _id: _, job_id: __, ...found } of collection.stream({ job_id: _id }, { sort: MOST_CHECKED })) {
+    page.push(found);
+    if (page.length < DOMAINS_PAGE) continue;
+    yield page;
+    page = [];
+  }
+  if (page.length > 0) yield page;
 }
 
 /**

@@ -27,8 +27,8 @@ export interface DeclaredIndex {
   /** As declared. */
   fields: readonly IndexKey[];
   /**
-   * What is indexed. An index that is not unique ends with `_id`, which ends every order, so that a page after any
-   * document is one seek in the index, however many documents are equal in the other fields.
+   * What is indexed. An index in which documents may be equal ends with `_id`, which ends every order, so that a page
+   * after any document is one seek in the index, however many documents are equal in the other fields.
    */
   keys: readonly IndexKey[];
 }
@@ -57,6 +57,7 @@ export function checkSpec<T extends Document>(spec: CollectionSpec<T>): Declared
     if (above) throw new UnsupportedQuery(`${spec.name}: ${path} cannot be a field and hold the field ${above}`);
   }
   if (spec.indexes.length > MAX_INDEXES) throw new UnsupportedQuery(`${spec.name}: more than ${MAX_INDEXES} indexes`);
+  const uniques = spec.indexes.filter(({ unique }) => unique === true).map((index) => Object.keys(index.fields));
   const indexes = spec.indexes.map((index): DeclaredIndex => {
     const unique = index.unique === true;
     const named = Object.entries(index.fields).map(([path, direction]): IndexKey => {
@@ -70,7 +71,7 @@ export function checkSpec<T extends Document>(spec: CollectionSpec<T>): Declared
     if (!last || named[0]?.path === '_id') {
       throw new UnsupportedQuery(`${spec.name}: an index begins with a field other than _id`);
     }
-    const whole = unique || named.some((key) => key.path === '_id');
+    const whole = '_id' in index.fields || uniques.some((paths) => paths.every((path) => path in index.fields));
     return { unique, fields: named, keys: whole ? named : [...named, { path: '_id', direction: last.direction }] };
   });
   return { name: spec.name, fields, indexes };

@@ -90,7 +90,7 @@ export async function cancelJob(job_id: string, request: Asking, services: Servi
   const until = performance.now() + SETTLED_MS;
   while (performance.now() < until) {
     const job = await services.read.jobs.get(job_id);
-    if (job?.status === 'cancelled' && job.due === null) break;
+    if (job?.status === 'cancelled' && job.due !== 'settlement') break;
     await delay(SETTLED_LOOK_MS);
   }
   return changed(job_id, cancelled.position, services);

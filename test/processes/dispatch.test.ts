@@ -34,6 +34,7 @@ function job(id: string, owner_id: string, total_urls: number, more: Partial<Job
     batches_done: {},
     progress_at: '2026-01-01T00:00:00.000Z',
     revision: 0,
+    domains_recorded: false,
     due: null,
     ...more,
   };

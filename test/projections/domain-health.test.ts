@@ -1,68 +1,93 @@
-// The read model of domains: the same whatever batches the log comes in, and read in every order that can be asked for.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+// The health of domains: what a count by hand of all results of all ended jobs finds, written once for each job, and
+// read in every order that can be asked for.
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
-import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
-import { ERROR_CODES, type URLChecked, VERDICTS } from '../../events/checks.ts';
+import { openCredits } from '../../commands/credits.ts';
+import { openDeleteJob } from '../../commands/delete-job.ts';
+import { openDomainChecks } from '../../commands/domain-checks.ts';
+import { openJobs } from '../../commands/job.ts';
+import { recordChecks } from '../../commands/record-checks.ts';
+import { openSubmitJob } from '../../commands/submit-job.ts';
+import { ERROR_CODES, type Outcome, VERDICTS } from '../../events/checks.ts';
+import type { FoundOfDomain } from '../../events/domain-checks.ts';
 import type { RecordedEvent } from '../../events/event-store.ts';
-import { checksStream } from '../../events/streams.ts';
+import { domainChecksStream } from '../../events/streams.ts';
+import { recordSomeDomains } from '../../processes/domain-checks.ts';
 import { domainHealthProjection } from '../../projections/domain-health.ts';
-import type { Documents } from '../../readmodels/documents.ts';
 import { type DomainHealthDocument, domainHealth, domainHealthPage } from '../../readmodels/domain-health.ts';
+import { endedJob, jobs } from '../../readmodels/jobs.ts';
+import { openReadModels } from '../../readmodels/projection-state.ts';
+import { domainOf, FIRST_DOMAINS } from '../../readmodels/stats.ts';
+import { FOUND } from '../support/behind.ts';
+import { commandContext, openTestStores, project } from '../support/stores.ts';
 
-type Checked = RecordedEvent<'URLChecked', URLChecked>;
+interface Result {
+  url: string;
+  outcome: Outcome;
+  at_ms: number;
+}
 
-function checkedEvent(index: number, at_ms: number, found: Partial<URLChecked>): Checked {
-  const data: URLChecked = {
-    ...{ job_id: 'job', index, url: 'https://example.com/', status_code: 200, final_url: 'https://example.com/' },
-    ...{ is_broken: false, is_soft_404: false, redirect_chain: [], response_time_ms: 10, content_type: null },
-    ...{ error_code: null, verdict: 'ok', protection: null, attempts: 1 },
-    ...found,
-  };
-  const metadata = { command_id: 'c', causation_id: 'c', actor: 'checker', at: new Date(at_ms).toISOString() };
-  const position = String(index).padStart(16, '0');
+const plain = (url: string): Result => ({ url, outcome: FOUND, at_ms: 0 });
+const running = new AbortController().signal;
+
+/** A world in which jobs are checked and end. */
+async function openWorld(t: ExecutionContext) {
+  const stores = await openTestStores(t);
+  const { log, documents } = stores;
+  const [commands, credits] = [openJobs(log), openCredits(log)];
+  const grant = { transaction_type: 'purchase', reference_id: 'p', amount: 1e9, expires_at: null } as const;
+  await credits.run('alice', { type: 'grant', ...grant }, commandContext());
+  const submitJob = openSubmitJob(log, commands, credits);
+  const readmodels = await openReadModels(documents);
+  let made = 0;
   return {
-    id: String(index),
-    type: 'URLChecked',
-    stream: checksStream('job', 0),
-    revision: index,
-    position,
-    data,
-    metadata,
+    ...stores,
+    readmodels,
+    /** Cancelled when its first `checked` URLs are. */
+    async ended(results: readonly Result[], checked = results.length): Promise<string> {
+      const job_id = `job${made++}`;
+      const urls = results.map(({ url }) => url);
+      const submitted = await submitJob(
+        {
+          ...{ job_id, owner_id: 'alice', owner_email: null, source: 'api', filename: null, blob_key: null },
+          needs_credits: true,
+          counts: () => ({ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 }),
+          pages: (async function* () {
+            for (let from = 0; from < urls.length; from += 1000) yield urls.slice(from, from + 1000);
+          })(),
+        },
+        commandContext(),
+      );
+      if (!submitted.ok) throw new Error(submitted.refused.message);
+      const batch_size = Math.min(100, Math.max(1, Math.floor(urls.length / 20)));
+      for (let from = 0; from < checked; from += batch_size) {
+        const some = results.slice(from, from + batch_size);
+        const range = { job_id, batch: from / batch_size, batch_from_index: from, from_index: from };
+        const batch_urls = some.map(({ url }) => url);
+        const outcomes = some.map(({ outcome }) => outcome);
+        await recordChecks(log, { ...range, urls: batch_urls }, outcomes, commandContext(some[0]!.at_ms));
+        // What a batch holds is recorded at one time.
+        for (const result of some) result.at_ms = some[0]!.at_ms;
+      }
+      await commands.run(job_id, { type: 'cancel' }, commandContext());
+      await project(stores);
+      return job_id;
+    },
+    async recorded(domainChecks = openDomainChecks(log)): Promise<Map<string, DomainHealthDocument>> {
+      await recordSomeDomains({ readmodels, commands: domainChecks, context: () => commandContext() }, running);
+      await project(stores);
+      const found = await Array.fromAsync(readmodels.collection(domainHealth).stream({}));
+      return new Map(found.map((document) => [document._id, document]));
+    },
+    async deleted(job_id: string): Promise<void> {
+      const remove = openDeleteJob(commands, credits, async (id) =>
+        endedJob((await readmodels.collection(jobs).get(id))!),
+      );
+      t.like(await remove(job_id, commandContext()), { ok: true });
+      await project(stores);
+    },
+    parts: async (job_id: string) => (await Array.fromAsync(log.readStream(domainChecksStream(job_id)))).length,
   };
-}
-
-async function withDocuments<R>(use: (documents: Documents) => Promise<R>): Promise<R> {
-  const folder = await mkdtemp(join(tmpdir(), 'domain-health-'));
-  const documents = await openSqliteDocuments({ path: join(folder, 'documents.db') });
-  try {
-    return await use(documents);
-  } finally {
-    await documents.close();
-    await rm(folder, { recursive: true });
-  }
-}
-
-const JOB_STOPPED = {
-  ...checkedEvent(1e6, 0, {}),
-  type: 'JobCompleted',
-  stream: 'job-job',
-  data: { completed_urls: 1 },
-};
-
-async function apply(documents: Documents, batch: readonly RecordedEvent[]): Promise<void> {
-  await documents.transaction((inside) => domainHealthProjection.apply(batch, (spec) => inside.collection(spec)));
-}
-
-/** The documents that the events make, a transaction each batch, when the job has stopped. */
-function projected(batches: readonly (readonly Checked[])[]): Promise<Map<string, DomainHealthDocument>> {
-  return withDocuments(async (documents) => {
-    for (const batch of [...batches, [JOB_STOPPED]]) await apply(documents, batch);
-    const found = await (await documents.collection(domainHealth)).find({});
-    return new Map(found.map((document) => [document._id, document]));
-  });
 }
 
 const HOSTS = ['a.example', 'A.example', 'b.example:8080', 'bücher.example', 'user@c.example', '127.0.0.1', '[::1]:81'];
@@ -70,35 +95,35 @@ const host = fc.oneof(
   fc.constantFrom(...HOSTS),
   fc.nat(60).map((n) => `${n}.example`),
 );
-const found = fc.record({
-  url: fc.tuple(fc.constantFrom('http', 'https'), host).map(([scheme, host]) => `${scheme}://${host}/x?y#z`),
-  status_code: fc.constantFrom(200, 301, 404, 503, 999, null),
-  is_broken: fc.boolean(),
-  response_time_ms: fc.option(fc.nat(15_000)),
-  error_code: fc.option(fc.constantFrom(...ERROR_CODES)),
-  verdict: fc.constantFrom(...VERDICTS),
-});
-const log = fc
-  .array(fc.tuple(found, fc.nat(1e6)), { minLength: 1, maxLength: 300 })
-  .map((all) => all.map(([one, at_ms], i) => checkedEvent(i, at_ms, one)));
+const outcome = fc
+  .record({
+    status_code: fc.constantFrom(200, 301, 404, 503, 999, null),
+    is_broken: fc.boolean(),
+    response_time_ms: fc.option(fc.nat(15_000)),
+    error_code: fc.option(fc.constantFrom(...ERROR_CODES)),
+    verdict: fc.constantFrom(...VERDICTS),
+  })
+  .map((found): Outcome => ({ ...FOUND, ...found }));
+const url = fc.tuple(fc.constantFrom('http', 'https'), host).map(([scheme, name]) => `${scheme}://${name}/x?y#z`);
+const results = fc
+  .array(fc.record({ url, outcome, at_ms: fc.nat(1e6) }), { minLength: 1, maxLength: 100 })
+  .map((all) => all.map((result, n) => ({ ...result, url: result.url.replace('x', `x${n}`) })));
 
-test('each domain has what a count by hand of all its events has, whatever batches they came in', async (t) => {
-  const property = fc.asyncProperty(log, fc.array(fc.integer({ min: 1, max: 100 })), async (events, sizes) => {
-    const batches: Checked[][] = [];
-    for (let from = 0; from < events.length; from += batches.at(-1)!.length) {
-      batches.push(events.slice(from, from + (sizes[batches.length] ?? 50)));
-    }
-    const documents = await projected(batches);
-    const by_host = Map.groupBy(events, ({ data }) => new URL(data.url).hostname);
-    t.deepEqual([...documents.keys()].sort(), [...by_host.keys()].sort());
-    for (const [name, of_host] of by_host) assertCounted(t, documents.get(name)!, of_host);
+test('each domain has what a count by hand of all results of ended jobs has', async (t) => {
+  const property = fc.asyncProperty(fc.array(results, { minLength: 1, maxLength: 3 }), async (of_jobs) => {
+    const world = await openWorld(t);
+    for (const of_job of of_jobs) await world.ended(of_job);
+    const documents = await world.recorded();
+    const by_domain = Map.groupBy(of_jobs.flat(), ({ url }) => domainOf(url));
+    t.deepEqual([...documents.keys()].sort(), [...by_domain.keys()].sort());
+    for (const [name, of_domain] of by_domain) assertCounted(t, documents.get(name)!, of_domain);
   });
-  await fc.assert(property, { numRuns: 40 });
+  await fc.assert(property, { numRuns: 8 });
 });
 
-function assertCounted(t: ExecutionContext, document: DomainHealthDocument, events: readonly Checked[]): void {
-  const all = events.map(({ data }) => data);
-  const count = (test: (data: URLChecked) => boolean) => all.filter(test).length;
+function assertCounted(t: ExecutionContext, document: DomainHealthDocument, of_domain: readonly Result[]): void {
+  const all = of_domain.map((result) => result.outcome);
+  const count = (test: (data: Outcome) => boolean) => all.filter(test).length;
   const times = all.flatMap(({ response_time_ms }) => response_time_ms ?? []);
   const total_ms = times.reduce((a, b) => a + b, 0);
   const tally = (values: readonly (string | number | null)[]) =>
@@ -113,66 +138,72 @@ function assertCounted(t: ExecutionContext, document: DomainHealthDocument, even
     avg_response_time_ms: times.length === 0 ? null : Math.round(total_ms / times.length),
     answers: times.length,
     response_time_total_ms: total_ms,
-    last_checked_at: events
-      .map(({ metadata }) => metadata.at)
-      .sort()
-      .at(-1)!,
+    last_checked_at: new Date(Math.max(...of_domain.map(({ at_ms }) => at_ms))).toISOString(),
     status_codes: tally(all.map(({ status_code }) => status_code)),
     error_codes: tally(all.flatMap(({ error_code }) => error_code ?? [])),
     verdicts: tally(all.map(({ verdict }) => verdict)),
   });
 }
 
-const batchOf = (domains: number, from = 0) =>
-  Array.from({ length: domains }, (_, i) => checkedEvent(from + i, 0, { url: `https://${i}.example/` }));
+const ofManyDomains = (count: number) => Array.from({ length: count }, (_, i) => plain(`https://${i}.example/`));
 
-test('a batch of few domains is counted at once, with all that waited before it', async (t) => {
-  await withDocuments(async (documents) => {
-    const collection = await documents.collection(domainHealth);
-    await apply(documents, batchOf(5));
-    t.is(await collection.count({}), 5);
-    await apply(documents, batchOf(100, 5));
-    t.is(await collection.count({}), 5, 'a batch of many domains waits');
-    await apply(documents, batchOf(1, 105));
-    t.is(await collection.count({}), 100);
-    t.is((await collection.get('0.example'))?.checks, 3);
-    t.is((await collection.get('99.example'))?.checks, 1);
-  });
+test('a job is counted once, however often its turn comes', async (t) => {
+  const world = await openWorld(t);
+  const job_id = await world.ended(ofManyDomains(30));
+  t.is((await world.recorded()).size, 30);
+  t.is((await world.readmodels.collection(jobs).get(job_id))?.due, null);
+  t.is((await world.recorded()).get('7.example')?.checks, 1);
+  t.is(await world.parts(job_id), 1);
 });
 
-test('batches of many domains wait for some thousands of checks at most', async (t) => {
-  await withDocuments(async (documents) => {
-    const collection = await documents.collection(domainHealth);
-    let checks = 0;
-    for (; (await collection.count({})) === 0; checks += 500) await apply(documents, batchOf(500, checks));
-    t.true(checks > 1000 && checks <= 11_000, String(checks));
-    t.is((await collection.get('0.example'))?.checks, checks / 500);
-  });
+test('a job of many domains is recorded in parts, and goes on where it was interrupted', async (t) => {
+  const world = await openWorld(t);
+  const count = FIRST_DOMAINS + 1200;
+  const job_id = await world.ended(ofManyDomains(count));
+  const real = openDomainChecks(world.log);
+  const failing: typeof real = {
+    record: (part, ...rest) => (part === 1 ? Promise.reject(new Error('away')) : real.record(part, ...rest)),
+  };
+  await t.throwsAsync(world.recorded(failing), { message: 'away' });
+  t.is(await world.parts(job_id), 1);
+  const documents = await world.recorded();
+  t.is(await world.parts(job_id), 3);
+  t.is(documents.size, count);
+  t.true([...documents.values()].every(({ checks }) => checks === 1));
 });
 
-test('a text that is no URL is of no domain', async (t) => {
-  t.is((await projected([[checkedEvent(0, 0, { url: 'no url' })]])).size, 0);
+test('what was counted of a job stays when the job is deleted', async (t) => {
+  const world = await openWorld(t);
+  const job_id = await world.ended(ofManyDomains(3));
+  await world.recorded();
+  await world.deleted(job_id);
+  t.is((await world.recorded()).size, 3);
+});
+
+test('a job without a checked URL says nothing of any domain', async (t) => {
+  const world = await openWorld(t);
+  await world.ended(ofManyDomains(3), 0);
+  t.is((await world.recorded()).size, 0);
 });
 
 test('of equal failure rates the domain with the most checks comes first, and few checks are left out', async (t) => {
-  const events = [
-    ...['a', 'b', 'b', 'c', 'c', 'c'].map((name, i) =>
-      checkedEvent(i, 0, { url: `https://${name}.example/${i}`, is_broken: true, status_code: 500 }),
-    ),
-    checkedEvent(6, 0, { url: 'https://d.example/' }),
-  ];
-  await withDocuments(async (documents) => {
-    const collection = await documents.collection(domainHealth);
-    await domainHealthProjection.apply(events, (spec) => documents.collection(spec));
-    const page = async (min_checks: number, sort_order: 'asc' | 'desc') => {
-      const asked = { min_checks, sort_by: 'failure_rate', sort_order, limit: 10, offset: 0 } as const;
-      const { items, total } = await domainHealthPage(collection, asked);
-      t.is(items.length, total);
-      return items.map(({ _id }) => _id[0]).join('');
-    };
-    t.is(await page(0, 'desc'), 'cbad');
-    t.is(await page(0, 'asc'), 'dabc');
-    t.is(await page(2, 'desc'), 'cb');
-    t.is(await page(4, 'desc'), '');
+  const found = (domain: string, checks: number, failures: number): FoundOfDomain => ({
+    ...{ domain, checks, failures, blocked_count: 0, answers: 0, response_time_total_ms: 0, last_checked_at: '' },
+    ...{ status_codes: {}, error_codes: {}, verdicts: {} },
   });
+  const domains = [found('a', 1, 1), found('b', 2, 2), found('c', 3, 3), found('d', 1, 0)];
+  const event = { type: 'DomainsChecked', data: { job_id: 'job', domains, last: true } } as unknown as RecordedEvent;
+  const { documents } = await openTestStores(t);
+  await domainHealthProjection.apply([event], (spec) => documents.collection(spec));
+  const collection = await documents.collection(domainHealth);
+  const page = async (min_checks: number, sort_order: 'asc' | 'desc') => {
+    const asked = { min_checks, sort_by: 'failure_rate', sort_order, limit: 10, offset: 0 } as const;
+    const { items, total } = await domainHealthPage(collection, asked);
+    t.is(items.length, total);
+    return items.map(({ _id }) => _id).join('');
+  };
+  t.is(await page(0, 'desc'), 'cbad');
+  t.is(await page(0, 'asc'), 'dabc');
+  t.is(await page(2, 'desc'), 'cb');
+  t.is(await page(4, 'desc'), '');
 });

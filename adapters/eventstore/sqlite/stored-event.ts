@@ -59,7 +59,7 @@ export class StoredEvent implements RecordedEvent {
     enumerable: true,
     configurable: true,
     get() {
-      return (this.#metadata ??= JSON.parse(this.#row[4]));
+      return (this.#metadata ??= metadataOf(this.#row[4]));
     },
     set(metadata: Metadata) {
       this.#metadata = metadata;
@@ -71,3 +71,10 @@ export class StoredEvent implements RecordedEvent {
     Reflect.deleteProperty(StoredEvent.prototype, 'constructor');
   }
 }
+
+/** The events of one command have one text, and come one after the other: it is parsed once. */
+function metadataOf(text: string): Metadata {
+  if (text !== parsed.text) parsed = { text, metadata: JSON.parse(text) };
+  return parsed.metadata;
+}
+let parsed = { text: '', metadata: {} as Metadata };
