@@ -31,6 +31,8 @@ export const PORTS = {
   queue: 'checkers/queue.ts',
   blobs: 'readmodels/blobs.ts',
 };
+/** What the adapters of several ports share: how any file of SQLite's is written. */
+const SHARED_BY_ADAPTERS = '^adapters/sqlite[.]ts$';
 /** The adapters of what has no folder of its own: the port is the file of their name, wherever it is used. */
 const OTHER_PORT = '^(commands|processes|readmodels|http)/.*$1[.]ts$';
 
@@ -59,7 +61,7 @@ function portRule([adapter, port]) {
     severity: 'error',
     comment: `adapters/${adapter}/ imports only its port, ${port}`,
     from: { path: `^adapters/${adapter}/` },
-    to: { ...project, pathNot: [`^adapters/${adapter}/`, path(port)] },
+    to: { ...project, pathNot: [`^adapters/${adapter}/`, path(port), SHARED_BY_ADAPTERS] },
   };
 }
 

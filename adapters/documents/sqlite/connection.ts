@@ -1,8 +1,8 @@
 // One connection to the file of documents, with its prepared statements.
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { WriteConflict } from '../../../readmodels/documents.ts';
+import { whenFree } from '../../sqlite.ts';
 
 /** Statements are as many as the shapes of filters, sorts and writes; those used last are kept. */
 const MAX_STATEMENTS = 500;
@@ -16,9 +16,6 @@ const CHECKPOINT_PAGES = 2500;
 const CACHE_KIB = 64 * 1024;
 /** How long anyone waits for the writers of other threads and processes. */
 const PATIENCE_MS = 30_000;
-/** Short, for who asks more often waits less: a failed attempt costs microseconds. */
-const LONGEST_PAUSE_MS = 4;
-const SQLITE_BUSY = 5;
 
 export class Connection {
   readonly #db: DatabaseSync;
@@ -36,13 +33,13 @@ export class Connection {
     });
   }
 
-  /** For everything that is written, and for reads inside a transaction. Waits with the event loop: see `whenFree`. */
+  /** For everything that is written, and for reads inside a transaction. Waits with the event loop: see `whenWritable`. */
   static async writer(path: string): Promise<Connection> {
     const db = new DatabaseSync(path, { timeout: 0 });
     try {
       // The log of events is the truth: a power cut may take the last transactions, which are made again from it, but
       // leaves the file whole.
-      await whenFree(() =>
+      await whenWritable(() =>
         db.exec(`
           PRAGMA page_size = ${PAGE_BYTES};
           PRAGMA journal_mode = WAL;
@@ -98,31 +95,9 @@ export class Connection {
   }
 }
 
-/**
- * Runs `work`, again while another thread or process holds the file; the event loop runs meanwhile.
- * Throws `WriteConflict` when it is held for longer than anyone should.
- */
-export async function whenFree<R>(work: () => R): Promise<R> {
-  const since = performance.now();
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      return work();
-    } catch (error) {
-      if (!isBusy(error)) throw error;
-      if (performance.now() - since > PATIENCE_MS) {
-        throw new WriteConflict(`the file was held by another writer for ${PATIENCE_MS} ms`, { cause: error });
-      }
-    }
-    // Random, so that two that wait do not meet again.
-    await delay(1 + Math.random() * Math.min(2 ** attempt, LONGEST_PAUSE_MS));
-  }
-}
-
-function isBusy(error: unknown): boolean {
-  return (sqliteCode(error) & 0xff) === SQLITE_BUSY;
-}
-
-/** SQLite's extended result code; 0 when the error is not SQLite's. */
-export function sqliteCode(error: unknown): number {
-  return error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0;
+/** Runs `work` when no other connection writes. Throws `WriteConflict` when one does for longer than anyone should. */
+export function whenWritable<R>(work: () => R): Promise<R> {
+  const stuck = (cause: unknown) =>
+    new WriteConflict(`the file was held by another writer for ${PATIENCE_MS} ms`, { cause });
+  return whenFree(work, { patience_ms: PATIENCE_MS, stuck });
 }

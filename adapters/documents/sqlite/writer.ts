@@ -1,6 +1,7 @@
 // The one writing connection of an instance: its transactions run one after the other.
 import { DuplicateKey, WriteConflict } from '../../../readmodels/documents.ts';
-import { type Connection, sqliteCode, whenFree } from './connection.ts';
+import { sqliteCode } from '../../sqlite.ts';
+import { type Connection, whenWritable } from './connection.ts';
 
 const MAX_WAITING = 10_000;
 const SQLITE_CONSTRAINT_PRIMARYKEY = 1555;
@@ -38,7 +39,7 @@ export class Writer {
 
   async #run<R>(work: (connection: Connection) => R | Promise<R>): Promise<R> {
     const connection = this.#connection;
-    await whenFree(() => connection.exec('BEGIN IMMEDIATE'));
+    await whenWritable(() => connection.exec('BEGIN IMMEDIATE'));
     try {
       const result = await work(connection);
       connection.exec('COMMIT');

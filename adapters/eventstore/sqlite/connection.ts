@@ -2,18 +2,13 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as delay } from 'node:timers/promises';
+import { transaction, whenFree } from '../../sqlite.ts';
 
 /** Written to the file as `user_version`; raised with every change of the tables. */
 export const SCHEMA_VERSION = 1;
 
 /** Another connection that holds the file for longer than this is stuck, and the caller is told. */
 const PATIENCE_MS = 60_000;
-/** The wait before another try: a transaction takes about a millisecond; who holds the file for longer is asked less often. */
-const SHORTEST_WAIT_MS = 2;
-const LONGEST_WAIT_MS = 20;
-const SQLITE_BUSY = 5;
-const SQLITE_PROTOCOL = 15;
 
 // A stream's row stays when the stream is deleted: it refuses later appends. A stream's revision is not kept in it but
 // found in the index of `events`, so that there are not two truths of it.
@@ -57,10 +52,10 @@ export class LogBusy extends Error {
  */
 export async function connect(path: string, checkpoint_pages: number): Promise<DatabaseSync> {
   await mkdir(dirname(path), { recursive: true });
-  // No busy timeout: SQLite's own waiting stops the thread, for up to 100 ms at a time. `whenFree` waits instead.
+  // No busy timeout: SQLite's own waiting stops the thread, for up to 100 ms at a time. `whenLogIsFree` waits instead.
   const db = new DatabaseSync(path, { timeout: 0 });
   try {
-    await whenFree(() => {
+    await whenLogIsFree(() => {
       // Before anything is written: a file of a later version is left as it is.
       refuseNewer(db, path);
       const { journal_mode } = db.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string };
@@ -72,7 +67,7 @@ export async function connect(path: string, checkpoint_pages: number): Promise<D
         PRAGMA journal_size_limit = ${checkpoint_pages * 4096};
       `);
     });
-    await whenFree(() =>
+    await whenLogIsFree(() =>
       transaction(db, () => {
         if (refuseNewer(db, path) < SCHEMA_VERSION) db.exec(SCHEMA);
       }),
@@ -94,40 +89,8 @@ function refuseNewer(db: DatabaseSync, path: string): number {
   return user_version;
 }
 
-/** All that `work` writes or, when it throws, none of it. */
-export function transaction<R>(db: DatabaseSync, work: () => R): R {
-  db.exec('BEGIN IMMEDIATE');
-  try {
-    const result = work();
-    db.exec('COMMIT');
-    return result;
-  } catch (error) {
-    // Some errors, a full disk among them, have rolled back already.
-    if (db.isTransaction) db.exec('ROLLBACK');
-    throw error;
-  }
-}
-
-/** Runs `work`, again and again while the file is held by another connection; the event loop runs meanwhile. */
-export async function whenFree<R>(work: () => R): Promise<R> {
-  const since = performance.now();
-  for (;;) {
-    try {
-      return work();
-    } catch (error) {
-      if (!isBusy(error)) throw error;
-      const waited_ms = performance.now() - since;
-      if (waited_ms > PATIENCE_MS) {
-        throw new LogBusy(`the event log was locked for ${PATIENCE_MS} ms`, { cause: error });
-      }
-      // Jitter, so that two that wait do not meet again.
-      await delay(Math.random() * Math.min(SHORTEST_WAIT_MS + waited_ms / 10, LONGEST_WAIT_MS));
-    }
-  }
-}
-
-function isBusy(error: unknown): boolean {
-  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return false;
-  const primary = error.errcode & 0xff;
-  return primary === SQLITE_BUSY || primary === SQLITE_PROTOCOL;
+/** Runs `work` when no other connection holds the log. */
+export function whenLogIsFree<R>(work: () => R): Promise<R> {
+  const stuck = (cause: unknown) => new LogBusy(`the event log was locked for ${PATIENCE_MS} ms`, { cause });
+  return whenFree(work, { patience_ms: PATIENCE_MS, stuck });
 }

@@ -3,7 +3,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { AppendResult, ExpectedRevision, NewEvent } from '../../../events/event-store.ts';
-import { transaction, whenFree } from './connection.ts';
+import { transaction } from '../../sqlite.ts';
+import { whenLogIsFree } from './connection.ts';
 import { toPosition } from './position.ts';
 
 const MAX_EVENTS = 1_000;
@@ -105,7 +106,7 @@ export class GroupCommit {
   async #commit(group: Append[]): Promise<void> {
     let grown = false;
     try {
-      const results = await whenFree(() => {
+      const results = await whenLogIsFree(() => {
         grown = false;
         return transaction(this.#db, () =>
           group.map((append) => {

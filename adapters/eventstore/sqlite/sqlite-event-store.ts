@@ -12,8 +12,9 @@ import {
   type RecordedEvent,
   type SubscriptionBatch,
 } from '../../../events/event-store.ts';
+import { transaction } from '../../sqlite.ts';
 import { Arrivals } from './arrivals.ts';
-import { connect, transaction, whenFree } from './connection.ts';
+import { connect, whenLogIsFree } from './connection.ts';
 import { categoryOf, checkStream, GroupCommit } from './group-commit.ts';
 import { LogPages, StreamPages } from './pages.ts';
 import { toPosition, toRowid } from './position.ts';
@@ -179,7 +180,7 @@ class SqliteEventStore implements EventStore {
 
   /** Runs `work` when no other connection holds the file; throws when this store was closed before. */
   #whenOpen<R>(work: () => R): Promise<R> {
-    return whenFree(() => {
+    return whenLogIsFree(() => {
       this.#assertOpen();
       return work();
     });

@@ -1,6 +1,6 @@
 // The table of broadcasts: a row for each, read in order by every instance that listens, and dropped after a minute.
 import type { DatabaseSync } from 'node:sqlite';
-import { transaction } from './database.ts';
+import { transaction } from '../../sqlite.ts';
 
 /** An instance whose thread was busy for longer than this misses broadcasts. */
 const BROADCAST_AGE_MS = 60_000;

@@ -1,7 +1,7 @@
 // The table of messages: each is due at a time, and whoever takes it makes it due again when its ack wait is over.
 import type { DatabaseSync } from 'node:sqlite';
+import { transaction } from '../../sqlite.ts';
 import { DEDUPE_MS, MESSAGE_AGE_MS } from '../limits.ts';
-import { transaction } from './database.ts';
 
 /** A message in hand. `seq` is never used again, so that a late answer about it can do no harm. */
 export interface Taken {

@@ -2,9 +2,10 @@
 import { resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { ConsumeOptions, Consumer, Delivery, Message, Queue } from '../../../checkers/queue.ts';
+import { isBusy } from '../../sqlite.ts';
 import { checkConsumeOptions, checkPull, checkSubject, encodeBody, encodeMessages, QueueError } from '../limits.ts';
 import { Broadcasts } from './broadcasts.ts';
-import { isBusy, openDatabase } from './database.ts';
+import { openDatabase } from './database.ts';
 import { Messages, type Settlement, type Taken } from './messages.ts';
 import { WakeUps } from './wake-ups.ts';
 
