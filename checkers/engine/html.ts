@@ -1,32 +1,41 @@
-// What a page says of itself: its title, its headings, how much text it shows, and a sketch to compare pages by.
+// What a page says of itself: its title, its headings, how much it has to say, and a sketch to compare pages by.
 import { hash } from 'node:crypto';
+
+export interface Heading {
+  level: 1 | 2;
+  text: string;
+  /** Where it stands in the page. */
+  at: number;
+}
 
 export interface PageSigns {
   title: string;
-  /** The text of each h1 and h2, the first few. */
-  headings: readonly string[];
+  /** Each h1 and h2, the first few. */
+  headings: readonly Heading[];
 }
 
-/** A page that shows fewer characters is near-empty. */
-const ENOUGH_TEXT = 160;
-const MAX_HEADINGS = 6;
+const MAX_HEADINGS = 4;
 const MAX_LABEL = 300;
 
 export function readSigns(html: string): PageSigns {
-  const title_tag = /<title[^>]{0,200}>([^<]*)/i.exec(html);
-  const headings: string[] = [];
-  const heading_tag = /<h[12](?:\s[^>]{0,500})?>/gi;
-  while (headings.length < MAX_HEADINGS && heading_tag.exec(html) !== null) {
+  const title_tag = /<title[^<>]{0,200}>([^<]*)/i.exec(html);
+  const headings: Heading[] = [];
+  const heading_tag = /<h([12])(?:\s[^<>]{0,500})?>/gi;
+  while (headings.length < MAX_HEADINGS) {
+    const tag = heading_tag.exec(html);
+    if (tag === null) break;
     const start = heading_tag.lastIndex;
     const end = html.indexOf('</h', start);
     const inner = html.slice(start, Math.min(end < 0 ? html.length : end, start + 1000));
-    headings.push(label(inner.includes('<') ? inner.replace(/<[^>]*>/g, ' ') : inner));
+    const text = label(inner.includes('<') ? inner.replace(/<[^>]*>/g, ' ') : inner);
+    headings.push({ level: tag[1] === '1' ? 1 : 2, text, at: tag.index });
   }
   return { title: title_tag === null ? '' : label(title_tag[1]!), headings };
 }
 
-export function isNearEmpty(html: string): boolean {
-  return visibleLength(html, ENOUGH_TEXT) < ENOUGH_TEXT;
+/** Whether what stands at `at` is in a script or a template, and shown to nobody. */
+export function isHidden(html: string, at: number): boolean {
+  return ['script', 'template'].some((name) => html.lastIndexOf(`<${name}`, at) > html.lastIndexOf(`</${name}`, at));
 }
 
 /** Whether the page asks search engines to pass it over. */
@@ -34,8 +43,43 @@ export function isNoindex(html: string): boolean {
   return /<meta[^>]{0,100}\brobots\b[^>]{0,100}noindex/i.test(html);
 }
 
-function label(text: string): string {
-  return decodeEntities(text.slice(0, MAX_LABEL)).replace(/\s+/g, ' ').trim();
+/** Whether it asks for a password: a wall in front of pages, and none of them. */
+export function asksForPassword(html: string): boolean {
+  return /<input[^>]{0,200}\btype\s*=\s*["']?password/i.test(html);
+}
+
+/** Whether it says that it is an article, a discussion or a work: what it is called is then no statement. */
+export function isWork(html: string): boolean {
+  return WORK.test(html);
+}
+
+const WORK =
+  /<meta[^>]{0,100}(?:\bog:type["'][^>]{0,40}content=["'](?:article|book|music\.|video\.|product)|\barticle:published_time\b)|"@type"\s*:\s*\[?\s*"(?:\w*Article|BlogPosting|QAPage|Question|DiscussionForumPosting|Book|Movie|TVSeries|Music\w+|\w*Event|Recipe|CreativeWork|VideoGame)"/;
+
+/** Whether the page bears the mark of its platform's own template for what is not there, or tells crawlers the status. */
+export function hasNotFoundMark(html: string): boolean {
+  const body = bodyAt(html);
+  const status = html.slice(0, body).indexOf('prerender-status-code');
+  if (status >= 0 && /\b4(?:04|10)\b/.test(html.slice(status, status + 60))) return true;
+  // Next.js names its own page after all the data of it.
+  const tail = Math.max(0, html.length - 2000);
+  if (html.indexOf('"page":"/404"', tail) >= 0 || html.indexOf('"page":"/_error"', tail) >= 0) return true;
+  const end = html.indexOf('>', body);
+  return end - body > 10 && end - body < 2000 && NOT_FOUND_CLASS.test(html.slice(body, end));
+}
+
+/** Where the body begins; 0 when nothing says so. */
+function bodyAt(html: string): number {
+  const at = html.indexOf('<body');
+  return Math.max(0, at >= 0 ? at : html.indexOf('<BODY'));
+}
+
+/** As a whole word of the body's classes, or as its id. */
+const NOT_FOUND_CLASS =
+  /[\s"'](?:error-?404|template-404|page-404|error-404-page|path-system-404|cms-no-?route(?:-index)?|page-?not-?found|not-?found(?:-page)?|no-results|search-no-results|noarticle)(?=["'\s]|$)/i;
+
+function label(text: string, length = MAX_LABEL): string {
+  return decodeEntities(text.slice(0, length)).replace(/\s+/g, ' ').trim();
 }
 
 const ENTITIES: { readonly [name: string]: string } = {
@@ -77,20 +121,36 @@ function decodeEntities(text: string): string {
   });
 }
 
-/** Characters outside tags and hidden elements, without runs of space; stops at `enough`. */
-function visibleLength(html: string, enough: number): number {
+/** Whether the page's own words are fewer than `enough` characters, spaces apart. */
+export function isShort(html: string, enough: number): boolean {
   let length = 0;
-  forEachText(html, (start, end) => {
-    let in_space = true;
-    for (let i = start; i < end && length < enough; i++) {
-      const code = html.charCodeAt(i);
-      const space = code <= 32 || code === 160;
-      if (!space || !in_space) length++;
-      in_space = space;
-    }
-    return length < enough;
-  });
-  return length;
+  forEachText(
+    html,
+    (start, end) => {
+      for (let i = start; i < end && length < enough; i++) if (html.charCodeAt(i) > 32) length++;
+      return length < enough;
+    },
+    NOT_PROSE,
+  );
+  return length < enough;
+}
+
+/**
+ * The page's own words: its text outside links, menus, forms, header and footer; no more than about `enough` characters
+ * of it, runs of space as one.
+ */
+export function prose(html: string, enough: number): string {
+  let text = '';
+  forEachText(
+    html,
+    (start, end) => {
+      text += `${html.slice(start, Math.min(end, start + 4 * enough)).replace(/\s+/g, ' ')} `;
+      if (text.length > 2 * enough) text = text.replace(/ +/g, ' ');
+      return text.length < enough;
+    },
+    NOT_PROSE,
+  );
+  return label(text, enough);
 }
 
 /** The visible text, its pieces apart by spaces. */
@@ -107,18 +167,19 @@ export function visibleText(html: string): string {
  * Calls `take` with each stretch of text outside tags, comments and hidden elements while it returns true. The work is
  * linear in the page, whatever is left open in it: a page may have been written to make it slow.
  */
-function forEachText(html: string, take: (start: number, end: number) => boolean): void {
-  const body = /<body\b/i.exec(html);
-  let at = body === null ? 0 : body.index;
+function forEachText(html: string, take: (start: number, end: number) => boolean, skipped = HIDDEN): void {
+  let at = bodyAt(html);
   while (at < html.length) {
     const tag = html.indexOf('<', at);
     const end = tag < 0 ? html.length : tag;
     if (end > at && !take(at, end)) return;
-    at = tag < 0 ? html.length : skipTag(html, tag);
+    at = tag < 0 ? html.length : skipTag(html, tag, skipped);
   }
 }
 
-const HIDDEN = /^<(script|style|noscript|template|svg|head|title)\b/i;
+/** Sticky: tried where a tag begins. */
+const HIDDEN = /<(?:script|style|noscript|template|svg|head|title)(?=[\s>])/iy;
+const NOT_PROSE = /<(?:script|style|noscript|template|svg|head|title|a|nav|footer|button|select)(?=[\s>])/iy;
 const CLOSING: { readonly [name: string]: RegExp } = {
   script: /<\/script/gi,
   style: /<\/style/gi,
@@ -127,14 +188,19 @@ const CLOSING: { readonly [name: string]: RegExp } = {
   svg: /<\/svg/gi,
   head: /<\/head/gi,
   title: /<\/title/gi,
+  a: /<\/a[\s>]/gi,
+  nav: /<\/nav/gi,
+  footer: /<\/footer/gi,
+  button: /<\/button/gi,
+  select: /<\/select/gi,
 };
 
-/** The index after the tag, comment or hidden element that starts at `at`; the end of the page when it is left open. */
-function skipTag(html: string, at: number): number {
+/** The index after the tag, comment or skipped element that starts at `at`; the end of the page when it is left open. */
+function skipTag(html: string, at: number, skipped: RegExp): number {
   if (html.startsWith('<!--', at)) return after(html, '-->', at + 4);
-  const hidden = HIDDEN.exec(html.slice(at, at + 12));
-  if (hidden === null) return after(html, '>', at);
-  const closing = CLOSING[hidden[1]!.toLowerCase()]!;
+  skipped.lastIndex = at;
+  if (!skipped.test(html)) return after(html, '>', at);
+  const closing = CLOSING[html.slice(at + 1, skipped.lastIndex).toLowerCase()]!;
   closing.lastIndex = at;
   const found = closing.exec(html);
   return found === null ? html.length : after(html, '>', found.index);

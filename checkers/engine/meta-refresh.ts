@@ -1,0 +1,69 @@
+// Where a page sends its reader by itself: noted in the outcome, and never followed. Pages may be made to be slow to
+// search, so each character is looked at a few times at the most.
+
+/** Where it is looked for: it stands in the head. */
+const HEAD_CHARS = 16 * 1024;
+const MAX_CONTENT_CHARS = 4096;
+const REFRESH = /\shttp-equiv\s{0,9}=\s{0,9}["']?refresh\b/i;
+const CONTENT = /\scontent\s{0,9}=\s{0,9}(?:"([^"]*)"|'([^']*)'|([^\s>]+))/i;
+
+/** The http(s) URL of the page's own `<meta http-equiv="refresh">`, or of its Refresh header; null when there is none. */
+export function refreshOf(html: string, header: string | undefined, base: URL): string | null {
+  const content = contentOf(html.slice(0, HEAD_CHARS)) ?? header;
+  const target = content === undefined ? null : targetOf(content.slice(0, MAX_CONTENT_CHARS));
+  const url = target === null ? null : URL.parse(target.replaceAll('&amp;', '&'), base.href);
+  return url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') ? null : url.href;
+}
+
+/** https://html.spec.whatwg.org/#shared-declarative-refresh-steps */
+function targetOf(content: string): string | null {
+  const after_time = content.trim().replace(/^[\d.]+/, '');
+  if (!/^[;,\s]/.test(after_time)) return null;
+  const rest = after_time.trimStart().replace(/^[;,]/, '').trimStart();
+  const value = /^url\b/i.test(rest) ? rest.slice(3).trimStart().replace(/^=/, '').trimStart() : rest;
+  const quote = value[0];
+  const target = quote === '"' || quote === "'" ? value.slice(1).split(quote, 1)[0]! : value;
+  return target.trim() === '' ? null : target.trim();
+}
+
+function contentOf(head: string): string | undefined {
+  const lower = head.toLowerCase();
+  if (!lower.includes('refresh')) return undefined;
+  for (let at = lower.indexOf('<'); at >= 0; at = lower.indexOf('<', at)) {
+    if (lower.startsWith('<!--', at)) {
+      at = after(lower, '-->', at);
+    } else if (lower.startsWith('<noscript', at)) {
+      // Readers with scripts, as all browsers are, do not see it there.
+      at = after(lower, '</noscript', at);
+    } else if (lower.startsWith('<meta', at)) {
+      const end = endOfTag(head, at);
+      const tag = head.slice(at, end);
+      if (REFRESH.test(tag))
+        return CONTENT.exec(tag)
+          ?.slice(1)
+          .find((text) => text !== undefined);
+      at = end;
+    } else {
+      at++;
+    }
+  }
+  return undefined;
+}
+
+function after(text: string, end: string, from: number): number {
+  const at = text.indexOf(end, from);
+  return at < 0 ? text.length : at + end.length;
+}
+
+/** Where the tag ends that begins at `from`; quotes may hold a `>`. */
+function endOfTag(html: string, from: number): number {
+  for (let at = from; at < html.length; at++) {
+    const char = html[at];
+    if (char === '>') return at + 1;
+    if (char !== '"' && char !== "'") continue;
+    const closing = html.indexOf(char, at + 1);
+    if (closing < 0) return html.length;
+    at = closing;
+  }
+  return html.length;
+}

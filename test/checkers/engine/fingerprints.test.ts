@@ -1,0 +1,67 @@
+// What a job remembers of a host's pages: which many URLs share, beside others that show their own.
+import test from 'ava';
+import { fingerprint, PageMemory } from '../../../checkers/engine/fingerprints.ts';
+import { readSigns } from '../../../checkers/engine/html.ts';
+import { html } from '../../support/test-site.ts';
+
+const printOf = (page: string) => fingerprint(readSigns(page), page.length);
+const LOST = printOf(html('Toonville', 'Well, this is awkward'));
+const real = (n: number) => printOf(html(`Character ${n}`, `Number ${n}`, 'Words. '.repeat(20 + n)));
+
+function remember(memory: PageMemory, prints: readonly number[], group = 'job', host = 'toons.example'): boolean[] {
+  return prints.map((print) => memory.record(group, host, print));
+}
+
+test('the third URL with a page is told, once three others had pages of their own', (t) => {
+  const memory = new PageMemory();
+  t.deepEqual(remember(memory, [real(1), real(2), real(3)]), [false, false, false]);
+  t.deepEqual(remember(memory, [LOST, LOST, LOST, LOST]), [false, false, true, true]);
+});
+
+test('one page for everything tells nothing', (t) => {
+  const memory = new PageMemory();
+  t.false(remember(memory, Array(1000).fill(LOST)).includes(true));
+});
+
+test('pages of their own are never told, however many', (t) => {
+  const memory = new PageMemory();
+  const told = remember(
+    memory,
+    Array.from({ length: 10_000 }, (_, n) => real(n)),
+  ).filter(Boolean);
+  t.is(told.length, 0);
+});
+
+test('it is told among very many others', (t) => {
+  const memory = new PageMemory();
+  const prints = Array.from({ length: 2_000 }, (_, n) => (n % 10 === 9 ? LOST : real(n)));
+  const told = remember(memory, prints).filter(Boolean).length;
+  t.true(told > 150, `${told} of 200`);
+});
+
+test('jobs and hosts do not mix', (t) => {
+  const memory = new PageMemory();
+  remember(memory, [real(1), real(2), real(3), LOST, LOST]);
+  t.false(memory.record('another job', 'toons.example', LOST));
+  t.false(memory.record('job', 'another.example', LOST));
+  t.true(memory.record('job', 'toons.example', LOST));
+});
+
+test('a fingerprint alone is worth one probe in twenty pages, and one to begin with', (t) => {
+  const memory = new PageMemory();
+  remember(
+    memory,
+    Array.from({ length: 100 }, (_, n) => real(n)),
+  );
+  const allowed = Array.from({ length: 50 }, () => memory.mayProbe('job', 'toons.example')).filter(Boolean).length;
+  t.is(allowed, 6);
+  t.false(memory.mayProbe('job', 'never.seen.example'));
+});
+
+test('a page keeps its fingerprint when what it says further down changes a little, and no other page has it', (t) => {
+  const page = (token: string) => html('Toonville', 'Well, this is awkward', `${'Words. '.repeat(40)}${token}`);
+  t.is(printOf(page('/characters/moss')), printOf(page('/characters/burr')));
+  t.not(printOf(html('A', 'B')), printOf(html('A', 'C')));
+  t.not(printOf(html('A', 'B')), printOf(html('C', 'B')));
+  t.not(printOf(html('A', 'B')), printOf(html('A', 'B', 'Short.')));
+});

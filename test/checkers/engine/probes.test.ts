@@ -1,0 +1,133 @@
+// The cost of looking for soft 404s: how often a folder is asked for a name that cannot be there, counted at the server.
+import test from 'ava';
+import { createEngine } from '../../../checkers/engine/engine.ts';
+import { ProbeCache } from '../../../checkers/engine/probes.ts';
+import type { ProbeAnswer } from '../../../checkers/engine/soft-404.ts';
+import { type Behaviour, html, page, startTestSite } from '../../support/test-site.ts';
+
+const SETTINGS = {
+  concurrency: 64,
+  per_host: 16,
+  timeout_ms: 10_000,
+  retries: 0,
+  allow_addresses: ['127.0.0.0/8'],
+  user_agent: 'test',
+};
+
+/** Three in four are pages of their own; the rest is one page, with the title of a page that is not there when `said`. */
+const shop =
+  (said: boolean): Behaviour =>
+  ({ path }, socket) => {
+    const n = /item-(\d+)\.html$/.exec(path)?.[1];
+    if (n !== undefined && Number(n) % 4 !== 0)
+      page(socket, html(`Thing ${n}`, `Number ${n}`, `Words on ${n}. `.repeat(20)));
+    else page(socket, html(said ? 'Page not found | Shop' : 'Shop', 'Have a look at all our things'));
+  };
+
+const urls = (origin: string, folders: number, in_each: number) =>
+  Array.from({ length: folders * in_each }, (_, i) => `${origin}/f${i % folders}/item-${i}.html`);
+
+test('a list on which nothing is suspicious costs no request more', async (t) => {
+  const ordinary: Behaviour = ({ path }, socket) => page(socket, html(`Thing ${path}`, `All about ${path}`));
+  const site = await startTestSite({ behaviours: { '/*': ordinary } });
+  const engine = createEngine(SETTINGS);
+  t.teardown(async () => {
+    await engine.close();
+    await site.close();
+  });
+  const list = urls(site.origin, 100, 10);
+  const outcomes = await Promise.all(list.map((url) => engine.check(url, { group: 'job' })));
+  t.true(outcomes.every(({ verdict }) => verdict === 'ok'));
+  t.is(site.requests.length, list.length);
+});
+
+test('one page for everything, and pages under one title, cost at most 5 % more', async (t) => {
+  const one: Behaviour = (_request, socket) => page(socket, html('App', 'Welcome back to the app'));
+  const untitled: Behaviour = ({ path }, socket) => page(socket, html('Records', 'Records', `${path} `.repeat(40)));
+  const site = await startTestSite({ behaviours: { '/f*': one, '/r*': untitled } });
+  const engine = createEngine(SETTINGS);
+  t.teardown(async () => {
+    await engine.close();
+    await site.close();
+  });
+  const list = [...urls(site.origin, 100, 10), ...urls(`${site.origin}/r`, 200, 5)];
+  await Promise.all(list.map((url) => engine.check(url, { group: 'job' })));
+  const more = site.requests.length - list.length;
+  t.true(more <= list.length / 20 + 1, `${more} more than ${list.length}`);
+});
+
+test('a folder is asked once in a job, over all its batches, and again in another job', async (t) => {
+  const site = await startTestSite({ behaviours: { '/f*': shop(true) } });
+  const engine = createEngine(SETTINGS);
+  t.teardown(async () => {
+    await engine.close();
+    await site.close();
+  });
+  const list = urls(site.origin, 5, 40);
+  const paths = new Set(list.map((url) => new URL(url).pathname));
+  const soft = new Set<string>();
+  for (const group of ['job', 'another job']) {
+    const seen = site.requests.length;
+    for (let from = 0; from < list.length; from += 20) {
+      const batch = list.slice(from, from + 20);
+      const outcomes = await Promise.all(batch.map((url) => engine.check(url, { group })));
+      for (const [i, { verdict }] of outcomes.entries()) if (verdict === 'soft_404') soft.add(batch[i]!);
+    }
+    const probed = site.requests.slice(seen).filter((path) => !paths.has(path));
+    const folders = probed.map((path) => path.split('/')[1]);
+    t.true(folders.length > 0);
+    t.is(new Set(folders).size, folders.length, `once in ${group}: ${probed}`);
+  }
+  t.is(soft.size, 50);
+});
+
+test('without a word that says so, the likeness to other URLs of the host tells, from the third on', async (t) => {
+  const site = await startTestSite({ behaviours: { '/f*': shop(false) } });
+  const engine = createEngine(SETTINGS);
+  t.teardown(async () => {
+    await engine.close();
+    await site.close();
+  });
+  const list = urls(site.origin, 1, 60);
+  const verdicts: string[] = [];
+  for (const url of list) verdicts.push((await engine.check(url, { group: 'job' })).verdict);
+  const lost = verdicts.filter((_, i) => i % 4 === 0);
+  t.deepEqual(lost, ['ok', 'ok', ...Array(13).fill('soft_404')]);
+  t.true(verdicts.every((verdict, i) => i % 4 === 0 || verdict === 'ok'));
+  t.is(site.requests.length, list.length + 1);
+});
+
+const HONEST: ProbeAnswer = { status: 404, final_path: '/x', sketch: null };
+
+test('those who wait for a probe hear of it at once, and later ones without it', (t) => {
+  const probes = new ProbeCache();
+  const heard: (number | null)[] = [];
+  const hear = ({ status }: ProbeAnswer) => heard.push(status);
+  t.false(probes.knows('a'));
+  t.is(probes.ask('a', hear), 'new');
+  t.true(probes.knows('a'));
+  t.is(probes.ask('a', hear), 'asked');
+  t.deepEqual(heard, []);
+  probes.answer('a', HONEST);
+  t.deepEqual(heard, [404, 404]);
+  t.is(probes.ask('a', hear), 'asked');
+  t.deepEqual(heard, [404, 404, 404]);
+});
+
+test('a folder whose answer had to go is not asked again: it tells nothing any more', (t) => {
+  const probes = new ProbeCache(10, 20);
+  for (let i = 0; i < 25; i++) {
+    t.is(
+      probes.ask(`folder ${i}`, () => {}),
+      'new',
+    );
+    probes.answer(`folder ${i}`, HONEST);
+  }
+  const statuses: (number | null)[] = [];
+  for (let i = 0; i < 25; i++)
+    t.is(
+      probes.ask(`folder ${i}`, ({ status }) => statuses.push(status)),
+      'asked',
+    );
+  t.deepEqual(statuses, [...Array(15).fill(null), ...Array(10).fill(404)]);
+});
