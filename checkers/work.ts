@@ -26,3 +26,19 @@ export interface Stop {
 
 /** A batch that this many checkers have let down fails its job. */
 export const MAX_DELIVERIES = 5;
+
+export const ALIVE_SUBJECT = 'checkers.alive';
+export const HELD_SUBJECT = 'hosts.held';
+
+/** A checker is there, or leaves. */
+export interface Alive {
+  id: string;
+  leaves: boolean;
+}
+
+/** A checker was told that a host wants nothing for so long. */
+export interface Held {
+  id: string;
+  host: string;
+  wait_ms: number;
+}

@@ -9,6 +9,7 @@ import { recordChecks } from '../commands/record-checks.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { jobStream } from '../events/streams.ts';
 import type { Engine } from './engine/engine.ts';
+import { joinPeers } from './peers.ts';
 import type { Delivery, Queue } from './queue.ts';
 import { MAX_DELIVERIES, STOP_SUBJECT, type Stop, WORK_SUBJECT, type Work } from './work.ts';
 
@@ -21,14 +22,24 @@ export interface WorkerOptions {
   signal: AbortSignal;
   /** After this long without a sign of life a batch is delivered to another checker. */
   ack_wait_ms: number;
+  /** What one attempt of the engine may last. */
+  attempt_ms: number;
+  /** How often the checkers tell each other that they are alive. */
+  announce_ms?: number;
   now?: () => number;
 }
 
-/** Batches in hand at a time: those that slow URLs hold up do not keep the engine idle. */
-const MAX_IN_HAND = 256;
+/**
+ * Batches in hand at a time: those that slow URLs hold up do not keep the engine idle. More than a job can have published
+ * at a time, so that none keeps another out.
+ */
+const MAX_IN_HAND = 1024;
 const PULL = 8;
 const PULL_WAIT_MS = 1000;
 const BUSY_MS = 2;
+/** Who has more URLs than this waiting leaves the next batches to checkers that have none, for so long. */
+const WELL_SUPPLIED = 1000;
+const YIELD_MS = 25;
 /** How often the log is asked whether the jobs in hand still go on: a stop that was not heard is found by this. */
 const LOOK_MS = 1000;
 
@@ -61,6 +72,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   const isVoid = (work: Work) => work.revision < (stops.get(work.job_id) ?? 0);
 
   await queue.listen(STOP_SUBJECT, (body) => hear(body as Stop), signal);
+  const peers = await joinPeers(options);
   const consumer = await queue.consume<Work>(WORK_SUBJECT, { ack_wait_ms, max_deliveries: MAX_DELIVERIES, signal });
   const heartbeat = setInterval(() => {
     for (const { delivery } of in_hand.values()) {
@@ -77,6 +89,9 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
         continue;
       }
+      if (!peers.alone && engine.backlog > WELL_SUPPLIED) {
+        await new Promise((resolve) => setTimeout(resolve, YIELD_MS));
+      }
       const deliveries = await pull();
       for (const delivery of deliveries) {
         const key = `${delivery.body.job_id}:${delivery.body.from_index}`;
@@ -90,6 +105,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     clearInterval(looks);
     for (const { abort } of in_hand.values()) abort.abort();
     await Promise.all([...in_hand.values()].map(({ done }) => done));
+    await peers.leave();
   }
 
   async function pull(): Promise<Delivery<Work>[]> {

@@ -20,7 +20,8 @@ export async function checkFile(
 ): Promise<Checked | null> {
   const before = await client.balance();
   const began = performance.now();
-  const job = await follow(client, await client.upload(path), out, signal);
+  const submitted = await client.upload(path);
+  const job = await follow(submitted, () => client.job(submitted.job_id), out, signal);
   if (signal.aborted) return null;
   const seconds = (performance.now() - began) / 1000;
   await client.saveResults(job.job_id, results_path);

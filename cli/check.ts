@@ -1,49 +1,85 @@
-// `npm run check -- FILE [--json] [--out results.csv]`: checks a file of one's own. Exit code 1 when something is broken,
-// 2 when the file cannot be checked.
+// `npm run check -- FILE [--direct] [--json] [--out results.csv]`: checks a file of one's own, by a service of its own or,
+// with --direct, by the engine alone. Exit code 1 when something is broken, 2 when the file cannot be checked.
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { ConfigError, readConfig } from '../config.ts';
+import { IntakeError } from '../intake/errors.ts';
+import { checkDirectly } from './check-direct.ts';
 import { checkFile, untilInterrupted } from './check-file.ts';
 import { Refused } from './client.ts';
-import { startLocalService } from './local-service.ts';
-import { report } from './report.ts';
+import { bill, type CheckedJob, report, type Tally } from './report.ts';
 
-const USAGE = 'usage: npm run check -- FILE.csv [--json] [--out results.csv]';
+const USAGE = 'usage: npm run check -- FILE.csv [--direct] [--json] [--out results.csv]';
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { json: { type: 'boolean', default: false }, out: { type: 'string', default: 'results.csv' } },
-});
-const [path] = positionals;
-if (!path || positionals.length > 1) {
+const { file, direct, json, results } = commandLine();
+const signal = untilInterrupted();
+const out = json ? process.stderr : process.stdout;
+try {
+  process.exitCode = direct ? await byEngine() : await byService();
+} catch (error) {
+  const { code } = error as NodeJS.ErrnoException;
+  const theirs = error instanceof Refused || error instanceof IntakeError || error instanceof ConfigError;
+  if (!theirs && !['ENOENT', 'EISDIR', 'EACCES'].includes(code ?? '')) throw error;
+  console.error(`${file}: ${(error as Error).message}`);
+  process.exitCode = 2;
+}
+
+function commandLine() {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: {
+        direct: { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+        out: { type: 'string', default: 'results.csv' },
+      },
+    });
+    const [path] = positionals;
+    if (path && positionals.length === 1) {
+      if (resolve(path) === resolve(values.out))
+        throw new Error(`--out is the file to check: name another than ${path}`);
+      return { ...values, file: path, results: values.out };
+    }
+  } catch (error) {
+    console.error((error as Error).message);
+  }
   console.error(USAGE);
   process.exit(2);
 }
-const signal = untilInterrupted();
-// An account of its own, with as many credits as a job can need: on one's own machine checking is free.
-const { service, client } = await startLocalService(`check-${Date.now()}`, {
-  DATA_DIR: 'data/check',
-  LOG_FILE: 'data/check/service.log',
-  PORT: '0',
-  SIGNUP_CREDITS: '1000000',
-});
-try {
-  const out = values.json ? process.stderr : process.stdout;
-  const checked = await checkFile(client, path, values.out, out, signal);
-  if (!checked) process.exitCode = 130;
-  else {
-    const { job, tally, credits, seconds } = checked;
-    if (values.json) {
-      const { verdicts, broken_count } = tally;
-      console.log(JSON.stringify({ job, verdicts, broken: broken_count, results: values.out, seconds }, null, 2));
-    } else {
-      console.log(report(job, tally, credits, seconds));
-      console.log(`\nAll results: ${values.out}`);
-    }
-    process.exitCode = tally.broken_count > 0 ? 1 : 0;
+
+async function byEngine(): Promise<number> {
+  const { job, tally, seconds } = await checkDirectly(file, results, out, signal, readConfig(process.env));
+  if (signal.aborted) {
+    const written = Object.values(tally.verdicts).reduce((sum, n) => sum + n, 0);
+    console.error(`Interrupted: the first ${written} of ${job.total_urls} results are in ${results}.`);
+    return 130;
   }
-} catch (error) {
-  if (!(error instanceof Refused) && (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  console.error(`${path}: ${(error as Error).message}`);
-  process.exitCode = 2;
-} finally {
-  await service.stop();
+  return say(job, tally, seconds, () => report(job, tally, seconds));
+}
+
+async function byService(): Promise<number> {
+  // All of the service, which the engine alone does without.
+  const { startLocalService } = await import('./local-service.ts');
+  // An account of its own, with as many credits as a job can need: on one's own machine checking is free.
+  const { service, client } = await startLocalService(`check-${Date.now()}`, {
+    DATA_DIR: 'data/check',
+    LOG_FILE: 'data/check/service.log',
+    PORT: '0',
+    SIGNUP_CREDITS: '1000000',
+  });
+  try {
+    const checked = await checkFile(client, file, results, out, signal);
+    if (!checked) return 130;
+    const { job, tally, credits, seconds } = checked;
+    return say(job, tally, seconds, () => `${report(job, tally, seconds)}\n${bill(job, credits)}`);
+  } finally {
+    await service.stop();
+  }
+}
+
+function say(job: CheckedJob, tally: Tally, seconds: number, text: () => string): number {
+  const { verdicts, broken_count } = tally;
+  if (json) console.log(JSON.stringify({ job, verdicts, broken: broken_count, results, seconds }, null, 2));
+  else console.log(`${text()}\n\nAll results: ${results}`);
+  return broken_count > 0 ? 1 : 0;
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import { checkFile, untilInterrupted } from './check-file.ts';
 import { startLocalService } from './local-service.ts';
-import { report } from './report.ts';
+import { bill, report } from './report.ts';
 import { openSampleSite, SAMPLE_PORT, type SampleSite } from './sample-site.ts';
 
 const EXAMPLE = 'examples/urls.csv';
@@ -21,6 +21,7 @@ const { service, config, url, client } = await startLocalService(user, {
   DATA_DIR: 'data/demo',
   LOG_FILE: 'data/demo/service.log',
   CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',
+  WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
 });
 const folder = await mkdtemp(join(tmpdir(), 'url-checker-demo-'));
 try {
@@ -29,7 +30,8 @@ try {
   const path = await exampleFor(site, folder);
   const checked = await checkFile(client, path, RESULTS, process.stdout, signal);
   if (checked) {
-    say(report(checked.job, checked.tally, checked.credits, checked.seconds));
+    say(report(checked.job, checked.tally, checked.seconds));
+    say(bill(checked.job, checked.credits));
     say(`\nAll results: ${styleText('cyan', RESULTS)}`);
     if (!values.exit && !signal.aborted) {
       say(`\nThe service goes on at ${styleText('cyan', url)}: its description is at ${url}/openapi.json.`);

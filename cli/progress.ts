@@ -1,16 +1,23 @@
 // Follows a job to its end with a progress bar: how much is done, how fast, and how long it will take.
 import { styleText } from 'node:util';
-import type { Client, JobView } from './client.ts';
+import type { JobView } from './client.ts';
 
 const POLL_MS = 150;
 const WIDTH = 30;
 /** The rate is that of the last few seconds: what is left goes as fast as what went last. */
 const RATE_WINDOW_MS = 5000;
 
-/** Resolves with the job when it has stopped. The bar is drawn on a terminal only. */
-export async function follow(client: Client, job: JobView, out: NodeJS.WriteStream, signal: AbortSignal) {
+type Progress = Pick<JobView, 'total_urls' | 'completed_urls'>;
+
+/** Looks at the job again and again; resolves with it when it has stopped. The bar is drawn on a terminal only. */
+export async function follow<Job extends Progress & { status: JobView['status'] }>(
+  job: Job,
+  look: () => Promise<Job>,
+  out: NodeJS.WriteStream,
+  signal: AbortSignal,
+): Promise<Job> {
   const samples: { at: number; done: number }[] = [];
-  for (let seen = job; ; seen = await client.job(job.job_id)) {
+  for (let seen = job; ; seen = await look()) {
     const now = performance.now();
     samples.push({ at: now, done: seen.completed_urls });
     while (samples.length > 2 && now - samples[0]!.at > RATE_WINDOW_MS) samples.shift();
@@ -28,7 +35,7 @@ function rate(samples: readonly { at: number; done: number }[]): number {
   return last.at > first.at ? ((last.done - first.done) / (last.at - first.at)) * 1000 : 0;
 }
 
-export function bar(job: Pick<JobView, 'total_urls' | 'completed_urls'>, urls_per_second: number): string {
+export function bar(job: Progress, urls_per_second: number): string {
   const share = job.completed_urls / job.total_urls;
   const full = Math.round(share * WIDTH);
   const left_s = (job.total_urls - job.completed_urls) / urls_per_second;

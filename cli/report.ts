@@ -31,6 +31,7 @@ const REASONS: Record<string, string> = {
   redirect_loop: 'redirects in a loop',
   invalid_redirect: 'redirects to nowhere',
   blocked_address: 'a private address',
+  proxy_failed: 'no proxy got through to it',
   malformed_response: 'not an HTTP answer',
   invalid_url: 'not a URL',
 };
@@ -71,11 +72,17 @@ export interface Money {
   after: number;
 }
 
-export function report(job: JobView, tally: Tally, credits: Money, seconds: number): string {
+/** What a report says of a job, whether the service ran it or not. */
+export type CheckedJob = Pick<
+  JobView,
+  'total_urls' | 'completed_urls' | 'duplicates_removed' | 'invalid_urls_rejected' | 'blocked_urls_skipped'
+>;
+
+export function report(job: CheckedJob, tally: Tally, seconds: number): string {
   const rate = seconds > 0 ? ` (${count(Math.round(job.completed_urls / seconds))} URL/s)` : '';
   const lines = [
     '',
-    styleText('bold', `${count(job.completed_urls)} URLs checked in ${seconds.toFixed(1)} s${rate}`),
+    styleText('bold', `${counted(job.completed_urls, 'URL', 'URLs')} checked in ${seconds.toFixed(1)} s${rate}`),
     ...dropped(job),
     '',
   ];
@@ -91,26 +98,30 @@ export function report(job: JobView, tally: Tally, credits: Money, seconds: numb
     const more = tally.broken_count - tally.broken.length;
     if (more > 0) lines.push(`  … and ${count(more)} more`);
   }
+  return lines.join('\n');
+}
+
+export function bill(job: JobView, credits: Money): string {
   const spent = job.credits_allocated - job.credits_refunded;
-  lines.push(
+  return [
     '',
     styleText('bold', 'Credits'),
     `  ${'before'.padEnd(12)}${count(credits.before).padStart(9)}`,
     `  ${'reserved'.padEnd(12)}${count(job.credits_allocated).padStart(9)}`,
     `  ${'spent'.padEnd(12)}${count(Math.min(spent, job.completed_urls)).padStart(9)}`,
     `  ${'left'.padEnd(12)}${count(credits.after).padStart(9)}`,
-  );
-  return lines.join('\n');
+  ].join('\n');
 }
 
-function dropped(job: JobView): string[] {
+function dropped(job: CheckedJob): string[] {
   const parts = [
-    [job.duplicates_removed, 'duplicates removed'],
-    [job.invalid_urls_rejected, 'rows that are no URL'],
-    [job.blocked_urls_skipped, 'of blocked domains skipped'],
+    [job.duplicates_removed, 'duplicate', 'duplicates'],
+    [job.invalid_urls_rejected, 'row that is no URL', 'rows that are no URL'],
+    [job.blocked_urls_skipped, 'URL of a blocked domain', 'URLs of blocked domains'],
   ] as const;
-  const said = parts.filter(([n]) => n > 0).map(([n, what]) => `${count(n)} ${what}`);
+  const said = parts.filter(([n]) => n > 0).map(([n, one, more]) => counted(n, one, more));
   return said.length > 0 ? [styleText('gray', `not checked: ${said.join(', ')}`)] : [];
 }
 
+const counted = (n: number, one: string, more: string) => `${count(n)} ${n === 1 ? one : more}`;
 const shown = (url: string) => (url.length > 100 ? `${url.slice(0, 97)}…` : url);

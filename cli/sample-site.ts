@@ -50,7 +50,13 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   if (location) return void response.writeHead(301, { location }).end();
   const error = ERRORS[path];
   if (error) return void html(error[0], page(error[1], 'Something is wrong.'));
-  if (path === '/slow') return void setTimeout(() => html(200, page('Slow but sure', PARAGRAPH)), SLOW_MS);
+  // Never answers.
+  if (path.startsWith('/asleep/')) return;
+  const [is_slow, number = '1'] = /^\/slow(?:\/([1-9]\d?))?$/.exec(path) ?? [];
+  if (is_slow) {
+    const slow = page(`Slow but sure, part ${number}`, `${PARAGRAPH} This is box ${number} of our ninety-nine.`);
+    return void setTimeout(() => html(200, slow), SLOW_MS);
+  }
   // The shop of a careless programmer: what it does not have it says with status 200.
   if (path.startsWith('/books/')) return void html(200, page('Page not found', 'Sorry, this book is not here.'));
   html(404, page('Not found', 'There is no such page.'));

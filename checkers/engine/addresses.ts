@@ -95,14 +95,18 @@ const EMBEDDING = [
 export interface AddressGuard {
   /** Whether a check may connect to the address: an IPv4 or IPv6 literal without brackets. Anything else is refused. */
   allows(address: string): boolean;
+  /** Whether it is one of the exceptions. */
+  excepts(address: string): boolean;
 }
 
 /** `excepted` are CIDRs that are let through all the same; throws when one is malformed. */
 export function createAddressGuard(excepted: readonly string[]): AddressGuard {
   const exceptions = excepted.map(parseRange);
 
+  const isExcepted = (bytes: readonly number[]) => exceptions.some((range) => contains(range, bytes));
+
   function allowsBytes(bytes: readonly number[]): boolean {
-    if (exceptions.some((range) => contains(range, bytes))) return true;
+    if (isExcepted(bytes)) return true;
     if (bytes.length === 4) return !REFUSED_V4.some((range) => contains(range, bytes));
     for (const { range, at } of EMBEDDING) {
       if (contains(range, bytes)) return allowsBytes(bytes.slice(at, at + 4));
@@ -114,6 +118,10 @@ export function createAddressGuard(excepted: readonly string[]): AddressGuard {
     allows(address) {
       const bytes = parseAddress(address);
       return bytes !== null && allowsBytes(bytes);
+    },
+    excepts(address) {
+      const bytes = parseAddress(address);
+      return bytes !== null && isExcepted(bytes);
     },
   };
 }

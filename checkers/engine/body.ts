@@ -7,6 +7,8 @@ export const MAX_HTML_BYTES = 128 * 1024;
 
 /** One decompression may write this much before it is taken for too much. */
 const MAX_OUTPUT_BYTES = 512 * 1024;
+/** Of what is compressed: what grows beyond the bound from less is a bomb. */
+const MIN_BEGINNING_BYTES = 1024;
 const MAX_ENCODINGS = 2;
 
 type Decompress = (input: Buffer) => Buffer;
@@ -54,7 +56,7 @@ export function decodeBody(body: Buffer, content_encoding: string | undefined): 
 }
 
 function decompressBeginning(decompress: Decompress, input: Buffer): Buffer | null {
-  for (let length = input.length; length > 0; length >>= 2) {
+  for (let length = input.length; length === input.length || length >= MIN_BEGINNING_BYTES; length >>= 2) {
     try {
       return decompress(input.subarray(0, length));
     } catch (error) {

@@ -3,14 +3,17 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorCode, Outcome, Verdict } from '../../events/checks.ts';
 import { decodeBody, decodeText, MAX_HTML_BYTES } from './body.ts';
+import type { OriginFailure } from './circuits.ts';
 import { CookieJar } from './cookies.ts';
 import type { Exchange } from './exchange.ts';
-import { type Sketch, sketch } from './html.ts';
+import { fingerprint, type PageMemory } from './fingerprints.ts';
+import { readSigns, type Sketch, sketch } from './html.ts';
+import { refreshOf } from './meta-refresh.ts';
 import { MARKS_BYTES, mayBeProtected, protectionOf } from './protection.ts';
 import { hopKey, isRedirect, MAX_REDIRECTS, nextHop } from './redirects.ts';
 import { isRetriedError, isRetriedStatus, parseRetryAfter, retryDelay } from './retries.ts';
 import type { Lane, Task } from './scheduler.ts';
-import { isRoot, isSoft, needsProbe, type ProbeVerdict, softPoints } from './soft-404.ts';
+import { isRoot, isSoft, needsProbe, type ProbeVerdict, suspicionOf } from './soft-404.ts';
 
 /** What comes after an exchange. */
 export type Step =
@@ -29,12 +32,16 @@ export interface CheckRules {
   random: () => number;
   /** Milliseconds of the wall clock, for dates in headers. */
   wall: () => number;
+  /** Of the pages that hosts have shown. */
+  pages: PageMemory;
 }
 
 export class Check implements Task {
   readonly group: string;
   host: string;
   lane: Lane | null = null;
+  before: Task | null = null;
+  after: Task | null = null;
 
   readonly first: URL;
   /** The URL to ask for, and its parts: each read of a part of a URL makes it anew. */
@@ -63,8 +70,11 @@ export class Check implements Task {
   #response_time_ms: number | null = null;
   #content_type: string | null = null;
   #protection: string | null = null;
+  #meta_refresh: string | null = null;
 
   #points = 0;
+  /** Only the likeness to other pages of its host asks for a probe. */
+  only_shared = false;
   /** Of the page, once it is suspect or a probe's. */
   sketch: Sketch | null = null;
 
@@ -96,6 +106,14 @@ export class Check implements Task {
   /** It gave its slot back in the middle of an attempt. */
   paused(now: number): void {
     this.#paused_at = now;
+  }
+
+  get attempts(): number {
+    return this.#attempts;
+  }
+
+  get protection(): string | null {
+    return this.#protection;
   }
 
   get status(): number | null {
@@ -143,6 +161,15 @@ export class Check implements Task {
     return this.#outcome(this.#chain.length > 0 ? 'redirected' : 'ok', false, null);
   }
 
+  /** The outcome of a URL for which its origin is not asked: what it does to others stands for it. */
+  givenUp({ error_code, status, protection }: OriginFailure): Outcome {
+    if (error_code !== null) return this.#failed(error_code);
+    this.#status = status;
+    this.#final = this.current;
+    this.#protection = protection;
+    return this.conclude('unknown');
+  }
+
   #follow(headers: IncomingHttpHeaders): Step {
     const next = nextHop(this.current, single(headers.location));
     if (!next.ok) return this.#failed(next.code);
@@ -183,8 +210,13 @@ export class Check implements Task {
       this.sketch = sketch(html, this.current.href);
       return false;
     }
-    this.#points = softPoints(html, this.first, this.current);
-    if (!needsProbe(this.#points)) return false;
+    this.#meta_refresh = refreshOf(html, single(headers.refresh as string | undefined), this.current);
+    const signs = readSigns(html);
+    const shared = this.#rules.pages.record(this.group, this.host, fingerprint(signs, html.length));
+    const { points, only_shared } = suspicionOf(html, signs, this.first, this.current, shared);
+    this.#points = points;
+    this.only_shared = only_shared;
+    if (!needsProbe(points)) return false;
     this.sketch = sketch(html, this.current.href);
     return true;
   }
@@ -208,11 +240,12 @@ export class Check implements Task {
   }
 
   #failed(code: ErrorCode): Outcome {
-    return this.#outcome('unreachable', true, code);
+    // A proxy that does not get through says nothing of the URL.
+    return this.#outcome('unreachable', code !== 'proxy_failed', code);
   }
 
   #outcome(verdict: Verdict, is_broken: boolean, error_code: ErrorCode | null): Outcome {
-    return {
+    const outcome: Outcome = {
       status_code: this.#status,
       final_url: this.#final === null ? null : this.#final.href,
       is_broken,
@@ -223,8 +256,11 @@ export class Check implements Task {
       error_code,
       verdict,
       protection: this.#protection,
-      attempts: this.#attempts,
+      // One that was given up before its turn shares the attempt that others made for it.
+      attempts: Math.max(1, this.#attempts),
     };
+    if (this.#meta_refresh !== null) outcome.meta_refresh = this.#meta_refresh;
+    return outcome;
   }
 }
 

@@ -1,47 +1,71 @@
 // The connections: one undici Client each, at most `per_host` a host, kept for the next URL of their origin and
-// destroyed when none comes. Each goes to a vetted address, whatever the name says by then.
+// destroyed when none comes.
 import assert from 'node:assert';
-import net from 'node:net';
-import tls from 'node:tls';
-import { LRUCache } from 'lru-cache';
-import { Client } from 'undici';
-import { CheckFailure } from './errors.ts';
-import type { Resolver } from './resolver.ts';
+import type net from 'node:net';
+import { Client, type Dispatcher } from 'undici';
+import type { PooledProxy, ProxyPool } from '../proxies/pool.ts';
+import type { Fault } from '../proxies/tries.ts';
+import { LenientClient } from './lenient-client.ts';
+import { type ConnectDone, type ConnectOptions, type SocketOwner, type SocketSettings, Sockets } from './sockets.ts';
 
-/** How long an idle connection waits for its origin's next URL: longer than the gap between two batches of a job. */
-const LINGER_MS = 1000;
+/** How long an idle connection waits for its origin's next URL, as undici's own would: a server's limit is mostly 5 s. */
+const LINGER_MS = 4000;
+/**
+ * Idle connections beyond this are destroyed, the oldest first. Lists alternate between thousands of hosts, and a new
+ * connection costs twice what a request does; an idle one costs 7 KB, or 27 KB with TLS, and no time.
+ */
+const MAX_IDLE = 6000;
 const MAX_HEADER_SIZE_BYTES = 64 * 1024;
-const CACHED_SESSIONS = 1000;
-/** How long one address of several may take before the next is tried. */
-const NEXT_ADDRESS_MS = 1000;
 
-export interface ConnectionSettings {
+export interface ConnectionSettings extends SocketSettings {
   per_host: number;
-  /** Idle connections beyond this are destroyed, the oldest first. */
-  max_idle: number;
-  resolver: Resolver;
   now: () => number;
-  /** PEM of the authorities trusted instead of the system's: for tests. */
-  ca?: string | undefined;
+  /** Null: straight to the hosts. */
+  proxies: ProxyPool | null;
+}
+
+/** What is asked of undici's Client. */
+interface RequestClient {
+  readonly destroyed: boolean;
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean;
+  destroy(error: Error | null, done: () => void): void;
 }
 
 /** One connection of an origin, made at its first request and again when it broke. */
-export class Connection {
-  readonly client: Client;
+export class Connection implements SocketOwner {
+  readonly client: RequestClient;
   readonly origin: string;
   readonly host: string;
+  readonly proxy: PooledProxy | null;
+  readonly address_at: number;
   /** How often it was made: a request that fails on one that others used before may be sent again on a new one. */
   made = 0;
   /** Whether the name is being asked for: a request that waits on this fails for want of DNS. */
   resolving = false;
+  fault: Fault = 'none';
   idle_since = 0;
   socket: net.Socket | null = null;
 
-  constructor(host: string, origin: string, pool: Connections) {
+  constructor(
+    host: string,
+    origin: string,
+    sockets: Sockets,
+    proxy: PooledProxy | null,
+    address_at: number,
+    lenient: boolean,
+  ) {
     this.origin = origin;
     this.host = host;
+    this.proxy = proxy;
+    this.address_at = address_at;
+    if (lenient) {
+      const { hostname, protocol, port } = new URL(origin);
+      const options = { hostname: hostname.replace(/^\[|\]$/g, ''), protocol, port };
+      this.client = new LenientClient(origin, (done) => sockets.connect(this, options, done));
+      return;
+    }
     this.client = new Client(origin, {
-      connect: (options, done) => pool.connect(this, options as unknown as ConnectOptions, done as ConnectDone),
+      connect: (options, done) => sockets.connect(this, options as unknown as ConnectOptions, done as ConnectDone),
       pipelining: 1,
       allowH2: false,
       // The engine's sweep keeps the time.
@@ -50,14 +74,13 @@ export class Connection {
       maxHeaderSize: MAX_HEADER_SIZE_BYTES,
     });
   }
+
+  get destroyed(): boolean {
+    return this.client.destroyed;
+  }
 }
 
-interface ConnectOptions {
-  hostname: string;
-  protocol: string;
-  port: string;
-}
-type ConnectDone = (error: Error | null, socket: net.Socket | null) => void;
+const NOT_AVOIDED: ReadonlySet<PooledProxy> = new Set();
 
 interface HostConnections {
   open: number;
@@ -70,25 +93,38 @@ export class Connections {
   readonly #hosts = new Map<string, HostConnections>();
   /** All idle connections, the oldest first. */
   readonly #idle = new Set<Connection>();
-  readonly #sockets = new Set<net.Socket>();
-  /** To resume TLS with: a new handshake costs more than all else of a check. */
-  readonly #sessions = new LRUCache<string, Buffer>({ max: CACHED_SESSIONS });
-  #secure_context: tls.SecureContext | null = null;
+  readonly #sockets: Sockets;
+  #max_idle = MAX_IDLE;
 
   constructor(settings: ConnectionSettings) {
     this.#settings = settings;
+    this.#sockets = new Sockets(settings, this.#outOfFiles);
+  }
+
+  /** Whether one can be taken: a proxy may have to be free for it, or well again. */
+  get ready(): boolean {
+    const { proxies } = this.#settings;
+    if (proxies === null) return true;
+    // Idle ones hold their proxies.
+    while (!proxies.usable) {
+      const [oldest] = this.#idle;
+      if (oldest === undefined) return false;
+      this.destroy(oldest);
+    }
+    return true;
   }
 
   /**
    * A connection of the origin that no one uses. `hostname` is the origin's, as in `URL.hostname`; the caller holds one
-   * of its `per_host` slots.
+   * of its `per_host` slots, and has seen that one is `ready`. A `lenient` one is new, and is not to be given back.
+   * `avoided`: the proxies that did not get through so far.
    */
-  take(hostname: string, origin: string): Connection {
+  take(hostname: string, origin: string, lenient = false, avoided: ReadonlySet<PooledProxy> = NOT_AVOIDED): Connection {
     const host = this.#hosts.get(hostname) ?? { open: 0, idle: [] };
     const { idle } = host;
-    for (let i = idle.length - 1; i >= 0; i--) {
+    for (let i = lenient ? -1 : idle.length - 1; i >= 0; i--) {
       const connection = idle[i]!;
-      if (connection.origin !== origin) continue;
+      if (connection.origin !== origin || (connection.proxy !== null && avoided.has(connection.proxy))) continue;
       if (i === idle.length - 1) idle.pop();
       else idle.splice(i, 1);
       this.#idle.delete(connection);
@@ -99,7 +135,8 @@ export class Connections {
     host.open++;
     assert(host.open <= this.#settings.per_host);
     this.#hosts.set(hostname, host);
-    return new Connection(hostname, origin, this);
+    const proxy = this.#settings.proxies?.take(avoided) ?? null;
+    return new Connection(hostname, origin, this.#sockets, proxy, avoided.size, lenient);
   }
 
   /** Gives a connection back whose request has ended. */
@@ -109,11 +146,21 @@ export class Connections {
     connection.idle_since = this.#settings.now();
     host.idle.push(connection);
     this.#idle.add(connection);
-    if (this.#idle.size > this.#settings.max_idle) {
-      const [oldest] = this.#idle;
-      this.destroy(oldest!);
+    this.#keep(this.#max_idle);
+  }
+
+  #keep(count: number): void {
+    for (const oldest of this.#idle) {
+      if (this.#idle.size <= count) return;
+      this.destroy(oldest);
     }
   }
+
+  /** The process may open no more files: idle connections give theirs back, and fewer of them are kept from now on. */
+  readonly #outOfFiles = (): void => {
+    this.#max_idle = Math.floor(Math.min(this.#max_idle, this.#idle.size) / 2);
+    this.#keep(this.#max_idle);
+  };
 
   /** Closes a connection, idle or not, with what it is doing. */
   destroy(connection: Connection): void {
@@ -121,6 +168,7 @@ export class Connections {
     assert(host !== undefined && host.open > 0);
     if (this.#idle.delete(connection)) host.idle.splice(host.idle.indexOf(connection), 1);
     if (--host.open === 0) this.#hosts.delete(connection.host);
+    if (connection.proxy !== null) this.#settings.proxies!.release(connection.proxy);
     connection.client.destroy(DESTROYED, nothing);
     // undici leaves a socket that is still connecting to its connector.
     connection.socket?.destroy();
@@ -142,80 +190,7 @@ export class Connections {
   /** Idle ones are destroyed; resolves when all sockets are closed. None may be in use. */
   async close(): Promise<void> {
     for (const connection of this.#idle) this.destroy(connection);
-    await Promise.all(Array.from(this.#sockets, (socket) => new Promise((closed) => socket.once('close', closed))));
-  }
-
-  /** undici's connector for one connection: name to vetted addresses to a socket. */
-  connect(connection: Connection, options: ConnectOptions, done: ConnectDone): void {
-    connection.resolving = true;
-    this.#settings.resolver.resolve(options.hostname, (vetted) => {
-      connection.resolving = false;
-      if (connection.client.destroyed) return done(new CheckFailure('connect_timeout'), null);
-      if (!vetted.ok) {
-        const failure = new CheckFailure(vetted.code);
-        // undici is still in the call that wants to connect.
-        process.nextTick(done, failure, null);
-        return;
-      }
-      this.#open(connection, options, vetted.addresses, done);
-    });
-  }
-
-  #open(connection: Connection, options: ConnectOptions, addresses: readonly string[], done: ConnectDone): void {
-    const secure = options.protocol === 'https:';
-    const port = Number(options.port) || (secure ? 443 : 80);
-    const target: net.TcpNetConnectOpts = { host: addresses[0]!, port, noDelay: true };
-    if (addresses.length > 1) {
-      // Node tries the families in turn (RFC 8305), among the vetted addresses only.
-      target.host = options.hostname;
-      target.autoSelectFamily = true;
-      target.autoSelectFamilyAttemptTimeout = NEXT_ADDRESS_MS;
-      target.lookup = (_name, _options, answer) => {
-        answer(
-          null,
-          addresses.map((address) => ({ address, family: net.isIP(address) })),
-        );
-      };
-    }
-    const socket = secure
-      ? tls.connect({
-          ...target,
-          servername: net.isIP(options.hostname) === 0 ? options.hostname.replace(/\.$/, '') : '',
-          ALPNProtocols: ['http/1.1'],
-          secureContext: this.#context(),
-          session: this.#sessions.get(connection.origin),
-          // An address in the URL is what the certificate must name.
-          checkServerIdentity: (_name, certificate) => tls.checkServerIdentity(options.hostname, certificate),
-        })
-      : net.connect(target);
-    connection.socket = socket;
-    this.#sockets.add(socket);
-    let pending = true;
-    socket.once(secure ? 'secureConnect' : 'connect', () => {
-      if (!pending) return;
-      pending = false;
-      connection.made++;
-      // Only now is the server known to be who it says: a session kept earlier would skip that question.
-      if (secure) socket.on('session', (session: Buffer) => this.#sessions.set(connection.origin, session));
-      done(null, socket);
-    });
-    socket.on('error', (error) => {
-      if (!pending) return;
-      pending = false;
-      done(error, null);
-    });
-    socket.once('close', () => {
-      this.#sockets.delete(socket);
-      if (connection.socket === socket) connection.socket = null;
-      if (!pending) return;
-      pending = false;
-      done(new CheckFailure('connection_reset'), null);
-    });
-  }
-
-  #context(): tls.SecureContext {
-    this.#secure_context ??= tls.createSecureContext(this.#settings.ca === undefined ? {} : { ca: this.#settings.ca });
-    return this.#secure_context;
+    await this.#sockets.closed();
   }
 }
 

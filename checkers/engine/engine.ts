@@ -1,22 +1,30 @@
 // The engine: URLs to outcomes, thousands at a time. Every check ends: the sweep looks at all of them many times a
 // second, so that no request needs a timer of its own.
 import type { Outcome } from '../../events/checks.ts';
+import type { PooledProxy, ProxyPool } from '../proxies/pool.ts';
+import { metBy, ProxyTries } from '../proxies/tries.ts';
 import { createAddressGuard } from './addresses.ts';
 import { ACCEPT_ENCODING } from './body.ts';
 import { Check, type CheckRules, invalidUrl, type Step } from './check.ts';
+import { Circuits, failureOf } from './circuits.ts';
 import { Connections } from './connections.ts';
 import { Exchange, type ExchangeOwner, type Limits } from './exchange.ts';
+import { PageMemory } from './fingerprints.ts';
+import { Hosts, type Peers, tooMuch } from './hosts.ts';
 import { ProbeCache } from './probes.ts';
+import { withoutUser } from './redirects.ts';
 import { createDnsLookup, createResolver, type Lookup, type Resolver } from './resolver.ts';
 import { RETRY_BASE_MS } from './retries.ts';
 import { Scheduler } from './scheduler.ts';
-import { compareToProbe, folderOf, siblingIn } from './soft-404.ts';
+import { compareToProbe, folderOf, siblingOf } from './soft-404.ts';
 
 export interface EngineSettings {
   /** Requests in flight, in all. */
   concurrency: number;
   /** Connections and requests in flight to one host name. */
   per_host: number;
+  /** Between the starts of two requests to one host name; 0 unless told. */
+  host_gap_ms?: number;
   /** Of one attempt with all its redirects. */
   timeout_ms: number;
   /** Attempts after the first. */
@@ -36,6 +44,8 @@ export interface EngineParts {
   /** PEM of the authorities to trust instead of the system's. */
   ca?: string;
   retry_base_ms?: number;
+  /** What all requests go through; while none of them is well, checks wait. */
+  proxies?: ProxyPool;
 }
 
 export interface CheckOptions {
@@ -50,12 +60,22 @@ export interface Engine {
   check(url: string, options?: CheckOptions): Promise<Outcome>;
   /** How many more checks could start now: what the worker should pull. */
   readonly free: number;
+  /** Checks that wait: for a slot, for their host or for their next attempt. */
+  readonly backlog: number;
+  /** Other checkers share the limits of hosts, until told otherwise; null: this one is alone. */
+  share(peers: Peers | null): void;
+  /** Another checker was told that this host wants nothing for so long. */
+  hold(host: string, wait_ms: number): void;
   /** Aborts what is under way; resolves when every socket is closed. */
   close(): Promise<void>;
 }
 
-/** Checks known to the engine, as a multiple of the slots: what a single slow host can make it hold. */
-const MAX_BACKLOG = 16;
+/**
+ * Checks known to the engine, at least, and as a multiple of the slots. Those of slow hosts pile up here, and must not keep
+ * the others out: it is more than a job can have published at a time. Each takes little more than a kilobyte.
+ */
+const MIN_BACKLOG = 65_536;
+const SLOTS_IN_BACKLOG = 16;
 const SWEEPS_PER_TIMEOUT = 40;
 const MIN_SWEEP_MS = 10;
 const MAX_SWEEP_MS = 100;
@@ -70,6 +90,13 @@ class Job extends Check {
   readonly reject: (error: Error) => void;
   batch: Batch | null = null;
   exchange: Exchange | null = null;
+  /** A strict parser refused an answer: from then on it is read as browsers would. */
+  lenient = false;
+  proxy_tries: ProxyTries | null = null;
+  /** When its latest request began. */
+  asked_at = 0;
+  /** For all that wait for its origin. */
+  is_trial = false;
   retry_at = 0;
   done = false;
 
@@ -99,7 +126,10 @@ class CheckerEngine implements Engine, ExchangeOwner {
   readonly #concurrency: number;
   readonly #rules: CheckRules;
   readonly #scheduler: Scheduler<Job>;
+  readonly #hosts: Hosts;
+  readonly #circuits: Circuits;
   readonly #connections: Connections;
+  readonly #proxies: ProxyPool | null;
   readonly #resolver: Resolver;
   readonly #stop_lookup: () => void;
   readonly #probes: ProbeCache;
@@ -110,30 +140,31 @@ class CheckerEngine implements Engine, ExchangeOwner {
   readonly #batches = new Map<AbortSignal, Batch>();
   readonly #active = new Set<Exchange>();
   readonly #delayed = new Set<Job>();
+  /** Without slots, until it is known whether their origin is there. */
+  readonly #parked = new Map<string, Set<Job>>();
   #timer: NodeJS.Timeout | null = null;
   #awake = false;
   #closed = false;
 
   constructor(settings: EngineSettings, parts: EngineParts) {
-    const { concurrency, per_host, timeout_ms, retries } = settings;
+    const { concurrency, per_host, host_gap_ms = 0, timeout_ms, retries } = settings;
     this.now = parts.now ?? (() => performance.now());
     this.limits = { connect_ms: (timeout_ms * 2) / 3, body_ms: timeout_ms / 3 };
     this.#concurrency = concurrency;
-    this.#rules = {
-      timeout_ms,
-      retries,
-      retry_base_ms: parts.retry_base_ms ?? RETRY_BASE_MS,
-      random: parts.random ?? Math.random,
-      wall: Date.now,
-    };
+    const { random = Math.random, retry_base_ms = RETRY_BASE_MS } = parts;
+    this.#rules = { timeout_ms, retries, retry_base_ms, random, wall: Date.now, pages: new PageMemory() };
     const dns = parts.lookup === undefined ? createDnsLookup() : { lookup: parts.lookup, close() {} };
     this.#stop_lookup = dns.close;
     this.#resolver = createResolver(createAddressGuard(settings.allow_addresses), dns.lookup, this.now);
-    this.#scheduler = new Scheduler(concurrency, per_host);
+    this.#hosts = new Hosts({ per_host, gap_ms: host_gap_ms, random });
+    this.#circuits = new Circuits(retry_base_ms, random);
+    this.#scheduler = new Scheduler(concurrency, (host) => this.#hosts.limitOf(host));
+    this.#proxies = parts.proxies ?? null;
     this.#connections = new Connections({
       per_host,
-      max_idle: 4 * concurrency,
       resolver: this.#resolver,
+      proxy_resolver: createResolver(ANY_ADDRESS, dns.lookup, this.now),
+      proxies: this.#proxies,
       now: this.now,
       ca: parts.ca,
     });
@@ -146,13 +177,19 @@ class CheckerEngine implements Engine, ExchangeOwner {
       'accept-encoding',
       ACCEPT_ENCODING,
     ];
-    this.#sweep_ms = Math.min(Math.max(timeout_ms / SWEEPS_PER_TIMEOUT, MIN_SWEEP_MS), MAX_SWEEP_MS);
+    const finest_ms = Math.min(timeout_ms / SWEEPS_PER_TIMEOUT, host_gap_ms || MAX_SWEEP_MS);
+    this.#sweep_ms = Math.min(Math.max(finest_ms, MIN_SWEEP_MS), MAX_SWEEP_MS);
   }
 
   get free(): number {
     if (this.#closed) return 0;
     const slots = this.#concurrency - this.#scheduler.running - this.#scheduler.startable;
-    return Math.max(0, Math.min(slots, this.#concurrency * MAX_BACKLOG - this.#jobs.size));
+    const backlog = Math.max(MIN_BACKLOG, SLOTS_IN_BACKLOG * this.#concurrency);
+    return Math.max(0, Math.min(slots, backlog - this.#jobs.size));
+  }
+
+  get backlog(): number {
+    return this.#jobs.size - this.#scheduler.running;
   }
 
   check(url: string, options: CheckOptions = {}): Promise<Outcome> {
@@ -163,11 +200,22 @@ class CheckerEngine implements Engine, ExchangeOwner {
       return Promise.resolve(invalidUrl());
     }
     return new Promise((resolve, reject) => {
-      const job = new Job(parsed, group, 'url', this.#rules, resolve, reject);
+      const job = new Job(withoutUser(parsed), group, 'url', this.#rules, resolve, reject);
       this.#jobs.add(job);
       if (signal !== undefined) this.#join(job, signal);
       this.#enqueue(job, false);
     });
+  }
+
+  share(peers: Peers | null): void {
+    this.#hosts.peers = peers;
+    for (const host of this.#scheduler.hosts) this.#scheduler.limitChanged(host);
+    this.#wake();
+  }
+
+  hold(host: string, wait_ms: number): void {
+    this.#hosts.hold(host, this.now(), wait_ms);
+    this.#scheduler.limitChanged(host);
   }
 
   async close(): Promise<void> {
@@ -184,14 +232,27 @@ class CheckerEngine implements Engine, ExchangeOwner {
   ended(exchange: Exchange): void {
     const job = exchange.check as Job;
     this.#leave(exchange);
-    if (exchange.failedOnUsedConnection) {
+    const second_look = exchange.worth_second_look && !job.lenient;
+    if (exchange.failedOnUsedConnection || second_look) {
+      job.lenient ||= second_look;
       job.paused(this.now());
       this.#enqueue(job, true);
       return;
     }
+    const { proxy } = exchange.connection;
+    if (proxy !== null && this.#isInTheWay(proxy, job, exchange)) {
+      // The clock of its attempt stood still meanwhile.
+      job.paused(job.asked_at);
+      this.#enqueue(job, true);
+      return;
+    }
+    // The step may lead elsewhere.
+    const { host, origin } = job;
     let step: Step;
     try {
       step = job.step(exchange);
+      this.#learn(job, host, origin, exchange);
+      if (proxy !== null && exchange.failure === null) this.#answeredThrough(proxy, job, exchange);
     } catch (defect) {
       // undici would take it for a failure of the request, and the check would never end.
       this.#fail(job, defect as Error);
@@ -209,6 +270,100 @@ class CheckerEngine implements Engine, ExchangeOwner {
     } else {
       this.#finish(job, step);
     }
+  }
+
+  /** What an exchange says of its host and its origin. */
+  #learn(job: Job, host: string, origin: string, exchange: Exchange): void {
+    const { is_trial, asked_at } = job;
+    job.is_trial = false;
+    const { status, headers } = exchange;
+    const is_answer = exchange.failure === null;
+    const too_much = is_answer ? tooMuch(status, headers, job.protection, this.#rules.wall) : null;
+    // The way of nearly all: an answer, and no trouble anywhere.
+    if (is_answer && too_much === null && this.#hosts.size === 0 && this.#circuits.size === 0) return;
+    const now = this.now();
+    const failure = failureOf(exchange, too_much?.not_now === true, job.protection);
+    if (failure === null) {
+      if (this.#circuits.answered(origin)) {
+        this.#hosts.restart(host, now);
+        this.#scheduler.limitChanged(host);
+      } else if (too_much === null && this.#hosts.answered(host, asked_at)) {
+        this.#scheduler.limitChanged(host);
+      }
+    } else if (is_trial || job.attempts === 1) {
+      this.#circuits.failed(origin, failure, now, is_trial);
+    }
+    if (too_much !== null) {
+      const is_news = this.#hosts.slow(host, asked_at, now, too_much);
+      const { retry_after_ms } = too_much;
+      if (is_news && retry_after_ms !== null) this.#hosts.peers?.held(host, retry_after_ms);
+      this.#scheduler.limitChanged(host);
+    }
+    if (this.#parked.size > 0) this.#settle(origin, now);
+  }
+
+  /** Whether a check may ask its origin; if not, it is parked, or has its outcome. */
+  #isAdmitted(job: Job): boolean {
+    if (job.is_trial) return true;
+    const admission = this.#circuits.admit(job.origin, this.now());
+    if (admission === 'go') return true;
+    if (admission === 'try') {
+      job.is_trial = true;
+      return true;
+    }
+    this.#scheduler.release(job);
+    if (admission === 'wait') this.#park(job);
+    else this.#finish(job, job.givenUp(admission));
+    return false;
+  }
+
+  #park(job: Job): void {
+    const parked = this.#parked.get(job.origin);
+    if (parked === undefined) this.#parked.set(job.origin, new Set([job]));
+    else parked.add(job);
+  }
+
+  /** What is to become of those who wait for an origin. */
+  #settle(origin: string, now: number): void {
+    const parked = this.#parked.get(origin);
+    if (parked === undefined) return;
+    const admission = this.#circuits.admit(origin, now);
+    if (admission === 'wait') return;
+    if (admission === 'try') {
+      // Any of them: those that stand together in a list may share what is wrong with them alone.
+      const trial = [...parked][Math.floor(this.#rules.random() * parked.size)]!;
+      trial.is_trial = true;
+      this.#unpark(trial);
+      this.#enqueue(trial, true);
+      return;
+    }
+    this.#parked.delete(origin);
+    for (const job of parked) {
+      if (admission === 'go') this.#enqueue(job, false);
+      else this.#finish(job, job.givenUp(admission));
+    }
+  }
+
+  #unpark(job: Job): void {
+    const parked = this.#parked.get(job.origin);
+    if (parked?.delete(job) && parked.size === 0) this.#parked.delete(job.origin);
+  }
+
+  /** Whether the proxy may be to blame for a failure, so that another is to be asked. */
+  #isInTheWay(proxy: PooledProxy, job: Job, exchange: Exchange): boolean {
+    const { failure, connection } = exchange;
+    if (failure === null) return false;
+    const pool = this.#proxies!;
+    job.proxy_tries ??= new ProxyTries();
+    exchange.failure = job.proxy_tries.believe(failure, connection.fault, proxy, pool.size > 1);
+    if (connection.fault !== 'none') pool.met(proxy, metBy(failure, connection.fault), connection.host);
+    return exchange.failure === null;
+  }
+
+  #answeredThrough(proxy: PooledProxy, job: Job, { connection, responded_at }: Exchange): void {
+    job.proxy_tries = null;
+    const met = job.protection === null ? 'answered' : 'blocked';
+    this.#proxies!.met(proxy, met, connection.host, responded_at - job.asked_at);
   }
 
   #leave(exchange: Exchange): void {
@@ -229,6 +384,7 @@ class CheckerEngine implements Engine, ExchangeOwner {
   #forget(job: Job): void {
     job.done = true;
     this.#jobs.delete(job);
+    if (job.is_trial) this.#circuits.dropped(job.origin);
     const { batch } = job;
     if (batch === null) return;
     batch.jobs.delete(job);
@@ -265,6 +421,7 @@ class CheckerEngine implements Engine, ExchangeOwner {
       this.#scheduler.remove(job);
     }
     this.#delayed.delete(job);
+    this.#unpark(job);
     this.#fail(job, abortError());
   }
 
@@ -289,7 +446,12 @@ class CheckerEngine implements Engine, ExchangeOwner {
   readonly #start = (): void => {
     this.#awake = false;
     if (this.#closed) return;
-    for (let job = this.#scheduler.next(); job !== undefined; job = this.#scheduler.next()) this.#send(job);
+    while (this.#connections.ready) {
+      const job = this.#scheduler.next();
+      if (job === undefined) break;
+      if (this.#circuits.size > 0 && !this.#isAdmitted(job)) continue;
+      this.#send(job);
+    }
     if (this.#jobs.size === 0) return;
     this.#timer ??= setInterval(this.#sweep, this.#sweep_ms);
     this.#timer.ref();
@@ -298,7 +460,9 @@ class CheckerEngine implements Engine, ExchangeOwner {
   #send(job: Job): void {
     const now = this.now();
     job.started(now);
-    const connection = this.#connections.take(job.host, job.origin);
+    job.asked_at = now;
+    if (this.#hosts.started(job.host, now)) this.#scheduler.limitChanged(job.host);
+    const connection = this.#connections.take(job.host, job.origin, job.lenient, job.proxy_tries?.proxies);
     const exchange = new Exchange(job, connection, this, now);
     job.exchange = exchange;
     this.#active.add(exchange);
@@ -314,7 +478,11 @@ class CheckerEngine implements Engine, ExchangeOwner {
       this.#delayed.delete(job);
       this.#enqueue(job, false);
     }
+    this.#hosts.sweep(now, this.#freed);
+    for (const origin of this.#parked.keys()) this.#settle(origin, now);
     this.#connections.sweep();
+    // A proxy may be well again.
+    if (this.#proxies !== null) this.#wake();
     if (this.#jobs.size > 0 || this.#timer === null) return;
     // Idle connections keep it going, but not the process.
     this.#timer.unref();
@@ -323,16 +491,25 @@ class CheckerEngine implements Engine, ExchangeOwner {
     this.#timer = null;
   };
 
+  readonly #freed = (host: string): void => {
+    this.#scheduler.limitChanged(host);
+    this.#wake();
+  };
+
   /** Asks for a random sibling of a suspect page, once for its folder, and then judges the page. */
   #probe(job: Job): void {
-    const folder = folderOf(job.first);
+    const folder = `${job.group} ${folderOf(job.first)}`;
+    if (job.only_shared && !this.#probes.knows(folder) && !this.#rules.pages.mayProbe(job.group, job.host)) {
+      this.#finish(job, job.conclude('unknown'));
+      return;
+    }
     const entry = this.#probes.ask(folder, (answer) => {
-      if (!job.done) this.#finish(job, job.conclude(compareToProbe(job.sketch!, job.final, answer)));
+      if (!job.done) this.#finish(job, job.conclude(compareToProbe(job.sketch!, job.first, job.final, answer)));
     });
     if (entry === 'asked') return;
     const { random } = this.#rules;
     const probe: Job = new Job(
-      siblingIn(folder, random()),
+      siblingOf(job.first, random()),
       job.group,
       'probe',
       this.#rules,
@@ -346,6 +523,9 @@ class CheckerEngine implements Engine, ExchangeOwner {
     this.#enqueue(probe, true);
   }
 }
+
+/** The operator names the proxies. */
+const ANY_ADDRESS = { allows: () => true, excepts: () => true };
 
 function abortError(): Error {
   return new DOMException('The check was aborted', 'AbortError');

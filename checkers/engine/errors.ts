@@ -59,7 +59,14 @@ export function errorCodeOf(error: unknown, connected: boolean): ErrorCode {
     // undici's words for an answer to nothing, an unasked 100 Continue and an unasked upgrade.
     return message.startsWith('bad ') ? 'malformed_response' : 'connection_reset';
   }
-  if (code.startsWith('HPE_')) return 'malformed_response';
   if (code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS') || code.startsWith('ERR_OSSL')) return 'tls_failed';
   return connected ? 'malformed_response' : 'connection_refused';
+}
+
+/** Whether undici's parser refused the answer: browsers, which mind fewer rules, may read it all the same. */
+export function isStrictness(error: unknown): boolean {
+  const { name = '', code = '', message = '' } = error as { name?: string; code?: string; message?: string };
+  // A 100 Continue that nobody asked for; clients may ignore it (RFC 9110, 15.2).
+  if (code === 'UND_ERR_SOCKET') return message === 'bad response';
+  return name === 'HTTPParserError' || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
 }

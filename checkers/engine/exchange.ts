@@ -4,10 +4,15 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { ErrorCode } from '../../events/checks.ts';
 import type { Connection } from './connections.ts';
-import { errorCodeOf } from './errors.ts';
+import { errorCodeOf, isStrictness } from './errors.ts';
 
 /** A body that no one wants is read up to here, to keep the connection; a longer one costs it. */
 const DRAIN_BYTES = 64 * 1024;
+
+/** Of 1xx before the answer: who sends more only keeps us busy. */
+const MAX_INTERIM = 100;
+/** A body that comes in more pieces is gathered in one buffer: a piece takes far more memory than its bytes. */
+const MAX_PIECES = 32;
 
 const NO_HEADERS: IncomingHttpHeaders = {};
 const NO_CHUNKS: Buffer[] = [];
@@ -46,6 +51,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** Null when a response came: then `status` and `headers` are its. */
   failure: ErrorCode | null = null;
+  /** Of a malformed answer: a lenient reader may understand it. */
+  worth_second_look = false;
   status = 0;
   headers: IncomingHttpHeaders = NO_HEADERS;
   /** When the headers were there, by the owner's clock. */
@@ -53,6 +60,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** What was read of a body that the check wanted. */
   chunks: Buffer[] = NO_CHUNKS;
   #size = 0;
+  #gathered: Buffer | null = null;
+  #interim = 0;
   /** Whether the connection can serve another request. */
   reusable = false;
 
@@ -75,7 +84,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (this.#phase === 'ended' || status < 200) return;
+    if (this.#phase === 'ended') return;
+    if (status < 200) {
+      if (++this.#interim <= MAX_INTERIM) return;
+      this.failure = 'malformed_response';
+      this.#end(false);
+      return;
+    }
     this.#phase = 'body';
     this.#phase_at = this.#owner.now();
     this.responded_at = this.#phase_at;
@@ -87,13 +102,25 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#phase !== 'body') return;
+    if (this.#wanted > 0) this.#keep(chunk);
     this.#size += chunk.length;
     if (this.#wanted > 0) {
-      if (this.chunks === NO_CHUNKS) this.chunks = [chunk];
-      else this.chunks.push(chunk);
       if (this.#size >= this.#wanted) this.#end(false);
     } else if (this.#size > DRAIN_BYTES) {
       this.#end(false);
+    }
+  }
+
+  #keep(chunk: Buffer): void {
+    if (this.#gathered !== null) {
+      chunk.copy(this.#gathered, this.#size);
+    } else if (this.chunks === NO_CHUNKS) {
+      this.chunks = [chunk];
+    } else if (this.chunks.push(chunk) === MAX_PIECES) {
+      this.#gathered = Buffer.allocUnsafe(this.#wanted);
+      let at = 0;
+      for (const piece of this.chunks) at += piece.copy(this.#gathered, at);
+      this.chunks = NO_CHUNKS;
     }
   }
 
@@ -104,7 +131,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#phase === 'ended') return;
     // A response is judged by its headers: a body that breaks off is only less evidence.
-    if (this.#phase !== 'body') this.failure = errorCodeOf(error, this.#phase === 'waiting');
+    if (this.#phase !== 'body') {
+      this.failure = errorCodeOf(error, this.#phase === 'waiting');
+      this.worth_second_look = isStrictness(error);
+    }
     this.#end(false);
   }
 
@@ -134,6 +164,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#phase === 'ended') return;
     this.#phase = 'ended';
     this.reusable = reusable;
+    if (this.#gathered !== null) this.chunks = [this.#gathered.subarray(0, Math.min(this.#size, this.#wanted))];
     this.#owner.ended(this);
   }
 }

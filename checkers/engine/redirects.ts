@@ -21,7 +21,16 @@ export function nextHop(from: URL, location: string | undefined): NextHop {
   const url = URL.parse(decodeLocation(location), from.href);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return INVALID;
   if (url.hash === '' && from.hash !== '') url.hash = from.hash;
-  return { ok: true, url };
+  return { ok: true, url: withoutUser(url) };
+}
+
+/** A check sends nobody's user name and password, and what it reports, which may be shared, does not hold them. */
+export function withoutUser(url: URL): URL {
+  if (url.href.includes('@')) {
+    url.username = '';
+    url.password = '';
+  }
+  return url;
 }
 
 /** Headers come as latin1; servers that do not encode their Location mostly send UTF-8. */

@@ -11,6 +11,8 @@ import type { AddressGuard } from './addresses.ts';
 export interface Answer {
   addresses: readonly string[];
   ttl_s: number;
+  /** Of this machine's own hosts file: what may not be connected to is left out, and does not refuse the name. */
+  own?: boolean;
 }
 
 /** Where answers come from. `code` is why there are none. */
@@ -32,6 +34,12 @@ const MIN_TTL_S = 5;
 const MAX_TTL_S = 300;
 const NOT_FOUND_TTL_S = 30;
 const FAILED_TTL_S = 5;
+/** How long the addresses of one family wait for those of the other, which some servers never answer for (RFC 8305, 3). */
+const OTHER_FAMILY_MS = 300;
+/** Queries that are sent at once overflow the receive buffers of small name servers, which then lose them. */
+const BURST_NAMES = 64;
+/** Whose answer takes longer does not hold up the names after it. */
+const BURST_MS = 500;
 /** More than any site needs; a name with thousands of addresses costs no more than this. */
 const MAX_ADDRESSES = 32;
 
@@ -45,11 +53,12 @@ export function createResolver(guard: AddressGuard, lookup: Lookup, now: () => n
   const cache = new LRUCache<string, Entry>({ max: CACHED_NAMES });
   const waiting = new Map<string, ((vetted: Vetted) => void)[]>();
 
-  function vet(addresses: readonly string[]): Vetted {
-    for (const address of addresses) {
-      if (!guard.allows(address)) return { ok: false, code: 'blocked_address' };
+  function vet(addresses: readonly string[], own = false): Vetted {
+    const allowed = addresses.filter((address) => guard.allows(address));
+    if (allowed.length === 0 || (allowed.length < addresses.length && !own)) {
+      return { ok: false, code: 'blocked_address' };
     }
-    return { ok: true, addresses };
+    return { ok: true, addresses: allowed };
   }
 
   function settle(name: string, vetted: Vetted, ttl_s: number): void {
@@ -78,7 +87,7 @@ export function createResolver(guard: AddressGuard, lookup: Lookup, now: () => n
           return settle(name, { ok: false, code: answer.code }, ttl_s);
         }
         const ttl_s = Math.min(Math.max(answer.ttl_s, MIN_TTL_S), MAX_TTL_S);
-        settle(name, vet(answer.addresses.slice(0, MAX_ADDRESSES)), ttl_s);
+        settle(name, vet(answer.addresses.slice(0, MAX_ADDRESSES), answer.own), ttl_s);
       });
     },
     close() {
@@ -87,46 +96,102 @@ export function createResolver(guard: AddressGuard, lookup: Lookup, now: () => n
   };
 }
 
-/** A and AAAA by c-ares at once; names of /etc/hosts and `localhost` (RFC 6761) without asking anyone. */
-export function createDnsLookup(): { lookup: Lookup; close(): void } {
-  const dns = new CaresResolver({ timeout: 3000, tries: 2, maxTimeout: 5000 });
+/**
+ * A and AAAA by c-ares at once; names of /etc/hosts, as it was at the start, and `localhost` (RFC 6761) without asking
+ * anyone. `servers`, such as `127.0.0.1:53`, instead of the system's.
+ */
+export function createDnsLookup(servers?: readonly string[]): { lookup: Lookup; close(): void } {
+  const dns = new CaresResolver({ timeout: 1500, tries: 3, maxTimeout: 4000 });
+  if (servers !== undefined) dns.setServers(servers);
   const hosts = readHosts();
+  const paced = pace(BURST_NAMES, BURST_MS);
+  let closed = false;
 
   const lookup: Lookup = (name, done) => {
     const known = hosts.get(name) ?? (isLocalhost(name) ? ['127.0.0.1', '::1'] : undefined);
-    if (known !== undefined) return done({ addresses: known, ttl_s: MAX_TTL_S });
+    if (known !== undefined) return done({ addresses: known, ttl_s: MAX_TTL_S, own: true });
 
+    paced((answered) => {
+      if (closed) return;
+      query(name, (answer) => {
+        answered();
+        done(answer);
+      });
+    });
+  };
+
+  function query(name: string, done: Parameters<Lookup>[1]): void {
     let pending = 2;
     let ttl_s = MAX_TTL_S;
     let failed = false;
+    let missing = false;
+    let timer: NodeJS.Timeout | null = null;
     // IPv4 is tried first: more machines can reach it.
     const found: [v4: string[], v6: string[]] = [[], []];
+    const finish = (): void => {
+      pending = 0;
+      if (timer !== null) clearTimeout(timer);
+      const addresses = found.flat();
+      if (addresses.length > 0) done({ addresses, ttl_s });
+      else done({ code: failed && !missing ? 'dns_failed' : 'dns_not_found' });
+    };
     const answered = (
       into: string[],
       error: NodeJS.ErrnoException | null,
       records: RecordWithTtl[] | undefined,
     ): void => {
+      if (pending === 0) return;
       if (error === null) {
         for (const record of records ?? []) {
           into.push(record.address);
           ttl_s = Math.min(ttl_s, record.ttl);
         }
-      } else if (!NO_SUCH_NAME.has(error.code ?? '')) {
+      } else if (NO_SUCH_NAME.has(error.code ?? '')) {
+        missing = true;
+      } else if (error.code !== NO_SUCH_RECORDS) {
         failed = true;
       }
-      if (--pending > 0) return;
-      const addresses = found.flat();
-      if (addresses.length > 0) done({ addresses, ttl_s });
-      else done({ code: failed ? 'dns_failed' : 'dns_not_found' });
+      if (--pending === 0) finish();
+      else if (into.length > 0) timer = setTimeout(finish, OTHER_FAMILY_MS);
     };
     dns.resolve4(name, { ttl: true }, (error, records) => answered(found[0], error, records));
     dns.resolve6(name, { ttl: true }, (error, records) => answered(found[1], error, records));
+  }
+  function close(): void {
+    closed = true;
+    dns.cancel();
+  }
+  return { lookup, close };
+}
+
+/** Runs at most `at_once` tasks at a time, one after another: each has its place until it gives it back or `ms` are over. */
+function pace(at_once: number, ms: number): (task: (done: () => void) => void) => void {
+  const waiting: ((done: () => void) => void)[] = [];
+  let running = 0;
+  function run(task: (done: () => void) => void): void {
+    running++;
+    let held = true;
+    const done = (): void => {
+      if (!held) return;
+      held = false;
+      clearTimeout(timer);
+      running--;
+      const next = waiting.shift();
+      if (next !== undefined) run(next);
+    };
+    const timer = setTimeout(done, ms);
+    timer.unref();
+    task(done);
+  }
+  return (task) => {
+    if (running < at_once) run(task);
+    else waiting.push(task);
   };
-  return { lookup, close: () => dns.cancel() };
 }
 
 /** EBADNAME: a name that DNS cannot hold, such as one with a label of more than 63 octets. */
-const NO_SUCH_NAME = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
+const NO_SUCH_NAME = new Set(['ENOTFOUND', 'EBADNAME']);
+const NO_SUCH_RECORDS = 'ENODATA';
 
 function isLocalhost(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost');

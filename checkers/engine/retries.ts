@@ -2,7 +2,8 @@
 import type { ErrorCode } from '../../events/checks.ts';
 
 export const RETRY_BASE_MS = 500;
-export const RETRY_AFTER_CAP_MS = 20_000;
+/** Limits are most often by the minute: to ask again before would only fail again. */
+export const RETRY_AFTER_CAP_MS = 60_000;
 
 const RETRIED_ERRORS: ReadonlySet<ErrorCode> = new Set(['connect_timeout', 'response_timeout', 'connection_reset']);
 

@@ -9,6 +9,9 @@ export interface Task {
   host: string;
   /** The scheduler's; null when the task is neither queued nor running. */
   lane: Lane | null;
+  /** The scheduler's: who goes before and after it in the queue of its lane. */
+  before: Task | null;
+  after: Task | null;
 }
 
 /** The queue of one group for one host. */
@@ -33,6 +36,8 @@ interface Group {
 
 interface Host {
   readonly name: string;
+  /** Of tasks running at once; 0 when none may start now. */
+  limit: number;
   /** Lanes with tasks that wait for this host's limit, in turn. */
   readonly blocked: Lane[];
   lanes: number;
@@ -43,7 +48,7 @@ interface Host {
 
 export class Scheduler<T extends Task> {
   readonly #concurrency: number;
-  readonly #per_host: number;
+  readonly #limit_of: (host: string) => number;
   readonly #groups = new Map<string, Group>();
   readonly #hosts = new Map<string, Host>();
   /** Groups with a lane that may be startable, the next in turn first. */
@@ -52,10 +57,11 @@ export class Scheduler<T extends Task> {
   #queued = 0;
   #startable = 0;
 
-  constructor(concurrency: number, per_host: number) {
-    assert(concurrency >= 1 && per_host >= 1);
+  /** `limit_of` is asked when a host gets its first task, and when its limit is said to have changed. */
+  constructor(concurrency: number, limit_of: (host: string) => number) {
+    assert(concurrency >= 1);
     this.#concurrency = concurrency;
-    this.#per_host = per_host;
+    this.#limit_of = limit_of;
   }
 
   get running(): number {
@@ -71,9 +77,22 @@ export class Scheduler<T extends Task> {
     return this.#startable;
   }
 
-  hasQueued(host: string): boolean {
-    const known = this.#hosts.get(host);
-    return known !== undefined && known.queued > 0;
+  /** The hosts that have tasks, queued or running. */
+  get hosts(): Iterable<string> {
+    return this.#hosts.keys();
+  }
+
+  has(host: string): boolean {
+    return this.#hosts.has(host);
+  }
+
+  limitChanged(name: string): void {
+    const host = this.#hosts.get(name);
+    if (host === undefined) return;
+    host.limit = this.#limit_of(name);
+    this.#count(host);
+    // Those for whom there is no room block again when their turn comes.
+    if (host.running < host.limit) for (const lane of host.blocked.splice(0)) this.#link(lane, false);
   }
 
   /** `first`: before the others of its group and host, for a task that goes on. */
@@ -99,7 +118,7 @@ export class Scheduler<T extends Task> {
       assert(lane !== null);
       this.#unlink(lane);
       const { host } = lane;
-      if (host.running >= this.#per_host) {
+      if (host.running >= host.limit) {
         lane.state = 'blocked';
         host.blocked.push(lane);
         continue;
@@ -129,12 +148,14 @@ export class Scheduler<T extends Task> {
     group.running--;
     this.#running--;
     this.#count(host);
-    if (host.blocked.length > 0) this.#unblock(host);
-    else if (lane.state === 'ready') {
+    if (host.blocked.length > 0) {
+      this.#unblock(host);
+    } else if (lane.state === 'ready') {
       // The host's connection is open: its next task goes before those of other hosts.
       this.#unlink(lane);
       this.#link(lane, true);
-    } else if (lane.running === 0) this.#forget(lane);
+    }
+    if (lane.state === 'empty' && lane.running === 0) this.#forget(lane);
   }
 
   /** Takes a queued task out; one that is running is not there. */
@@ -150,7 +171,7 @@ export class Scheduler<T extends Task> {
     if (lane.state === 'ready') {
       this.#unlink(lane);
       // The place that this lane would have taken.
-      if (lane.host.running < this.#per_host) this.#unblock(lane.host);
+      this.#unblock(lane.host);
     } else {
       lane.host.blocked.splice(lane.host.blocked.indexOf(lane), 1);
       lane.state = 'empty';
@@ -159,6 +180,7 @@ export class Scheduler<T extends Task> {
   }
 
   #unblock(host: Host): void {
+    if (host.running >= host.limit) return;
     const lane = host.blocked.shift();
     if (lane !== undefined) this.#link(lane, true);
   }
@@ -183,7 +205,8 @@ export class Scheduler<T extends Task> {
     if (lane !== undefined) return lane;
     let host = this.#hosts.get(task.host);
     if (host === undefined) {
-      host = { name: task.host, blocked: [], lanes: 0, running: 0, queued: 0, startable: 0 };
+      const limit = this.#limit_of(task.host);
+      host = { name: task.host, limit, blocked: [], lanes: 0, running: 0, queued: 0, startable: 0 };
       this.#hosts.set(task.host, host);
     }
     host.lanes++;
@@ -201,7 +224,7 @@ export class Scheduler<T extends Task> {
   }
 
   #count(host: Host): void {
-    const startable = Math.min(host.queued, this.#per_host - host.running);
+    const startable = Math.max(0, Math.min(host.queued, host.limit - host.running));
     this.#startable += startable - host.startable;
     host.startable = startable;
   }
@@ -239,46 +262,50 @@ export class Scheduler<T extends Task> {
   }
 }
 
-/** A queue whose shift does not move the rest. */
+/** A queue from which any task is taken at once, however long it is: its links are in the tasks. */
 class Fifo {
-  #items: (Task | null)[] = [];
-  #head = 0;
+  #first: Task | null = null;
+  #last: Task | null = null;
+  #size = 0;
 
   get size(): number {
-    return this.#items.length - this.#head;
+    return this.#size;
   }
 
   push(task: Task): void {
-    this.#items.push(task);
+    task.before = this.#last;
+    if (this.#last === null) this.#first = task;
+    else this.#last.after = task;
+    this.#last = task;
+    this.#size++;
   }
 
   unshift(task: Task): void {
-    if (this.#head > 0) this.#items[--this.#head] = task;
-    else this.#items.unshift(task);
+    task.after = this.#first;
+    if (this.#first === null) this.#last = task;
+    else this.#first.before = task;
+    this.#first = task;
+    this.#size++;
   }
 
   shift(): Task {
-    const task = this.#items[this.#head];
+    const task = this.#first;
     assert(task);
-    this.#items[this.#head++] = null;
-    if (this.#head === this.#items.length) {
-      this.#items.length = 0;
-      this.#head = 0;
-    } else if (this.#head >= 1024 && this.#head * 2 >= this.#items.length) {
-      this.#items.splice(0, this.#head);
-      this.#head = 0;
-    }
+    this.remove(task);
     return task;
   }
 
+  /** False when it is not there: it is running. */
   remove(task: Task): boolean {
-    const at = this.#items.indexOf(task, this.#head);
-    if (at < 0) return false;
-    this.#items.splice(at, 1);
-    if (this.#head === this.#items.length) {
-      this.#items.length = 0;
-      this.#head = 0;
-    }
+    const { before, after } = task;
+    if (before === null && this.#first !== task) return false;
+    if (before === null) this.#first = after;
+    else before.after = after;
+    if (after === null) this.#last = before;
+    else after.before = before;
+    task.before = null;
+    task.after = null;
+    this.#size--;
     return true;
   }
 }

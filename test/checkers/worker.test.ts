@@ -39,7 +39,10 @@ async function workerWithBatch(t: ExecutionContext) {
   const begun: string[] = [];
   const engine: Engine = {
     free: 10,
+    backlog: 0,
     close: async () => {},
+    share: () => {},
+    hold: () => {},
     check: (url, { signal } = {}) =>
       new Promise((_, reject) => {
         begun.push(url);
@@ -59,6 +62,7 @@ async function workerWithBatch(t: ExecutionContext) {
     logger: silent,
     signal: stop.signal,
     ack_wait_ms: 30_000,
+    attempt_ms: 1000,
   });
   t.teardown(async () => {
     stop.abort();
@@ -110,4 +114,12 @@ test('not told of a cancellation it finds it in the log', async (t) => {
   await publish(1, 0);
   await idle();
   t.deepEqual(begun, ['https://example.com/0'], 'nor does it take more of it');
+});
+
+test('as many batches as a job can have published, all of them stuck, do not keep the next one out', async (t) => {
+  const { begun, publish } = await workerWithBatch(t);
+  for (let batch = 1; batch <= 512; batch++) await publish(batch, 0);
+  await publish(513, 0);
+  await until(() => begun.length === 514);
+  t.is(begun.at(-1), 'https://example.com/513');
 });

@@ -16,7 +16,7 @@ export interface TestRequest {
 
 export interface TestSite {
   readonly port: number;
-  /** `http://127.0.0.1:<port>`, or https. */
+  /** `http://127.0.0.1:<port>`, or https, or another address. */
   readonly origin: string;
   /** Sockets open now, and accepted so far. */
   readonly open: number;
@@ -38,6 +38,8 @@ export interface TestSiteOptions {
   behaviours?: { readonly [path: string]: Behaviour };
   /** PEM: speaks TLS with this certificate. */
   certificate?: string;
+  /** The loopback address to listen on. */
+  host?: string;
 }
 
 export function reply(
@@ -75,14 +77,14 @@ export function to(location: string, status = 302, headers: { [name: string]: st
   return (_request, socket) => reply(socket, status, { Location: location, ...headers });
 }
 
-function raw(text: string, then: (socket: Socket) => void = () => {}): Behaviour {
+export function raw(text: string, then: (socket: Socket) => void = () => {}): Behaviour {
   return (_request, socket) => {
     socket.write(Buffer.from(text, 'latin1'));
     then(socket);
   };
 }
 
-function drip(socket: Socket, bytes: string | Buffer, every_ms: number): void {
+export function drip(socket: Socket, bytes: string | Buffer, every_ms: number): void {
   const timer = setInterval(() => socket.write(bytes), every_ms);
   socket.once('close', () => clearInterval(timer));
 }
@@ -273,20 +275,20 @@ export async function startTestSite(options: TestSiteOptions = {}): Promise<Test
     });
   }
 
-  const { certificate } = options;
+  const { certificate, host = '127.0.0.1' } = options;
   const server =
     certificate === undefined
       ? net.createServer({ noDelay: true }, accept)
       : tls.createServer({ cert: certificate, key: SERVER_KEY }, accept);
   // A client that does not trust the certificate.
   server.on('tlsClientError', () => {});
-  server.listen(0, '127.0.0.1');
+  server.listen(0, host);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
 
   return {
     port,
-    origin: `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
+    origin: `${certificate === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
     get open() {
       return sockets.size;
     },

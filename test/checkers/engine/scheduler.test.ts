@@ -1,13 +1,15 @@
 // Slots, hosts and groups, without a network.
 import test from 'ava';
 import fc from 'fast-check';
-import { type Lane, Scheduler } from '../../../checkers/engine/scheduler.ts';
+import { type Lane, Scheduler, type Task } from '../../../checkers/engine/scheduler.ts';
 
-class Named {
+class Named implements Task {
   readonly group: string;
   host: string;
   readonly name: string;
   lane: Lane | null = null;
+  before: Task | null = null;
+  after: Task | null = null;
   constructor(name: string, group: string, host: string) {
     this.name = name;
     this.group = group;
@@ -16,7 +18,7 @@ class Named {
 }
 
 function scheduled(concurrency: number, per_host: number, ...tasks: [name: string, group: string, host: string][]) {
-  const scheduler = new Scheduler<Named>(concurrency, per_host);
+  const scheduler = new Scheduler<Named>(concurrency, () => per_host);
   const all = tasks.map((each) => new Named(...each));
   for (const task of all) scheduler.add(task);
   const names = (): string => {
@@ -92,19 +94,23 @@ test('whatever happens, limits hold and no startable task is left waiting', (t) 
   const step = fc.oneof(
     fc.record({ kind: fc.constant('add'), group: fc.nat(3), host: fc.nat(4), first: fc.boolean() }),
     fc.record({ kind: fc.constantFrom('start', 'end', 'remove'), at: fc.nat(50) }),
+    fc.record({ limited: fc.nat(4), to: fc.nat(3) }),
   );
   const property = fc.property(
     fc.integer({ min: 1, max: 5 }),
     fc.integer({ min: 1, max: 3 }),
     fc.array(step, { maxLength: 120 }),
     (concurrency, per_host, steps) => {
-      const scheduler = new Scheduler<Named>(concurrency, per_host);
+      const limits = new Map<string, number>();
+      const limitOf = (host: string): number => limits.get(host) ?? per_host;
+      const scheduler = new Scheduler<Named>(concurrency, limitOf);
       const queued = new Set<Named>();
       const running = new Set<Named>();
       const runningOn = (host: string): number => [...running].filter((task) => task.host === host).length;
       const start = (): boolean => {
         const task = scheduler.next();
         if (task === undefined) return false;
+        if (runningOn(task.host) >= limitOf(task.host)) throw new Error('host over its limit');
         if (!queued.delete(task)) throw new Error('started twice, or after its removal');
         running.add(task);
         return true;
@@ -118,6 +124,9 @@ test('whatever happens, limits hold and no startable task is left waiting', (t) 
           const task = new Named('t', `g${each.group}`, `h${each.host}`);
           scheduler.add(task, each.first);
           queued.add(task);
+        } else if ('limited' in each) {
+          limits.set(`h${each.limited}`, each.to);
+          scheduler.limitChanged(`h${each.limited}`);
         } else if (each.kind === 'start') {
           start();
         } else {
@@ -133,11 +142,15 @@ test('whatever happens, limits hold and no startable task is left waiting', (t) 
         const hosts = new Set([...queued, ...running].map(({ host }) => host));
         let startable = 0;
         for (const host of hosts) {
-          if (runningOn(host) > per_host) throw new Error('host over its limit');
-          startable += Math.min([...queued].filter((task) => task.host === host).length, per_host - runningOn(host));
+          const room = Math.max(0, limitOf(host) - runningOn(host));
+          startable += Math.min([...queued].filter((task) => task.host === host).length, room);
         }
         if (running.size > concurrency || scheduler.running !== running.size) throw new Error('slots');
         if (scheduler.queued !== queued.size || scheduler.startable !== startable) throw new Error('counts');
+      }
+      for (const host of limits.keys()) {
+        limits.set(host, per_host);
+        scheduler.limitChanged(host);
       }
       while (start());
       while (running.size > 0) {
@@ -145,6 +158,7 @@ test('whatever happens, limits hold and no startable task is left waiting', (t) 
         while (start());
       }
       if (queued.size > 0) throw new Error(`${queued.size} tasks never started`);
+      if ([...scheduler.hosts].length > 0) throw new Error('a host was kept');
     },
   );
   t.notThrows(() => fc.assert(property, { numRuns: 500 }));

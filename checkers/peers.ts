@@ -1,0 +1,131 @@
+// The other checkers: each says every second that it is alive, so that all know among how many a host's limit is shared.
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import { partOf } from './budget.ts';
+import type { Engine } from './engine/engine.ts';
+import type { Peers } from './engine/hosts.ts';
+import type { Queue } from './queue.ts';
+import { ALIVE_SUBJECT, type Alive, HELD_SUBJECT, type Held } from './work.ts';
+
+export interface PeersOptions {
+  queue: Queue;
+  engine: Engine;
+  logger: Logger;
+  signal: AbortSignal;
+  /** What one attempt may last: who has lost its turn at a host may still ask it for so long. */
+  attempt_ms: number;
+  /** Between two signs of life. */
+  announce_ms?: number;
+}
+
+const ANNOUNCE_MS = 1000;
+/** In announcements: after this long without one a checker is taken for gone. */
+const FORGOTTEN_AFTER = 5;
+/** Of the time between announcements, how long the first one waits for an answer: who is alone begins after it. */
+const ANSWERED_WITHIN = 1 / 4;
+/** In attempts. In the first of them a host belongs to those alone who had it in the turn before too. */
+const TURN_ATTEMPTS = 4;
+
+/**
+ * Joins them: resolves when those who are alive know of this one, and have made room for it. `leave` gives its part back
+ * to them; one that ends without is forgotten after some seconds.
+ */
+export async function joinPeers(options: PeersOptions): Promise<{ readonly alone: boolean; leave(): Promise<void> }> {
+  const { queue, engine, logger, signal, attempt_ms, announce_ms = ANNOUNCE_MS } = options;
+  const me = randomUUID();
+  /** By id, when it was last heard; this one too. */
+  const heard_at = new Map<string, number>([[me, performance.now()]]);
+  let alive: readonly string[] = [me];
+  let turns = '';
+
+  const peers: Peers = {
+    part(host, limit) {
+      const { turn, is_changing } = turnAt(Date.now(), attempt_ms);
+      const now = partOf(host, me, alive, limit, turn);
+      return is_changing ? Math.min(now, partOf(host, me, alive, limit, turn - 1)) : now;
+    },
+    held: (host, wait_ms) => void say(HELD_SUBJECT, { id: me, host, wait_ms } satisfies Held),
+  };
+
+  async function say(subject: string, body: Alive | Held): Promise<void> {
+    try {
+      await queue.broadcast(subject, body);
+    } catch (error) {
+      if (!signal.aborted) logger.warn({ err: error }, 'the other checkers could not be told');
+    }
+  }
+
+  function hear({ id, leaves }: Alive): void {
+    if (leaves) {
+      if (id !== me && heard_at.delete(id)) share();
+      return;
+    }
+    const is_new = !heard_at.has(id);
+    heard_at.set(id, performance.now());
+    if (!is_new) return;
+    share();
+    // It is to know at once whom it shares with.
+    void announce();
+  }
+
+  function share(): void {
+    alive = [...heard_at.keys()];
+    engine.share(alive.length > 1 ? peers : null);
+  }
+
+  const announce = () => say(ALIVE_SUBJECT, { id: me, leaves: false });
+
+  function look(): void {
+    const oldest = performance.now() - FORGOTTEN_AFTER * announce_ms;
+    // Who does not hear itself hears nobody: that says nothing of the others.
+    const gone = heard_at.get(me)! < oldest ? [] : [...heard_at].filter(([, at]) => at < oldest);
+    for (const [id] of gone) heard_at.delete(id);
+    const { turn, is_changing } = turnAt(Date.now(), attempt_ms);
+    const turned = `${turn} ${is_changing}`;
+    if (gone.length > 0 || (turned !== turns && alive.length > 1)) share();
+    turns = turned;
+  }
+
+  await queue.listen(ALIVE_SUBJECT, (body) => hear(body as Alive), signal);
+  await queue.listen(
+    HELD_SUBJECT,
+    (body) => {
+      const { id, host, wait_ms } = body as Held;
+      if (id !== me) engine.hold(host, wait_ms);
+    },
+    signal,
+  );
+  await announce();
+  const timer = setInterval(() => {
+    look();
+    void announce();
+  }, announce_ms);
+  signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+  await passed(announce_ms * ANSWERED_WITHIN, signal);
+  if (alive.length > 1) await passed(2 * announce_ms, signal);
+  return {
+    get alone() {
+      return alive.length === 1;
+    },
+    leave: () => say(ALIVE_SUBJECT, { id: me, leaves: true }),
+  };
+}
+
+/** By the wall clock, which all machines share well enough. */
+function turnAt(now: number, attempt_ms: number): { turn: number; is_changing: boolean } {
+  const turn_ms = TURN_ATTEMPTS * attempt_ms;
+  return { turn: Math.floor(now / turn_ms), is_changing: now % turn_ms < attempt_ms };
+}
+
+function passed(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done);
+    if (signal.aborted) done();
+  });
+}

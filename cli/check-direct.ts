@@ -1,0 +1,86 @@
+// Checks one file without the service: from its cells by the engine to a file of results, in order of submission. A million
+// rows pass through; only those that are under way, or wait for one before them, are in memory.
+import { createWriteStream } from 'node:fs';
+import { basename } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createEngine, type EngineSettings } from '../checkers/index.ts';
+import type { Config } from '../config.ts';
+import { csvOf } from '../http/export/csv.ts';
+import { type CollectedUrls, collectUrls, type IntakeSummary } from '../intake/collect-urls.ts';
+import { openSheet } from '../intake/open-sheet.ts';
+import { checkInOrder } from './check-in-order.ts';
+import type { JobView } from './client.ts';
+import { follow } from './progress.ts';
+import { type CheckedJob, type Tally, tallyOf } from './report.ts';
+
+export interface CheckedDirectly {
+  job: CheckedJob;
+  tally: Tally;
+  seconds: number;
+}
+
+/**
+ * Checks the URLs of the file at `path`, with a progress bar on `out`. When interrupted, `results_path` has what came
+ * before the first URL without an outcome. Throws IntakeError for what is no table of URLs, before anything is checked.
+ */
+export async function checkDirectly(
+  path: string,
+  results_path: string,
+  out: NodeJS.WriteStream,
+  signal: AbortSignal,
+  config: Config,
+): Promise<CheckedDirectly> {
+  const limits = {
+    max_urls: config.max_urls_per_job,
+    max_url_chars: config.max_url_chars,
+    max_file_bytes: config.max_file_bytes,
+    max_inflated_bytes: config.max_inflated_bytes,
+  };
+  const sheet = await openSheet(path, basename(path), limits);
+  const read = () => collectUrls(sheet.cells(), limits);
+  const { accepted, duplicates_removed, invalid_urls_rejected, blocked_urls_skipped } = await countOf(read());
+
+  const job: CheckedJob & Pick<JobView, 'status'> = {
+    status: 'processing',
+    total_urls: accepted,
+    completed_urls: 0,
+    duplicates_removed,
+    invalid_urls_rejected,
+    blocked_urls_skipped,
+  };
+  const began = performance.now();
+  const engine = createEngine(engineSettings(config));
+  const results = checkInOrder(read(), engine, signal, () => job.completed_urls++);
+  const written = pipeline(csvOf(results), createWriteStream(results_path)).then(
+    () => void (job.status = 'completed'),
+    (error: unknown) => {
+      job.status = 'failed';
+      throw error;
+    },
+  );
+  try {
+    await Promise.all([written, follow(job, () => Promise.resolve(job), out, signal)]);
+  } finally {
+    await engine.close();
+  }
+  const seconds = (performance.now() - began) / 1000;
+  return { job, tally: await tallyOf(results_path), seconds };
+}
+
+/** What there is, and that all of it can be read. */
+async function countOf(urls: CollectedUrls): Promise<IntakeSummary> {
+  for await (const _page of urls);
+  return urls.summary;
+}
+
+function engineSettings(config: Config): EngineSettings {
+  return {
+    concurrency: config.checker_concurrency,
+    per_host: config.checker_per_host,
+    host_gap_ms: config.checker_host_gap_ms,
+    timeout_ms: config.checker_timeout_ms,
+    retries: config.checker_retries,
+    allow_addresses: config.checker_allow_addresses,
+    user_agent: config.checker_user_agent,
+  };
+}

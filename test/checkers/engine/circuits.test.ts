@@ -1,0 +1,334 @@
+// An origin that is not there costs a few requests, whatever the number of its URLs, and one that comes back loses nothing.
+import net from 'node:net';
+import test from 'ava';
+import { Circuits, failureOf, OPENS_AFTER, type OriginFailure, TRIALS } from '../../../checkers/engine/circuits.ts';
+import { createEngine, type EngineParts, type EngineSettings } from '../../../checkers/engine/engine.ts';
+import { until } from '../../support/behind.ts';
+import { type Behaviour, reply, startTestSite } from '../../support/test-site.ts';
+
+const ORIGIN = 'https://a.example';
+const GONE: OriginFailure = { error_code: 'connect_timeout', status: null, protection: null };
+const BASE_MS = 100;
+
+/** With the first failures of so many URLs. */
+function failedBy(urls: number, random = 0.5): Circuits {
+  const circuits = new Circuits(BASE_MS, () => random);
+  for (let i = 0; i < urls; i++) circuits.failed(ORIGIN, GONE, 0, false);
+  return circuits;
+}
+
+/** When the next trial may begin. */
+function nextTrial(circuits: Circuits, from: number): number {
+  let now = from;
+  while (circuits.admit(ORIGIN, now) !== 'try') now++;
+  return now;
+}
+
+test('an origin that failed a few URLs is asked for the next', (t) => {
+  t.is(failedBy(OPENS_AFTER - 1).admit(ORIGIN, 0), 'go');
+});
+
+test('one that failed ten in a row is not, but others are', (t) => {
+  const circuits = failedBy(OPENS_AFTER);
+  t.is(circuits.admit(ORIGIN, 0), 'wait');
+  t.is(circuits.admit('http://a.example', 0), 'go');
+});
+
+test('an answer between them begins the count anew', (t) => {
+  const circuits = failedBy(OPENS_AFTER - 1);
+  t.false(circuits.answered(ORIGIN));
+  t.is(circuits.size, 0);
+  circuits.failed(ORIGIN, GONE, 0, false);
+  t.is(circuits.admit(ORIGIN, 0), 'go');
+});
+
+test('one goes as a trial after a while, the others wait for it', (t) => {
+  const circuits = failedBy(OPENS_AFTER);
+  t.is(nextTrial(circuits, 0), 150);
+  t.is(circuits.admit(ORIGIN, 1e6), 'wait');
+});
+
+test('a trial with an answer opens the way', (t) => {
+  const circuits = failedBy(OPENS_AFTER);
+  nextTrial(circuits, 0);
+  t.true(circuits.answered(ORIGIN));
+  t.is(circuits.admit(ORIGIN, 200), 'go');
+});
+
+test('trials are twice as far apart each time, by a random part', (t) => {
+  for (const [random, waits] of [
+    [0, [100, 200, 400]],
+    [0.5, [150, 300, 600]],
+  ] as const) {
+    const circuits = failedBy(OPENS_AFTER, random);
+    let now = 0;
+    for (const wait of waits) {
+      const at = nextTrial(circuits, now);
+      t.is(at - now, wait);
+      now = at;
+      circuits.failed(ORIGIN, GONE, now, true);
+    }
+  }
+});
+
+/** All trials failed, the last with another failure. */
+function givenUp(): { circuits: Circuits; now: number } {
+  const circuits = failedBy(OPENS_AFTER);
+  let now = 0;
+  for (let i = 0; i < TRIALS; i++) {
+    now = nextTrial(circuits, now);
+    circuits.failed(ORIGIN, { ...GONE, error_code: i === TRIALS - 1 ? 'dns_failed' : 'connection_refused' }, now, true);
+  }
+  return { circuits, now };
+}
+
+test('when all trials have failed, what the last met stands for the rest', (t) => {
+  const { circuits, now } = givenUp();
+  t.deepEqual(circuits.admit(ORIGIN, now), { ...GONE, error_code: 'dns_failed' });
+});
+
+test('after that it is tried again by one, ever later; a failure is for all at once', (t) => {
+  const { circuits, now } = givenUp();
+  const first = nextTrial(circuits, now);
+  t.is(first - now, 60 * BASE_MS * 0.75);
+  t.is(circuits.admit(ORIGIN, first), 'wait');
+  circuits.failed(ORIGIN, GONE, first, true);
+  t.deepEqual(circuits.admit(ORIGIN, first), GONE);
+  t.is(nextTrial(circuits, first) - first, 120 * BASE_MS * 0.75);
+});
+
+test('a trial that came to nothing lets another one go', (t) => {
+  const circuits = failedBy(OPENS_AFTER);
+  const now = nextTrial(circuits, 0);
+  circuits.dropped(ORIGIN);
+  t.is(circuits.admit(ORIGIN, now), 'try');
+});
+
+test('failures of what was under way when it opened change nothing', (t) => {
+  const circuits = failedBy(OPENS_AFTER + 100);
+  t.is(nextTrial(circuits, 0), 150);
+});
+
+test('what failed long ago is forgotten', (t) => {
+  const { circuits, now } = givenUp();
+  t.is(circuits.admit(ORIGIN, now + 16 * 60_000), 'go');
+  t.is(circuits.size, 0);
+});
+
+test('what is a failure of the origin, and what is an answer', (t) => {
+  const at = (failure: Parameters<typeof failureOf>[0]['failure'], status = 0, not_now = false) =>
+    failureOf({ failure, status }, not_now, null);
+  for (const error_code of [
+    'dns_failed',
+    'connection_refused',
+    'connect_timeout',
+    'connection_reset',
+    'response_timeout',
+  ] as const) {
+    t.deepEqual(at(error_code), { error_code, status: null, protection: null });
+  }
+  for (const code of ['dns_not_found', 'tls_expired', 'malformed_response', 'blocked_address'] as const) {
+    t.is(at(code), null);
+  }
+  t.is(at(null, 404), null);
+  t.is(at(null, 503), null);
+  t.deepEqual(at(null, 429, true), { error_code: null, status: 429, protection: null });
+});
+
+// From here on with the engine.
+
+const SETTINGS: EngineSettings = {
+  concurrency: 32,
+  per_host: 8,
+  timeout_ms: 15_000,
+  retries: 2,
+  allow_addresses: ['127.0.0.0/8'],
+  user_agent: 'test',
+};
+const lookup: EngineParts['lookup'] = (_name, done) => done({ addresses: ['127.0.0.1'], ttl_s: 300 });
+const fine: Behaviour = (_request, socket) => reply(socket, 200, { 'Content-Type': 'text/plain' }, Buffer.from('fine'));
+const range = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
+
+test('a dead host with ten thousand URLs costs dozens of connections, and holds nobody up', async (t) => {
+  const dead = await startTestSite({ behaviours: { '/*': (_request, socket) => socket.resetAndDestroy() } });
+  const alive = await startTestSite({ behaviours: { '/*': fine } });
+  let now = 0;
+  const engine = createEngine({ ...SETTINGS, timeout_ms: 400 }, { lookup, now: () => now });
+  t.teardown(() => Promise.all([dead.close(), alive.close()]));
+  const checks = Promise.all(range(10_000, (i) => engine.check(`http://dead.example:${dead.port}/p/${i}`)));
+  await until(() => dead.accepted >= OPENS_AFTER);
+  await until(() => engine.free === 32);
+  await Promise.all(range(500, (i) => engine.check(`http://alive.example:${alive.port}/p/${i}`)));
+  t.is(engine.backlog, 10_000, 'they wait for the trials, without slots');
+
+  for (const outcome of await passing(checks, () => (now += 50))) {
+    t.like(outcome, { verdict: 'unreachable', error_code: 'connection_reset', status_code: null, is_broken: true });
+    t.true(outcome.attempts >= 1 && outcome.attempts <= 3);
+  }
+  t.true(dead.accepted < 60, `${dead.accepted} connections`);
+  t.is(engine.free, 32);
+  await engine.close();
+});
+
+test('a host without DNS is given up within a minute, on a clock that is moved by seconds', async (t) => {
+  let ms = 0;
+  let asked = 0;
+  const parts: EngineParts = { now: () => ms, lookup: () => asked++ };
+  const engine = createEngine({ ...SETTINGS, retries: 0, timeout_ms: 400 }, { ...parts, random: () => 0.5 });
+  const checks = Promise.all(range(5000, (i) => engine.check(`http://dead.example/${i}`)));
+  const outcomes = await passing(checks, () => (ms += 100));
+  t.true(outcomes.every(({ error_code, attempts }) => error_code === 'dns_failed' && attempts === 1));
+  t.true(ms < 60_000, `${ms} ms`);
+  await engine.close();
+});
+
+test('a host that comes back loses no URL, and is not asked for those that were aborted meanwhile', async (t) => {
+  let is_down = true;
+  let at_once = 0;
+  const seen_at_once: number[] = [];
+  const site = await startTestSite({
+    behaviours: {
+      '/*': (request, socket) => {
+        if (is_down) return socket.resetAndDestroy();
+        seen_at_once.push(++at_once);
+        let turns = 20;
+        const turn = (): void => {
+          if (--turns > 0) return void setImmediate(turn);
+          at_once--;
+          fine(request, socket);
+        };
+        turn();
+      },
+    },
+  });
+  let now = 0;
+  const engine = createEngine({ ...SETTINGS, timeout_ms: 400 }, { now: () => now });
+  t.teardown(() => site.close());
+  const controller = new AbortController();
+  const checks = range(300, (i) => engine.check(`${site.origin}/p/${i}`));
+  const aborted = Promise.allSettled(
+    range(50, (i) => engine.check(`${site.origin}/aborted/${i}`, { signal: controller.signal })),
+  );
+  await until(() => site.accepted > OPENS_AFTER && engine.free === 32);
+  controller.abort();
+  for (const { status } of await aborted) t.is(status, 'rejected');
+  t.is(engine.backlog, 300);
+  is_down = false;
+  const outcomes = await passing(Promise.all(checks), () => (now += 50));
+  t.false(site.requests.some((path) => path.startsWith('/aborted')));
+  t.deepEqual(seen_at_once.slice(0, 3), [1, 1, 1], 'it begins with one at a time');
+  t.true(outcomes.every(({ verdict }) => verdict === 'ok'));
+  t.true(outcomes.filter(({ attempts }) => attempts === 1).length > 250, 'and most had their first attempt then');
+  await engine.close();
+});
+
+test('many attempts at a few URLs are no reason to give up', async (t) => {
+  const site = await startTestSite();
+  const engine = createEngine({ ...SETTINGS, retries: 5 }, { retry_base_ms: 1 });
+  t.teardown(() => site.close());
+  const outcomes = await Promise.all(range(3, (i) => engine.check(`${site.origin}/reset?${i}`)));
+  t.deepEqual(
+    outcomes.map(({ attempts }) => attempts),
+    [6, 6, 6],
+  );
+  await engine.close();
+});
+
+test('URLs on a port that is closed do not stop those on one that is open', async (t) => {
+  const site = await startTestSite({ behaviours: { '/*': fine } });
+  const closed = await closedPort();
+  const engine = createEngine(SETTINGS, { retry_base_ms: 1 });
+  t.teardown(() => site.close());
+  const dead = range(100, (i) => engine.check(`http://127.0.0.1:${closed}/${i}`));
+  const alive = await Promise.all(range(100, (i) => engine.check(`${site.origin}/p/${i}`)));
+  t.true(alive.every(({ verdict }) => verdict === 'ok'));
+  for (const outcome of await Promise.all(dead)) {
+    t.like(outcome, { verdict: 'unreachable', error_code: 'connection_refused', attempts: 1 });
+  }
+  await engine.close();
+});
+
+test('bad URLs that stand together do not condemn the others of their host', async (t) => {
+  const site = await startTestSite({
+    behaviours: { '/bad/*': (_request, socket) => socket.resetAndDestroy(), '/p/*': fine },
+  });
+  const engine = createEngine({ ...SETTINGS, retries: 0 }, { retry_base_ms: 1, random: () => 0.9 });
+  t.teardown(() => site.close());
+  const checks = range(300, (i) => engine.check(`${site.origin}/${i < 100 ? 'bad' : 'p'}/${i}`));
+  const outcomes = await Promise.all(checks);
+  t.is(outcomes.filter(({ verdict }) => verdict === 'ok').length, 200);
+  t.is(new Set(site.requests).size, 300, 'each was asked for');
+  await engine.close();
+});
+
+test('when the trial is aborted another one takes its place', async (t) => {
+  let hangs = false;
+  const site = await startTestSite({
+    behaviours: { '/*': (_request, socket) => (hangs ? undefined : socket.resetAndDestroy()) },
+  });
+  let now = 0;
+  const engine = createEngine({ ...SETTINGS, timeout_ms: 300_000, retries: 0 }, { now: () => now });
+  t.teardown(() => site.close());
+  const controllers = range(60, () => new AbortController());
+  const checks = controllers.map(({ signal }, i) => engine.check(`${site.origin}/p/${i}`, { signal }));
+  const ends = Promise.allSettled(checks);
+  await until(() => site.accepted >= OPENS_AFTER && engine.free === 32);
+  hangs = true;
+  const before = site.requests.length;
+  now += 1000;
+  await until(() => site.requests.length > before);
+  const trial = Number(site.requests.at(-1)!.split('/').at(-1));
+  hangs = false;
+  controllers[trial]!.abort();
+  const outcomes = await passing(ends, () => (now += 300));
+  t.is(outcomes.filter(({ status }) => status === 'rejected').length, 1);
+  t.is(engine.free, 32);
+  await engine.close();
+});
+
+test('a host that says 429 to everything is given up, and its URLs say so', async (t) => {
+  const site = await startTestSite({
+    behaviours: { '/*': (_request, socket) => reply(socket, 429, { 'Retry-After': '5' }) },
+  });
+  let now = 0;
+  const engine = createEngine({ ...SETTINGS, timeout_ms: 300_000 }, { now: () => now });
+  t.teardown(() => site.close());
+  const checks = Promise.all(range(1000, (i) => engine.check(`${site.origin}/p/${i}`)));
+  const outcomes = await passing(checks, () => (now += 300));
+  for (const [i, outcome] of outcomes.entries()) {
+    t.like(outcome, { status_code: 429, verdict: 'broken', error_code: null });
+    t.is(outcome.final_url, `${site.origin}/p/${i}`);
+  }
+  t.true(site.requests.length < 60, `${site.requests.length} requests`);
+  await engine.close();
+});
+
+test('a host that says 503 to everything is asked for each', async (t) => {
+  const site = await startTestSite({ behaviours: { '/*': (_request, socket) => reply(socket, 503, {}) } });
+  let now = 0;
+  const engine = createEngine({ ...SETTINGS, timeout_ms: 300_000, retries: 0 }, { now: () => now });
+  t.teardown(() => site.close());
+  const checks = Promise.all(range(20, (i) => engine.check(`${site.origin}/p/${i}`)));
+  const outcomes = await passing(checks, () => (now += 300));
+  t.true(outcomes.every(({ status_code }) => status_code === 503));
+  t.is(site.requests.length, 20);
+  await engine.close();
+});
+
+/** Lets time pass, a little between two looks of the engine, until all have ended. */
+async function passing<T>(ends: Promise<T>, pass: () => void): Promise<T> {
+  const timer = setInterval(pass, 15);
+  try {
+    return await ends;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+async function closedPort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await new Promise((listening) => server.once('listening', listening));
+  const { port } = server.address() as net.AddressInfo;
+  await new Promise((closed) => server.close(closed));
+  return port;
+}

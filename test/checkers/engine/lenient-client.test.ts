@@ -1,0 +1,58 @@
+// Heads that break rules, in whatever pieces they come.
+import test from 'ava';
+import { type Head, HeadReader } from '../../../checkers/engine/lenient-client.ts';
+
+function read(text: string, piece_bytes = text.length): Head | null | 'more' {
+  const reader = new HeadReader();
+  const bytes = Buffer.from(text, 'latin1');
+  let head: Head | null | 'more' = 'more';
+  for (let at = 0; at < bytes.length && head === 'more'; at += piece_bytes) {
+    head = reader.read(bytes.subarray(at, at + piece_bytes));
+  }
+  return head;
+}
+
+const ROWS: readonly [what: string, text: string, status: number | null | 'more', headers?: Record<string, unknown>][] =
+  [
+    ['a plain one', 'HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody', 200, { a: 'b' }],
+    ['LF alone', 'HTTP/1.1 404 Not Found\nA: b\n\n', 404, { a: 'b' }],
+    ['both mixed', 'HTTP/1.1 200\r\nA: b\n\r\n', 200, { a: 'b' }],
+    ['no reason', 'HTTP/1.0 503\r\n\r\n', 503],
+    ['lower case', 'http/1.1 200 ok\r\n\r\n', 200],
+    ['odd headers', 'HTTP/1.1 200 OK\r\nno colon\r\n: no name\r\nX Y : z\r\n\r\n', 200, { 'x y': 'z' }],
+    ['folded lines', 'HTTP/1.1 200 OK\r\nA: b\r\n  c\r\n\td\r\n\r\n', 200, { a: 'b c d' }],
+    [
+      'a header twice',
+      'HTTP/1.1 302 Found\r\nLocation: /a\r\nLocation: /b\r\n c\r\n\r\n',
+      302,
+      { location: ['/a', '/b c'] },
+    ],
+    ['equal lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n', 200],
+    [
+      'interim answers first',
+      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 X\nL: a\n\nHTTP/1.1 200 OK\r\nM: n\r\n\r\n',
+      200,
+      { m: 'n' },
+    ],
+    ['a name of every object', 'HTTP/1.1 200 OK\r\n__proto__: a\r\nconstructor: b\r\n\r\n', 200, { constructor: 'b' }],
+    ['different lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n', null],
+    ['a NUL', 'HTTP/1.1 200 OK\r\nA: b\0c\r\n\r\n', null],
+    ['another protocol', 'HTTP/1.1 101 Switching Protocols\r\n\r\n', null],
+    ['a status of two digits', 'HTTP/1.1 20 OK\r\n\r\n', null],
+    ['a status of four digits', 'HTTP/1.1 2000 OK\r\n\r\n', null],
+    ['a status that is none', 'HTTP/1.1 000 OK\r\n\r\n', null],
+    ['no status line', '<html>\n\n', null],
+    ['too long', `HTTP/1.1 200 OK\r\n${'A: b\r\n'.repeat(20_000)}`, null],
+    ['no end', 'HTTP/1.1 200 OK\r\nA: b\r\n', 'more'],
+    ['nothing', '', 'more'],
+  ];
+
+for (const [what, text, status, headers] of ROWS) {
+  test(`${what}: ${status ?? 'refused'}`, (t) => {
+    for (const piece_bytes of [text.length || 1, 7, 1]) {
+      const head = read(text, piece_bytes);
+      t.is(head === null || head === 'more' ? head : head.status, status);
+      if (headers !== undefined) t.like((head as Head).headers, headers);
+    }
+  });
+}

@@ -1,0 +1,303 @@
+// How fast a host is asked, by a clock that the test holds: alone, and by the engine.
+import test from 'ava';
+import { createEngine, type EngineParts, type EngineSettings } from '../../../checkers/engine/engine.ts';
+import { Hosts, type Peers, tooMuch } from '../../../checkers/engine/hosts.ts';
+import { RETRY_AFTER_CAP_MS } from '../../../checkers/engine/retries.ts';
+import { until } from '../../support/behind.ts';
+import { type Behaviour, reply, startTestSite } from '../../support/test-site.ts';
+
+const WALL = () => Date.UTC(2026, 0, 1);
+const HOST = 'a.example';
+const NOT_NOW = { retry_after_ms: null, not_now: true };
+const BARE_503 = { retry_after_ms: null, not_now: false };
+
+/** In the middle of all that is at random: gaps are as they are. */
+const open = (settings: Partial<{ per_host: number; gap_ms: number; random: () => number }> = {}) =>
+  new Hosts({ per_host: 8, gap_ms: 0, random: () => 0.5, ...settings });
+
+/** The milliseconds from `now` until something may start. */
+function heldFor(hosts: Hosts, now: number): number {
+  let ms = 0;
+  while (hosts.limitOf(HOST) === 0) hosts.sweep(now + ++ms, () => {});
+  return ms;
+}
+
+test('a host is too much for by 429 and 503, and says how long', (t) => {
+  const at = (status: number, retry_after?: string, protection: string | null = null) =>
+    tooMuch(status, retry_after === undefined ? {} : { 'retry-after': retry_after }, protection, WALL);
+  t.deepEqual(at(429), { retry_after_ms: null, not_now: true });
+  t.deepEqual(at(429, '7'), { retry_after_ms: 7000, not_now: true });
+  t.deepEqual(at(429, 'Thu, 01 Jan 2026 00:00:07 GMT'), { retry_after_ms: 7000, not_now: true });
+  t.deepEqual(at(429, '7', 'cloudflare'), { retry_after_ms: 7000, not_now: true });
+  t.deepEqual(at(503), { retry_after_ms: null, not_now: false });
+  t.deepEqual(at(503, '7'), { retry_after_ms: 7000, not_now: true });
+  t.is(at(503, '7', 'cloudflare'), null);
+  for (const status of [200, 301, 403, 404, 500, 502, 504]) t.is(at(status, '7'), null);
+});
+
+test('a host without trouble has no state', (t) => {
+  const hosts = open();
+  t.false(hosts.started(HOST, 0));
+  t.false(hosts.answered(HOST, 0));
+  t.is(hosts.limitOf(HOST), 8);
+  t.is(hosts.size, 0);
+});
+
+test('half as many at once with each round of refusals, down to one', (t) => {
+  const hosts = open();
+  const limits = [];
+  for (let now = 0; now < 50_000; now += 10_000) {
+    t.true(hosts.slow(HOST, now, now, NOT_NOW));
+    heldFor(hosts, now);
+    limits.push(hosts.limitOf(HOST));
+  }
+  t.deepEqual(limits, [4, 2, 1, 1, 1]);
+});
+
+test('refusals of what was asked before the slow-down say nothing new', (t) => {
+  const hosts = open();
+  t.true(hosts.slow(HOST, 0, 10, NOT_NOW));
+  for (let i = 0; i < 7; i++) t.false(hosts.slow(HOST, i, 11, NOT_NOW));
+  heldFor(hosts, 11);
+  t.is(hosts.limitOf(HOST), 4);
+});
+
+test('nothing starts until Retry-After is over, and a longer one counts', (t) => {
+  const hosts = open({ random: () => 0 });
+  hosts.slow(HOST, 0, 0, { retry_after_ms: 2000, not_now: true });
+  hosts.slow(HOST, 0, 0, { retry_after_ms: 3000, not_now: true });
+  hosts.slow(HOST, 0, 0, { retry_after_ms: 1000, not_now: true });
+  t.is(hosts.limitOf(HOST), 0);
+  t.is(heldFor(hosts, 0), 3000);
+});
+
+test('Retry-After is waited up to its cap', (t) => {
+  const hosts = open({ random: () => 0 });
+  hosts.slow(HOST, 0, 0, { retry_after_ms: 86_400_000, not_now: true });
+  t.is(heldFor(hosts, 0), RETRY_AFTER_CAP_MS);
+});
+
+test('a gap begins with the first refusal, and doubles with each round up to ten seconds', (t) => {
+  const hosts = open();
+  const gaps = [];
+  for (let now = 0; now < 90_000; now += 10_000) {
+    hosts.slow(HOST, now, now, NOT_NOW);
+    heldFor(hosts, now);
+    t.true(hosts.started(HOST, now));
+    gaps.push(heldFor(hosts, now));
+  }
+  t.deepEqual(gaps, [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]);
+});
+
+test('bare 503s, which may be about their pages alone, make no gap of more than a second', (t) => {
+  const hosts = open();
+  for (let now = 0; now < 90_000; now += 10_000) hosts.slow(HOST, now, now, BARE_503);
+  heldFor(hosts, 90_000);
+  hosts.started(HOST, 100_000);
+  t.is(heldFor(hosts, 100_000), 1000);
+});
+
+test('gaps are spread at random, half of their length around it', (t) => {
+  const gapAt = (random: number): number => {
+    const hosts = open({ random: () => random });
+    for (const now of [0, 1000]) hosts.slow(HOST, now, now, NOT_NOW);
+    heldFor(hosts, 1000);
+    hosts.started(HOST, 5000);
+    return heldFor(hosts, 5000);
+  };
+  t.deepEqual([gapAt(0), gapAt(0.5), gapAt(0.999)], [150, 200, 250]);
+});
+
+test('answers bring it back one by one, and then nothing is left of it', (t) => {
+  const hosts = open();
+  for (const now of [0, 1000, 2000]) hosts.slow(HOST, now, now, NOT_NOW);
+  let now = 2000 + heldFor(hosts, 2000);
+  const limits = [hosts.limitOf(HOST)];
+  let answers = 0;
+  for (; hosts.size > 0; answers++) {
+    if (hosts.started(HOST, ++now)) now += heldFor(hosts, now);
+    hosts.answered(HOST, now);
+    const limit = hosts.limitOf(HOST);
+    if (limit !== limits.at(-1)) limits.push(limit);
+  }
+  t.deepEqual(limits, [1, 2, 3, 4, 5, 6, 7, 8]);
+  t.true(answers > 100 && answers < 200, `${answers} answers`);
+});
+
+test('answers to what was asked before the slow-down do not bring it back', (t) => {
+  const hosts = open({ per_host: 2 });
+  hosts.slow(HOST, 5, 10, NOT_NOW);
+  for (let i = 0; i < 20; i++) t.false(hosts.answered(HOST, 9));
+  t.true(hosts.answered(HOST, 11));
+});
+
+test("the setting's gap holds without trouble, and leaves nothing behind", (t) => {
+  const hosts = open({ gap_ms: 250 });
+  t.true(hosts.started(HOST, 0));
+  t.is(heldFor(hosts, 0), 250);
+  t.is(hosts.size, 0);
+});
+
+test('a host that was gone begins with one request', (t) => {
+  const hosts = open();
+  hosts.restart(HOST, 100);
+  t.is(hosts.limitOf(HOST), 1);
+  t.false(hosts.answered(HOST, 99), 'by an answer from before');
+  t.true(hosts.answered(HOST, 101));
+  t.is(hosts.limitOf(HOST), 2);
+});
+
+test('with other checkers it is a part of the limit, and gaps that are longer in the same measure', (t) => {
+  const hosts = open({ gap_ms: 100 });
+  const peers: Peers = { part: (_host, limit) => Math.floor(limit / 4), held: () => {} };
+  hosts.peers = peers;
+  t.is(hosts.limitOf(HOST), 2);
+  hosts.started(HOST, 0);
+  t.is(heldFor(hosts, 0), 400);
+});
+
+test('with other checkers a slow host keeps one request of each that has a part of it', (t) => {
+  const hosts = open();
+  const limitWith = (part: number): number => {
+    hosts.peers = { part: () => part, held: () => {} };
+    return hosts.limitOf(HOST);
+  };
+  hosts.slow(HOST, 0, 0, NOT_NOW);
+  heldFor(hosts, 0);
+  t.deepEqual([limitWith(4), limitWith(3), limitWith(1), limitWith(0)], [2, 1, 1, 0]);
+});
+
+// From here on with the engine: its sweeps come by themselves, its clock stands still until the test moves it.
+
+const SETTINGS: EngineSettings = {
+  concurrency: 16,
+  per_host: 4,
+  timeout_ms: 400,
+  retries: 2,
+  allow_addresses: ['127.0.0.0/8'],
+  user_agent: 'test',
+};
+const fine: Behaviour = (_request, socket) => reply(socket, 200, { 'Content-Type': 'text/plain' }, Buffer.from('fine'));
+
+/** A clock, and every name at the test site. `looked` resolves when the engine has looked at it again, twice. */
+function clocked() {
+  let ms = 0;
+  let calls = 0;
+  const parts: EngineParts = {
+    now: () => {
+      calls++;
+      return ms;
+    },
+    random: () => 0.5,
+    lookup: (_name, done) => done({ addresses: ['127.0.0.1'], ttl_s: 300 }),
+  };
+  const looked = () => {
+    const before = calls;
+    return until(() => calls > before + 4);
+  };
+  return { parts, looked, pass: (by_ms: number) => (ms += by_ms), now: () => ms };
+}
+
+test('a Retry-After to one URL holds all of its host, and nobody else', async (t) => {
+  let limited = true;
+  const site = await startTestSite({
+    behaviours: {
+      '/limited/*': (request, socket) =>
+        limited ? reply(socket, 429, { 'Retry-After': '30' }) : fine(request, socket),
+      '/fine/*': fine,
+    },
+  });
+  const { parts, looked, pass } = clocked();
+  const engine = createEngine(SETTINGS, parts);
+  t.teardown(() => site.close());
+  const asked = () => site.requests.filter((path) => path.startsWith('/limited')).length;
+  const checks = Array.from({ length: 9 }, (_, i) => engine.check(`http://limited.example:${site.port}/limited/${i}`));
+  await until(() => asked() === 4);
+  await Promise.all(Array.from({ length: 40 }, (_, i) => engine.check(`http://fine.example:${site.port}/fine/${i}`)));
+  limited = false;
+  pass(29_900);
+  await looked();
+  t.is(asked(), 4, 'while it lasts');
+  t.is(engine.free, 16, 'and no slot is held');
+
+  const ends = Promise.all(checks);
+  for (let ended = false; !ended; ) {
+    ended = await Promise.race([ends.then(() => true), looked().then(() => false)]);
+    pass(200);
+  }
+  const outcomes = await ends;
+  t.true(outcomes.every(({ verdict }) => verdict === 'ok'));
+  t.deepEqual(outcomes.map(({ attempts }) => attempts).toSorted(), [1, 1, 1, 1, 1, 2, 2, 2, 2]);
+  await engine.close();
+});
+
+test("the setting's gap lies between any two requests of a host, redirects among them", async (t) => {
+  const asked_at: number[] = [];
+  const { parts, looked, pass, now } = clocked();
+  const site = await startTestSite({
+    behaviours: {
+      '/p/*': (request, socket) => {
+        asked_at.push(now());
+        if (request.path.startsWith('/p/to-')) reply(socket, 302, { Location: '/p/3' });
+        else fine(request, socket);
+      },
+    },
+  });
+  const engine = createEngine({ ...SETTINGS, host_gap_ms: 1000 }, parts);
+  t.teardown(() => site.close());
+  const checks = Promise.all(['1', '2', 'to-3'].map((name) => engine.check(`${site.origin}/p/${name}`)));
+  for (let ended = false; !ended; ) {
+    ended = await Promise.race([checks.then(() => true), looked().then(() => false)]);
+    pass(250);
+  }
+  t.deepEqual(
+    (await checks).map(({ verdict }) => verdict),
+    ['ok', 'ok', 'redirected'],
+  );
+  t.is(asked_at.length, 4);
+  for (const [i, at] of asked_at.entries()) t.true(at >= i * 1000, `${asked_at}`);
+  await engine.close();
+});
+
+test('a Retry-After that another checker met holds the host here too', async (t) => {
+  const site = await startTestSite({ behaviours: { '/p/*': fine } });
+  const { parts, looked, pass } = clocked();
+  const engine = createEngine(SETTINGS, parts);
+  t.teardown(() => site.close());
+  engine.hold('127.0.0.1', 5000);
+  const check = engine.check(`${site.origin}/p/1`);
+  await looked();
+  t.is(site.requests.length, 0);
+  pass(6000);
+  t.is((await check).verdict, 'ok');
+  await engine.close();
+});
+
+test('others are told of a Retry-After, once a round', async (t) => {
+  const site = await startTestSite({
+    behaviours: { '/p/*': (_r, socket) => reply(socket, 429, { 'Retry-After': '9' }) },
+  });
+  const { parts } = clocked();
+  const engine = createEngine({ ...SETTINGS, retries: 0 }, parts);
+  t.teardown(() => site.close());
+  const told: unknown[] = [];
+  engine.share({ part: (_host, limit) => limit, held: (...what) => told.push(what) });
+  await Promise.all(Array.from({ length: 4 }, (_, i) => engine.check(`${site.origin}/p/${i}`)));
+  t.deepEqual(told, [['127.0.0.1', 9000]]);
+  await engine.close();
+});
+
+test('a checker that has no part of a host waits, and begins when it has', async (t) => {
+  const site = await startTestSite({ behaviours: { '/p/*': fine } });
+  const { parts, looked } = clocked();
+  const engine = createEngine(SETTINGS, parts);
+  t.teardown(() => site.close());
+  engine.share({ part: () => 0, held: () => {} });
+  const check = engine.check(`${site.origin}/p/1`);
+  await looked();
+  t.is(site.requests.length, 0);
+  t.is(engine.free, 16);
+  engine.share(null);
+  t.is((await check).verdict, 'ok');
+  await engine.close();
+});

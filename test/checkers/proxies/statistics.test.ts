@@ -1,0 +1,171 @@
+// What is met through proxies reaches the log once: with several checkers, lost acknowledgements and a clean stop.
+import { randomUUID } from 'node:crypto';
+import test, { type ExecutionContext } from 'ava';
+import { Value } from 'typebox/value';
+import { parseProxy } from '../../../checkers/proxies/endpoint.ts';
+import { ProxyPool } from '../../../checkers/proxies/pool.ts';
+import { keepProxyStatistics } from '../../../checkers/proxies/statistics.ts';
+import { recordProxyObserved } from '../../../commands/proxy.ts';
+import type { EventStore } from '../../../events/event-store.ts';
+import { ProxyObserved } from '../../../events/proxy.ts';
+import { proxyStream } from '../../../events/streams.ts';
+import { commandContext, openTestStores, silent } from '../../support/stores.ts';
+
+const ENDPOINT = parseProxy(`http://user:${'secret'}@proxy.example:8080`)!;
+const STREAM = proxyStream(ENDPOINT.id);
+
+async function recorded(log: EventStore): Promise<ProxyObserved[]> {
+  const events: ProxyObserved[] = [];
+  for await (const { data } of log.readStream(STREAM)) events.push(data as ProxyObserved);
+  return events;
+}
+
+function checker(t: ExecutionContext, log: EventStore) {
+  const pool = new ProxyPool({ per_proxy: 100 });
+  pool.list([ENDPOINT]);
+  const statistics = keepProxyStatistics({ pool, log, logger: silent });
+  t.teardown(() => statistics.close());
+  const proxy = pool.take()!;
+  return { pool, proxy, statistics };
+}
+
+/** The log, whose appends are stored and then fail `failures` times: their acknowledgements are lost. */
+function losing(log: EventStore, failures: number): EventStore {
+  return appendingBy(log, async (...args) => {
+    const result = await log.append(...args);
+    if (failures-- > 0) throw new Error('the acknowledgement was lost');
+    return result;
+  });
+}
+
+function appendingBy(log: EventStore, append: EventStore['append']): EventStore {
+  const readStream: EventStore['readStream'] = (...args) => log.readStream(...args);
+  return { append, readStream } as EventStore;
+}
+
+test('an event tells what was met since the last one, without the credentials', async (t) => {
+  const { log } = await openTestStores(t);
+  const { pool, proxy, statistics } = checker(t, log);
+  pool.met(proxy, 'answered', 'site.example', 100.4);
+  pool.met(proxy, 'blocked', 'guarded.example', 50);
+  await statistics.flush();
+  pool.met(proxy, 'proxy_down', 'site.example');
+  await statistics.flush();
+  const [first, second, ...more] = await recorded(log);
+  t.like(first, {
+    requests: 2,
+    answered: 1,
+    blocked: 1,
+    failed: 0,
+    response_time_ms: 150,
+    status: 'healthy',
+    interval: 0,
+  });
+  t.deepEqual(first!.domains, [{ domain: 'guarded.example', blocked: 1, failed: 0 }]);
+  t.like(second, { requests: 1, failed: 1, status: 'benched', interval: 1, from: first!.until });
+  t.deepEqual(more, []);
+  t.true(Value.Check(ProxyObserved, first));
+  t.notRegex(JSON.stringify([first, second]), /secret|user/);
+});
+
+test('nothing new, no event; a proxy that leaves the list has a last one', async (t) => {
+  const { log } = await openTestStores(t);
+  const { pool, statistics } = checker(t, log);
+  for (let i = 0; i < 3; i++) await statistics.flush();
+  pool.list([]);
+  for (let i = 0; i < 3; i++) await statistics.flush();
+  t.deepEqual(
+    (await recorded(log)).map(({ status }) => status),
+    ['healthy', 'unlisted'],
+  );
+});
+
+test('an event whose acknowledgement was lost is there once', async (t) => {
+  const { log } = await openTestStores(t);
+  const { pool, proxy, statistics } = checker(t, losing(log, 1));
+  pool.met(proxy, 'answered', 'site.example');
+  await statistics.flush();
+  // Another one wrote in between.
+  const other = checker(t, log);
+  other.pool.met(other.proxy, 'answered', 'site.example');
+  await other.statistics.flush();
+  await statistics.flush();
+  t.deepEqual(
+    (await recorded(log)).map(({ requests }) => requests),
+    [1, 1],
+  );
+});
+
+test('checkers that write at once lose nothing, and what is left is recorded at the end', async (t) => {
+  const { log } = await openTestStores(t);
+  const checkers = Array.from({ length: 8 }, () => checker(t, log));
+  for (let round = 0; round < 5; round++) {
+    await Promise.all(
+      checkers.map(({ pool, proxy, statistics }) => {
+        pool.met(proxy, 'answered', 'site.example');
+        return statistics.flush();
+      }),
+    );
+  }
+  for (const { pool, proxy } of checkers) pool.met(proxy, 'timed_out', 'site.example');
+  await Promise.all(checkers.map(({ statistics }) => statistics.close()));
+  const events = await recorded(log);
+  t.is(
+    events.reduce((sum, { answered }) => sum + answered, 0),
+    40,
+  );
+  t.is(
+    events.reduce((sum, { timed_out }) => sum + timed_out, 0),
+    8,
+  );
+  t.is(new Set(events.map(({ observer, interval }) => `${observer} ${interval}`)).size, events.length);
+});
+
+test('what a log that is away did not take is kept for the next time', async (t) => {
+  const { log } = await openTestStores(t);
+  let away = true;
+  const { pool, proxy, statistics } = checker(
+    t,
+    appendingBy(log, async (...args) => {
+      if (away) throw new Error('away');
+      return log.append(...args);
+    }),
+  );
+  pool.met(proxy, 'answered', 'site.example');
+  await statistics.flush();
+  pool.met(proxy, 'answered', 'site.example');
+  away = false;
+  await statistics.flush();
+  t.deepEqual(
+    (await recorded(log)).map(({ interval, requests }) => [interval, requests]),
+    [
+      [0, 1],
+      [1, 1],
+    ],
+  );
+});
+
+test('an observation is recorded once, however often it is asked for', async (t) => {
+  const { log } = await openTestStores(t);
+  const at = new Date(0).toISOString();
+  const observed: ProxyObserved = {
+    proxy_id: ENDPOINT.id,
+    address: ENDPOINT.address,
+    observer: randomUUID(),
+    interval: 3,
+    from: at,
+    until: at,
+    status: 'healthy',
+    requests: 1,
+    answered: 1,
+    blocked: 0,
+    timed_out: 0,
+    failed: 0,
+    response_time_ms: 5,
+    domains: [],
+  };
+  t.like(await recordProxyObserved(log, observed, commandContext()), { recorded: 'now' });
+  t.like(await recordProxyObserved(log, observed, commandContext()), { recorded: 'already' });
+  t.like(await recordProxyObserved(log, { ...observed, interval: 4 }, commandContext()), { recorded: 'now' });
+  t.is((await recorded(log)).length, 2);
+});

@@ -1,0 +1,193 @@
+// Several checkers over one queue keep a host's limit together.
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { openSqliteQueue } from '../../adapters/queue/sqlite/sqlite-queue.ts';
+import { createEngine, type Engine, type EngineSettings } from '../../checkers/engine/engine.ts';
+import type { Peers } from '../../checkers/engine/hosts.ts';
+import { joinPeers } from '../../checkers/peers.ts';
+import type { Queue } from '../../checkers/queue.ts';
+import { WORK_SUBJECT, type Work } from '../../checkers/work.ts';
+import { runWorker } from '../../checkers/worker.ts';
+import { openJobs } from '../../commands/job.ts';
+import type { JobCreated } from '../../events/job.ts';
+import { until } from '../support/behind.ts';
+import { commandContext, openTestStores, silent } from '../support/stores.ts';
+import { type Behaviour, reply, startTestSite } from '../support/test-site.ts';
+
+const SETTINGS: EngineSettings = {
+  concurrency: 32,
+  per_host: 5,
+  timeout_ms: 15_000,
+  retries: 0,
+  allow_addresses: ['127.0.0.0/8'],
+  user_agent: 'test',
+};
+const ANNOUNCE_MS = 40;
+
+/** Opens the one queue again for each checker. */
+async function oneQueue(t: ExecutionContext): Promise<() => Promise<Queue>> {
+  const folder = await mkdtemp(join(tmpdir(), 'url-checker-budget-'));
+  const opened: Queue[] = [];
+  t.teardown(async () => {
+    await Promise.all(opened.map((queue) => queue.close()));
+    await rm(folder, { recursive: true, force: true });
+  });
+  return async () => {
+    const queue = await openSqliteQueue({ path: join(folder, 'queue.db') });
+    opened.push(queue);
+    return queue;
+  };
+}
+
+/** A checker that only says that it is there, and hears what its engine is told. */
+async function peer(t: ExecutionContext, queue: Queue) {
+  const heard = { peers: null as Peers | null, held: [] as unknown[] };
+  const engine: Engine = {
+    free: 0,
+    backlog: 0,
+    check: () => Promise.reject(new Error('not asked')),
+    close: async () => {},
+    share: (peers) => (heard.peers = peers),
+    hold: (...what) => heard.held.push(what),
+  };
+  const stop = new AbortController();
+  t.teardown(() => stop.abort());
+  const joining = joinPeers({
+    queue,
+    engine,
+    logger: silent,
+    signal: stop.signal,
+    attempt_ms: 1000,
+    announce_ms: ANNOUNCE_MS,
+  });
+  return { heard, joined: await joining, stop };
+}
+
+test('one alone has the plain limit', async (t) => {
+  const open = await oneQueue(t);
+  const { heard } = await peer(t, await open());
+  t.is(heard.peers, null);
+});
+
+test('a second one shares with the first before it begins, and gives its part back when it leaves', async (t) => {
+  const open = await oneQueue(t);
+  const first = await peer(t, await open());
+  const second = await peer(t, await open());
+  const parts = () => [first, second].map(({ heard }) => heard.peers?.part('a.example', 5) ?? 5);
+  t.deepEqual(parts().toSorted(), [2, 3]);
+  second.stop.abort();
+  await second.joined.leave();
+  await until(() => first.heard.peers === null);
+});
+
+test('one that falls silent is forgotten', async (t) => {
+  const open = await oneQueue(t);
+  const first = await peer(t, await open());
+  const queue = await open();
+  await peer(t, queue);
+  t.not(first.heard.peers, null);
+  await queue.close();
+  await until(() => first.heard.peers === null);
+});
+
+test('a Retry-After is told to the others and not to oneself', async (t) => {
+  const open = await oneQueue(t);
+  const first = await peer(t, await open());
+  const second = await peer(t, await open());
+  await until(() => first.heard.peers !== null);
+  first.heard.peers!.held('a.example', 5000);
+  await until(() => second.heard.held.length > 0);
+  t.deepEqual(second.heard.held, [['a.example', 5000]]);
+  t.deepEqual(first.heard.held, []);
+});
+
+/** Answers some turns of the event loop later, so that others come meanwhile. */
+const slowly: Behaviour = (_request, socket) => {
+  let turns = 20;
+  const turn = (): void => {
+    if (--turns > 0) setImmediate(turn);
+    else reply(socket, 200, { 'Content-Type': 'text/plain' }, Buffer.from('fine'));
+  };
+  turn();
+};
+
+test('two checkers never have more requests at a host than one may', async (t) => {
+  const open = await oneQueue(t);
+  const site = await startTestSite({ behaviours: { '/p/*': slowly } });
+  const { log } = await openTestStores(t);
+  const jobs = openJobs(log);
+  const job_id = randomUUID();
+  const job: JobCreated = {
+    job_id,
+    owner_id: 'alice',
+    owner_email: null,
+    source: 'api',
+    total_urls: 2000,
+    batch_size: 20,
+    credits_allocated: 2000,
+    reservation_id: 'r',
+    duplicates_removed: 0,
+    invalid_urls_rejected: 0,
+    blocked_urls_skipped: 0,
+    filename: null,
+    blob_key: null,
+  };
+  await jobs.run(job_id, { type: 'create', job }, commandContext());
+  const publisher = await open();
+  const works = Array.from({ length: 100 }, (_, batch): Work => {
+    const from = batch * 20;
+    const urls = Array.from({ length: 20 }, (__, i) => `${site.origin}/p/${from + i}`);
+    return { job_id, batch, batch_from_index: from, from_index: from, urls, revision: 0 };
+  });
+
+  const stop = new AbortController();
+  const checked: number[] = [];
+  let ended = 0;
+  async function run(n: number): Promise<void> {
+    const engine = createEngine(SETTINGS);
+    checked[n] = 0;
+    const counted: Engine = {
+      get free() {
+        return engine.free;
+      },
+      get backlog() {
+        return engine.backlog;
+      },
+      check: (...asked) => {
+        checked[n]!++;
+        return engine.check(...asked).finally(() => ended++);
+      },
+      share: (peers) => engine.share(peers),
+      hold: (...what) => engine.hold(...what),
+      close: () => engine.close(),
+    };
+    await runWorker({
+      log,
+      queue: await open(),
+      jobs,
+      engine: counted,
+      logger: silent,
+      signal: stop.signal,
+      ack_wait_ms: 30_000,
+      attempt_ms: SETTINGS.timeout_ms,
+      announce_ms: ANNOUNCE_MS,
+    });
+    await engine.close();
+  }
+  const workers = [run(0), run(1)];
+  t.teardown(async () => {
+    stop.abort();
+    await Promise.all(workers);
+    await site.close();
+  });
+  await publisher.publish(
+    WORK_SUBJECT,
+    works.map((body) => ({ id: `${body.batch}`, body })),
+  );
+  await until(() => ended === 2000);
+  t.is(site.most_at_once, 5);
+  t.true(Math.min(...checked) > 0, 'both had their part');
+});
