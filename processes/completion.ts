@@ -3,17 +3,21 @@ import type { CommandContext } from '../commands/aggregate.ts';
 import type { Jobs } from '../commands/job.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { LiveCollection } from '../readmodels/projection-state.ts';
+import type { StatsDocument } from '../readmodels/stats.ts';
 
 const AT_ONCE = 1000;
 
 export async function completeJobs(
   jobs: LiveCollection<JobDocument>,
+  stats: LiveCollection<StatsDocument>,
   commands: Jobs,
   context: (job_id: string) => CommandContext,
 ): Promise<void> {
   // The read model may be behind the log: a refusal says that it has been done, or is no longer so.
-  for (const job of await jobs.find({ due: 'completion' }, { limit: AT_ONCE })) {
-    await commands.run(job._id, { type: 'complete', completed_urls: job.completed_urls }, context(job._id));
+  for (const { _id: job_id, completed_urls } of await jobs.find({ due: 'completion' }, { limit: AT_ONCE })) {
+    // It was written together with the job.
+    const { broken_urls = 0 } = (await stats.get(job_id)) ?? {};
+    await commands.run(job_id, { type: 'complete', completed_urls, broken_urls }, context(job_id));
   }
   for (const job of await jobs.find({ due: 'ceiling' }, { limit: AT_ONCE })) {
     const { credits_allocated } = job;

@@ -8,20 +8,27 @@ import type { CommandContext } from '../commands/aggregate.ts';
 import type { CreditsLedger } from '../commands/credits.ts';
 import { openDomainChecks } from '../commands/domain-checks.ts';
 import type { Jobs } from '../commands/job.ts';
+import { openWebhookDeliveries } from '../commands/webhook-delivery.ts';
+import { openWebhookEndpoints } from '../commands/webhook-endpoints.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import type { Blobs } from '../readmodels/blobs.ts';
 import { jobs } from '../readmodels/jobs.ts';
 import { type LeaseKeeper, pause, whileHeld } from '../readmodels/leases.ts';
 import { pending } from '../readmodels/pending.ts';
 import type { ReadModels } from '../readmodels/projection-state.ts';
+import { jobStats } from '../readmodels/stats.ts';
 import { completeJobs } from './completion.ts';
 import { type Dispatcher, openDispatcher } from './dispatch.ts';
 import { runDomainChecks } from './domain-checks.ts';
+import type { Mailer } from './mail.ts';
 import { runPurges } from './purge.ts';
 import { settleJobs } from './settlement.ts';
 import { broadcastStops } from './stops.ts';
 import { sweep } from './sweeper.ts';
 import { openUrlListing } from './url-listing.ts';
+import { openWebhookDispatcher } from './webhook-deliveries.ts';
+import { runWebhookEndpoints } from './webhook-endpoints.ts';
+import type { WebhookSender } from './webhook-sender.ts';
 
 export interface ProcessesOptions {
   log: EventStore;
@@ -31,6 +38,10 @@ export interface ProcessesOptions {
   blobs: Blobs;
   commands: Jobs;
   credits: CreditsLedger;
+  sender: WebhookSender;
+  /** That the secrets of webhook endpoints are made of. */
+  webhook_key: Uint8Array;
+  mailer: Mailer;
   logger: Logger;
   signal: AbortSignal;
   now?: () => number;
@@ -49,6 +60,18 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
   const now = options.now ?? Date.now;
   await whileHeld(options.leases, 'processes', options.signal, async (signal) => {
     const part = (name: string, run: (works: () => void) => Promise<void>) => keepRunning(name, run, logger, signal);
+    const endpoints = openWebhookEndpoints(log);
+    const deliveries = openWebhookDeliveries(log);
+    const webhooks = openWebhookDispatcher({
+      readmodels,
+      endpoints,
+      deliveries,
+      sender: options.sender,
+      signing_key: options.webhook_key,
+      context: contextOf('webhooks', now),
+      now,
+      random: Math.random,
+    });
     await Promise.all([
       part('passes', (works) => {
         const lost_after_ms = LOST_AFTER_MS;
@@ -68,6 +91,12 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
         return runDomainChecks({ readmodels, commands, context: contextOf('domain-checks', now) }, signal, works);
       }),
       part('stops', () => broadcastStops(log, queue, signal)),
+      part('webhooks', (works) => webhooks.run(signal, works)),
+      part('webhook endpoints', (works) => {
+        const { mailer } = options;
+        const context = contextOf('webhook-endpoints', now);
+        return runWebhookEndpoints({ log, readmodels, endpoints, deliveries, mailer, context }, signal, works);
+      }),
       part('purges', (works) => runPurges({ ...options, context: contextOf('purge', now) }, signal, works)),
     ]);
   });
@@ -100,12 +129,13 @@ async function runPasses(
 ): Promise<void> {
   const { log, readmodels, commands, credits, signal, now } = options;
   const job_documents = readmodels.collection(jobs);
+  const stats_documents = readmodels.collection(jobStats);
   const pending_documents = readmodels.collection(pending);
   const began_at = now();
   let swept_at = now();
   while (!signal.aborted) {
     const seen = await readmodels.position();
-    await completeJobs(job_documents, commands, contextOf('completion', now));
+    await completeJobs(job_documents, stats_documents, commands, contextOf('completion', now));
     await settleJobs(job_documents, commands, credits, contextOf('settlement', now));
     const { more } = await dispatcher.pass();
     if (now() - swept_at >= SWEEP_MS) {

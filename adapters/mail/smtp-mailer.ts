@@ -1,0 +1,33 @@
+// Mail by SMTP.
+import { createTransport } from 'nodemailer';
+import type { Mailer } from '../../processes/mail.ts';
+
+const TIMEOUT_MS = 30_000;
+
+interface SmtpError {
+  code?: string;
+  responseCode?: number;
+  response?: string;
+}
+
+/** `from`: an address, with or without a name. */
+export function openSmtpMailer({ url, from }: { url: string; from: string }): Mailer {
+  const transport = createTransport(url, { from });
+  const domain = /@([^\s>]+)/.exec(from)?.[1] ?? 'localhost';
+  return {
+    async send({ id, to, subject, text }) {
+      const headers = { 'Auto-Submitted': 'auto-generated' };
+      try {
+        const message = { to: { name: '', address: to }, subject, text, headers, messageId: `<${id}@${domain}>` };
+        await transport.sendMail({ ...message, signal: AbortSignal.timeout(TIMEOUT_MS) });
+        return null;
+      } catch (error) {
+        const { code, responseCode, response } = error as SmtpError;
+        // The address is refused for good; all else may be the server's or the operator's.
+        if (code === 'EENVELOPE' && (responseCode ?? 500) >= 500) return response ?? (error as Error).message;
+        throw error;
+      }
+    },
+    close: () => transport.close(),
+  };
+}

@@ -1,0 +1,133 @@
+// Posts webhooks with undici: a connection for each, to an address that the checker's guard has vetted, whatever the name
+// says by then.
+import { isIP } from 'node:net';
+import { Client, type Dispatcher } from 'undici';
+import { type AddressGuard, createAddressGuard } from '../../checkers/engine/addresses.ts';
+import { errorCodeOf } from '../../checkers/engine/errors.ts';
+import { createDnsLookup, createResolver, type Lookup, type Vetted } from '../../checkers/engine/resolver.ts';
+import { parseRetryAfter } from '../../checkers/engine/retries.ts';
+import type { WebhookAnswer, WebhookSender } from '../../processes/webhook-sender.ts';
+
+const TIMEOUT_MS = 15_000;
+const EXCERPT_BYTES = 1024;
+const MAX_HEADER_SIZE_BYTES = 16 * 1024;
+const USER_AGENT = 'url-checker-webhooks/1.0';
+
+export interface WebhookSenderOptions {
+  /** CIDRs that the guard lets through all the same, by plain http too. */
+  allow_addresses: readonly string[];
+  /** Of all of an attempt. */
+  timeout_ms?: number;
+  /** Instead of DNS: for tests. */
+  lookup?: Lookup;
+  /** PEM of the authorities trusted instead of the system's: for tests. */
+  ca?: string;
+}
+
+export function openUndiciWebhookSender(options: WebhookSenderOptions): WebhookSender {
+  const { timeout_ms = TIMEOUT_MS, ca } = options;
+  const guard = createAddressGuard(options.allow_addresses);
+  const dns = options.lookup ? null : createDnsLookup();
+  const resolver = createResolver(guard, options.lookup ?? dns!.lookup, Date.now);
+
+  return {
+    async send({ url, headers, body }, signal) {
+      const { protocol, hostname, origin, pathname, search } = new URL(url);
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(timeout_ms)]);
+      const vetted = await within<Vetted>(limit, (done) => resolver.resolve(hostname, done));
+      signal.throwIfAborted();
+      if (vetted === null) return unanswered('dns_failed');
+      if (!vetted.ok) return unanswered(vetted.code);
+      if (protocol !== 'https:' && !isExcepted(vetted.addresses, guard)) return unanswered('https_required');
+
+      let connected = false;
+      const client = clientOf(origin, vetted.addresses, timeout_ms, ca).once('connect', () => (connected = true));
+      try {
+        const response = await client.request({
+          method: 'POST',
+          path: pathname + search,
+          headers: { 'user-agent': USER_AGENT, 'accept-encoding': 'identity', ...headers },
+          body,
+          signal: limit,
+        });
+        return await answerOf(response);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (limit.aborted) return unanswered(connected ? 'response_timeout' : 'connect_timeout');
+        return unanswered(errorCodeOf(error, connected));
+      } finally {
+        client.destroy().catch(() => {});
+      }
+    },
+    close() {
+      resolver.close();
+      dns?.close();
+    },
+  };
+}
+
+/** What is called back, or null when `limit` aborts before. */
+function within<T>(limit: AbortSignal, ask: (done: (answer: T) => void) => void): Promise<T | null> {
+  return new Promise((resolve) => {
+    if (limit.aborted) return resolve(null);
+    limit.addEventListener('abort', () => resolve(null), { once: true });
+    ask(resolve);
+  });
+}
+
+const isExcepted = (addresses: readonly string[], guard: AddressGuard) =>
+  addresses.every((address) => guard.excepts(address));
+
+function clientOf(origin: string, addresses: readonly string[], timeout_ms: number, ca: string | undefined): Client {
+  const vetted = addresses.map((address) => ({ address, family: isIP(address) }));
+  return new Client(origin, {
+    connect: {
+      lookup: (_name, { all }, answer) => {
+        if (all) answer(null, vetted);
+        else answer(null, vetted[0]!.address, vetted[0]!.family);
+      },
+      // The limit over all comes first, and says what it cut.
+      timeout: 2 * timeout_ms,
+      ...(ca === undefined ? {} : { ca }),
+    },
+    autoSelectFamily: true,
+    allowH2: false,
+    headersTimeout: 2 * timeout_ms,
+    bodyTimeout: 2 * timeout_ms,
+    maxHeaderSize: MAX_HEADER_SIZE_BYTES,
+  });
+}
+
+const unanswered = (error: string): WebhookAnswer => ({
+  status_code: null,
+  error,
+  response_excerpt: '',
+  retry_after_ms: null,
+});
+
+async function answerOf({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<WebhookAnswer> {
+  const retry_after = headers['retry-after'];
+  return {
+    status_code: statusCode,
+    error: null,
+    response_excerpt: await excerptOf(body),
+    retry_after_ms: parseRetryAfter(Array.isArray(retry_after) ? retry_after[0] : retry_after, Date.now()),
+  };
+}
+
+async function excerptOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size_bytes = 0;
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      size_bytes += chunk.length;
+      if (size_bytes >= EXCERPT_BYTES) break;
+    }
+  } catch {
+    // The status has come: that is the answer, however its body ends.
+  }
+  // A character that the cut goes through is left out.
+  const text = new TextDecoder().decode(Buffer.concat(chunks).subarray(0, EXCERPT_BYTES), { stream: true });
+  return text.replace(/[^\P{Cc}\n\t]/gu, ' ').trim();
+}

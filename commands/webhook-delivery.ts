@@ -1,0 +1,137 @@
+// The aggregate of one delivery: one event to one endpoint, with its attempts and when the next one is due.
+import type { EventStore } from '../events/event-store.ts';
+import { webhookDeliveryStream } from '../events/streams.ts';
+import {
+  type GivenUpReason,
+  isDelivered,
+  type WebhookAttempted,
+  type WebhookDeliveryEvent,
+  type WebhookDeliveryRequested,
+} from '../events/webhook.ts';
+import { type CommandContext, type Decision, type Handled, openAggregate } from './aggregate.ts';
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+/** How long after each attempt that failed the next one is made. */
+export const RETRY_DELAYS_MS: readonly number[] = [
+  5 * SECOND,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  10 * HOUR,
+];
+/** Of each delay, up or down: deliveries that failed together do not come back together. */
+const JITTER = 0.2;
+/** No receiver is waited for longer than the schedule itself waits. */
+const RETRY_AFTER_CAP_MS = 10 * HOUR;
+
+export interface WebhookDelivery {
+  status: 'none' | 'pending' | 'delivered' | 'given_up';
+  attempts: number;
+  /** Attempts since it was requested, or requested again: the place in the schedule. */
+  tries: number;
+}
+
+const fold = {
+  initial: (): WebhookDelivery => ({ status: 'none', attempts: 0, tries: 0 }),
+  evolve(delivery: WebhookDelivery, event: WebhookDeliveryEvent): WebhookDelivery {
+    switch (event.type) {
+      case 'WebhookDeliveryRequested':
+        return { ...delivery, status: 'pending' };
+      case 'WebhookAttempted':
+        return { ...delivery, attempts: event.data.attempt, tries: delivery.tries + 1 };
+      case 'WebhookDelivered':
+        return { ...delivery, status: 'delivered' };
+      case 'WebhookDeliveryGivenUp':
+        return { ...delivery, status: 'given_up' };
+      case 'WebhookResendRequested':
+        return { ...delivery, status: 'pending', tries: 0 };
+    }
+  },
+};
+
+/** What came of an attempt. */
+export interface AttemptOutcome extends Pick<WebhookAttempted, 'status_code' | 'error' | 'response_excerpt'> {
+  duration_ms: number;
+  /** What the receiver asked for. */
+  retry_after_ms: number | null;
+}
+
+export type WebhookDeliveryCommand =
+  | { type: 'request'; delivery: WebhookDeliveryRequested }
+  /** `attempt`: its number. One that was recorded already is not recorded again. `random`: in [0, 1). */
+  | { type: 'recordAttempt'; attempt: number; outcome: AttemptOutcome; random: number }
+  | { type: 'giveUp'; reason: GivenUpReason }
+  | { type: 'resend' };
+
+/** `now`: milliseconds since the epoch. */
+export function decide(
+  delivery: Readonly<WebhookDelivery>,
+  command: WebhookDeliveryCommand,
+  now: number,
+): Decision<WebhookDeliveryEvent> {
+  const { status, attempts, tries } = delivery;
+  switch (command.type) {
+    case 'request':
+      return { events: status === 'none' ? [{ type: 'WebhookDeliveryRequested', data: command.delivery }] : [] };
+    case 'recordAttempt':
+      if (status !== 'pending' || command.attempt !== attempts + 1) return { events: [] };
+      return { events: attempted(tries, command, now) };
+    case 'giveUp':
+      if (status !== 'pending') return { events: [] };
+      return { events: [{ type: 'WebhookDeliveryGivenUp', data: { reason: command.reason } }] };
+    case 'resend':
+      if (status === 'none') {
+        return { refused: { code: 'delivery_not_found', message: 'There is no such delivery of this endpoint.' } };
+      }
+      // What has not been tried yet is due already.
+      return { events: status === 'pending' && tries === 0 ? [] : [{ type: 'WebhookResendRequested', data: {} }] };
+  }
+}
+
+function attempted(
+  tries_before: number,
+  { attempt, outcome, random }: Extract<WebhookDeliveryCommand, { type: 'recordAttempt' }>,
+  now: number,
+): WebhookDeliveryEvent[] {
+  const { retry_after_ms, ...told } = outcome;
+  const is_delivered = isDelivered(outcome.status_code);
+  const is_gone = outcome.status_code === 410;
+  const delay_ms = is_delivered || is_gone ? null : retryDelay(tries_before + 1, retry_after_ms, random);
+  const next_attempt_at = delay_ms === null ? null : new Date(now + delay_ms).toISOString();
+  const data: WebhookAttempted = { attempt, ...told, next_attempt_at };
+  const events: WebhookDeliveryEvent[] = [{ type: 'WebhookAttempted', data }];
+  if (is_delivered) events.push({ type: 'WebhookDelivered', data: {} });
+  else if (delay_ms === null) {
+    const reason = is_gone ? 'endpoint_gone' : 'no_attempts_left';
+    events.push({ type: 'WebhookDeliveryGivenUp', data: { reason } });
+  }
+  return events;
+}
+
+/** After so many attempts that failed, from 1; null when there is no other. `random` in [0, 1). */
+export function retryDelay(failures: number, retry_after_ms: number | null, random: number): number | null {
+  const delay_ms = RETRY_DELAYS_MS[failures - 1];
+  if (delay_ms === undefined) return null;
+  const scheduled_ms = delay_ms * (1 - JITTER + 2 * JITTER * random);
+  return Math.round(Math.max(scheduled_ms, Math.min(retry_after_ms ?? 0, RETRY_AFTER_CAP_MS)));
+}
+
+export interface WebhookDeliveries {
+  run(delivery_id: string, command: WebhookDeliveryCommand, context: CommandContext): Promise<Handled<WebhookDelivery>>;
+}
+
+export function openWebhookDeliveries(log: EventStore): WebhookDeliveries {
+  const aggregate = openAggregate<WebhookDelivery, WebhookDeliveryEvent>(log, fold);
+  return {
+    run: (delivery_id, command, context) =>
+      aggregate.handle(webhookDeliveryStream(delivery_id), context, (delivery) =>
+        decide(delivery, command, context.now),
+      ),
+  };
+}
+
+export const { initial, evolve } = fold;

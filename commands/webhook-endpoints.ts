@@ -1,0 +1,105 @@
+// The aggregate of one user's webhook endpoints, and their signing secrets: made of a key that the log does not hold.
+import { createHmac } from 'node:crypto';
+import type { EventStore, Position } from '../events/event-store.ts';
+import { webhookEndpointsStream } from '../events/streams.ts';
+import type { DisabledReason, WebhookEndpointCreated, WebhookEndpointsEvent } from '../events/webhook.ts';
+import { type CommandContext, type Decision, openAggregate, type Refusal } from './aggregate.ts';
+
+export const MAX_ENDPOINTS = 20;
+
+export interface WebhookEndpoint {
+  url: string;
+  status: 'enabled' | 'disabled';
+  /** Whether its owner knows that it is disabled. */
+  notified: boolean;
+}
+
+/** By id; null is deleted. */
+export type WebhookEndpointsState = Map<string, WebhookEndpoint | null>;
+
+const fold = {
+  initial: (): WebhookEndpointsState => new Map(),
+  evolve(endpoints: WebhookEndpointsState, { type, data }: WebhookEndpointsEvent): WebhookEndpointsState {
+    const { endpoint_id } = data;
+    if (type === 'WebhookEndpointCreated') {
+      return endpoints.set(endpoint_id, { url: data.url, status: 'enabled', notified: false });
+    }
+    if (type === 'WebhookEndpointDeleted') return endpoints.set(endpoint_id, null);
+    const endpoint = endpoints.get(endpoint_id);
+    if (!endpoint) return endpoints;
+    const changed = type === 'WebhookEndpointDisabled' ? { status: 'disabled' as const } : { notified: true };
+    return endpoints.set(endpoint_id, { ...endpoint, ...changed });
+  },
+};
+
+export type WebhookEndpointsCommand =
+  | { type: 'create'; endpoint: WebhookEndpointCreated }
+  | { type: 'delete'; endpoint_id: string }
+  | { type: 'disable'; endpoint_id: string; reason: DisabledReason }
+  /** That the owner knows, or cannot be told. */
+  | { type: 'noteNotice'; endpoint_id: string; refused: string | null };
+
+export function decide(
+  endpoints: Readonly<WebhookEndpointsState>,
+  command: WebhookEndpointsCommand,
+): Decision<WebhookEndpointsEvent> {
+  if (command.type === 'create') return create(endpoints, command.endpoint);
+  const { endpoint_id } = command;
+  const endpoint = endpoints.get(endpoint_id);
+  if (command.type === 'delete') {
+    if (endpoint === undefined) {
+      return { refused: { code: 'endpoint_not_found', message: 'There is no such webhook endpoint.' } };
+    }
+    return { events: endpoint === null ? [] : [{ type: 'WebhookEndpointDeleted', data: { endpoint_id } }] };
+  }
+  if (command.type === 'disable') {
+    const { reason } = command;
+    if (endpoint?.status !== 'enabled') return { events: [] };
+    return { events: [{ type: 'WebhookEndpointDisabled', data: { endpoint_id, reason } }] };
+  }
+  const { refused } = command;
+  if (endpoint?.status !== 'disabled' || endpoint.notified) return { events: [] };
+  return { events: [{ type: 'WebhookEndpointOwnerNotified', data: { endpoint_id, refused } }] };
+}
+
+function create(
+  endpoints: Readonly<WebhookEndpointsState>,
+  data: WebhookEndpointCreated,
+): Decision<WebhookEndpointsEvent> {
+  if (endpoints.has(data.endpoint_id)) return { events: [] };
+  const held = [...endpoints.values()].filter((endpoint) => endpoint !== null).length;
+  if (held >= MAX_ENDPOINTS) {
+    const message = `There are ${MAX_ENDPOINTS} webhook endpoints already, disabled ones included; delete one.`;
+    return { refused: { code: 'too_many_endpoints', message } };
+  }
+  return { events: [{ type: 'WebhookEndpointCreated', data }] };
+}
+
+export interface WebhookEndpoints {
+  run(
+    user_id: string,
+    command: WebhookEndpointsCommand,
+    context: CommandContext,
+  ): Promise<{ ok: true; position: Position } | { ok: false; refused: Refusal }>;
+  /** As the log has it now; null when it is not this user's or was deleted. */
+  find(user_id: string, endpoint_id: string): Promise<Readonly<WebhookEndpoint> | null>;
+}
+
+export function openWebhookEndpoints(log: EventStore): WebhookEndpoints {
+  const aggregate = openAggregate<WebhookEndpointsState, WebhookEndpointsEvent>(log, fold);
+  return {
+    run: (user_id, command, context) =>
+      aggregate.handle(webhookEndpointsStream(user_id), context, (endpoints) => decide(endpoints, command)),
+    async find(user_id, endpoint_id) {
+      const { state } = await aggregate.read(webhookEndpointsStream(user_id));
+      return state.get(endpoint_id) ?? null;
+    },
+  };
+}
+
+/** The secret is kept nowhere: whoever has the service's key can make it again. */
+export function signingSecret(key: Uint8Array, endpoint_id: string): string {
+  return `whsec_${createHmac('sha256', key).update(`webhook endpoint ${endpoint_id}`).digest('base64url')}`;
+}
+
+export const { initial, evolve } = fold;

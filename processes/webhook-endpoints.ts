@@ -1,0 +1,106 @@
+// Disables the endpoints that are gone or have failed for days, gives up what was still to be sent to them, and tells
+// their owners: at least once, for the mail may be taken and the process killed before it is noted.
+import type { CommandContext } from '../commands/aggregate.ts';
+import type { WebhookDeliveries } from '../commands/webhook-delivery.ts';
+import type { WebhookEndpoints } from '../commands/webhook-endpoints.ts';
+import type { EventStore } from '../events/event-store.ts';
+import { userStream } from '../events/streams.ts';
+import type { UserEvent } from '../events/user.ts';
+import { pause } from '../readmodels/leases.ts';
+import type { ReadModels } from '../readmodels/projection-state.ts';
+import { type WebhookEndpointDocument, webhookDeliveries, webhookEndpoints } from '../readmodels/webhooks.ts';
+import type { Mail, Mailer } from './mail.ts';
+import { requestOf } from './webhook-deliveries.ts';
+
+const AT_ONCE = 1000;
+const IDLE_MS = 500;
+
+export interface WebhookEndpointsOptions {
+  log: EventStore;
+  readmodels: ReadModels;
+  endpoints: WebhookEndpoints;
+  deliveries: WebhookDeliveries;
+  mailer: Mailer;
+  context: (endpoint_id: string) => CommandContext;
+}
+
+/** Runs until `signal` aborts; calls `works` after each pass. */
+export async function runWebhookEndpoints(
+  options: WebhookEndpointsOptions,
+  signal: AbortSignal,
+  works: () => void,
+): Promise<void> {
+  while (!signal.aborted) {
+    await tendWebhookEndpoints(options);
+    works();
+    await pause(IDLE_MS, signal);
+  }
+}
+
+/** One pass. A mail that cannot be sent now does not keep the others back; the pass then throws. */
+export async function tendWebhookEndpoints(options: WebhookEndpointsOptions): Promise<void> {
+  const { readmodels, endpoints, context } = options;
+  const where = { due: { $in: ['disable_gone', 'disable_failing', 'notice'] } };
+  const failures: unknown[] = [];
+  for (const endpoint of await readmodels.collection(webhookEndpoints).find(where, { limit: AT_ONCE })) {
+    const { _id: endpoint_id, user_id, due } = endpoint;
+    if (due === 'notice') {
+      if (await giveUpSome(endpoint, options)) continue;
+      await notify(endpoint, options).catch((error: unknown) => failures.push(error));
+    } else {
+      const reason = due === 'disable_gone' ? 'gone' : 'failing';
+      await endpoints.run(user_id, { type: 'disable', endpoint_id, reason }, context(endpoint_id));
+    }
+  }
+  if (failures.length > 0) throw new AggregateError(failures, 'owners of disabled webhook endpoints were not told');
+}
+
+/** Whether there was something: the next pass asks again. */
+async function giveUpSome({ _id }: WebhookEndpointDocument, options: WebhookEndpointsOptions): Promise<boolean> {
+  const { readmodels, deliveries, context } = options;
+  const where = { endpoint_id: _id, status: 'pending' };
+  const pending = await readmodels.collection(webhookDeliveries).find(where, { limit: AT_ONCE });
+  for (const delivery of pending) {
+    await deliveries.run(delivery._id, requestOf(delivery), context(_id));
+    await deliveries.run(delivery._id, { type: 'giveUp', reason: 'endpoint_disabled' }, context(_id));
+  }
+  return pending.length > 0;
+}
+
+async function notify(endpoint: WebhookEndpointDocument, options: WebhookEndpointsOptions): Promise<void> {
+  const { log, endpoints, mailer, context } = options;
+  const { _id: endpoint_id, user_id } = endpoint;
+  // The read model may be behind.
+  const known = await endpoints.find(user_id, endpoint_id);
+  if (!known || known.notified) return;
+  const to = await addressOf(user_id, log);
+  const refused = to === null ? 'the owner has no address' : await mailer.send(noticeOf(endpoint, to));
+  await endpoints.run(user_id, { type: 'noteNotice', endpoint_id, refused }, context(endpoint_id));
+}
+
+/** As the identity provider said it last. */
+async function addressOf(user_id: string, log: EventStore): Promise<string | null> {
+  for await (const event of log.readStream(userStream(user_id), { direction: 'backwards' })) {
+    const { type, data } = event as unknown as UserEvent;
+    if (type === 'UserUpdated' || type === 'UserRegistered') return data.email;
+  }
+  return null;
+}
+
+const BECAUSE = {
+  gone: 'It answered 410 Gone, by which a receiver says that it wants no more events.',
+  failing: 'Every attempt to deliver an event to it has failed for at least five days.',
+};
+
+function noticeOf({ _id, url, disabled_reason }: WebhookEndpointDocument, to: string): Mail {
+  const text = [
+    `Your webhook endpoint ${url} (id ${_id}) was disabled.`,
+    BECAUSE[disabled_reason!],
+    'Events of jobs are no longer sent to it, and those that were still to be sent are given up. ' +
+      'Your jobs go on as before.',
+    'When your receiver works again, delete the endpoint and create it anew: it then has a new signing secret. ' +
+      'What every attempt was answered is in the log of its deliveries, until you delete it: ' +
+      `GET /api/v2/webhooks/endpoints/${_id}/deliveries`,
+  ].join('\n\n');
+  return { id: `webhook-endpoint-disabled-${_id}`, to, subject: 'Your webhook endpoint was disabled', text };
+}

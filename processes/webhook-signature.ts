@@ -1,0 +1,35 @@
+// How a webhook is signed: in Stripe's layout, so that its libraries verify it.
+import { createHmac } from 'node:crypto';
+import type { WebhookEvent } from '../events/webhook.ts';
+import type { WebhookRequest } from './webhook-sender.ts';
+
+export interface SignedWebhook {
+  url: string;
+  event: WebhookEvent;
+  delivery_id: string;
+  /** The endpoint's, whole: its prefix is a part of the key. */
+  secret: string;
+  /** When it is sent, in milliseconds since the epoch. */
+  now: number;
+}
+
+export function signedRequest({ url, event, delivery_id, secret, now }: SignedWebhook): WebhookRequest {
+  const body = JSON.stringify(event);
+  return {
+    url,
+    headers: {
+      'content-type': 'application/json',
+      'service-signature': signatureOf(secret, body, Math.floor(now / 1000)),
+      'service-event-id': event.id,
+      'service-event-type': event.type,
+      'service-delivery-id': delivery_id,
+    },
+    body,
+  };
+}
+
+/** `timestamp_s`: seconds since the epoch. */
+export function signatureOf(secret: string, body: string, timestamp_s: number): string {
+  const signature = createHmac('sha256', secret).update(`${timestamp_s}.${body}`).digest('hex');
+  return `t=${timestamp_s},v1=${signature}`;
+}

@@ -1,0 +1,91 @@
+// Mails go to an SMTP server, or into the log where there is none.
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import test, { type ExecutionContext } from 'ava';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { openLogMailer } from '../../../adapters/mail/log-mailer.ts';
+import { openSmtpMailer } from '../../../adapters/mail/smtp-mailer.ts';
+
+const mail = { id: 'endpoint-1', to: 'alice@example.com', subject: 'It is ä', text: 'A line.\n\n.\nAnother line.\n' };
+
+async function mailerTo(t: ExecutionContext, options: SMTPServerOptions) {
+  const server = new SMTPServer({ authOptional: true, hideSTARTTLS: true, ...options });
+  server.on('error', () => {});
+  const listening = server.listen(0, '127.0.0.1');
+  await once(listening, 'listening');
+  const { port } = listening.address() as AddressInfo;
+  const mailer = openSmtpMailer({ url: `smtp://127.0.0.1:${port}`, from: 'URL checker <noreply@check.example>' });
+  t.teardown(async () => {
+    mailer.close();
+    await new Promise<void>((closed) => server.close(closed));
+  });
+  return mailer;
+}
+
+const refuse = (message: string, responseCode: number) => Object.assign(new Error(message), { responseCode });
+
+test('a mail arrives at its address, from the service, under an id of its own', async (t) => {
+  const taken: { to: string[]; from: unknown; content: string }[] = [];
+  const mailer = await mailerTo(t, {
+    async onData(stream, { envelope }, done) {
+      const { mailFrom, rcptTo } = envelope;
+      taken.push({
+        from: mailFrom,
+        to: rcptTo.map(({ address }) => address),
+        content: await text(stream),
+      });
+      done();
+    },
+  });
+  t.is(await mailer.send(mail), null);
+  t.is(taken.length, 1);
+  t.like(taken[0], { from: { address: 'noreply@check.example' }, to: ['alice@example.com'] });
+  const { content } = taken[0]!;
+  t.regex(content, /^From: URL checker <noreply@check\.example>\r$/m);
+  t.regex(content, /^Message-ID: <endpoint-1@check\.example>\r$/m);
+  t.regex(content, /^Auto-Submitted: auto-generated\r$/m);
+  t.regex(content, /^Subject: =\?UTF-8\?/m);
+  t.regex(content, /A line\.\r\n\r\n\.\r\nAnother line\./);
+});
+
+test('an address cannot bring others with it', async (t) => {
+  const recipients: string[] = [];
+  const mailer = await mailerTo(t, {
+    onRcptTo({ address }, _session, done) {
+      recipients.push(address);
+      done();
+    },
+  });
+  await mailer.send({ ...mail, to: 'a@example.com, b@example.com' }).catch(() => {});
+  await mailer.send({ ...mail, to: 'a@example.com\r\nBcc: c@example.com' }).catch(() => {});
+  t.false(recipients.includes('b@example.com') || recipients.includes('c@example.com'), recipients.join());
+});
+
+test('an address that the server refuses for good is told as a value, and not tried again', async (t) => {
+  const mailer = await mailerTo(t, {
+    onRcptTo: (_address, _session, done) => done(refuse('no such mailbox', 550)),
+  });
+  t.regex((await mailer.send(mail))!, /no such mailbox/);
+});
+
+test('all that may pass is thrown: an address that is refused for now, a server that is away or full', async (t) => {
+  const later = await mailerTo(t, { onRcptTo: (_address, _session, done) => done(refuse('later', 450)) });
+  await t.throwsAsync(later.send(mail), { message: /later/ });
+  const full = await mailerTo(t, {
+    onData(stream, _session, done) {
+      stream.resume().on('end', () => done(refuse('full', 552)));
+    },
+  });
+  await t.throwsAsync(full.send(mail), { message: /full/ });
+  const away = openSmtpMailer({ url: 'smtp://127.0.0.1:1', from: 'noreply@check.example' });
+  await t.throwsAsync(away.send(mail), { message: /ECONNREFUSED/ });
+});
+
+test('without a server a mail is a line in the log', async (t) => {
+  const lines: object[] = [];
+  const mailer = openLogMailer({ warn: (fields) => lines.push(fields) });
+  t.is(await mailer.send(mail), null);
+  t.deepEqual(lines, [{ mail }]);
+  mailer.close();
+});

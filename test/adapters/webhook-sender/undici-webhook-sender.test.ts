@@ -1,0 +1,221 @@
+// What posts webhooks: where it goes, what it refuses, and what it makes of whatever a receiver does.
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import {
+  openUndiciWebhookSender,
+  type WebhookSenderOptions,
+} from '../../../adapters/webhook-sender/undici-webhook-sender.ts';
+import type { Lookup } from '../../../checkers/engine/resolver.ts';
+import type { WebhookRequest } from '../../../processes/webhook-sender.ts';
+import { AUTHORITY, GOOD, OTHER_HOST, SELF_SIGNED, SERVER_KEY } from '../../support/test-certificates.ts';
+
+const LOOPBACK = ['127.0.0.0/8'];
+const never = new AbortController().signal;
+
+function send(
+  t: ExecutionContext,
+  url: string,
+  options: Partial<WebhookSenderOptions> = {},
+  request: Partial<WebhookRequest> = {},
+) {
+  const sender = openUndiciWebhookSender({ allow_addresses: LOOPBACK, ...options });
+  t.teardown(() => sender.close());
+  return sender.send({ url, headers: { 'x-one': '1' }, body: '{"a":"ä"}', ...request }, never);
+}
+
+interface Listening {
+  port: number;
+  /** Connections that came. */
+  accepted: number;
+}
+
+async function listen(t: ExecutionContext, server: import('node:net').Server): Promise<Listening> {
+  const sockets = new Set<Socket>();
+  const listening: Listening = { port: 0, accepted: 0 };
+  server.on('connection', (socket: Socket) => {
+    listening.accepted++;
+    sockets.add(socket);
+    socket.on('error', () => {});
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(async () => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  listening.port = (server.address() as AddressInfo).port;
+  return listening;
+}
+const receiver = (t: ExecutionContext, listener: RequestListener) => listen(t, createServer(listener));
+const tlsReceiver = (t: ExecutionContext, cert: string) =>
+  listen(
+    t,
+    createTlsServer({ cert, key: SERVER_KEY }, (_, response) => response.end('safe')).on('tlsClientError', () => {}),
+  );
+
+/** Names, with their addresses one after the other at each look. */
+function namesOf(names: Record<string, string[][]>): Lookup {
+  return (name, done) => {
+    const addresses = names[name]?.shift();
+    done(addresses ? { addresses, ttl_s: 0 } : { code: 'dns_not_found' });
+  };
+}
+
+test('a body is posted byte for byte with its headers, and the answer told', async (t) => {
+  let received: { method: unknown; url: unknown; headers: NodeJS.Dict<string | string[]>; body: string } | null = null;
+  const { port } = await receiver(t, async (request, response) => {
+    const { method, url, headers } = request;
+    received = { method, url, headers, body: Buffer.concat(await request.toArray()).toString() };
+    response.writeHead(202).end('thank you');
+  });
+  const answer = await send(t, `http://127.0.0.1:${port}/hook?a=b#c`);
+  t.deepEqual(answer, { status_code: 202, error: null, response_excerpt: 'thank you', retry_after_ms: null });
+  t.like(received!, {
+    method: 'POST',
+    url: '/hook?a=b',
+    body: '{"a":"ä"}',
+    headers: { 'x-one': '1', 'content-length': '10', 'user-agent': 'url-checker-webhooks/1.0' },
+  });
+});
+
+test('a redirect is an answer, and nobody goes where it leads', async (t) => {
+  const target = await receiver(t, (_, response) => response.end());
+  for (const status of [301, 302, 303, 307, 308]) {
+    const location = `http://127.0.0.1:${target.port}/`;
+    const { port } = await receiver(t, (_, response) => response.writeHead(status, { location }).end());
+    t.like(await send(t, `http://127.0.0.1:${port}/`), { status_code: status, error: null });
+  }
+  t.is(target.accepted, 0);
+});
+
+test('what is not on the public internet is not connected to', async (t) => {
+  const listening = await receiver(t, (_, response) => response.end());
+  const lookup = namesOf({
+    'private.example': [['10.0.0.1']],
+    'mixed.example': [['93.184.215.14', '127.0.0.1']],
+    'mapped.example': [['::ffff:127.0.0.1']],
+  });
+  const hosts = [
+    '169.254.169.254',
+    '127.0.0.1',
+    '[::1]',
+    '[::ffff:127.0.0.1]',
+    '0x7f.1',
+    '2130706433',
+    '10.0.0.1',
+    'private.example',
+    'mixed.example',
+    'mapped.example',
+  ];
+  for (const host of hosts) {
+    const answer = await send(t, `https://${host}:${listening.port}/`, { allow_addresses: [], lookup });
+    t.like(answer, { status_code: null, error: 'blocked_address' }, host);
+  }
+  t.like(await send(t, 'https://unknown.example/', { lookup }), { status_code: null, error: 'dns_not_found' });
+  t.is(listening.accepted, 0);
+});
+
+test('plain http goes to the excepted addresses only', async (t) => {
+  const { port } = await receiver(t, (_, response) => response.end());
+  const lookup = namesOf({ 'here.example': [['127.0.0.1']], 'there.example': [['93.184.215.14', '127.0.0.1']] });
+  t.like(await send(t, `http://here.example:${port}/`, { lookup }), { status_code: 200 });
+  t.like(await send(t, `http://there.example:${port}/`, { lookup }), { status_code: null, error: 'https_required' });
+  t.like(await send(t, 'http://93.184.215.14/'), { status_code: null, error: 'https_required' });
+});
+
+test('a name that changes its address after it was vetted leads to the vetted one', async (t) => {
+  const { port } = await receiver(t, (_, response) => response.end('vetted'));
+  const lookup = namesOf({ 'rebinding.example': [['127.0.0.1'], ['169.254.169.254']] });
+  const sender = openUndiciWebhookSender({ allow_addresses: LOOPBACK, lookup });
+  t.teardown(() => sender.close());
+  const request = { url: `http://rebinding.example:${port}/`, headers: {}, body: '' };
+  t.like(await sender.send(request, never), { status_code: 200, response_excerpt: 'vetted' });
+  // Asked anew, the guard sees the other address.
+  const later = namesOf({ 'rebinding.example': [['169.254.169.254']] });
+  t.like(await send(t, request.url, { lookup: later }), { status_code: null, error: 'blocked_address' });
+});
+
+test('a certificate must be of the name, and of an authority that is trusted', async (t) => {
+  const urlOf = async (certificate: string) => `https://localhost:${(await tlsReceiver(t, certificate)).port}/`;
+  const ca = AUTHORITY;
+  t.like(await send(t, await urlOf(GOOD), { ca }), { status_code: 200, response_excerpt: 'safe' });
+  t.like(await send(t, (await urlOf(GOOD)).replace('localhost', '127.0.0.1'), { ca }), { status_code: 200 });
+  t.like(await send(t, await urlOf(GOOD)), { status_code: null, error: 'tls_untrusted' });
+  t.like(await send(t, await urlOf(OTHER_HOST), { ca }), { status_code: null, error: 'tls_hostname' });
+  t.like(await send(t, await urlOf(SELF_SIGNED), { ca }), { status_code: null, error: 'tls_untrusted' });
+});
+
+test('an attempt is over after its time, wherever it is', async (t) => {
+  const silent = await listen(t, createTcpServer());
+  const trickling = await receiver(t, (_, response) => {
+    response.writeHead(200).write('some');
+  });
+  const lookup: Lookup = (name, done) => name === 'slow.example' || done({ addresses: ['127.0.0.1'], ttl_s: 0 });
+  const options = { timeout_ms: 200, lookup };
+  const timed = async (url: string) => {
+    const began = performance.now();
+    const answer = await send(t, url, options);
+    t.true(performance.now() - began < 5000, url);
+    return answer;
+  };
+  t.like(await timed(`http://127.0.0.1:${silent.port}/`), { status_code: null, error: 'response_timeout' });
+  t.like(await timed(`https://127.0.0.1:${silent.port}/`), { status_code: null, error: 'connect_timeout' });
+  t.like(await timed('https://slow.example/'), { status_code: null, error: 'dns_failed' });
+  t.like(await timed(`http://127.0.0.1:${trickling.port}/`), { status_code: 200, response_excerpt: 'some' });
+});
+
+test('of a body a KiB of text is kept, whatever it holds and however long it is', async (t) => {
+  let written = 0;
+  const { port } = await receiver(t, (_, response) => {
+    response.writeHead(500);
+    const more = (): void => {
+      while (!response.destroyed && response.write('ä\0\u001b[31m\n'.repeat(1000))) written++;
+      response.once('drain', more);
+    };
+    more();
+  });
+  const { response_excerpt } = await send(t, `http://127.0.0.1:${port}/`);
+  t.true(response_excerpt.startsWith('ä  [31m\nä'));
+  t.true(Buffer.byteLength(response_excerpt) <= 1024 && response_excerpt.length > 500);
+  t.true(written < 10_000, 'it stopped reading');
+});
+
+test('failures have the words of the checker', async (t) => {
+  const closed = await receiver(t, () => {});
+  const resetting = await listen(
+    t,
+    createTcpServer((socket) => socket.once('data', () => socket.resetAndDestroy())),
+  );
+  const nonsense = await listen(
+    t,
+    createTcpServer((socket) => socket.once('data', () => socket.end('nonsense\r\n\r\n'))),
+  );
+  const to = (port: number) => send(t, `http://127.0.0.1:${port}/`);
+  t.like(await to(resetting.port), { error: 'connection_reset' });
+  t.like(await to(nonsense.port), { error: 'malformed_response' });
+  t.like(await send(t, 'http://127.0.0.1:1/'), { error: 'connection_refused' });
+  t.is(closed.accepted, 0);
+});
+
+test('what a receiver asks to wait is told, in seconds or as a date', async (t) => {
+  const wait = async (retry_after: string) => {
+    const { port } = await receiver(t, (_, response) => response.writeHead(503, { 'retry-after': retry_after }).end());
+    return (await send(t, `http://127.0.0.1:${port}/`)).retry_after_ms;
+  };
+  t.is(await wait('120'), 120_000);
+  const until_date = (await wait(new Date(Date.now() + 60_000).toUTCString()))!;
+  t.true(until_date > 50_000 && until_date <= 60_000);
+  t.is(await wait('soon'), null);
+});
+
+test('a signal ends an attempt, which is then none', async (t) => {
+  const silent = await receiver(t, () => stop.abort());
+  const stop = new AbortController();
+  const sender = openUndiciWebhookSender({ allow_addresses: LOOPBACK });
+  t.teardown(() => sender.close());
+  const request = { url: `http://127.0.0.1:${silent.port}/`, headers: {}, body: '' };
+  await t.throwsAsync(sender.send(request, stop.signal), { name: 'AbortError' });
+});

@@ -1,0 +1,153 @@
+// A delivery: given what happened, when this is asked, then that happens.
+import test from 'ava';
+import {
+  type AttemptOutcome,
+  decide,
+  evolve,
+  initial,
+  RETRY_DELAYS_MS,
+  retryDelay,
+  type WebhookDeliveryCommand,
+} from '../../commands/webhook-delivery.ts';
+import type { WebhookDeliveryEvent } from '../../events/webhook.ts';
+
+const NOW = Date.parse('2026-01-31T09:00:00.000Z');
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+const delivery = {
+  delivery_id: 'd',
+  endpoint_id: 'e',
+  user_id: 'alice',
+  event: {
+    id: 'i',
+    type: 'job.completed' as const,
+    created_at: '2026-01-31T09:00:00.000Z',
+    data: { job_id: 'j', status: 'completed' as const, total_urls: 2, completed_urls: 2, broken_urls: 1 },
+  },
+};
+const REQUESTED: WebhookDeliveryEvent = { type: 'WebhookDeliveryRequested', data: delivery };
+const DELIVERED: WebhookDeliveryEvent = { type: 'WebhookDelivered', data: {} };
+const RESENT: WebhookDeliveryEvent = { type: 'WebhookResendRequested', data: {} };
+const attempted = (attempt: number): WebhookDeliveryEvent => ({
+  type: 'WebhookAttempted',
+  data: { attempt, status_code: 500, error: null, response_excerpt: '', duration_ms: 1, next_attempt_at: null },
+});
+const attempts = (count: number) => Array.from({ length: count }, (_, i) => attempted(i + 1));
+
+const answered = (status_code: number | null, retry_after_ms: number | null = null): AttemptOutcome => ({
+  status_code,
+  error: status_code === null ? 'connection_refused' : null,
+  response_excerpt: 'hm',
+  duration_ms: 12,
+  retry_after_ms,
+});
+/** In the middle of the jitter. */
+const record = (attempt: number, outcome: AttemptOutcome): WebhookDeliveryCommand => ({
+  type: 'recordAttempt',
+  attempt,
+  outcome,
+  random: 0.5,
+});
+
+function when(given: readonly WebhookDeliveryEvent[], command: WebhookDeliveryCommand) {
+  return decide(given.reduce(evolve, initial()), command, NOW);
+}
+/** Types of the events, with what matters of their data. */
+function told(given: readonly WebhookDeliveryEvent[], command: WebhookDeliveryCommand) {
+  const decided = when(given, command);
+  if ('refused' in decided) return decided.refused.code;
+  return decided.events.map((event) => {
+    if (event.type === 'WebhookAttempted') return [event.data.attempt, event.data.next_attempt_at];
+    return event.type === 'WebhookDeliveryGivenUp' ? event.data.reason : event.type;
+  });
+}
+const at = (ms: number) => new Date(NOW + ms).toISOString();
+
+test('it is requested once', (t) => {
+  t.deepEqual(when([], { type: 'request', delivery }), { events: [REQUESTED] });
+  t.deepEqual(told([REQUESTED], { type: 'request', delivery }), []);
+  t.deepEqual(told([REQUESTED, attempted(1), DELIVERED], { type: 'request', delivery }), []);
+});
+
+test('an attempt that is answered with 2xx is the last one', (t) => {
+  for (const status of [200, 202, 204, 299]) {
+    t.deepEqual(told([REQUESTED], record(1, answered(status))), [[1, null], 'WebhookDelivered'], String(status));
+  }
+});
+
+test('what an attempt was answered is told whole', (t) => {
+  t.deepEqual(when([REQUESTED], record(1, answered(null))), {
+    events: [
+      {
+        type: 'WebhookAttempted',
+        data: {
+          attempt: 1,
+          status_code: null,
+          error: 'connection_refused',
+          response_excerpt: 'hm',
+          duration_ms: 12,
+          next_attempt_at: at(5000),
+        },
+      },
+    ],
+  });
+});
+
+test('redirects, errors and no answer are failures, tried again after 5 s, 5 m, 30 m, 2 h, 5 h, 10 h, 10 h', (t) => {
+  const after = [5000, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR];
+  for (const [before, delay_ms] of after.entries()) {
+    for (const status of [null, 199, 301, 302, 400, 404, 500]) {
+      const given = [REQUESTED, ...attempts(before)];
+      t.deepEqual(told(given, record(before + 1, answered(status))), [[before + 1, at(delay_ms)]]);
+    }
+  }
+  t.deepEqual(told([REQUESTED, ...attempts(7)], record(8, answered(500))), [[8, null], 'no_attempts_left']);
+});
+
+test('each delay is at most a fifth shorter or longer', (t) => {
+  for (const [i, delay_ms] of RETRY_DELAYS_MS.entries()) {
+    t.is(retryDelay(i + 1, null, 0), 0.8 * delay_ms);
+    t.is(retryDelay(i + 1, null, 0.5), delay_ms);
+    const longest = retryDelay(i + 1, null, 1 - Number.EPSILON)!;
+    t.true(longest > 1.19 * delay_ms && longest <= 1.2 * delay_ms);
+  }
+  t.is(retryDelay(8, null, 0.5), null);
+});
+
+test('what the receiver asks for is waited at least, up to ten hours, and shortens nothing', (t) => {
+  t.is(retryDelay(1, 60_000, 0.5), 60_000);
+  t.is(retryDelay(1, 365 * 24 * HOUR, 0.5), 10 * HOUR);
+  t.is(retryDelay(4, 1000, 0.5), 2 * HOUR);
+  t.is(retryDelay(8, 1000, 0.5), null);
+  t.deepEqual(told([REQUESTED], record(1, answered(429, 90_000))), [[1, at(90_000)]]);
+});
+
+test('410 ends it at once', (t) => {
+  t.deepEqual(told([REQUESTED], record(1, answered(410, 90_000))), [[1, null], 'endpoint_gone']);
+});
+
+test('an attempt that was recorded, or comes after the end, is not recorded again', (t) => {
+  t.deepEqual(told([REQUESTED, attempted(1)], record(1, answered(200))), []);
+  t.deepEqual(told([REQUESTED], record(2, answered(200))), []);
+  t.deepEqual(told([REQUESTED, attempted(1), DELIVERED], record(2, answered(500))), []);
+});
+
+test('it is given up once, and only while it is pending', (t) => {
+  const giveUp = { type: 'giveUp', reason: 'endpoint_disabled' } as const;
+  t.deepEqual(told([REQUESTED], giveUp), ['endpoint_disabled']);
+  const given_up: WebhookDeliveryEvent = { type: 'WebhookDeliveryGivenUp', data: { reason: 'endpoint_disabled' } };
+  t.deepEqual(told([REQUESTED, given_up], giveUp), []);
+  t.deepEqual(told([REQUESTED, attempted(1), DELIVERED], giveUp), []);
+});
+
+test('a resend begins the schedule anew, whatever became of it', (t) => {
+  const resend = { type: 'resend' } as const;
+  t.is(told([], resend), 'delivery_not_found');
+  t.deepEqual(told([REQUESTED], resend), [], 'it is due already');
+  t.deepEqual(told([REQUESTED, attempted(1)], resend), ['WebhookResendRequested']);
+  t.deepEqual(told([REQUESTED, attempted(1), DELIVERED], resend), ['WebhookResendRequested']);
+  t.deepEqual(told([REQUESTED, attempted(1), DELIVERED, RESENT], resend), [], 'once is enough');
+  const resent = [REQUESTED, ...attempts(8), RESENT];
+  t.deepEqual(told(resent, record(9, answered(500))), [[9, at(5000)]]);
+});

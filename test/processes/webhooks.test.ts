@@ -1,0 +1,437 @@
+// Webhooks from a completed job to the end of their retries, whatever the receivers do and whenever a process ends.
+import { createHmac } from 'node:crypto';
+import test from 'ava';
+import { Value } from 'typebox/value';
+import { openWebhookEndpoints } from '../../commands/webhook-endpoints.ts';
+import type { EventStore } from '../../events/event-store.ts';
+import { VOCABULARY } from '../../events/vocabulary.ts';
+import { webhookDeliveryId, webhookEventId } from '../../events/webhook.ts';
+import { openWebhookDispatcher } from '../../processes/webhook-deliveries.ts';
+import type { ReadModels } from '../../readmodels/projection-state.ts';
+import type { WebhookDeliveryDocument } from '../../readmodels/webhooks.ts';
+import { until } from '../support/behind.ts';
+import { DAY, HOUR, MINUTE, openWebhookWorld, SECOND, SIGNING_KEY } from '../support/webhook-world.ts';
+
+const A = 'https://a.example/hook';
+const B = 'https://b.example/hook';
+
+test('every endpoint of the owner is sent the event once, signed with a secret of its own', async (t) => {
+  const world = await openWebhookWorld(t);
+  const [a, b] = [await world.endpoint(A), await world.endpoint(B, { events: ['job.completed'] })];
+  await world.endpoint('https://bob.example/', { user_id: 'bob' });
+  const job_id = await world.completedJob();
+  const process = world.openProcess();
+  await process.send();
+  await process.send();
+  t.deepEqual(world.sent.map(({ url }) => url).sort(), [A, B]);
+  const event_id = webhookEventId(job_id, 'job.completed');
+  for (const [url, endpoint_id] of [[A, a] as const, [B, b] as const]) {
+    const { headers, body } = world.sent.find((request) => request.url === url)!;
+    t.deepEqual(JSON.parse(body), {
+      id: event_id,
+      type: 'job.completed',
+      created_at: '2026-01-31T09:00:00.000Z',
+      data: { job_id, status: 'completed', total_urls: 3, completed_urls: 3, broken_urls: 1 },
+    });
+    const t_s = world.clock.now / 1000;
+    const v1 = createHmac('sha256', world.secretOf(endpoint_id)).update(`${t_s}.${body}`).digest('hex');
+    t.deepEqual(headers, {
+      'content-type': 'application/json',
+      'service-signature': `t=${t_s},v1=${v1}`,
+      'service-event-id': event_id,
+      'service-event-type': 'job.completed',
+      'service-delivery-id': webhookDeliveryId(endpoint_id, event_id),
+    });
+    const [delivery] = await world.deliveriesOf(endpoint_id);
+    t.like(delivery, { status: 'delivered', attempt_count: 1, next_attempt_at: null });
+    t.like(delivery!.attempts[0], { attempt: 1, status_code: 200, at: '2026-01-31T09:00:00.000Z' });
+  }
+});
+
+test('an endpoint hears of what comes after it was made and before it is deleted', async (t) => {
+  const world = await openWebhookWorld(t);
+  const process = world.openProcess();
+  await world.completedJob();
+  const a = await world.endpoint(A);
+  await process.send();
+  t.deepEqual(world.sent, []);
+  await world.completedJob();
+  await world.caughtUp();
+  // What is still to be sent goes with it.
+  await world.remove(a);
+  await world.completedJob();
+  await process.send();
+  t.deepEqual(world.sent, []);
+  t.is(await world.endpointOf(a), null);
+  t.deepEqual(await world.deliveriesOf(a), []);
+});
+
+test('what is not delivered is sent again on schedule: another timestamp, the same event', async (t) => {
+  const world = await openWebhookWorld(t);
+  const process = world.openProcess();
+  const a = await world.endpoint(A);
+  world.receivers.set(A, () => ({ status_code: null, error: 'connection_refused' }));
+  await world.completedJob();
+  for (const delay_ms of [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR]) {
+    await process.send();
+    const [delivery] = await world.deliveriesOf(a);
+    t.is(Date.parse(delivery!.next_attempt_at!), world.clock.now + delay_ms);
+    world.clock.now += delay_ms - 1;
+    const before = world.sent.length;
+    await process.send();
+    t.is(world.sent.length, before, 'it is not due yet');
+    world.clock.now++;
+  }
+  await process.send();
+  world.clock.now += DAY;
+  await process.send();
+  t.is(world.sent.length, 8);
+  const distinct = (of: (request: (typeof world.sent)[number]) => unknown) => new Set(world.sent.map(of)).size;
+  t.is(
+    distinct(({ body }) => body),
+    1,
+  );
+  t.is(
+    distinct(({ headers }) => headers['service-event-id']),
+    1,
+  );
+  t.is(
+    distinct(({ headers }) => headers['service-delivery-id']),
+    1,
+  );
+  t.is(
+    distinct(({ headers }) => headers['service-signature']),
+    8,
+  );
+  const [delivery] = await world.deliveriesOf(a);
+  t.like(delivery, { status: 'given_up', given_up_reason: 'no_attempts_left', attempt_count: 8 });
+  t.like(delivery!.attempts[7], { attempt: 8, status_code: null, error: 'connection_refused' });
+});
+
+test('a receiver that asks for time is given it', async (t) => {
+  const world = await openWebhookWorld(t);
+  const process = world.openProcess();
+  const a = await world.endpoint(A);
+  world.receivers.set(A, () => ({ status_code: 429, retry_after_ms: 90 * SECOND }));
+  await world.completedJob();
+  await process.send();
+  const [delivery] = await world.deliveriesOf(a);
+  t.is(Date.parse(delivery!.next_attempt_at!), world.clock.now + 90 * SECOND);
+});
+
+test('410 disables the endpoint: what was to be sent is given up, nothing more is sent, its owner is told', async (t) => {
+  const world = await openWebhookWorld(t);
+  const process = world.openProcess();
+  await world.user('alice', 'alice@example.com');
+  const a = await world.endpoint(A);
+  world.receivers.set(A, () => ({ status_code: 500 }));
+  await world.completedJob();
+  await process.send();
+  world.clock.now += SECOND;
+  world.receivers.set(A, () => ({ status_code: 410 }));
+  await world.completedJob();
+  await process.send();
+  t.is((await world.endpointOf(a))!.status, 'enabled');
+  await process.tend();
+  t.like(await world.endpointOf(a), { status: 'disabled', disabled_reason: 'gone', due: 'notice' });
+  await process.tend();
+  await process.tend();
+  await process.tend();
+  t.is((await world.endpointOf(a))!.due, null);
+  t.deepEqual(
+    (await world.deliveriesOf(a)).map(({ status, given_up_reason }) => [status, given_up_reason]),
+    [
+      ['given_up', 'endpoint_disabled'],
+      ['given_up', 'endpoint_gone'],
+    ],
+  );
+  world.clock.now += DAY;
+  await world.completedJob();
+  await process.send();
+  t.is(world.sent.length, 2);
+  t.is(world.mails.length, 1);
+  t.is(world.mails[0]!.to, 'alice@example.com');
+  t.true(world.mails[0]!.text.includes(A) && world.mails[0]!.text.includes('410'));
+});
+
+test('a delivery that comes while its endpoint is being disabled is given up when it is due', async (t) => {
+  const world = await openWebhookWorld(t);
+  const process = world.openProcess();
+  const a = await world.endpoint(A);
+  world.receivers.set(A, () => ({ status_code: 410 }));
+  await world.completedJob();
+  await process.send();
+  world.clock.now += SECOND;
+  await world.completedJob();
+  await world.caughtUp();
+  await process.tend();
+  await process.send();
+  t.is(world.sent.length, 1);
+  const [, second] = await world.deliveriesOf(a);
+  t.like(second, { status: 'given_up', given_up_reason: 'endpoint_disabled', attempt_count: 0 });
+});
+
+/** One job a day that is not delivered at its first attempt. */
+async function failADay(world: Awaited<ReturnType<typeof openWebhookWorld>>, days: number) {
+  const process = world.openProcess();
+  for (let day = 0; day < days; day++) {
+    await world.completedJob();
+    await process.send();
+    await process.tend();
+    world.clock.now += DAY;
+  }
+}
+
+test('an endpoint that fails for five days is disabled by the first failure after them', async (t) => {
+  const world = await openWebhookWorld(t);
+  const a = await world.endpoint(A);
+  world.receivers.set(A, () => ({ status_code: 500 }));
+  const first = world.clock.now;
+  await failADay(world, 5);
+  t.is((await world.endpointOf(a))!.failing_since, new Date(first).toISOString());
+  world.clock.now = first + 5 * DAY - 1;
+  await failADay(world, 1);
+  t.is((await world.endpointOf(a))!.status, 'enabled');
+  world.clock.now = first + 5 * DAY;
+  await failADay(world, 1);
+  t.like(await world.endpointOf(a), { status: 'disabled', disabled_reason: 'failing' });
+});
+
+test('one success in five days begins the count anew', async (t) => {
+  const world = await openWebhookWorld(t);
+  const a = await world.endpoint(A);
+  world.receivers.set(A, () => ({ status_code: 500 }));
+  await failADay(world, 4);
+  world.receivers.delete(A);
+  await world.completedJob();
+  await world.openProcess().send();
+  t.is((await world.endpointOf(a))!.failing_since, null);
+  world.receivers.set(A, () => ({ status_code: 500 }));
+  await failADay(world, 5);
+  t.is((await world.endpointOf(a))!.status, 'enabled');
+});
+
+test('time in which nothing was sent disables nothing', async (t) => {
+  const world = await openWebhookWorld(t);
+  const a = await world.endpoint(A);
+  world.receivers.set(A, () => ({ status_code: 500 }));
+  await failADay(world, 1);
+  world.clock.now += 30 * DAY;
+  await world.openProcess().tend();
+  t.is((await world.endpointOf(a))!.status, 'enabled');
+});
+
+test('endpoints that never answer hold up no other, however much waits for them', async (t) => {
+  const world = await openWebhookWorld(t);
+  const process = world.openProcess();
+  const fast = await world.endpoint(B, { user_id: 'bob' });
+  const answer = Promise.withResolvers<{ status_code: number }>();
+  world.receivers.set(A, () => answer.promise);
+  for (let n = 0; n < 20; n++) await world.endpoint(A);
+  // 1200, more than the dispatcher looks at or has in hand at once, and all of them older.
+  for (let n = 0; n < 60; n++) await world.completedJob('alice');
+  world.clock.now += SECOND;
+  for (let n = 0; n < 20; n++) await world.completedJob('bob');
+  await world.caughtUp();
+  const count = (url: string) => world.sent.filter((request) => request.url === url).length;
+  await until(async () => {
+    await process.dispatcher.pass();
+    return (await world.deliveriesOf(fast)).every(({ status }) => status === 'delivered');
+  });
+  t.is(count(B), 20);
+  t.is(count(A), 20 * 8, 'so many at once to one endpoint');
+  answer.resolve({ status_code: 200 });
+  await process.dispatcher.settled();
+});
+
+test('more deliveries than may be in hand, to many endpoints that never answer, leave room for another', async (t) => {
+  const world = await openWebhookWorld(t);
+  const process = world.openProcess();
+  const answer = Promise.withResolvers<{ status_code: number }>();
+  // 640 of them, and older than what comes after.
+  for (const user_id of ['one', 'two', 'three', 'four']) {
+    for (let n = 0; n < 20; n++) {
+      const url = `https://${user_id}-${n}.example/`;
+      await world.endpoint(url, { user_id });
+      world.receivers.set(url, () => answer.promise);
+    }
+    for (let n = 0; n < 8; n++) await world.completedJob(user_id);
+  }
+  await world.caughtUp();
+  await process.dispatcher.pass();
+  world.clock.now += SECOND;
+  const fast = await world.endpoint(B, { user_id: 'bob' });
+  for (let n = 0; n < 5; n++) await world.completedJob('bob');
+  await world.caughtUp();
+  await until(async () => {
+    await process.dispatcher.pass();
+    return (await world.deliveriesOf(fast)).every(({ status }) => status === 'delivered');
+  });
+  answer.resolve({ status_code: 200 });
+  await process.dispatcher.settled();
+});
+
+test('a delivery is sent again on demand, and retried like a new one', async (t) => {
+  const world = await openWebhookWorld(t);
+  const process = world.openProcess();
+  const a = await world.endpoint(A);
+  await world.completedJob();
+  await process.send();
+  const { _id } = (await world.deliveriesOf(a))[0]!;
+  world.receivers.set(A, () => ({ status_code: 500 }));
+  for (let n = 0; n < 2; n++) t.true((await world.deliveries.run(_id, { type: 'resend' }, world.context())).ok);
+  await process.send();
+  t.is(world.sent.length, 2, 'asked for twice before it was sent, it is sent once');
+  const [delivery] = await world.deliveriesOf(a);
+  t.like(delivery, { status: 'pending', attempt_count: 2 });
+  t.is(Date.parse(delivery!.next_attempt_at!), world.clock.now + 5 * SECOND);
+  world.receivers.delete(A);
+  world.clock.now += 5 * SECOND;
+  await process.send();
+  t.like((await world.deliveriesOf(a))[0], { status: 'delivered', attempt_count: 3, given_up_reason: null });
+  t.is(new Set(world.sent.map(({ headers }) => headers['service-event-id'])).size, 1);
+});
+
+/** A log on which this process appends so many times, and is then killed: before the append or after it. */
+function dying(log: EventStore, appends: number, when: 'before' | 'after'): EventStore {
+  let left = appends;
+  return new Proxy(log, {
+    get(target, name) {
+      const value = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      if (name !== 'append') return value.bind(target);
+      return async (...args: Parameters<EventStore['append']>) => {
+        left--;
+        if (left < 0 || (left === 0 && when === 'before')) throw new Error('killed');
+        const result = await target.append(...args);
+        if (left === 0) throw new Error('killed');
+        return result;
+      };
+    },
+  });
+}
+
+for (const when of ['before', 'after'] as const) {
+  for (const appends of [1, 2]) {
+    test(`a process that is killed ${when} append ${appends} leaves a delivery that the next one makes`, async (t) => {
+      const world = await openWebhookWorld(t);
+      const a = await world.endpoint(A);
+      await world.completedJob();
+      const killed = world.openProcess(dying(world.log, appends, when));
+      await killed.send();
+      await t.throwsAsync(killed.dispatcher.pass(), { message: 'killed' });
+      await world.openProcess().send();
+      const [delivery] = await world.deliveriesOf(a);
+      t.like(delivery, { status: 'delivered', attempt_count: 1 });
+      // Sent, but not recorded as such: it is sent again.
+      t.is(world.sent.length, appends === 2 && when === 'before' ? 2 : 1);
+      t.is(new Set(world.sent.map(({ headers }) => headers['service-delivery-id'])).size, 1);
+      t.is(new Set(world.sent.map(({ body }) => body)).size, 1);
+      const events = await Array.fromAsync(world.log.readStream(`webhook_delivery-${delivery!._id}`));
+      t.deepEqual(
+        events.map(({ type }) => type),
+        ['WebhookDeliveryRequested', 'WebhookAttempted', 'WebhookDelivered'],
+      );
+      for (const { type, data } of events) t.true(Value.Check(VOCABULARY.webhook_delivery![type]!, data), type);
+    });
+  }
+}
+
+test('two processes at once send doubles of one event at most, and record it once', async (t) => {
+  const world = await openWebhookWorld(t);
+  const a = await world.endpoint(A);
+  for (let n = 0; n < 8; n++) await world.completedJob();
+  const [one, other] = [world.openProcess(), world.openProcess()];
+  await Promise.all([one.send(), other.send()]);
+  const deliveries = await world.deliveriesOf(a);
+  t.is(deliveries.length, 8);
+  for (const delivery of deliveries) t.like(delivery, { status: 'delivered', attempt_count: 1 });
+  t.true(world.sent.length <= 16);
+  t.is(new Set(world.sent.map(({ headers }) => headers['service-event-id'])).size, 8);
+});
+
+test('a read model that is behind the log has nothing sent that is delivered', async (t) => {
+  const world = await openWebhookWorld(t);
+  const a = await world.endpoint(A);
+  await world.completedJob();
+  await world.caughtUp();
+  const [pending] = await world.deliveriesOf(a);
+  await world.openProcess().send();
+  t.is(world.sent.length, 1);
+  const old_news = {
+    collection: () => ({ find: async () => [pending as WebhookDeliveryDocument] }),
+    passed: async () => true,
+  } as unknown as ReadModels;
+  const { log, context, deliveries } = world;
+  const dispatcher = openWebhookDispatcher({
+    readmodels: old_news,
+    endpoints: openWebhookEndpoints(log),
+    deliveries,
+    sender: { send: () => Promise.reject(t.fail('it was sent again')), close() {} },
+    signing_key: SIGNING_KEY,
+    context,
+    now: () => world.clock.now,
+    random: () => 0.5,
+  });
+  await dispatcher.pass();
+  await dispatcher.settled();
+  await dispatcher.pass();
+  await dispatcher.settled();
+});
+
+test('a process that ends waits for what is in hand', async (t) => {
+  const world = await openWebhookWorld(t);
+  const a = await world.endpoint(A);
+  await world.completedJob();
+  await world.caughtUp();
+  const answer = Promise.withResolvers<{ status_code: number }>();
+  world.receivers.set(A, () => answer.promise);
+  const stop = new AbortController();
+  const running = world.openProcess().dispatcher.run(stop.signal, () => {});
+  await until(() => world.sent.length === 1);
+  stop.abort();
+  answer.resolve({ status_code: 200 });
+  await running;
+  await world.caughtUp();
+  t.is((await world.deliveriesOf(a))[0]!.status, 'delivered');
+});
+
+test('an owner is told once, at the address of now; a mail that fails is tried again and keeps none back', async (t) => {
+  const world = await openWebhookWorld(t);
+  const process = world.openProcess();
+  const owners = ['carol', 'dave', 'nobody', 'refused'];
+  for (const owner of owners) {
+    await world.user(owner, owner === 'nobody' ? null : `${owner}@example.com`);
+    await world.endpoint(`https://${owner}.example/`, { user_id: owner });
+    world.receivers.set(`https://${owner}.example/`, () => ({ status_code: 410 }));
+    await world.completedJob(owner);
+  }
+  await process.send();
+  world.post.answer = ({ to }) => {
+    if (to.startsWith('carol')) throw new Error('the mail server is away');
+    return to.startsWith('refused') ? '550 no such mailbox' : null;
+  };
+  await process.tend().catch(() => {});
+  for (let n = 0; n < 2; n++) {
+    const error = await t.throwsAsync<AggregateError>(process.tend());
+    t.deepEqual(
+      error!.errors.map(({ message }) => message),
+      ['the mail server is away'],
+    );
+  }
+  t.deepEqual(world.mails.map(({ to }) => to).sort(), ['dave@example.com', 'refused@example.com']);
+  world.post.answer = () => null;
+  await process.tend();
+  await process.tend();
+  t.is(world.mails.length, 3);
+  const notices: Record<string, unknown> = {};
+  for await (const event of world.log.readAll({ filter: { types: ['WebhookEndpointOwnerNotified'] } })) {
+    notices[event.stream] = (event.data as { refused: string | null }).refused;
+  }
+  t.deepEqual(notices, {
+    'webhook_endpoints-carol': null,
+    'webhook_endpoints-dave': null,
+    'webhook_endpoints-nobody': 'the owner has no address',
+    'webhook_endpoints-refused': '550 no such mailbox',
+  });
+});
