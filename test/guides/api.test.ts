@@ -1,0 +1,20 @@
+import test from 'ava';
+import { openSampleSite, SAMPLE_PORT } from '../../cli/sample-site.ts';
+import { runGuide } from '../support/guide.ts';
+import { startTestService } from '../support/service.ts';
+
+test('the public API is as its guide says, line by line', async (t) => {
+  const site = await openSampleSite();
+  const service = await startTestService({ CHECKER_RETRIES: '2', RATE_LIMIT_PER_MINUTE: '60' });
+  try {
+    const replace = {
+      '127.0.0.1:8080': new URL(service.url).host,
+      [`127.0.0.1:${SAMPLE_PORT}`]: `127.0.0.1:${site.port}`,
+      'data/demo': service.data_dir,
+    };
+    t.is(await runGuide('docs/guides/api.md', { replace }), null);
+  } finally {
+    await service.stop();
+    await site.close();
+  }
+});

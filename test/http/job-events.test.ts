@@ -1,0 +1,107 @@
+import { text } from 'node:stream/consumers';
+import test from 'ava';
+import { openEventStreams } from '../../http/event-streams.ts';
+import { EVENT_ID, eventId, isAfter, isOver, jobEvent } from '../../http/job-events.ts';
+import { jobView } from '../../http/job-view.ts';
+import type { Follower } from '../../http/job-watch.ts';
+import type { Caller, RouteRequest } from '../../http/route.ts';
+import { events } from '../../http/routes/job-events.ts';
+import type { Services } from '../../http/services.ts';
+import type { JobDocument } from '../../readmodels/jobs.ts';
+
+/** What its events say and depend on. */
+const job = (changed: Partial<JobDocument> = {}) =>
+  ({
+    _id: '2f1c9f2e-5d0c-4b7b-9a43-0c5c5f4b7d11',
+    status: 'processing',
+    total_urls: 100,
+    completed_urls: 0,
+    credits_allocated: 100,
+    credits_refunded: 0,
+    revision: 0,
+    due: null,
+    ...changed,
+  }) as JobDocument;
+
+test('an event is the whole job under an id of where it stands', (t) => {
+  const checked = job({ revision: 2, completed_urls: 17 });
+  const [id, name, data, ...rest] = jobEvent('progress', checked).split('\n');
+  t.deepEqual([id, name, rest], ['id: 2-17-0', 'event: progress', ['', '']]);
+  t.deepEqual(JSON.parse(data!.replace('data: ', '')), JSON.parse(JSON.stringify(jobView(checked))));
+});
+
+test('each thing that happens to a job makes its id a later one', (t) => {
+  const life = [
+    job(),
+    job({ completed_urls: 9 }),
+    job({ completed_urls: 10 }),
+    job({ revision: 1, completed_urls: 10, status: 'paused' }),
+    job({ revision: 1, completed_urls: 11, status: 'paused' }),
+    job({ revision: 2, completed_urls: 11 }),
+    job({ revision: 3, completed_urls: 11, status: 'cancelled', due: 'settlement' }),
+    job({ revision: 3, completed_urls: 11, status: 'cancelled', credits_refunded: 89 }),
+  ].map(eventId);
+  for (const [n, id] of life.entries()) {
+    t.regex(id, new RegExp(EVENT_ID));
+    for (const [m, other] of life.entries()) t.is(isAfter(id, other), n > m, `${id} after ${other}`);
+    t.true(isAfter(id, ''), 'anything is after nothing');
+  }
+});
+
+test('what is no id of an event is told from one', (t) => {
+  for (const text of ['1', '1-2', '1-2-3-4', '-1-2-3', 'a-b-c', '1-2-', ' 1-2-3', '1-2-3\n4', `${'9'.repeat(16)}-0-0`])
+    t.notRegex(text, new RegExp(EVENT_ID), text);
+  t.regex('', new RegExp(EVENT_ID));
+});
+
+test('a job is over when it has ended and what it did not use is given back', (t) => {
+  for (const status of ['processing', 'paused'] as const) t.false(isOver(job({ status })), status);
+  for (const status of ['completed', 'cancelled', 'failed'] as const) t.true(isOver(job({ status })), status);
+  t.false(isOver(job({ status: 'cancelled', due: 'settlement' })));
+});
+
+/** The route's stream over a job that the test changes by hand. */
+async function follow(first: JobDocument, last_event_id?: string) {
+  let tell: Follower | undefined;
+  const services = {
+    read: { jobs: { get: async () => first } },
+    eventStreams: openEventStreams(),
+    jobWatch: {
+      follow(_job_id: string, follower: Follower) {
+        tell = follower;
+        return () => (tell = undefined);
+      },
+    },
+  } as unknown as Services;
+  const request = {
+    params: { job_id: first._id },
+    headers: last_event_id === undefined ? {} : { 'last-event-id': last_event_id },
+    caller: { user_id: 'alice' } as Caller,
+  } as unknown as RouteRequest;
+  const { stream } = await events.handler(request, services);
+  return { sent: text(stream!), tell: (now: JobDocument | null) => tell?.(now), isFollowed: () => tell !== undefined };
+}
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+const names = (sent: string) => [...sent.matchAll(/^event: (\w+)$/gm)].map(([, name]) => name);
+
+test('a job that is deleted says so, under no id, and is no longer followed', async (t) => {
+  const { sent, tell, isFollowed } = await follow(job());
+  await turn();
+  t.true(isFollowed());
+  tell(null);
+  const all = await sent;
+  t.deepEqual(names(all), ['progress', 'deleted']);
+  t.true(all.endsWith(`\n\nevent: deleted\ndata: {"job_id":"${job()._id}"}\n\n`));
+  t.false(isFollowed());
+});
+
+test('what is told again, or late, is not sent again', async (t) => {
+  const { sent, tell } = await follow(job({ completed_urls: 5 }), '0-5-0');
+  for (const completed_urls of [5, 4, 6, 6, 5, 7]) {
+    tell(job({ completed_urls }));
+    await turn();
+  }
+  tell(job({ completed_urls: 100, revision: 1, status: 'completed' }));
+  const ids = [...(await sent).matchAll(/^id: (.*)$/gm)].map(([, id]) => id);
+  t.deepEqual(ids, ['0-6-0', '0-7-0', '1-100-0']);
+});

@@ -1,0 +1,147 @@
+// Runs a guide as its reader would: every ```sh block in order, in one session of bash that begins at the root of the
+// project, and holds what each prints to the block that follows it. So a guide is right, or its test fails.
+//
+//   const wrong = await runGuide('docs/guides/some-guide.md', {
+//     replace: { '127.0.0.1:8080': new URL(service.url).host, 'data/demo': service.data_dir },
+//   });
+//   t.is(wrong, null);
+//
+// - `replace`: what the guide says of the reader's machine, and what it is here: put into the commands, and undone in what
+//   they print.
+// - A ```json block right after a ```sh block is the JSON that it prints, in any layout; a ```text or ```csv block is the
+//   text, errors included. A block that none follows prints nothing. Other blocks are not run.
+// - Ids, hashes, tokens, times and the like may be others than shown, but of the same kind, and ids, hashes and tokens
+//   that are the same in the guide are the same here (guide-output.ts). So are numbers under names that end with `_ms`.
+// - Elisions: in JSON `"…": "…"` stands for more fields and a last item `"…"` for more items; in text a line `…` stands
+//   for more lines, and `…` in a line or in a JSON string for more of it.
+// - A command that fails ends the run. Files go where the guide says: `cd "$(mktemp -d)"` leads to a folder
+//   that is removed in the end. Needs bash and what the guide itself calls, such as curl.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { differenceOf, type Names, type Output } from './guide-output.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const BLOCK_MS = 60_000;
+
+export interface GuideOptions {
+  replace?: Readonly<Record<string, string>>;
+  env?: Readonly<Record<string, string>>;
+}
+
+interface Step {
+  /** Of the guide, from 1. */
+  line: number;
+  commands: string;
+  /** Null: nothing is printed. */
+  output: Output | null;
+}
+
+/** What is wrong with the guide, for a person to read, or null. `path`: from the root of the project. */
+export async function runGuide(path: string, { replace = {}, env = {} }: GuideOptions = {}): Promise<string | null> {
+  const steps = stepsOf(await readFile(resolve(ROOT, path), 'utf8'));
+  if (steps.length === 0) return `${path} has no block to run`;
+  const folder = await mkdtemp(join(tmpdir(), 'url-checker-guide-'));
+  const session = openSession(folder, { ...env, TMPDIR: folder });
+  const names: Names = { here: new Map(), shown: new Map() };
+  const pairs = Object.entries(replace);
+  try {
+    for (const { line, commands, output } of steps) {
+      const run = await session.run(pairs.reduce((text, [shown, here]) => text.replaceAll(shown, here), commands));
+      const printed = pairs.reduce((text, [shown, here]) => text.replaceAll(here, shown), run.printed);
+      const wrong = run.failed ?? differenceOf(output, printed, names);
+      if (wrong !== null) return `${path}:${line}: ${wrong}\n--- run\n${commands}--- printed\n${printed}`;
+    }
+    return null;
+  } finally {
+    await session.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const OUTPUTS = ['json', 'text', 'csv'];
+
+/** What a guide says: its commands, each with what it shows of their output. */
+export function stepsOf(markdown: string): Step[] {
+  const blocks = [...markdown.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(({ index, 1: language, 2: text }) => ({
+    line: markdown.slice(0, index).split('\n').length,
+    language: language!,
+    text: text!,
+  }));
+  return blocks.flatMap(({ line, language, text }, n) => {
+    if (language !== 'sh') return [];
+    const next = blocks[n + 1];
+    const is_output = next !== undefined && OUTPUTS.includes(next.language);
+    const output: Output | null = is_output ? { is_json: next.language === 'json', text: next.text } : null;
+    return [{ line, commands: text, output }];
+  });
+}
+
+interface Session {
+  run(commands: string): Promise<{ printed: string; failed: string | null }>;
+  close(): Promise<void>;
+}
+
+function openSession(folder: string, env: Readonly<Record<string, string>>): Session {
+  // A group of its own, so that what it has started ends with it.
+  const bash = spawn('bash', ['--noprofile', '--norc'], {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+  });
+  const exited = once(bash, 'close').catch((error: Error) => {
+    printed += error.message;
+  });
+  let printed = '';
+  let heard = () => {};
+  for (const stream of [bash.stdout, bash.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      printed += chunk;
+      heard();
+    });
+  }
+  bash.stdin.on('error', () => {});
+  bash.stdin.write('exec 2>&1; set -e\n');
+  const end = `--- done in ${folder} ---\n`;
+  let blocks = 0;
+
+  return {
+    async run(commands) {
+      const file = join(folder, `block-${++blocks}.sh`);
+      await writeFile(file, commands);
+      printed = '';
+      const done = new Promise<void>((resolve) => {
+        heard = () => printed.endsWith(end) && resolve();
+      });
+      bash.stdin.write(`source ${file} </dev/null\nprintf %s '${end}'\n`);
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<string>((resolve) => {
+        timer = setTimeout(() => resolve(`takes longer than ${BLOCK_MS} ms`), BLOCK_MS);
+      });
+      const failed = await Promise.race([
+        done.then(() => null),
+        exited.then(() => `a command failed with exit code ${bash.exitCode}`),
+        late,
+      ]);
+      clearTimeout(timer);
+      return { printed: failed === null ? printed.slice(0, -end.length) : printed, failed };
+    },
+    async close() {
+      bash.stdin.end();
+      endGroup(bash);
+      await exited;
+    },
+  };
+}
+
+function endGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
