@@ -52,8 +52,11 @@ export type CreditsCommand =
     }
   /** Takes `min(up_to, balance)`, once for each reservation. */
   | { type: 'reserve'; reservation_id: string; job_id: string; up_to: number }
-  /** Gives back `amount` of what was reserved for the job, once for each job. */
-  | { type: 'refund'; job_id: string; amount: number }
+  /**
+   * Gives back `amount` of what the job's reservations took, once for each job. Those that no job event has used are not
+   * its own: they are released.
+   */
+  | { type: 'refund'; job_id: string; reservation_ids: readonly string[]; amount: number }
   /** Gives back the whole of a reservation whose job event never came, once. */
   | { type: 'release'; reservation_id: string }
   | { type: 'adjust'; adjustment_id: string; amount: number; reason: string }
@@ -120,10 +123,11 @@ export function decide(
       break;
     }
     case 'refund': {
-      const { job_id, amount } = command;
+      const { job_id, reservation_ids, amount } = command;
       if (amount === 0) break;
       ledger.once('refund', job_id, (entry) => {
-        const parts = lastSpent(partsOf(credits, job_id), amount);
+        const reserved = reservation_ids.flatMap((id) => credits.reservations.get(id)?.parts ?? []);
+        const parts = lastSpent(reserved, amount);
         ledger.add({ type: 'CreditsRefunded', data: { ...entry(amount), parts } });
         ledger.expireDue(now);
       });
@@ -233,11 +237,6 @@ function change(lots: Lot[], lot_id: string, amount: number): void {
   const lot = lots.find((candidate) => candidate.lot_id === lot_id);
   if (!lot || lot.remaining + amount < 0) throw new Error(`lot ${lot_id} cannot change by ${amount}`);
   lot.remaining += amount;
-}
-
-/** What is reserved for a job, in order of spending. */
-function partsOf(credits: Readonly<Credits>, job_id: string): LotPart[] {
-  return [...credits.reservations.values()].filter((r) => r.job_id === job_id).flatMap((r) => r.parts);
 }
 
 /** The end of what was spent, as much as `amount`: what expires last was spent last and is kept longest. */

@@ -95,7 +95,7 @@ export type JobCommand =
   | { type: 'pauseAtCeiling'; credits_allocated: number }
   | { type: 'resume'; credits_added: number; reservation_id: string | null }
   | { type: 'cancel' }
-  | { type: 'complete'; completed_urls: number }
+  | { type: 'complete'; completed_urls: number; broken_urls: number }
   | { type: 'fail'; reason: FailureReason }
   | { type: 'delete' }
   /** Of a deleted job, in order from its first result on. */
@@ -148,7 +148,7 @@ export function decide(job: Readonly<Job>, command: JobCommand): Decision<JobEve
     case 'cancel':
       return { events: [{ type: 'JobCancelled', data: {} }] };
     case 'complete':
-      return { events: [{ type: 'JobCompleted', data: { completed_urls: command.completed_urls } }] };
+      return { events: [completed(job, command)] };
     case 'fail':
       return { events: [{ type: 'JobFailed', data: { reason: command.reason } }] };
     case 'delete':
@@ -178,6 +178,11 @@ function resume(job: Readonly<Job>, command: Extract<JobCommand, { type: 'resume
     return refuse('illegal_transition', 'The job was resumed by another request at the same time; look at it again.');
   }
   return { events: [{ type: 'JobResumed', data: { credits_added, credits_allocated, reservation_id } }] };
+}
+
+function completed({ owner_id }: Readonly<Job>, command: Extract<JobCommand, { type: 'complete' }>): JobEvent {
+  const { completed_urls, broken_urls } = command;
+  return { type: 'JobCompleted', data: { completed_urls, broken_urls, owner_id } };
 }
 
 /** Asked for again it is done already; what would leave a gap is a defect. */

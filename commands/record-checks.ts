@@ -18,8 +18,8 @@ export interface Range {
 }
 
 /**
- * `recorded` when these events are in the log, now or before (by the same ids); `already` when the range was recorded
- * by another run of the same batch. Either way the batch is done.
+ * `recorded` when what was missing of these events is in the log, now or before (by the same ids); `already` when the
+ * range was recorded by another run of the same batch. Either way the range is done.
  */
 export async function recordChecks(
   log: EventStore,
@@ -40,10 +40,16 @@ export async function recordChecks(
       metadata,
     };
   });
-  const expected = done_before === 0 ? ('no_stream' as const) : done_before - 1;
-  const result = await log.append(checksStream(job_id, batch), expected, events);
-  if (result.ok) return 'recorded';
-  const actual = result.actual === 'no_stream' ? -1 : result.actual;
-  if (actual < done_before - 1) throw new Error(`batch ${batch} of job ${job_id}: the range before is not recorded`);
-  return 'already';
+  const stream = checksStream(job_id, batch);
+  for (let done = done_before; ; ) {
+    const expected = done === 0 ? ('no_stream' as const) : done - 1;
+    const result = await log.append(stream, expected, events.slice(done - done_before));
+    if (result.ok) return 'recorded';
+    const actual = result.actual === 'no_stream' ? 0 : result.actual + 1;
+    if (actual < done_before) throw new Error(`batch ${batch} of job ${job_id}: the range before is not recorded`);
+    // All is there, or the stream is gone with its job.
+    if (actual >= done_before + events.length || actual <= done) return 'already';
+    // Another run had the range up to an earlier ceiling: the rest is this one's.
+    done = actual;
+  }
 }

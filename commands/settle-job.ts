@@ -26,6 +26,7 @@ export async function settleJob(
   const { state } = await jobs.aggregate.read(jobStream(job_id));
   if (state.status === 'deleted') return;
   const amount = Math.max(0, credits_allocated - completed_urls);
-  const settled = await credits.run(owner_id, { type: 'refund', job_id, amount }, context);
+  const reservation_ids = [...state.reservations].filter(([, was]) => was === 'used').map(([id]) => id);
+  const settled = await credits.run(owner_id, { type: 'refund', job_id, reservation_ids, amount }, context);
   if (!settled.ok) throw new Error(settled.refused.message);
 }

@@ -7,6 +7,7 @@ import { jobsProjection } from './jobs.ts';
 import { pendingProjection } from './pending.ts';
 import type { Projection } from './projection.ts';
 import { sharesProjection } from './shares.ts';
+import { webhooksProjection } from './webhooks.ts';
 
 export const ALL_PROJECTIONS: readonly Projection[] = [
   jobsProjection,
@@ -16,4 +17,5 @@ export const ALL_PROJECTIONS: readonly Projection[] = [
   blockedDomainsProjection,
   domainHealthProjection,
   sharesProjection,
+  webhooksProjection,
 ];

@@ -41,7 +41,7 @@ export const jobsProjection: Projection = {
     for (const document of await job_documents.getMany(ids)) documents.set(document._id, document);
     const result_writes: Write<ResultDocument>[] = [];
     const counted: Checked[] = [];
-    /** The last event of each job that counts as progress. */
+    /** The last event of each job that counts as progress, by the log: clocks of several machines disagree. */
     const progress = new Map<JobDocument, RecordedEvent>();
 
     for (const event of events) {
@@ -64,14 +64,17 @@ export const jobsProjection: Projection = {
         progress.set(job, event);
       } else if (event.type === 'CreditsRefunded') refunded(job, event.data as CreditsRefunded);
       else if (event.type === 'DomainsChecked') job.domains_recorded = (event.data as DomainsChecked).last;
-      else changed(job, event);
+      else {
+        progress.set(job, event);
+        changed(job, event);
+      }
     }
     await result_documents.write(result_writes);
     await countResults(
       counted.filter(({ data }) => documents.get(data.job_id)),
       open,
     );
-    for (const [job, { metadata }] of progress) if (metadata.at > job.progress_at) job.progress_at = metadata.at;
+    for (const [job, { metadata }] of progress) job.progress_at = metadata.at;
     for (const job of documents.values()) if (job) job.due = due(job);
     await job_documents.write(
       [...documents].map(([id, document]) => (document ? { replace: document } : { delete: id })),
@@ -172,7 +175,6 @@ function changed(job: JobDocument, event: RecordedEvent): void {
   const { type, data } = event as unknown as JobEvent;
   const { at } = event.metadata;
   job.revision = event.revision;
-  job.progress_at = at;
   if (type === 'JobPaused') {
     job.status = 'paused';
     job.pause_reason = data.reason;

@@ -10,6 +10,8 @@ export interface ApiKeyDocument extends Document {
   key_hash: string;
   created_at: string;
   revoked_at: string | null;
+  /** To the hour. */
+  last_used_at: string | null;
 }
 
 export const apiKeys: CollectionSpec<ApiKeyDocument> = {

@@ -6,6 +6,9 @@ export interface BalanceDocument extends Document {
   balance: number;
   /** Of the ledger's last entry. */
   hash: string;
+  /** The month of the last reservation or refund, `2026-01` (UTC), and what was used in it. */
+  used_in: string;
+  used: number;
 }
 
 export const balances: CollectionSpec<BalanceDocument> = { name: 'balances', fields: {}, indexes: [] };
@@ -32,6 +35,14 @@ export const balanceOf = async (
   collection: Pick<Collection<BalanceDocument>, 'get'>,
   user_id: string,
 ): Promise<number> => (await collection.get(user_id))?.balance ?? 0;
+
+/** What a user has used since the month began; `now`: milliseconds since the epoch. */
+export function usageOf(balance: BalanceDocument | null, now: number) {
+  const [year, month] = [new Date(now).getUTCFullYear(), new Date(now).getUTCMonth()];
+  const period_start = new Date(Date.UTC(year, month)).toISOString();
+  const period_end = new Date(Date.UTC(year, month + 1)).toISOString();
+  return { period_start, period_end, credits_used: balance?.used_in === period_start.slice(0, 7) ? balance.used : 0 };
+}
 
 /** The newest first. */
 export async function transactionsPage(

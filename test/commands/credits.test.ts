@@ -26,6 +26,12 @@ const reserve = (reservation_id: string, up_to: number): CreditsCommand => ({
   job_id: reservation_id.split(':')[0]!,
   up_to,
 });
+const refund = (job_id: string, amount: number): CreditsCommand => ({
+  type: 'refund',
+  job_id,
+  reservation_ids: [`${job_id}:0`],
+  amount,
+});
 const at = (days: number) => new Date(NOW + days * DAY).toISOString();
 const remaining = (credits: Credits) => Object.fromEntries(credits.lots.map((lot) => [lot.lot_id, lot.remaining]));
 
@@ -52,7 +58,7 @@ test('what expires first is spent first, and a refund gives the last spent back 
   run(credits, grant('soon', 100, at(10)));
   run(credits, reserve('j:0', 250));
   t.deepEqual(remaining(credits), { 'purchase:soon': 0, 'purchase:late': 0, 'purchase:forever': 50 });
-  run(credits, { type: 'refund', job_id: 'j', amount: 120 });
+  run(credits, refund('j', 120));
   t.deepEqual(remaining(credits), { 'purchase:soon': 0, 'purchase:late': 70, 'purchase:forever': 100 });
 });
 
@@ -60,9 +66,22 @@ test('a refund happens once for a job, whatever amount it names the second time'
   const credits = initial();
   run(credits, grant('p', 100));
   run(credits, reserve('j:0', 100));
-  t.is(run(credits, { type: 'refund', job_id: 'j', amount: 40 }).length, 1);
-  t.is(run(credits, { type: 'refund', job_id: 'j', amount: 60 }).length, 0);
+  t.is(run(credits, refund('j', 40)).length, 1);
+  t.is(run(credits, refund('j', 60)).length, 0);
   t.is(credits.balance, 40);
+});
+
+test('a refund goes back to what the job has used, whatever else is reserved for it', (t) => {
+  const credits = initial();
+  run(credits, grant('first', 30, at(10)));
+  run(credits, reserve('j:0', 30));
+  run(credits, grant('second', 20));
+  // A resumption that has not come, and never will.
+  run(credits, { type: 'reserve', reservation_id: 'j:1', job_id: 'j', up_to: 20 });
+  run(credits, refund('j', 10));
+  t.deepEqual(remaining(credits), { 'purchase:first': 10, 'purchase:second': 0 });
+  run(credits, { type: 'release', reservation_id: 'j:1' });
+  t.deepEqual(remaining(credits), { 'purchase:first': 10, 'purchase:second': 20 });
 });
 
 test('a lot that is due is not spent, and what is refunded into one expires at once', (t) => {
@@ -73,7 +92,7 @@ test('a lot that is due is not spent, and what is refunded into one expires at o
     run(credits, reserve('k:0', 10), NOW + 11 * DAY).map((event) => [event.type, event.data.amount]),
     [['CreditsExpired', -40]],
   );
-  const back = run(credits, { type: 'refund', job_id: 'j', amount: 60 }, NOW + 12 * DAY);
+  const back = run(credits, refund('j', 60), NOW + 12 * DAY);
   t.deepEqual(
     back.map((event) => event.data.amount),
     [60, -60],
@@ -95,7 +114,7 @@ test('a released reservation gives everything back, once, and cannot be refunded
   t.is(run(credits, { type: 'release', reservation_id: 'j:0' }).length, 1);
   t.is(run(credits, { type: 'release', reservation_id: 'j:0' }).length, 0);
   t.is(credits.balance, 10);
-  t.throws(() => run(credits, { type: 'refund', job_id: 'j', amount: 1 }));
+  t.throws(() => run(credits, refund('j', 1)));
 });
 
 test('whatever happens: balance = sum of entries = what the lots hold ≥ 0, and the hashes chain', (t) => {
@@ -157,7 +176,7 @@ test('whatever happens: balance = sum of entries = what the lots hold ≥ 0, and
     if (s.kind === 'reserve') return reserve(`job${s.n}:0`, s.amount);
     if (s.kind === 'refund') {
       const reserved = credits.reservations.get(`job${s.n}:0`)?.amount ?? 0;
-      return { type: 'refund', job_id: `job${s.n}`, amount: Math.floor(reserved * s.share) };
+      return refund(`job${s.n}`, Math.floor(reserved * s.share));
     }
     if (s.kind === 'release') {
       // A release is of a reservation that no job has: never of one that was refunded.

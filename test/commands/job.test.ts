@@ -36,7 +36,7 @@ const COMMANDS: Record<string, JobCommand> = {
   pauseAtCeiling: { type: 'pauseAtCeiling', credits_allocated: 60 },
   resume: { type: 'resume', credits_added: 40, reservation_id: 'j:1' },
   cancel: { type: 'cancel' },
-  complete: { type: 'complete', completed_urls: 100 },
+  complete: { type: 'complete', completed_urls: 100, broken_urls: 7 },
   fail: { type: 'fail', reason: 'no_progress' },
   delete: { type: 'delete' },
 };
@@ -113,6 +113,12 @@ test('a resumption with more credits than URLs are missing is refused: another o
 
 test('the ceiling pauses a job only at the allocation that was seen', (t) => {
   t.deepEqual(decide(after([WAS_CREATED]), { type: 'pauseAtCeiling', credits_allocated: 50 }), { events: [] });
+});
+
+test('a completed job says whose it was and what was found: enough to tell others of it', (t) => {
+  t.deepEqual(decide(after([WAS_CREATED]), COMMANDS.complete!), {
+    events: [{ type: 'JobCompleted', data: { completed_urls: 100, broken_urls: 7, owner_id: 'alice' } }],
+  });
 });
 
 test('a deleted job is purged in order, each part once', (t) => {
