@@ -44,12 +44,12 @@ const isPlain = (text: string) => text.length <= 1000 && !/\p{Cc}/u.test(text);
 const text = <Fallback extends string | null>(fallback: Fallback, means: string) =>
   setting<string | Fallback>(fallback, means, 'one line of text', (given) => (isPlain(given) ? given : undefined));
 
-const secret = (means: string) =>
+const secret = (means: string, min_chars = 8) =>
   setting<string | null>(
     null,
     means,
-    'at least 8 characters without spaces',
-    (given) => (/^\S{8,1000}$/.test(given) ? given : undefined),
+    `at least ${min_chars} characters without spaces`,
+    (given) => (/^\S{1,1000}$/.test(given) && given.length >= min_chars ? given : undefined),
     true,
   );
 
@@ -142,12 +142,24 @@ export const SETTINGS = {
   PAYMENT_SECRET_KEY: secret("The key to the payment processor's API; unset: no checkout."),
   PAYMENT_WEBHOOK_SECRET: secret("The key of the payment processor's webhook signatures."),
   PAYMENT_API_URL: url("Another address of the payment processor's API.", ['http', 'https']),
-  LINK_SIGNING_KEY: secret('The key of download links, one for all machines; unset: made and kept in DATA_DIR.'),
+  LINK_SIGNING_KEY: secret(
+    'The key of download links and of cursors, one for all machines; unset: made and kept in DATA_DIR.',
+  ),
+  WEBHOOK_SIGNING_KEY: secret(
+    "The key that webhook endpoints' secrets are made of, one for http and processes; unset: made and kept in DATA_DIR.",
+    // Whoever has an endpoint has a secret to guess the key by.
+    32,
+  ),
   AGENCY_SECRET: secret('What agencies send as X-Agency-Secret; unset: their route is closed.'),
   SMTP_URL: url('The mail server; unset: mails are logged, not sent.', ['smtp', 'smtps']),
+  MAIL_FROM: text('URL checker <noreply@localhost>', 'Whom mails are from.'),
 
   CHECKER_CONCURRENCY: integer(256, 'URLs in flight in one checker.', { min: 1, max: 10_000 }),
-  CHECKER_PER_HOST: integer(10, 'URLs in flight to one host.', { min: 1, max: 1000 }),
+  CHECKER_PER_HOST: integer(10, 'URLs in flight to one host, of all checkers together.', { min: 1, max: 1000 }),
+  CHECKER_HOST_GAP_MS: integer(0, 'The least time between two requests to one host, in milliseconds.', {
+    min: 0,
+    max: 60_000,
+  }),
   CHECKER_TIMEOUT_MS: integer(15_000, 'The time that one attempt may take, in milliseconds.', {
     min: 100,
     max: 300_000,
@@ -159,7 +171,11 @@ export const SETTINGS = {
   }),
   CHECKER_ALLOW_ADDRESSES: cidrs('Private addresses that may be checked all the same.'),
   CHECKER_USER_AGENT: text('Mozilla/5.0 (compatible; url-checker/1.0)', 'The User-Agent of the checker.'),
-  PROXY_LIST_URL: url('Where the list of proxies is fetched from; unset: no proxies.', ['http', 'https']),
+  PROXY_LIST_URL: url(
+    'Where the list of proxies is fetched from, a URL a line (http, https, socks5); unset: no proxies.',
+    ['http', 'https'],
+  ),
+  CHECKER_PER_PROXY: integer(100, 'Connections through one proxy.', { min: 1, max: 10_000 }),
   WEBHOOK_ALLOW_ADDRESSES: cidrs('Private addresses that webhooks may be delivered to, by plain http too.'),
 
   RATE_LIMIT_PER_MINUTE: integer(60, 'Requests of one API key a minute.', { min: 1, max: 1_000_000 }),
@@ -209,7 +225,17 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 
 function disagreements(settings: Settings): string[] {
   const found: string[] = [];
-  const { host, identity_jwks_url, roles: played } = settings;
+  const { host, identity_jwks_url, roles: played, eventstore_url, webhook_signing_key } = settings;
+  if (
+    webhook_signing_key === null &&
+    eventstore_url !== null &&
+    played.includes('http') !== played.includes('processes')
+  ) {
+    found.push(
+      'WEBHOOK_SIGNING_KEY is unset: it wants a value where http and processes run apart over EVENTSTORE_URL, or the one ' +
+        'would show secrets that the other does not sign with',
+    );
+  }
   if (identity_jwks_url === null && played.includes('http') && !isLoopback(host)) {
     found.push(
       `HOST is ${masked(host)}, which others can reach, and IDENTITY_JWKS_URL is unset: the local issuer is for one ` +

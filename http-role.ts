@@ -5,28 +5,41 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { openIdentity } from './adapters/identity/index.ts';
+import { openMemoryRates } from './adapters/rate-counters/memory.ts';
+import { createAddressGuard } from './checkers/engine/addresses.ts';
 import { WORK_SUBJECT } from './checkers/work.ts';
 import { hashOfKey, idOfKey, openApiKeys } from './commands/api-key.ts';
 import { openBlockedDomains } from './commands/blocked-domain.ts';
 import { openCredits } from './commands/credits.ts';
 import { openDeleteJob } from './commands/delete-job.ts';
+import { openIdempotencyKeys } from './commands/idempotency.ts';
 import { openJobs } from './commands/job.ts';
 import { openResumeJob } from './commands/resume-job.ts';
 import { openShares } from './commands/share.ts';
 import { openSubmitJob } from './commands/submit-job.ts';
+import { openSubmitOnce } from './commands/submit-once.ts';
 import { openUsers } from './commands/user.ts';
+import { openWebhookDeliveries } from './commands/webhook-delivery.ts';
+import { openWebhookEndpoints } from './commands/webhook-endpoints.ts';
 import type { Config } from './config.ts';
 import type { UrlsListed } from './events/job.ts';
 import { jobStream, urlsStream } from './events/streams.ts';
+import { openApiKeyUses } from './http/api-key-uses.ts';
 import { createApp } from './http/app.ts';
 import { openBlocklist } from './http/blocklist.ts';
+import { openCursors } from './http/cursors.ts';
+import { openEventStreams } from './http/event-streams.ts';
+import { openJobWatch } from './http/job-watch.ts';
+import { openRateLimits } from './http/rate-limits.ts';
 import type { Caller } from './http/route.ts';
 import { ALL_ROUTES } from './http/routes/all.ts';
 import { startServer } from './http/server.ts';
 import { contextOf, type Services } from './http/services.ts';
 import { openShareUses } from './http/share-uses.ts';
-import { openSignedLinks, readLinkKey } from './http/signed-links.ts';
+import { openSignedLinks } from './http/signed-links.ts';
 import { removeAbandonedUploads } from './http/uploads.ts';
+import { openWebhookTargets } from './http/webhook-targets.ts';
+import { keyOf } from './local-key.ts';
 import { apiKeys } from './readmodels/api-keys.ts';
 import { blockedDomains, blocklistVersion } from './readmodels/blocked-domains.ts';
 import { balances, transactions } from './readmodels/credits.ts';
@@ -36,7 +49,8 @@ import { openReadModels } from './readmodels/projection-state.ts';
 import { results } from './readmodels/results.ts';
 import { shares } from './readmodels/shares.ts';
 import { jobDomains, jobResponseTimes, jobStats } from './readmodels/stats.ts';
-import { openStores } from './stores.ts';
+import { webhookDeliveries, webhookEndpoints } from './readmodels/webhooks.ts';
+import { openRateCounters, openStores } from './stores.ts';
 
 /** How long a read waits for what its client has just done. */
 const READ_YOUR_WRITES_MS = 2000;
@@ -59,11 +73,31 @@ export async function startHttp(config: Config, logger: Logger): Promise<Http> {
   const job_commands = openJobs(log);
   const share_commands = openShares(log);
   const share_uses = openShareUses(share_commands, logger, Date.now);
-  const link_key = config.link_signing_key ? Buffer.from(config.link_signing_key) : await readLinkKey(config.data_dir);
+  const api_key_commands = openApiKeys(log);
+  const api_key_uses = openApiKeyUses(api_key_commands, logger, Date.now);
+  const closing = new AbortController();
+  const rate_counters = await openRateCounters(config, logger);
+  const rate_limits = openRateLimits({
+    shared: rate_counters,
+    own: openMemoryRates(),
+    per_minute: config.rate_limit_per_minute,
+    per_day: config.rate_limit_per_day,
+    now: Date.now,
+  });
+  const event_streams = openEventStreams();
+  const job_watch = openJobWatch({
+    jobs: readmodels.collection(jobs),
+    position: readmodels.position,
+    is_deleted: async (job_id) => (await services.jobOwner(job_id)) === null,
+    log: logger,
+  });
+  const link_key = await keyOf(config.link_signing_key, config.data_dir, 'link-key');
+  const { webhook_allow_addresses } = config;
   let { public_url } = config;
   const services: Services = {
     config,
     submitJob: openSubmitJob(log, job_commands, credits),
+    submitOnce: openSubmitOnce(log, openIdempotencyKeys(log), job_commands, credits),
     jobs: job_commands,
     resumeJob: openResumeJob(job_commands, credits),
     deleteJob: openDeleteJob(job_commands, credits, async (job_id, position) => {
@@ -77,18 +111,28 @@ export async function startHttp(config: Config, logger: Logger): Promise<Http> {
       const { status, owner_id } = (await job_commands.aggregate.read(jobStream(job_id))).state;
       return status === 'none' || status === 'deleted' ? null : { owner_id };
     },
-    apiKeys: openApiKeys(log),
+    apiKeys: api_key_commands,
     blockedDomains: openBlockedDomains(log),
     blocklist: openBlocklist(readmodels.collection(blockedDomains), readmodels.collection(blocklistVersion)),
     shares: share_commands,
     shareUses: share_uses,
+    jobWatch: job_watch,
+    eventStreams: event_streams,
+    webhookEndpoints: openWebhookEndpoints(log),
+    webhookDeliveries: openWebhookDeliveries(log),
+    webhookTargets: openWebhookTargets(createAddressGuard(webhook_allow_addresses), {
+      http_somewhere: webhook_allow_addresses.length > 0,
+    }),
+    webhookKey: await keyOf(config.webhook_signing_key, config.data_dir, 'webhook-key'),
     links: openSignedLinks({ key: link_key, base_url: () => public_url, now: Date.now }),
+    cursors: openCursors(link_key),
     blobs,
     async *urls(job_id) {
       for await (const { data } of log.readStream(urlsStream(job_id))) yield (data as UrlsListed).urls;
     },
     passed,
     now: Date.now,
+    closing: closing.signal,
     public_url: () => public_url,
     read: {
       jobs: readmodels.collection(jobs),
@@ -102,6 +146,8 @@ export async function startHttp(config: Config, logger: Logger): Promise<Http> {
       jobStats: readmodels.collection(jobStats),
       jobResponseTimes: readmodels.collection(jobResponseTimes),
       jobDomains: readmodels.collection(jobDomains),
+      webhookEndpoints: readmodels.collection(webhookEndpoints),
+      webhookDeliveries: readmodels.collection(webhookDeliveries),
     },
   };
   const { read } = services;
@@ -123,6 +169,7 @@ export async function startHttp(config: Config, logger: Logger): Promise<Http> {
       const key = await read.apiKeys.get(idOfKey(plaintext));
       if (!key || key.revoked_at !== null) return null;
       if (!timingSafeEqual(Buffer.from(key.key_hash), Buffer.from(hashOfKey(plaintext)))) return null;
+      api_key_uses.used(key);
       return { user_id: key.user_id, email: key.email, is_admin: false, kind: 'key', key_id: key._id };
     },
     job_owner: services.jobOwner,
@@ -137,6 +184,7 @@ export async function startHttp(config: Config, logger: Logger): Promise<Http> {
       if (position !== null) await passed(position);
       known.set(user_id, email ?? '');
     },
+    admit: rate_limits.admit,
     await_position: async (position) => void (await passed(position)),
     readiness: {
       event_log: () => log.head(),
@@ -153,13 +201,16 @@ export async function startHttp(config: Config, logger: Logger): Promise<Http> {
     return {
       url: server.url,
       async close() {
+        closing.abort();
+        event_streams.close();
         await server.close();
-        await share_uses.close();
+        job_watch.close();
+        await Promise.all([share_uses.close(), api_key_uses.close(), rate_counters.close()]);
         await stores.close();
       },
     };
   } catch (error) {
-    await stores.close();
+    await Promise.all([rate_counters.close(), stores.close()]);
     throw error;
   }
 }

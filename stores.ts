@@ -6,11 +6,20 @@ import { openFileBlobs } from './adapters/blobs/files/file-blobs.ts';
 import { openSqliteDocuments } from './adapters/documents/sqlite/sqlite-documents.ts';
 import { openSqliteEventStore } from './adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { openSqliteQueue } from './adapters/queue/sqlite/sqlite-queue.ts';
+import { openMemoryRates } from './adapters/rate-counters/memory.ts';
 import type { Queue } from './checkers/queue.ts';
 import type { Config } from './config.ts';
 import type { EventStore } from './events/event-store.ts';
+import type { RateCounters } from './http/rate-counters.ts';
 import type { Blobs } from './readmodels/blobs.ts';
 import type { Documents } from './readmodels/documents.ts';
+
+/** What counts requests: shared by all processes where there is a server for it. */
+export async function openRateCounters({ mongodb_url }: Config, logger: Logger): Promise<RateCounters> {
+  if (!mongodb_url) return openMemoryRates();
+  const { openMongoRates } = await import('./adapters/rate-counters/mongodb.ts');
+  return openMongoRates({ url: mongodb_url, log: logger });
+}
 
 export interface Stores {
   log: EventStore;

@@ -10,9 +10,10 @@ import readOptions from 'dependency-cruiser/config-utl/extract-depcruise-options
 
 const CONFIG = join(import.meta.dirname, '..', '.dependency-cruiser.mjs');
 const root = dirname(CONFIG);
-const { FOLDERS, PORTS } = (await import(pathToFileURL(CONFIG).href)) as {
+const { FOLDERS, PORTS, BESIDES_PORTS } = (await import(pathToFileURL(CONFIG).href)) as {
   FOLDERS: Record<string, readonly string[] | 'any'>;
   PORTS: Record<string, string>;
+  BESIDES_PORTS: Record<string, readonly string[]>;
 };
 const options: ICruiseOptions = await readOptions(CONFIG);
 
@@ -105,6 +106,7 @@ function madeUpProject(): { files: Map<string, string>; forbidden: Set<string> }
     ...folders.map((folder) => `${folder}/leaf.ts`),
     ...named,
     ...Object.values(PORTS),
+    ...Object.values(BESIDES_PORTS).flat(),
     'processes/mail.ts',
     'main.ts',
   ]);
@@ -123,6 +125,7 @@ function madeUpProject(): { files: Map<string, string>; forbidden: Set<string> }
         may_import.includes(target_folder) ||
         may_import.includes(target) ||
         PORTS[folder.replace('adapters/', '')] === target ||
+        BESIDES_PORTS[folder.replace('adapters/', '')]?.includes(target) ||
         (folder === 'adapters/mail' && target === 'processes/mail.ts');
       if (!allowed) forbidden.add(`${from} → ${target}`);
     }

@@ -1,7 +1,7 @@
 // Bare undici loops in a process of their own: what a checker is measured against. No redirects, no verdicts, no guard.
-import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Agent, type Dispatcher, request } from 'undici';
+import { serveLoop, startLoop } from './loop-process.ts';
 
 export type Kind = 'request' | 'dispatch';
 
@@ -14,28 +14,17 @@ export interface BareLoop {
 export interface BareOptions {
   concurrency: number;
   per_host: number;
+  /** PEM of the authority to trust. */
+  ca?: string;
 }
+
+/** For `startLoop`. */
+export const BARE_LOOP = fileURLToPath(import.meta.url);
 
 /** Starts the process; it ends with `stop`, or with its parent. */
 export function startBareLoop(options: BareOptions): BareLoop {
-  const child = fork(fileURLToPath(import.meta.url), ['loop', JSON.stringify(options)], { serialization: 'advanced' });
-  return {
-    run: (kind, urls) =>
-      new Promise((resolve, reject) => {
-        child.once('exit', (code) => reject(new Error(`the bare loop ended with ${code}`)));
-        child.once('message', (ms) => {
-          child.removeAllListeners('exit');
-          resolve(ms as number);
-        });
-        child.send({ kind, urls });
-      }),
-    async stop() {
-      child.removeAllListeners('exit');
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.disconnect();
-      await ended;
-    },
-  };
+  const loop = startLoop<Kind>(BARE_LOOP, options);
+  return { run: async (kind, urls) => (await loop.measure(kind, urls)).ms, stop: loop.stop };
 }
 
 /** `next` for each URL, so many at a time. */
@@ -47,8 +36,8 @@ async function loop(urls: readonly string[], concurrency: number, next: (url: st
   await Promise.all(Array.from({ length: concurrency }, worker));
 }
 
-export async function byRequest(urls: readonly string[], { concurrency, per_host }: BareOptions): Promise<void> {
-  const agent = new Agent({ connections: per_host });
+export async function byRequest(urls: readonly string[], { concurrency, per_host, ca }: BareOptions): Promise<void> {
+  const agent = new Agent({ connections: per_host, ...(ca ? { connect: { ca } } : {}) });
   await loop(urls, concurrency, async (url) => {
     const response = await request(url, { dispatcher: agent });
     if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
@@ -76,8 +65,8 @@ class Discard implements Dispatcher.DispatchHandler {
   }
 }
 
-export async function byDispatch(urls: readonly string[], { concurrency, per_host }: BareOptions): Promise<void> {
-  const agent = new Agent({ connections: per_host });
+export async function byDispatch(urls: readonly string[], { concurrency, per_host, ca }: BareOptions): Promise<void> {
+  const agent = new Agent({ connections: per_host, ...(ca ? { connect: { ca } } : {}) });
   await loop(urls, concurrency, (url) => {
     const { origin, pathname } = new URL(url);
     return new Promise<void>((done) => {
@@ -88,11 +77,5 @@ export async function byDispatch(urls: readonly string[], { concurrency, per_hos
 }
 
 if (import.meta.main && process.argv[2] === 'loop') {
-  const options = JSON.parse(process.argv[3]!) as BareOptions;
-  process.on('message', async ({ kind, urls }: { kind: Kind; urls: string[] }) => {
-    const began = performance.now();
-    await (kind === 'request' ? byRequest : byDispatch)(urls, options);
-    process.send!(performance.now() - began);
-  });
-  process.on('disconnect', () => process.exit(0));
+  serveLoop<Kind, BareOptions>((kind, urls, options) => (kind === 'request' ? byRequest : byDispatch)(urls, options));
 }

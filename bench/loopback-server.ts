@@ -1,8 +1,11 @@
 // A minimal HTTP/1.1 responder in its own process, for benchmarks: it answers on every 127.x.y.z address with small
 // HTML pages and costs less than any client that asks it.
 import { fork } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import net from 'node:net';
+import tls from 'node:tls';
 import { fileURLToPath } from 'node:url';
+import type { Certificate } from './nginx.ts';
 
 export interface LoopbackServer {
   port: number;
@@ -12,8 +15,10 @@ export interface LoopbackServer {
 }
 
 /** Starts the process; it ends with `stop`, or with its parent. */
-export async function startLoopbackServer(): Promise<LoopbackServer> {
-  const child = fork(fileURLToPath(import.meta.url), ['serve'], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+export async function startLoopbackServer(certificate: Certificate | null = null): Promise<LoopbackServer> {
+  const child = fork(fileURLToPath(import.meta.url), ['serve', JSON.stringify(certificate)], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
   const message = () => new Promise<unknown>((resolve) => child.once('message', resolve));
   const port = (await message()) as number;
   return {
@@ -46,7 +51,7 @@ function serve(): void {
   const answers = responses();
   let connections = 0;
   let requests = 0;
-  const server = net.createServer({ noDelay: true }, (socket) => {
+  const accept = (socket: net.Socket): void => {
     connections++;
     let rest = '';
     socket.on('data', (chunk: Buffer) => {
@@ -60,7 +65,15 @@ function serve(): void {
       rest = text;
     });
     socket.on('error', () => socket.destroy());
-  });
+  };
+  const certificate = JSON.parse(process.argv[3]!) as Certificate | null;
+  const server =
+    certificate === null
+      ? net.createServer({ noDelay: true }, accept)
+      : tls.createServer(
+          { noDelay: true, cert: readFileSync(certificate.cert), key: readFileSync(certificate.key) },
+          accept,
+        );
   server.listen({ port: 0, host: '0.0.0.0', backlog: 4096 }, () => {
     process.send!((server.address() as net.AddressInfo).port);
   });

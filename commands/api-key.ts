@@ -8,12 +8,18 @@ import { type CommandContext, openAggregate, type Refusal } from './aggregate.ts
 export interface ApiKey {
   owner_id: string | null;
   revoked: boolean;
+  /** Milliseconds since the epoch, as it was last told. */
+  used_at: number;
 }
 
+/** A use within this long of the one that was told last is not told. */
+export const USE_TOLD_MS = 3_600_000;
+
 const fold = {
-  initial: (): ApiKey => ({ owner_id: null, revoked: false }),
+  initial: (): ApiKey => ({ owner_id: null, revoked: false, used_at: 0 }),
   evolve(key: ApiKey, event: ApiKeyEvent): ApiKey {
     if (event.type === 'ApiKeyCreated') key.owner_id = event.data.user_id;
+    else if (event.type === 'ApiKeyUsed') key.used_at = Date.parse(event.data.used_at);
     else key.revoked = true;
     return key;
   },
@@ -36,6 +42,8 @@ export interface ApiKeys {
     key: { key_id: string; user_id: string },
     context: CommandContext,
   ): Promise<{ ok: true; position: Position } | { ok: false; refused: Refusal }>;
+  /** Tells that it is in use, at most once an hour for all processes together. */
+  recordUse(key_id: string, context: CommandContext): Promise<void>;
 }
 
 export function openApiKeys(log: EventStore): ApiKeys {
@@ -57,6 +65,12 @@ export function openApiKeys(log: EventStore): ApiKeys {
         }
         return { events: key.revoked ? [] : [{ type: 'ApiKeyRevoked', data: {} }] };
       }),
+    async recordUse(key_id, context) {
+      const used_at = new Date(context.now).toISOString();
+      await aggregate.handle(apiKeyStream(key_id), context, (key) => ({
+        events: context.now - key.used_at < USE_TOLD_MS ? [] : [{ type: 'ApiKeyUsed', data: { used_at } }],
+      }));
+    },
   };
 }
 

@@ -25,6 +25,9 @@ export function openDeleteJob(
     if ('refused' in decision) return { ok: false, refused: decision.refused };
     const job = await ended(job_id, position);
     if (!job) {
+      // Somebody else may have deleted it meanwhile.
+      const again = decide((await jobs.aggregate.read(jobStream(job_id))).state, { type: 'delete' });
+      if ('refused' in again) return { ok: false, refused: again.refused };
       const message = 'How far the job came is not known yet. Try again in a few seconds.';
       return { ok: false, refused: { code: 'unavailable', message } };
     }

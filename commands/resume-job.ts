@@ -4,7 +4,7 @@ import type { Position } from '../events/event-store.ts';
 import { jobStream } from '../events/streams.ts';
 import type { CommandContext, Refusal } from './aggregate.ts';
 import type { CreditsLedger } from './credits.ts';
-import type { Jobs } from './job.ts';
+import { decide, type Jobs } from './job.ts';
 
 export type Resumed =
   | { ok: true; credits_added: number; credits_allocated: number; position: Position }
@@ -36,8 +36,10 @@ export function openResumeJob(jobs: Jobs, credits: CreditsLedger): ResumeJob {
       if (credits_added === 0 && job.pause_reason === 'credit_ceiling') {
         // Whoever resumes it at this moment has reserved before us, or has appended the resumption already.
         const { state: now } = await jobs.aggregate.read(jobStream(job_id));
+        const decision = decide(now, { type: 'resume', credits_added: 0, reservation_id: null });
+        if ('refused' in decision) return { ok: false, refused: decision.refused };
         const others = [...reserved.state.reservations].filter(([, reservation]) => reservation.job_id === job_id);
-        const resuming = now.status !== 'paused' || others.some(([id]) => !now.reservations.has(id));
+        const resuming = others.some(([id]) => !now.reservations.has(id));
         return { ok: false, refused: resuming ? BEING_RESUMED : NO_CREDITS };
       }
     }

@@ -3,7 +3,7 @@
 import type { EventStore, NewEvent, Position } from '../events/event-store.ts';
 import { batchSize, type JobCreated, type JobSource, type UrlsEvent } from '../events/job.ts';
 import { creditsStream, urlsStream } from '../events/streams.ts';
-import { type CommandContext, stamp } from './aggregate.ts';
+import { type CommandContext, ConflictPersists, stamp } from './aggregate.ts';
 import type { CreditsLedger } from './credits.ts';
 import type { Jobs } from './job.ts';
 
@@ -47,15 +47,8 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
     if (submission.needs_credits && (await credits.aggregate.read(creditsStream(owner_id))).state.balance === 0) {
       return noCredits();
     }
-    const reservation_id = `${job_id}:0`;
-    /** Takes back a listing whose job will not come. */
-    async function discard(): Promise<void> {
-      const [listed] = await Array.fromAsync(log.readStream(urlsStream(job_id), { limit: 1 }));
-      if (!listed) return;
-      await jobs.run(job_id, { type: 'voidReservation', reservation_id }, context);
-      await log.deleteStream(urlsStream(job_id));
-      await jobs.run(job_id, { type: 'discardListing' }, context);
-    }
+    const reservation_id = firstReservation(job_id);
+    const discard = () => discardListing(log, jobs, job_id, context);
     const total_urls = await list(log, submission, context).catch(async (error: unknown) => {
       await discard();
       throw error;
@@ -85,10 +78,31 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
       blob_key: submission.blob_key,
     };
     const created = await jobs.run(job_id, { type: 'create', job }, context);
+    // It was taken for dead: whoever did that found less than there is to take back now.
+    if (!created.ok && created.refused.code === 'reservation_voided') {
+      await credits.run(owner_id, { type: 'release', reservation_id }, context);
+      await discard();
+    }
     return created.ok ? { ok: true, job, position: created.position } : created;
   }
 
   return submit;
+}
+
+export const firstReservation = (job_id: string) => `${job_id}:0`;
+
+/** Takes back a listing whose job will not come. */
+export async function discardListing(
+  log: EventStore,
+  jobs: Jobs,
+  job_id: string,
+  context: CommandContext,
+): Promise<void> {
+  const [listed] = await Array.fromAsync(log.readStream(urlsStream(job_id), { limit: 1 }));
+  if (!listed) return;
+  await jobs.run(job_id, { type: 'voidReservation', reservation_id: firstReservation(job_id) }, context);
+  await log.deleteStream(urlsStream(job_id));
+  await jobs.run(job_id, { type: 'discardListing' }, context);
 }
 
 const noCredits = () => ({
@@ -116,7 +130,9 @@ async function list(log: EventStore, submission: Submission, context: CommandCon
     const first = revision === 'no_stream' ? 0 : revision + 1;
     const events: NewEvent[] = stamp([event], context, stream, first);
     const result = await log.append(stream, revision, events);
-    if (!result.ok) throw new Error(`the listing of job ${submission.job_id} is being written by someone else`);
+    // It was taken for dead, and taken back.
+    if (!result.ok)
+      throw new ConflictPersists(`the listing of job ${submission.job_id} is not this request's any more`);
     revision = result.revision;
     listed += chunk.length;
     chunk = [];

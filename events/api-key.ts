@@ -12,8 +12,12 @@ export const ApiKeyCreated = Type.Object({
   key_hash: Type.String(),
 });
 export const ApiKeyRevoked = Type.Object({});
+/** Told at most once an hour, however often the key is used. */
+export const ApiKeyUsed = Type.Object({ used_at: Type.String({ format: 'date-time' }) });
 
 export type ApiKeyCreated = Static<typeof ApiKeyCreated>;
+export type ApiKeyUsed = Static<typeof ApiKeyUsed>;
 export type ApiKeyEvent =
   | { type: 'ApiKeyCreated'; data: ApiKeyCreated }
-  | { type: 'ApiKeyRevoked'; data: Static<typeof ApiKeyRevoked> };
+  | { type: 'ApiKeyRevoked'; data: Static<typeof ApiKeyRevoked> }
+  | { type: 'ApiKeyUsed'; data: ApiKeyUsed };

@@ -22,6 +22,7 @@ export const ERROR_CODES = [
   'redirect_loop',
   'invalid_redirect',
   'blocked_address',
+  'proxy_failed',
   'malformed_response',
   'invalid_url',
 ] as const;
@@ -41,7 +42,13 @@ export const Outcome = Type.Object({
   error_code: Nullable(Type.Enum(ERROR_CODES)),
   verdict: Type.Enum(VERDICTS),
   protection: Nullable(Type.String({ description: 'The bot protection whose marks the answer bears.' })),
-  attempts: Type.Integer({ minimum: 1, description: 'How often it was tried.' }),
+  attempts: Type.Integer({
+    minimum: 1,
+    description: 'How often it was tried. 1 too where what its host did to others stands for it.',
+  }),
+  meta_refresh: Type.Optional(
+    Type.String({ description: 'Where the page sends its reader by a meta refresh: noted, not followed.' }),
+  ),
 });
 export type Outcome = Static<typeof Outcome>;
 

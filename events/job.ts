@@ -37,7 +37,12 @@ export const JobResumed = Type.Object({
   reservation_id: NullableText,
 });
 export const JobCancelled = Type.Object({});
-export const JobCompleted = Type.Object({ completed_urls: Count });
+/** Whole enough to tell others of it when the job is gone. Only the oldest are without the last two. */
+export const JobCompleted = Type.Object({
+  completed_urls: Count,
+  broken_urls: Type.Optional(Count),
+  owner_id: Type.Optional(Type.String()),
+});
 export const JobFailed = Type.Object({ reason: Type.Enum(FAILURE_REASONS) });
 /** What it was charged and given back is settled by now. */
 export const JobDeleted = Type.Object({});
@@ -59,6 +64,7 @@ export const UrlsListed = Type.Object({
 });
 
 export type JobCreated = Static<typeof JobCreated>;
+export type JobCompleted = Static<typeof JobCompleted>;
 export type ResultsPurged = Static<typeof ResultsPurged>;
 export type UrlsListed = Static<typeof UrlsListed>;
 
@@ -67,7 +73,7 @@ export type JobEvent =
   | { type: 'JobPaused'; data: Static<typeof JobPaused> }
   | { type: 'JobResumed'; data: Static<typeof JobResumed> }
   | { type: 'JobCancelled'; data: Static<typeof JobCancelled> }
-  | { type: 'JobCompleted'; data: Static<typeof JobCompleted> }
+  | { type: 'JobCompleted'; data: JobCompleted }
   | { type: 'JobFailed'; data: Static<typeof JobFailed> }
   | { type: 'JobDeleted'; data: Static<typeof JobDeleted> }
   | { type: 'ResultsPurged'; data: ResultsPurged }

@@ -8,6 +8,11 @@ export const checksStream = (job_id: string, batch: number) => `checks-${job_id}
 export const apiKeyStream = (key_id: string) => `apikey-${key_id}`;
 export const blockedDomainStream = (domain: string) => `blocked_domain-${domain}`;
 export const domainChecksStream = (job_id: string) => `domain_checks-${job_id}`;
+/** One a user. */
+export const webhookEndpointsStream = (user_id: string) => `webhook_endpoints-${user_id}`;
+export const webhookDeliveryStream = (delivery_id: string) => `webhook_delivery-${delivery_id}`;
+export const idempotencyStream = (hash: string) => `idempotency-${hash}`;
+export const proxyStream = (proxy_id: string) => `proxy-${proxy_id}`;
 export const shareStream = (share_id: string) => `share-${share_id}`;
 
 export function categoryOf(stream: string): string {

@@ -7,6 +7,7 @@ import { type AccessOptions, assertOwner, authenticate } from './access.ts';
 import { readJson, readRaw } from './bodies.ts';
 import { openClientAddress } from './client-address.ts';
 import { ClientGone, errorBody, HttpError, toHttpError, ValidationError } from './errors.ts';
+import { withList } from './list-bodies.ts';
 import { openHttpMetrics } from './metrics.ts';
 import { openReadYourWrites, POSITION_HEADER, positionProblem } from './read-your-writes.ts';
 import { answerEarly, writeJson, writeReply } from './replies.ts';
@@ -25,10 +26,10 @@ export interface AppOptions extends AccessOptions, SystemOptions {
   /** Called once for each request of a known caller that was admitted. */
   seen(caller: Caller, request: { ip: string; request_id: string }): Promise<void>;
   /**
-   * Whether a request may go on: rate limits, maintenance. Throws `HttpError` when not; headers that it returns are in
-   * the response.
+   * Whether a request may go on. Throws `HttpError` when not; headers that it returns are in the response. Asked once
+   * for each request, also for those that are refused for their credentials or their path: these have no caller.
    */
-  admit?(request: { route: Route; caller: Caller | null; ip: string }): Promise<Readonly<Record<string, string>>>;
+  admit?(request: { path: string; caller: Caller | null; ip: string }): Promise<Readonly<Record<string, string>>>;
   /** Resolves when reads see this place of the log, and after a bounded time anyhow. */
   await_position(position: string): Promise<void>;
   /** For tests: a reply that is not what its route declares is an error. */
@@ -60,7 +61,7 @@ export function createApp<Services>(routes: readonly Route<Services>[], services
   app.use(answerErrors(options));
   app.use(securityHeaders(options.https));
   app.use(router.routes() as Middleware);
-  app.use(noSuchRoute);
+  app.use(noSuchRoute(options));
   // Of streams that fail when their answer has begun: the client sees that it is cut off.
   app.on('error', (error, ctx?: Context) => {
     const state = ctx?.state as State | undefined;
@@ -86,17 +87,29 @@ function observe(options: AppOptions): Middleware {
     ctx.state = state;
     ctx.set('X-Request-ID', state.request_id);
     metrics.started();
-    ctx.res.once('close', () => {
-      const unfinished = state.cut_off ? 500 : CLIENT_GONE;
-      const status = ctx.res.writableFinished ? ctx.res.statusCode : unfinished;
-      const route = state.route?.path ?? '(none)';
+    let is_closed = false;
+    let is_lasting = false;
+    const seen = (status: number) => {
       const duration_ms = Math.round((performance.now() - started_ms) * 100) / 100;
-      metrics.finished({ method: ctx.method, route, status, duration_ms });
+      return { method: ctx.method, route: state.route?.path ?? '(none)', status, duration_ms };
+    };
+    ctx.res.once('close', () => {
+      is_closed = true;
+      const left = is_lasting ? ctx.res.statusCode : CLIENT_GONE;
+      const unfinished = state.cut_off ? 500 : left;
+      const request = seen(ctx.res.writableFinished ? ctx.res.statusCode : unfinished);
+      if (is_lasting) metrics.lasting(-1);
+      else metrics.finished(request);
+      const { duration_ms: ms, ...what } = request;
       const { request_id, caller } = state;
-      const line = { method: ctx.method, route, status, ms: duration_ms, request_id, caller: callerName(caller) };
-      options.log[level(status, state.route)](line, 'request');
+      options.log[level(what.status, state.route)]({ ...what, ms, request_id, caller: callerName(caller) }, 'request');
     });
     await next();
+    is_lasting = !is_closed && state.route?.lasting === true && ctx.body instanceof Readable;
+    if (!is_lasting) return;
+    // Measured as it begins: how long its client listens says nothing of how fast it was answered.
+    metrics.finished(seen(ctx.status));
+    metrics.lasting(1);
   };
 }
 
@@ -105,7 +118,8 @@ const CLIENT_GONE = 499;
 
 /** Whether the stream that was being sent failed, rather than the connection that it was sent on. */
 const isOfStream = (error: NodeJS.ErrnoException, body: unknown) =>
-  body instanceof Readable && body.errored === error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE';
+  body instanceof Readable && body.errored === error && !OF_THE_CLIENT.has(error.code);
+const OF_THE_CLIENT: ReadonlySet<unknown> = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'client_gone']);
 
 function level(status: number, route: Route | undefined): 'error' | 'info' | 'debug' {
   if (status >= 500 && status !== 503) return 'error';
@@ -154,9 +168,12 @@ function serve<Services>(
     const state = ctx.state as State;
     const { ip, request_id } = state;
     state.route = route as Route;
-    const caller = await authenticate(route, (name) => ctx.get(name), options);
+    const caller = await authenticate(route, (name) => ctx.get(name), options).catch(async (refusal: unknown) => {
+      await admit(ctx, options);
+      throw refusal;
+    });
     state.caller = caller;
-    if (options.admit) ctx.set({ ...(await options.admit({ route: route as Route, caller, ip })) });
+    await admit(ctx, options);
     if (caller) await options.seen(caller, { ip, request_id });
 
     const position = ctx.get(POSITION_HEADER);
@@ -181,6 +198,11 @@ function serve<Services>(
   };
 }
 
+async function admit(ctx: Context, options: AppOptions): Promise<void> {
+  const { ip, caller = null } = ctx.state as State;
+  if (options.admit) ctx.set({ ...(await options.admit({ path: ctx.path, caller, ip })) });
+}
+
 async function withBody(
   ctx: Context,
   route: Pick<Route, 'body'>,
@@ -199,6 +221,8 @@ async function withBody(
       return await handle(await readRaw(ctx, route.body));
     case 'file':
       return await withUpload(ctx, options.uploads, handle);
+    case 'list':
+      return await withList(ctx, route.body, checks.body, options.uploads.folder, handle);
     default:
       return await handle(undefined);
   }
@@ -216,14 +240,17 @@ function clientSignal(ctx: Context): AbortSignal {
 }
 
 /** 404 for an unknown path; for a known one what it takes: an answer to OPTIONS, else 405. */
-const noSuchRoute: Middleware = (ctx) => {
-  const matched = (ctx.matched ?? []) as { methods: string[] }[];
-  const methods = [...new Set(matched.flatMap((layer) => layer.methods))];
-  if (methods.length === 0) throw new HttpError(404, 'not_found', `There is no route ${ctx.path.slice(0, 200)}.`);
-  const allow = [...methods, 'OPTIONS'].join(', ');
-  ctx.set('Allow', allow);
-  if (ctx.method !== 'OPTIONS') {
-    throw new HttpError(405, 'method_not_allowed', `${ctx.path.slice(0, 200)} takes ${allow}.`);
-  }
-  ctx.status = 204;
-};
+const noSuchRoute =
+  (options: AppOptions): Middleware =>
+  async (ctx) => {
+    await admit(ctx, options);
+    const matched = (ctx.matched ?? []) as { methods: string[] }[];
+    const methods = [...new Set(matched.flatMap((layer) => layer.methods))];
+    if (methods.length === 0) throw new HttpError(404, 'not_found', `There is no route ${ctx.path.slice(0, 200)}.`);
+    const allow = [...methods, 'OPTIONS'].join(', ');
+    ctx.set('Allow', allow);
+    if (ctx.method !== 'OPTIONS') {
+      throw new HttpError(405, 'method_not_allowed', `${ctx.path.slice(0, 200)} takes ${allow}.`);
+    }
+    ctx.status = 204;
+  };

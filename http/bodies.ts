@@ -6,7 +6,7 @@ import type { JsonBody, RawBody } from './route.ts';
 
 const MAX_DEPTH = 32;
 /** What a body may hold: parsing tens of millions of values takes gigabytes, and a minute in which nobody is answered. */
-const MAX_VALUES = 10_000_000;
+export const MAX_VALUES = 10_000_000;
 const MAX_CONTAINERS = 100_000;
 /** Smaller ones are parsed in milliseconds, whatever they hold. */
 const COUNTED_FROM_BYTES = 1024 * 1024;
@@ -30,12 +30,17 @@ export function tooLarge(limit_bytes: number): HttpError {
   return new HttpError(413, 'too_large', `The body is larger than ${limit_bytes} bytes.`);
 }
 
-/** At once when the announced length is over the limit, else when what came is. */
-async function readAll(ctx: Context, limit_bytes: number): Promise<Buffer> {
+/** What is known of a body before it is read: whether it is compressed, and the length that is announced. */
+function assertTakes(ctx: Context, limit_bytes: number): void {
   if (ctx.get('content-encoding') !== '' && ctx.get('content-encoding') !== 'identity') {
     throw new HttpError(415, 'unsupported_encoding', 'Compressed bodies are not taken.');
   }
   if (Number(ctx.get('content-length')) > limit_bytes) throw tooLarge(limit_bytes);
+}
+
+/** At once when the announced length is over the limit, else when what came is. */
+async function readAll(ctx: Context, limit_bytes: number): Promise<Buffer> {
+  assertTakes(ctx, limit_bytes);
   sendContinue(ctx.req, ctx.res);
   const chunks: Buffer[] = [];
   let size_bytes = 0;
@@ -55,6 +60,23 @@ async function readAll(ctx: Context, limit_bytes: number): Promise<Buffer> {
   });
 }
 
+/** A JSON body as its bytes come, at the pace of whoever takes them. What is not taken is left to be read away. */
+export async function* readJsonChunks(ctx: Context, limit_bytes: number): AsyncGenerator<Buffer> {
+  assertJsonType(ctx);
+  assertTakes(ctx, limit_bytes);
+  sendContinue(ctx.req, ctx.res);
+  let size_bytes = 0;
+  try {
+    for await (const chunk of ctx.req.iterator({ destroyOnReturn: false })) {
+      size_bytes += chunk.length;
+      if (size_bytes > limit_bytes) throw tooLarge(limit_bytes);
+      yield chunk;
+    }
+  } catch (error) {
+    throw error instanceof HttpError ? error : new ClientGone('the client left while it sent the body');
+  }
+}
+
 export async function readRaw(ctx: Context, body: RawBody): Promise<Buffer> {
   return hasBody(ctx.req) ? await readAll(ctx, body.limit_bytes) : Buffer.alloc(0);
 }
@@ -65,18 +87,25 @@ export async function readJson(ctx: Context, body: JsonBody): Promise<{ value: u
   assertJsonType(ctx);
   const bytes = await readAll(ctx, body.limit_bytes);
   if (bytes.length > COUNTED_FROM_BYTES) assertFewValues(bytes);
+  const value = parseJson(bytes);
+  return { value: value === undefined ? absent(body) : value, size_bytes: bytes.length };
+}
+
+/** Undefined for no text at all: a body of unknown length may turn out to be empty. */
+export function parseJson(bytes: Buffer): unknown {
   const text = decoded(bytes);
-  // A body of unknown length may turn out to be empty.
-  if (text.trim() === '') return { value: absent(body), size_bytes: 0 };
+  if (text.trim() === '') return undefined;
   const value = parsed(text);
   assertPlain(value, text.includes('\\u0000'));
-  return { value, size_bytes: bytes.length };
+  return value;
 }
 
 function absent(body: JsonBody): unknown {
   if (body.optional) return {};
-  throw new ValidationError([{ loc: ['body'], msg: 'is required', type: 'missing' }]);
+  throw missingBody();
 }
+
+export const missingBody = () => new ValidationError([{ loc: ['body'], msg: 'is required', type: 'missing' }]);
 
 function assertJsonType(ctx: Context): void {
   if (!ctx.is('json', '+json')) {
@@ -107,12 +136,13 @@ function assertFewValues(bytes: Buffer): void {
     else if (byte === COMMA) commas++;
     else if (byte === BRACKET || byte === BRACE) containers++;
   }
-  if (commas >= MAX_VALUES) throw tooMany(MAX_VALUES, 'values');
+  if (commas >= MAX_VALUES) throw tooManyValues();
   if (containers > MAX_CONTAINERS) throw tooMany(MAX_CONTAINERS, 'lists and objects');
 }
 
 const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b];
 
+export const tooManyValues = () => tooMany(MAX_VALUES, 'values');
 const tooMany = (limit: number, what: string) =>
   new HttpError(413, 'too_many_values', `The body holds more than ${limit.toLocaleString('en')} ${what}.`);
 

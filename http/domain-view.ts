@@ -17,10 +17,10 @@ export const Block = Type.Object({
   error_codes: Type.Array(Type.String(), { description: 'What checks of its URLs come back with.' }),
 });
 
-export const BlockedDomainView = Type.Object({
-  ...Block.properties,
-  added_at: Type.String({ format: 'date-time' }),
-});
+export const BlockedDomainView = Type.Object(
+  { ...Block.properties, added_at: Type.String({ format: 'date-time' }) },
+  { $id: 'BlockedDomain' },
+);
 
 export const blockExample = {
   domain: 'example.com',

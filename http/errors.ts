@@ -8,6 +8,8 @@ export interface Problem {
   msg: string;
   /** A word for programs. */
   type: string;
+  /** What was there, for an entry of a list: shortened where it is long. */
+  value?: unknown;
 }
 
 /** An answer other than success. Handlers throw it; the frame gives it the shape of the API that was asked. */
@@ -80,6 +82,26 @@ export const V2_CODES: Readonly<Record<number, readonly [string, ...string[]]>> 
   429: ['rate_limited'],
   500: ['internal_error'],
   503: ['unavailable', 'maintenance'],
+};
+
+/** What each of them means and what to do. */
+export const V2_CODE_MEANINGS: Readonly<Record<string, string>> = {
+  validation_error:
+    'The request cannot be read or is not as described (400, 422): `details.problems` says where and why.',
+  unauthorized: 'No API key, or one that is not valid (401).',
+  no_credits: 'There are no credits left (402): buy some, then send the request again.',
+  forbidden: 'The key may not do this (403).',
+  not_found: 'There is no such thing, or it is not yours (404).',
+  method_not_allowed: 'The path takes other methods (405): the header `Allow` names them.',
+  conflict: 'It does not stand where this is possible (409): `details` says where it stands.',
+  idempotency_key_mismatch: 'The idempotency key came with another body within 24 hours (409): take a new key.',
+  idempotency_in_progress: 'The first request with the key is still being worked on (409): see `Retry-After`.',
+  payload_too_large: 'The body is too large, or holds too many URLs (413): send it in parts.',
+  unsupported_media_type: 'The body is not JSON in UTF-8 (415).',
+  rate_limited: 'Too many requests (429): see `Retry-After`.',
+  internal_error: 'Something went wrong on our side (500): `X-Request-ID` names it.',
+  unavailable: 'A part of the service cannot be reached (503): see `Retry-After`.',
+  maintenance: 'The service takes no changes for a while (503): see `Retry-After`.',
 };
 
 export function errorBody(error: HttpError, path: string): object {

@@ -10,23 +10,28 @@ export const JOB_STATUSES = ['processing', 'paused', 'completed', 'cancelled', '
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 const Time = (description: string) => Type.String({ format: 'date-time', description });
 
-export const JobView = Type.Object({
-  job_id: Type.String(),
-  status: Type.Enum(JOB_STATUSES),
-  total_urls: Count('URLs in the job.'),
-  completed_urls: Count('URLs checked so far.'),
-  credits_allocated: Count('Credits reserved for the job.'),
-  credits_refunded: Count('Credits given back.'),
-  duplicates_removed: Count('URLs that were there before.'),
-  invalid_urls_rejected: Count('URLs that cannot be checked.'),
-  blocked_urls_skipped: Count('URLs of domains on the blocklist.'),
-  pause_reason: Nullable(Type.Enum(PAUSE_REASONS)),
-  failure_reason: Nullable(Type.Enum(FAILURE_REASONS)),
-  created_at: Time('When it was submitted.'),
-  started_at: Nullable(Time('When its first URL was checked.')),
-  completed_at: Nullable(Time('When it ended.')),
-  source: Type.Enum(JOB_SOURCES),
-});
+export const JobView = Type.Object(
+  {
+    job_id: Type.String({ description: 'Names it in paths; random, and listed nowhere.' }),
+    status: Type.Enum(JOB_STATUSES, { description: 'The last three are final.' }),
+    total_urls: Count('URLs in the job.'),
+    completed_urls: Count('URLs checked so far.'),
+    credits_allocated: Count('Credits reserved for the job.'),
+    credits_refunded: Count('Credits given back.'),
+    duplicates_removed: Count('URLs that were there before.'),
+    invalid_urls_rejected: Count('URLs that cannot be checked.'),
+    blocked_urls_skipped: Count('URLs of domains on the blocklist.'),
+    pause_reason: Nullable(
+      Type.Enum(PAUSE_REASONS, { description: 'Of a paused job. `credit_ceiling`: it waits for credits.' }),
+    ),
+    failure_reason: Nullable(Type.Enum(FAILURE_REASONS, { description: 'Of a failed job.' })),
+    created_at: Time('When it was submitted.'),
+    started_at: Nullable(Time('When its first URL was checked.')),
+    completed_at: Nullable(Time('When it ended.')),
+    source: Type.Enum(JOB_SOURCES, { description: 'How it came.' }),
+  },
+  { $id: 'Job' },
+);
 export type JobView = Static<typeof JobView>;
 
 export const jobExample: JobView = {

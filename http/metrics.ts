@@ -5,6 +5,8 @@ export interface HttpMetrics {
   started(): void;
   /** `route` is the pattern and not the path, of which there are too many. */
   finished(request: { method: string; route: string; status: number; duration_ms: number }): void;
+  /** Streams that last, more or fewer by so many. They are no requests in flight. */
+  lasting(more: 1 | -1): void;
 }
 
 export function openHttpMetrics(registry: Registry): HttpMetrics {
@@ -21,11 +23,17 @@ export function openHttpMetrics(registry: Registry): HttpMetrics {
     help: 'Requests that are being answered.',
     registers: [registry],
   });
+  const lasting = new Gauge({
+    name: 'http_lasting_streams',
+    help: 'Streams that go on for as long as their clients listen, such as those of events.',
+    registers: [registry],
+  });
   return {
     started: () => in_flight.inc(),
     finished({ method, route, status, duration_ms }) {
       in_flight.dec();
       durations.observe({ method, route, status }, duration_ms / 1000);
     },
+    lasting: (more) => lasting.inc(more),
   };
 }

@@ -2,12 +2,11 @@
 import { type Static, Type } from 'typebox';
 import { Outcome } from '../events/checks.ts';
 import { type ResultDocument, type ResultsFilter, STATUS_GROUPS } from '../readmodels/results.ts';
-import { ValidationError } from './errors.ts';
 
-export const ResultView = Type.Object({
-  url: Type.String({ description: 'As submitted.' }),
-  ...Outcome.properties,
-});
+export const ResultView = Type.Object(
+  { url: Type.String({ description: 'As submitted.' }), ...Outcome.properties },
+  { $id: 'Result' },
+);
 export type ResultView = Static<typeof ResultView>;
 
 export const resultExample: ResultView = {
@@ -36,10 +35,14 @@ export const paging = (limit: number, max = MAX_PAGE) => ({
 });
 
 const status_codes = Type.Optional(
-  Type.String({ pattern: '^[1-9][0-9]{2}( *, *[1-9][0-9]{2})*$', description: 'Status codes with commas between.' }),
+  Type.String({
+    pattern: '^[1-9][0-9]{2}( *, *[1-9][0-9]{2})*$',
+    description: 'Status codes with commas between.',
+    examples: ['404,410'],
+  }),
 );
 const url_contains = Type.Optional(
-  Type.String({ minLength: 1, maxLength: 500, description: 'A part of the URL, in any case.' }),
+  Type.String({ minLength: 1, maxLength: 500, description: 'A part of the URL, in any case.', examples: ['/shop/'] }),
 );
 export const NON_2XX = { description: 'Everything that is not 2xx, URLs without an answer included.' };
 
@@ -60,24 +63,9 @@ export function filterOf(query: {
 }): ResultsFilter {
   return {
     status_codes: query.status_codes?.split(',').map(Number),
-    non_2xx: query.non_2xx,
+    // What filters nothing is left out: cursors are of one filter, however it was said.
+    non_2xx: query.non_2xx || undefined,
     url_contains: query.url_contains,
     status_group: query.status_group as ResultsFilter['status_group'],
   };
-}
-
-/** Where a cursor page goes on: opaque to clients. */
-export const cursorAfter = (index: number) => Buffer.from(JSON.stringify({ after: index })).toString('base64url');
-
-/** The index after which to go on; -1 for the empty cursor that begins. */
-export function indexOfCursor(cursor: string): number {
-  if (cursor === '') return -1;
-  try {
-    const { after } = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as { after: unknown };
-    if (Number.isSafeInteger(after) && (after as number) >= 0) return after as number;
-  } catch {
-    // Answered below, like any other text that is no cursor.
-  }
-  const msg = 'is not a cursor that this API gave out';
-  throw new ValidationError([{ loc: ['query', 'cursor'], msg, type: 'cursor' }]);
 }

@@ -43,7 +43,7 @@ export function compileRoute(route: Omit<Route, 'handler'>): RouteChecks {
       ];
       return { params, query: read.query, headers, problems };
     },
-    body: route.body?.kind === 'json' ? validation.compile('body', route.body.schema) : () => [],
+    body: route.body && 'schema' in route.body ? validation.compile('body', route.body.schema) : () => [],
     reply: replyCheck(route),
   };
 }

@@ -3,6 +3,7 @@
 import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import type { Problem } from './errors.ts';
 import { closedInput } from './input-schemas.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -49,8 +50,29 @@ export interface FileBody {
 export interface RawBody {
   kind: 'raw';
   limit_bytes: number;
+  example?: unknown;
 }
-export type Body = JsonBody | FileBody | RawBody;
+/** A JSON object with one list of strings, which may be long: it is read as it comes and is never whole in memory. */
+export interface ListBody {
+  kind: 'list';
+  field: string;
+  schema: TSchema;
+  limit_bytes: number;
+  example?: unknown;
+}
+export type Body = JsonBody | FileBody | RawBody | ListBody;
+
+/** What the handler is given of it, until it has returned. */
+export interface StringList {
+  length: number;
+  size_bytes: number;
+  /** SHA-256 of the strings in their order, in hex: white space and escapes of the JSON make no difference. */
+  fingerprint: string;
+  /** The strings in order, a thousand at a time. */
+  pages(): AsyncIterable<string[]>;
+  /** For a handler that goes on for long without them: they are gone. */
+  release(): Promise<void>;
+}
 
 const MiB = 1024 * 1024;
 
@@ -62,11 +84,19 @@ export function jsonBody<Schema extends TSchema>(
   return { kind: 'json', schema: closedInput(schema), limit_bytes: MiB, optional: false, ...options };
 }
 
+/** `{"<field>": ["…", …]}` with at least one string, and nothing else. */
+export const listBody = (field: string, options: { limit_bytes: number; example?: unknown }): ListBody => ({
+  kind: 'list',
+  field,
+  schema: closedInput(Type.Object({ [field]: Type.Array(Type.String(), { minItems: 1 }) })),
+  ...options,
+});
+
 /** A form with one file, of at most `max_file_bytes`. */
 export const fileBody = (description = 'The file.'): FileBody => ({ kind: 'file', description });
 
 /** The bytes as they came, for signatures. */
-export const rawBody = (options: { limit_bytes?: number } = {}): RawBody => ({
+export const rawBody = (options: { limit_bytes?: number; example?: unknown } = {}): RawBody => ({
   kind: 'raw',
   limit_bytes: MiB,
   ...options,
@@ -78,9 +108,17 @@ export interface ResponseSpec {
   schema?: TSchema;
   /** `application/json` unless told. */
   content_type?: string;
+  /** Those that it has instead, by what is asked for. */
+  other_content_types?: readonly string[];
   example?: unknown;
   /** Response headers with what they mean. */
   headers?: Readonly<Record<string, string>>;
+}
+
+/** What an error of a route means, with an example for each of its codes. */
+export interface ErrorSpec {
+  description: string;
+  examples: Readonly<Record<string, { message: string; details?: object; problem?: Problem }>>;
 }
 
 export interface Reply {
@@ -130,9 +168,11 @@ export interface Route<Services = unknown> {
   body: Body | null;
   responses: Readonly<Record<number, ResponseSpec>>;
   /** Statuses of errors that this route has besides those of its access and input, with what they mean. */
-  errors: Readonly<Record<number, string>>;
+  errors: Readonly<Record<number, string | ErrorSpec>>;
   /** Logged at level debug: probes, which come every few seconds. */
   quiet: boolean;
+  /** Its stream goes on for as long as the client listens: a client that leaves is no failure. */
+  lasting: boolean;
   handler(request: RouteRequest, services: Services): Reply | Promise<Reply>;
 }
 
@@ -147,7 +187,9 @@ type BodyOf<Declared> =
       ? UploadedFile
       : Declared extends RawBody
         ? Buffer
-        : undefined;
+        : Declared extends ListBody
+          ? StringList
+          : undefined;
 type CallerOf<Given extends Access> = Given extends 'none' | 'signature' | 'shared-secret' ? null : Caller;
 /** biome-ignore lint/complexity/noBannedTypes: the type of an object without properties */
 type Nothing = {};
@@ -178,8 +220,9 @@ export interface RouteSpec<
   headers?: Headers;
   body?: Declared;
   responses: Readonly<Record<number, ResponseSpec>>;
-  errors?: Readonly<Record<number, string>>;
+  errors?: Readonly<Record<number, string | ErrorSpec>>;
   quiet?: boolean;
+  lasting?: boolean;
   handler(
     request: RouteRequest<
       Given<Params, PathParams<Path>>,
@@ -209,6 +252,7 @@ export function routeOf<Services>() {
       foreign: 404,
       errors: {},
       quiet: false,
+      lasting: false,
       ...rest,
       owns: owns ?? (of_owner ? 'job_id' : null),
       params: params ?? Type.Object(Object.fromEntries(names.map((name) => [name, PathText]))),

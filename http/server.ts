@@ -1,9 +1,12 @@
 // Serving the application over HTTP/1.1, with limits on how long a client may take, and stopping without cutting anybody off.
+import { randomUUID } from 'node:crypto';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
 import type { Logger } from 'pino';
 import { awaitContinue } from './bodies.ts';
+import { errorBody, HttpError, statusText } from './errors.ts';
 
 /** Longer than the idle time of the usual load balancers (60 s), which would else use a connection that we just closed. */
 const KEEP_ALIVE_MS = 65_000;
@@ -43,6 +46,7 @@ export async function startServer(
     awaitContinue(request);
     server.emit('request', request, response);
   });
+  server.on('clientError', answerBroken);
   await listening(server, port, host);
   const bound = server.address() as AddressInfo;
   const url = `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`;
@@ -61,6 +65,37 @@ export async function startServer(
     log.info('closed');
   };
   return { url, close: () => (closed ??= close()) };
+}
+
+/** What a parser refuses: no route sees it, but its sender gets an answer in the shape of the API that it meant. */
+const BROKEN: Readonly<Record<string, HttpError>> = {
+  HPE_HEADER_OVERFLOW: new HttpError(
+    431,
+    'headers_too_large',
+    `The headers are larger than ${MAX_HEADER_BYTES} bytes.`,
+  ),
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: new HttpError(413, 'too_large', 'The extensions of the chunks are too large.'),
+  ERR_HTTP_REQUEST_TIMEOUT: new HttpError(408, 'too_slow', 'The request took too long to arrive.'),
+};
+const NOT_HTTP = new HttpError(400, 'malformed_request', 'The request is not HTTP/1.1.');
+
+function answerBroken(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Duplex): void {
+  const { _httpMessage: response } = socket as Duplex & { _httpMessage?: ServerResponse };
+  if (!socket.writable || error.code === 'ECONNRESET' || response?.headersSent) {
+    socket.destroy();
+    return;
+  }
+  const refused = BROKEN[error.code ?? ''] ?? NOT_HTTP;
+  const path = /^[A-Z]+ ([^ ?]+)/.exec(error.rawPacket?.toString('latin1', 0, 200) ?? '')?.[1] ?? '';
+  const body = JSON.stringify(errorBody(refused, path));
+  const head = [
+    `HTTP/1.1 ${refused.status} ${statusText(refused.status)}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-ID: ${randomUUID()}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
 /**

@@ -8,6 +8,9 @@ import type { Jobs } from '../commands/job.ts';
 import type { ResumeJob } from '../commands/resume-job.ts';
 import type { Shares } from '../commands/share.ts';
 import type { SubmitJob } from '../commands/submit-job.ts';
+import type { SubmitOnce } from '../commands/submit-once.ts';
+import type { WebhookDeliveries } from '../commands/webhook-delivery.ts';
+import type { WebhookEndpoints } from '../commands/webhook-endpoints.ts';
 import type { Config } from '../config.ts';
 import type { ApiKeyDocument } from '../readmodels/api-keys.ts';
 import type { Blobs } from '../readmodels/blobs.ts';
@@ -19,14 +22,20 @@ import type { LiveCollection } from '../readmodels/projection-state.ts';
 import type { ResultDocument } from '../readmodels/results.ts';
 import type { ShareDocument } from '../readmodels/shares.ts';
 import type { DomainDocument, ResponseTimesDocument, StatsDocument } from '../readmodels/stats.ts';
+import type { WebhookDeliveryDocument, WebhookEndpointDocument } from '../readmodels/webhooks.ts';
 import type { Blocklist } from './blocklist.ts';
+import type { Cursors } from './cursors.ts';
+import type { EventStreams } from './event-streams.ts';
+import type { JobWatch } from './job-watch.ts';
 import { type Caller, type RouteRequest, routeOf } from './route.ts';
 import type { ShareUses } from './share-uses.ts';
 import type { SignedLinks } from './signed-links.ts';
+import type { WebhookTargets } from './webhook-targets.ts';
 
 export interface Services {
   config: Config;
   submitJob: SubmitJob;
+  submitOnce: SubmitOnce;
   jobs: Jobs;
   resumeJob: ResumeJob;
   deleteJob: DeleteJob;
@@ -37,13 +46,23 @@ export interface Services {
   blocklist: Blocklist;
   shares: Shares;
   shareUses: ShareUses;
+  jobWatch: JobWatch;
+  eventStreams: EventStreams;
+  webhookEndpoints: WebhookEndpoints;
+  webhookDeliveries: WebhookDeliveries;
+  webhookTargets: WebhookTargets;
+  /** That the secrets of webhook endpoints are made of. */
+  webhookKey: Uint8Array;
   links: SignedLinks;
+  cursors: Cursors;
   blobs: Blobs;
   /** The URLs of a job in order of submission, some hundreds at a time; none when there is no such job. */
   urls(job_id: string): AsyncIterable<readonly string[]>;
   /** Waits until reads see the position; false when they do not within a bounded time. */
   passed(position: string): Promise<boolean>;
   now: () => number;
+  /** Aborts when the process is about to end: who is kept waiting is answered. */
+  closing: AbortSignal;
   /** Where clients reach the service: for links. */
   public_url: () => string;
   read: {
@@ -58,6 +77,8 @@ export interface Services {
     jobStats: LiveCollection<StatsDocument>;
     jobResponseTimes: LiveCollection<ResponseTimesDocument>;
     jobDomains: LiveCollection<DomainDocument>;
+    webhookEndpoints: LiveCollection<WebhookEndpointDocument>;
+    webhookDeliveries: LiveCollection<WebhookDeliveryDocument>;
   };
 }
 

@@ -1,7 +1,5 @@
 // Signed links: addresses that work without signing in until they expire, because nobody else can make one.
-import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 
 const LIFETIME_MS = 3_600_000;
 
@@ -48,38 +46,4 @@ export function openSignedLinks(options: { key: Uint8Array; base_url: () => stri
 /** In a time that tells nothing of where they differ. */
 function sameText(a: string, b: string): boolean {
   return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));
-}
-
-const KEY_BYTES = 32;
-
-/**
- * The key of one machine, made when there is none. Processes that start at once each make one, and `link` lets exactly
- * one of them be the key: it fails when the file is there, and what it puts there is whole.
- */
-export async function readLinkKey(data_dir: string): Promise<Buffer> {
-  const folder = join(data_dir, 'identity');
-  const path = join(folder, 'link-key');
-  const kept = await readFile(path).catch(unless('ENOENT'));
-  if (kept) return assertKey(kept, path);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const draft = `${path}.${randomBytes(8).toString('hex')}.new`;
-  try {
-    await writeFile(draft, randomBytes(KEY_BYTES), { mode: 0o600, flag: 'wx' });
-    await link(draft, path).catch(unless('EEXIST'));
-  } finally {
-    await rm(draft, { force: true });
-  }
-  return assertKey(await readFile(path), path);
-}
-
-function assertKey(key: Buffer, path: string): Buffer {
-  if (key.length !== KEY_BYTES) throw new Error(`${path} holds no key of links: remove it`);
-  return key;
-}
-
-/** Takes an error of the file system as undefined when it has this code, and throws any other. */
-function unless(code: string): (error: NodeJS.ErrnoException) => undefined {
-  return (error) => {
-    if (error.code !== code) throw error;
-  };
 }

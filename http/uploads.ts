@@ -10,7 +10,8 @@ import type { UploadedFile } from './route.ts';
 /** What a form may hold besides the file: its boundaries, its headers and a few short fields. */
 const FORM_BYTES = 64 * 1024;
 const MAX_FIELDS = 20;
-const PREFIX = 'upload-';
+/** Of folders that are gone with their request, or swept when its process was killed. */
+export const UPLOAD_PREFIX = 'upload-';
 
 export interface UploadLimits {
   folder: string;
@@ -31,7 +32,7 @@ export async function withUpload<Result>(
   }
   if (Number(ctx.get('content-length')) > limits.max_file_bytes + FORM_BYTES) throw tooLarge(limits.max_file_bytes);
   await mkdir(limits.folder, { recursive: true });
-  const folder = await mkdtemp(join(limits.folder, PREFIX));
+  const folder = await mkdtemp(join(limits.folder, UPLOAD_PREFIX));
   try {
     sendContinue(ctx.req, ctx.res);
     return await use(await readForm(ctx, folder, limits.max_file_bytes));
@@ -109,7 +110,7 @@ export async function removeAbandonedUploads(folder: string, older_than_ms: numb
   let removed = 0;
   for (const name of await readdir(folder).catch(() => [])) {
     const path = join(folder, name);
-    const found = name.startsWith(PREFIX) ? await stat(path).catch(() => null) : null;
+    const found = name.startsWith(UPLOAD_PREFIX) ? await stat(path).catch(() => null) : null;
     if (!found || now - found.mtimeMs < older_than_ms) continue;
     await rm(path, { recursive: true, force: true });
     removed++;

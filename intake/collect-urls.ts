@@ -89,9 +89,9 @@ export function collectUrls(cells: AsyncIterable<readonly Cell[]>, options: Coll
   };
 }
 
-/** The same for a list of URLs, as of a JSON body: what is wrong is named by its index. */
-export function submitList(urls: readonly string[], options: CollectOptions = {}): CollectedUrls {
-  return collectUrls(cellsOfList(urls), { ...options, place: 'index' });
+/** The same for a list of URLs in pages, as of a JSON body: what is wrong is named by its index in the list. */
+export function submitList(pages: AsyncIterable<readonly string[]>, options: CollectOptions = {}): CollectedUrls {
+  return collectUrls(cellsOfList(pages), { ...options, place: 'index' });
 }
 
 /** Only counts and samples, for a user to see before a job is made of it. No URLs is an answer here, not an error. */
@@ -132,10 +132,9 @@ async function* pagesOf(
   if (page.length > 0) yield page;
 }
 
-async function* cellsOfList(urls: readonly string[]): AsyncGenerator<Cell[]> {
-  for (let start = 0; start < urls.length; start += DEFAULT_PAGE_SIZE) {
-    yield urls.slice(start, start + DEFAULT_PAGE_SIZE).map((value, i) => ({ row: start + i, value }));
-  }
+async function* cellsOfList(pages: AsyncIterable<readonly string[]>): AsyncGenerator<Cell[]> {
+  let index = 0;
+  for await (const page of pages) yield page.map((value) => ({ row: index++, value }));
 }
 
 class Collector {

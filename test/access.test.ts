@@ -40,16 +40,19 @@ function upload(): RequestInit {
   return { body: form };
 }
 
-/** The job and the API key in a path are the user's. A row for each route: one that has none fails the test. */
+/** The job, the API key and the webhook endpoint in a path are the user's. A row for each route: one that has none fails the test. */
 const TABLE: Readonly<Record<string, Row>> = {
   'GET /healthz': { access: 'none', status: 200 },
   'GET /readyz': { access: 'none', status: 200 },
   'GET /metrics': { access: 'none', status: 200 },
+  'GET /docs': { access: 'none', status: 200 },
+  'GET /docs/{file}': { access: 'none', status: 404 },
   'GET /openapi.json': { access: 'none', status: 200 },
   'GET /api/v2/openapi.json': { access: 'none', status: 200 },
   'POST /jobs': { access: 'user', status: 201, body: upload },
   'GET /jobs': { access: 'user', status: 200, query: 'email=alice@example.com', but: { other_user: 403 } },
   'GET /jobs/{job_id}': { access: 'owner', status: 200, foreign: 404 },
+  'GET /jobs/{job_id}/events': { access: 'owner', status: 200, foreign: 404 },
   'GET /jobs/{job_id}/results': { access: 'none', status: 200 },
   'GET /jobs/{job_id}/stats': { access: 'none', status: 200 },
   'GET /jobs/{job_id}/filter-options': { access: 'none', status: 200 },
@@ -79,8 +82,26 @@ const TABLE: Readonly<Record<string, Row>> = {
   'GET /users/me/api-keys': { access: 'user', status: 200 },
   'DELETE /users/me/api-keys/{id}': { access: 'user', status: 204, but: { other_user: 404, admin: 404 } },
   'POST /api/v2/jobs': { access: 'api-key', status: 201, body: () => json({ urls: ['http://127.0.0.1:9/b'] }) },
+  'POST /api/v2/jobs/wait': {
+    access: 'api-key',
+    status: 201,
+    query: 'wait_seconds=0',
+    body: () => json({ urls: ['http://127.0.0.1:9/b'] }),
+  },
+  'DELETE /api/v2/jobs/{id}': { access: 'api-key', status: 409, foreign: 404 },
+  'GET /api/v2/usage': { access: 'api-key', status: 200 },
   'GET /api/v2/jobs/{id}': { access: 'api-key', status: 200, foreign: 404 },
   'GET /api/v2/jobs/{id}/results': { access: 'api-key', status: 200, foreign: 404 },
+  'POST /api/v2/webhooks/endpoints': {
+    access: 'api-key',
+    status: 201,
+    body: () => json({ url: 'https://example.com/hook' }),
+  },
+  'GET /api/v2/webhooks/endpoints': { access: 'api-key', status: 200 },
+  'GET /api/v2/webhooks/endpoints/{id}': { access: 'api-key', status: 200, but: { other_key: 404 } },
+  'DELETE /api/v2/webhooks/endpoints/{id}': { access: 'api-key', status: 204, but: { other_key: 404 } },
+  'GET /api/v2/webhooks/endpoints/{id}/deliveries': { access: 'api-key', status: 200, but: { other_key: 404 } },
+  'POST /api/v2/webhooks/endpoints/{id}/deliveries/{delivery_id}/resend': { access: 'api-key', status: 404 },
 };
 
 /** As the table of the service has them. */
@@ -96,6 +117,8 @@ let described: Descriptions;
 let credentials: Record<Caller, string | null>;
 let job_id: string;
 let key_id: string;
+let endpoint_id: string;
+let deleted_endpoint_id: string;
 
 test.before(async () => {
   service = await startTestService();
@@ -120,6 +143,11 @@ test.before(async () => {
   };
   key_id = (await makeKey('spare')).id;
   job_id = await endedJob();
+  const makeEndpoint = async () => {
+    const made = await key.ask('POST', '/api/v2/webhooks/endpoints', { url: 'https://example.com/hook' });
+    return made.body.id;
+  };
+  [endpoint_id, deleted_endpoint_id] = [await makeEndpoint(), await makeEndpoint()];
 });
 /** Of alice. */
 async function endedJob(): Promise<string> {
@@ -147,10 +175,15 @@ function expectedOf({ access, foreign, status, but }: Row, caller: Caller): numb
   return gate === 'in' ? (but?.[caller] ?? status) : gate;
 }
 
+async function idIn(name: string, row: Row): Promise<string> {
+  if (name.includes(' /users/me/api-keys/')) return key_id;
+  if (name.includes(' /api/v2/webhooks/')) return name.startsWith('DELETE') ? deleted_endpoint_id : endpoint_id;
+  return row.fresh ? await endedJob() : job_id;
+}
+
 async function ask(name: string, row: Row, caller: Caller, asked_method?: string): Promise<Answer> {
   const [method, template] = name.split(' ') as [string, string];
-  const of_path = template.startsWith('/users/me/api-keys/') ? key_id : row.fresh ? await endedJob() : job_id;
-  const path = template.replace(/\{\w+\}/, of_path);
+  const path = template.replace(/\{\w+\}/, await idIn(name, row));
   const init = row.body?.() ?? {};
   const headers = new Headers(init.headers);
   const authorization = credentials[caller];

@@ -118,6 +118,18 @@ test('an identity provider needs an issuer and an audience', (t) => {
   t.regex(message, /IDENTITY_AUDIENCE is unset/);
 });
 
+test('http and processes that run apart over servers need one key of webhooks', (t) => {
+  const apart = { EVENTSTORE_URL: 'esdb://127.0.0.1:2113', ROLES: 'http' };
+  for (const ROLES of ['http', 'processes, projector'])
+    t.regex(wrong({ ...apart, ROLES }), /WEBHOOK_SIGNING_KEY is unset/);
+  for (const ROLES of ['all', 'http, processes', 'checker', 'projector'])
+    t.notThrows(() => readConfig({ ...apart, ROLES }));
+  t.notThrows(() => readConfig({ ...apart, WEBHOOK_SIGNING_KEY: 'k'.repeat(32) }));
+  // Over one folder they find the same one there.
+  t.notThrows(() => readConfig({ ROLES: 'http' }));
+  t.regex(wrong({ WEBHOOK_SIGNING_KEY: 'too-short-a-key' }), /at least 32 characters/);
+});
+
 test('loopback addresses are told from others', (t) => {
   for (const host of ['127.0.0.1', '127.8.9.1', 'localhost', '::1', '[::1]', '::ffff:127.0.0.1'])
     t.true(isLoopback(host), host);

@@ -75,6 +75,18 @@ test('every decision is in the index', (t) => {
   t.deepEqual(index, decisions);
 });
 
+test('every guide is in the index, and run by a test of its own', (t) => {
+  const guides = documents.filter((file) => /^docs\/guides\/(?!README)/.test(file));
+  t.true(guides.length > 0);
+  const index = linksOf('docs/guides/README.md').map((link) => `docs/guides/${link}`);
+  t.deepEqual(index.sort(), guides);
+  const unrun = guides.filter((file) => {
+    const own_test = file.replace(/^docs(.*)[.]md$/, 'test$1.test.ts');
+    return !existsSync(join(root, own_test)) || !read(own_test).includes(`runGuide('${file}'`);
+  });
+  t.deepEqual(unrun, []);
+});
+
 test('the table of folders says what the import rules hold', async (t) => {
   const rules = join(root, '.dependency-cruiser.mjs');
   const { FOLDERS } = (await import(pathToFileURL(rules).href)) as { FOLDERS: Record<string, string[] | 'any'> };

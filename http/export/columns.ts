@@ -3,11 +3,14 @@ import type { ResultDocument } from '../../readmodels/results.ts';
 
 export type Cell = string | number | boolean | null;
 
+/** What of a result is exported: its place in the job and the store is not. */
+export type Exported = Omit<ResultDocument, '_id' | 'job_id' | 'index'>;
+
 export interface Column {
   name: string;
   /** Of the column in a spreadsheet, in characters. */
   width: number;
-  cell(result: ResultDocument): Cell;
+  cell(result: Exported): Cell;
 }
 
 export const COLUMNS: readonly Column[] = [

@@ -1,12 +1,11 @@
 // Results as CSV: RFC 4180, in UTF-8 with a byte order mark, without which Excel takes UTF-8 for the local code page.
-import type { ResultDocument } from '../../readmodels/results.ts';
-import { type Cell, COLUMNS } from './columns.ts';
+import { type Cell, COLUMNS, type Exported } from './columns.ts';
 
 const BYTE_ORDER_MARK = '\ufeff';
 const CHUNK_CHARS = 64 * 1024;
 
 /** In pieces of about 64 KiB. */
-export async function* csvOf(results: AsyncIterable<ResultDocument>): AsyncGenerator<string> {
+export async function* csvOf(results: AsyncIterable<Exported>): AsyncGenerator<string> {
   let text = `${BYTE_ORDER_MARK}${COLUMNS.map(({ name }) => name).join(',')}\r\n`;
   for await (const result of results) {
     text += lineOf(result);
@@ -17,7 +16,7 @@ export async function* csvOf(results: AsyncIterable<ResultDocument>): AsyncGener
   yield text;
 }
 
-const lineOf = (result: ResultDocument): string => `${COLUMNS.map(({ cell }) => field(cell(result))).join(',')}\r\n`;
+const lineOf = (result: Exported): string => `${COLUMNS.map(({ cell }) => field(cell(result))).join(',')}\r\n`;
 
 function field(cell: Cell): string {
   if (cell === null) return '';

@@ -69,13 +69,16 @@ function problemOf(reason: keyof typeof INVALID_REASONS, at: (string | number)[]
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 
-const SampleView = Type.Object({
-  row: Type.Integer({ minimum: 1, description: 'As a spreadsheet counts.' }),
-  value: Type.String({ description: 'As it is in the file, shortened where it is too long for a URL.' }),
-  url: Nullable(Type.String({ description: 'As it would be checked; null where it is invalid.' })),
-  reason: Nullable(Type.Enum([...Object.keys(INVALID_REASONS), 'blocked_domain'])),
-  blocked_domain: Nullable(Type.String({ description: 'The entry of the blocklist that it falls under.' })),
-});
+const SampleView = Type.Object(
+  {
+    row: Type.Integer({ minimum: 1, description: 'As a spreadsheet counts.' }),
+    value: Type.String({ description: 'As it is in the file, shortened where it is too long for a URL.' }),
+    url: Nullable(Type.String({ description: 'As it would be checked; null where it is invalid.' })),
+    reason: Nullable(Type.Enum([...Object.keys(INVALID_REASONS), 'blocked_domain'])),
+    blocked_domain: Nullable(Type.String({ description: 'The entry of the blocklist that it falls under.' })),
+  },
+  { $id: 'AnalyzedRow' },
+);
 const Category = (description: string) =>
   Type.Object(
     { count: Count('Rows.'), samples: Type.Array(SampleView, { description: 'The first rows.' }) },

@@ -1,6 +1,7 @@
 // The gateway's API keys: made, listed and revoked by whom they stand for.
 import { Type } from 'typebox';
 import { newApiKey } from '../../commands/api-key.ts';
+import { Nullable } from '../../events/nullable.ts';
 import type { ApiKeyDocument } from '../../readmodels/api-keys.ts';
 import { HttpError } from '../errors.ts';
 import { jsonBody } from '../route.ts';
@@ -9,21 +10,26 @@ import { contextOf, reached, route } from '../services.ts';
 const tags = ['account'];
 const MAX_KEYS = 50;
 
-const KeyView = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  prefix: Type.String({ description: 'The first characters of the key.' }),
-  created_at: Type.String({ format: 'date-time' }),
-});
+const KeyView = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    prefix: Type.String({ description: 'The first characters of the key.' }),
+    created_at: Type.String({ format: 'date-time' }),
+    last_used_at: Nullable(Type.String({ format: 'date-time', description: 'To the hour; null: never.' })),
+  },
+  { $id: 'ApiKey' },
+);
 const example = {
   id: '3f0c9a1be5d24c7f8a6b0d9e1c2f3a4b',
   name: 'nightly',
   prefix: 'uc_live_Jx2a',
   created_at: '2026-01-31T09:00:00.000Z',
+  last_used_at: '2026-01-31T10:00:00.000Z',
 };
 
-function keyView({ _id, name, prefix, created_at }: ApiKeyDocument) {
-  return { id: _id, name, prefix, created_at };
+function keyView({ _id, name, prefix, created_at, last_used_at }: ApiKeyDocument) {
+  return { id: _id, name, prefix, created_at, last_used_at };
 }
 
 export const create = route({
@@ -35,15 +41,21 @@ export const create = route({
   tags,
   body: jsonBody(Type.Object({ name: Type.String({ minLength: 1, maxLength: 100, default: 'default' }) }), {
     optional: true,
+    example: { name: 'nightly' },
   }),
   responses: {
     201: {
       description: 'The key.',
-      schema: Type.Object({ ...KeyView.properties, key: Type.String() }),
-      example: { ...example, key: 'uc_live_Jx2a…' },
+      schema: Type.Object({ ...KeyView.properties, key: Type.String({ description: 'Shown now and never again.' }) }),
+      example: { ...example, last_used_at: null, key: 'uc_live_Jx2aQ9Ff0n8kVg4N7rJt2o6pYzXwLqSMcbHdUaKiR3E' },
     },
   },
-  errors: { 409: `There are ${MAX_KEYS} keys already.` },
+  errors: {
+    409: {
+      description: `There are ${MAX_KEYS} keys already.`,
+      examples: { too_many_keys: { message: `There are ${MAX_KEYS} keys already; revoke one.` } },
+    },
+  },
   async handler(request, { apiKeys, read, passed, now }) {
     const { caller, body } = request;
     const held = await read.apiKeys.count({ user_id: caller.user_id, revoked_at: null });
@@ -55,7 +67,7 @@ export const create = route({
     // The key works as soon as its owner has it.
     await passed(position);
     const created_at = new Date(context.now).toISOString();
-    const view = { id: key_id, name: body.name, prefix: plaintext.slice(0, 12), created_at };
+    const view = { id: key_id, name: body.name, prefix: plaintext.slice(0, 12), created_at, last_used_at: null };
     return { status: 201, body: { ...view, key: plaintext }, headers: reached(position) };
   },
 });
@@ -87,7 +99,12 @@ export const revoke = route({
   summary: 'Revoke an API key',
   tags,
   responses: { 204: { description: 'The key no longer works.' } },
-  errors: { 404: 'There is no such key of yours.' },
+  errors: {
+    404: {
+      description: 'There is no such key of yours.',
+      examples: { key_not_found: { message: 'There is no such API key.' } },
+    },
+  },
   async handler(request, { apiKeys, passed, now }) {
     const { caller, params } = request;
     const revoked = await apiKeys.revoke({ key_id: params.id, user_id: caller.user_id }, contextOf(request, now()));

@@ -13,14 +13,17 @@ export const Credits = Type.Object({
   available_credits: Type.Integer({ minimum: 0, description: 'The same.' }),
 });
 
-const Transaction = Type.Object({
-  transaction_id: Type.String(),
-  transaction_type: Type.Enum(TRANSACTION_TYPES),
-  amount: Type.Integer({ description: 'Positive in, negative out.' }),
-  reference_id: Type.String({ description: 'What it was for: for a reservation or a refund the job id.' }),
-  balance_after: Type.Integer({ minimum: 0 }),
-  created_at: Type.String({ format: 'date-time' }),
-});
+const Transaction = Type.Object(
+  {
+    transaction_id: Type.String(),
+    transaction_type: Type.Enum(TRANSACTION_TYPES),
+    amount: Type.Integer({ description: 'Positive in, negative out.' }),
+    reference_id: Type.String({ description: 'What it was for: for a reservation or a refund the job id.' }),
+    balance_after: Type.Integer({ minimum: 0 }),
+    created_at: Type.String({ format: 'date-time' }),
+  },
+  { $id: 'CreditTransaction' },
+);
 
 export const balance = route({
   method: 'GET',

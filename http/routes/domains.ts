@@ -24,7 +24,7 @@ import { listOf } from './jobs.ts';
 
 const tags = ['domains'];
 const MAX_BLOCKED = 100_000;
-const sort_order = Type.Enum(['asc', 'desc'], { type: 'string', default: 'desc' });
+const sort_order = Type.Enum(['asc', 'desc'], { type: 'string', default: 'desc', description: 'Up or down.' });
 
 export const listBlocked = route({
   method: 'GET',
@@ -34,7 +34,11 @@ export const listBlocked = route({
   tags,
   query: Type.Object({
     ...paging(50),
-    sort_by: Type.Enum(BLOCKED_DOMAIN_SORTS, { type: 'string', default: 'added_at' }),
+    sort_by: Type.Enum(BLOCKED_DOMAIN_SORTS, {
+      type: 'string',
+      default: 'added_at',
+      description: 'By what they are ordered.',
+    }),
     sort_order,
   }),
   responses: {
@@ -81,7 +85,10 @@ export const block = route({
     },
   },
   errors: {
-    409: `There are ${MAX_BLOCKED} domains on the list.`,
+    409: {
+      description: `There are ${MAX_BLOCKED} domains on the list.`,
+      examples: { blocklist_full: { message: `There are ${MAX_BLOCKED} domains on the list; remove some.` } },
+    },
     422: 'It is no domain, or the request is not valid.',
   },
   async handler(request, { blockedDomains, read, passed, now }) {
@@ -130,7 +137,12 @@ export const unblock = route({
       example: { removed: true, domain: 'example.com' },
     },
   },
-  errors: { 404: 'The domain is not on the list; one that it is under may be.' },
+  errors: {
+    404: {
+      description: 'The domain is not on the list; one that it is under may be.',
+      examples: { domain_not_blocked: { message: 'This domain is not on the blocklist.' } },
+    },
+  },
   async handler(request, { blockedDomains, passed, now }) {
     const domain = domainAskedFor(request.params.domain);
     const unblocked = await blockedDomains.unblock(domain, contextOf(request, now()));
@@ -181,12 +193,22 @@ export const breakdown = route({
   summary: 'What the checks of a domain came back with',
   tags,
   query: Type.Object({
-    domain: Type.String({ minLength: 1, maxLength: 2048, description: 'A host; those under it are not counted in.' }),
+    domain: Type.String({
+      minLength: 1,
+      maxLength: 2048,
+      description: 'A host; those under it are not counted in.',
+      examples: ['www.example.com'],
+    }),
   }),
   responses: {
     200: { description: 'Its checks.', schema: DomainBreakdownView, example: domainBreakdownExample },
   },
-  errors: { 404: 'No URL of the domain was ever checked.' },
+  errors: {
+    404: {
+      description: 'No URL of the domain was ever checked.',
+      examples: { domain_not_found: { message: 'No URL of this domain was ever checked.' } },
+    },
+  },
   async handler({ query }, { read, blocklist }) {
     const domain = domainAskedFor(query.domain);
     const document = await read.domainHealth.get(domain);

@@ -60,7 +60,7 @@ export const download = route({
         row_count: Type.Integer({ minimum: 0, description: 'Results that pass the filters now.' }),
       }),
       example: {
-        url: 'http://127.0.0.1:8080/downloads/2f1c9f2e-5d0c-4b7b-9a43-0c5c5f4b7d11?format=csv&expires=1769853600&signature=…',
+        url: 'http://127.0.0.1:8080/downloads/2f1c9f2e-5d0c-4b7b-9a43-0c5c5f4b7d11?format=csv&expires=1769853600&signature=sgQtxHzWenOlm7n0Yc2mXw',
         expires_at: '2026-01-31T10:00:00.000Z',
         filename: 'urls-results.csv',
         row_count: 1000,
@@ -85,14 +85,25 @@ export const signedDownload = route({
   query: Type.Object({
     format,
     ...filters,
-    expires: Type.String({ pattern: '^[0-9]{1,12}$', description: 'Seconds since 1970.' }),
-    signature: Type.String({ minLength: 1, maxLength: 100 }),
+    expires: Type.String({ pattern: '^[0-9]{1,12}$', description: 'Seconds since 1970.', examples: ['1769853600'] }),
+    signature: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: 'Of the rest of the link.',
+      examples: ['sgQtxHzWenOlm7n0Yc2mXw'],
+    }),
   }),
   responses: { 200: file },
   errors: {
-    403: 'The service did not give this link out.',
+    403: {
+      description: 'The service did not give this link out.',
+      examples: { link_invalid: { message: 'This link is not valid.' } },
+    },
     404: 'The job was deleted.',
-    410: 'The link has expired.',
+    410: {
+      description: 'The link has expired.',
+      examples: { link_expired: { message: 'This link has expired. Ask for a new one.' } },
+    },
   },
   async handler({ params, query, ctx }, { read, links }) {
     const link = links.verify(ctx.path, ctx.querystring);

@@ -3,14 +3,22 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Type } from 'typebox';
 import type { Refusal } from '../../commands/aggregate.ts';
 import type { Position } from '../../events/event-store.ts';
+import { jobStream } from '../../events/streams.ts';
 import { HttpError } from '../errors.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
 import { type Caller, jsonBody, type Reply, type RouteRequest } from '../route.ts';
 import { contextOf, reached, route, type Services } from '../services.ts';
 
 const tags = ['jobs'];
-const ILLEGAL =
-  'The job does not stand where this is possible; `details` says where it stands and what is legal there.';
+const ILLEGAL = {
+  description: 'The job does not stand where this is possible; `details` says where it stands and what is legal there.',
+  examples: {
+    illegal_transition: {
+      message: 'A completed job cannot be paused. Legal now: delete.',
+      details: { status: 'completed', legal: ['delete'] },
+    },
+  },
+};
 
 /** How long the answer to a cancellation waits for the credits to be back. */
 const SETTLED_MS = 5000;
@@ -83,17 +91,24 @@ export const cancel = route({
   handler: (request, services) => cancelJob(request.params.job_id, request, services),
 });
 
-/** Cancels a job of the caller, and waits until it is settled. */
-export async function cancelJob(job_id: string, request: Asking, services: Services): Promise<Reply> {
-  const cancelled = await services.jobs.run(job_id, { type: 'cancel' }, contextOf(request, services.now()));
-  if (!cancelled.ok) throw refusal(cancelled.refused);
+/** Cancels a job of the caller, and waits until it is settled. `or_is_cancelled`: that it was done before is no error. */
+export async function cancelJob(
+  job_id: string,
+  request: Asking,
+  services: Services,
+  { or_is_cancelled = false } = {},
+): Promise<Reply> {
+  const asked = await services.jobs.run(job_id, { type: 'cancel' }, contextOf(request, services.now()));
+  const is_done = !asked.ok && or_is_cancelled && asked.refused.details?.status === 'cancelled';
+  if (!asked.ok && !is_done) throw refusal(asked.refused);
+  const { position } = asked.ok ? asked : await services.jobs.aggregate.read(jobStream(job_id));
   const until = performance.now() + SETTLED_MS;
   while (performance.now() < until) {
     const job = await services.read.jobs.get(job_id);
     if (job?.status === 'cancelled' && job.due !== 'settlement') break;
     await delay(SETTLED_LOOK_MS);
   }
-  return changed(job_id, cancelled.position, services);
+  return changed(job_id, position, services);
 }
 
 export const remove = route({
@@ -113,7 +128,17 @@ export const remove = route({
       example: { job_id: jobExample.job_id, deleted: true },
     },
   },
-  errors: { 409: 'The job has not ended: cancel it first.' },
+  errors: {
+    409: {
+      description: 'The job has not ended: cancel it first.',
+      examples: {
+        illegal_transition: {
+          message: 'A paused job cannot be deleted: cancel it first. Legal now: resume, cancel.',
+          details: { status: 'paused', legal: ['resume', 'cancel'] },
+        },
+      },
+    },
+  },
   async handler(request, services) {
     const { job_id } = request.params;
     const deleted = await services.deleteJob(job_id, contextOf(request, services.now()));
@@ -195,7 +220,9 @@ async function removeOne(job_id: string, request: Asking, services: Services): P
 /** The job as it is once the change is seen. */
 async function changed(job_id: string, position: Position, { passed, read }: Services): Promise<Reply> {
   const job = (await passed(position)) ? await read.jobs.get(job_id) : null;
-  if (!job) throw new HttpError(503, 'unavailable', 'It is done, but cannot be shown yet. Look at the job again.');
+  const retry = { 'retry-after': '1' };
+  if (!job)
+    throw new HttpError(503, 'unavailable', 'It is done, but cannot be shown yet. Look again.', undefined, retry);
   return { body: jobView(job), headers: reached(position) };
 }
 

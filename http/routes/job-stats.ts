@@ -29,13 +29,16 @@ const CountsOf = (names: readonly string[], description: string) =>
   Type.Object(Object.fromEntries(names.map((name) => [name, Type.Integer({ minimum: 0 })])), { description });
 const Milliseconds = Nullable(Type.Integer({ minimum: 0 }));
 
-const DomainCount = Type.Object({
-  domain: Type.String({
-    description: 'The host of URLs: lower case, without the port, international names as punycode.',
-  }),
-  count: Count('URLs of this domain that were checked.'),
-  broken: Count('Those of them that are broken.'),
-});
+const DomainCount = Type.Object(
+  {
+    domain: Type.String({
+      description: 'The host of URLs: lower case, without the port, international names as punycode.',
+    }),
+    count: Count('URLs of this domain that were checked.'),
+    broken: Count('Those of them that are broken.'),
+  },
+  { $id: 'DomainCount' },
+);
 const domainExample = { domain: 'example.com', count: 640, broken: 12 };
 
 export const stats = route({

@@ -53,7 +53,7 @@ export const upload = route({
     await blobs.put(blob_key, createReadStream(file.path));
     try {
       const what = { source: 'upload' as const, urls, file: { filename, blob_key, job_id }, needs_credits: false };
-      return await submit(what, request, services);
+      return (await submit(what, request, services)).reply;
     } catch (error) {
       await blobs.delete(blob_key);
       throw error;
@@ -68,8 +68,13 @@ export const list = route({
   summary: 'List the jobs of a user, the newest first',
   tags,
   query: Type.Object({
-    email: Type.String({ minLength: 1, maxLength: 320, description: "One's own address; an administrator: anyone's." }),
-    status: Type.Optional(Type.Enum(JOB_STATUSES, { type: 'string' })),
+    email: Type.String({
+      minLength: 1,
+      maxLength: 320,
+      description: "One's own address; an administrator: anyone's.",
+      examples: ['alice@example.com'],
+    }),
+    status: Type.Optional(Type.Enum(JOB_STATUSES, { type: 'string', description: 'Only those.' })),
     ...paging(20),
   }),
   responses: {

@@ -55,7 +55,12 @@ export const create = route({
       },
     },
   },
-  errors: { 409: `The job has ${MAX_SHARES} shares that are not revoked.` },
+  errors: {
+    409: {
+      description: `The job has ${MAX_SHARES} shares that are not revoked.`,
+      examples: { too_many_shares: { message: `The job has ${MAX_SHARES} shares already; revoke one.` } },
+    },
+  },
   async handler(request, { shares, read, passed, now, public_url }) {
     const { params, body, caller } = request;
     const { job_id } = params;
@@ -77,14 +82,17 @@ export const create = route({
   },
 });
 
-const ShareView = Type.Object({
-  id: Type.String({ description: 'SHA-256 of the token, hex.' }),
-  created_at: Time,
-  expires_at: NullableTime,
-  use_count: Type.Integer({ minimum: 0, description: 'Views; where several processes answer, up to a minute late.' }),
-  last_used_at: NullableTime,
-  status: Type.Enum(SHARE_STATUSES),
-});
+const ShareView = Type.Object(
+  {
+    id: Type.String({ description: 'SHA-256 of the token, hex.' }),
+    created_at: Time,
+    expires_at: NullableTime,
+    use_count: Type.Integer({ minimum: 0, description: 'Views; where several processes answer, up to a minute late.' }),
+    last_used_at: NullableTime,
+    status: Type.Enum(SHARE_STATUSES),
+  },
+  { $id: 'Share' },
+);
 
 export const list = route({
   method: 'GET',
@@ -153,7 +161,12 @@ export const revoke = route({
   description: 'Its link is answered 404 from now on. Revoking it again changes nothing.',
   tags,
   responses: { 204: { description: 'The link no longer works.' } },
-  errors: { 404: 'There is no such share of a job of yours.' },
+  errors: {
+    404: {
+      description: 'There is no such share of a job of yours.',
+      examples: { share_not_found: { message: 'There is no such share of this job.' } },
+    },
+  },
   async handler(request, { shares, passed, now }) {
     const { job_id, token } = request.params;
     const share_id = SHARE_ID.test(token) ? token : idOfShareToken(token);
@@ -238,7 +251,12 @@ export const view = route({
       },
     },
   },
-  errors: { 404: 'The token is unknown, expired or revoked, or the job was deleted: which, is not told.' },
+  errors: {
+    404: {
+      description: 'The token is unknown, expired or revoked, or the job was deleted: which, is not told.',
+      examples: { share_not_found: { message: 'There is no such shared job.' } },
+    },
+  },
   async handler({ params, query }, { read, shareUses, now }) {
     const { limit, offset } = query;
     const share = await read.shares.get(idOfShareToken(params.token));

@@ -3,14 +3,18 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { Type } from 'typebox';
 import { isV2 } from '../errors.ts';
-import { type Description, openApi } from '../openapi.ts';
+import { GATEWAY_API, PUBLIC_API } from '../openapi/conventions.ts';
+import { openApi } from '../openapi/document.ts';
 import { type Route, routeOf } from '../route.ts';
+import { docsRoutes } from './docs.ts';
 
 export interface SystemOptions {
   log: Logger;
   registry: Registry;
   /** What must work before requests are sent here, by name; each throws when it does not. */
   readiness: Readonly<Record<string, () => Promise<unknown>>>;
+  /** The path of `PUBLIC_URL`, where it has one. */
+  base_path?: string;
 }
 
 const route = routeOf<unknown>();
@@ -19,10 +23,10 @@ const READY_MS = 2000;
 
 /** `routes`: all but these, which the descriptions describe. */
 export function systemRoutes(routes: readonly Route<never>[], options: SystemOptions): Route<unknown>[] {
-  const { registry } = options;
+  const { registry, base_path } = options;
   const state = Type.Object({
     status: Type.Enum(['ok', 'unavailable']),
-    failed: Type.Optional(Type.Array(Type.String())),
+    failed: Type.Optional(Type.Array(Type.String(), { description: 'What does not work.' })),
   });
   const probes = [
     route({
@@ -32,7 +36,7 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
       summary: 'Whether the process is up',
       tags,
       quiet: true,
-      responses: { 200: { description: 'It is.', schema: state } },
+      responses: { 200: { description: 'It is.', schema: state, example: { status: 'ok' } } },
       handler: () => ({ body: { status: 'ok' } }),
     }),
     route({
@@ -43,8 +47,12 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
       tags,
       quiet: true,
       responses: {
-        200: { description: 'It can.', schema: state },
-        503: { description: 'It cannot; `failed` names what is missing.', schema: state },
+        200: { description: 'It can.', schema: state, example: { status: 'ok' } },
+        503: {
+          description: 'It cannot; `failed` names what is missing.',
+          schema: state,
+          example: { status: 'unavailable', failed: ['documents'] },
+        },
       },
       async handler() {
         const failed = await failures(options);
@@ -59,11 +67,19 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
       summary: 'What is measured, for Prometheus',
       tags,
       quiet: true,
-      responses: { 200: { description: 'The metrics.', schema: Type.String(), content_type: registry.contentType } },
+      responses: {
+        200: {
+          description: 'The metrics.',
+          schema: Type.String(),
+          content_type: registry.contentType,
+          example: '# TYPE http_requests_in_flight gauge\nhttp_requests_in_flight 2\n',
+        },
+      },
       handler: async () => ({ body: await registry.metrics() }),
     }),
   ];
-  return [...probes, ...descriptions([...routes, ...probes])];
+  const own = [...probes, ...docsRoutes()];
+  return [...own, ...descriptions([...routes, ...own], base_path)];
 }
 
 /** The names of the checks that fail, or take too long. */
@@ -86,9 +102,14 @@ async function failures({ log, readiness }: SystemOptions): Promise<string[]> {
   return (await Promise.all(outcomes)).flat();
 }
 
+const DOCUMENTS = [
+  { path: '/openapi.json', description: GATEWAY_API, shape: 'gateway' },
+  { path: '/api/v2/openapi.json', description: PUBLIC_API, shape: 'v2' },
+] as const;
+
 /** The documents describe themselves too; they are made once, at start, so that a defect of the table is found then. */
-function descriptions(others: readonly Route<never>[]): Route<unknown>[] {
-  const describes = (path: string, description: Description, v2: boolean) => {
+function descriptions(others: readonly Route<never>[], base_path: string | undefined): Route<unknown>[] {
+  return DOCUMENTS.map(({ path, description, shape }) => {
     let document: object | undefined;
     const described = route({
       method: 'GET',
@@ -97,16 +118,16 @@ function descriptions(others: readonly Route<never>[]): Route<unknown>[] {
       summary: 'This description',
       tags,
       responses: {
-        200: { description: 'An OpenAPI 3.1 document.', schema: Type.Object({}, { additionalProperties: true }) },
+        200: {
+          description: 'An OpenAPI 3.1 document.',
+          schema: Type.Object({ openapi: Type.String() }, { additionalProperties: true }),
+          example: { openapi: '3.1.0', info: { title: description.title, version: description.version }, paths: {} },
+        },
       },
       handler: () => ({ body: document!, headers: { 'cache-control': 'public, max-age=60' } }),
     });
-    const mine = [...others.filter((one) => isV2(one.path) === v2), described];
-    document = openApi(mine, description, v2 ? 'v2' : 'gateway');
+    const mine = [...others.filter((one) => isV2(one.path) === isV2(path)), described];
+    document = openApi(mine, { ...description, base_path }, shape);
     return described;
-  };
-  return [
-    describes('/openapi.json', { title: 'URL checking service: gateway', version: '1.0.0' }, false),
-    describes('/api/v2/openapi.json', { title: 'URL checking service: public API', version: '2.0.0' }, true),
-  ];
+  });
 }

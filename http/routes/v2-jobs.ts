@@ -1,13 +1,14 @@
-// The public API's jobs: submit a list, look, page through the results.
+// The public API's jobs: submit a list, look, wait, page through the results, cancel.
 import { Type } from 'typebox';
 import { submitList } from '../../intake/collect-urls.ts';
-import { resultsAfter, resultsPage } from '../../readmodels/results.ts';
+import { contiguousResults, type JobDocument } from '../../readmodels/jobs.ts';
+import { type ResultsFilter, resultsAfter, resultsPage } from '../../readmodels/results.ts';
+import { jobWhen } from '../await-job.ts';
 import { HttpError } from '../errors.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
 import {
-  cursorAfter,
   filterOf,
-  indexOfCursor,
+  MAX_PAGE,
   paging,
   ResultView,
   resultExample,
@@ -15,12 +16,72 @@ import {
   resultView,
   statusGroup,
 } from '../result-view.ts';
-import { jsonBody } from '../route.ts';
-import { route } from '../services.ts';
-import { intakeLimits, submit } from '../submit.ts';
+import { type Caller, listBody, type RouteRequest, type StringList } from '../route.ts';
+import { route, type Services } from '../services.ts';
+import { intakeLimits, submit, submitOnce } from '../submit.ts';
+import { cancelJob } from './job-lifecycle.ts';
 
 const tags = ['jobs'];
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
+const MAX_WAIT_S = 900;
+/** So long an empty page of a job that is still processing waits for results, so that nobody asks in a tight loop. */
+const EMPTY_PAGE_MS = 2000;
+
+const body = listBody('urls', {
+  limit_bytes: MAX_BODY_BYTES,
+  example: { urls: ['https://example.com/', 'https://example.com/about'] },
+});
+const headers = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      pattern: '^[\\x21-\\x7e]*$',
+      description:
+        'A word of your own for this one request, best a UUID v4. For 24 hours the same key with the same URLs is answered ' +
+        'like the first time, and makes no second job.',
+      examples: ['8e03978e-40d5-43e8-bc93-6894a57f9324'],
+    }),
+  ),
+});
+const MADE = {
+  Location: 'Where the job is.',
+  'Idempotency-Replayed': '`true` when a request with the key was answered before.',
+};
+const submissionErrors = {
+  402: {
+    description: 'There are no credits left. No job was made; the idempotency key can be used again.',
+    examples: { no_credits: { message: 'There are no credits left. Buy credits, then submit the job again.' } },
+  },
+  409: {
+    description:
+      'The idempotency key came with other URLs (`idempotency_key_mismatch`), or its first request is still being worked ' +
+      'on (`idempotency_in_progress`: the header Retry-After says when to send it again).',
+    examples: {
+      idempotency_key_mismatch: {
+        message: 'The key was sent with another body within 24 hours. Take a new key for a new request.',
+      },
+      idempotency_in_progress: {
+        message: 'A request with the same key is still being worked on. Send it again in a moment.',
+      },
+    },
+  },
+  413: 'The body is too large, or holds too many URLs.',
+  422: {
+    description: 'None of the URLs can be checked, or the request is not valid. The idempotency key can be used again.',
+    examples: {
+      no_valid_urls: {
+        message: '',
+        problem: {
+          loc: ['body', 'urls', 3],
+          msg: '"see below" holds several words',
+          type: 'several_words',
+          value: 'see below',
+        },
+      },
+    },
+  },
+};
 
 export const create = route({
   method: 'POST',
@@ -29,23 +90,100 @@ export const create = route({
   summary: 'Submit a list of URLs',
   description: 'Reserves one credit a URL. With fewer credits than URLs the job works up to them and is then paused.',
   tags,
-  body: jsonBody(Type.Object({ urls: Type.Array(Type.String(), { minItems: 1 }) }), {
-    limit_bytes: MAX_BODY_BYTES,
-    example: { urls: ['https://example.com/', 'https://example.com/about'] },
-  }),
-  responses: { 201: { description: 'The job.', schema: JobView, example: { ...jobExample, source: 'api' } } },
-  errors: {
-    402: 'There are no credits left.',
-    409: 'The submission took so long that it was given up.',
-    413: 'The body is too large, or holds too many URLs.',
-    422: 'None of the URLs can be checked, or the request is not valid.',
+  headers,
+  body,
+  responses: {
+    201: {
+      description: 'The job.',
+      schema: JobView,
+      example: { ...jobExample, source: 'api' },
+      headers: MADE,
+    },
   },
+  errors: submissionErrors,
+  handler: async (request, services) => (await submitted(request, '/api/v2/jobs', services)).reply,
+});
+
+export const wait = route({
+  method: 'POST',
+  path: '/api/v2/jobs/wait',
+  access: 'api-key',
+  summary: 'Submit a list of URLs and wait for the results',
+  description:
+    'Answers when the job has stopped (completed, failed, cancelled or paused) or when the time is up, which leaves the job ' +
+    `as it is: go on with \`GET /api/v2/jobs/{id}\`. \`results\` are the first ${MAX_PAGE}; the rest is had by \`next_cursor\` ` +
+    'from `GET /api/v2/jobs/{id}/results`. A client that leaves does not cancel the job; with the same idempotency key it ' +
+    'comes back to it, and waits anew.',
+  tags,
+  headers,
+  query: Type.Object({
+    wait_seconds: Type.Integer({ minimum: 0, maximum: MAX_WAIT_S, default: 60, description: 'How long to wait.' }),
+  }),
+  body,
+  responses: {
+    201: {
+      description: 'The job as it is then.',
+      schema: Type.Object({
+        ...JobView.properties,
+        timed_out: Type.Boolean({ description: 'The time was up first.' }),
+        results: Type.Array(ResultView),
+        next_cursor: Type.Union([Type.String(), Type.Null()]),
+      }),
+      example: {
+        ...{
+          ...jobExample,
+          source: 'api',
+          status: 'completed',
+          total_urls: 1,
+          completed_urls: 1,
+          credits_allocated: 1,
+        },
+        ...{ completed_at: '2026-01-31T09:00:01.000Z', timed_out: false, results: [resultExample], next_cursor: null },
+      },
+      headers: MADE,
+    },
+  },
+  errors: submissionErrors,
   async handler(request, services) {
-    const { blocked_domain_of } = await services.blocklist.current();
-    const urls = submitList(request.body.urls, { ...intakeLimits(services.config), blocked_domain_of });
-    return submit({ source: 'api', urls, file: null, needs_credits: true }, request, services);
+    const { read, jobWatch, passed, closing } = services;
+    const made = await submitted(request, '/api/v2/jobs/wait', services);
+    await request.body.release();
+    const { job_id } = made.reply.body;
+    await passed(made.position);
+    const timeout_ms = request.query.wait_seconds * 1000;
+    const signals = [request.signal, closing];
+    let job = await read.jobs.get(job_id);
+    if (!job || !hasStopped(job)) {
+      await jobWhen(jobWatch, job_id, hasStopped, { timeout_ms, signals });
+      request.signal.throwIfAborted();
+      job = await read.jobs.get(job_id);
+    }
+    if (!job) {
+      if (!(await services.jobOwner(job_id))) throw new HttpError(404, 'not_found', 'The job has been deleted.');
+      // The read models are behind: this is how it was made.
+      const next_cursor = services.cursors.after(-1, { job_id, filter: {} });
+      return { ...made.reply, body: { ...made.reply.body, timed_out: true, results: [], next_cursor } };
+    }
+    const { results, next_cursor } = await cursorPage(job, { cursor: '', limit: MAX_PAGE }, {}, services);
+    return { ...made.reply, body: { ...jobView(job), timed_out: !hasStopped(job), results, next_cursor } };
   },
 });
+
+/** Paused, or ended with its credits settled. */
+const hasStopped = ({ status, due }: JobDocument) => status !== 'processing' && due !== 'settlement';
+
+type Submitting = RouteRequest<unknown, unknown, { 'idempotency-key'?: string }, StringList, Caller>;
+
+async function submitted(request: Submitting, path: string, services: Services) {
+  const { body: list, headers: given } = request;
+  const { blocked_domain_of } = await services.blocklist.current();
+  const urls = submitList(list.pages(), { ...intakeLimits(services.config), blocked_domain_of });
+  const what = { source: 'api' as const, urls, file: null, needs_credits: true };
+  const key = given['idempotency-key'];
+  if (key === undefined) return await submit(what, request, services);
+  const { fingerprint, size_bytes } = list;
+  return await submitOnce(what, { key, route: { method: 'POST', path }, fingerprint, size_bytes }, request, services);
+}
 
 export const get = route({
   method: 'GET',
@@ -56,10 +194,43 @@ export const get = route({
   tags,
   responses: { 200: { description: 'The job.', schema: JobView, example: jobExample } },
   async handler({ params }, { read }) {
-    const job = await read.jobs.get(params.id);
-    if (!job) throw new HttpError(404, 'not_found', 'There is no such job.');
-    return { body: jobView(job) };
+    return { body: jobView(await jobOf(params.id, read.jobs)) };
   },
+});
+
+export const cancel = route({
+  method: 'DELETE',
+  path: '/api/v2/jobs/{id}',
+  access: 'api-key',
+  owns: 'id',
+  summary: 'Cancel a job',
+  description:
+    'Checking stops within a second, and credits of URLs that were not checked are given back. Results stay. A job that is ' +
+    'cancelled already is answered again.',
+  tags,
+  responses: {
+    200: {
+      description: 'The job.',
+      schema: JobView,
+      example: { ...jobExample, status: 'cancelled', credits_refunded: 580, completed_at: '2026-01-31T09:00:21.000Z' },
+    },
+  },
+  errors: {
+    409: {
+      description: 'The job has ended otherwise: there is nothing to cancel.',
+      examples: {
+        illegal_transition: {
+          message: 'A completed job cannot be cancelled. Legal now: delete.',
+          details: { status: 'completed', legal: ['delete'] },
+        },
+      },
+    },
+  },
+  handler: (request, services) => cancelJob(request.params.id, request, services, { or_is_cancelled: true }),
+});
+
+const Cursor = Type.Union([Type.String(), Type.Null()], {
+  description: 'For the next page; null: this is the last one.',
 });
 
 export const results = route({
@@ -69,12 +240,16 @@ export const results = route({
   owns: 'id',
   summary: 'Results of a job, in order of submission',
   description:
-    'By offset, pages may shift while results arrive. By cursor they do not: begin with an empty `cursor`, go on with ' +
-    '`next_cursor` until it is null. While the job is processing, cursor pages end where a result is still missing.',
+    'By offset, pages may shift while results arrive. By cursor they do not, and no result is repeated or missed: begin ' +
+    'with an empty `cursor`, go on with `next_cursor` until it is null, with the same filters. While the job is processing ' +
+    'there always is a `next_cursor`; a page that has no results then says that none has come yet, and takes up to ' +
+    `${EMPTY_PAGE_MS / 1000} s to say so. Of a paused job the pages end, for the time being, where a result is missing.`,
   tags,
   query: Type.Object({
     ...paging(50),
-    cursor: Type.Optional(Type.String({ maxLength: 200, description: 'Of the page before; empty to begin.' })),
+    cursor: Type.Optional(
+      Type.String({ maxLength: 200, description: 'Of the page before; empty to begin.', examples: [''] }),
+    ),
     ...resultFilters,
     status_group: statusGroup,
   }),
@@ -84,30 +259,64 @@ export const results = route({
       schema: Type.Object({
         results: Type.Array(ResultView),
         items: Type.Array(ResultView, { description: 'The same as `results`.' }),
-        next_cursor: Type.Union([Type.String(), Type.Null()]),
-        total: Type.Integer(),
+        next_cursor: Cursor,
+        total: Type.Integer({ description: 'Results that pass the filters, on all pages.' }),
       }),
       example: { results: [resultExample], items: [resultExample], next_cursor: null, total: 1 },
     },
   },
-  async handler({ params, query }, { read }) {
+  async handler({ params, query, signal }, services) {
+    const { read, cursors, jobWatch, closing } = services;
     const { limit, offset, cursor } = query;
     const filter = filterOf(query);
-    const job = await read.jobs.get(params.id);
-    if (!job) throw new HttpError(404, 'not_found', 'There is no such job.');
+    const job = await jobOf(params.id, read.jobs);
     if (cursor === undefined) {
       const page = await resultsPage(read.results, job, filter, { limit, offset });
-      const last = page.items.at(-1);
-      const more = offset + page.items.length < page.total;
-      return answer(page.items.map(resultView), more && last ? cursorAfter(last.index) : null, page.total);
+      // Who goes on by cursor from here may see a result again, and misses none.
+      const last = Math.min(page.items.at(-1)?.index ?? -1, contiguousResults(job) - 1);
+      const more = offset + page.items.length < page.total || job.status === 'processing';
+      const next_cursor = more ? cursors.after(last, { job_id: job._id, filter }) : null;
+      return answer({ results: page.items.map(resultView), next_cursor, total: page.total });
     }
-    // While it works, batches end out of order: what comes after a gap is not shown before the gap is filled.
-    const before = job.status === 'processing' ? job.batches_done_before * job.batch_size : job.total_urls;
-    const page = await resultsAfter(read.results, job, filter, { limit, after: indexOfCursor(cursor), before });
-    return answer(page.items.map(resultView), page.next === null ? null : cursorAfter(page.next), page.total);
+    const page = await cursorPage(job, { cursor, limit }, filter, services);
+    if (page.results.length > 0 || job.status !== 'processing') return answer(page);
+    const moved = (now: JobDocument) => contiguousResults(now) > contiguousResults(job) || now.status !== 'processing';
+    await jobWhen(jobWatch, job._id, moved, { timeout_ms: EMPTY_PAGE_MS, signals: [signal, closing] });
+    signal.throwIfAborted();
+    return answer(await cursorPage(await jobOf(params.id, read.jobs), { cursor, limit }, filter, services));
   },
 });
 
-function answer(results: ResultView[], next_cursor: string | null, total: number) {
-  return { body: { results, items: results, next_cursor, total } };
+async function jobOf(id: string, jobs: Services['read']['jobs']): Promise<JobDocument> {
+  const job = await jobs.get(id);
+  if (!job) throw new HttpError(404, 'not_found', 'There is no such job.');
+  return job;
+}
+
+interface Page {
+  results: ResultView[];
+  next_cursor: string | null;
+  total: number;
+}
+const answer = (page: Page) => ({ body: { ...page, items: page.results } });
+
+/** Batches end out of order: what comes after a gap is not shown before the gap is filled. */
+async function cursorPage(
+  job: JobDocument,
+  { cursor, limit }: { cursor: string; limit: number },
+  filter: ResultsFilter,
+  { read, cursors }: Services,
+): Promise<Page> {
+  const scope = { job_id: job._id, filter };
+  const after = cursors.indexOf(cursor, scope);
+  const before = contiguousResults(job);
+  const page = await resultsAfter(read.results, job, filter, { limit, after, before });
+  // Of a job that goes on, the next page begins where this one has looked.
+  const seen = job.status === 'processing' ? Math.max(after, before - 1) : null;
+  const next = page.next ?? seen;
+  return {
+    results: page.items.map(resultView),
+    next_cursor: next === null ? null : cursors.after(next, scope),
+    total: page.total,
+  };
 }

@@ -164,7 +164,7 @@ test('every caller that is known is seen once a request', async (t) => {
 test('what admits requests may refuse, and its headers are in every answer', async (t) => {
   let left = 1;
   const limited = await startSample(ROUTES, undefined, {
-    async admit({ route: { path } }) {
+    async admit({ path }) {
       const headers = { 'x-ratelimit-remaining': String(left) };
       if (left-- === 0) throw new HttpError(429, 'rate_limited', `Later: ${path}.`, undefined, { 'retry-after': '7' });
       return headers;

@@ -2,7 +2,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import test, { type ExecutionContext } from 'ava';
 import { Type } from 'typebox';
-import { openApi } from '../../http/openapi.ts';
+import { V2_CODE_MEANINGS, V2_CODES } from '../../http/errors.ts';
+import { openApi } from '../../http/openapi/document.ts';
 import { fileBody, jsonBody, type Route, rawBody, routeOf } from '../../http/route.ts';
 import { startSample } from './sample-app.ts';
 
@@ -115,8 +116,17 @@ const ROUTES: Route<unknown>[] = [
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is looked into by path
 type Json = any;
-const document: Json = openApi(ROUTES.slice(0, -1), { title: 'T', version: '1.0.0' }, 'gateway');
+const GATEWAY = ROUTES.slice(0, -1);
+const document: Json = openApi(GATEWAY, { title: 'T', version: '1.0.0' }, 'gateway');
 const operation = (method: string, path: string): Json => document.paths[path][method];
+/** What a reference leads to. */
+const resolved = (value: Json, root = document): Json =>
+  value.$ref === undefined
+    ? value
+    : value.$ref
+        .slice(2)
+        .split('/')
+        .reduce((at: Json, key: string) => at[key], root);
 
 test('it is of version 3.1.0 and has what a document needs', (t) => {
   t.is(document.openapi, '3.1.0');
@@ -126,14 +136,14 @@ test('it is of version 3.1.0 and has what a document needs', (t) => {
 });
 
 test('a parameter has its plain type, its default and whether it is required', (t) => {
-  t.deepEqual(operation('get', '/jobs').parameters, [
+  t.deepEqual(operation('get', '/jobs').parameters.slice(0, 3), [
     { name: 'email', in: 'query', required: true, description: 'Whose.', schema: { type: 'string' } },
     { name: 'limit', in: 'query', required: false, schema: { type: 'integer', default: 50, minimum: 1 } },
     { name: 'non_2xx', in: 'query', required: false, schema: { type: 'boolean' } },
   ]);
   const [job_id, key] = operation('post', '/jobs/{job_id}/share').parameters;
   t.like(job_id, { name: 'job_id', in: 'path', required: true });
-  t.like(key, { name: 'idempotency-key', in: 'header', required: false, schema: { type: 'string', format: 'uuid' } });
+  t.like(key, { name: 'Idempotency-Key', in: 'header', required: false, schema: { type: 'string', format: 'uuid' } });
 });
 
 test('operations are named by method and path', (t) => {
@@ -153,6 +163,27 @@ test('bodies of each kind are described', (t) => {
   t.truthy(operation('post', '/webhooks/payment').requestBody.content['application/json']);
 });
 
+test('what is read as JSON may be asked for by its tag, and nothing else may', (t) => {
+  const [, tag] = operation('get', '/jobs')
+    .parameters.slice(3)
+    .map((one: Json) => resolved(one));
+  t.like(tag, { name: 'If-None-Match', in: 'header', required: false });
+  const { 200: ok, 304: same } = Object.fromEntries(
+    Object.entries(operation('get', '/jobs').responses).map(([status, one]) => [status, resolved(one)]),
+  );
+  t.truthy(ok.headers.ETag);
+  t.truthy(same.headers.ETag);
+  t.is(same.content, undefined);
+  for (const [method, path] of [
+    ['get', '/jobs/{job_id}/export'],
+    ['post', '/jobs'],
+    ['delete', '/jobs/{job_id}'],
+  ] as const) {
+    t.is(operation(method, path).responses[304], undefined, path);
+    t.false(JSON.stringify(operation(method, path)).includes('If-None-Match'), path);
+  }
+});
+
 test('a schema with an id is a component, referred to', (t) => {
   t.deepEqual(document.components.schemas.Job.required, ['job_id', 'status']);
   t.deepEqual(operation('post', '/jobs').responses[201].content['application/json'].schema, {
@@ -168,7 +199,7 @@ test('replies have their content type, headers and example', (t) => {
 });
 
 const ERRORS: [method: string, path: string, statuses: string[]][] = [
-  ['get', '/jobs', ['200', '401', '403', '422', '500', '503']],
+  ['get', '/jobs', ['200', '304', '401', '403', '422', '500', '503']],
   ['post', '/jobs', ['201', '400', '401', '413', '415', '422', '500', '503']],
   ['delete', '/jobs/{job_id}', ['204', '401', '403', '404', '409', '422', '500', '503']],
   ['get', '/jobs/{job_id}/export', ['200', '401', '404', '422', '500', '503']],
@@ -200,8 +231,8 @@ test('two schemas with one id, or one operation twice, are defects', (t) => {
     handler,
   });
   const info = { title: 'T', version: '1' };
-  t.throws(() => openApi([...ROUTES, other], info, 'gateway'), { message: /two schemas have the id Job/ });
-  t.throws(() => openApi([...ROUTES, ROUTES[0]!], info, 'gateway'), { message: /operation id get_jobs/ });
+  t.throws(() => openApi([...GATEWAY, other], info, 'gateway'), { message: /two schemas have the name Job/ });
+  t.throws(() => openApi([...GATEWAY, ROUTES[0]!], info, 'gateway'), { message: /operation id get_jobs/ });
 });
 
 const DEFECTS: [what: string, spec: Partial<Parameters<typeof route>[0]>, message: RegExp][] = [
@@ -255,14 +286,16 @@ function assertSound(t: ExecutionContext, root: Json): void {
     for (const one of Object.values<Json>(item)) {
       t.false(ids.has(one.operationId), one.operationId);
       ids.add(one.operationId);
-      const in_path = one.parameters.filter((parameter: Json) => parameter.in === 'path');
+      const parameters = one.parameters.map((parameter: Json) => resolved(parameter, root));
+      const in_path = parameters.filter((parameter: Json) => parameter.in === 'path');
       t.deepEqual(
         in_path.map(({ name }: Json) => `{${name}}`),
         path.match(/\{\w+\}/g) ?? [],
       );
       t.true(in_path.every(({ required }: Json) => required === true));
       t.true(Object.keys(one.responses).length > 0);
-      for (const response of Object.values<Json>(one.responses)) t.is(typeof response.description, 'string');
+      for (const response of Object.values<Json>(one.responses))
+        t.is(typeof resolved(response, root).description, 'string');
       for (const scheme of one.security.flatMap(Object.keys)) t.truthy(root.components.securitySchemes[scheme], scheme);
     }
   }
@@ -283,3 +316,7 @@ function find(at: Json, key: string): Json[] {
   if (typeof at !== 'object' || at === null) return [];
   return Object.entries(at).flatMap(([name, value]) => (name === key ? [value] : find(value, key)));
 }
+
+test('every code of the public API is in its list with what it means, and no other', (t) => {
+  t.deepEqual(Object.keys(V2_CODE_MEANINGS).sort(), [...new Set(Object.values(V2_CODES).flat())].sort());
+});

@@ -115,13 +115,21 @@ test('headers beyond the limit and no HTTP at all are refused without harm', asy
     const chunks: Buffer[] = [];
     socket.on('data', (chunk) => chunks.push(chunk));
     await gone(socket);
-    return Buffer.concat(chunks).toString().split('\r\n')[0];
+    const [head, body] = Buffer.concat(chunks).toString().split('\r\n\r\n');
+    t.regex(head!, /\r\nX-Request-ID: [0-9a-f-]{36}\r\n/);
+    return [head!.split('\r\n')[0], JSON.parse(body!)];
   };
-  t.is(
-    await exchange(`GET /now HTTP/1.1\r\nHost: a\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`),
+  const too_long = `HTTP/1.1\r\nHost: a\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`;
+  t.deepEqual(await exchange(`GET /now ${too_long}`), [
     'HTTP/1.1 431 Request Header Fields Too Large',
-  );
-  t.is(await exchange('hello\r\n\r\n'), 'HTTP/1.1 400 Bad Request');
+    { detail: 'The headers are larger than 16384 bytes.', code: 'headers_too_large' },
+  ]);
+  const [, of_v2] = await exchange(`GET /api/v2/jobs/a ${too_long}`);
+  t.like(of_v2, { error: { code: 'validation_error', details: { reason: 'headers_too_large' } } });
+  t.deepEqual(await exchange('hello\r\n\r\n'), [
+    'HTTP/1.1 400 Bad Request',
+    { detail: 'The request is not HTTP/1.1.', code: 'malformed_request' },
+  ]);
   t.is((await ask(`${server.url}/now`)).text, 'done');
   await server.close();
 });

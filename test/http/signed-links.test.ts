@@ -1,8 +1,5 @@
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import test from 'ava';
-import { openSignedLinks, readLinkKey } from '../../http/signed-links.ts';
+import { openSignedLinks } from '../../http/signed-links.ts';
 
 const BASE = 'https://check.example/app';
 
@@ -58,16 +55,4 @@ test('a link survives being written in another way', (t) => {
   t.true(search.includes('404%2C410'));
   t.is(links.verify(path, search.replace('%2C', ',').replace('+', '%20')), 'valid');
   t.is(links.verify(path, search.slice(1).split('&').reverse().join('&')), 'valid');
-});
-
-test('processes that start at once have one key, which nobody else can read', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'links-'));
-  const keys = await Promise.all(Array.from({ length: 8 }, () => readLinkKey(folder)));
-  t.is(new Set(keys.map((key) => key.toString('hex'))).size, 1);
-  t.is(keys[0]!.length, 32);
-  const path = join(folder, 'identity', 'link-key');
-  t.is((await stat(path)).mode & 0o777, 0o600);
-  await writeFile(path, 'short');
-  await t.throwsAsync(readLinkKey(folder), { message: /holds no key/ });
-  await rm(folder, { recursive: true });
 });

@@ -105,9 +105,13 @@ test('not one URL to check is an error that says what there was', async (t) => {
   t.regex(error?.message ?? '', /1 invalid, 1 of blocked domains/);
 });
 
+async function* pagesOf(urls: readonly string[]) {
+  for (let start = 0; start < urls.length; start += 1000) yield urls.slice(start, start + 1000);
+}
+
 test('pages have the size asked for, in the order of submission', async (t) => {
   const urls = Array.from({ length: 25 }, (_, i) => `https://a.example/${i}`);
-  const pages = await Array.fromAsync(submitList(urls, { page_size: 10 }));
+  const pages = await Array.fromAsync(submitList(pagesOf(urls), { page_size: 10 }));
   t.deepEqual(
     pages.map(({ length }) => length),
     [10, 10, 5],
@@ -116,18 +120,18 @@ test('pages have the size asked for, in the order of submission', async (t) => {
 });
 
 test('a summary that is not complete yet cannot be had', (t) => {
-  const collected = submitList(['https://a.example/']);
+  const collected = submitList(pagesOf(['https://a.example/']));
   t.throws(() => collected.summary, { code: 'ERR_ASSERTION' });
 });
 
 test('a list names what is wrong by index, a bounded number of times', async (t) => {
   const list = ['https://a.example/', 'nope', ...Array.from({ length: 5_000 }, () => '@')];
-  const collected = submitList(list);
+  const collected = submitList(pagesOf(list));
   t.deepEqual((await Array.fromAsync(collected)).flat(), ['https://a.example/']);
   t.is(collected.summary.invalid_urls_rejected, 5_001);
   t.is(collected.summary.samples.invalid.length, 20);
   t.like(collected.summary.samples.invalid[0], { row: 1, value: 'nope', reason: 'no_domain' });
-  const error = await t.throwsAsync(Array.fromAsync(submitList(list, { skip_invalid: false })));
+  const error = await t.throwsAsync(Array.fromAsync(submitList(pagesOf(list), { skip_invalid: false })));
   t.regex(error?.message ?? '', /index 1: "nope"/);
 });
 
@@ -149,7 +153,7 @@ test('other work of the thread gets its turns while a long list is taken', async
   const urls = Array.from({ length: 100_000 }, (_, i) => `https://a.example/${i}`);
   let turns = 0;
   const counting = setInterval(() => turns++, 1);
-  for await (const page of submitList(urls)) t.true(page.length > 0);
+  for await (const page of submitList(pagesOf(urls))) t.true(page.length > 0);
   clearInterval(counting);
   t.true(turns > 3, `${turns} turns`);
 });

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { MongoClient } from 'mongodb';
 import { openMongoDocuments } from '../../adapters/documents/mongodb/mongodb-documents.ts';
+import { openMongoRates } from '../../adapters/rate-counters/mongodb.ts';
 import type { Documents } from '../../readmodels/documents.ts';
 import { THINGS, type Thing } from '../contracts/documents/fixture.ts';
 import { documentsContract, type Opened } from '../contracts/documents.ts';
@@ -135,6 +136,35 @@ function suite(url: string): void {
       t.deepEqual(await things.get('counter'), { _id: 'counter', n: 4 });
     } finally {
       await close();
+    }
+  });
+
+  test('requests are counted in MongoDB for all processes together, and go on being counted when it is away', async (t) => {
+    const [, host, port] = /^mongodb:\/\/(?:[^@/]*@)?([^:/,?]+)(?::(\d+))?/.exec(url)!;
+    const proxy = new TcpProxy({ host: host!, port: Number(port ?? 27017) });
+    await proxy.open();
+    const database = `rates_${randomBytes(8).toString('hex')}`;
+    const behind = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`;
+    const processes = await Promise.all([url, behind].map((one) => openMongoRates({ url: one, database, log })));
+    await using client = new MongoClient(url);
+    try {
+      const [here, there] = processes.map((rates) => rates.open({ name: 'minute', duration_s: 60 }));
+      const day = processes[0]!.open({ name: 'day', duration_s: 86_400 });
+      const counts = await Promise.all(Array.from({ length: 40 }, (_, n) => [here!, there!][n % 2]!.count('k')));
+      t.deepEqual(
+        counts.map(({ used }) => used).toSorted((a, b) => a - b),
+        Array.from({ length: 40 }, (_, n) => n + 1),
+      );
+      const { used, resets_in_ms } = await day.count('k');
+      t.is(used, 1);
+      t.true(resets_in_ms > 86_000_000);
+      await proxy.cut();
+      t.is((await there!.count('k')).used, 1);
+      t.is((await here!.count('k')).used, 41);
+    } finally {
+      await Promise.all(processes.map((rates) => rates.close()));
+      await proxy.cut();
+      await client.db(database).dropDatabase();
     }
   });
 }

@@ -45,6 +45,7 @@ async function outlivesKills(t: import('ava').ExecutionContext): Promise<void> {
     EVENTSTORE_URL: eventstore.url,
     MONGODB_URL: mongodb.href,
     NATS_URL: nats.url,
+    WEBHOOK_SIGNING_KEY: 'k'.repeat(32),
     SIGNUP_CREDITS: '1000',
     CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',
     CHECKER_ACK_WAIT_MS: '1000',

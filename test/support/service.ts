@@ -43,6 +43,8 @@ export async function startTestService(env: Record<string, string> = {}): Promis
     LOG_FILE: join(data_dir, 'service.log'),
     CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',
     CHECKER_RETRIES: '0',
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    RATE_LIMIT_PER_DAY: '1000000',
     ...env,
   });
   const service: Service = await startService(config, openLogger(config));

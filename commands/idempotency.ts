@@ -1,0 +1,134 @@
+// The aggregate of one idempotency key: which request has it, and how the first one was answered.
+import { hash } from 'node:crypto';
+import type { EventStore } from '../events/event-store.ts';
+import type { IdempotencyEvent, RequestAnswered } from '../events/idempotency.ts';
+import { idempotencyStream } from '../events/streams.ts';
+import { type CommandContext, type Decision, type Handled, openAggregate, type Refusal } from './aggregate.ts';
+
+/** How long a key is remembered, from the request that first had it. */
+const REMEMBERED_MS = 24 * 3_600_000;
+
+export interface IdempotencyKey {
+  /** `abandoned`: claimed by a request that ended without an answer. */
+  status: 'free' | 'claimed' | 'abandoned' | 'answered';
+  fingerprint: string;
+  job_id: string;
+  /** ISO 8601, as in the claim. */
+  since: string;
+  until: string;
+  answer: RequestAnswered | null;
+}
+
+export type IdempotencyRefusal = Refusal &
+  (
+    | { code: 'idempotency_key_mismatch' }
+    | { code: 'idempotency_in_progress'; left_ms: number }
+    /** Whether the request before this one made its job is not known yet. */
+    | { code: 'unsettled'; job_id: string }
+    | { code: 'claim_lost' }
+  );
+
+export type IdempotencyCommand =
+  /** `settled`: the job that an earlier request would have made and never will. */
+  | { type: 'claim'; fingerprint: string; job_id: string; lease_ms: number; settled: string | null }
+  | { type: 'answer'; answer: RequestAnswered }
+  | { type: 'release' | 'abandon'; job_id: string };
+
+const fold = {
+  initial: (): IdempotencyKey => ({
+    status: 'free',
+    fingerprint: '',
+    job_id: '',
+    since: '',
+    until: '',
+    answer: null,
+  }),
+  evolve(key: IdempotencyKey, event: IdempotencyEvent): IdempotencyKey {
+    switch (event.type) {
+      case 'RequestClaimed':
+        return { status: 'claimed', ...event.data, answer: null };
+      case 'RequestAnswered':
+        return { ...key, status: 'answered', answer: event.data };
+      case 'RequestReleased':
+        return { ...key, status: 'free' };
+      case 'RequestAbandoned':
+        return { ...key, status: 'abandoned' };
+    }
+  },
+};
+
+export function decide(
+  key: Readonly<IdempotencyKey>,
+  command: IdempotencyCommand,
+  now: number,
+): Decision<IdempotencyEvent, IdempotencyRefusal> {
+  switch (command.type) {
+    case 'claim':
+      return claim(key, command, now);
+    case 'answer': {
+      const { answer } = command;
+      const mine = key.job_id === answer.job_id && key.status !== 'free';
+      if (!mine) return { refused: { code: 'claim_lost', message: 'Another request has the key by now.' } };
+      return { events: key.status === 'answered' ? [] : [{ type: 'RequestAnswered', data: answer }] };
+    }
+    default: {
+      const { type, job_id } = command;
+      if (key.status !== 'claimed' || key.job_id !== job_id) return { events: [] };
+      return { events: [{ type: type === 'release' ? 'RequestReleased' : 'RequestAbandoned', data: { job_id } }] };
+    }
+  }
+}
+
+function claim(
+  key: Readonly<IdempotencyKey>,
+  { fingerprint, job_id, lease_ms, settled }: Extract<IdempotencyCommand, { type: 'claim' }>,
+  now: number,
+): Decision<IdempotencyEvent, IdempotencyRefusal> {
+  const is_remembered = key.status !== 'free' && now < Date.parse(key.since) + REMEMBERED_MS;
+  if (is_remembered) {
+    if (key.fingerprint !== fingerprint) {
+      const message = 'The key was sent with another body within 24 hours. Take a new key for a new request.';
+      return { refused: { code: 'idempotency_key_mismatch', message } };
+    }
+    if (key.status === 'answered') return { events: [] };
+    const left_ms = Date.parse(key.until) - now;
+    if (key.status === 'claimed' && left_ms > 0) {
+      const message = 'A request with the same key is still being worked on. Send it again in a moment.';
+      return { refused: { code: 'idempotency_in_progress', message, left_ms } };
+    }
+    if (key.job_id !== settled) {
+      return { refused: { code: 'unsettled', message: 'What became of it is not known yet.', job_id: key.job_id } };
+    }
+  }
+  const since = is_remembered ? key.since : new Date(now).toISOString();
+  const until = new Date(now + lease_ms).toISOString();
+  return { events: [{ type: 'RequestClaimed', data: { fingerprint, job_id, since, until } }] };
+}
+
+/** What one key is about: keys of different users and routes never meet. */
+export interface KeyScope {
+  user_id: string;
+  method: string;
+  route: string;
+  key: string;
+}
+
+export interface IdempotencyKeys {
+  run(
+    scope: KeyScope,
+    command: IdempotencyCommand,
+    context: CommandContext,
+  ): Promise<Handled<IdempotencyKey, IdempotencyRefusal>>;
+}
+
+export function openIdempotencyKeys(log: EventStore): IdempotencyKeys {
+  const aggregate = openAggregate<IdempotencyKey, IdempotencyEvent>(log, fold);
+  const streamOf = ({ user_id, method, route, key }: KeyScope) =>
+    idempotencyStream(hash('sha256', JSON.stringify([user_id, method, route, key]), 'hex'));
+  return {
+    run: (scope, command, context) =>
+      aggregate.handle(streamOf(scope), context, (key) => decide(key, command, context.now)),
+  };
+}
+
+export const { initial, evolve } = fold;

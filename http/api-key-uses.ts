@@ -1,0 +1,36 @@
+// Tells the log that API keys are in use: once an hour and key, beside the requests, which do not wait for it.
+import { randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import { type ApiKeys, USE_TOLD_MS } from '../commands/api-key.ts';
+import type { ApiKeyDocument } from '../readmodels/api-keys.ts';
+
+export interface ApiKeyUses {
+  /** Of a key that was let in. */
+  used(key: Pick<ApiKeyDocument, '_id' | 'last_used_at'>): void;
+  /** Waits for what is being told. */
+  close(): Promise<void>;
+}
+
+const MAX_KEYS = 100_000;
+
+export function openApiKeyUses(keys: Pick<ApiKeys, 'recordUse'>, log: Logger, now: () => number): ApiKeyUses {
+  /** When this process told of a key's use, or tried to. */
+  const told = new LRUCache<string, number>({ max: MAX_KEYS });
+  const telling = new Set<Promise<void>>();
+  return {
+    used({ _id, last_used_at }) {
+      const at = now();
+      const last = Math.max(told.get(_id) ?? 0, last_used_at === null ? 0 : Date.parse(last_used_at));
+      if (at - last < USE_TOLD_MS) return;
+      told.set(_id, at);
+      const context = { command_id: randomUUID(), causation_id: _id, actor: 'process:api-key-uses', now: at };
+      const one = keys
+        .recordUse(_id, context)
+        .catch((error: unknown) => log.warn({ err: error, key_id: _id }, 'the use of an API key is not told'))
+        .finally(() => telling.delete(one));
+      telling.add(one);
+    },
+    close: async () => void (await Promise.all(telling)),
+  };
+}

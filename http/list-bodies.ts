@@ -1,0 +1,130 @@
+// Bodies that are one long list: read as they come, kept in pages on disk where they are large, and named by a fingerprint.
+import { createHash } from 'node:crypto';
+import { type FileHandle, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Context } from 'koa';
+import { hasBody, MAX_VALUES, missingBody, parseJson, readJsonChunks, tooManyValues } from './bodies.ts';
+import { ValidationError } from './errors.ts';
+import type { ListBody, StringList } from './route.ts';
+import { openStringListReader } from './string-list.ts';
+import { UPLOAD_PREFIX } from './uploads.ts';
+import type { Check } from './validation.ts';
+
+const PAGE_SIZE = 1000;
+/** A body of this size is also parsed whole, so that everything that is wrong with it is named at once. */
+const PARSED_WHOLE_BYTES = 64 * 1024;
+/** What is kept in memory before it goes to disk. */
+const MEMORY_BYTES = 1024 * 1024;
+
+/** Reads the body and gives its list to `use`; whatever happens, nothing stays on disk. */
+export async function withList<Result>(
+  ctx: Context,
+  body: ListBody,
+  check: Check,
+  folder: string,
+  use: (list: StringList) => Promise<Result>,
+): Promise<Result> {
+  if (!hasBody(ctx.req)) throw missingBody();
+  const pages = openPages(folder);
+  try {
+    return await use(await readList(ctx, body, check, pages));
+  } finally {
+    await pages.release();
+  }
+}
+
+async function readList(ctx: Context, body: ListBody, check: Check, pages: Pages): Promise<StringList> {
+  let page: string[] = [];
+  let length = 0;
+  const flush = async () => {
+    // What has come may be many pages: a page always has the same size, or equal lists would differ in their fingerprints.
+    let from = 0;
+    for (; page.length - from >= PAGE_SIZE; from += PAGE_SIZE) await pages.add(page.slice(from, from + PAGE_SIZE));
+    page = page.slice(from);
+  };
+  const reader = openStringListReader(body.field, (value) => {
+    page.push(value);
+    if (++length > MAX_VALUES) throw tooManyValues();
+  });
+  let size_bytes = 0;
+  let held: Buffer[] | null = [];
+  for await (const chunk of readJsonChunks(ctx, body.limit_bytes)) {
+    size_bytes += chunk.length;
+    held?.push(chunk);
+    if (size_bytes <= PARSED_WHOLE_BYTES) continue;
+    for (const one of held ?? [chunk]) reader.write(one);
+    held = null;
+    await flush();
+  }
+  if (held) {
+    const bytes = Buffer.concat(held);
+    const value = parseJson(bytes);
+    if (value === undefined) throw missingBody();
+    const problems = check(value, size_bytes);
+    if (problems.length > 0) throw new ValidationError(problems);
+    reader.write(bytes);
+  }
+  reader.end();
+  await flush();
+  if (page.length > 0) await pages.add(page);
+  return { length, size_bytes, fingerprint: pages.fingerprint(), pages: pages.read, release: pages.release };
+}
+
+interface Pages {
+  add(page: readonly string[]): Promise<void>;
+  /** Of what was added: the same for the same strings in the same order, however the JSON around them was written. */
+  fingerprint(): string;
+  read(): AsyncGenerator<string[]>;
+  release(): Promise<void>;
+}
+
+/** Each page is a JSON array; together they are in memory up to a size, from there on in a file. */
+function openPages(folder: string): Pages {
+  const sizes_bytes: number[] = [];
+  const hash = createHash('sha256');
+  let held: Buffer[] = [];
+  let held_bytes = 0;
+  let own_folder: string | null = null;
+  let file: FileHandle | null = null;
+
+  async function spill(): Promise<void> {
+    if (!file) {
+      await mkdir(folder, { recursive: true });
+      own_folder = await mkdtemp(join(folder, UPLOAD_PREFIX));
+      file = await open(join(own_folder, 'list'), 'wx+', 0o600);
+    }
+    await file.appendFile(Buffer.concat(held));
+    held = [];
+    held_bytes = 0;
+  }
+  async function* read(): AsyncGenerator<string[]> {
+    if (file && held.length > 0) await spill();
+    let at = 0;
+    for (const [n, size_bytes] of sizes_bytes.entries()) {
+      const bytes = file ? (await file.read(Buffer.alloc(size_bytes), 0, size_bytes, at)).buffer : held[n]!;
+      at += size_bytes;
+      yield JSON.parse(bytes.toString());
+    }
+  }
+  return {
+    async add(page) {
+      const bytes = Buffer.from(JSON.stringify(page));
+      hash.update(bytes);
+      sizes_bytes.push(bytes.length);
+      held.push(bytes);
+      held_bytes += bytes.length;
+      if (held_bytes > MEMORY_BYTES) await spill();
+    },
+    fingerprint: () => hash.copy().digest('hex'),
+    read,
+    async release() {
+      const [open_file, folder_to_remove] = [file, own_folder];
+      file = null;
+      own_folder = null;
+      held = [];
+      sizes_bytes.length = 0;
+      await open_file?.close();
+      if (folder_to_remove !== null) await rm(folder_to_remove, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,83 @@
+// The OpenAPI 3.1 description of an API, made from its routes: what is described is what is validated.
+import type { TSchema } from 'typebox';
+import type { Route } from '../route.ts';
+import { type Json, openComponents } from './components.ts';
+import { ERROR_SCHEMAS, type ErrorShape } from './errors.ts';
+import { operationOf, SECURITY } from './operation.ts';
+
+export interface Description {
+  title: string;
+  version: string;
+  summary?: string;
+  description?: string;
+  license?: { name: string; identifier: string };
+  /** The path under which clients reach the service, where that is not the root of its host: `/checker`. */
+  base_path?: string;
+  /** What each tag stands for; those of the routes are in the document, in this order. */
+  tags?: Readonly<Record<string, string>>;
+  webhooks?: Readonly<Record<string, Webhook>>;
+}
+
+/** What the service sends to those who asked for it. */
+export interface Webhook {
+  operation: Json;
+  body: { schema: TSchema; example: unknown };
+}
+
+/** Throws when two routes would have one operation id, or two schemas one name: defects of the table. */
+export function openApi(routes: readonly Route<never>[], description: Description, error_shape: ErrorShape): Json {
+  const { base_path = '', tags = {}, webhooks, ...info } = description;
+  const components = openComponents(ERROR_SCHEMAS[error_shape]);
+  const paths: Record<string, Json> = {};
+  const ids = new Set<string>();
+  for (const route of routes) {
+    const operation = operationOf(route, components);
+    const id = operation.operationId as string;
+    if (ids.has(id)) throw new Error(`two routes have the operation id ${id}`);
+    ids.add(id);
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation };
+  }
+  const sent = Object.entries(webhooks ?? {}).map(([name, { operation, body }]) => {
+    const content = { 'application/json': { schema: components.plain(body.schema), example: body.example } };
+    return [name, { post: { ...operation, requestBody: { required: true, content } } }];
+  });
+  const used = new Set(routes.flatMap((route) => SECURITY[route.access] ?? []));
+  const { schemas, ...shared } = components.all();
+  return {
+    openapi: '3.1.0',
+    info,
+    servers: [{ url: base_path || '/', description: 'Where this document is.' }],
+    tags: tagsOf(routes, tags),
+    paths,
+    ...(webhooks === undefined ? {} : { webhooks: Object.fromEntries(sent) }),
+    components: {
+      schemas,
+      ...Object.fromEntries(Object.entries(shared).filter(([, section]) => Object.keys(section).length > 0)),
+      securitySchemes: Object.fromEntries(Object.entries(SCHEMES).filter(([name]) => used.has(name))),
+    },
+  };
+}
+
+function tagsOf(routes: readonly Route<never>[], tags: Readonly<Record<string, string>>): Json[] {
+  const used = new Set(routes.flatMap((route) => route.tags));
+  const in_order = [...Object.keys(tags).filter((name) => used.has(name)), ...used];
+  return [...new Set(in_order)].map((name) => {
+    const description = tags[name];
+    return description === undefined ? { name } : { name, description };
+  });
+}
+
+const SCHEMES: Readonly<Record<string, Json>> = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: "The identity provider's token of the user.",
+  },
+  api_key: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An API key, `uc_live_` and 43 characters: made at `POST /users/me/api-keys` of the gateway.',
+  },
+  shared_secret: { type: 'apiKey', in: 'header', name: 'X-Agency-Secret', description: 'The configured secret.' },
+};

@@ -1,0 +1,231 @@
+// How a document describes what goes wrong: the schemas of errors, and the answers that routes share, each with an example
+// that is made as the service makes its errors.
+import { errorBody, HttpError, isV2, V2_CODE_MEANINGS, ValidationError } from '../errors.ts';
+import type { ErrorSpec, Route } from '../route.ts';
+import type { Components, Json } from './components.ts';
+import { headersOf } from './headers.ts';
+
+export type ErrorShape = 'gateway' | 'v2';
+
+const text = { type: 'string' };
+const PROBLEM: Json = {
+  type: 'object',
+  required: ['loc', 'msg', 'type'],
+  properties: {
+    loc: {
+      type: 'array',
+      items: { type: ['string', 'integer'] },
+      description: 'Where: body, query, path or header, then the way to it.',
+    },
+    msg: { ...text, description: 'What is wrong there, for people.' },
+    type: { ...text, description: 'A word for programs.' },
+    value: { description: 'What was there, for an entry of a list.' },
+  },
+};
+const PROBLEMS: Json = { type: 'array', items: { $ref: '#/components/schemas/ValidationError' } };
+const CODE: Json = { ...text, description: 'A word for programs.' };
+const REASON: Json = { ...text, description: 'What exactly, where that is more than the code says.' };
+const V2_CODE: Json = {
+  ...text,
+  enum: Object.keys(V2_CODE_MEANINGS),
+  description: Object.entries(V2_CODE_MEANINGS)
+    .map(([code, means]) => `- \`${code}\`: ${means}`)
+    .join('\n'),
+};
+const V2_ERROR = { code: V2_CODE, message: { ...text, description: 'What is wrong and what to do, for people.' } };
+
+export const ERROR_SCHEMAS: Readonly<Record<ErrorShape, Record<string, Json>>> = {
+  gateway: {
+    Error: {
+      type: 'object',
+      required: ['detail', 'code'],
+      properties: {
+        detail: { ...text, description: 'What is wrong and what to do, for people.' },
+        code: CODE,
+        details: { description: 'More, where there is more to say.' },
+      },
+    },
+    ValidationError: PROBLEM,
+    HTTPValidationError: { type: 'object', required: ['detail'], properties: { detail: PROBLEMS } },
+  },
+  v2: {
+    Error: {
+      type: 'object',
+      required: ['error'],
+      properties: {
+        error: {
+          type: 'object',
+          required: ['code', 'message'],
+          properties: {
+            ...V2_ERROR,
+            details: {
+              type: 'object',
+              properties: { reason: REASON },
+              additionalProperties: true,
+              description: 'More, for programs.',
+            },
+          },
+        },
+      },
+    },
+    ValidationError: PROBLEM,
+    HTTPValidationError: {
+      type: 'object',
+      required: ['error', 'detail'],
+      properties: {
+        error: {
+          type: 'object',
+          required: ['code', 'message', 'details'],
+          properties: {
+            ...V2_ERROR,
+            details: { type: 'object', required: ['problems'], properties: { reason: REASON, problems: PROBLEMS } },
+          },
+        },
+        detail: PROBLEMS,
+      },
+    },
+  },
+};
+
+type Shared = readonly [status: number, name: string, description: string, code: string, message: string];
+
+const OF_THE_BODY: readonly Shared[] = [
+  [400, 'BodyUnreadable', 'The body cannot be read.', 'invalid_json', 'The body is not JSON: it ends too early.'],
+  [
+    415,
+    'UnsupportedMediaType',
+    'The body has another content type.',
+    'unsupported_media_type',
+    'The body must be application/json; the content type is text/plain.',
+  ],
+];
+const TOO_LARGE: Shared = [
+  413,
+  'PayloadTooLarge',
+  'The body is too large.',
+  'too_large',
+  'The body is larger than 1048576 bytes.',
+];
+const INVALID: Shared = [422, 'Invalid', 'The request is not valid.', 'validation_error', ''];
+const RATE_LIMITED: Shared = [
+  429,
+  'RateLimited',
+  'Too many requests; the header Retry-After says when to try again.',
+  'rate_limited',
+  'An API key has 60 requests a minute. Try again in 12 s.',
+];
+const OF_THE_SERVICE: readonly Shared[] = [
+  [
+    500,
+    'InternalError',
+    'Something went wrong on our side.',
+    'internal_error',
+    'Something went wrong on our side. Its number is 5b2e6f4c-93a0-4d1c-b7c4-1d0f4b6a9e55.',
+  ],
+  [
+    503,
+    'Unavailable',
+    'A part of the service cannot be reached; the header Retry-After says when to try again.',
+    'unavailable',
+    'A part of the service cannot be reached at the moment. Try again in a few seconds.',
+  ],
+];
+
+/** What a route can answer by what its access and its input are. */
+function impliedErrors({ access, owns, foreign, body, path }: Route<never>): Shared[] {
+  const no_credentials = 'No valid credentials.';
+  const found: Shared[] = [];
+  if (access === 'api-key')
+    found.push([401, 'InvalidApiKey', no_credentials, 'invalid_api_key', 'The API key is not valid, or was revoked.']);
+  if (['user', 'owner', 'owner-or-admin', 'admin'].includes(access))
+    found.push([401, 'Unauthorized', no_credentials, 'invalid_token', 'The token is not valid, or no longer.']);
+  if (access === 'signature')
+    found.push([
+      401,
+      'BadSignature',
+      'The signature is not valid.',
+      'invalid_signature',
+      'The signature is not valid.',
+    ]);
+  if (access === 'admin')
+    found.push([
+      403,
+      'NotAdministrator',
+      'The caller is not an administrator.',
+      'forbidden',
+      'This is for administrators.',
+    ]);
+  if (access === 'shared-secret')
+    found.push([
+      403,
+      'WrongSecret',
+      'The secret does not match, or none is configured.',
+      'forbidden',
+      'The header x-agency-secret does not hold the secret.',
+    ]);
+  if (owns !== null) {
+    const no_job = 'There is no such job.';
+    if (foreign === 403) {
+      found.push([403, 'NotYours', "The job is not the caller's.", 'forbidden', 'This job is not yours.']);
+      found.push([404, 'NoSuchJob', no_job, 'job_not_found', no_job]);
+    } else {
+      found.push([404, 'NotFound', "There is no such job, or it is not the caller's.", 'job_not_found', no_job]);
+    }
+  }
+  if (body !== null) found.push(TOO_LARGE);
+  if (body !== null && body.kind !== 'raw') found.push(...OF_THE_BODY);
+  // Of every route: parameters that it does not know are refused.
+  found.push(INVALID);
+  if (isV2(path)) found.push(RATE_LIMITED);
+  return [...found, ...OF_THE_SERVICE];
+}
+
+/** Of what a route says of an error itself, where it gives no example. */
+const BY_STATUS: Readonly<Record<number, readonly [code: string, message: string]>> = {
+  402: ['no_credits', 'There are no credits left.'],
+  403: ['forbidden', 'This is not yours.'],
+  404: ['job_not_found', 'There is no such job.'],
+  409: ['conflict', 'It does not stand where this is possible.'],
+  413: ['too_many_urls', 'There are more than 1,000,000 URLs.'],
+  415: ['not_a_table', 'The file is not a table.'],
+  429: ['too_many_requests', 'Too many requests. Try again later.'],
+};
+
+/** Those that its access and its input imply, and those that it names itself. */
+export function errorsOf(route: Route<never>, components: Components): Record<string, Json> {
+  const implied = impliedErrors(route).map((shared) => {
+    const [status, name, description, code, message] = shared;
+    const examples = { [code]: { message } };
+    const value = () => errorAnswer(route, status, { description, examples }, components);
+    return [status, route.errors[status] === undefined ? components.share('responses', name, value()) : {}];
+  });
+  const own = Object.entries(route.errors).map(([status, declared]) => {
+    const [code, message] = BY_STATUS[Number(status)] ?? ['error', 'It cannot be done.'];
+    const spec = typeof declared === 'string' ? { description: declared, examples: { [code]: { message } } } : declared;
+    return [status, errorAnswer(route, Number(status), spec, components)];
+  });
+  return { ...Object.fromEntries(implied), ...Object.fromEntries(own) };
+}
+
+const EXAMPLE_PROBLEM = { loc: ['query', 'limit'], msg: 'must be <= 1000', type: 'maximum' };
+
+function errorAnswer(route: Route<never>, status: number, spec: ErrorSpec, components: Components): Json {
+  const examples = Object.entries(spec.examples).map(([code, { message, details, problem }]) => {
+    const error =
+      status === 422
+        ? new ValidationError([problem ?? EXAMPLE_PROBLEM], problem && code)
+        : new HttpError(status, code, message, details);
+    return [code, { value: errorBody(error, route.path) }] as const;
+  });
+  const [first] = examples;
+  return {
+    description: spec.description,
+    headers: headersOf(route, status, components),
+    content: {
+      'application/json': {
+        schema: { $ref: `#/components/schemas/${status === 422 ? 'HTTPValidationError' : 'Error'}` },
+        ...(examples.length > 1 ? { examples: Object.fromEntries(examples) } : { example: first?.[1].value }),
+      },
+    },
+  };
+}

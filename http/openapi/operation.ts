@@ -1,0 +1,135 @@
+// One route as an operation: its parameters, its body and every answer that it has.
+import type { Access, Body, ResponseSpec, Route } from '../route.ts';
+import type { Components, Json } from './components.ts';
+import { errorsOf } from './errors.ts';
+import { commonParameters, headerName, headersOf, isTagged, ownHeaders } from './headers.ts';
+
+export const SECURITY: Readonly<Partial<Record<Access, string>>> = {
+  user: 'bearer',
+  owner: 'bearer',
+  'owner-or-admin': 'bearer',
+  admin: 'bearer',
+  'api-key': 'api_key',
+  'shared-secret': 'shared_secret',
+};
+
+export function operationOf(route: Route<never>, components: Components): Json {
+  const scheme = SECURITY[route.access];
+  return {
+    operationId: operationId(route),
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    tags: route.tags,
+    security: scheme === undefined ? [] : [{ [scheme]: [] }],
+    parameters: [
+      ...parameters('path', route.params, route, components),
+      ...parameters('query', route.query, route, components),
+      ...parameters('header', route.headers, route, components),
+      ...commonParameters(route, components),
+    ],
+    ...(route.body === null ? {} : { requestBody: requestBody(route.body, components) }),
+    responses: {
+      ...errorsOf(route, components),
+      ...Object.fromEntries(
+        Object.entries(answers(route)).map(([status, spec]) => [
+          status,
+          response(route, Number(status), spec, components),
+        ]),
+      ),
+    },
+  };
+}
+
+/** `GET /jobs/{job_id}/results` is `get_jobs_job_id_results`. */
+const operationId = ({ method, path }: Route<never>) =>
+  `${method} ${path}`
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/_$/, '');
+
+function parameters(
+  place: 'path' | 'query' | 'header',
+  schema: Route['query'],
+  route: Route<never>,
+  components: Components,
+): Json[] {
+  return Object.entries(schema.properties).map(([name, property]) => {
+    const { description, examples, ...rest } = components.plain(property) as Json & { examples?: unknown[] };
+    const known = place === 'path' ? pathParameter(route.path, name) : undefined;
+    const said = description ?? known?.description;
+    const value = examples?.[0] ?? known?.example;
+    return {
+      name: place === 'header' ? headerName(name) : name,
+      in: place,
+      required: (schema.required as string[] | undefined)?.includes(name) ?? false,
+      ...(said === undefined ? {} : { description: said }),
+      schema: rest,
+      ...example(value),
+    };
+  });
+}
+
+const JOB = { description: 'The id of the job.', example: '2f1c9f2e-5d0c-4b7b-9a43-0c5c5f4b7d11' };
+/** What a path parameter names, by the segment before it. */
+const PATH_PARAMETERS: Readonly<Record<string, { description: string; example: string }>> = {
+  jobs: JOB,
+  downloads: JOB,
+  endpoints: { description: 'The id of the webhook endpoint.', example: '7d5f0a52-6a44-4b0f-9f0e-0d6f4f6f2a11' },
+  deliveries: { description: 'The id of the delivery.', example: '0b0d3f9e-2a35-5f43-8f0d-6a0c1e0f7b21' },
+  'api-keys': {
+    description: 'The id of the API key, not the key itself.',
+    example: '3f0c9a1be5d24c7f8a6b0d9e1c2f3a4b',
+  },
+  blocked: { description: 'The domain, in any case or script.', example: 'example.com' },
+  share: { description: 'The token of the share.', example: 'q1Zx0mB6tq3o2iN5v9c4hX8yJ7wE-Lk_aGfRsUdPzTA' },
+};
+
+const pathParameter = (path: string, name: string) =>
+  PATH_PARAMETERS[
+    path
+      .slice(0, path.indexOf(`/{${name}}`))
+      .split('/')
+      .at(-1)!
+  ];
+
+function requestBody(body: Body, components: Components): Json {
+  switch (body.kind) {
+    case 'json':
+    case 'list':
+      return {
+        required: body.kind === 'list' || !body.optional,
+        content: { 'application/json': { schema: components.plain(body.schema), ...example(body.example) } },
+      };
+    case 'file': {
+      const file = { type: 'string', contentMediaType: 'application/octet-stream', description: body.description };
+      const form = { type: 'object', required: ['file'], properties: { file } };
+      return { required: true, content: { 'multipart/form-data': { schema: form, ...example(EXAMPLE_FILE) } } };
+    }
+    case 'raw':
+      return { required: true, content: { 'application/json': { schema: {}, ...example(body.example) } } };
+  }
+}
+const EXAMPLE_FILE = { file: 'page,url\nHome,https://example.com/\nAbout,https://example.com/about\n' };
+
+const example = (value: unknown) => (value === undefined ? {} : { example: value });
+
+/** Those that are no errors; of what has an entity tag, that nothing has changed. */
+const answers = (route: Route<never>): Readonly<Record<number, ResponseSpec>> =>
+  isTagged(route) ? { ...route.responses, 304: NOT_MODIFIED } : route.responses;
+const NOT_MODIFIED: ResponseSpec = { description: 'Not changed: `If-None-Match` names this answer.' };
+
+function response(route: Route<never>, status: number, spec: ResponseSpec, components: Components): Json {
+  const [first, ...others] = [spec.content_type ?? 'application/json', ...(spec.other_content_types ?? [])].map(
+    (type) => type.split(';')[0]!,
+  );
+  const described = () => ({ schema: components.plain(spec.schema ?? {}), ...example(spec.example) });
+  const binary = { schema: { type: 'string', contentMediaType: 'application/octet-stream' }, example: '(bytes)' };
+  const value = {
+    description: spec.description,
+    headers: { ...headersOf(route, status, components), ...ownHeaders(spec) },
+    ...(spec.schema === undefined && spec.content_type === undefined
+      ? {}
+      : { content: { [media_type]: { schema: components.plain(spec.schema ?? {}), ...example(spec.example) } } }),
+  };
+  return spec === NOT_MODIFIED ? components.share('responses', 'NotModified', value) : value;
+}

@@ -1,0 +1,74 @@
+// Rate limits of the public API: requests of an API key a minute and a day; what comes without a key that is good
+// counts for the address that it comes from.
+import { HttpError, isV2 } from './errors.ts';
+import type { RateCounter, RateCounters } from './rate-counters.ts';
+import type { Caller } from './route.ts';
+
+const MINUTE_S = 60;
+const DAY_S = 86_400;
+
+export interface RateLimits {
+  /** The headers that say what is left. Throws 429, with the same headers and Retry-After, when nothing is. */
+  admit(request: { path: string; caller: Caller | null; ip: string }): Promise<Record<string, string>>;
+}
+
+interface Limit {
+  counter: RateCounter;
+  of: string;
+  most: number;
+  period: string;
+}
+interface Counted {
+  limit: Limit;
+  left: number;
+  resets_in_ms: number;
+}
+
+/** `shared` counts keys for all processes, `own` addresses for this one. */
+export function openRateLimits(options: {
+  shared: RateCounters;
+  own: RateCounters;
+  per_minute: number;
+  per_day: number;
+  now: () => number;
+}): RateLimits {
+  const { shared, own, per_minute, per_day, now } = options;
+  const minute = { counter: shared.open({ name: 'key-minute', duration_s: MINUTE_S }), most: per_minute };
+  const day = { counter: shared.open({ name: 'key-day', duration_s: DAY_S }), most: per_day };
+  const address = { counter: own.open({ name: 'address-minute', duration_s: MINUTE_S }), most: per_minute };
+  // In order: what the first refuses does not count for the second.
+  const of_key: Limit[] = [
+    { ...minute, of: 'An API key', period: 'a minute' },
+    { ...day, of: 'An API key', period: 'a day' },
+  ];
+  const of_address: Limit[] = [{ ...address, of: 'An address without a valid API key', period: 'a minute' }];
+
+  function headersOf({ limit, left, resets_in_ms }: Counted): Record<string, string> {
+    return {
+      'X-RateLimit-Limit': String(limit.most),
+      'X-RateLimit-Remaining': String(Math.max(0, left)),
+      'X-RateLimit-Reset': String(Math.ceil((now() + resets_in_ms) / 1000)),
+    };
+  }
+  return {
+    async admit({ path, caller, ip }) {
+      if (!isV2(path)) return {};
+      const [limits, key] = caller === null ? [of_address, ip] : [of_key, caller.key_id ?? caller.user_id];
+      let tightest: Counted | null = null;
+      for (const limit of limits) {
+        const { used, resets_in_ms } = await limit.counter.count(key);
+        const counted = { limit, left: limit.most - used, resets_in_ms };
+        if (counted.left < 0) throw refused(counted, headersOf(counted));
+        if (tightest === null || counted.left < tightest.left) tightest = counted;
+      }
+      return tightest === null ? {} : headersOf(tightest);
+    },
+  };
+}
+
+function refused({ limit, resets_in_ms }: Counted, headers: Record<string, string>): HttpError {
+  const wait_s = Math.max(1, Math.ceil(resets_in_ms / 1000));
+  const { of, most, period } = limit;
+  const message = `${of} has ${most.toLocaleString('en')} requests ${period}. Try again in ${wait_s} s.`;
+  return new HttpError(429, 'rate_limited', message, undefined, { ...headers, 'Retry-After': String(wait_s) });
+}

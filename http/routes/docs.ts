@@ -1,0 +1,76 @@
+// The page that shows the OpenAPI documents to people, and the files that it is made of.
+import type { Context } from 'koa';
+import { Type } from 'typebox';
+import { DOCS_FILES, DOCS_PAGE, DOCS_POLICY, openDocsFiles } from '../docs-page.ts';
+import { HttpError } from '../errors.ts';
+import { type Reply, type Route, routeOf } from '../route.ts';
+
+const route = routeOf<unknown>();
+const tags = ['service'];
+/** Kept by browsers, and asked about each time: a new version of the service shows at once. */
+const CACHED = 'public, no-cache';
+
+export function docsRoutes(): Route<unknown>[] {
+  const fileOf = openDocsFiles();
+
+  async function sent(name: string, ctx: Context, headers: Record<string, string>): Promise<Reply> {
+    const file = await fileOf(name);
+    if (!file) throw new HttpError(404, 'not_found', 'There is no such file.');
+    const { content_type, etag, bytes, gzipped } = file;
+    const common = { 'cache-control': CACHED, etag, vary: 'Accept-Encoding', ...headers };
+    if (ctx.get('if-none-match').includes(etag)) return { status: 304, headers: common };
+    const encoding = ctx.acceptsEncodings('gzip', 'identity');
+    if (encoding !== 'gzip') return { body: bytes, headers: { ...common, 'content-type': content_type } };
+    return { body: gzipped, headers: { ...common, 'content-type': content_type, 'content-encoding': 'gzip' } };
+  }
+
+  const unchanged = { description: 'Not changed: `If-None-Match` names this answer.' };
+  return [
+    route({
+      method: 'GET',
+      path: '/docs',
+      access: 'none',
+      summary: 'The documents of both APIs as a page',
+      tags,
+      responses: {
+        200: {
+          description: 'The page. It loads nothing from elsewhere.',
+          content_type: 'text/html; charset=utf-8',
+          schema: Type.String(),
+          example: '<!DOCTYPE html>',
+        },
+        304: unchanged,
+      },
+      handler: ({ ctx }) => sent(DOCS_PAGE, ctx, { 'content-security-policy': DOCS_POLICY }),
+    }),
+    route({
+      method: 'GET',
+      path: '/docs/{file}',
+      access: 'none',
+      summary: 'What the page is made of',
+      tags,
+      params: Type.Object({
+        file: Type.String({
+          minLength: 1,
+          maxLength: 100,
+          description: `One of ${DOCS_FILES.join(', ')}.`,
+          examples: ['page.js'],
+        }),
+      }),
+      responses: {
+        200: {
+          description: 'The file.',
+          content_type: 'text/javascript; charset=utf-8',
+          other_content_types: ['text/css', 'image/png'],
+          schema: Type.String(),
+          example: '// Shows either OpenAPI document.',
+        },
+        304: unchanged,
+      },
+      errors: {
+        404: { description: 'There is no such file.', examples: { not_found: { message: 'There is no such file.' } } },
+      },
+      handler: ({ params, ctx }) => sent(DOCS_FILES.includes(params.file) ? params.file : '', ctx, {}),
+    }),
+  ];
+}

@@ -1,0 +1,48 @@
+// The public API's view of one's credits.
+import { Type } from 'typebox';
+import { usageOf } from '../../readmodels/credits.ts';
+import { route } from '../services.ts';
+import { Credits } from './credits.ts';
+
+const Time = (description: string) => Type.String({ format: 'date-time', description });
+
+export const usage = route({
+  method: 'GET',
+  path: '/api/v2/usage',
+  access: 'api-key',
+  summary: 'The credits that are left, and those used in the period',
+  tags: ['usage'],
+  responses: {
+    200: {
+      description: 'The balance, which the public API and the gateway share.',
+      schema: Type.Object({
+        ...Credits.properties,
+        plan: Type.String({ description: 'The plan of the subscription; `free` without one.' }),
+        period_usage: Type.Object({
+          period_start: Time('When the period began.'),
+          period_end: Time('When the next one begins.'),
+          credits_used: Type.Integer({
+            minimum: 0,
+            description: 'Reserved for jobs of the period and not given back.',
+          }),
+        }),
+      }),
+      example: {
+        credit_balance: 280,
+        available_credits: 280,
+        plan: 'free',
+        period_usage: {
+          period_start: '2026-01-01T00:00:00.000Z',
+          period_end: '2026-02-01T00:00:00.000Z',
+          credits_used: 20,
+        },
+      },
+    },
+  },
+  async handler({ caller }, { read, now }) {
+    const balance = await read.balances.get(caller.user_id);
+    const credit_balance = balance?.balance ?? 0;
+    const period_usage = usageOf(balance, now());
+    return { body: { credit_balance, available_credits: credit_balance, plan: 'free', period_usage } };
+  },
+});

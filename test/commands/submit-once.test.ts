@@ -1,0 +1,275 @@
+// Requests with an idempotency key, whatever becomes of the process that works on them: one job, charged once.
+import { randomUUID } from 'node:crypto';
+import test, { type ExecutionContext } from 'ava';
+import { openCredits } from '../../commands/credits.ts';
+import { type KeyScope, openIdempotencyKeys } from '../../commands/idempotency.ts';
+import { openJobs } from '../../commands/job.ts';
+import { openSubmitJob } from '../../commands/submit-job.ts';
+import { openSubmitOnce, type SubmittedOnce } from '../../commands/submit-once.ts';
+import type { AppendResult, EventStore, RecordedEvent } from '../../events/event-store.ts';
+import type { JobCreated } from '../../events/job.ts';
+import { creditsStream, jobStream, urlsStream } from '../../events/streams.ts';
+import { commandContext, openTestStores } from '../support/stores.ts';
+
+const URLS = Array.from({ length: 2500 }, (_, i) => `https://a.example/${i}`);
+const GRANTED = 10_000;
+const LEASE_MS = 30_000;
+const DAY_MS = 24 * 3_600_000;
+const NOW = Date.parse('2026-01-31T09:00:00.000Z');
+
+class Killed extends Error {}
+class Refused extends Error {}
+
+/** A process: its own commands over a log that it may share with others. */
+function openProcess(log: EventStore) {
+  const jobs = openJobs(log);
+  const credits = openCredits(log);
+  const submitJob = openSubmitJob(log, jobs, credits);
+  const submitOnce = openSubmitOnce(log, openIdempotencyKeys(log), jobs, credits);
+  async function submit(
+    how: {
+      now?: number;
+      fingerprint?: string;
+      scope?: Partial<KeyScope>;
+      urls?: string[];
+      during?: () => Promise<void>;
+    } = {},
+  ): Promise<SubmittedOnce> {
+    const { now = NOW, fingerprint = 'f', urls = URLS, during } = how;
+    const scope = { user_id: 'alice', method: 'POST', route: '/api/v2/jobs', key: 'k', ...how.scope };
+    const context = commandContext(now);
+    async function* pages() {
+      for (let at = 0; at < urls.length; at += 1000) yield urls.slice(at, at + 1000);
+      await during?.();
+    }
+    return await submitOnce(
+      {
+        scope,
+        fingerprint,
+        lease_ms: LEASE_MS,
+        new_job_id: randomUUID,
+        async submit(job_id) {
+          if (urls.length === 0) throw new Refused('no URLs');
+          const made = await submitJob(
+            {
+              ...{ job_id, owner_id: scope.user_id, owner_email: null, source: 'api', filename: null, blob_key: null },
+              ...{ pages: pages(), needs_credits: true },
+              counts: () => ({ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 }),
+            },
+            context,
+          );
+          if (!made.ok) throw new Refused(made.refused.code);
+          return made.job;
+        },
+        isRefusal: (error) => error instanceof Refused,
+        answerOf: (job, created_at) => ({
+          status: 201,
+          body: { job_id: job.job_id, created_at, urls: job.total_urls },
+        }),
+      },
+      context,
+    );
+  }
+  return { submit, credits };
+}
+
+async function start(t: ExecutionContext, granted = GRANTED) {
+  const { log } = await openTestStores(t);
+  const process = openProcess(log);
+  await grant(process, granted);
+  return { log, process };
+}
+
+async function grant({ credits }: ReturnType<typeof openProcess>, amount: number, user_id = 'alice'): Promise<void> {
+  const reference_id = randomUUID();
+  const lot = { type: 'grant', transaction_type: 'purchase', reference_id, amount, expires_at: null } as const;
+  await credits.run(user_id, lot, commandContext(NOW));
+}
+
+/** Dies with the n-th change that it is asked for: before it is made, or after, so that nobody hears of it. */
+function dyingAt(log: EventStore, n: number, when: 'before' | 'after'): EventStore & { is_dead(): boolean } {
+  let changes = 0;
+  const is_dead = () => changes >= n;
+  const assertAlive = () => {
+    if (is_dead()) throw new Killed();
+  };
+  async function change<Result>(make: () => Promise<Result>): Promise<Result> {
+    assertAlive();
+    changes++;
+    if (is_dead() && when === 'before') throw new Killed();
+    const result = await make();
+    assertAlive();
+    return result;
+  }
+  return {
+    ...log,
+    is_dead,
+    append: (...given) => change<AppendResult>(() => log.append(...given)),
+    deleteStream: (stream) => change(() => log.deleteStream(stream)),
+    async *readStream(...given) {
+      assertAlive();
+      yield* log.readStream(...given);
+    },
+  };
+}
+
+async function eventsOf(log: EventStore, type: string): Promise<RecordedEvent[]> {
+  return await Array.fromAsync(log.readAll({ filter: { categories: ['job', 'urls', 'idempotency'], types: [type] } }));
+}
+
+/** One job, of all its URLs, that has its credits; nothing else is charged and no other listing is left. */
+async function assertOneJob(t: ExecutionContext, log: EventStore, answer: SubmittedOnce): Promise<void> {
+  const created = await eventsOf(log, 'JobCreated');
+  t.is(created.length, 1);
+  const job = created[0]!.data as JobCreated;
+  if (!answer.ok) return t.fail(answer.refused.message);
+  t.deepEqual(answer.answer, {
+    job_id: job.job_id,
+    status: 201,
+    body: { job_id: job.job_id, created_at: Date.parse(created[0]!.metadata.at), urls: URLS.length },
+  });
+  t.is(job.credits_allocated, URLS.length);
+  const listed = (await eventsOf(log, 'UrlsListed')).map(({ stream }) => stream);
+  t.deepEqual([...new Set(listed)], [urlsStream(job.job_id)]);
+  const entries = await Array.fromAsync(log.readStream(creditsStream('alice')));
+  const { balance_after } = entries.at(-1)!.data as { balance_after: number };
+  t.is(balance_after, GRANTED - URLS.length);
+}
+
+for (const when of ['before', 'after'] as const) {
+  test(`a process that is killed ${when} any step: the next one gives the same answer to the same request`, async (t) => {
+    let steps = 0;
+    for (let n = 1; ; n++) {
+      const { log } = await start(t);
+      const dying = dyingAt(log, n, when);
+      const first = await openProcess(dying)
+        .submit()
+        .catch((error: unknown) => error);
+      if (!dying.is_dead()) break;
+      steps++;
+      t.true(first instanceof Killed, `step ${n}: ${first}`);
+      const made = await eventsOf(log, 'JobCreated');
+      const told = await eventsOf(log, 'RequestAnswered');
+
+      const next = openProcess(log);
+      if ((await eventsOf(log, 'RequestClaimed')).length > 0 && told.length === 0) {
+        const early = await next.submit({ now: NOW + LEASE_MS - 1 });
+        t.like(early, { ok: false, refused: { code: 'idempotency_in_progress', left_ms: 1 } });
+      }
+      const answer = await next.submit({ now: NOW + LEASE_MS });
+      await assertOneJob(t, log, answer);
+      if (made.length > 0) t.is(answer.ok && answer.answer.job_id, (made[0]!.data as JobCreated).job_id);
+      t.deepEqual(await next.submit({ now: NOW + LEASE_MS }), { ...answer, replayed: true } as SubmittedOnce);
+      await assertOneJob(t, log, await openProcess(log).submit({ now: NOW + DAY_MS - 1 }));
+    }
+    // The claim, three chunks, the reservation, the job, the answer.
+    t.is(steps, 7);
+  });
+}
+
+test('a process that is killed while it makes up for another one is made up for in turn', async (t) => {
+  for (let n = 1; ; n++) {
+    const { log } = await start(t);
+    await openProcess(dyingAt(log, 5, 'after'))
+      .submit()
+      .catch(() => {});
+    const dying = dyingAt(log, n, 'after');
+    await openProcess(dying)
+      .submit({ now: NOW + LEASE_MS })
+      .catch(() => {});
+    await assertOneJob(t, log, await openProcess(log).submit({ now: NOW + 2 * LEASE_MS }));
+    if (!dying.is_dead()) break;
+  }
+});
+
+/** Runs `meanwhile` before the n-th append. */
+function pausedAt(log: EventStore, n: number, meanwhile: () => Promise<unknown>): EventStore & { appends(): number } {
+  let appends = 0;
+  return {
+    ...log,
+    appends: () => appends,
+    readStream: (...given) => log.readStream(...given),
+    deleteStream: (stream) => log.deleteStream(stream),
+    async append(...given) {
+      if (++appends === n) await meanwhile();
+      return await log.append(...given);
+    },
+  };
+}
+
+test('one that is taken for dead, and goes on from any step, makes no second job', async (t) => {
+  for (let n = 2; ; n++) {
+    const { log } = await start(t);
+    const slow = pausedAt(log, n, () => openProcess(log).submit({ now: NOW + LEASE_MS }));
+    const first = await openProcess(slow)
+      .submit()
+      .catch((error: unknown) => error as Error);
+    if (slow.appends() < n) break;
+    const told = first instanceof Error ? ((first as { code?: string }).code ?? first.message) : first.ok;
+    t.true(['unavailable', 'reservation_voided', true].includes(told), `step ${n}: ${told}`);
+    await assertOneJob(t, log, await openProcess(log).submit({ now: NOW + LEASE_MS }));
+  }
+});
+
+test('fifty equal requests at once, in two processes, make one job', async (t) => {
+  const { log } = await start(t);
+  const processes = [openProcess(log), openProcess(log)];
+  const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => processes[i % 2]!.submit()));
+  const fresh = answers.filter((answer) => answer.ok && !answer.replayed);
+  t.is(fresh.length, 1);
+  for (const answer of answers) {
+    if (answer.ok) t.deepEqual(answer.answer, (fresh[0] as { answer: unknown }).answer as typeof answer.answer);
+    else t.is(answer.refused.code, 'idempotency_in_progress');
+  }
+  await assertOneJob(t, log, await processes[0]!.submit());
+});
+
+test('another body is refused: of a request that was answered, is under way, or broke off', async (t) => {
+  const { log, process } = await start(t);
+  const mismatch = { ok: false, refused: { code: 'idempotency_key_mismatch' } } as const;
+  const during = async () => void t.like(await process.submit({ fingerprint: 'g' }), mismatch);
+  t.true((await process.submit({ during })).ok);
+  t.like(await process.submit({ fingerprint: 'g' }), mismatch);
+  const scope = { key: 'broken off' };
+  await openProcess(dyingAt(log, 3, 'after'))
+    .submit({ scope })
+    .catch(() => {});
+  t.like(await process.submit({ scope, fingerprint: 'g', now: NOW + LEASE_MS }), mismatch);
+});
+
+test('after 24 hours a key is new, to the millisecond', async (t) => {
+  const { process } = await start(t);
+  const first = await process.submit();
+  t.deepEqual(await process.submit({ now: NOW + DAY_MS - 1 }), { ...first, replayed: true } as SubmittedOnce);
+  const later = await process.submit({ now: NOW + DAY_MS, fingerprint: 'g' });
+  t.like(later, { ok: true, replayed: false });
+  t.not(later.ok && later.answer.job_id, first.ok && first.answer.job_id);
+});
+
+test('a request that is refused leaves the key as it was, for another body too', async (t) => {
+  const { log, process } = await start(t, 0);
+  await t.throwsAsync(process.submit({ urls: [] }), { instanceOf: Refused });
+  await t.throwsAsync(process.submit({ fingerprint: 'g' }), { message: 'no_credits' });
+  await grant(process, GRANTED);
+  await assertOneJob(t, log, await process.submit({ fingerprint: 'h' }));
+});
+
+test('keys of other users, routes and methods are other keys', async (t) => {
+  const { process } = await start(t);
+  await grant(process, GRANTED, 'bob');
+  const ids = new Set<string>();
+  for (const scope of [{}, { user_id: 'bob' }, { route: '/api/v2/jobs/wait' }, { method: 'PUT' }, { key: 'K' }]) {
+    const answer = await process.submit({ scope, urls: URLS.slice(0, 5) });
+    t.like(answer, { ok: true, replayed: false });
+    if (answer.ok) ids.add(answer.answer.job_id);
+  }
+  t.is(ids.size, 5);
+});
+
+test('the id of a job does not come from its key', async (t) => {
+  const one = await start(t);
+  const other = await start(t);
+  const ids = await Promise.all([one, other].map(async ({ process }) => process.submit()));
+  t.not(ids[0]!.ok && ids[0]!.answer.job_id, ids[1]!.ok && ids[1]!.answer.job_id);
+  t.is((await Array.fromAsync(one.log.readStream(jobStream('alice')))).length, 0);
+});

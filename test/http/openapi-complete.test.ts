@@ -1,0 +1,160 @@
+// What it means that a document is complete, over both documents of the service.
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import test from 'ava';
+import { openDocuments } from '../support/documents.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: the documents are looked into by path
+type Json = any;
+
+const WORDS = /\w+ \w+/;
+/** With these, what may be written there goes without saying. */
+const hasValues = ({ schema }: Json) =>
+  ['default', 'enum', 'const'].some((key) => key in schema) || schema.type === 'boolean';
+
+for (const [name, root] of Object.entries<Json>(openDocuments())) {
+  const resolved = (value: Json): Json =>
+    value.$ref === undefined
+      ? value
+      : value.$ref
+          .slice(2)
+          .split('/')
+          .reduce((at: Json, key: string) => at[key], root);
+  const operations = Object.entries<Json>(root.paths).flatMap(([path, item]) =>
+    Object.entries<Json>(item).map(([method, operation]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      ...operation,
+      method,
+      path,
+      parameters: operation.parameters.map(resolved),
+      responses: Object.entries<Json>(operation.responses).map(([status, one]) => ({ status, ...resolved(one) })),
+    })),
+  );
+  const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false });
+  addFormats.default(ajv);
+  ajv.addVocabulary(['example', 'components']);
+  ajv.addSchema({ $id: 'doc:', components: root.components });
+  const mismatch = (schema: Json, value: unknown): string | null => {
+    const own = JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"doc:#/components'));
+    return ajv.validate(own, value) ? null : ajv.errorsText();
+  };
+  /** Of a media type: what it gives an example of. */
+  const examplesOf = ({ example, examples }: Json): Json[] =>
+    examples ? Object.values<Json>(examples).map(({ value }) => value) : example === undefined ? [] : [example];
+
+  test(`${name}: it says what it is, where, under which licence, and which conventions hold`, (t) => {
+    t.is(root.openapi, '3.1.0');
+    t.is(root.info.version, '1.0.0');
+    t.is(root.info.license.identifier, 'MIT');
+    for (const heading of ['Errors', 'Requests and answers'])
+      t.regex(root.info.description, new RegExp(`## ${heading}`));
+    t.is(root.servers.length, 1);
+  });
+
+  test(`${name}: every operation has an id of its own, a summary and a tag that is described`, (t) => {
+    const ids = operations.map(({ operationId }) => operationId);
+    t.deepEqual(ids, [...new Set(ids)]);
+    const tags = Object.fromEntries(root.tags.map((tag: Json) => [tag.name, tag.description]));
+    for (const operation of operations) {
+      t.regex(operation.operationId, /^[a-z][a-z0-9_]+$/);
+      t.regex(operation.summary, WORDS, operation.name);
+      t.is(operation.tags.length, 1, operation.name);
+      t.regex(tags[operation.tags[0]] ?? '', WORDS, `the tag of ${operation.name}`);
+    }
+    t.deepEqual(Object.keys(tags).sort(), [...new Set(operations.flatMap((one) => one.tags))].sort());
+  });
+
+  test(`${name}: every parameter has a description, and an example where its values do not go without saying`, (t) => {
+    for (const operation of operations) {
+      for (const parameter of operation.parameters) {
+        const what = `${operation.name}: ${parameter.in} ${parameter.name}`;
+        t.regex(parameter.description ?? '', WORDS, what);
+        if (!hasValues(parameter)) t.not(parameter.example, undefined, `${what} has no example`);
+        if (parameter.example !== undefined) t.is(mismatch(parameter.schema, parameter.example), null, what);
+      }
+    }
+  });
+
+  test(`${name}: every body has an example that its schema takes`, (t) => {
+    for (const { name, requestBody } of operations) {
+      for (const media of Object.values<Json>(requestBody?.content ?? {})) {
+        t.true(examplesOf(media).length > 0, name);
+        for (const value of examplesOf(media)) t.is(mismatch(media.schema, value), null, name);
+      }
+    }
+  });
+
+  test(`${name}: every answer has a description, its id, and a schema with an example where it has a body`, (t) => {
+    for (const { name, responses } of operations) {
+      for (const { status, description, headers, content } of responses) {
+        const what = `${name}: ${status}`;
+        t.regex(description, WORDS, what);
+        t.truthy(headers['X-Request-ID'], what);
+        for (const header of Object.values<Json>(headers)) t.regex(resolved(header).description, WORDS, what);
+        t.is(content === undefined, ['204', '304'].includes(status), what);
+        for (const media of Object.values<Json>(content ?? {})) {
+          t.true(Object.keys(media.schema).length > 0, what);
+          t.true(examplesOf(media).length > 0, `${what} has no example`);
+          for (const value of examplesOf(media)) t.is(mismatch(media.schema, value), null, what);
+        }
+      }
+    }
+  });
+
+  test(`${name}: every operation says how it can fail, and by which header to go on`, (t) => {
+    for (const { name, method, security, responses, requestBody } of operations) {
+      const by_status = Object.fromEntries(responses.map((response: Json) => [response.status, response]));
+      const wanted = ['422', '500', '503', ...(security.length > 0 ? ['401'] : []), ...(requestBody ? ['413'] : [])];
+      // Without credentials a shared secret is 403.
+      const missing = wanted.filter((status) => !(status in by_status) && !(status === '401' && '403' in by_status));
+      t.deepEqual(missing, [], name);
+      t.truthy(by_status[503].headers['Retry-After'], name);
+      if (by_status[429]) t.truthy(by_status[429].headers['Retry-After'], name);
+      if (by_status[401]) t.truthy(by_status[401].headers['WWW-Authenticate'], name);
+      if (by_status[304]) t.truthy(by_status[200].headers.ETag && method === 'get', name);
+    }
+  });
+}
+
+const { v2 } = openDocuments() as Record<string, Json>;
+
+test('the public API: every answer has the rate limits, every error a code of the closed list', (t) => {
+  const limits = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
+  for (const [path, item] of Object.entries<Json>(v2.paths)) {
+    for (const operation of Object.values<Json>(item)) {
+      t.truthy(operation.responses[429], path);
+      for (const one of Object.values<Json>(operation.responses)) {
+        const name = one.$ref?.split('/').at(-1);
+        const { headers } = name === undefined ? one : v2.components.responses[name];
+        t.deepEqual(
+          limits.filter((limit) => headers[limit] === undefined),
+          [],
+          path,
+        );
+      }
+    }
+  }
+  t.true(v2.components.schemas.Error.properties.error.properties.code.enum.length > 10);
+});
+
+test('the public API: submissions are safe to repeat, and webhooks are described with their headers and payload', (t) => {
+  for (const path of ['/api/v2/jobs', '/api/v2/jobs/wait']) {
+    const { post } = v2.paths[path];
+    t.truthy(post.parameters.find(({ name }: Json) => name === 'Idempotency-Key'));
+    t.truthy(post.responses[201].headers['Idempotency-Replayed']);
+    t.truthy(post.responses[409].content['application/json'].examples.idempotency_key_mismatch);
+  }
+  const { post } = v2.webhooks['job.completed'];
+  t.deepEqual(
+    post.parameters.map(({ name }: Json) => name),
+    ['Service-Signature', 'Service-Event-Id', 'Service-Event-Type', 'Service-Delivery-Id'],
+  );
+  t.deepEqual(post.requestBody.content['application/json'].schema, { $ref: '#/components/schemas/WebhookEvent' });
+});
+
+test('what several operations answer with is written once', (t) => {
+  for (const name of ['Job', 'Result', 'WebhookEndpoint', 'WebhookDelivery', 'WebhookEvent', 'Error'])
+    t.truthy(v2.components.schemas[name], name);
+  for (const name of ['Job', 'Result', 'CreditTransaction', 'ApiKey', 'Share', 'BlockedDomain', 'Error'])
+    t.truthy(openDocuments().gateway.components.schemas[name], name);
+});
