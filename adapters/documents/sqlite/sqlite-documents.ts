@@ -2,10 +2,10 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Collection, CollectionSpec, Document, Documents } from '../../../readmodels/documents.ts';
-import { checkSpec, type Declared } from '../spec.ts';
 import { TransactionScope } from '../transaction-scope.ts';
-import { collectionNames, dropCollection, isThere, makeCollection } from './catalogue.ts';
+import { collectionNames, dropCollection, makeCollection } from './catalogue.ts';
 import { Connection } from './connection.ts';
+import { KnownCollections } from './known-collections.ts';
 import { type Access, SqliteCollection } from './sqlite-collection.ts';
 import { portError, Writer } from './writer.ts';
 
@@ -17,7 +17,7 @@ export async function openSqliteDocuments({ path }: { path: string }): Promise<D
   await mkdir(dirname(path), { recursive: true });
   const writing = await Connection.writer(path);
   try {
-    return new SqliteDocuments(Connection.reader(path), new Writer(writing));
+    return new SqliteDocuments(Connection.reader(path), new Writer(writing), new KnownCollections(writing));
   } catch (error) {
     writing.close();
     throw error;
@@ -28,10 +28,15 @@ class SqliteDocuments implements Documents {
   readonly #reader: Connection;
   readonly #writer: Writer;
   readonly #access: Access;
+  readonly #known: KnownCollections;
+  /** Of the connection that writes. */
+  readonly #known_inside: KnownCollections;
 
-  constructor(reader: Connection, writer: Writer) {
+  constructor(reader: Connection, writer: Writer, known_inside: KnownCollections) {
     this.#reader = reader;
     this.#writer = writer;
+    this.#known = new KnownCollections(reader);
+    this.#known_inside = known_inside;
     this.#access = {
       read: (work) => work(reader),
       write: (work) => this.#write(work),
@@ -39,8 +44,8 @@ class SqliteDocuments implements Documents {
   }
 
   async collection<T extends Document>(spec: CollectionSpec<T>): Promise<Collection<T>> {
-    const declared = checkSpec(spec);
-    if (!isThere(this.#reader, declared)) await this.#write((connection) => makeCollection(connection, declared));
+    const { declared, is_there } = this.#known.look(spec);
+    if (!is_there) await this.#write((connection) => makeCollection(connection, declared));
     return new SqliteCollection<T>(declared, this.#access);
   }
 
@@ -48,7 +53,7 @@ class SqliteDocuments implements Documents {
     TransactionScope.refuseWithin(this);
     return this.#writer.transaction((connection) => {
       const scope = new TransactionScope(this);
-      return scope.run(() => fn(new InsideTransaction(connection, scope)));
+      return scope.run(() => fn(new InsideTransaction(connection, scope, this.#known_inside)));
     });
   }
 
@@ -77,10 +82,12 @@ class InsideTransaction implements Documents {
   readonly #connection: Connection;
   readonly #scope: TransactionScope;
   readonly #access: Access;
+  #known: KnownCollections;
 
-  constructor(connection: Connection, scope: TransactionScope) {
+  constructor(connection: Connection, scope: TransactionScope, known: KnownCollections) {
     this.#connection = connection;
     this.#scope = scope;
+    this.#known = known;
     this.#access = {
       read: (work) => {
         scope.check();
@@ -100,9 +107,11 @@ class InsideTransaction implements Documents {
   }
 
   async collection<T extends Document>(spec: CollectionSpec<T>): Promise<Collection<T>> {
-    const declared: Declared = checkSpec(spec);
-    if (!this.#access.read((connection) => isThere(connection, declared))) {
+    const { declared, is_there } = this.#access.read(() => this.#known.look(spec));
+    if (!is_there) {
       await this.#access.write((connection) => makeCollection(connection, declared));
+      // What is found from here on may be rolled back, and the version of the tables with it.
+      this.#known = new KnownCollections(this.#connection);
     }
     return new SqliteCollection<T>(declared, this.#access);
   }

@@ -1,0 +1,36 @@
+// Remembers which collections a connection has found with all that is declared, so that the catalogue is not asked at
+// every use; it is asked again when anybody has changed a table of the file.
+import type { CollectionSpec, Document } from '../../../readmodels/documents.ts';
+import { checkSpec, type Declared } from '../spec.ts';
+import { isThere } from './catalogue.ts';
+import type { Connection } from './connection.ts';
+
+interface Known {
+  fields: object;
+  indexes: object;
+  declared: Declared;
+}
+
+export class KnownCollections {
+  readonly #connection: Connection;
+  readonly #known = new Map<string, Known>();
+  #schema_version: unknown;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** The checked declaration, and whether the collection is there with all of it. Reads only. */
+  look<T extends Document>(spec: CollectionSpec<T>): { declared: Declared; is_there: boolean } {
+    const [[schema_version] = []] = this.#connection.all('PRAGMA schema_version');
+    if (schema_version !== this.#schema_version) this.#known.clear();
+    this.#schema_version = schema_version;
+    const known = this.#known.get(spec.name);
+    const is_known = known?.fields === spec.fields && known.indexes === spec.indexes;
+    const declared = is_known ? known.declared : checkSpec(spec);
+    if (is_known) return { declared, is_there: true };
+    const is_there = isThere(this.#connection, declared);
+    if (is_there) this.#known.set(spec.name, { fields: spec.fields, indexes: spec.indexes, declared });
+    return { declared, is_there };
+  }
+}
