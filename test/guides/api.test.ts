@@ -1,9 +1,13 @@
-import test from 'ava';
 import { openSampleSite, SAMPLE_PORT } from '../../cli/sample-site.ts';
 import { runGuide } from '../support/guide.ts';
+import { testWith } from '../support/programs.ts';
 import { startTestService } from '../support/service.ts';
 
-test('the public API is as its guide says, line by line', async (t) => {
+testWith(
+  'bash',
+  'curl',
+  'python3',
+)('the public API is as its guide says, line by line', async (t) => {
   const site = await openSampleSite();
   const service = await startTestService({ CHECKER_RETRIES: '2', RATE_LIMIT_PER_MINUTE: '60' });
   try {

@@ -2,8 +2,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import test from 'ava';
 import { type GuideOptions, runGuide } from '../support/guide.ts';
+import { testWith } from '../support/programs.ts';
+
+const test = testWith('bash');
 
 const block = (language: string, text: string) => `\`\`\`${language}\n${text}\n\`\`\`\n`;
 /** Commands, and what a guide shows of their output; in turns. */

@@ -1,9 +1,9 @@
-import test from 'ava';
 import { openSampleSite, SAMPLE_PORT } from '../../cli/sample-site.ts';
 import { runGuide } from '../support/guide.ts';
+import { testWith } from '../support/programs.ts';
 import { startTestService } from '../support/service.ts';
 
-test('the life of a job is as its guide says, line by line', async (t) => {
+testWith('bash', 'curl')('the life of a job is as its guide says, line by line', async (t) => {
   const site = await openSampleSite();
   // As the demo starts it.
   const service = await startTestService({ CHECKER_RETRIES: '2' });

@@ -6,10 +6,11 @@ import { PROTECTIONS } from '../../checkers/engine/protection.ts';
 import { openSampleSite, SAMPLE_PORT } from '../../cli/sample-site.ts';
 import { ERROR_CODES, VERDICTS } from '../../events/checks.ts';
 import { runGuide } from '../support/guide.ts';
+import { testWith } from '../support/programs.ts';
 
 const text = readFileSync(join(import.meta.dirname, '../../docs/guides/verdicts.md'), 'utf8');
 
-test('the commands of the page print what it says', async (t) => {
+testWith('bash')('the commands of the page print what it says', async (t) => {
   const site = await openSampleSite();
   try {
     const replace = { [`127.0.0.1:${SAMPLE_PORT}`]: `127.0.0.1:${site.port}` };

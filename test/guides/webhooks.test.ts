@@ -1,11 +1,11 @@
 import { delimiter, dirname } from 'node:path';
-import test from 'ava';
 import { openSampleSite, SAMPLE_PORT } from '../../cli/sample-site.ts';
 import { runGuide } from '../support/guide.ts';
+import { testWith } from '../support/programs.ts';
 import { startTestService } from '../support/service.ts';
 import { freePort } from '../support/service-process.ts';
 
-test('webhooks are as their guide says, line by line', async (t) => {
+testWith('bash', 'curl')('webhooks are as their guide says, line by line', async (t) => {
   const site = await openSampleSite();
   // As the demo starts it.
   const service = await startTestService({ WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8' });
