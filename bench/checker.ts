@@ -190,7 +190,7 @@ function ours(only: readonly string[], ca: string | undefined): Contestant[] {
     request: () => contestant<BareKind>('request', BARE_LOOP, 'request'),
     dispatch: () => contestant<BareKind>('dispatch', BARE_LOOP, 'dispatch'),
     engine: () => contestant<EngineKind>('engine', ENGINE_LOOP, 'at once'),
-    'engine, paced': () => contestant<EngineKind>('engine, paced', ENGINE_LOOP, 'paced'),
+    'paced engine': () => contestant<EngineKind>('paced engine', ENGINE_LOOP, 'paced'),
   };
   return Object.entries(makers)
     .filter(([name]) => only.length === 0 || only.includes(name))
@@ -256,7 +256,7 @@ function show(
   }
   const node_peers = NODE_PEERS.filter((name) => results.has(name)).sort((a, b) => rate(b) - rate(a));
   for (const other of ['request', 'dispatch', 'lychee', ...node_peers.slice(0, 1)]) {
-    for (const name of ['engine', 'engine, paced']) {
+    for (const name of ['engine', 'paced engine']) {
       if (!results.has(name) || !results.has(other)) continue;
       console.log(`  ${name} / ${other} = ${(rate(name) / rate(other)).toFixed(2)}`);
     }

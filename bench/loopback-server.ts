@@ -36,19 +36,25 @@ export async function startLoopbackServer(certificate: Certificate | null = null
   };
 }
 
-/** Pages of 128 to 1,024 bytes; the last character of a request's path picks one. */
-function responses(): Buffer[] {
+const NAME_CHARS = 24;
+
+/**
+ * What comes before and after the name of a page of 128 to 1,024 bytes; the last character of a request's path picks one.
+ * Each page has its own title, as a website's have: one page under many URLs would be asked whether it is a soft 404.
+ */
+function pages(): { before: string; after: string }[] {
   return Array.from({ length: 8 }, (_, i) => {
-    const start = `<!doctype html><title>Page ${i}</title><h1>Things of kind ${i}</h1><p>`;
-    const page = start.padEnd(128 * (i + 1) - 4, 'Some words about them. ') + '</p>';
-    return Buffer.from(
-      `HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: ${page.length}\r\nServer: loopback\r\n\r\n${page}`,
-    );
+    const start = '<!doctype html><title>';
+    const middle = `</title><h1>Things of kind ${i}</h1><p>`;
+    const rest = middle.padEnd(128 * (i + 1) - start.length - NAME_CHARS - 4, 'Some words about them. ') + '</p>';
+    const length = start.length + NAME_CHARS + rest.length;
+    const head = `HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: ${length}\r\nServer: loopback\r\n\r\n`;
+    return { before: head + start, after: rest };
   });
 }
 
 function serve(): void {
-  const answers = responses();
+  const answers = pages();
   let connections = 0;
   let requests = 0;
   const accept = (socket: net.Socket): void => {
@@ -59,7 +65,9 @@ function serve(): void {
       for (let end = text.indexOf('\r\n\r\n'); end >= 0; end = text.indexOf('\r\n\r\n')) {
         requests++;
         const path_end = text.indexOf(' ', 5);
-        socket.write(answers[text.charCodeAt(path_end - 1) & 7]!);
+        const { before, after } = answers[text.charCodeAt(path_end - 1) & 7]!;
+        const name = text.slice(Math.max(5, path_end - NAME_CHARS), path_end).padEnd(NAME_CHARS);
+        socket.write(before + name + after, 'latin1');
         text = text.slice(end + 4);
       }
       rest = text;

@@ -1,5 +1,6 @@
 // `npm run bench`: every comparison in one run, printed as the table that the README shows.
 import { benchAppend } from './append.ts';
+import { benchChecker, CHECKER_BENCH } from './checker.ts';
 import { benchEndToEnd, endToEndTable } from './end-to-end.ts';
 import { benchMillion, millionTable } from './million.ts';
 
@@ -10,3 +11,4 @@ console.log(`  bare inserts ${(append.raw_per_s / 1000).toFixed(0)} k events/s`)
 console.log(`  log / bare inserts = ${append.ratio.toFixed(2)}\n`);
 for (const measured of await benchEndToEnd({ rounds: 7 })) console.log(`${endToEndTable(measured)}\n`);
 console.log(millionTable(await benchMillion()));
+await benchChecker(CHECKER_BENCH);

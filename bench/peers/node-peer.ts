@@ -10,11 +10,11 @@ import { pathToFileURL } from 'node:url';
 const [peer, modules, list, concurrency_text] = process.argv.slice(2) as [string, string, string, string];
 const concurrency = Number(concurrency_text);
 const urls = readFileSync(list, 'utf8').split('\n');
-const require = createRequire(join(modules, 'package.json'));
+const load = createRequire(join(modules, 'package.json'));
 
 /** It checks the links of pages: it is given one page that has them all. */
 async function linkinator(): Promise<number> {
-  const { LinkChecker } = await import(pathToFileURL(require.resolve('linkinator')).href);
+  const { LinkChecker } = await import(pathToFileURL(load.resolve('linkinator')).href);
   const page = `<!doctype html>${urls.map((url) => `<a href="${url}">a</a>`).join('\n')}`;
   const server = http.createServer((_request, response) => {
     response.setHeader('content-type', 'text/html');
@@ -29,7 +29,7 @@ async function linkinator(): Promise<number> {
 }
 
 function brokenLinkChecker(): Promise<number> {
-  const { UrlChecker } = require('broken-link-checker');
+  const { UrlChecker } = load('broken-link-checker');
   return new Promise((resolve) => {
     let fine = 0;
     const options = {

@@ -27,8 +27,9 @@ function targetOf(content: string): string | null {
 }
 
 function contentOf(head: string): string | undefined {
+  // Nearly all pages end here; a copy in lower case would cost them more than this search.
+  if (!head.includes('efresh') && !head.includes('EFRESH')) return undefined;
   const lower = head.toLowerCase();
-  if (!lower.includes('refresh')) return undefined;
   for (let at = lower.indexOf('<'); at >= 0; at = lower.indexOf('<', at)) {
     if (lower.startsWith('<!--', at)) {
       at = after(lower, '-->', at);

@@ -82,10 +82,6 @@ export class Scheduler<T extends Task> {
     return this.#hosts.keys();
   }
 
-  has(host: string): boolean {
-    return this.#hosts.has(host);
-  }
-
   limitChanged(name: string): void {
     const host = this.#hosts.get(name);
     if (host === undefined) return;

@@ -3,9 +3,10 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import zlib from 'node:zlib';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { createEngine, type EngineSettings } from '../../../checkers/engine/engine.ts';
 import type { ErrorCode } from '../../../events/checks.ts';
+import { patientClock } from '../../support/patient-clock.ts';
 import { type RawServer, startRawServer } from '../../support/raw-server.ts';
 import { AUTHORITY, GOOD, SERVER_KEY } from '../../support/test-certificates.ts';
 
@@ -20,14 +21,6 @@ const SETTINGS: EngineSettings = {
 const EVERY_MS = 15;
 /** What a busy machine adds. */
 const SLACK_MS = 60_000;
-
-/** Lags where the machine does, so that nothing is late for want of a processor. */
-function patientClock(t: ExecutionContext): () => number {
-  let ms = 0;
-  const timer = setInterval(() => (ms += 10), 10);
-  t.teardown(() => clearInterval(timer));
-  return () => ms;
-}
 
 /** A byte at a time, for ever. */
 function dribble(socket: Socket, text: string): void {

@@ -1,0 +1,26 @@
+// A machine that allows few open files: idle connections give theirs back, and no URL suffers.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import test from 'ava';
+import { startTestSite } from '../../support/test-site.ts';
+
+const PROGRAM = `
+  const { createEngine } = await import(${JSON.stringify(new URL('../../../checkers/engine/engine.ts', import.meta.url).href)});
+  const engine = createEngine({ concurrency: 20, per_host: 8, host_gap_ms: 0, timeout_ms: 15000, retries: 2,
+    allow_addresses: ['127.0.0.0/8'], user_agent: 'test' });
+  const verdicts = {};
+  for (let i = 0; i < 400; i += 40) {
+    const urls = Array.from({ length: 40 }, (_, k) => 'http://127.0.' + ((i + k) >> 6) + '.' + (1 + ((i + k) & 63)) + ':' + process.argv[1] + '/fine');
+    for (const { verdict } of await Promise.all(urls.map((url) => engine.check(url)))) verdicts[verdict] = (verdicts[verdict] ?? 0) + 1;
+  }
+  console.log(JSON.stringify(verdicts));
+  await engine.close();
+`;
+
+test('hosts beyond the limit of open files are checked all the same', async (t) => {
+  const site = await startTestSite({ host: '0.0.0.0' });
+  t.teardown(() => site.close());
+  const limited = ['-c', 'ulimit -n 150 && exec "$0" --input-type=module -e "$1" "$2"'];
+  const { stdout } = await promisify(execFile)('bash', [...limited, process.execPath, PROGRAM, String(site.port)]);
+  t.deepEqual(JSON.parse(stdout), { ok: 400 });
+});
