@@ -1,116 +1,37 @@
 // Requests with an idempotency key, whatever becomes of the process that works on them: one job, charged once.
-import { randomUUID } from 'node:crypto';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { openCredits } from '../../commands/credits.ts';
-import { type KeyScope, openIdempotencyKeys } from '../../commands/idempotency.ts';
-import { openJobs } from '../../commands/job.ts';
-import { openSubmitJob } from '../../commands/submit-job.ts';
-import { openSubmitOnce, type SubmittedOnce } from '../../commands/submit-once.ts';
-import type { AppendResult, EventStore, RecordedEvent } from '../../events/event-store.ts';
+import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
+import type { SubmittedOnce } from '../../commands/submit-once.ts';
+import type { EventStore, RecordedEvent } from '../../events/event-store.ts';
 import type { JobCreated } from '../../events/job.ts';
 import { creditsStream, jobStream, urlsStream } from '../../events/streams.ts';
-import { commandContext, openTestStores } from '../support/stores.ts';
+import { openTestStores } from '../support/stores.ts';
+import {
+  DAY_MS,
+  dyingAt,
+  GRANTED,
+  grant,
+  Killed,
+  LEASE_MS,
+  NOW,
+  openProcess,
+  Refused,
+  URLS,
+} from '../support/submitting-process.ts';
 
-const URLS = Array.from({ length: 2500 }, (_, i) => `https://a.example/${i}`);
-const GRANTED = 10_000;
-const LEASE_MS = 30_000;
-const DAY_MS = 24 * 3_600_000;
-const NOW = Date.parse('2026-01-31T09:00:00.000Z');
-
-class Killed extends Error {}
-class Refused extends Error {}
-
-/** A process: its own commands over a log that it may share with others. */
-function openProcess(log: EventStore) {
-  const jobs = openJobs(log);
-  const credits = openCredits(log);
-  const submitJob = openSubmitJob(log, jobs, credits);
-  const submitOnce = openSubmitOnce(log, openIdempotencyKeys(log), jobs, credits);
-  async function submit(
-    how: {
-      now?: number;
-      fingerprint?: string;
-      scope?: Partial<KeyScope>;
-      urls?: string[];
-      during?: () => Promise<void>;
-    } = {},
-  ): Promise<SubmittedOnce> {
-    const { now = NOW, fingerprint = 'f', urls = URLS, during } = how;
-    const scope = { user_id: 'alice', method: 'POST', route: '/api/v2/jobs', key: 'k', ...how.scope };
-    const context = commandContext(now);
-    async function* pages() {
-      for (let at = 0; at < urls.length; at += 1000) yield urls.slice(at, at + 1000);
-      await during?.();
-    }
-    return await submitOnce(
-      {
-        scope,
-        fingerprint,
-        lease_ms: LEASE_MS,
-        new_job_id: randomUUID,
-        async submit(job_id) {
-          if (urls.length === 0) throw new Refused('no URLs');
-          const made = await submitJob(
-            {
-              ...{ job_id, owner_id: scope.user_id, owner_email: null, source: 'api', filename: null, blob_key: null },
-              ...{ pages: pages(), needs_credits: true },
-              counts: () => ({ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 }),
-            },
-            context,
-          );
-          if (!made.ok) throw new Refused(made.refused.code);
-          return made.job;
-        },
-        isRefusal: (error) => error instanceof Refused,
-        answerOf: (job, created_at) => ({
-          status: 201,
-          body: { job_id: job.job_id, created_at, urls: job.total_urls },
-        }),
-      },
-      context,
-    );
-  }
-  return { submit, credits };
-}
+/** The claim, three chunks, the reservation, the job, the answer. */
+const STEPS = 7;
 
 async function start(t: ExecutionContext, granted = GRANTED) {
   const { log } = await openTestStores(t);
   const process = openProcess(log);
   await grant(process, granted);
   return { log, process };
-}
-
-async function grant({ credits }: ReturnType<typeof openProcess>, amount: number, user_id = 'alice'): Promise<void> {
-  const reference_id = randomUUID();
-  const lot = { type: 'grant', transaction_type: 'purchase', reference_id, amount, expires_at: null } as const;
-  await credits.run(user_id, lot, commandContext(NOW));
-}
-
-/** Dies with the n-th change that it is asked for: before it is made, or after, so that nobody hears of it. */
-function dyingAt(log: EventStore, n: number, when: 'before' | 'after'): EventStore & { is_dead(): boolean } {
-  let changes = 0;
-  const is_dead = () => changes >= n;
-  const assertAlive = () => {
-    if (is_dead()) throw new Killed();
-  };
-  async function change<Result>(make: () => Promise<Result>): Promise<Result> {
-    assertAlive();
-    changes++;
-    if (is_dead() && when === 'before') throw new Killed();
-    const result = await make();
-    assertAlive();
-    return result;
-  }
-  return {
-    ...log,
-    is_dead,
-    append: (...given) => change<AppendResult>(() => log.append(...given)),
-    deleteStream: (stream) => change(() => log.deleteStream(stream)),
-    async *readStream(...given) {
-      assertAlive();
-      yield* log.readStream(...given);
-    },
-  };
 }
 
 async function eventsOf(log: EventStore, type: string): Promise<RecordedEvent[]> {
@@ -162,10 +83,28 @@ for (const when of ['before', 'after'] as const) {
       t.deepEqual(await next.submit({ now: NOW + LEASE_MS }), { ...answer, replayed: true } as SubmittedOnce);
       await assertOneJob(t, log, await openProcess(log).submit({ now: NOW + DAY_MS - 1 }));
     }
-    // The claim, three chunks, the reservation, the job, the answer.
-    t.is(steps, 7);
+    t.is(steps, STEPS);
   });
 }
+
+test('a process that is killed by the system at any step leaves what the next one makes good', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'url-checker-killed-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const program = join(import.meta.dirname, '../support/submitting-process.ts');
+  for (const when of ['before', 'after'] as const) {
+    for (let n = 1; n <= STEPS; n++) {
+      const path = join(folder, `${when}-${n}.db`);
+      const log = await openSqliteEventStore({ path });
+      await grant(openProcess(log), GRANTED);
+      const child = spawn(process.execPath, [program, path, String(n), when], {
+        stdio: ['ignore', 'inherit', 'inherit'],
+      });
+      t.deepEqual(await once(child, 'exit'), [null, 'SIGKILL'], `step ${n}`);
+      await assertOneJob(t, log, await openProcess(log).submit({ now: NOW + LEASE_MS }));
+      await log.close();
+    }
+  }
+});
 
 test('a process that is killed while it makes up for another one is made up for in turn', async (t) => {
   for (let n = 1; ; n++) {
