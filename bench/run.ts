@@ -2,7 +2,10 @@
 import { benchAppend } from './append.ts';
 import { benchChecker, CHECKER_BENCH } from './checker.ts';
 import { benchEndToEnd, endToEndTable } from './end-to-end.ts';
+import { benchExport, exportTable } from './export.ts';
+import { benchJobs, jobsTable } from './jobs.ts';
 import { benchMillion, millionTable } from './million.ts';
+import { benchStats, statsTable } from './stats.ts';
 
 const append = await benchAppend();
 console.log('Event log, appends of 100 events');
@@ -10,5 +13,8 @@ console.log(`  log         ${(append.log_per_s / 1000).toFixed(0)} k events/s`);
 console.log(`  bare inserts ${(append.raw_per_s / 1000).toFixed(0)} k events/s`);
 console.log(`  log / bare inserts = ${append.ratio.toFixed(2)}\n`);
 for (const measured of await benchEndToEnd({ rounds: 7 })) console.log(`${endToEndTable(measured)}\n`);
-console.log(millionTable(await benchMillion()));
+console.log(`${jobsTable(await benchJobs())}\n`);
+console.log(`${statsTable(await benchStats())}\n`);
+console.log(`${exportTable(await benchExport())}\n`);
+console.log(`${millionTable(await benchMillion())}\n`);
 await benchChecker(CHECKER_BENCH);
