@@ -177,6 +177,7 @@ export async function startHttp(config: Config, logger: Logger): Promise<Http> {
     uploads: { folder: uploads, max_file_bytes: config.max_file_bytes },
     trusted_proxies: config.trusted_proxies,
     https: config.public_url.startsWith('https:'),
+    base_path: new URL(config.public_url).pathname.replace(/\/$/, ''),
     async seen(caller, { request_id }) {
       const { user_id, email } = caller;
       if (known.get(user_id) === (email ?? '')) return;

@@ -34,7 +34,7 @@ try {
     say(bill(checked.job, checked.credits));
     say(`\nAll results: ${styleText('cyan', RESULTS)}`);
     if (!values.exit && !signal.aborted) {
-      say(`\nThe service goes on at ${styleText('cyan', url)}: its description is at ${url}/openapi.json.`);
+      say(`\nThe service goes on at ${styleText('cyan', url)}: its description is at ${url}/docs.`);
       say(`A token for it: DATA_DIR=${config.data_dir} npm run -s token -- --user ${user} --email ${user}@example.com`);
       say('Ctrl-C ends it.');
       const ended = await Promise.race([aborted(signal), service.failed]);

@@ -31,7 +31,7 @@ export function resultView({ _id, job_id: _job, index: _index, ...view }: Result
 export const MAX_PAGE = 1000;
 export const paging = (limit: number, max = MAX_PAGE) => ({
   limit: Type.Integer({ minimum: 1, maximum: max, default: limit, description: 'Items a page.' }),
-  offset: Type.Integer({ minimum: 0, default: 0, description: 'Items before the page.' }),
+  offset: Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'Items before the page.' }),
 });
 
 const status_codes = Type.Optional(

@@ -119,6 +119,8 @@ export interface ResponseSpec {
 export interface ErrorSpec {
   description: string;
   examples: Readonly<Record<string, { message: string; details?: object; problem?: Problem }>>;
+  /** Those that some of its answers have, with what they mean. */
+  headers?: Readonly<Record<string, string>>;
 }
 
 export interface Reply {

@@ -40,6 +40,7 @@ const FILTERS: [query: string, type: string, words: RegExp][] = [
   ['offset=x', 'integer_type', /integer/],
   ['offset=-1', 'minimum', />= 0/],
   ['offset=99999999999999999999', 'integer_type', /integer/],
+  ['offset=1000000001', 'maximum', /1000000000/],
   ['page=1', 'unexpected', /known are limit/],
 ];
 const CURSORS: typeof FILTERS = [

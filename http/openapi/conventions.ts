@@ -41,8 +41,8 @@ ${COMMON}
 
 \`{"error": {"code": "...", "message": "...", "details": {}}}\`. \`code\` is one of a closed list (see \`Error\`), for programs to decide on; \`message\`
 says what to do; \`details\` has the rest. A request that is not as described is 422, with the same list of problems in
-\`error.details.problems\` and in \`detail\`. Repeat what was answered with 429 or 503 after \`Retry-After\` seconds, and what was
-answered with 500 or not at all after a second, then two, four and so on; never another 4xx.
+\`error.details.problems\` and in \`detail\`. Repeat what was answered with 429, 503 or \`idempotency_in_progress\` after \`Retry-After\`
+seconds, and what was answered with 500 or not at all after a second, then two, four and so on; never another 4xx.
 
 ## Idempotency
 

@@ -3,7 +3,7 @@
 import { errorBody, HttpError, isV2, V2_CODE_MEANINGS, ValidationError } from '../errors.ts';
 import type { ErrorSpec, Route } from '../route.ts';
 import type { Components, Json } from './components.ts';
-import { headersOf } from './headers.ts';
+import { headersOf, ownHeaders } from './headers.ts';
 
 export type ErrorShape = 'gateway' | 'v2';
 
@@ -220,7 +220,7 @@ function errorAnswer(route: Route<never>, status: number, spec: ErrorSpec, compo
   const [first] = examples;
   return {
     description: spec.description,
-    headers: headersOf(route, status, components),
+    headers: { ...headersOf(route, status, components), ...ownHeaders(spec) },
     content: {
       'application/json': {
         schema: { $ref: `#/components/schemas/${status === 422 ? 'HTTPValidationError' : 'Error'}` },

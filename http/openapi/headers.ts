@@ -47,13 +47,13 @@ export function headersOf(route: Route<never>, status: number, components: Compo
   );
 }
 
-export const ownHeaders = (spec: ResponseSpec): Json =>
+export const ownHeaders = (spec: Pick<ResponseSpec, 'headers'>): Json =>
   Object.fromEntries(Object.entries(spec.headers ?? {}).map(([name, description]) => [name, ownHeader(description)]));
 const ownHeader = (description: string) => ({ description, schema: { type: 'string' } });
 
-/** What is read as JSON has an entity tag, unless it is very large. */
-export const isTagged = ({ method, responses: { 200: ok } }: Route<never>) =>
-  method === 'GET' && ok?.schema !== undefined && ok.content_type === undefined;
+/** What is read as JSON has an entity tag, unless it is very large; and what says that it may be unchanged. */
+export const isTagged = ({ method, responses: { 200: ok, 304: unchanged } }: Route<never>) =>
+  method === 'GET' && (unchanged !== undefined || (ok?.schema !== undefined && ok.content_type === undefined));
 
 /** Whether its answer may name a place in the log. */
 const changes = ({ method, access }: Route<never>) => method !== 'GET' && access !== 'none';
@@ -64,7 +64,7 @@ const REQUEST_HEADERS = {
     in: 'header',
     required: false,
     description: 'That of the answer to a change: the read waits, at most 2 s, until it sees it.',
-    schema: { type: 'string', pattern: '^[\\w.:-]{1,64}$' },
+    schema: { type: 'string', pattern: '^[\\w.:-]{0,64}$' },
     example: '42',
   },
   IfNoneMatch: {

@@ -118,18 +118,24 @@ const answers = (route: Route<never>): Readonly<Record<number, ResponseSpec>> =>
   isTagged(route) ? { ...route.responses, 304: NOT_MODIFIED } : route.responses;
 const NOT_MODIFIED: ResponseSpec = { description: 'Not changed: `If-None-Match` names this answer.' };
 
+/** What is not looked into. */
+const BYTES = { schema: { type: 'string', contentMediaType: 'application/octet-stream' }, example: '(bytes)' };
+
 function response(route: Route<never>, status: number, spec: ResponseSpec, components: Components): Json {
   const [first, ...others] = [spec.content_type ?? 'application/json', ...(spec.other_content_types ?? [])].map(
     (type) => type.split(';')[0]!,
   );
-  const described = () => ({ schema: components.plain(spec.schema ?? {}), ...example(spec.example) });
-  const binary = { schema: { type: 'string', contentMediaType: 'application/octet-stream' }, example: '(bytes)' };
   const value = {
     description: spec.description,
     headers: { ...headersOf(route, status, components), ...ownHeaders(spec) },
     ...(spec.schema === undefined && spec.content_type === undefined
       ? {}
-      : { content: { [media_type]: { schema: components.plain(spec.schema ?? {}), ...example(spec.example) } } }),
+      : {
+          content: {
+            [first!]: { schema: components.plain(spec.schema ?? {}), ...example(spec.example) },
+            ...Object.fromEntries(others.map((type) => [type, BYTES])),
+          },
+        }),
   };
   return spec === NOT_MODIFIED ? components.share('responses', 'NotModified', value) : value;
 }

@@ -32,6 +32,15 @@ export function docsRoutes(): Route<unknown>[] {
       access: 'none',
       summary: 'The documents of both APIs as a page',
       tags,
+      query: Type.Object({
+        'urls.primaryName': Type.Optional(
+          Type.String({
+            maxLength: 100,
+            description: 'Which document to begin with: the page puts it there.',
+            examples: ['Gateway'],
+          }),
+        ),
+      }),
       responses: {
         200: {
           description: 'The page. It loads nothing from elsewhere.',

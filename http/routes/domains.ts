@@ -166,7 +166,12 @@ export const health = route({
       description: 'Of equal failure rates, the one with more checks comes first in descending order.',
     }),
     sort_order,
-    min_checks: Type.Integer({ minimum: 0, default: 10, description: 'Domains with fewer checks are left out.' }),
+    min_checks: Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000_000,
+      default: 10,
+      description: 'Domains with fewer checks are left out.',
+    }),
   }),
   responses: {
     200: {

@@ -20,6 +20,7 @@ const format = Type.Enum(EXPORT_FORMATS, {
 const file = {
   description: 'All results that pass the filters, in order of submission, under a header row; for `xlsx` a workbook.',
   content_type: 'text/csv; charset=utf-8',
+  other_content_types: ['application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
   schema: Type.String(),
   example: 'url,status_code,verdict,…\r\nhttps://example.com/old,404,broken,…\r\n',
   headers: { 'Content-Disposition': 'The name of the file, after that of the uploaded one.' },

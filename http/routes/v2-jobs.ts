@@ -57,6 +57,7 @@ const submissionErrors = {
     description:
       'The idempotency key came with other URLs (`idempotency_key_mismatch`), or its first request is still being worked ' +
       'on (`idempotency_in_progress`: the header Retry-After says when to send it again).',
+    headers: { 'Retry-After': 'With `idempotency_in_progress`: in how many seconds the request may be sent again.' },
     examples: {
       idempotency_key_mismatch: {
         message: 'The key was sent with another body within 24 hours. Take a new key for a new request.',

@@ -69,6 +69,21 @@ test('a command has nothing to read, and what it starts ends with the guide', as
   t.is(await run(guideOf(['cat; sleep 600 & echo $! > /dev/null', 'text', ''], ['echo on', 'text', 'on'])), null);
 });
 
+testWith('python3', 'node')(
+  'blocks of Python go on in one session, and those of JavaScript are programs of their own',
+  async (t) => {
+    const guide = guideOf(['export WHO=alice; cd "$(mktemp -d)"']);
+    const python = block('python run', 'import os\nx = 1\ndef f(y):\n    return os.environ["WHO"], x + y');
+    const more = block('python run', 'x = 2\nprint(*f(3))') + block('text', 'alice 5');
+    const js =
+      block('js run', 'console.log(process.env.WHO, await Promise.resolve("it\'s"))') + block('text', "alice it's");
+    t.is(await run(guide + python + more + js), null);
+    t.regex((await run(block('python run', 'print(1)\nx = nothing')))!, /exit code 1[\s\S]*NameError/);
+    t.regex((await run(block('python run', 'print(1)') + block('text', '2')))!, /does not print/);
+    t.regex((await run(block('js run', 'throw new Error("no")')))!, /exit code 1/);
+  },
+);
+
 test('what runs nothing is no guide', async (t) => {
   t.regex((await run(`${block('js', 'f()')}${block('text', 'one')}`))!, /no block to run/);
   t.is(await run(guideOf(['true']) + block('js', 'throw 1') + block('text', 'of the other')), null);

@@ -143,6 +143,7 @@ test('the public API: submissions are safe to repeat, and webhooks are described
     t.truthy(post.parameters.find(({ name }: Json) => name === 'Idempotency-Key'));
     t.truthy(post.responses[201].headers['Idempotency-Replayed']);
     t.truthy(post.responses[409].content['application/json'].examples.idempotency_key_mismatch);
+    t.truthy(post.responses[409].headers['Retry-After']);
   }
   const { post } = v2.webhooks['job.completed'];
   t.deepEqual(

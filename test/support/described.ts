@@ -1,6 +1,7 @@
-// Holds answers to the OpenAPI documents that the service serves: a declared status, its content type, its schema.
-import { Ajv2020 } from 'ajv/dist/2020.js';
+// Holds answers to the OpenAPI documents of the service: a declared status, its content type, its schema, its headers.
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { openDocuments } from './documents.ts';
 
 /** What there is to look at of an answer; `body` is text where it is not JSON. */
 export interface Described {
@@ -17,30 +18,45 @@ export interface Descriptions {
 }
 
 interface OpenApi {
-  paths: Record<string, Record<string, { responses: Record<string, Response> }>>;
-  components: object;
+  paths: Record<string, Record<string, { responses: Record<string, Response | Reference> }>>;
+  components: { responses: Record<string, Response> };
 }
 interface Response {
   content?: Record<string, { schema: object }>;
+  headers?: Record<string, object>;
+}
+interface Reference {
+  $ref: string;
 }
 
 /** Reads the documents of a running service. */
 export async function readDescriptions(base_url: string): Promise<Descriptions> {
-  const documents = await Promise.all(
-    ['/openapi.json', '/api/v2/openapi.json'].map(async (path) => {
-      const response = await fetch(base_url + path);
-      return JSON.parse(await response.text(), closed) as OpenApi;
-    }),
-  );
+  const paths = ['/openapi.json', '/api/v2/openapi.json'];
+  return describe(await Promise.all(paths.map(async (path) => await (await fetch(base_url + path)).text())));
+}
+
+let of_this_version: Descriptions | undefined;
+/** Those of the service in this folder, which is not asked for them. */
+export function descriptions(): Descriptions {
+  return (of_this_version ??= describe(Object.values(openDocuments()).map((document) => JSON.stringify(document))));
+}
+
+function describe(texts: readonly string[]): Descriptions {
+  const documents = texts.map((text) => JSON.parse(text, closed) as OpenApi);
   const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false });
   addFormats.default(ajv);
   ajv.addVocabulary(['example', 'components']);
   for (const [i, { components }] of documents.entries()) ajv.addSchema({ $id: `doc${i}:`, components });
 
+  // What no document declares is held to the errors of each.
+  const compiled = documents.map(() => new Map<object, ValidateFunction>());
   /** `schema` is one of the document with this number. */
   function mismatch(document: number, schema: object, body: unknown): string | null {
-    const own = JSON.parse(JSON.stringify(schema).replaceAll('"#/components', `"doc${document}:#/components`));
-    return ajv.validate(own, body) ? null : ajv.errorsText(ajv.errors, { dataVar: 'body' });
+    const own = () =>
+      JSON.parse(JSON.stringify(schema).replaceAll('"#/components', `"doc${document}:#/components`)) as object;
+    const validate = compiled[document]!.get(schema) ?? ajv.compile(own());
+    compiled[document]!.set(schema, validate);
+    return validate(body) ? null : ajv.errorsText(validate.errors, { dataVar: 'body' });
   }
 
   return {
@@ -52,11 +68,12 @@ export async function readDescriptions(base_url: string): Promise<Descriptions> 
     problemOf(method, path, answer) {
       const asked = path.split('?')[0]!;
       const number = asked.startsWith('/api/v2') ? 1 : 0;
-      const { paths } = documents[number]!;
+      const { paths, components } = documents[number]!;
       const template = asked in paths ? asked : Object.keys(paths).find((one) => patternOf(one).test(asked));
       const operation = template === undefined ? undefined : paths[template]![method.toLowerCase()];
       // What is not there is in no document; its error has the shape of all.
-      const declared = operation ? operation.responses[answer.status] : NO_OPERATION;
+      const said = operation ? operation.responses[answer.status] : NO_OPERATION;
+      const declared = said && '$ref' in said ? components.responses[said.$ref.split('/').at(-1)!] : said;
       const problem = declared ? responseProblem(declared, answer, mismatch.bind(null, number)) : 'not declared';
       return (
         problem && `${method} ${path.slice(0, 100)}: ${answer.status} is ${problem}; ${JSON.stringify(answer.body)}`
@@ -65,21 +82,29 @@ export async function readDescriptions(base_url: string): Promise<Descriptions> 
   };
 }
 
-const NO_OPERATION: Response = { content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } };
+const NO_OPERATION: Response | Reference = {
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+};
 
 function responseProblem(
   declared: Response,
   { headers, body }: Described,
   mismatch: (schema: object, body: unknown) => string | null,
 ): string | null {
-  if (!headers.get('x-request-id')) return 'without X-Request-ID';
-  const [media_type, { schema } = { schema: {} }] = Object.entries(declared.content ?? {})[0] ?? [];
-  if (media_type === undefined) return body === '' ? null : 'with a body';
-  const given = headers.get('content-type')?.split(';')[0];
-  if (given !== media_type) return `${given}, not ${media_type}`;
-  const difference = mismatch(schema, body);
+  const missing = ALWAYS.find((name) => '$ref' in ((declared.headers ?? ALL)[name] ?? {}) && !headers.get(name));
+  if (missing !== undefined) return `without ${missing}`;
+  const { content } = declared;
+  if (content === undefined) return body === '' ? null : 'with a body';
+  const given = headers.get('content-type')?.split(';')[0] ?? 'nothing';
+  const media = content[given];
+  if (media === undefined) return `${given}, not ${Object.keys(content).join(' or ')}`;
+  const difference = mismatch(media.schema, body);
   return difference && `not as declared (${difference})`;
 }
+
+/** Those of the headers that operations share which no answer lacks. */
+const ALWAYS = ['X-Request-ID', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'Retry-After'];
+const ALL: Record<string, object> = { 'X-Request-ID': { $ref: '' } };
 
 const patternOf = (template: string) => new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`);
 

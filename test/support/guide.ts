@@ -10,6 +10,8 @@
 //   they print.
 // - A ```json block right after a ```sh block is the JSON that it prints, in any layout; a ```text or ```csv block is the
 //   text, errors included. A block that none follows prints nothing. Other blocks are not run.
+// - A ```python run block goes on in the one session of Python that the guide has, and sees what the blocks before it made;
+//   a ```js run block is a program of its own. Both see what the shell has exported.
 // - Ids, hashes, tokens, times and the like may be others than shown, but of the same kind, and ids, hashes and tokens
 //   that are the same in the guide are the same here (guide-output.ts). So are numbers under names that end with `_ms`.
 // - Elisions: in JSON `"…": "…"` stands for more fields and a last item `"…"` for more items; in text a line `…` stands
@@ -18,6 +20,7 @@
 //   that is removed in the end. Needs bash and what the guide itself calls, such as curl.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -66,19 +69,59 @@ const OUTPUTS = ['json', 'text', 'csv'];
 
 /** What a guide says: its commands, each with what it shows of their output. */
 export function stepsOf(markdown: string): Step[] {
-  const blocks = [...markdown.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(({ index, 1: language, 2: text }) => ({
-    line: markdown.slice(0, index).split('\n').length,
-    language: language!,
-    text: text!,
+  const blocks = [...markdown.matchAll(/^```(\w*)( run)?\n([\s\S]*?)^```$/gm)].map((match) => ({
+    line: markdown.slice(0, match.index).split('\n').length,
+    language: match[1]!,
+    text: commandsOf(match[1]!, match[2] !== undefined, match[3]!),
   }));
   return blocks.flatMap(({ line, language, text }, n) => {
-    if (language !== 'sh') return [];
+    if (OUTPUTS.includes(language) || text === null) return [];
     const next = blocks[n + 1];
     const is_output = next !== undefined && OUTPUTS.includes(next.language);
-    const output: Output | null = is_output ? { is_json: next.language === 'json', text: next.text } : null;
+    const output: Output | null = is_output ? { is_json: next.language === 'json', text: next.text ?? '' } : null;
     return [{ line, commands: text, output }];
   });
 }
+
+/** What the shell is told to do; null for a block that is only shown. */
+function commandsOf(language: string, is_run: boolean, text: string): string | null {
+  if (language === 'sh' || OUTPUTS.includes(language)) return text;
+  return is_run ? `run_${language} <<'END_OF_BLOCK'\n${text}END_OF_BLOCK\n` : null;
+}
+
+/** Executes files whose paths it is sent, one after the other, and says how each went. */
+const PYTHON = `
+import sys, traceback
+names = {"__name__": "__main__"}
+with open(sys.argv[1]) as paths, open(sys.argv[2], "w") as outcomes:
+    for path in paths:
+        try:
+            exec(compile(open(path.strip()).read(), path.strip(), "exec"), names)
+            outcome = "ok"
+        except BaseException:
+            traceback.print_exc()
+            outcome = "failed"
+        sys.stdout.flush()
+        print(outcome, file=outcomes, flush=True)
+`;
+const RUNNERS = `
+run_python() {
+  cat > "$TMPDIR/block.py"
+  if [ ! -p "$TMPDIR/python-in" ]; then
+    mkfifo "$TMPDIR/python-in" "$TMPDIR/python-out"
+    exec 7<>"$TMPDIR/python-in" 8<>"$TMPDIR/python-out"
+    python3 "$TMPDIR/python.py" "$TMPDIR/python-in" "$TMPDIR/python-out" 7>&- 8>&- &
+  fi
+  echo "$TMPDIR/block.py" >&7
+  local outcome
+  read -r outcome <&8
+  [ "$outcome" = ok ]
+}
+run_js() {
+  cat > "$TMPDIR/block.mjs"
+  node "$TMPDIR/block.mjs"
+}
+`;
 
 interface Session {
   run(commands: string): Promise<{ printed: string; failed: string | null }>;
@@ -105,7 +148,8 @@ function openSession(folder: string, env: Readonly<Record<string, string>>): Ses
     });
   }
   bash.stdin.on('error', () => {});
-  bash.stdin.write('exec 2>&1; set -e\n');
+  writeFileSync(join(folder, 'python.py'), PYTHON);
+  bash.stdin.write(`exec 2>&1; set -e\n${RUNNERS}`);
   const end = `--- done in ${folder} ---\n`;
   let blocks = 0;
 

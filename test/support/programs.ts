@@ -4,8 +4,7 @@ import { delimiter, join } from 'node:path';
 import test from 'ava';
 
 /** `test` where all of the programs are on the PATH, or under CI; else `test.skip`. */
-export const testWith = (...programs: string[]) =>
-  process.env.CI || programs.every(isInstalled) ? test : test.skip;
+export const testWith = (...programs: string[]) => (process.env.CI || programs.every(isInstalled) ? test : test.skip);
 
 function isInstalled(program: string): boolean {
   return (process.env.PATH ?? '').split(delimiter).some((folder) => {

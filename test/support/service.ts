@@ -6,6 +6,7 @@ import { issueLocalToken } from '../../adapters/identity/index.ts';
 import { readConfig } from '../../config.ts';
 import { openLogger } from '../../logger.ts';
 import { type Service, startService } from '../../service.ts';
+import { descriptions } from './described.ts';
 
 export interface Answer {
   status: number;
@@ -77,10 +78,18 @@ export async function answerOf(response: Response): Promise<Answer> {
   return { status: response.status, headers: response.headers, body: is_json ? JSON.parse(text) : text };
 }
 
+/** Every answer that a test client gets is as the OpenAPI documents say. */
+function assertDescribed(method: string, path: string, answer: Answer): void {
+  const problem = ['HEAD', 'OPTIONS'].includes(method) ? null : descriptions().problemOf(method, path, answer);
+  if (problem !== null) throw new Error(`an answer that is not as it is described: ${problem}`);
+}
+
 export function openTestClient(url: string, token: string, prefix = ''): TestClient {
   const authorization = { authorization: `Bearer ${token}` };
   async function send(path: string, init: RequestInit = {}): Promise<Answer> {
-    return answerOf(await fetch(url + path, { ...init, headers: { ...authorization, ...init.headers } }));
+    const answer = await answerOf(await fetch(url + path, { ...init, headers: { ...authorization, ...init.headers } }));
+    assertDescribed(init.method ?? 'GET', path, answer);
+    return answer;
   }
   return {
     token,
