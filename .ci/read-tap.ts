@@ -1,14 +1,17 @@
-// Reads AVA's TAP from standard input: prints it for people, and writes `passed failed` to the file that is named.
+// Reads AVA's TAP from standard input: prints it for people, and writes `passed failed` to NAME.counts and what failed, with
+// its details, to NAME.failures.
 // What cannot be counted is a failure: output that ends early, a run without a test, totals that differ from the lines.
 import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
-const [counts_file] = process.argv.slice(2);
-if (counts_file === undefined) throw new Error('usage: read-tap.ts COUNTS_FILE <TAP');
+const [name] = process.argv.slice(2);
+if (name === undefined) throw new Error('usage: read-tap.ts NAME <TAP');
 
 let passed = 0;
 let todos = 0;
 const failures: string[] = [];
+/** Of each failure its title and the lines of its YAML block. */
+const told: string[] = [];
 const totals: Record<string, number> = {};
 /** Inside a failure's YAML block, which is shown as it is. */
 let in_details = false;
@@ -25,12 +28,16 @@ for await (const line of createInterface({ input: process.stdin })) {
       console.log(`  ✔ ${title}`);
     } else {
       failures.push(title!);
+      told.push(`failed: ${title}`);
       console.log(`  ✘ ${title}`);
     }
   } else if (total) totals[total[1]!] = Number(total[2]);
   else if (/^ {2}---$/.test(line)) in_details = true;
   else if (/^ {2}\.\.\.$/.test(line)) in_details = false;
-  else if (in_details || /^# {3}/.test(line)) console.log(`    ${line}`);
+  else if (in_details || /^# {3}/.test(line)) {
+    console.log(`    ${line}`);
+    if (in_details && failures.length > 0) told.push(line);
+  }
 }
 
 const problems: string[] = [];
@@ -42,4 +49,8 @@ for (const problem of problems) console.log(`failed: ${problem}`);
 // Tests that never came to an end are in the total alone, and AVA counts what is still to do as failed there.
 const failed = Math.max(failures.length, (totals.fail ?? 0) - todos) + (problems.length > 0 ? 1 : 0);
 console.log(`${passed} passed, ${failed} failed`);
-writeFileSync(counts_file, `${passed} ${failed}\n`);
+writeFileSync(`${name}.counts`, `${passed} ${failed}\n`);
+writeFileSync(
+  `${name}.failures`,
+  [...told, ...problems.map((problem) => `failed: ${problem}`)].map((line) => `${line}\n`).join(''),
+);

@@ -60,9 +60,9 @@ async function against(
   });
   try {
     const token = await issueLocalToken(data_dir, { user_id: 'bench', email: null, is_admin: false, hours: 1 });
-    const owner = openTestClient(service.url, token);
+    const owner = openTestClient(service.url, token, '', () => {});
     const made = await owner.ask('POST', '/users/me/api-keys', { name: 'bench' });
-    const client = openTestClient(service.url, made.body.key, '/api/v2');
+    const client = openTestClient(service.url, made.body.key, '/api/v2', () => {});
     const urls = urlsOver(hosts, count, port);
     const list = join(data_dir, 'urls.txt');
     await writeFile(list, urls.join('\n'));

@@ -45,7 +45,7 @@ export async function benchJobs({ urls = 200_000, hosts = 200 } = {}): Promise<J
   try {
     const clientOf = async (user_id: string) => {
       const token = await issueLocalToken(data_dir, { user_id, email: null, is_admin: false, hours: 1 });
-      return openTestClient(service.url, token);
+      return openTestClient(service.url, token, '', () => {});
     };
     const [large, small] = [await clientOf('large'), await clientOf('small')];
     const listOf = (count: number) => urlsOver(hosts, count, website.port, `/${randomUUID()}/`);

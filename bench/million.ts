@@ -46,9 +46,9 @@ export async function benchMillion({ urls: count = 1_000_000, hosts = 5000 } = {
   try {
     const of = { user_id: 'bench', email: null, is_admin: false, hours: 3 };
     const token = await issueLocalToken(join(folder, 'data'), of);
-    const owner = openTestClient(service.url, token);
+    const owner = openTestClient(service.url, token, '', () => {});
     const made = await owner.ask('POST', '/users/me/api-keys', { name: 'bench' });
-    const client = openTestClient(service.url, made.body.key, '/api/v2');
+    const client = openTestClient(service.url, made.body.key, '/api/v2', () => {});
 
     const before = residentMb(service.pid);
     resetPeak(service.pid);
