@@ -256,9 +256,11 @@ test('what a killed process left is removed, what is being received is not', asy
   await mkdir(join(sample.uploads, 'upload-new'));
   await writeFile(join(sample.uploads, 'other'), '');
   const now = Date.now();
-  await utimes(join(sample.uploads, 'upload-old'), new Date(now - 2000), new Date(now - 2000));
-  await utimes(join(sample.uploads, 'other'), new Date(now - 2000), new Date(now - 2000));
-  t.is(await removeAbandonedUploads(sample.uploads, 1000, now), 1);
+  const HOUR_MS = 3_600_000;
+  const long_ago = new Date(now - 2 * HOUR_MS);
+  await utimes(join(sample.uploads, 'upload-old'), long_ago, long_ago);
+  await utimes(join(sample.uploads, 'other'), long_ago, long_ago);
+  t.is(await removeAbandonedUploads(sample.uploads, HOUR_MS, now), 1);
   t.deepEqual((await left(sample)).sort(), ['other', 'upload-new']);
-  t.is(await removeAbandonedUploads(join(sample.folder, 'none'), 1000, now), 0);
+  t.is(await removeAbandonedUploads(join(sample.folder, 'none'), HOUR_MS, now), 0);
 });

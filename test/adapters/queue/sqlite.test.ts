@@ -42,7 +42,8 @@ for (const where of ['thread', 'process'] as const) {
       took_ms.push(performance.now() - since);
       await published;
     }
-    t.true(took_ms.sort((a, b) => a - b)[2]! < 100, `they took ${took_ms.map(Math.round)} ms`);
+    // Who is not woken waits for its ten seconds.
+    t.true(took_ms.sort((a, b) => a - b)[2]! < 2_000, `they took ${took_ms.map(Math.round)} ms`);
   });
 
   test.serial(`broadcasts pass between this ${where} and another, each heard once`, async (t) => {

@@ -23,7 +23,7 @@ test('without its MongoDB a process counts for itself, says so once, and makes n
   t.is((await counter.count('k')).used, 1);
   const began_ms = performance.now();
   const counts = await Promise.all(Array.from({ length: 100 }, () => counter.count('k')));
-  t.true(performance.now() - began_ms < 500);
+  t.true(performance.now() - began_ms < 1_000, 'a server is waited for a second');
   t.deepEqual(
     counts.map(({ used }) => used),
     Array.from({ length: 100 }, (_, n) => n + 2),

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import test from 'ava';
 import { createEngine, type EngineParts, type EngineSettings } from '../../../checkers/engine/engine.ts';
 import { ODD_ANSWERS } from '../../support/odd-answers.ts';
+import { patientClock } from '../../support/patient-clock.ts';
 import { BEHAVIOURS, startTestSite } from '../../support/test-site.ts';
 
 const SETTINGS: EngineSettings = {
@@ -27,7 +28,7 @@ function numbers(seed: number): () => number {
 
 test('all that the test site can do, over many hosts, with a third of the checks aborted', async (t) => {
   const site = await startTestSite({ behaviours: ODD_ANSWERS });
-  const engine = createEngine(SETTINGS, PARTS);
+  const engine = createEngine(SETTINGS, { ...PARTS, now: patientClock(t) });
   t.teardown(() => site.close());
   const random = numbers(1);
   const paths = Object.keys({ ...BEHAVIOURS, ...ODD_ANSWERS });
@@ -93,7 +94,7 @@ function bent(random: () => number, socket: Socket): void {
 test('a thousand answers that are bent out of shape all have an outcome', async (t) => {
   const random = numbers(2);
   const site = await startTestSite({ behaviours: { '/*': (_request, socket) => bent(random, socket) } });
-  const engine = createEngine({ ...SETTINGS, timeout_ms: 300 }, PARTS);
+  const engine = createEngine({ ...SETTINGS, timeout_ms: 300 }, { ...PARTS, now: patientClock(t) });
   t.teardown(() => site.close());
   const outcomes = await Promise.all(
     Array.from({ length: 1000 }, (_, i) => engine.check(`http://h${i % 20}.example:${site.port}/x/${i}`)),

@@ -1,6 +1,7 @@
 // What holds however many checks there are: slots, hosts, groups, sockets, and that every check ends.
 import test from 'ava';
 import { createEngine, type EngineParts, type EngineSettings } from '../../../checkers/engine/engine.ts';
+import { patientClock } from '../../support/patient-clock.ts';
 import { type Behaviour, html, page, startTestSite } from '../../support/test-site.ts';
 
 const SETTINGS: EngineSettings = {
@@ -107,7 +108,10 @@ test('idle connections are closed soon after the last URL of their host', async 
 
 test('a hundred checks of a hung server end within their limits', async (t) => {
   const site = await startTestSite();
-  const engine = createEngine({ ...SETTINGS, timeout_ms: 100, per_host: 16, retries: 1 }, { retry_base_ms: 1 });
+  const engine = createEngine(
+    { ...SETTINGS, timeout_ms: 100, per_host: 16, retries: 1 },
+    { retry_base_ms: 1, now: patientClock(t) },
+  );
   t.teardown(() => site.close());
   const outcomes = await Promise.all(range(100, (i) => engine.check(`${site.origin}/silent?${i}`)));
   for (const outcome of outcomes) t.like(outcome, { verdict: 'unreachable', error_code: 'response_timeout' });

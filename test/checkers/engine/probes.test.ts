@@ -78,7 +78,7 @@ test('a folder is asked once in a job, over all its batches, and again in anothe
     t.true(folders.length > 0);
     t.is(new Set(folders).size, folders.length, `once in ${group}: ${probed}`);
   }
-  t.is(soft.size, 50);
+  t.deepEqual([...soft].toSorted(), list.filter((_, i) => i % 4 === 0).toSorted());
 });
 
 test('without a word that says so, the likeness to other URLs of the host tells, from the third on', async (t) => {

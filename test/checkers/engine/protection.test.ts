@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import test from 'ava';
 import { isChallengePage, protectionOf } from '../../../checkers/engine/protection.ts';
+import { leastCpuMs } from '../../support/cpu-time.ts';
 
 /** What, status, headers, body, and the name of the protection or null. */
 type Sample = [what: string, status: number, headers: IncomingHttpHeaders, body: string, expected: string | null];
@@ -356,9 +357,7 @@ const HOSTILE = [
 for (const piece of HOSTILE) {
   test(`a body of ${piece.trim()}… is searched in no time`, (t) => {
     const body = piece.repeat(16_384 / piece.length);
-    const began = performance.now();
-    protectionOf(403, {}, body);
-    const took_ms = performance.now() - began;
+    const took_ms = leastCpuMs(() => protectionOf(403, {}, body));
     t.true(took_ms < 300, `${took_ms} ms`);
   });
 }

@@ -10,6 +10,7 @@ import {
   siblingOf,
   suspicionOf,
 } from '../../../checkers/engine/soft-404.ts';
+import { leastCpuMs } from '../../support/cpu-time.ts';
 import { html } from '../../support/test-site.ts';
 
 const SAYS = [
@@ -276,11 +277,11 @@ const HOSTILE = [
 
 for (const page of HOSTILE) {
   test(`a page of ${page.slice(0, 12)}… is read in no time`, (t) => {
-    const began = performance.now();
-    points(`<title>Page not found</title>${page}`);
-    points(page);
-    sketch(page, '');
-    const took_ms = performance.now() - began;
+    const took_ms = leastCpuMs(() => {
+      points(`<title>Page not found</title>${page}`);
+      points(page);
+      sketch(page, '');
+    });
     t.true(took_ms < 500, `${took_ms} ms`);
   });
 }

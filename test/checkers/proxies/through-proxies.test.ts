@@ -6,6 +6,7 @@ import { createEngine, type EngineParts, type EngineSettings } from '../../../ch
 import type { Lookup } from '../../../checkers/engine/resolver.ts';
 import { parseProxy } from '../../../checkers/proxies/endpoint.ts';
 import { ProxyPool } from '../../../checkers/proxies/pool.ts';
+import { patientClock } from '../../support/patient-clock.ts';
 import { AUTHORITY, GOOD } from '../../support/test-certificates.ts';
 import { startTestProxy, type TestProxy, type TestProxyOptions } from '../../support/test-proxy.ts';
 import { startTestSite, type TestSiteOptions, to } from '../../support/test-site.ts';
@@ -205,7 +206,9 @@ test('a connection that breaks off within the tunnel is met by two proxies befor
 
 test('a proxy that does not answer in time is left for another', async (t) => {
   const [hanging, well, target] = [await proxy(t, { behaviour: 'hang' }), await proxy(t), await site(t)];
-  const engine = engineOver(t, poolOf([hanging.url, well.url]), {}, { timeout_ms: 600, concurrency: 4 });
+  const now = patientClock(t);
+  const pool = poolOf([hanging.url, well.url], { now });
+  const engine = engineOver(t, pool, { now }, { timeout_ms: 600, concurrency: 4 });
   const checks = Array.from({ length: 4 }, (_, i) => engine.check(`${target.origin}/fine?${i}`));
   for (const outcome of await Promise.all(checks)) t.like(outcome, { verdict: 'ok', attempts: 1 });
 });
