@@ -33,7 +33,7 @@ export interface Stores {
  * What a checker asks of the embedded log: it appends all the time, so that its appends share an fsync, and it leaves
  * the copying of the write-ahead log to the other threads.
  */
-const FOR_CHECKER = { group_ms: 25, checkpoint_pages: 64_000 };
+const FOR_CHECKER = { group_ms: 50, checkpoint_pages: 64_000 };
 
 export async function openStores(config: Config, logger: Logger, of: 'checker' | 'others' = 'others'): Promise<Stores> {
   const { data_dir, eventstore_url, mongodb_url, nats_url } = config;

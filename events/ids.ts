@@ -1,10 +1,21 @@
 // Ids that say what they are of, so that doing a thing again makes the same id: uuid version 5 (RFC 9562, 5.5).
 import { hash } from 'node:crypto';
 
+/** What is hashed: the namespace, which is mostly that of the name before, and the name. */
+let bytes = Buffer.alloc(256);
+let namespace_of_bytes = '';
+const NAMESPACE_BYTES = 16;
+
 /** The uuid v5 of a name within a namespace, itself a uuid. */
 export function uuidV5(namespace: string, name: string): string {
-  const bytes = Buffer.concat([Buffer.from(namespace.replaceAll('-', ''), 'hex'), Buffer.from(name)]);
-  const digest = hash('sha1', bytes, 'hex');
+  const most = NAMESPACE_BYTES + 3 * name.length;
+  if (namespace !== namespace_of_bytes || most > bytes.length) {
+    if (most > bytes.length) bytes = Buffer.alloc(most);
+    bytes.write(namespace.replaceAll('-', ''), 'hex');
+    namespace_of_bytes = namespace;
+  }
+  const end = NAMESPACE_BYTES + bytes.write(name, NAMESPACE_BYTES);
+  const digest = hash('sha1', bytes.subarray(0, end), 'hex');
   const variant = ((Number.parseInt(digest[16]!, 16) & 0x3) | 0x8).toString(16);
   return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-5${digest.slice(13, 16)}-${variant}${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
 }
