@@ -146,8 +146,9 @@ export class Scheduler<T extends Task> {
     this.#count(host);
     if (host.blocked.length > 0) {
       this.#unblock(host);
-    } else if (lane.state === 'ready') {
-      // The host's connection is open: its next task goes before those of other hosts.
+    } else if (lane.state === 'ready' && group.lanes.size > this.#concurrency) {
+      // The host's connection is open: its next task goes before those of other hosts. With no more hosts than slots the
+      // others' are open too, and taking turns they need no more of them.
       this.#unlink(lane);
       this.#link(lane, true);
     }

@@ -42,7 +42,7 @@ test('new slots go over the hosts of a group in turn', (t) => {
   t.is(names(), 'acdb');
 });
 
-test('a slot given back goes to the same host while it has tasks', (t) => {
+test('with more hosts than slots a slot given back goes to the same host while it has tasks', (t) => {
   const { scheduler, all, names } = scheduled(1, 9, ['a', 'g', 'x'], ['b', 'g', 'y'], ['c', 'g', 'x'], ['d', 'g', 'x']);
   let order = names();
   for (let task = all[0]; task !== undefined; task = all.find(({ name }) => name === order.at(-1))) {
@@ -52,6 +52,21 @@ test('a slot given back goes to the same host while it has tasks', (t) => {
     order += name;
   }
   t.is(order, 'acdb');
+});
+
+test('with a slot for every host they take turns, so that none needs a second connection', (t) => {
+  const tasks = Array.from({ length: 9 }, (_, i): [string, string, string] => [
+    String(i),
+    'g',
+    'xyz'[Math.floor(i / 3)]!,
+  ]);
+  const { scheduler, all, names } = scheduled(3, 9, ...tasks);
+  let order = names();
+  for (const host of 'yxzyxz') {
+    scheduler.release(all.findLast((task) => task.host === host && order.includes(task.name) && task.lane !== null)!);
+    order += names();
+  }
+  t.is(order, '036147258');
 });
 
 test('the group with the fewest running tasks is next', (t) => {
