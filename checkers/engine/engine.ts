@@ -44,6 +44,8 @@ export interface EngineParts {
   /** PEM of the authorities to trust instead of the system's. */
   ca?: string;
   retry_base_ms?: number;
+  /** Whether this thread has had no time to spare since it was last asked. */
+  busy?: () => boolean;
   /** What all requests go through; while none of them is well, checks wait. */
   proxies?: ProxyPool;
 }
@@ -79,6 +81,8 @@ const SLOTS_IN_BACKLOG = 16;
 const SWEEPS_PER_TIMEOUT = 40;
 const MIN_SWEEP_MS = 10;
 const MAX_SWEEP_MS = 100;
+/** A thread that spends more of its time than this has none to spare. */
+const BUSY_UTILIZATION = 0.9;
 
 export function createEngine(settings: EngineSettings, parts: EngineParts = {}): Engine {
   return new CheckerEngine(settings, parts);
@@ -135,6 +139,7 @@ class CheckerEngine implements Engine, ExchangeOwner {
   readonly #probes: ProbeCache;
   readonly #headers: readonly string[];
   readonly #sweep_ms: number;
+  readonly #busy: () => boolean;
 
   readonly #jobs = new Set<Job>();
   readonly #batches = new Map<AbortSignal, Batch>();
@@ -149,6 +154,7 @@ class CheckerEngine implements Engine, ExchangeOwner {
   constructor(settings: EngineSettings, parts: EngineParts) {
     const { concurrency, per_host, host_gap_ms = 0, timeout_ms, retries } = settings;
     this.now = parts.now ?? (() => performance.now());
+    this.#busy = parts.busy ?? watchThread();
     this.limits = { connect_ms: (timeout_ms * 2) / 3, body_ms: timeout_ms / 3 };
     this.#concurrency = concurrency;
     const { random = Math.random, retry_base_ms = RETRY_BASE_MS } = parts;
@@ -481,8 +487,9 @@ class CheckerEngine implements Engine, ExchangeOwner {
     this.#hosts.sweep(now, this.#freed);
     for (const origin of this.#parked.keys()) this.#settle(origin, now);
     this.#connections.sweep();
-    // A proxy may be well again.
-    if (this.#proxies !== null) this.#wake();
+    this.#scheduler.look(this.#busy());
+    // A slow host may have more connections now, and a proxy may be well again.
+    this.#wake();
     if (this.#jobs.size > 0 || this.#timer === null) return;
     // Idle connections keep it going, but not the process.
     this.#timer.unref();
@@ -529,4 +536,14 @@ const ANY_ADDRESS = { allows: () => true, excepts: () => true };
 
 function abortError(): Error {
   return new DOMException('The check was aborted', 'AbortError');
+}
+
+function watchThread(): () => boolean {
+  let last = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, last);
+    last = now;
+    return utilization > BUSY_UTILIZATION;
+  };
 }

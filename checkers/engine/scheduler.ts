@@ -1,5 +1,6 @@
 // Who goes next: slots shared by groups in turn, hosts within a limit, and a host whose connection just became free
-// before the others of its group. Pure: no clock, no input or output.
+// before the others of its group. A thread that is busy opens no connection that it can do without. Pure: no clock, no
+// input or output.
 import assert from 'node:assert';
 
 /** What is scheduled. The scheduler keeps its own notes on it between `add` and `release`. */
@@ -38,8 +39,12 @@ interface Host {
   readonly name: string;
   /** Of tasks running at once; 0 when none may start now. */
   limit: number;
-  /** Lanes with tasks that wait for this host's limit, in turn. */
+  /** Lanes with tasks that wait for this host's limit, or for its connections, in turn. */
   readonly blocked: Lane[];
+  /** As many connections as tasks have run at once. */
+  connections: number;
+  /** Whether one of its tasks ended, or its lanes began to wait, since the last look. */
+  moved: boolean;
   lanes: number;
   running: number;
   queued: number;
@@ -53,6 +58,9 @@ export class Scheduler<T extends Task> {
   readonly #hosts = new Map<string, Host>();
   /** Groups with a lane that may be startable, the next in turn first. */
   readonly #turn = new Set<Group>();
+  /** Hosts with blocked lanes. */
+  readonly #waiting = new Set<Host>();
+  #is_busy = false;
   #running = 0;
   #queued = 0;
   #startable = 0;
@@ -87,8 +95,24 @@ export class Scheduler<T extends Task> {
     if (host === undefined) return;
     host.limit = this.#limit_of(name);
     this.#count(host);
-    // Those for whom there is no room block again when their turn comes.
-    if (host.running < host.limit) for (const lane of host.blocked.splice(0)) this.#link(lane, false);
+    if (host.running < host.limit) this.#unblockAll(host);
+  }
+
+  /**
+   * To be told regularly whether the thread is busy. One that is gains nothing from another connection to a host that has
+   * one, and the connection costs as much as many requests: the host's tasks wait for those it has. Where none of them
+   * ended from one look to the next, the host is slow, and gets one more.
+   */
+  look(is_busy: boolean): void {
+    this.#is_busy = is_busy;
+    for (const host of this.#waiting) {
+      if (host.running >= host.limit) continue;
+      if (!is_busy || !host.moved) {
+        host.connections++;
+        this.#unblockAll(host);
+      }
+      host.moved = false;
+    }
   }
 
   /** `first`: before the others of its group and host, for a task that goes on. */
@@ -114,14 +138,14 @@ export class Scheduler<T extends Task> {
       assert(lane !== null);
       this.#unlink(lane);
       const { host } = lane;
-      if (host.running >= host.limit) {
-        lane.state = 'blocked';
-        host.blocked.push(lane);
+      if (host.running >= this.#roomOf(host)) {
+        this.#block(lane);
         continue;
       }
       const task = lane.tasks.shift() as T;
       lane.running++;
       host.running++;
+      host.connections = Math.max(host.connections, host.running);
       host.queued--;
       group.running++;
       this.#running++;
@@ -141,6 +165,7 @@ export class Scheduler<T extends Task> {
     const { host, group } = lane;
     lane.running--;
     host.running--;
+    host.moved = true;
     group.running--;
     this.#running--;
     this.#count(host);
@@ -170,16 +195,38 @@ export class Scheduler<T extends Task> {
       // The place that this lane would have taken.
       this.#unblock(lane.host);
     } else {
-      lane.host.blocked.splice(lane.host.blocked.indexOf(lane), 1);
+      const { blocked } = lane.host;
+      blocked.splice(blocked.indexOf(lane), 1);
+      if (blocked.length === 0) this.#waiting.delete(lane.host);
       lane.state = 'empty';
     }
     if (lane.running === 0) this.#forget(lane);
   }
 
+  #roomOf({ limit, connections }: Host): number {
+    return this.#is_busy ? Math.min(limit, Math.max(1, connections)) : limit;
+  }
+
+  #block(lane: Lane): void {
+    const { host } = lane;
+    lane.state = 'blocked';
+    if (host.blocked.push(lane) > 1) return;
+    host.moved = true;
+    this.#waiting.add(host);
+  }
+
   #unblock(host: Host): void {
-    if (host.running >= host.limit) return;
+    if (host.running >= this.#roomOf(host)) return;
     const lane = host.blocked.shift();
-    if (lane !== undefined) this.#link(lane, true);
+    if (lane === undefined) return;
+    if (host.blocked.length === 0) this.#waiting.delete(host);
+    this.#link(lane, true);
+  }
+
+  /** Those for whom there is no room block again when their turn comes. */
+  #unblockAll(host: Host): void {
+    this.#waiting.delete(host);
+    for (const lane of host.blocked.splice(0)) this.#link(lane, false);
   }
 
   /** The group with the fewest running tasks, the first in turn among equals. */
@@ -203,7 +250,8 @@ export class Scheduler<T extends Task> {
     let host = this.#hosts.get(task.host);
     if (host === undefined) {
       const limit = this.#limit_of(task.host);
-      host = { name: task.host, limit, blocked: [], lanes: 0, running: 0, queued: 0, startable: 0 };
+      const counts = { connections: 0, lanes: 0, running: 0, queued: 0, startable: 0 };
+      host = { name: task.host, limit, blocked: [], moved: false, ...counts };
       this.#hosts.set(task.host, host);
     }
     host.lanes++;

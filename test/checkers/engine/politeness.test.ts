@@ -1,9 +1,11 @@
 // How fast a host is asked, by a clock that the test holds: alone, and by the engine.
+import type { Socket } from 'node:net';
 import test from 'ava';
 import { createEngine, type EngineParts, type EngineSettings } from '../../../checkers/engine/engine.ts';
 import { Hosts, type Peers, tooMuch } from '../../../checkers/engine/hosts.ts';
 import { RETRY_AFTER_CAP_MS } from '../../../checkers/engine/retries.ts';
 import { until } from '../../support/behind.ts';
+import { startRawServer } from '../../support/raw-server.ts';
 import { type Behaviour, reply, startTestSite } from '../../support/test-site.ts';
 
 const WALL = () => Date.UTC(2026, 0, 1);
@@ -300,4 +302,30 @@ test('a checker that has no part of a host waits, and begins when it has', async
   engine.share(null);
   t.is((await check).verdict, 'ok');
   await engine.close();
+});
+
+test('a busy thread asks a quick host through the connections it has, and a slow one through ever more', async (t) => {
+  let slow: Socket[] | null = null;
+  const answer = (socket: Socket) => reply(socket, 200, { 'Content-Type': 'text/plain' }, Buffer.from('fine'));
+  const server = await startRawServer((socket) => {
+    socket.on('data', () => (slow === null ? answer(socket) : slow.push(socket)));
+  });
+  t.teardown(() => server.close());
+  let looks = 0;
+  const engine = createEngine({ ...SETTINGS, timeout_ms: 60_000 }, { ...clocked().parts, busy: () => ++looks > 0 });
+  t.teardown(() => engine.close());
+  const checkAll = (host: string) =>
+    Promise.all(Array.from({ length: 9 }, (_, i) => engine.check(`http://${host}:${server.port}/${i}`)));
+
+  await engine.check(`http://first.example:${server.port}/`);
+  await until(() => looks > 0);
+  await checkAll('quick.example');
+  t.is(server.accepted, 2);
+  slow = [];
+  const checks = checkAll('slow.example');
+  await until(() => slow!.length === SETTINGS.per_host);
+  t.is(server.accepted, 2 + SETTINGS.per_host);
+  for (const socket of slow.splice(0)) answer(socket);
+  slow = null;
+  t.true((await checks).every(({ verdict }) => verdict === 'ok'));
 });

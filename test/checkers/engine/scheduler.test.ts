@@ -69,6 +69,36 @@ test('with a slot for every host they take turns, so that none needs a second co
   t.is(order, '036147258');
 });
 
+test('on a busy thread the tasks of a host wait for the connections it has', (t) => {
+  const { scheduler, all, names } = scheduled(9, 9, ['a', 'g', 'x']);
+  scheduler.look(true);
+  t.is(names(), 'a');
+  const added = Array.from('bcdy', (name) => new Named(name, 'g', name === 'y' ? 'y' : 'x'));
+  for (const task of added) scheduler.add(task);
+  t.is(names(), 'y', 'a host without a connection gets one');
+  scheduler.release(all[0]!);
+  t.is(names(), 'b');
+  scheduler.look(true);
+  t.is(names(), '', 'a task of it ended since the last look');
+  scheduler.look(true);
+  t.is(names(), 'c', 'none did');
+  scheduler.release(added[0]!);
+  scheduler.release(added[1]!);
+  scheduler.look(true);
+  t.is(names(), 'd', 'there is no more');
+});
+
+test('a thread that is busy no longer opens what connections the limits allow', (t) => {
+  const { scheduler, all, names } = scheduled(9, 3, ['a', 'g', 'x'], ['b', 'g', 'x'], ['c', 'g', 'x'], ['d', 'g', 'x']);
+  scheduler.look(true);
+  t.is(names(), 'a');
+  scheduler.look(false);
+  t.is(names(), 'bc');
+  scheduler.look(true);
+  scheduler.release(all[0]!);
+  t.is(names(), 'd', 'it has three connections now');
+});
+
 test('the group with the fewest running tasks is next', (t) => {
   const { scheduler, names } = scheduled(6, 9, ['a', 'g', 'x'], ['b', 'g', 'x'], ['c', 'g', 'x'], ['d', 'g', 'x']);
   t.is(names(), 'abcd');
@@ -110,6 +140,7 @@ test('whatever happens, limits hold and no startable task is left waiting', (t) 
     fc.record({ kind: fc.constant('add'), group: fc.nat(3), host: fc.nat(4), first: fc.boolean() }),
     fc.record({ kind: fc.constantFrom('start', 'end', 'remove'), at: fc.nat(50) }),
     fc.record({ limited: fc.nat(4), to: fc.nat(3) }),
+    fc.record({ is_busy: fc.boolean() }),
   );
   const property = fc.property(
     fc.integer({ min: 1, max: 5 }),
@@ -142,6 +173,8 @@ test('whatever happens, limits hold and no startable task is left waiting', (t) 
         } else if ('limited' in each) {
           limits.set(`h${each.limited}`, each.to);
           scheduler.limitChanged(`h${each.limited}`);
+        } else if ('is_busy' in each) {
+          scheduler.look(each.is_busy);
         } else if (each.kind === 'start') {
           start();
         } else {
@@ -167,7 +200,11 @@ test('whatever happens, limits hold and no startable task is left waiting', (t) 
         limits.set(host, per_host);
         scheduler.limitChanged(host);
       }
+      // What a busy thread holds back starts all the same: hosts without connections at once, others at the next looks.
       while (start());
+      for (let looks = 0; looks < 2 && running.size < concurrency; looks++) scheduler.look(true);
+      while (start());
+      if (queued.size > 0 && running.size === 0) throw new Error('nothing runs');
       while (running.size > 0) {
         end([...running][0]!);
         while (start());
