@@ -1,5 +1,5 @@
-// What part of a host's limit is whose, when several checkers are alive. Each computes its own from the same facts, and
-// together they make the whole. Pure.
+// What is whose, when several checkers are alive: the parts of a host's limit, and who asks a folder. Each computes its own from
+// the same facts, and together they make the whole. Pure.
 import assert from 'node:assert';
 
 /**
@@ -29,10 +29,18 @@ export function partOf(host: string, me: string, alive: readonly string[], limit
   return turned < rest ? whole + 1 : whole;
 }
 
+/** Which of them a key belongs to: the same for all who know the same ids. */
+export function ownerOf(key: string, alive: readonly string[]): string {
+  return alive.reduce((best, id) => {
+    const lead = hash(key, id) - hash(key, best);
+    return lead > 0 || (lead === 0 && id > best) ? id : best;
+  });
+}
+
 /** FNV-1a over both, mixed at its end as in MurmurHash3, whose last letters would count too little without. */
-function hash(host: string, id: string): number {
+function hash(key: string, id: string): number {
   let h = 0x811c9dc5;
-  for (let i = 0; i < host.length; i++) h = Math.imul(h ^ host.charCodeAt(i), 0x01000193);
+  for (let i = 0; i < key.length; i++) h = Math.imul(h ^ key.charCodeAt(i), 0x01000193);
   for (let i = 0; i < id.length; i++) h = Math.imul(h ^ id.charCodeAt(i), 0x01000193);
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);

@@ -1,11 +1,21 @@
-// The other checkers: each says every second that it is alive, so that all know among how many a host's limit is shared.
+// The other checkers: each says every second that it is alive, so that all know among how many a host's limit is shared,
+// and who asks for all.
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { partOf } from './budget.ts';
-import type { Engine } from './engine/engine.ts';
-import type { Peers } from './engine/hosts.ts';
+import type { Engine, Peers } from './engine/engine.ts';
+import type { ProbeRequest } from './engine/probes.ts';
 import type { Queue } from './queue.ts';
-import { ALIVE_SUBJECT, type Alive, HELD_SUBJECT, type Held } from './work.ts';
+import { SharedProbes } from './shared-probes.ts';
+import {
+  ALIVE_SUBJECT,
+  type Alive,
+  HELD_SUBJECT,
+  type Held,
+  PROBE_SUBJECT,
+  PROBED_SUBJECT,
+  type Probed,
+} from './work.ts';
 
 export interface PeersOptions {
   queue: Queue;
@@ -38,16 +48,26 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
   let alive: readonly string[] = [me];
   let turns = '';
 
+  const probes = new SharedProbes({
+    me,
+    engine,
+    say: (subject, body) => void say(subject, body),
+    attempt_ms,
+    look_ms: announce_ms,
+    now: () => performance.now(),
+  });
   const peers: Peers = {
     part(host, limit) {
       const { turn, is_changing } = turnAt(Date.now(), attempt_ms);
       const now = partOf(host, me, alive, limit, turn);
       return is_changing ? Math.min(now, partOf(host, me, alive, limit, turn - 1)) : now;
     },
-    held: (host, wait_ms) => void say(HELD_SUBJECT, { id: me, host, wait_ms } satisfies Held),
+    held: (host, wait_ms) => void say(HELD_SUBJECT, { id: me, host, wait_ms }),
+    probe: (request) => probes.probe(request),
+    probed: (folder, answer) => probes.probed(folder, answer),
   };
 
-  async function say(subject: string, body: Alive | Held): Promise<void> {
+  async function say(subject: string, body: Alive | Held | ProbeRequest | Probed): Promise<void> {
     try {
       await queue.broadcast(subject, body);
     } catch (error) {
@@ -71,6 +91,7 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
   function share(): void {
     alive = [...heard_at.keys()];
     engine.share(alive.length > 1 ? peers : null);
+    probes.share(alive);
   }
 
   const announce = () => say(ALIVE_SUBJECT, { id: me, leaves: false });
@@ -84,6 +105,7 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
     const turned = `${turn} ${is_changing}`;
     if (gone.length > 0 || (turned !== turns && alive.length > 1)) share();
     turns = turned;
+    probes.look();
   }
 
   await queue.listen(ALIVE_SUBJECT, (body) => hear(body as Alive), signal);
@@ -95,6 +117,8 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
     },
     signal,
   );
+  await queue.listen(PROBE_SUBJECT, (body) => probes.hearWanted(body as ProbeRequest), signal);
+  await queue.listen(PROBED_SUBJECT, (body) => probes.hearProbed(body as Probed), signal);
   await announce();
   const timer = setInterval(() => {
     look();

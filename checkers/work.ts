@@ -29,6 +29,8 @@ export const MAX_DELIVERIES = 5;
 
 export const ALIVE_SUBJECT = 'checkers.alive';
 export const HELD_SUBJECT = 'hosts.held';
+export const PROBE_SUBJECT = 'probes.wanted';
+export const PROBED_SUBJECT = 'probes.answered';
 
 /** A checker is there, or leaves. */
 export interface Alive {
@@ -41,4 +43,12 @@ export interface Held {
   id: string;
   host: string;
   wait_ms: number;
+}
+
+/** What a probe found; a sketch as its numbers. */
+export interface Probed {
+  folder: string;
+  status: number | null;
+  final_path: string;
+  sketch: number[] | null;
 }

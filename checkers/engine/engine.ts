@@ -10,13 +10,13 @@ import { Circuits, failureOf } from './circuits.ts';
 import { Connections } from './connections.ts';
 import { Exchange, type ExchangeOwner, type Limits } from './exchange.ts';
 import { PageMemory } from './fingerprints.ts';
-import { Hosts, type Peers, tooMuch } from './hosts.ts';
-import { ProbeCache } from './probes.ts';
+import { type HostPeers, Hosts, tooMuch } from './hosts.ts';
+import { ProbeCache, type ProbePeers, type ProbeRequest, SILENT } from './probes.ts';
 import { withoutUser } from './redirects.ts';
 import { createDnsLookup, createResolver, type Lookup, type Resolver } from './resolver.ts';
 import { RETRY_BASE_MS } from './retries.ts';
 import { Scheduler } from './scheduler.ts';
-import { compareToProbe, folderOf, siblingOf } from './soft-404.ts';
+import { compareToProbe, folderOf, type ProbeAnswer, siblingOf } from './soft-404.ts';
 
 export interface EngineSettings {
   /** Requests in flight, in all. */
@@ -57,6 +57,9 @@ export interface CheckOptions {
   signal?: AbortSignal;
 }
 
+/** The other checkers. */
+export interface Peers extends HostPeers, ProbePeers {}
+
 export interface Engine {
   /** Never rejects but with an AbortError, when `signal` aborts or the engine closes before the outcome (or by a defect). */
   check(url: string, options?: CheckOptions): Promise<Outcome>;
@@ -64,10 +67,16 @@ export interface Engine {
   readonly free: number;
   /** Checks that wait: for a slot, for their host or for their next attempt. */
   readonly backlog: number;
-  /** Other checkers share the limits of hosts, until told otherwise; null: this one is alone. */
+  /** Other checkers share the limits of hosts and what probes find, until told otherwise; null: this one is alone. */
   share(peers: Peers | null): void;
   /** Another checker was told that this host wants nothing for so long. */
   hold(host: string, wait_ms: number): void;
+  /** Asks a folder, unless that was done or is under way; the peers are told what it said. */
+  probe(request: ProbeRequest): void;
+  /** What a folder said to another checker. */
+  probed(folder: string, answer: ProbeAnswer): void;
+  /** What a folder said, to whomever; null when nobody told. */
+  recall(folder: string): ProbeAnswer | null;
   /** Aborts what is under way; resolves when every socket is closed. */
   close(): Promise<void>;
 }
@@ -137,6 +146,9 @@ class CheckerEngine implements Engine, ExchangeOwner {
   readonly #resolver: Resolver;
   readonly #stop_lookup: () => void;
   readonly #probes: ProbeCache;
+  /** Folders that are being asked from here. */
+  readonly #probing = new Set<string>();
+  #peers: Peers | null = null;
   readonly #headers: readonly string[];
   readonly #sweep_ms: number;
   readonly #busy: () => boolean;
@@ -214,6 +226,7 @@ class CheckerEngine implements Engine, ExchangeOwner {
   }
 
   share(peers: Peers | null): void {
+    this.#peers = peers;
     this.#hosts.peers = peers;
     for (const host of this.#scheduler.hosts) this.#scheduler.limitChanged(host);
     this.#wake();
@@ -222,6 +235,37 @@ class CheckerEngine implements Engine, ExchangeOwner {
   hold(host: string, wait_ms: number): void {
     this.#hosts.hold(host, this.now(), wait_ms);
     this.#scheduler.limitChanged(host);
+  }
+
+  probe({ folder, group, url }: ProbeRequest): void {
+    if (this.#closed || this.#probing.has(folder) || this.#probes.recall(folder) !== null) return;
+    this.#probing.add(folder);
+    const answered = (answer: ProbeAnswer): void => {
+      this.#probing.delete(folder);
+      this.#probes.answer(folder, answer);
+      this.#peers?.probed(folder, answer);
+    };
+    const probe: Job = new Job(
+      new URL(url),
+      group,
+      'probe',
+      this.#rules,
+      () => answered({ status: probe.status, final_path: probe.final.pathname, sketch: probe.sketch }),
+      // A defect; or the engine closes, and those who wait are aborted themselves.
+      () => {
+        if (!this.#closed) answered(SILENT);
+      },
+    );
+    this.#jobs.add(probe);
+    this.#enqueue(probe, true);
+  }
+
+  probed(folder: string, answer: ProbeAnswer): void {
+    this.#probes.answer(folder, answer);
+  }
+
+  recall(folder: string): ProbeAnswer | null {
+    return this.#probes.recall(folder);
   }
 
   async close(): Promise<void> {
@@ -514,20 +558,8 @@ class CheckerEngine implements Engine, ExchangeOwner {
       if (!job.done) this.#finish(job, job.conclude(compareToProbe(job.sketch!, job.first, job.final, answer)));
     });
     if (entry === 'asked') return;
-    const { random } = this.#rules;
-    const probe: Job = new Job(
-      siblingOf(job.first, random()),
-      job.group,
-      'probe',
-      this.#rules,
-      () => {
-        this.#probes.answer(folder, { status: probe.status, final_path: probe.final.pathname, sketch: probe.sketch });
-      },
-      // Only when the engine closes, with everyone who waits for it.
-      () => {},
-    );
-    this.#jobs.add(probe);
-    this.#enqueue(probe, true);
+    const url = siblingOf(job.first, this.#rules.random()).href;
+    (this.#peers ?? this).probe({ folder, group: job.group, url });
   }
 }
 

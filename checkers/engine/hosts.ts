@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 import { parseRetryAfter, RETRY_AFTER_CAP_MS } from './retries.ts';
 
 /** Several checkers share what a host is asked. */
-export interface Peers {
+export interface HostPeers {
   /** Of so many requests at once, how many are this checker's: 0 to all. */
   part(host: string, limit: number): number;
   /** A host wants nothing for so long: the others are to know. */
@@ -74,7 +74,7 @@ export class Hosts {
   readonly #paces = new LRUCache<string, Pace>({ max: KEPT_HOSTS });
   /** Where nothing may start now. */
   readonly #held = new Set<string>();
-  peers: Peers | null = null;
+  peers: HostPeers | null = null;
 
   constructor(settings: HostSettings) {
     this.#settings = settings;

@@ -1,13 +1,28 @@
 // The answers of folders to a name that cannot be there: one probe a folder and job, shared by all who suspect a page of it.
-import assert from 'node:assert';
 import { LRUCache } from 'lru-cache';
 import type { ProbeAnswer } from './soft-404.ts';
+
+/** That a folder be asked for `url`, which cannot be there. */
+export interface ProbeRequest {
+  /** With the group: what the answer is kept by. */
+  folder: string;
+  group: string;
+  url: string;
+}
+
+/** Several checkers ask a folder once. */
+export interface ProbePeers {
+  /** One of them is to ask: in time `Engine.probe` is called here or there, and in the end `Engine.probed`. */
+  probe(request: ProbeRequest): void;
+  /** What a probe from here found: the others are to know. */
+  probed(folder: string, answer: ProbeAnswer): void;
+}
 
 const ANSWERS = 10_000;
 const ASKED = 100_000;
 
-/** Of a folder whose answer is no longer held. */
-const FORGOTTEN: ProbeAnswer = { status: null, final_path: '', sketch: null };
+/** Tells nothing: of a folder whose answer is no longer held, or that could not be asked. */
+export const SILENT: ProbeAnswer = { status: null, final_path: '', sketch: null };
 
 export class ProbeCache {
   readonly #answers: LRUCache<string, ProbeAnswer>;
@@ -31,10 +46,15 @@ export class ProbeCache {
     return this.#answers.has(key) || this.#waiting.has(key) || this.#asked.has(key);
   }
 
+  /** Null while there is no answer. */
+  recall(key: string): ProbeAnswer | null {
+    return this.#answers.get(key) ?? (this.#asked.has(key) ? SILENT : null);
+  }
+
   /** Calls `done` when the folder's answer is known, perhaps at once. 'new': the caller is to send the probe. */
   ask(key: string, done: (answer: ProbeAnswer) => void): 'asked' | 'new' {
-    const answer = this.#answers.get(key) ?? (this.#asked.has(key) ? FORGOTTEN : undefined);
-    if (answer !== undefined) {
+    const answer = this.recall(key);
+    if (answer !== null) {
       done(answer);
       return 'asked';
     }
@@ -47,9 +67,9 @@ export class ProbeCache {
     return 'new';
   }
 
+  /** Of a folder that was asked, from here or by another checker. */
   answer(key: string, answer: ProbeAnswer): void {
-    const waiting = this.#waiting.get(key);
-    assert(waiting !== undefined);
+    const waiting = this.#waiting.get(key) ?? [];
     this.#waiting.delete(key);
     this.#answers.set(key, answer);
     for (const done of waiting) done(answer);

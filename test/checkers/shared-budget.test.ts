@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { openSqliteQueue } from '../../adapters/queue/sqlite/sqlite-queue.ts';
-import { createEngine, type Engine, type EngineSettings } from '../../checkers/engine/engine.ts';
-import type { Peers } from '../../checkers/engine/hosts.ts';
+import { createEngine, type Engine, type EngineSettings, type Peers } from '../../checkers/engine/engine.ts';
 import { joinPeers } from '../../checkers/peers.ts';
 import type { Queue } from '../../checkers/queue.ts';
 import { WORK_SUBJECT, type Work } from '../../checkers/work.ts';
@@ -14,6 +13,7 @@ import { runWorker } from '../../checkers/worker.ts';
 import { openJobs } from '../../commands/job.ts';
 import type { JobCreated } from '../../events/job.ts';
 import { until } from '../support/behind.ts';
+import { fakeEngine } from '../support/fake-engine.ts';
 import { commandContext, openTestStores, silent } from '../support/stores.ts';
 import { type Behaviour, reply, startTestSite } from '../support/test-site.ts';
 
@@ -45,14 +45,10 @@ async function oneQueue(t: ExecutionContext): Promise<() => Promise<Queue>> {
 /** A checker that only says that it is there, and hears what its engine is told. */
 async function peer(t: ExecutionContext, queue: Queue) {
   const heard = { peers: null as Peers | null, held: [] as unknown[] };
-  const engine: Engine = {
-    free: 0,
-    backlog: 0,
-    check: () => Promise.reject(new Error('not asked')),
-    close: async () => {},
+  const engine = fakeEngine({
     share: (peers) => (heard.peers = peers),
     hold: (...what) => heard.held.push(what),
-  };
+  });
   const stop = new AbortController();
   t.teardown(() => stop.abort());
   const joining = joinPeers({
@@ -162,6 +158,9 @@ test('two checkers never have more requests at a host than one may', async (t) =
       },
       share: (peers) => engine.share(peers),
       hold: (...what) => engine.hold(...what),
+      probe: (request) => engine.probe(request),
+      probed: (...said) => engine.probed(...said),
+      recall: (folder) => engine.recall(folder),
       close: () => engine.close(),
     };
     await runWorker({

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { openSqliteQueue } from '../../adapters/queue/sqlite/sqlite-queue.ts';
-import type { Engine } from '../../checkers/engine/engine.ts';
 import { STOP_SUBJECT, type Stop, WORK_SUBJECT, type Work } from '../../checkers/work.ts';
 import { runWorker } from '../../checkers/worker.ts';
 import { openJobs } from '../../commands/job.ts';
 import type { JobCreated } from '../../events/job.ts';
 import { until } from '../support/behind.ts';
+import { fakeEngine } from '../support/fake-engine.ts';
 import { commandContext, openTestStores, silent } from '../support/stores.ts';
 
 /** A worker whose engine never finds anything; a job with one batch in its hand. */
@@ -37,12 +37,8 @@ async function workerWithBatch(t: ExecutionContext) {
   await jobs.run(job.job_id, { type: 'create', job }, commandContext());
   const checking = new Set<string>();
   const begun: string[] = [];
-  const engine: Engine = {
+  const engine = fakeEngine({
     free: 10,
-    backlog: 0,
-    close: async () => {},
-    share: () => {},
-    hold: () => {},
     check: (url, { signal } = {}) =>
       new Promise((_, reject) => {
         begun.push(url);
@@ -52,7 +48,7 @@ async function workerWithBatch(t: ExecutionContext) {
           reject(new DOMException('aborted', 'AbortError'));
         });
       }),
-  };
+  });
   const stop = new AbortController();
   const worker = runWorker({
     log,

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import test from 'ava';
 import { createEngine, type EngineParts, type EngineSettings } from '../../../checkers/engine/engine.ts';
-import { Hosts, type Peers, tooMuch } from '../../../checkers/engine/hosts.ts';
+import { type HostPeers, Hosts, tooMuch } from '../../../checkers/engine/hosts.ts';
 import { RETRY_AFTER_CAP_MS } from '../../../checkers/engine/retries.ts';
 import { until } from '../../support/behind.ts';
 import { startRawServer } from '../../support/raw-server.ts';
@@ -151,7 +151,7 @@ test('a host that was gone begins with one request', (t) => {
 
 test('with other checkers it is a part of the limit, and gaps that are longer in the same measure', (t) => {
   const hosts = open({ gap_ms: 100 });
-  const peers: Peers = { part: (_host, limit) => Math.floor(limit / 4), held: () => {} };
+  const peers: HostPeers = { part: (_host, limit) => Math.floor(limit / 4), held: () => {} };
   hosts.peers = peers;
   t.is(hosts.limitOf(HOST), 2);
   hosts.started(HOST, 0);
@@ -179,6 +179,7 @@ const SETTINGS: EngineSettings = {
   allow_addresses: ['127.0.0.0/8'],
   user_agent: 'test',
 };
+const NO_PROBES = { probe: () => {}, probed: () => {} };
 const fine: Behaviour = (_request, socket) => reply(socket, 200, { 'Content-Type': 'text/plain' }, Buffer.from('fine'));
 
 /** A clock, and every name at the test site. `looked` resolves when the engine has looked at it again, twice. */
@@ -283,7 +284,7 @@ test('others are told of a Retry-After, once a round', async (t) => {
   const engine = createEngine({ ...SETTINGS, retries: 0 }, parts);
   t.teardown(() => site.close());
   const told: unknown[] = [];
-  engine.share({ part: (_host, limit) => limit, held: (...what) => told.push(what) });
+  engine.share({ ...NO_PROBES, part: (_host, limit) => limit, held: (...what) => told.push(what) });
   await Promise.all(Array.from({ length: 4 }, (_, i) => engine.check(`${site.origin}/p/${i}`)));
   t.deepEqual(told, [['127.0.0.1', 9000]]);
   await engine.close();
@@ -294,7 +295,7 @@ test('a checker that has no part of a host waits, and begins when it has', async
   const { parts, looked } = clocked();
   const engine = createEngine(SETTINGS, parts);
   t.teardown(() => site.close());
-  engine.share({ part: () => 0, held: () => {} });
+  engine.share({ ...NO_PROBES, part: () => 0, held: () => {} });
   const check = engine.check(`${site.origin}/p/1`);
   await looked();
   t.is(site.requests.length, 0);

@@ -1,0 +1,187 @@
+// Several checkers ask a folder once for a name that cannot be there, and all of them know what it said.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { openSqliteQueue } from '../../adapters/queue/sqlite/sqlite-queue.ts';
+import { createEngine, type Engine } from '../../checkers/engine/engine.ts';
+import type { ProbeRequest } from '../../checkers/engine/probes.ts';
+import type { ProbeAnswer } from '../../checkers/engine/soft-404.ts';
+import { joinPeers } from '../../checkers/peers.ts';
+import { SharedProbes } from '../../checkers/shared-probes.ts';
+import { PROBE_SUBJECT, type Probed } from '../../checkers/work.ts';
+import { until } from '../support/behind.ts';
+import { fakeEngine } from '../support/fake-engine.ts';
+import { silent } from '../support/stores.ts';
+import { type Behaviour, html, page, startTestSite } from '../support/test-site.ts';
+
+const HONEST: ProbeAnswer = { status: 404, final_path: '/x', sketch: null };
+const LOOK_MS = 1000;
+const ATTEMPT_MS = 15_000;
+
+/** Checkers by id on a bus that the test cuts and a clock that it moves; their engines note who asked. */
+function checkers(...ids: string[]) {
+  let now = 0;
+  const asked: string[] = [];
+  const lost = new Set<string>();
+  const members = new Map<string, { probes: SharedProbes; known: Map<string, ProbeAnswer> }>();
+  const join = (id: string): void => {
+    const known = new Map<string, ProbeAnswer>();
+    const engine = fakeEngine({
+      probe: ({ folder }) => {
+        if (known.has(folder)) return;
+        asked.push(id);
+        known.set(folder, HONEST);
+        probes.probed(folder, HONEST);
+      },
+      probed: (folder, answer) => known.set(folder, answer),
+      recall: (folder) => known.get(folder) ?? null,
+    });
+    const say = (subject: string, body: ProbeRequest | Probed): void => {
+      for (const [to, { probes }] of members) {
+        if (lost.has(to) || lost.has(id)) continue;
+        if (subject === PROBE_SUBJECT) probes.hearWanted(body as ProbeRequest);
+        else probes.hearProbed(JSON.parse(JSON.stringify(body)) as Probed);
+      }
+    };
+    const probes = new SharedProbes({ me: id, engine, say, attempt_ms: ATTEMPT_MS, look_ms: LOOK_MS, now: () => now });
+    members.set(id, { probes, known });
+    share();
+  };
+  const share = (): void => {
+    for (const { probes } of members.values()) probes.share([...members.keys()]);
+  };
+  for (const id of ids) join(id);
+  return {
+    asked,
+    lost,
+    join,
+    leave(id: string) {
+      members.delete(id);
+      share();
+    },
+    pass(ms: number) {
+      now += ms;
+      for (const { probes } of members.values()) probes.look();
+    },
+    want: (id: string, folder: string) =>
+      members.get(id)!.probes.probe({ folder, group: 'job', url: 'http://a.example/x' }),
+    known: (folder: string) => [...members.values()].filter(({ known }) => known.has(folder)).length,
+  };
+}
+
+test('of all who want it one asks, whoever wanted it first, and all know', async (t) => {
+  const { asked, want, known } = checkers('a', 'b', 'c');
+  const folders = Array.from({ length: 30 }, (_, i) => `folder ${i}`);
+  for (const folder of folders) for (const id of ['a', 'b', 'c']) want(id, folder);
+  await until(() => asked.length >= folders.length);
+  t.is(asked.length, folders.length);
+  for (const folder of folders) t.is(known(folder), 3);
+  t.deepEqual([...new Set(asked)].toSorted(), ['a', 'b', 'c'], 'each asks some of them');
+});
+
+test('one that comes later is told, though the folder may be its own', async (t) => {
+  const { asked, want, known, join } = checkers('a', 'b');
+  const folders = Array.from({ length: 10 }, (_, i) => `folder ${i}`);
+  for (const folder of folders) want('a', folder);
+  await until(() => asked.length === folders.length);
+  join('c');
+  for (const folder of folders) want('c', folder);
+  for (const folder of folders) t.is(known(folder), 3);
+  t.is(asked.length, folders.length);
+});
+
+test('what the owner did not hear is said again; one that is gone has an heir; one that never hears is not waited for', async (t) => {
+  const { asked, want, known, lost, leave, pass } = checkers('a', 'b', 'c');
+  want('a', 'folder');
+  await until(() => asked.length === 1);
+  const owner = asked[0]!;
+  const other = ['a', 'b', 'c'].find((id) => id !== owner)!;
+  const folders = Array.from({ length: 60 }, (_, i) => `folder ${i}`);
+
+  lost.add(owner);
+  for (const folder of folders) want(other, folder);
+  await until(() => folders.some((folder) => known(folder) > 0));
+  lost.delete(owner);
+  pass(6 * LOOK_MS);
+  await until(() => folders.every((folder) => known(folder) >= 2));
+  t.is(asked.length, 1 + folders.length);
+
+  lost.add(owner);
+  const more = folders.map((folder) => `${folder} of another`);
+  for (const folder of more) want(other, folder);
+  leave(owner);
+  // Some heard the wish before they heard who left.
+  pass(6 * LOOK_MS);
+  await until(() => more.every((folder) => known(folder) === 2));
+  t.is(asked.length, 1 + 2 * folders.length);
+
+  const deaf = ['a', 'b', 'c'].find((id) => id !== owner && id !== other)!;
+  lost.add(deaf);
+  for (const folder of folders) want(other, `${folder} of a third`);
+  pass(5 * ATTEMPT_MS);
+  await until(() => folders.every((folder) => known(`${folder} of a third`) > 0));
+  t.is(asked.length, 1 + 3 * folders.length);
+});
+
+test('who is left alone asks what it waits for', (t) => {
+  const { asked, want, lost, leave } = checkers('a', 'b');
+  lost.add('a').add('b');
+  for (let i = 0; i < 10; i++) want('a', `folder ${i}`);
+  leave('b');
+  t.is(asked.length, 10);
+});
+
+/** Three in four are pages of their own; the rest say in their title that they are not there. */
+const shop: Behaviour = ({ path }, socket) => {
+  const n = Number(/item-(\d+)\.html$/.exec(path)?.[1] ?? 0);
+  if (n % 4 !== 0) page(socket, html(`Thing ${n}`, `Number ${n}`, `Words on ${n}. `.repeat(20)));
+  else page(socket, html('Page not found | Shop', 'Have a look at all our things'));
+};
+
+async function startChecker(t: ExecutionContext, path: string): Promise<Engine> {
+  const queue = await openSqliteQueue({ path });
+  const engine = createEngine({
+    concurrency: 32,
+    per_host: 8,
+    timeout_ms: ATTEMPT_MS,
+    retries: 0,
+    allow_addresses: ['127.0.0.0/8'],
+    user_agent: 'test',
+  });
+  const stop = new AbortController();
+  t.teardown(async () => {
+    stop.abort();
+    await engine.close();
+    await queue.close();
+  });
+  await joinPeers({ queue, engine, logger: silent, signal: stop.signal, attempt_ms: ATTEMPT_MS, announce_ms: 100 });
+  return engine;
+}
+
+test("over a queue: a job's folders are asked once each, however its batches fall to checkers", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'url-checker-probes-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const site = await startTestSite({ behaviours: { '/f*': shop } });
+  t.teardown(() => site.close());
+  const path = join(folder, 'queue.db');
+  const engines = [await startChecker(t, path), await startChecker(t, path)];
+  const list = Array.from({ length: 200 }, (_, i) => `${site.origin}/f${i % 5}/item-${i}.html`);
+  const paths = new Set(list.map((url) => new URL(url).pathname));
+  const checkAll = async (all: readonly Engine[]) => {
+    const outcomes = await Promise.all(
+      list.map((url, i) => all[Math.floor(i / 20) % all.length]!.check(url, { group: 'job' })),
+    );
+    return outcomes.flatMap(({ verdict }, i) => (verdict === 'soft_404' ? [i] : []));
+  };
+  const lost = list.flatMap((_, i) => (i % 4 === 0 ? [i] : []));
+  const eachOnce = (when: string): void => {
+    const probed = site.requests.filter((asked) => !paths.has(asked)).map((asked) => asked.split('/')[1]);
+    t.true(probed.length > 0);
+    t.is(new Set(probed).size, probed.length, `${when}: ${probed}`);
+  };
+  t.deepEqual(await checkAll(engines), lost);
+  eachOnce('of two');
+  t.deepEqual(await checkAll([await startChecker(t, path)]), lost);
+  eachOnce('with one that came later');
+});
