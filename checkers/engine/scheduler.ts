@@ -101,7 +101,7 @@ export class Scheduler<T extends Task> {
   /**
    * To be told regularly whether the thread is busy. One that is gains nothing from another connection to a host that has
    * one, and the connection costs as much as many requests: the host's tasks wait for those it has. Where none of them
-   * ended from one look to the next, the host is slow, and gets one more.
+   * ended from one look to the next, the host is slow, and gets one more; and a group that has little gets what it asks.
    */
   look(is_busy: boolean): void {
     this.#is_busy = is_busy;
@@ -138,7 +138,7 @@ export class Scheduler<T extends Task> {
       assert(lane !== null);
       this.#unlink(lane);
       const { host } = lane;
-      if (host.running >= this.#roomOf(host)) {
+      if (!this.#hasRoom(lane)) {
         this.#block(lane);
         continue;
       }
@@ -203,8 +203,15 @@ export class Scheduler<T extends Task> {
     if (lane.running === 0) this.#forget(lane);
   }
 
-  #roomOf({ limit, connections }: Host): number {
-    return this.#is_busy ? Math.min(limit, Math.max(1, connections)) : limit;
+  #hasRoom({ group, host }: Lane): boolean {
+    if (host.running >= host.limit) return false;
+    return !this.#is_busy || host.running < Math.max(1, host.connections) || this.#isShort(group);
+  }
+
+  /** Beside others it has less than half of its part of the slots: that they keep the thread busy is not to slow it down. */
+  #isShort(group: Group): boolean {
+    const groups = this.#groups.size;
+    return groups > 1 && 2 * groups * group.running < this.#concurrency;
   }
 
   #block(lane: Lane): void {
@@ -216,9 +223,9 @@ export class Scheduler<T extends Task> {
   }
 
   #unblock(host: Host): void {
-    if (host.running >= this.#roomOf(host)) return;
-    const lane = host.blocked.shift();
-    if (lane === undefined) return;
+    const [lane] = host.blocked;
+    if (lane === undefined || !this.#hasRoom(lane)) return;
+    host.blocked.shift();
     if (host.blocked.length === 0) this.#waiting.delete(host);
     this.#link(lane, true);
   }

@@ -99,6 +99,15 @@ test('a thread that is busy no longer opens what connections the limits allow', 
   t.is(names(), 'd', 'it has three connections now');
 });
 
+test('on a busy thread a group with few slots is not held back for those with many', (t) => {
+  const many = Array.from('abcd', (name): [string, string, string] => [name, 'g', name === 'd' ? 'x' : name]);
+  const { scheduler, names } = scheduled(12, 9, ...many, ['e', 'g', 'x']);
+  scheduler.look(true);
+  t.is(names(), 'abcd');
+  for (const name of '1234') scheduler.add(new Named(name, 'h', 'y'));
+  t.is(names(), '123', 'up to half of its part');
+});
+
 test('the group with the fewest running tasks is next', (t) => {
   const { scheduler, names } = scheduled(6, 9, ['a', 'g', 'x'], ['b', 'g', 'x'], ['c', 'g', 'x'], ['d', 'g', 'x']);
   t.is(names(), 'abcd');
