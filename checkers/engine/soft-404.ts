@@ -187,11 +187,18 @@ function lastNameAt(pathname: string): number {
   return pathname.lastIndexOf('/', pathname.length - 2) + 1;
 }
 
+/** What a sketch leaves out of one page because it stands in its URL must not be missing there: no word is made of these. */
+const CONSONANTS = 'bcdfghjklmnpqrstvwxz';
+const NAME_LETTERS = 10;
+
 function nameLike(name: string, random: number): string {
   if (/^\d+$/.test(name)) return `9${String(Math.floor(random * 1e9)).padStart(9, '0')}`;
-  const letters = Math.floor(random * 36 ** 10)
-    .toString(36)
-    .padStart(10, 'q');
+  let rest = Math.floor(random * CONSONANTS.length ** NAME_LETTERS);
+  let letters = '';
+  while (letters.length < NAME_LETTERS) {
+    letters += CONSONANTS[rest % CONSONANTS.length];
+    rest = Math.floor(rest / CONSONANTS.length);
+  }
   return `${letters}-${letters.slice(0, 4)}`;
 }
 

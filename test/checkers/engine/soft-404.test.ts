@@ -231,6 +231,16 @@ for (const [url, folder, sibling] of FOLDERS) {
   });
 }
 
+test("a sibling's name takes no word from the page that is compared", (t) => {
+  const page = html('Shop', 'Have a look at all I have, or go to x, y and z').toString();
+  const url = new URL('https://a.example/shop/kettle.html');
+  const own = sketch(page, url.href);
+  for (let i = 0; i < 2000; i++) {
+    const { href } = siblingOf(url, i / 2000);
+    t.is(similarity(sketch(page, href), own), 1, href);
+  }
+});
+
 test('prose is what a page says itself, without its menus, links and footer', (t) => {
   const page =
     '<body><nav>Home</nav><header>Acme</header><p>It is <b>gone</b>.</p><a href="/">Back</a><footer>2026</footer>';
