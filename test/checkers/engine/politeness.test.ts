@@ -182,7 +182,10 @@ const SETTINGS: EngineSettings = {
 const NO_PROBES = { probe: () => {}, probed: () => {} };
 const fine: Behaviour = (_request, socket) => reply(socket, 200, { 'Content-Type': 'text/plain' }, Buffer.from('fine'));
 
-/** A clock, and every name at the test site. `looked` resolves when the engine has looked at it again, twice. */
+/**
+ * A clock, and every name at the test site. `looked` resolves when the engine has looked at it again, twice; `passUntil`
+ * moves it by so much each time that it has, until something is done.
+ */
 function clocked() {
   let ms = 0;
   let calls = 0;
@@ -194,11 +197,21 @@ function clocked() {
     random: () => 0.5,
     lookup: (_name, done) => done({ addresses: ['127.0.0.1'], ttl_s: 300 }),
   };
-  const looked = () => {
+  const looked = (or: () => boolean = () => false) => {
     const before = calls;
-    return until(() => calls > before + 4);
+    return until(() => or() || calls > before + 4);
   };
-  return { parts, looked, pass: (by_ms: number) => (ms += by_ms), now: () => ms };
+  const pass = (by_ms: number) => (ms += by_ms);
+  async function passUntil<Result>(done: Promise<Result>, by_ms: number): Promise<Result> {
+    let is_done = false;
+    void done.then(() => (is_done = true));
+    while (!is_done) {
+      await looked(() => is_done);
+      pass(by_ms);
+    }
+    return done;
+  }
+  return { parts, looked, pass, passUntil, now: () => ms };
 }
 
 test('a Retry-After to one URL holds all of its host, and nobody else', async (t) => {
@@ -210,7 +223,7 @@ test('a Retry-After to one URL holds all of its host, and nobody else', async (t
       '/fine/*': fine,
     },
   });
-  const { parts, looked, pass } = clocked();
+  const { parts, looked, pass, passUntil } = clocked();
   const engine = createEngine(SETTINGS, parts);
   t.teardown(() => site.close());
   const asked = () => site.requests.filter((path) => path.startsWith('/limited')).length;
@@ -223,12 +236,7 @@ test('a Retry-After to one URL holds all of its host, and nobody else', async (t
   t.is(asked(), 4, 'while it lasts');
   t.is(engine.free, 16, 'and no slot is held');
 
-  const ends = Promise.all(checks);
-  for (let ended = false; !ended; ) {
-    ended = await Promise.race([ends.then(() => true), looked().then(() => false)]);
-    pass(200);
-  }
-  const outcomes = await ends;
+  const outcomes = await passUntil(Promise.all(checks), 200);
   t.true(outcomes.every(({ verdict }) => verdict === 'ok'));
   t.deepEqual(outcomes.map(({ attempts }) => attempts).toSorted(), [1, 1, 1, 1, 1, 2, 2, 2, 2]);
   await engine.close();
@@ -236,7 +244,7 @@ test('a Retry-After to one URL holds all of its host, and nobody else', async (t
 
 test("the setting's gap lies between any two requests of a host, redirects among them", async (t) => {
   const asked_at: number[] = [];
-  const { parts, looked, pass, now } = clocked();
+  const { parts, passUntil, now } = clocked();
   const site = await startTestSite({
     behaviours: {
       '/p/*': (request, socket) => {
@@ -249,12 +257,8 @@ test("the setting's gap lies between any two requests of a host, redirects among
   const engine = createEngine({ ...SETTINGS, host_gap_ms: 1000 }, parts);
   t.teardown(() => site.close());
   const checks = Promise.all(['1', '2', 'to-3'].map((name) => engine.check(`${site.origin}/p/${name}`)));
-  for (let ended = false; !ended; ) {
-    ended = await Promise.race([checks.then(() => true), looked().then(() => false)]);
-    pass(250);
-  }
   t.deepEqual(
-    (await checks).map(({ verdict }) => verdict),
+    (await passUntil(checks, 250)).map(({ verdict }) => verdict),
     ['ok', 'ok', 'redirected'],
   );
   t.is(asked_at.length, 4);
