@@ -29,12 +29,9 @@ export function partOf(host: string, me: string, alive: readonly string[], limit
   return turned < rest ? whole + 1 : whole;
 }
 
-/** Which of them a key belongs to: the same for all who know the same ids. */
-export function ownerOf(key: string, alive: readonly string[]): string {
-  return alive.reduce((best, id) => {
-    const lead = hash(key, id) - hash(key, best);
-    return lead > 0 || (lead === 0 && id > best) ? id : best;
-  });
+/** Whether a key belongs to `me`: to exactly one of those alive. */
+export function owns(me: string, key: string, alive: readonly string[]): boolean {
+  return partOf(key, me, alive, 1, 0) === 1;
 }
 
 /** FNV-1a over both, mixed at its end as in MurmurHash3, whose last letters would count too little without. */

@@ -50,7 +50,7 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
 
   const probes = new SharedProbes({
     me,
-    engine,
+    probes: engine.probes,
     say: (subject, body) => void say(subject, body),
     attempt_ms,
     look_ms: announce_ms,

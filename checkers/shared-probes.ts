@@ -1,15 +1,14 @@
 // One probe a folder and job among several checkers: who needs one says so, the checker that the folder belongs to asks
 // it, and what it said is told to all. Broadcasts may be lost and checkers may end: what is not answered is said again,
 // and in the end asked from here, for a verdict matters more than a request.
-import { ownerOf } from './budget.ts';
-import type { Engine } from './engine/engine.ts';
-import type { ProbePeers, ProbeRequest } from './engine/probes.ts';
+import { owns } from './budget.ts';
+import type { ProbePeers, ProbeRequest, Probes } from './engine/probes.ts';
 import type { ProbeAnswer } from './engine/soft-404.ts';
 import { PROBE_SUBJECT, PROBED_SUBJECT, type Probed } from './work.ts';
 
 export interface SharedProbesOptions {
   me: string;
-  engine: Pick<Engine, 'probe' | 'probed' | 'recall'>;
+  probes: Pick<Probes, 'probe' | 'answer' | 'recall'>;
   say: (subject: string, body: ProbeRequest | Probed) => void;
   /** What one attempt may last. */
   attempt_ms: number;
@@ -44,8 +43,9 @@ export class SharedProbes implements ProbePeers {
 
   probe(request: ProbeRequest): void {
     const now = this.#options.now();
-    this.#wanted.set(request.folder, { request, since: now, said_at: now });
-    this.#options.say(PROBE_SUBJECT, request);
+    const wanted = { request, since: now, said_at: now };
+    this.#wanted.set(request.folder, wanted);
+    this.#say(wanted);
   }
 
   probed(folder: string, { status, final_path, sketch }: ProbeAnswer): void {
@@ -55,16 +55,15 @@ export class SharedProbes implements ProbePeers {
 
   /** Another's wish, or the own. */
   hearWanted(request: ProbeRequest): void {
-    const { me, engine } = this.#options;
-    const known = engine.recall(request.folder);
+    const { me, probes } = this.#options;
+    const known = probes.recall(request.folder);
     if (known !== null) this.probed(request.folder, known);
-    else if (ownerOf(request.folder, this.#alive) === me)
-      setTimeout(() => engine.probe(request), TOLD_WITHIN_MS).unref();
+    else if (owns(me, request.folder, this.#alive)) setTimeout(() => probes.probe(request), TOLD_WITHIN_MS).unref();
   }
 
   hearProbed({ folder, status, final_path, sketch }: Probed): void {
     this.#wanted.delete(folder);
-    this.#options.engine.probed(folder, { status, final_path, sketch: sketch && Uint32Array.from(sketch) });
+    this.#options.probes.answer(folder, { status, final_path, sketch: sketch && Uint32Array.from(sketch) });
   }
 
   /** These are alive now: what is wanted may belong to another. */
@@ -74,15 +73,15 @@ export class SharedProbes implements ProbePeers {
       for (const wanted of this.#wanted.values()) this.#say(wanted);
       return;
     }
-    for (const { request } of this.#wanted.values()) this.#options.engine.probe(request);
+    for (const { request } of this.#wanted.values()) this.#options.probes.probe(request);
     this.#wanted.clear();
   }
 
   /** To be called regularly. */
   look(): void {
-    const { engine, attempt_ms, look_ms, now } = this.#options;
+    const { probes, attempt_ms, look_ms, now } = this.#options;
     for (const wanted of this.#wanted.values()) {
-      if (now() - wanted.since > GIVEN_UP_AFTER * attempt_ms) engine.probe(wanted.request);
+      if (now() - wanted.since > GIVEN_UP_AFTER * attempt_ms) probes.probe(wanted.request);
       else if (now() - wanted.said_at > SAID_AGAIN_AFTER * look_ms) this.#say(wanted);
     }
   }

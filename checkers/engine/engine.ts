@@ -11,12 +11,13 @@ import { Connections } from './connections.ts';
 import { Exchange, type ExchangeOwner, type Limits } from './exchange.ts';
 import { PageMemory } from './fingerprints.ts';
 import { type HostPeers, Hosts, tooMuch } from './hosts.ts';
-import { ProbeCache, type ProbePeers, type ProbeRequest, SILENT } from './probes.ts';
+import { type ProbePeers, Probes, type SendProbe, SILENT } from './probes.ts';
 import { withoutUser } from './redirects.ts';
 import { createDnsLookup, createResolver, type Lookup, type Resolver } from './resolver.ts';
 import { RETRY_BASE_MS } from './retries.ts';
 import { Scheduler } from './scheduler.ts';
-import { compareToProbe, folderOf, type ProbeAnswer, siblingOf } from './soft-404.ts';
+import { compareToProbe, folderOf, siblingOf } from './soft-404.ts';
+import { watchThread } from './thread-load.ts';
 
 export interface EngineSettings {
   /** Requests in flight, in all. */
@@ -71,12 +72,8 @@ export interface Engine {
   share(peers: Peers | null): void;
   /** Another checker was told that this host wants nothing for so long. */
   hold(host: string, wait_ms: number): void;
-  /** Asks a folder, unless that was done or is under way; the peers are told what it said. */
-  probe(request: ProbeRequest): void;
-  /** What a folder said to another checker. */
-  probed(folder: string, answer: ProbeAnswer): void;
-  /** What a folder said, to whomever; null when nobody told. */
-  recall(folder: string): ProbeAnswer | null;
+  /** What folders said: other checkers ask it, and tell it. */
+  readonly probes: Probes;
   /** Aborts what is under way; resolves when every socket is closed. */
   close(): Promise<void>;
 }
@@ -90,8 +87,6 @@ const SLOTS_IN_BACKLOG = 16;
 const SWEEPS_PER_TIMEOUT = 40;
 const MIN_SWEEP_MS = 10;
 const MAX_SWEEP_MS = 100;
-/** A thread that spends more of its time than this has none to spare. */
-const BUSY_UTILIZATION = 0.9;
 
 export function createEngine(settings: EngineSettings, parts: EngineParts = {}): Engine {
   return new CheckerEngine(settings, parts);
@@ -135,6 +130,7 @@ interface Batch {
 
 class CheckerEngine implements Engine, ExchangeOwner {
   readonly limits: Limits;
+  readonly probes: Probes;
   readonly now: () => number;
   readonly #concurrency: number;
   readonly #rules: CheckRules;
@@ -145,10 +141,6 @@ class CheckerEngine implements Engine, ExchangeOwner {
   readonly #proxies: ProxyPool | null;
   readonly #resolver: Resolver;
   readonly #stop_lookup: () => void;
-  readonly #probes: ProbeCache;
-  /** Folders that are being asked from here. */
-  readonly #probing = new Set<string>();
-  #peers: Peers | null = null;
   readonly #headers: readonly string[];
   readonly #sweep_ms: number;
   readonly #busy: () => boolean;
@@ -186,7 +178,7 @@ class CheckerEngine implements Engine, ExchangeOwner {
       now: this.now,
       ca: parts.ca,
     });
-    this.#probes = new ProbeCache();
+    this.probes = new Probes(this.#sendProbe);
     this.#headers = [
       'user-agent',
       settings.user_agent,
@@ -226,8 +218,8 @@ class CheckerEngine implements Engine, ExchangeOwner {
   }
 
   share(peers: Peers | null): void {
-    this.#peers = peers;
     this.#hosts.peers = peers;
+    this.probes.peers = peers;
     for (const host of this.#scheduler.hosts) this.#scheduler.limitChanged(host);
     this.#wake();
   }
@@ -235,37 +227,6 @@ class CheckerEngine implements Engine, ExchangeOwner {
   hold(host: string, wait_ms: number): void {
     this.#hosts.hold(host, this.now(), wait_ms);
     this.#scheduler.limitChanged(host);
-  }
-
-  probe({ folder, group, url }: ProbeRequest): void {
-    if (this.#closed || this.#probing.has(folder) || this.#probes.recall(folder) !== null) return;
-    this.#probing.add(folder);
-    const answered = (answer: ProbeAnswer): void => {
-      this.#probing.delete(folder);
-      this.#probes.answer(folder, answer);
-      this.#peers?.probed(folder, answer);
-    };
-    const probe: Job = new Job(
-      new URL(url),
-      group,
-      'probe',
-      this.#rules,
-      () => answered({ status: probe.status, final_path: probe.final.pathname, sketch: probe.sketch }),
-      // A defect; or the engine closes, and those who wait are aborted themselves.
-      () => {
-        if (!this.#closed) answered(SILENT);
-      },
-    );
-    this.#jobs.add(probe);
-    this.#enqueue(probe, true);
-  }
-
-  probed(folder: string, answer: ProbeAnswer): void {
-    this.#probes.answer(folder, answer);
-  }
-
-  recall(folder: string): ProbeAnswer | null {
-    return this.#probes.recall(folder);
   }
 
   async close(): Promise<void> {
@@ -550,17 +511,34 @@ class CheckerEngine implements Engine, ExchangeOwner {
   /** Asks for a random sibling of a suspect page, once for its folder, and then judges the page. */
   #probe(job: Job): void {
     const folder = `${job.group} ${folderOf(job.first)}`;
-    if (job.only_shared && !this.#probes.knows(folder) && !this.#rules.pages.mayProbe(job.group, job.host)) {
+    if (job.only_shared && !this.probes.knows(folder) && !this.#rules.pages.mayProbe(job.group, job.host)) {
       this.#finish(job, job.conclude('unknown'));
       return;
     }
-    const entry = this.#probes.ask(folder, (answer) => {
+    const entry = this.probes.ask(folder, (answer) => {
       if (!job.done) this.#finish(job, job.conclude(compareToProbe(job.sketch!, job.first, job.final, answer)));
     });
     if (entry === 'asked') return;
     const url = siblingOf(job.first, this.#rules.random()).href;
-    (this.#peers ?? this).probe({ folder, group: job.group, url });
+    (this.probes.peers ?? this.probes).probe({ folder, group: job.group, url });
   }
+
+  readonly #sendProbe: SendProbe = ({ group, url }, answered) => {
+    if (this.#closed) return;
+    const probe: Job = new Job(
+      new URL(url),
+      group,
+      'probe',
+      this.#rules,
+      () => answered({ status: probe.status, final_path: probe.final.pathname, sketch: probe.sketch }),
+      // A defect; or the engine closes, and those who wait are aborted themselves.
+      () => {
+        if (!this.#closed) answered(SILENT);
+      },
+    );
+    this.#jobs.add(probe);
+    this.#enqueue(probe, true);
+  };
 }
 
 /** The operator names the proxies. */
@@ -568,14 +546,4 @@ const ANY_ADDRESS = { allows: () => true, excepts: () => true };
 
 function abortError(): Error {
   return new DOMException('The check was aborted', 'AbortError');
-}
-
-function watchThread(): () => boolean {
-  let last = performance.eventLoopUtilization();
-  return () => {
-    const now = performance.eventLoopUtilization();
-    const { utilization } = performance.eventLoopUtilization(now, last);
-    last = now;
-    return utilization > BUSY_UTILIZATION;
-  };
 }

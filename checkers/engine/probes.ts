@@ -12,7 +12,7 @@ export interface ProbeRequest {
 
 /** Several checkers ask a folder once. */
 export interface ProbePeers {
-  /** One of them is to ask: in time `Engine.probe` is called here or there, and in the end `Engine.probed`. */
+  /** One of them is to ask: in time `Probes.probe` is called here or there, and in the end `Probes.answer`. */
   probe(request: ProbeRequest): void;
   /** What a probe from here found: the others are to know. */
   probed(folder: string, answer: ProbeAnswer): void;
@@ -24,13 +24,22 @@ const ASKED = 100_000;
 /** Tells nothing: of a folder whose answer is no longer held, or that could not be asked. */
 export const SILENT: ProbeAnswer = { status: null, final_path: '', sketch: null };
 
-export class ProbeCache {
+/** Sends a probe: `answered` is called once, unless the engine closes. */
+export type SendProbe = (request: ProbeRequest, answered: (answer: ProbeAnswer) => void) => void;
+
+export class Probes {
+  readonly #send: SendProbe;
   readonly #answers: LRUCache<string, ProbeAnswer>;
   /** Folders whose answers had to go: they tell nothing any more, and are not asked again. In order of going. */
   readonly #asked = new Set<string>();
   readonly #waiting = new Map<string, ((answer: ProbeAnswer) => void)[]>();
+  /** Folders that are being asked from here. */
+  readonly #under_way = new Set<string>();
+  /** Null: this checker is alone. */
+  peers: ProbePeers | null = null;
 
-  constructor(answers = ANSWERS, asked = ASKED) {
+  constructor(send: SendProbe, answers = ANSWERS, asked = ASKED) {
+    this.#send = send;
     this.#answers = new LRUCache<string, ProbeAnswer>({
       max: answers,
       dispose: (_answer, key, reason) => {
@@ -51,7 +60,7 @@ export class ProbeCache {
     return this.#answers.get(key) ?? (this.#asked.has(key) ? SILENT : null);
   }
 
-  /** Calls `done` when the folder's answer is known, perhaps at once. 'new': the caller is to send the probe. */
+  /** Calls `done` when the folder's answer is known, perhaps at once. 'new': the caller is to have it asked. */
   ask(key: string, done: (answer: ProbeAnswer) => void): 'asked' | 'new' {
     const answer = this.recall(key);
     if (answer !== null) {
@@ -65,6 +74,18 @@ export class ProbeCache {
     }
     this.#waiting.set(key, [done]);
     return 'new';
+  }
+
+  /** Asks a folder, unless that was done or is under way; the peers are told what it said. */
+  probe(request: ProbeRequest): void {
+    const { folder } = request;
+    if (this.#under_way.has(folder) || this.recall(folder) !== null) return;
+    this.#under_way.add(folder);
+    this.#send(request, (answer) => {
+      this.#under_way.delete(folder);
+      this.answer(folder, answer);
+      this.peers?.probed(folder, answer);
+    });
   }
 
   /** Of a folder that was asked, from here or by another checker. */

@@ -41,7 +41,7 @@ interface Host {
   limit: number;
   /** Lanes with tasks that wait for this host's limit, or for its connections, in turn. */
   readonly blocked: Lane[];
-  /** As many connections as tasks have run at once. */
+  /** As many connections as tasks have run at once; 1 before the first, for which there is always room. */
   connections: number;
   /** Whether one of its tasks ended, or its lanes began to wait, since the last look. */
   moved: boolean;
@@ -205,7 +205,7 @@ export class Scheduler<T extends Task> {
 
   #hasRoom({ group, host }: Lane): boolean {
     if (host.running >= host.limit) return false;
-    return !this.#is_busy || host.running < Math.max(1, host.connections) || this.#isShort(group);
+    return !this.#is_busy || host.running < host.connections || this.#isShort(group);
   }
 
   /** Beside others it has less than half of its part of the slots: that they keep the thread busy is not to slow it down. */
@@ -257,7 +257,7 @@ export class Scheduler<T extends Task> {
     let host = this.#hosts.get(task.host);
     if (host === undefined) {
       const limit = this.#limit_of(task.host);
-      const counts = { connections: 0, lanes: 0, running: 0, queued: 0, startable: 0 };
+      const counts = { connections: 1, lanes: 0, running: 0, queued: 0, startable: 0 };
       host = { name: task.host, limit, blocked: [], moved: false, ...counts };
       this.#hosts.set(task.host, host);
     }

@@ -1,10 +1,6 @@
 // Several checkers over one queue keep a host's limit together.
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { openSqliteQueue } from '../../adapters/queue/sqlite/sqlite-queue.ts';
 import { createEngine, type Engine, type EngineSettings, type Peers } from '../../checkers/engine/engine.ts';
 import { joinPeers } from '../../checkers/peers.ts';
 import type { Queue } from '../../checkers/queue.ts';
@@ -14,6 +10,7 @@ import { openJobs } from '../../commands/job.ts';
 import type { JobCreated } from '../../events/job.ts';
 import { until } from '../support/behind.ts';
 import { fakeEngine } from '../support/fake-engine.ts';
+import { oneQueue } from '../support/one-queue.ts';
 import { commandContext, openTestStores, silent } from '../support/stores.ts';
 import { type Behaviour, reply, startTestSite } from '../support/test-site.ts';
 
@@ -26,21 +23,6 @@ const SETTINGS: EngineSettings = {
   user_agent: 'test',
 };
 const ANNOUNCE_MS = 40;
-
-/** Opens the one queue again for each checker. */
-async function oneQueue(t: ExecutionContext): Promise<() => Promise<Queue>> {
-  const folder = await mkdtemp(join(tmpdir(), 'url-checker-budget-'));
-  const opened: Queue[] = [];
-  t.teardown(async () => {
-    await Promise.all(opened.map((queue) => queue.close()));
-    await rm(folder, { recursive: true, force: true });
-  });
-  return async () => {
-    const queue = await openSqliteQueue({ path: join(folder, 'queue.db') });
-    opened.push(queue);
-    return queue;
-  };
-}
 
 /** A checker that only says that it is there, and hears what its engine is told. */
 async function peer(t: ExecutionContext, queue: Queue) {
@@ -141,6 +123,7 @@ test('two checkers never have more requests at a host than one may', async (t) =
 
   const stop = new AbortController();
   const checked: number[] = [];
+  const shares = [false, false];
   let ended = 0;
   async function run(n: number): Promise<void> {
     const engine = createEngine(SETTINGS);
@@ -156,11 +139,12 @@ test('two checkers never have more requests at a host than one may', async (t) =
         checked[n]!++;
         return engine.check(...asked).finally(() => ended++);
       },
-      share: (peers) => engine.share(peers),
+      share: (peers) => {
+        shares[n] = peers !== null;
+        engine.share(peers);
+      },
       hold: (...what) => engine.hold(...what),
-      probe: (request) => engine.probe(request),
-      probed: (...said) => engine.probed(...said),
-      recall: (folder) => engine.recall(folder),
+      probes: engine.probes,
       close: () => engine.close(),
     };
     await runWorker({
@@ -182,6 +166,7 @@ test('two checkers never have more requests at a host than one may', async (t) =
     await Promise.all(workers);
     await site.close();
   });
+  await until(() => shares.every(Boolean));
   await publisher.publish(
     WORK_SUBJECT,
     works.map((body) => ({ id: `${body.batch}`, body })),

@@ -1,25 +1,23 @@
 // Several checkers ask a folder once for a name that cannot be there, and all of them know what it said.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { openSqliteQueue } from '../../adapters/queue/sqlite/sqlite-queue.ts';
 import { createEngine, type Engine } from '../../checkers/engine/engine.ts';
 import type { ProbeRequest } from '../../checkers/engine/probes.ts';
 import type { ProbeAnswer } from '../../checkers/engine/soft-404.ts';
 import { joinPeers } from '../../checkers/peers.ts';
+import type { Queue } from '../../checkers/queue.ts';
 import { SharedProbes } from '../../checkers/shared-probes.ts';
 import { PROBE_SUBJECT, type Probed } from '../../checkers/work.ts';
 import { until } from '../support/behind.ts';
-import { fakeEngine } from '../support/fake-engine.ts';
+import { oneQueue } from '../support/one-queue.ts';
+import { shop, shopUrls } from '../support/shop.ts';
 import { silent } from '../support/stores.ts';
-import { type Behaviour, html, page, startTestSite } from '../support/test-site.ts';
+import { startTestSite } from '../support/test-site.ts';
 
 const HONEST: ProbeAnswer = { status: 404, final_path: '/x', sketch: null };
 const LOOK_MS = 1000;
 const ATTEMPT_MS = 15_000;
 
-/** Checkers by id on a bus that the test cuts and a clock that it moves; their engines note who asked. */
+/** Checkers by id on a bus that the test cuts and a clock that it moves, who note which of them asked. */
 function checkers(...ids: string[]) {
   let now = 0;
   const asked: string[] = [];
@@ -27,16 +25,16 @@ function checkers(...ids: string[]) {
   const members = new Map<string, { probes: SharedProbes; known: Map<string, ProbeAnswer> }>();
   const join = (id: string): void => {
     const known = new Map<string, ProbeAnswer>();
-    const engine = fakeEngine({
-      probe: ({ folder }) => {
+    const folders = {
+      probe: ({ folder }: ProbeRequest) => {
         if (known.has(folder)) return;
         asked.push(id);
         known.set(folder, HONEST);
         probes.probed(folder, HONEST);
       },
-      probed: (folder, answer) => known.set(folder, answer),
-      recall: (folder) => known.get(folder) ?? null,
-    });
+      answer: (folder: string, answer: ProbeAnswer) => known.set(folder, answer),
+      recall: (folder: string) => known.get(folder) ?? null,
+    };
     const say = (subject: string, body: ProbeRequest | Probed): void => {
       for (const [to, { probes }] of members) {
         if (lost.has(to) || lost.has(id)) continue;
@@ -44,7 +42,14 @@ function checkers(...ids: string[]) {
         else probes.hearProbed(JSON.parse(JSON.stringify(body)) as Probed);
       }
     };
-    const probes = new SharedProbes({ me: id, engine, say, attempt_ms: ATTEMPT_MS, look_ms: LOOK_MS, now: () => now });
+    const probes = new SharedProbes({
+      me: id,
+      probes: folders,
+      say,
+      attempt_ms: ATTEMPT_MS,
+      look_ms: LOOK_MS,
+      now: () => now,
+    });
     members.set(id, { probes, known });
     share();
   };
@@ -132,15 +137,7 @@ test('who is left alone asks what it waits for', (t) => {
   t.is(asked.length, 10);
 });
 
-/** Three in four are pages of their own; the rest say in their title that they are not there. */
-const shop: Behaviour = ({ path }, socket) => {
-  const n = Number(/item-(\d+)\.html$/.exec(path)?.[1] ?? 0);
-  if (n % 4 !== 0) page(socket, html(`Thing ${n}`, `Number ${n}`, `Words on ${n}. `.repeat(20)));
-  else page(socket, html('Page not found | Shop', 'Have a look at all our things'));
-};
-
-async function startChecker(t: ExecutionContext, path: string): Promise<Engine> {
-  const queue = await openSqliteQueue({ path });
+async function startChecker(t: ExecutionContext, queue: Queue): Promise<Engine> {
   const engine = createEngine({
     concurrency: 32,
     per_host: 8,
@@ -153,20 +150,17 @@ async function startChecker(t: ExecutionContext, path: string): Promise<Engine> 
   t.teardown(async () => {
     stop.abort();
     await engine.close();
-    await queue.close();
   });
   await joinPeers({ queue, engine, logger: silent, signal: stop.signal, attempt_ms: ATTEMPT_MS, announce_ms: 100 });
   return engine;
 }
 
 test("over a queue: a job's folders are asked once each, however its batches fall to checkers", async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'url-checker-probes-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
-  const site = await startTestSite({ behaviours: { '/f*': shop } });
+  const open = await oneQueue(t);
+  const site = await startTestSite({ behaviours: { '/f*': shop(true) } });
   t.teardown(() => site.close());
-  const path = join(folder, 'queue.db');
-  const engines = [await startChecker(t, path), await startChecker(t, path)];
-  const list = Array.from({ length: 200 }, (_, i) => `${site.origin}/f${i % 5}/item-${i}.html`);
+  const engines = [await startChecker(t, await open()), await startChecker(t, await open())];
+  const list = shopUrls(site.origin, 5, 40);
   const paths = new Set(list.map((url) => new URL(url).pathname));
   const checkAll = async (all: readonly Engine[]) => {
     const outcomes = await Promise.all(
@@ -182,6 +176,6 @@ test("over a queue: a job's folders are asked once each, however its batches fal
   };
   t.deepEqual(await checkAll(engines), lost);
   eachOnce('of two');
-  t.deepEqual(await checkAll([await startChecker(t, path)]), lost);
+  t.deepEqual(await checkAll([await startChecker(t, await open())]), lost);
   eachOnce('with one that came later');
 });

@@ -1,4 +1,5 @@
 import type { Engine } from '../../checkers/engine/engine.ts';
+import { Probes } from '../../checkers/engine/probes.ts';
 
 /** An engine that does nothing but what the test says. */
 export const fakeEngine = (does: Partial<Engine>): Engine => ({
@@ -7,9 +8,7 @@ export const fakeEngine = (does: Partial<Engine>): Engine => ({
   check: () => Promise.reject(new Error('not asked')),
   share: () => {},
   hold: () => {},
-  probe: () => {},
-  probed: () => {},
-  recall: () => null,
+  probes: new Probes(() => {}),
   close: async () => {},
   ...does,
 });

@@ -1,8 +1,9 @@
 // The cost of looking for soft 404s: how often a folder is asked for a name that cannot be there, counted at the server.
 import test from 'ava';
 import { createEngine } from '../../../checkers/engine/engine.ts';
-import { ProbeCache } from '../../../checkers/engine/probes.ts';
+import { Probes } from '../../../checkers/engine/probes.ts';
 import type { ProbeAnswer } from '../../../checkers/engine/soft-404.ts';
+import { shop, shopUrls } from '../../support/shop.ts';
 import { type Behaviour, html, page, startTestSite } from '../../support/test-site.ts';
 
 const SETTINGS = {
@@ -14,19 +15,6 @@ const SETTINGS = {
   user_agent: 'test',
 };
 
-/** Three in four are pages of their own; the rest is one page, with the title of a page that is not there when `said`. */
-const shop =
-  (said: boolean): Behaviour =>
-  ({ path }, socket) => {
-    const n = /item-(\d+)\.html$/.exec(path)?.[1];
-    if (n !== undefined && Number(n) % 4 !== 0)
-      page(socket, html(`Thing ${n}`, `Number ${n}`, `Words on ${n}. `.repeat(20)));
-    else page(socket, html(said ? 'Page not found | Shop' : 'Shop', 'Have a look at all our things'));
-  };
-
-const urls = (origin: string, folders: number, in_each: number) =>
-  Array.from({ length: folders * in_each }, (_, i) => `${origin}/f${i % folders}/item-${i}.html`);
-
 test('a list on which nothing is suspicious costs no request more', async (t) => {
   const ordinary: Behaviour = ({ path }, socket) => page(socket, html(`Thing ${path}`, `All about ${path}`));
   const site = await startTestSite({ behaviours: { '/*': ordinary } });
@@ -35,7 +23,7 @@ test('a list on which nothing is suspicious costs no request more', async (t) =>
     await engine.close();
     await site.close();
   });
-  const list = urls(site.origin, 100, 10);
+  const list = shopUrls(site.origin, 100, 10);
   const outcomes = await Promise.all(list.map((url) => engine.check(url, { group: 'job' })));
   t.true(outcomes.every(({ verdict }) => verdict === 'ok'));
   t.is(site.requests.length, list.length);
@@ -50,7 +38,7 @@ test('one page for everything, and pages under one title, cost at most 5 % more'
     await engine.close();
     await site.close();
   });
-  const list = [...urls(site.origin, 100, 10), ...urls(`${site.origin}/r`, 200, 5)];
+  const list = [...shopUrls(site.origin, 100, 10), ...shopUrls(`${site.origin}/r`, 200, 5)];
   await Promise.all(list.map((url) => engine.check(url, { group: 'job' })));
   const more = site.requests.length - list.length;
   t.true(more <= list.length / 20 + 1, `${more} more than ${list.length}`);
@@ -63,7 +51,7 @@ test('a folder is asked once in a job, over all its batches, and again in anothe
     await engine.close();
     await site.close();
   });
-  const list = urls(site.origin, 5, 40);
+  const list = shopUrls(site.origin, 5, 40);
   const paths = new Set(list.map((url) => new URL(url).pathname));
   const soft = new Set<string>();
   for (const group of ['job', 'another job']) {
@@ -88,7 +76,7 @@ test('without a word that says so, the likeness to other URLs of the host tells,
     await engine.close();
     await site.close();
   });
-  const list = urls(site.origin, 1, 60);
+  const list = shopUrls(site.origin, 1, 60);
   const verdicts: string[] = [];
   for (const url of list) verdicts.push((await engine.check(url, { group: 'job' })).verdict);
   const lost = verdicts.filter((_, i) => i % 4 === 0);
@@ -100,7 +88,7 @@ test('without a word that says so, the likeness to other URLs of the host tells,
 const HONEST: ProbeAnswer = { status: 404, final_path: '/x', sketch: null };
 
 test('those who wait for a probe hear of it at once, and later ones without it', (t) => {
-  const probes = new ProbeCache();
+  const probes = new Probes(() => {});
   const heard: (number | null)[] = [];
   const hear = ({ status }: ProbeAnswer) => heard.push(status);
   t.false(probes.knows('a'));
@@ -115,7 +103,7 @@ test('those who wait for a probe hear of it at once, and later ones without it',
 });
 
 test('a folder whose answer had to go is not asked again: it tells nothing any more', (t) => {
-  const probes = new ProbeCache(10, 20);
+  const probes = new Probes(() => {}, 10, 20);
   for (let i = 0; i < 25; i++) {
     t.is(
       probes.ask(`folder ${i}`, () => {}),
