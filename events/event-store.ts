@@ -1,5 +1,13 @@
 // The port of the event log: the only truth of the service. Adapters: `adapters/eventstore/{sqlite,eventstoredb}`;
 // their promises are the contract suite in `test/contracts/event-store.ts`.
+export {
+  AppendTooLarge,
+  appendRuns,
+  eventBytes,
+  jsonBytes,
+  MAX_APPEND_BYTES,
+  MAX_APPEND_EVENTS,
+} from './append-size.ts';
 
 /**
  * A place in the global order of the log, as an opaque fixed-width string: `a < b` says that a comes before b.
@@ -60,7 +68,8 @@ export interface EventStore {
   /**
    * Appends all events or none, at exactly the expected revision. The same event ids at the same expected revision,
    * when they are already there, are a success with the positions of the first time: a lost acknowledgement is
-   * retried without a second copy. At least one event, at most 1,000.
+   * retried without a second copy. At least one event, at most `MAX_APPEND_EVENTS`.
+   * @throws AppendTooLarge when they have more than `MAX_APPEND_BYTES` together.
    */
   append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult>;
 

@@ -1,14 +1,18 @@
 // Appending, with the port's answer to a repeated append.
 import { strict as assert } from 'node:assert';
 import { MaxAppendSizeExceededError, StreamDeletedError, WrongExpectedVersionError } from '@eventstore/db-client';
-import type { AppendResult, ExpectedRevision, NewEvent } from '../../../events/event-store.ts';
+import {
+  type AppendResult,
+  AppendTooLarge,
+  type ExpectedRevision,
+  MAX_APPEND_BYTES,
+  MAX_APPEND_EVENTS,
+  type NewEvent,
+} from '../../../events/event-store.ts';
 import type { Connection } from './connection.ts';
-import { EventStoreError } from './errors.ts';
 import { toPosition } from './positions.ts';
 import { readStream } from './read-stream.ts';
-import { toProposed } from './wire-events.ts';
-
-const MOST_EVENTS = 1_000;
+import { propose } from './wire-events.ts';
 
 /**
  * The server itself makes a repeated append a success: it compares ids when the expected revision is behind the stream's.
@@ -20,11 +24,12 @@ export async function append(
   expected: ExpectedRevision,
   events: readonly NewEvent[],
 ): Promise<AppendResult> {
-  if (events.length < 1 || events.length > MOST_EVENTS) {
-    throw new RangeError(`an append has 1 to ${MOST_EVENTS} events, not ${events.length}`);
+  if (events.length < 1 || events.length > MAX_APPEND_EVENTS) {
+    throw new RangeError(`an append has 1 to ${MAX_APPEND_EVENTS} events, not ${events.length}`);
   }
   if (stream === '' || stream.startsWith('$')) throw new TypeError(`'${stream}' is no stream name`);
-  const proposed = events.map(toProposed);
+  const { proposed, size_bytes } = propose(events);
+  if (size_bytes > MAX_APPEND_BYTES) throw new AppendTooLarge(stream, size_bytes);
   const { client, limits } = connection;
   try {
     const result = await connection.request(`appending to ${stream}`, () =>
@@ -40,9 +45,9 @@ export async function append(
   } catch (error) {
     // A tombstone: the stream is gone for good, and every later append is refused.
     if (error instanceof StreamDeletedError) return { ok: false, conflict: true, actual: 'no_stream' };
+    // A server whose `--max-append-size` was set lower.
     if (error instanceof MaxAppendSizeExceededError) {
-      const message = `appending to ${stream}: the server takes ${error.maxAppendSize} bytes at once`;
-      throw new EventStoreError('append_too_large', message, { cause: error });
+      throw new AppendTooLarge(stream, size_bytes, error.maxAppendSize, { cause: error });
     }
     if (!(error instanceof WrongExpectedVersionError)) throw error;
     const already = await findAppended(connection, stream, expected, events);

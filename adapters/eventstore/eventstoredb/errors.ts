@@ -5,9 +5,8 @@ import { ErrorType, isCommandError } from '@eventstore/db-client';
 /**
  * `unavailable`: the server did not answer for `unavailable_after_ms`; an append may or may not have been made, and may be
  * tried again with the same events at the same revision. `closed`: the store was closed.
- * `append_too_large`: the events of one append exceed the server's `--max-append-size` (1 MiB by default).
  */
-export type EventStoreErrorCode = 'unavailable' | 'closed' | 'append_too_large';
+export type EventStoreErrorCode = 'unavailable' | 'closed';
 
 export class EventStoreError extends Error {
   override readonly name = 'EventStoreError';

@@ -1,25 +1,38 @@
 // Events as the client takes and gives them.
 import { AssertionError } from 'node:assert';
 import type { JSONEventData, ResolvedEvent } from '@eventstore/db-client';
-import type { Metadata, NewEvent, RecordedEvent } from '../../../events/event-store.ts';
+import { jsonBytes, type Metadata, type NewEvent, type RecordedEvent } from '../../../events/event-store.ts';
 import { toPosition } from './positions.ts';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Throws for what cannot be kept: the client would leave its promise pending for ever. */
-export function toProposed(event: NewEvent): JSONEventData {
-  if (!UUID.test(event.id)) throw new TypeError(`the event id '${event.id}' is not a uuid`);
-  if (event.type === '' || event.type.startsWith('$')) throw new TypeError(`'${event.type}' is no event type`);
-  if (JSON.stringify(event.data) === undefined) throw new TypeError(`the data of ${event.type} is no JSON`);
-  JSON.stringify(event.metadata);
-  return {
-    id: event.id,
-    contentType: 'application/json',
-    type: event.type,
-    // The client's type knows only objects, arrays and strings; it takes every JSON value.
-    data: event.data as JSONEventData['data'],
-    metadata: event.metadata as unknown as Record<string, unknown>,
-  };
+/** The events of one append as the client takes them, and their bytes as the server counts them. */
+export function propose(events: readonly NewEvent[]): { proposed: JSONEventData[]; size_bytes: number } {
+  let size_bytes = 0;
+  let shared: unknown;
+  let metadata_bytes = 0;
+  const proposed = events.map((event) => {
+    // The events of one command share their metadata, mostly as one object: it is counted once.
+    if (event.metadata !== shared) {
+      shared = event.metadata;
+      metadata_bytes = jsonBytes(event.metadata);
+    }
+    const data_bytes = jsonBytes(event.data);
+    // The client would leave the promise of what cannot be kept pending for ever.
+    if (!UUID.test(event.id)) throw new TypeError(`the event id '${event.id}' is not a uuid`);
+    if (event.type === '' || event.type.startsWith('$')) throw new TypeError(`'${event.type}' is no event type`);
+    if (data_bytes === 0) throw new TypeError(`the data of ${event.type} is no JSON`);
+    size_bytes += data_bytes + metadata_bytes + 2 * event.type.length;
+    return {
+      id: event.id,
+      contentType: 'application/json' as const,
+      type: event.type,
+      // The client's type knows only objects, arrays and strings; it takes every JSON value.
+      data: event.data as JSONEventData['data'],
+      metadata: event.metadata as unknown as Record<string, unknown>,
+    };
+  });
+  return { proposed, size_bytes };
 }
 
 /** Null for an event that is none of ours: a link whose target is gone, or one that another program wrote as bytes. */

@@ -2,13 +2,18 @@
 // fsync; each is decided on its own, in the order of the calls.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-import type { AppendResult, ExpectedRevision, NewEvent } from '../../../events/event-store.ts';
+import {
+  type AppendResult,
+  AppendTooLarge,
+  type ExpectedRevision,
+  MAX_APPEND_BYTES,
+  MAX_APPEND_EVENTS,
+  type NewEvent,
+} from '../../../events/event-store.ts';
 import { transaction } from '../../sqlite.ts';
 import { whenLogIsFree } from './connection.ts';
 import { toPosition } from './position.ts';
 
-const MAX_EVENTS = 1_000;
-const MAX_EVENT_CHARS = 4 * 2 ** 20;
 const MAX_STREAM_CHARS = 512;
 /** What one transaction takes: more waits for the next, so that other writers get their turn. */
 const GROUP_EVENTS = 5_000;
@@ -69,7 +74,9 @@ export class GroupCommit {
       throw new RangeError(`not an expected revision: ${expected}`);
     }
     const rows = toRows(events);
-    const chars = rows.reduce((sum, row) => sum + row.data.length, 0);
+    const chars = rows.reduce((sum, { type, data, metadata }) => sum + data.length + metadata.length + type.length, 0);
+    // A unit takes at most three bytes: few appends need to be counted.
+    if (chars * 3 > MAX_APPEND_BYTES) checkSize(stream, rows);
     const done = Promise.withResolvers<AppendResult>();
     this.#pending.push({ stream, expected, rows, chars, done });
     this.#writing ??= this.#write();
@@ -178,8 +185,8 @@ export function checkStream(stream: string): void {
 }
 
 function toRows(events: readonly NewEvent[]): Row[] {
-  if (events.length < 1 || events.length > MAX_EVENTS) {
-    throw new RangeError(`an append takes 1 to ${MAX_EVENTS} events, not ${events.length}`);
+  if (events.length < 1 || events.length > MAX_APPEND_EVENTS) {
+    throw new RangeError(`an append takes 1 to ${MAX_APPEND_EVENTS} events, not ${events.length}`);
   }
   let shared: unknown;
   let metadata = '';
@@ -189,12 +196,16 @@ function toRows(events: readonly NewEvent[]): Row[] {
       shared = event.metadata;
       metadata = toJson(event.metadata);
     }
-    const data = toJson(event.data);
-    if (data.length + metadata.length > MAX_EVENT_CHARS) {
-      throw new RangeError(`an event takes at most ${MAX_EVENT_CHARS} characters of JSON, not ${data.length}`);
-    }
-    return { id: event.id, type: event.type, metadata, data };
+    return { id: event.id, type: event.type, metadata, data: toJson(event.data) };
   });
+}
+
+function checkSize(stream: string, rows: readonly Row[]): void {
+  let size_bytes = 0;
+  for (const { type, data, metadata } of rows) {
+    size_bytes += Buffer.byteLength(data) + Buffer.byteLength(metadata) + 2 * type.length;
+  }
+  if (size_bytes > MAX_APPEND_BYTES) throw new AppendTooLarge(stream, size_bytes);
 }
 
 /** Lone surrogates and NUL are escaped by `JSON.stringify`, so that every value survives SQLite's UTF-8. */

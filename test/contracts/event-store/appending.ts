@@ -1,5 +1,6 @@
 // Contract of `append` and `head`: expected revisions, all or nothing, order, positions, retries, sizes.
 import { randomUUID } from 'node:crypto';
+import { AppendTooLarge, appendRuns, eventBytes, MAX_APPEND_BYTES } from '../../../events/event-store.ts';
 import { all, appended, fill, ids, newEvent, newEvents, plain, type Sentence } from './fixture.ts';
 
 export function appending(sentence: Sentence): void {
@@ -210,6 +211,42 @@ export function appending(sentence: Sentence): void {
       [{ urls }, { urls }],
     );
   });
+
+  sentence(
+    'an append has at most MAX_APPEND_BYTES, as eventBytes counts them',
+    async (t, { store, category, filter }) => {
+      const sized = (size_bytes: number, letter: string) => {
+        const empty = newEvent({ text: '' }, 'Größe');
+        const letters = (size_bytes - eventBytes(empty)) / Buffer.byteLength(letter);
+        return { ...empty, data: { text: letter.repeat(letters) } };
+      };
+      const half = MAX_APPEND_BYTES / 2;
+      const fits = [sized(half, 'x'), sized(half - 1, 'x')];
+      t.is(
+        fits.reduce((sum, event) => sum + eventBytes(event), 0),
+        MAX_APPEND_BYTES - 1,
+      );
+      const too_large = { instanceOf: AppendTooLarge, code: 'append_too_large' };
+      for (const events of [
+        [sized(half, 'x'), sized(half + 1, 'x')],
+        // In characters it is half of that.
+        [sized(MAX_APPEND_BYTES + 2, 'ü')],
+        newEvents(300).map((event) => ({ ...event, metadata: { ...event.metadata, actor: 'a'.repeat(4_000) } })),
+      ]) {
+        await t.throwsAsync(store.append(`${category}-1`, 'no_stream', events), too_large);
+        for (const run of appendRuns(events.length === 1 ? [] : events)) {
+          t.true(run.reduce((sum, event) => sum + eventBytes(event), 0) <= MAX_APPEND_BYTES);
+        }
+      }
+      t.deepEqual(await all(store.readAll({ filter })), []);
+      await appended(store.append(`${category}-1`, 'no_stream', fits));
+      await appended(store.append(`${category}-2`, 'no_stream', [sized(half, 'x'), sized(half, 'x')]));
+      t.deepEqual(
+        (await all(store.readStream(`${category}-1`))).map((event) => event.data),
+        fits.map((event) => event.data),
+      );
+    },
+  );
 
   sentence('an append holds 1 to 1,000 events', async (t, { store, category, filter }) => {
     await t.throwsAsync(store.append(`${category}-1`, 'no_stream', []));

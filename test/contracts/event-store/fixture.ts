@@ -1,15 +1,17 @@
 // What an adapter gives to the event log's contract suite, and what each of the suite's tests is given.
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { ExecutionContext, TestFn } from 'ava';
-import type {
-  AppendResult,
-  EventFilter,
-  EventStore,
-  Metadata,
-  NewEvent,
-  Position,
-  RecordedEvent,
-  SubscriptionBatch,
+import {
+  type AppendResult,
+  appendRuns,
+  type EventFilter,
+  type EventStore,
+  type ExpectedRevision,
+  type Metadata,
+  type NewEvent,
+  type Position,
+  type RecordedEvent,
+  type SubscriptionBatch,
 } from '../../../events/event-store.ts';
 
 /** Waits of the suite end with an error after this long: ample for a loaded machine, and yet an end. */
@@ -86,14 +88,11 @@ export async function appended(result: Promise<AppendResult>): Promise<{ revisio
   return settled;
 }
 
-/** Appends to a new stream, in appends of at most 1,000; gives the position of the last event. */
+/** Appends to a new stream, in as few appends as it takes; gives the position of the last event. */
 export async function fill(store: EventStore, stream: string, events: readonly NewEvent[]): Promise<Position> {
-  let position: Position = '';
-  for (let start = 0; start < events.length; start += 1_000) {
-    const expected = start === 0 ? 'no_stream' : start - 1;
-    position = (await appended(store.append(stream, expected, events.slice(start, start + 1_000)))).position;
-  }
-  return position;
+  let last: { revision: ExpectedRevision; position: Position } = { revision: 'no_stream', position: '' };
+  for (const run of appendRuns(events)) last = await appended(store.append(stream, last.revision, run));
+  return last.position;
 }
 
 export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
