@@ -3,7 +3,7 @@ import type { Outcome } from '../events/checks.ts';
 import { createEngine, type EngineSettings } from './engine/engine.ts';
 
 export type { ErrorCode, Outcome, Verdict } from '../events/checks.ts';
-export { type CheckOptions, createEngine, type Engine, type EngineSettings } from './engine/engine.ts';
+export { type CheckOptions, createEngine, type Engine, type EngineSettings, NotStarted } from './engine/engine.ts';
 
 /** Those of the service. */
 export const DEFAULT_SETTINGS: EngineSettings = {

@@ -52,17 +52,37 @@ export interface EngineParts {
 }
 
 export interface CheckOptions {
-  /** Groups (a job each) share the slots in turn. */
+  /** Owners share the slots in turn, then the groups of each. */
+  owner?: string;
+  /** Groups (a job each) share the slots of their owner in turn. */
   group?: string;
   /** Best one for many checks: the engine listens to each signal once. */
   signal?: AbortSignal;
+  /**
+   * Aborts when nothing more is to start. A check without a request in flight is then rejected with `NotStarted`: one that
+   * waits for its turn, for its host or for its next attempt. One with a request in flight goes on to its outcome, redirects
+   * included, unless it would have to be tried again. Best one for many checks, as with `signal`.
+   */
+  hold?: AbortSignal;
+}
+
+/** Why a check has no outcome: it was held before a request of its was in flight. Asked for again, it begins anew. */
+export class NotStarted extends Error {
+  readonly code = 'not_started';
+
+  constructor() {
+    super('The check was not started');
+  }
 }
 
 /** The other checkers. */
 export interface Peers extends HostPeers, ProbePeers {}
 
 export interface Engine {
-  /** Never rejects but with an AbortError, when `signal` aborts or the engine closes before the outcome (or by a defect). */
+  /**
+   * Never rejects but with an AbortError, when `signal` aborts or the engine closes before the outcome (or by a defect), and
+   * with `NotStarted`, when `hold` aborts before a request is in flight.
+   */
   check(url: string, options?: CheckOptions): Promise<Outcome>;
   /** How many more checks could start now: what the worker should pull. */
   readonly free: number;
@@ -203,8 +223,9 @@ class CheckerEngine implements Engine, ExchangeOwner {
   }
 
   check(url: string, options: CheckOptions = {}): Promise<Outcome> {
-    const { group = '', signal } = options;
+    const { group = '', signal, hold } = options;
     if (this.#closed || signal?.aborted === true) return Promise.reject(abortError());
+    if (hold?.aborted === true) return Promise.reject(new NotStarted());
     const parsed = URL.parse(url);
     if (parsed === null || (parsed.protocol !== 'http:' && parsed.protocol !== 'https:')) {
       return Promise.resolve(invalidUrl());
