@@ -94,9 +94,18 @@ export interface Collection<T extends Document> {
   write(ops: readonly Write<T>[]): Promise<void>;
 }
 
+/** The reads of a collection. */
+export type Reading<T extends Document> = Omit<Collection<T>, 'write'>;
+
 export interface Documents {
   /** Makes the collection, its declared fields and indexes when they are not there yet. */
   collection<T extends Document>(spec: CollectionSpec<T>): Promise<Collection<T>>;
+  /**
+   * The reads of a collection that somebody else makes. Nothing is made, and nothing but the documents is asked for. A
+   * collection that is not there answers as an empty one, at every call anew; one that lacks a declared field or index
+   * may fail with the code `unavailable`.
+   */
+  reading<T extends Document>(spec: CollectionSpec<T>): Reading<T>;
   /**
    * Runs `fn` with the same collections inside one transaction: all its writes or none, and its reads see them.
    * Throws `WriteConflict` (after the adapter's own few retries, which call `fn` again) when another writer was first.

@@ -1,6 +1,6 @@
 // The `Documents` port on MongoDB, which must run as a replica set: a standalone server has no transactions.
 import { type ClientSession, type Db, MongoClient } from 'mongodb';
-import type { Collection, CollectionSpec, Document, Documents } from '../../../readmodels/documents.ts';
+import type { Collection, CollectionSpec, Document, Documents, Reading } from '../../../readmodels/documents.ts';
 import { checkSpec } from '../spec.ts';
 import { TransactionScope } from '../transaction-scope.ts';
 import { makeCollection } from './catalogue.ts';
@@ -80,6 +80,11 @@ class MongoDocuments implements Documents {
     const declared = checkSpec(spec);
     await mapped(() => makeCollection(this.#db, declared));
     this.#known.add(JSON.stringify(spec));
+    return new MongoCollection<T>(declared, this.#db.collection<Document>(declared.name), this.#access);
+  }
+
+  reading<T extends Document>(spec: CollectionSpec<T>): Reading<T> {
+    const declared = checkSpec(spec);
     return new MongoCollection<T>(declared, this.#db.collection<Document>(declared.name), this.#access);
   }
 
@@ -174,6 +179,11 @@ class InsideTransaction implements Documents {
     // Collections and indexes are not part of transactions in MongoDB: what is missing is made beside this one.
     if (!this.#known.has(JSON.stringify(spec))) await mapped(() => makeCollection(this.#db, declared));
     this.#known.add(JSON.stringify(spec));
+    return new MongoCollection<T>(declared, this.#db.collection<Document>(declared.name), this.#access);
+  }
+
+  reading<T extends Document>(spec: CollectionSpec<T>): Reading<T> {
+    const declared = checkSpec(spec);
     return new MongoCollection<T>(declared, this.#db.collection<Document>(declared.name), this.#access);
   }
 

@@ -12,6 +12,11 @@ export function isThere(connection: Connection, spec: Declared): boolean {
   return spec.indexes.every((index) => indexes.has(indexName(spec, index)) && !indexes.has(otherName(spec, index)));
 }
 
+/** Whether there is a collection of that name, with whatever fields and indexes. */
+export function isTable(connection: Connection, name: string): boolean {
+  return columnsOf(connection, name).size > 0;
+}
+
 /** Makes what is missing and leaves what others declared. Inside a transaction. */
 export function makeCollection(connection: Connection, spec: Declared): void {
   const there = columnsOf(connection, spec.name);

@@ -2,7 +2,7 @@
 // every use; it is asked again when anybody has changed a table of the file.
 import type { CollectionSpec, Document } from '../../../readmodels/documents.ts';
 import { checkSpec, type Declared } from '../spec.ts';
-import { isThere } from './catalogue.ts';
+import { isTable, isThere } from './catalogue.ts';
 import type { Connection } from './connection.ts';
 
 interface Known {
@@ -32,5 +32,10 @@ export class KnownCollections {
     const is_there = isThere(this.#connection, declared);
     if (is_there) this.#known.set(spec.name, { fields: spec.fields, indexes: spec.indexes, declared });
     return { declared, is_there };
+  }
+
+  /** Whether there is a collection of that name, with whatever fields. Reads only. */
+  hasTable(name: string): boolean {
+    return isTable(this.#connection, name);
   }
 }

@@ -1,12 +1,13 @@
 // The `Documents` port on SQLite: one file, which several threads and processes of one machine share.
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Collection, CollectionSpec, Document, Documents } from '../../../readmodels/documents.ts';
+import type { Collection, CollectionSpec, Document, Documents, Reading } from '../../../readmodels/documents.ts';
 import { TransactionScope } from '../transaction-scope.ts';
 import { collectionNames, dropCollection, makeCollection } from './catalogue.ts';
 import { Connection } from './connection.ts';
 import { KnownCollections } from './known-collections.ts';
 import { type Access, SqliteCollection } from './sqlite-collection.ts';
+import { SqliteReading } from './sqlite-reading.ts';
 import { portError, Writer } from './writer.ts';
 
 /**
@@ -47,6 +48,10 @@ class SqliteDocuments implements Documents {
     const { declared, is_there } = this.#known.look(spec);
     if (!is_there) await this.#write((connection) => makeCollection(connection, declared));
     return new SqliteCollection<T>(declared, this.#access);
+  }
+
+  reading<T extends Document>(spec: CollectionSpec<T>): Reading<T> {
+    return new SqliteReading(spec, () => this.#known, this.#access);
   }
 
   async transaction<R>(fn: (inside: Documents) => Promise<R>): Promise<R> {
@@ -114,6 +119,10 @@ class InsideTransaction implements Documents {
       this.#known = new KnownCollections(this.#connection);
     }
     return new SqliteCollection<T>(declared, this.#access);
+  }
+
+  reading<T extends Document>(spec: CollectionSpec<T>): Reading<T> {
+    return new SqliteReading(spec, () => this.#known, this.#access);
   }
 
   async transaction<R>(fn: (inside: Documents) => Promise<R>): Promise<R> {

@@ -108,6 +108,38 @@ export function declaring(sentence: Sentence): void {
     t.deepEqual(await late.find({ n: 1 }), [{ _id: 'a', n: 1 }]);
   });
 
+  sentence(
+    'the reads of a collection that is not there find nothing and make nothing, and find what comes',
+    async (t, { documents, reopen }) => {
+      const reading = (await reopen()).reading<Thing>(THINGS);
+      const isEmpty = async () => {
+        t.is(await reading.get('a'), null);
+        t.deepEqual(await reading.getMany(['a']), []);
+        t.deepEqual(await reading.find({ n: 1 }, { sort: { n: 1 } }), []);
+        t.deepEqual(await Array.fromAsync(reading.stream({})), []);
+        t.is(await reading.count({ n: 1 }), 0);
+        await t.throwsAsync(reading.find({ unknown: 1 }), { code: 'unsupported_query' });
+      };
+      await isEmpty();
+      t.deepEqual(await documents.names(), []);
+      const things = await documents.collection<Thing>(THINGS);
+      await things.write([{ insert: { _id: 'a', n: 1 } }]);
+      t.deepEqual(await reading.get('a'), { _id: 'a', n: 1 });
+      t.deepEqual(ids(await reading.getMany(['a', 'b'])), ['a']);
+      t.deepEqual(ids(await reading.find({ n: 1 })), ['a']);
+      t.deepEqual(ids(await Array.fromAsync(reading.stream({}))), ['a']);
+      t.is(await reading.count({ n: 1 }), 1);
+      await documents.transaction(async (inside) => {
+        await (await inside.collection<Thing>(THINGS)).write([{ insert: { _id: 'b' } }]);
+        t.deepEqual(ids(await inside.reading<Thing>(THINGS).find({})), ['a', 'b']);
+        t.is(await inside.reading<Thing>({ ...THINGS, name: 'others' }).count({}), 0);
+      });
+      await documents.drop('things');
+      await isEmpty();
+      t.deepEqual(await documents.names(), []);
+    },
+  );
+
   sentence('an instance that was closed refuses to work, and can be closed again', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     await documents.close();

@@ -1,0 +1,57 @@
+// The reads of a collection that may not be there: its table is looked for at each call, and never made.
+import type { CollectionSpec, Document, Filter, FindOptions, Reading, Sort } from '../../../readmodels/documents.ts';
+import { streamPages } from '../pages.ts';
+import { checkFilter, checkQuery } from '../query.ts';
+import { checkSpec, type Declared } from '../spec.ts';
+import { StoreUnavailable } from '../unavailable.ts';
+import type { KnownCollections } from './known-collections.ts';
+import { type Access, SqliteCollection } from './sqlite-collection.ts';
+
+export class SqliteReading<T extends Document> implements Reading<T> {
+  readonly #spec: CollectionSpec<T>;
+  readonly #declared: Declared;
+  readonly #known: () => KnownCollections;
+  readonly #access: Access;
+  readonly #collection: SqliteCollection<T>;
+
+  constructor(spec: CollectionSpec<T>, known: () => KnownCollections, access: Access) {
+    this.#spec = spec;
+    this.#declared = checkSpec(spec);
+    this.#known = known;
+    this.#access = access;
+    this.#collection = new SqliteCollection<T>(this.#declared, access);
+  }
+
+  async get(id: string): Promise<T | null> {
+    return this.#isThere() ? this.#collection.get(id) : null;
+  }
+
+  async getMany(ids: readonly string[]): Promise<T[]> {
+    return this.#isThere() ? this.#collection.getMany(ids) : [];
+  }
+
+  async find(filter: Filter, options?: FindOptions): Promise<T[]> {
+    if (this.#isThere()) return this.#collection.find(filter, options);
+    checkQuery(this.#declared, filter, options);
+    return [];
+  }
+
+  stream(filter: Filter, options?: { sort?: Sort }): AsyncIterable<T> {
+    return streamPages(this.#declared, (where, page) => this.find(where, page), filter, options?.sort);
+  }
+
+  async count(filter: Filter): Promise<number> {
+    if (this.#isThere()) return this.#collection.count(filter);
+    checkFilter(this.#declared, filter);
+    return 0;
+  }
+
+  #isThere(): boolean {
+    const known = this.#known();
+    return this.#access.read(() => {
+      if (known.look(this.#spec).is_there) return true;
+      if (!known.hasTable(this.#spec.name)) return false;
+      throw new StoreUnavailable(`${this.#spec.name} lacks a field or an index that is declared now`);
+    });
+  }
+}
