@@ -43,7 +43,7 @@ export type ClassifiedUrl = CheckableUrl | { category: 'invalid'; reason: Invali
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/;
 const HTTP = /^https?:/i;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
-const HOST_AND_PORT = /^[^/?#:]*\.[^/?#:]*:\d+(?:[/?#]|$)/;
+const HOST_AND_PORT = /^([^/?#:]*):\d+(?:[/?#]|$)/;
 const WHITE_SPACE = /\s/;
 const SECOND_URL = /\s(?:https?:\/\/|www\.)/i;
 const ANY_DOT = /[.\u3002\uff0e\uff61]/;
@@ -61,7 +61,7 @@ export function classifyUrl(submitted: string, options: ClassifyOptions): Classi
   if (CONTROL_CHARACTER.test(text)) return invalid('control_character');
   if (text.includes('\ufffd')) return invalid('undecodable');
   if (HTTP.test(text)) return classifyAbsolute(text, options);
-  if (SCHEME.test(text) && !HOST_AND_PORT.test(text)) return invalid('unsupported_scheme');
+  if (SCHEME.test(text) && !isHostAndPort(text)) return invalid('unsupported_scheme');
   return classifyWithoutPrefix(text, options);
 }
 
@@ -94,6 +94,11 @@ function classifyWithoutPrefix(text: string, options: ClassifyOptions): Classifi
   const named = TOP_LEVEL_DOMAIN.test(parsed.hostname) || IPV4.test(authority.replace(/:\d*$/, ''));
   if (!named) return invalid('no_domain');
   return checkable(url, parsed, true, options);
+}
+
+/** `example.com:8080/path` has the form of a URL with the scheme `example.com`. */
+function isHostAndPort(text: string): boolean {
+  return HOST_AND_PORT.exec(text)?.[1]?.includes('.') === true;
 }
 
 function isHost(hostname: string): boolean {

@@ -67,7 +67,7 @@ function decompressBeginning(decompress: Decompress, input: Buffer): Buffer | nu
   return null;
 }
 
-const META_CHARSET = /<meta[^>]{0,200}?charset\s*=\s*["']?\s*([a-z0-9_:-]+)/i;
+const META_CHARSET = /<meta[^<>]*?charset\s*=\s*(?:["']\s*)?([a-z0-9_:-]+)/i;
 const decoders = new Map<string, TextDecoder | null>();
 
 /** By the charset of the Content-Type, else by a <meta> in the first KiB, else UTF-8. */

@@ -18,16 +18,16 @@ const MAX_HEADINGS = 4;
 const MAX_LABEL = 300;
 
 export function readSigns(html: string): PageSigns {
-  const title_tag = /<title[^<>]{0,200}>([^<]*)/i.exec(html);
+  const title_tag = /<title[^<>]*>([^<]*)/i.exec(html);
   const headings: Heading[] = [];
-  const heading_tag = /<h([12])(?:\s[^<>]{0,500})?>/gi;
+  const heading_tag = /<h([12])(?:\s[^<>]*)?>/gi;
   while (headings.length < MAX_HEADINGS) {
     const tag = heading_tag.exec(html);
     if (tag === null) break;
     const start = heading_tag.lastIndex;
     const end = html.indexOf('</h', start);
     const inner = html.slice(start, Math.min(end < 0 ? html.length : end, start + 1000));
-    const text = label(inner.includes('<') ? inner.replace(/<[^>]*>/g, ' ') : inner);
+    const text = label(inner.includes('<') ? inner.replace(/<[^<>]*>/g, ' ') : inner);
     headings.push({ level: tag[1] === '1' ? 1 : 2, text, at: tag.index });
   }
   return { title: title_tag === null ? '' : label(title_tag[1]!), headings };
@@ -40,21 +40,30 @@ export function isHidden(html: string, at: number): boolean {
 
 /** Whether the page asks search engines to pass it over. */
 export function isNoindex(html: string): boolean {
-  return /<meta[^>]{0,100}\brobots\b[^>]{0,100}noindex/i.test(html);
+  return metaTags(html).some((tag) => /\brobots\b/i.test(tag) && /noindex/i.test(tag));
 }
 
 /** Whether it asks for a password: a wall in front of pages, and none of them. */
 export function asksForPassword(html: string): boolean {
-  return /<input[^>]{0,200}\btype\s*=\s*["']?password/i.test(html);
+  return /<input[^<>]*\btype\s*=\s*["']?password/i.test(html);
 }
 
 /** Whether it says that it is an article, a discussion or a work: what it is called is then no statement. */
 export function isWork(html: string): boolean {
-  return WORK.test(html);
+  return (
+    WORK.test(html) ||
+    metaTags(html).some((tag) => /\barticle:published_time\b/.test(tag) || (OG_TYPE.test(tag) && WORK_TYPE.test(tag)))
+  );
 }
 
+const OG_TYPE = /\bog:type["']/;
+const WORK_TYPE = /\bcontent=["'](?:article|book|music\.|video\.|product)/;
+
 const WORK =
-  /<meta[^>]{0,100}(?:\bog:type["'][^>]{0,40}content=["'](?:article|book|music\.|video\.|product)|\barticle:published_time\b)|"@type"\s*:\s*\[?\s*"(?:\w*Article|BlogPosting|QAPage|Question|DiscussionForumPosting|Book|Movie|TVSeries|Music\w+|\w*Event|Recipe|CreativeWork|VideoGame)"/;
+  /"@type"\s*:\s*(?:\[\s*)?"(?:\w*Article|BlogPosting|QAPage|Question|DiscussionForumPosting|Book|Movie|TVSeries|Music\w+|\w*Event|Recipe|CreativeWork|VideoGame)"/;
+
+/** What stands in each of its meta tags. */
+const metaTags = (html: string) => html.match(/<meta[^<>]*/gi) ?? [];
 
 /** Whether the page bears the mark of its platform's own template for what is not there, or tells crawlers the status. */
 export function hasNotFoundMark(html: string): boolean {

@@ -209,9 +209,9 @@ const COMPILED = Object.values(LANGUAGES).map(({ things, gone, bare }) => ({
 }));
 
 /** What separates a title's statement from its site's name, and from other sentences. */
-const SEPARATORS = /\s*[|•·»«—–]\s*|\s+[-~/]\s+|\s*(?:\.\.\.|…)\s*|(?<=[.!?])\s+|(?<=[。！？])/;
+const SEPARATORS = /[|•·»«—–]|\s[-~/]\s|\.\.\.|…|(?<=[.!?])\s|(?<=[。！？])/;
 /** What separates a statement from what it is about: "404 Not Found: a history" is a title of its own. */
-const COLON = /\s*:\s*/;
+const COLON = ':';
 /** What is said of something else: it stands in quotation marks. */
 const QUOTED = /["“„«「『][^"“”»」』]{0,100}["“”»」』]/gu;
 /** Questions, advice and tales about such pages; and what is only away for now, or for those who ask from here. */
@@ -229,7 +229,8 @@ export function notFoundSaying(text: string): Saying {
   let saying: Saying = null;
   for (const segment of folded.replace(QUOTED, ' ').split(SEPARATORS)) {
     if (ABOUT.test(segment)) continue;
-    for (const part of segment.split(COLON)) {
+    for (const piece of segment.split(COLON)) {
+      const part = piece.trim();
       if (isGone(part)) return 'gone';
       if (isBare(part)) saying = 'bare';
     }

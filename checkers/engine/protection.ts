@@ -17,17 +17,21 @@ interface Product {
   headers?: (headers: IncomingHttpHeaders) => boolean;
   /** What only its challenge or its refusal says: many put scripts and cookies on every page that they let through. */
   page?: RegExp;
+  /** What its refusal says in two places, as every page says one or the other. */
+  pair?: readonly [RegExp, RegExp];
 }
 
 const PRODUCTS: readonly Product[] = [
   {
     name: 'cloudflare',
     headers: (h) => h['cf-mitigated'] !== undefined,
-    page: /_cf_chl_opt|cf-chl-|\/cdn-cgi\/challenge-platform\/h\/|<title>Just a moment\.\.\.<|Attention Required! \| Cloudflare|cf-error-details|Access denied \| [^<]{1,200} used Cloudflare/i,
+    page: /_cf_chl_opt|cf-chl-|\/cdn-cgi\/challenge-platform\/h\/|<title>Just a moment\.\.\.<|Attention Required! \| Cloudflare|cf-error-details/i,
+    pair: [/Access denied \| /i, / used Cloudflare/i],
   },
   {
     name: 'akamai',
-    page: /errors\.edgesuite\.net|<TITLE>Access Denied<\/TITLE>[\s\S]{0,400}Reference(?:&#32;| )(?:&#35;|#)|_sec\/cp_challenge|sec-if-cpt-container/i,
+    page: /errors\.edgesuite\.net|_sec\/cp_challenge|sec-if-cpt-container/i,
+    pair: [/<TITLE>Access Denied<\/TITLE>/i, /Reference(?:&#32;| )(?:&#35;|#)/i],
   },
   { name: 'datadome', headers: (h) => h['x-dd-b'] !== undefined, page: /captcha-delivery\.com/i },
   { name: 'perimeterx', page: /px-captcha|_pxUuid|"blockScript"\s*:|captcha\.px-cloud\.net|captcha\.perimeterx\.net/i },
@@ -42,11 +46,12 @@ const PRODUCTS: readonly Product[] = [
   },
   {
     name: 'cloudfront',
-    page: /The request could not be satisfied[\s\S]{0,600}(?:Request blocked|block access from your country)/i,
+    pair: [/The request could not be satisfied/i, /Request blocked|block access from your country/i],
   },
   {
     name: 'azure_waf',
-    page: /<title>(?:Azure WAF|Service unavailable)<\/title>[\s\S]{0,4000}The request is blocked|Azure WAF JS Challenge/i,
+    page: /Azure WAF JS Challenge/i,
+    pair: [/<title>(?:Azure WAF|Service unavailable)<\/title>/i, /The request is blocked/i],
   },
   { name: 'kasada', headers: (h) => h['x-kpsdk-ct'] !== undefined, page: /window\.KPSDK|\/ips\.js\?/ },
   { name: 'vercel', headers: (h) => h['x-vercel-mitigated'] !== undefined, page: /Vercel Security Checkpoint/i },
@@ -74,7 +79,7 @@ const PRODUCTS: readonly Product[] = [
   { name: 'aliyun_waf', page: /errors\.aliyun\.com|aliyun_waf_\w+/i },
   {
     name: 'google',
-    page: /<title>(?:https?:\/\/[^<]{1,300}|Sorry\.\.\.)<\/title>[\s\S]{0,4000}unusual traffic from your computer network/i,
+    pair: [/<title>(?:https?:\/\/[^<]{1,300}|Sorry\.\.\.)<\/title>/i, /unusual traffic from your computer network/i],
   },
   {
     name: 'challenge',
@@ -96,12 +101,16 @@ export function protectionOf(status: number, headers: IncomingHttpHeaders, body:
   // A status that LinkedIn made up and uses for nothing else.
   if (status === 999) return 'linkedin';
   for (const product of PRODUCTS) {
-    if (product.headers?.(headers) === true || product.page?.test(body) === true) return product.name;
+    if (product.headers?.(headers) === true || saysSo(product, body)) return product.name;
   }
   return CAPTCHA.test(body) && !PASSWORD.test(body) ? 'challenge' : null;
 }
 
 /** Whether a page that came with 2xx is a product's challenge: it says nothing of the page behind it. */
 export function isChallengePage(html: string): boolean {
-  return PRODUCTS.some(({ name, page }) => name !== 'challenge' && page?.test(html) === true);
+  return PRODUCTS.some((product) => product.name !== 'challenge' && saysSo(product, html));
+}
+
+function saysSo({ page, pair }: Product, html: string): boolean {
+  return page?.test(html) === true || pair?.every((part) => part.test(html)) === true;
 }

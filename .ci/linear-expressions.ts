@@ -1,0 +1,189 @@
+// Holds every regular expression of the product to time that is linear in the text it meets: literals, the patterns of
+// schemas, and those that are put together at start. recheck decides by the expression's automaton, or by a search for
+// texts that attack it. That takes a minute for all, so the verdicts are kept beside this file:
+// `node .ci/linear-expressions.ts --judge` judges what is new, with `--anew` everything.
+import { execFileSync } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { parseSync } from '@swc/core';
+import type { Diagnostics } from 'recheck';
+
+const root = join(import.meta.dirname, '..');
+const VERDICTS = join(import.meta.dirname, 'linear-expressions.tsv');
+const { judge: judges, anew } = parseArgs({
+  options: { judge: { type: 'boolean' }, anew: { type: 'boolean' } },
+}).values;
+const PRODUCT = /^(?!(?:test|bench|examples|\.ci)\/).*\.(?:ts|js)$/;
+/** Expressions with `{0,200}` have an automaton too; without a seed a search does not always find the same. */
+const SEARCH = { timeout: 20_000, maxRepeatCount: 1000, randomSeed: 1 };
+/** What the worst text may take of an expression that meets short texts only, in milliseconds of processor time. */
+const WORST_MS = 10;
+
+interface Expression {
+  file: string;
+  pattern: string;
+  flags: string;
+}
+
+/** Expressions that are not linear, or not known to be, and meet short texts only: how long, and who sees to it. */
+const SHORT_TEXTS: readonly { file: string; starts: string; max_chars: number; because: string }[] = [
+  { file: 'checkers/engine/phrases.ts', starts: '', max_chars: 400, because: 'titles, headings and leads are cut' },
+  { file: 'http/export/file-name.ts', starts: '^[.', max_chars: 100, because: 'the name is cut just before' },
+  { file: 'config.ts', starts: '', max_chars: 1000, because: 'the operator writes settings' },
+];
+
+/** Files in which texts become expressions, and how often: each text is of the service's own code, never of a request. */
+const CONSTRUCTIONS: Readonly<Record<string, number>> = {
+  'checkers/engine/phrases.ts': 6,
+  'adapters/documents/query.ts': 1,
+  'adapters/documents/sqlite/connection.ts': 1,
+};
+/** Of these files they are made when the module is loaded. */
+const MADE_AT_LOAD = ['checkers/engine/phrases.ts'];
+
+const problems = selfCheck();
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+});
+const found = files
+  .split('\n')
+  .filter((file) => PRODUCT.test(file))
+  .map((file) => [file, readFileSync(join(root, file), 'utf8')] as const);
+const seen = found.map(([file, text]) => expressionsIn(file, text));
+for (const { file, constructions } of seen) {
+  const known = CONSTRUCTIONS[file] ?? 0;
+  if (constructions !== known) problems.push(`${file}: ${constructions} times new RegExp, ${known} are known here`);
+}
+const expressions = [...seen.flatMap(({ literals }) => literals), ...(await expressionsAtLoad())];
+const verdicts = readVerdicts();
+const judged: (string | null)[] = [];
+for (const expression of expressions) judged.push(await judge(expression));
+problems.push(...judged.filter((problem) => problem !== null));
+if (judges) saveVerdicts();
+if (found.length === 0 || judged.length === 0) problems.push('no expression was seen');
+for (const problem of problems) console.error(problem);
+console.log(
+  `linear expressions: ${judged.length} in ${found.length} files, ${problems.length === 0 ? 'all linear' : `${problems.length} problems`}`,
+);
+// recheck's own process would wait for more.
+process.exit(problems.length === 0 ? 0 : 1);
+
+/** Every literal of a source, the value of every `pattern: '…'`, and how often it says `RegExp(…)`. */
+function expressionsIn(file: string, text: string): { file: string; literals: Expression[]; constructions: number } {
+  const literals: Expression[] = [];
+  let constructions = 0;
+  // biome-ignore lint/suspicious/noExplicitAny: a node is one of a hundred types, and only these are looked at
+  const walk = (node: any): void => {
+    if (typeof node !== 'object' || node === null) return;
+    if (node.type === 'RegExpLiteral') literals.push({ file, pattern: node.pattern, flags: node.flags });
+    const is_pattern = node.type === 'KeyValueProperty' && node.key.value === 'pattern';
+    if (is_pattern && node.value.type === 'StringLiteral') {
+      literals.push({ file, pattern: node.value.value, flags: 'u' });
+    }
+    if ((node.type === 'NewExpression' || node.type === 'CallExpression') && node.callee.value === 'RegExp')
+      constructions++;
+    for (const child of Object.values(node)) walk(child);
+  };
+  walk(parseSync(text, { syntax: 'typescript', target: 'esnext' }));
+  return { file, literals, constructions };
+}
+
+/** The expressions that modules make of texts while they are loaded. */
+async function expressionsAtLoad(): Promise<Expression[]> {
+  const made: Expression[] = [];
+  const Native = globalThis.RegExp;
+  for (const file of MADE_AT_LOAD) {
+    class Recorded extends Native {
+      constructor(pattern: string, flags: string) {
+        super(pattern, flags);
+        made.push({ file, pattern, flags });
+      }
+    }
+    globalThis.RegExp = Recorded as RegExpConstructor;
+    try {
+      await import(join(root, file));
+    } finally {
+      globalThis.RegExp = Native;
+    }
+    if (!made.some((one) => one.file === file)) problems.push(`${file}: no expression was seen when it was loaded`);
+  }
+  return made;
+}
+
+type Verdict = 'linear' | { attack: { prefix: string; pump: string }[]; suffix: string; why: string };
+
+function readVerdicts(): Map<string, Verdict> {
+  const rows = anew
+    ? []
+    : readFileSync(VERDICTS, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '');
+  return new Map(rows.map((row) => [row.slice(0, row.indexOf('\t')), JSON.parse(row.slice(row.indexOf('\t') + 1))]));
+}
+
+/** Of the expressions that there are now, a line each: of two that add expressions, neither is in the other's way. */
+function saveVerdicts(): void {
+  const current = new Set(expressions.map(keyOf));
+  const rows = [...verdicts].filter(([key]) => current.has(key)).sort(([a], [b]) => (a < b ? -1 : 1));
+  writeFileSync(VERDICTS, rows.map(([key, verdict]) => `${key}\t${JSON.stringify(verdict)}\n`).join(''));
+}
+
+function keyOf({ pattern, flags }: Expression): string {
+  return hash('sha1', `/${pattern}/${flags}`);
+}
+
+/** What is wrong with it, or null. */
+async function judge(expression: Expression): Promise<string | null> {
+  const { file, pattern, flags } = expression;
+  const named = `${file}: /${pattern.slice(0, 300)}/${flags}`;
+  let verdict = verdicts.get(keyOf(expression));
+  if (!verdict) {
+    if (!judges) return `${named} is new: run \`node .ci/linear-expressions.ts --judge\` and commit its verdict`;
+    const { check } = await import('recheck');
+    verdicts.set(keyOf(expression), (verdict = verdictOf(await check(pattern, flags, SEARCH))));
+  }
+  if (verdict === 'linear') return null;
+  const short = SHORT_TEXTS.find((one) => one.file === file && pattern.startsWith(one.starts));
+  if (!short) return `${named} ${verdict.why}`;
+  const worst_ms = timeOf(new RegExp(pattern, flags), worstText(verdict, short.max_chars));
+  return worst_ms <= WORST_MS ? null : `${named} takes ${worst_ms} ms for ${short.max_chars} characters`;
+}
+
+function verdictOf(of: Diagnostics): Verdict {
+  if (of.status === 'safe') return 'linear';
+  if (of.status === 'unknown') return { attack: [], suffix: '', why: `could not be judged: ${of.error.kind}` };
+  const { pumps, suffix, pattern } = of.attack;
+  return { attack: pumps, suffix, why: `is ${of.complexity.summary}, by ${pattern.slice(0, 300)}` };
+}
+
+/** recheck's attack, or one character over and over, as long as the expression's texts may be. */
+function worstText(verdict: Exclude<Verdict, 'linear'>, max_chars: number): string {
+  const { attack, suffix } = verdict;
+  const fixed = attack.reduce((sum, { prefix }) => sum + prefix.length, suffix.length);
+  const pumped = attack.reduce((sum, { pump }) => sum + pump.length, 0);
+  if (pumped === 0) return ' '.repeat(max_chars);
+  const times = Math.max(1, Math.floor((max_chars - fixed) / pumped));
+  return attack.map(({ prefix, pump }) => prefix + pump.repeat(times)).join('') + suffix;
+}
+
+function timeOf(expression: RegExp, text: string): number {
+  const before = process.threadCpuUsage();
+  text.replace(expression, '');
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1000;
+}
+
+/** A literal is found wherever it can stand. */
+function selfCheck(): string[] {
+  const text =
+    'class A { [/1/.source] = 0; static f = /2/g; #p = [/3/, ...[/4/]]; m(x = /5/) { return x ?? /6/; } }\n' +
+    'const o = { k: /7/, pattern: "^8$", [/9/.source]: 0 } satisfies object;\n' +
+    'async function h() { await using held = a(/10/); for (const x of y(/11/)) new RegExp(x); RegExp("a"); }\n' +
+    'export default x ? /12/ : (/13/ as unknown);\n';
+  const { literals, constructions } = expressionsIn('made-up.ts', text);
+  const as_expected = literals.length === 13 && constructions === 2;
+  return as_expected ? [] : [`self-check: ${literals.length} of 13 literals, ${constructions} of 2 constructions`];
+}
