@@ -1,2 +1,9 @@
+import { COMPILED } from './ava.config.js';
+
 // The suites that need real servers: named by NATS_URL, MONGODB_URL and EVENTSTORE_URL, or started where Docker runs.
-export default { extensions: ['ts'], files: ['test/servers/**/*.test.ts'], timeout: '180s' };
+export default {
+  extensions: ['ts'],
+  files: ['test/servers/**/*.test.ts'],
+  timeout: '180s',
+  environmentVariables: { NODE_COMPILE_CACHE: COMPILED },
+};

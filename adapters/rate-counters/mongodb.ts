@@ -10,21 +10,26 @@ interface Log {
   warn(what: object, message: string): void;
 }
 
-/** So long a request waits for its count at the most. */
 const SERVER_WAIT_MS = 1000;
-/** And so long none waits after one that did so in vain. */
+/** So long no request waits after one that did so in vain. */
 const LEFT_ALONE_MS = 5000;
 const MAX_CONNECTIONS = 5;
 const DEFAULT_DATABASE = 'url_checker';
 const COLLECTION = 'rate_counters';
 
-export async function openMongoRates(options: { url: string; database?: string; log: Log }): Promise<RateCounters> {
-  const { log } = options;
+/** `server_wait_ms`: so long a request waits for its count at the most. */
+export async function openMongoRates(options: {
+  url: string;
+  database?: string;
+  log: Log;
+  server_wait_ms?: number;
+}): Promise<RateCounters> {
+  const { log, server_wait_ms = SERVER_WAIT_MS } = options;
   const client = new MongoClient(options.url, {
-    serverSelectionTimeoutMS: SERVER_WAIT_MS,
-    connectTimeoutMS: SERVER_WAIT_MS,
-    socketTimeoutMS: SERVER_WAIT_MS,
-    waitQueueTimeoutMS: SERVER_WAIT_MS,
+    serverSelectionTimeoutMS: server_wait_ms,
+    connectTimeoutMS: server_wait_ms,
+    socketTimeoutMS: server_wait_ms,
+    waitQueueTimeoutMS: server_wait_ms,
     maxPoolSize: MAX_CONNECTIONS,
     // A count that is lost with a server is no loss.
     writeConcern: { w: 1 },
