@@ -9,6 +9,7 @@ import { openSqliteQueue } from './adapters/queue/sqlite/sqlite-queue.ts';
 import { openMemoryRates } from './adapters/rate-counters/memory.ts';
 import type { Queue } from './checkers/queue.ts';
 import type { Config } from './config.ts';
+import { withCodec } from './events/codec.ts';
 import type { EventStore } from './events/event-store.ts';
 import type { RateCounters } from './http/rate-counters.ts';
 import type { Blobs } from './readmodels/blobs.ts';
@@ -66,7 +67,7 @@ export async function openStores(config: Config, logger: Logger, of: 'checker' |
     return openNatsQueue({ url: nats_url, log: logger });
   }
   try {
-    const log = await open(openLog());
+    const log = withCodec(await open(openLog()));
     const documents = await open(openDocuments());
     const queue = await open(openQueue());
     const blobs = await openFileBlobs({ folder: join(data_dir, 'blobs') });

@@ -26,6 +26,8 @@ export interface Metadata {
   actor: string;
   /** ISO 8601, UTC. */
   at: string;
+  /** Of the event type's shape; 1 when it is missing. The codec writes it and reads it. */
+  version?: number;
 }
 
 export interface NewEvent<Type extends string = string, Data = unknown> {

@@ -1,10 +1,11 @@
-// Every event type of the log with its JSON Schema: what analysts read it by, and what a test holds every event to.
-import type { TSchema } from 'typebox';
+// Every event type of the log with its JSON Schema: the codec holds each event to it, and analysts read the log by it.
+import type { Static, TSchema } from 'typebox';
 import { ApiKeyCreated, ApiKeyRevoked, ApiKeyUsed } from './api-key.ts';
 import { DomainBlocked, DomainBlockUpdated, DomainUnblocked } from './blocked-domain.ts';
 import { URLChecked } from './checks.ts';
 import { CreditsAdjusted, CreditsExpired, CreditsGranted, CreditsRefunded, CreditsReserved } from './credits.ts';
 import { DomainsChecked } from './domain-checks.ts';
+import type { RecordedEvent } from './event-store.ts';
 import { RequestAbandoned, RequestAnswered, RequestClaimed, RequestReleased } from './idempotency.ts';
 import {
   JobCancelled,
@@ -36,7 +37,7 @@ import {
 } from './webhook.ts';
 
 /** By stream category, then by event type. */
-export const VOCABULARY: Readonly<Record<string, Readonly<Record<string, TSchema>>>> = {
+export const VOCABULARY = {
   user: { UserRegistered, UserUpdated },
   credits: { CreditsGranted, CreditsReserved, CreditsRefunded, CreditsAdjusted, CreditsExpired },
   job: {
@@ -73,4 +74,24 @@ export const VOCABULARY: Readonly<Record<string, Readonly<Record<string, TSchema
     WebhookDeliveryGivenUp,
     WebhookResendRequested,
   },
-};
+} as const satisfies Readonly<Record<string, Readonly<Record<string, TSchema>>>>;
+
+type Categories = typeof VOCABULARY;
+type Merged<Union> = (Union extends unknown ? (each: Union) => void : never) extends (all: infer All) => void
+  ? All
+  : never;
+type Schemas = Merged<Categories[keyof Categories]>;
+
+/** The name of each event type, with the type of its data. */
+export type EventMap = { [Type in keyof Schemas]: Schemas[Type] extends TSchema ? Static<Schemas[Type]> : never };
+export type EventType = keyof EventMap;
+
+/** A recorded event whose `type` says what its `data` is. */
+export type LogEvent<Type extends EventType = EventType> = {
+  [Each in Type]: RecordedEvent<Each, EventMap[Each]>;
+}[Type];
+
+/** The schema of each event type, whatever its category. */
+export const SCHEMAS = Object.assign({}, ...Object.values(VOCABULARY)) as { readonly [Type in EventType]: TSchema };
+
+export const isEventType = (type: string): type is EventType => Object.hasOwn(SCHEMAS, type);

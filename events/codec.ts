@@ -1,0 +1,69 @@
+// Between the event store and everybody who uses it: what goes in has the shape that the vocabulary gives its type,
+// and what comes out has today's shape, whatever version of its type was appended.
+import { Compile, type Validator } from 'typebox/compile';
+import type { EventStore, NewEvent, RecordedEvent } from './event-store.ts';
+import { type EventType, isEventType, SCHEMAS } from './vocabulary.ts';
+
+/** From the data of one version of a type to the data of the next one. It never changes what it is given. */
+export type Upcaster = (data: unknown) => unknown;
+
+/**
+ * For each type whose shape has changed: the n-th function makes version n + 1 from version n, counted from 1. The current
+ * version of a type is one more than the number of its upcasters. An event says its version in its metadata; one that says
+ * none has version 1.
+ */
+export type Upcasters = { readonly [Type in EventType]?: readonly Upcaster[] };
+
+export const UPCASTERS: Upcasters = {};
+
+/** An event that does not have the shape of its type: a defect of whoever appends it. Nothing was appended. */
+export class InvalidEvent extends Error {
+  readonly code = 'invalid_event';
+}
+
+/** The same store, with every event checked on its way in and upcast on its way out. */
+export function withCodec(store: EventStore, upcasters: Upcasters = UPCASTERS): EventStore {
+  const validators = new Map<EventType, Validator>();
+
+  function encode(event: NewEvent): NewEvent {
+    const { type, data } = event;
+    if (!isEventType(type)) throw new InvalidEvent(`the vocabulary has no event type ${type}`);
+    let validator = validators.get(type);
+    if (!validator) validators.set(type, (validator = Compile(SCHEMAS[type])));
+    if (!validator.Check(data)) {
+      const [first] = validator.Errors(data);
+      throw new InvalidEvent(`${type}${first?.instancePath ?? ''} ${first?.message ?? 'is not what its schema says'}`);
+    }
+    const version = currentVersion(type);
+    return version === 1 ? event : { ...event, metadata: { ...event.metadata, version } };
+  }
+
+  const currentVersion = (type: EventType) => (upcasters[type]?.length ?? 0) + 1;
+
+  function decode(event: RecordedEvent): RecordedEvent {
+    const steps = isEventType(event.type) ? upcasters[event.type] : undefined;
+    if (!steps) return event;
+    const version = event.metadata.version ?? 1;
+    return { ...event, data: steps.slice(version - 1).reduce((data, upcast) => upcast(data), event.data) };
+  }
+
+  async function* decoded(events: AsyncIterable<RecordedEvent>): AsyncGenerator<RecordedEvent> {
+    for await (const event of events) yield decode(event);
+  }
+
+  // Reading a million events takes a third longer through one more generator: there is none while nothing is upcast.
+  const has_upcasters = Object.keys(upcasters).length > 0;
+  const read = (events: AsyncIterable<RecordedEvent>) => (has_upcasters ? decoded(events) : events);
+
+  return {
+    append: async (stream, expected, events) => store.append(stream, expected, events.map(encode)),
+    readStream: (stream, options) => read(store.readStream(stream, options)),
+    readAll: (options) => read(store.readAll(options)),
+    async *subscribe(options) {
+      for await (const { events, position } of store.subscribe(options)) yield { events: events.map(decode), position };
+    },
+    head: () => store.head(),
+    deleteStream: (stream) => store.deleteStream(stream),
+    close: () => store.close(),
+  };
+}

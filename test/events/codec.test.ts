@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import test from 'ava';
+import { metadataOf } from '../../commands/aggregate.ts';
+import { InvalidEvent, type Upcasters, withCodec } from '../../events/codec.ts';
+import type { NewEvent } from '../../events/event-store.ts';
+import { type EventType, SCHEMAS, VOCABULARY } from '../../events/vocabulary.ts';
+import { commandContext, openTestStores } from '../support/stores.ts';
+
+const event = (type: string, data: unknown): NewEvent => ({
+  id: randomUUID(),
+  type,
+  data,
+  metadata: metadataOf(commandContext()),
+});
+
+const REGISTERED = { user_id: 'alice', email: 'alice@example.com' };
+
+test('an event of the shape that the vocabulary gives its type is appended and read as it is', async (t) => {
+  const log = withCodec((await openTestStores(t)).log);
+  const registered = event('UserRegistered', REGISTERED);
+  t.true((await log.append('user-alice', 'no_stream', [registered])).ok);
+  const [read] = await Array.fromAsync(log.readStream('user-alice'));
+  t.like(read, registered);
+  t.false('version' in read!.metadata);
+});
+
+test('an event without the shape of its type is refused, and nothing of its append is stored', async (t) => {
+  const { log: store } = await openTestStores(t);
+  const log = withCodec(store);
+  const append = log.append('user-alice', 'no_stream', [
+    event('UserRegistered', REGISTERED),
+    event('UserRegistered', { ...REGISTERED, email: 7 }),
+  ]);
+  t.regex((await t.throwsAsync(append, { instanceOf: InvalidEvent }))!.message, /^UserRegistered\/email must be/);
+  t.deepEqual(await Array.fromAsync(store.readStream('user-alice')), []);
+});
+
+test('an event of a type that the vocabulary lacks is refused', async (t) => {
+  const log = withCodec((await openTestStores(t)).log);
+  for (const type of ['UserRenamed', 'constructor', '__proto__']) {
+    await t.throwsAsync(log.append('user-alice', 'no_stream', [event(type, REGISTERED)]), { code: 'invalid_event' });
+  }
+});
+
+test('events of every past version are read in the shape of today, by each way to read', async (t) => {
+  const { log: store } = await openTestStores(t);
+  const split: Upcasters = {
+    UserRegistered: [
+      (data) => ({ ...(data as object), step: 1 }),
+      (data) => ({ ...(data as object), steps: [(data as { step: number }).step, 2] }),
+    ],
+  };
+  const [v1, v2] = [event('UserRegistered', REGISTERED), event('UserRegistered', { ...REGISTERED, step: 7 })];
+  v2.metadata = { ...v2.metadata, version: 2 };
+  await store.append('user-alice', 'no_stream', [v1, v2]);
+  const log = withCodec(store, split);
+  t.true((await log.append('user-alice', 1, [event('UserRegistered', { ...REGISTERED, steps: [9] })])).ok);
+
+  const steps = [[1, 2], [7, 2], [9]];
+  const stepsOf = (events: readonly { data: unknown }[]) =>
+    events.map(({ data }) => (data as { steps: number[] }).steps);
+  t.deepEqual(stepsOf(await Array.fromAsync(log.readStream('user-alice'))), steps);
+  t.deepEqual(stepsOf(await Array.fromAsync(log.readAll())), steps);
+  const subscribed: { data: unknown }[] = [];
+  const done = new AbortController();
+  for await (const { events } of log.subscribe({ signal: done.signal })) {
+    subscribed.push(...events);
+    if (subscribed.length === steps.length) done.abort();
+  }
+  t.deepEqual(stepsOf(subscribed), steps);
+  const [, , v3] = await Array.fromAsync(store.readStream('user-alice'));
+  t.is(v3!.metadata.version, 3);
+});
+
+test('a type belongs to one category: its name says all', (t) => {
+  const types = Object.values(VOCABULARY).flatMap((category) => Object.keys(category));
+  t.deepEqual(types.toSorted(), (Object.keys(SCHEMAS) as EventType[]).toSorted());
+});
