@@ -121,7 +121,7 @@ interface OpenedApp {
 async function openApp(
   config: Config,
   logger: Logger,
-  public_url: string,
+  public_url: () => string,
   opening: OpeningOptions,
 ): Promise<OpenedApp> {
   for (;;) {
@@ -266,7 +266,11 @@ async function wire(config: Config, logger: Logger, public_url: () => string, st
       known.set(user_id, email ?? '');
     },
     admit: rate_limits.admit,
-    await_position: async (position) => void (await passed(position)),
+    async await_position(position) {
+      if (await readmodels.passed(position, 0)) return;
+      // A place that the log has not reached was given to nobody.
+      if (position <= (await log.head())) await passed(position);
+    },
     readiness: readiness.checks,
   });
   // What a process left that was killed in the middle of an upload.

@@ -111,7 +111,7 @@ async function checkAll({ log, readiness }: SystemOptions): Promise<Record<strin
     } catch (error) {
       // What others say of their faults may name addresses and is for the log alone.
       const detail = error instanceof NotReady ? error.message : 'it does not work';
-      log.warn({ err: error, check: name }, 'not ready');
+      log.warn({ check: name, ...(error instanceof NotReady ? { detail } : { err: error }) }, 'not ready');
       return [name, { ok: false, detail }];
     } finally {
       clearTimeout(timer);
