@@ -1,33 +1,36 @@
 // What processes and checkers say to each other over the queue.
+import type { Position } from '../events/event-store.ts';
 
 export const WORK_SUBJECT = 'checks';
-export const STOP_SUBJECT = 'jobs.stopped';
 
-/** A range of a job's URLs to check: the whole of a batch, or what a ceiling left of it. */
-export interface Work {
-  job_id: string;
+/** Consecutive URLs of one batch: the whole of it, or what a ceiling or the size of a message leaves. */
+export interface WorkRange {
   batch: number;
-  /** Of the batch's first URL in the job. */
-  batch_from_index: number;
   /** Of the first of `urls` in the job. */
   from_index: number;
   urls: string[];
-  /** Of the job's stream when this was published: a stop says up to which revision work is void. */
-  revision: number;
 }
 
-/** The job is no longer processing as of `revision`. */
-export interface Stop {
+/** What one message asks for: ranges of one job, of different batches. */
+export interface Work {
+  owner_id: string;
   job_id: string;
+  /** Of the job's stream when this was published: work of a revision before a stop's is void. */
   revision: number;
-  /** Whether batches in hand are dropped too (cancelled, failed, deleted) or finished (paused). */
-  drops_in_hand: boolean;
+  batch_size: number;
+  /** Up to where whoever published this had seen the job's events: what stopped it later comes after it in the log. */
+  position: Position;
+  ranges: WorkRange[];
 }
 
-/** A batch that this many checkers have let down fails its job. */
-export const MAX_DELIVERIES = 5;
+/**
+ * Deliveries after which the queue itself drops a message. So many are spent by processes that were killed, for which no
+ * batch is to blame: a batch that fails is counted by the checker.
+ */
+export const MAX_DELIVERIES = 1000;
 
 export const ALIVE_SUBJECT = 'checkers.alive';
+export const IN_HAND_SUBJECT = 'batches.in_hand';
 export const HELD_SUBJECT = 'hosts.held';
 export const PROBE_SUBJECT = 'probes.wanted';
 export const PROBED_SUBJECT = 'probes.answered';
@@ -36,6 +39,19 @@ export const PROBED_SUBJECT = 'probes.answered';
 export interface Alive {
   id: string;
   leaves: boolean;
+}
+
+/** Which batches a checker works on, said regularly. */
+export interface InHand {
+  checker_id: string;
+  jobs: {
+    job_id: string;
+    batches: number[];
+    /** Of these batches, so many outcomes are there or recorded: it changes as long as the job goes on. */
+    found: number;
+    /** Whether some of its URLs are being checked; false when all that is missing is the log's answer. */
+    is_checking: boolean;
+  }[];
 }
 
 /** A checker was told that a host wants nothing for so long. */

@@ -1,17 +1,19 @@
-// The worker round the engine: takes batches from the queue while the engine has room, checks them, records what was
-// found, and only then says that they are done.
+// The worker round the engine: takes work from the queue while the engine has room, checks it, records what was found,
+// and only then says that it is done. What was found is not thrown away: while the log is away it stays in hand, and is
+// said to be worked on.
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { Jobs } from '../commands/job.ts';
-import { recordChecks } from '../commands/record-checks.ts';
-import type { EventStore } from '../events/event-store.ts';
-import { jobStream } from '../events/streams.ts';
+import type { EventStore, Position } from '../events/event-store.ts';
 import type { Engine } from './engine/engine.ts';
+import { Hands } from './hands.ts';
+import { openPatience } from './patience.ts';
 import { joinPeers } from './peers.ts';
 import type { Delivery, Queue } from './queue.ts';
-import { MAX_DELIVERIES, STOP_SUBJECT, type Stop, WORK_SUBJECT, type Work } from './work.ts';
+import { followStops } from './stops.ts';
+import { IN_HAND_SUBJECT, MAX_DELIVERIES, WORK_SUBJECT, type Work } from './work.ts';
 
 export interface WorkerOptions {
   log: EventStore;
@@ -27,135 +29,147 @@ export interface WorkerOptions {
   /** How often the checkers tell each other that they are alive. */
   announce_ms?: number;
   now?: () => number;
+  /** How the worker waits before it tries again what failed; ends early, without an error, when the signal aborts. */
+  wait?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/**
- * Batches in hand at a time: those that slow URLs hold up do not keep the engine idle. More than a job can have published
- * at a time, so that none keeps another out.
- */
-const MAX_IN_HAND = 1024;
-const PULL = 8;
+/** Messages of one pull: each holds at most 100 URLs. */
+const MAX_PULL = 8;
+const URLS_A_MESSAGE = 100;
 const PULL_WAIT_MS = 1000;
 const BUSY_MS = 2;
+/** While the log takes nothing, no more than so many URLs of which it does not know are in hand before nothing more is taken. */
+const MAX_WAITING_FOR_LOG = 1000;
 /** Who has more URLs than this waiting leaves the next batches to checkers that have none, for so long. */
 const WELL_SUPPLIED = 1000;
 const YIELD_MS = 25;
-/** How often the log is asked whether the jobs in hand still go on: a stop that was not heard is found by this. */
-const LOOK_MS = 1000;
-
-interface InHand {
-  delivery: Delivery<Work>;
-  abort: AbortController;
-  /** Resolves, never rejects, when the batch is out of hand. */
-  done: Promise<void>;
-}
+const PULL_AGAIN_MS = 500;
+/** How often the others hear what is in hand, and a batch that takes long records what it has. */
+const TELL_MS = 10_000;
+/** Batches of jobs named in one broadcast. */
+const JOBS_A_BROADCAST = 1000;
+/** A batch that fails so often for its own sake fails its job. */
+const MAX_FAILURES = 5;
+/** A batch that failed waits so long, and so much longer each time. */
+const FAILED_AGAIN_MS = 200;
+const FAILURES_KEPT = 10_000;
 
 /** Runs until `signal` aborts; what is in hand then is given back for another checker, or for the next start. */
 export async function runWorker(options: WorkerOptions): Promise<void> {
-  const { queue, engine, logger, signal, ack_wait_ms } = options;
-  const now = options.now ?? Date.now;
-  const in_hand = new Map<string, InHand>();
-  /** Job to the revision up to which its work is void. */
-  const stops = new LRUCache<string, number>({ max: 10_000 });
-
-  const hear = ({ job_id, revision, drops_in_hand }: Stop) => {
-    stops.set(job_id, Math.max(revision, stops.get(job_id) ?? 0));
-    if (!drops_in_hand) return;
-    for (const { delivery, abort } of in_hand.values()) if (isVoid(delivery.body)) abort.abort();
-  };
-  const context = (work: Work): CommandContext => ({
+  const { log, queue, engine, logger, signal, ack_wait_ms } = options;
+  const { now = Date.now, wait = pause } = options;
+  const checker_id = randomUUID();
+  const patiently = openPatience({ logger, wait });
+  const context = (job_id: string): CommandContext => ({
     command_id: randomUUID(),
-    causation_id: work.job_id,
+    causation_id: job_id,
     actor: 'checker',
     now: now(),
   });
-  const isVoid = (work: Work) => work.revision < (stops.get(work.job_id) ?? 0);
+  let began_at: Position;
+  try {
+    began_at = await patiently('asking the log for its end', () => log.head(), signal);
+  } catch (error) {
+    if (signal.aborted) return;
+    throw error;
+  }
+  const hands = new Hands({ log, jobs: options.jobs, engine, logger, signal, patiently, context, began_at });
+  const deliveries = new Set<Delivery<Work>>();
+  const settled = new Set<Promise<void>>();
+  /** Failures of messages, by their ids: deliveries are spent by crashes too. */
+  const failures = new LRUCache<string, number>({ max: FAILURES_KEPT });
 
-  await queue.listen(STOP_SUBJECT, (body) => hear(body as Stop), signal);
+  const stops = followStops(log, began_at, (stop) => hands.stop(stop), { logger, signal });
   const peers = await joinPeers(options);
   const consumer = await queue.consume<Work>(WORK_SUBJECT, { ack_wait_ms, max_deliveries: MAX_DELIVERIES, signal });
+  const warn = (message: string) => (error: unknown) => void (signal.aborted || logger.warn({ err: error }, message));
   const heartbeat = setInterval(() => {
-    for (const { delivery } of in_hand.values()) {
-      delivery.working().catch((error: unknown) => logger.warn({ err: error }, 'a sign of life was not taken'));
-    }
+    for (const delivery of deliveries) delivery.working().catch(warn('a sign of life was not taken'));
   }, ack_wait_ms / 3);
-  const looks = setInterval(() => {
-    look().catch((error: unknown) => logger.warn({ err: error }, 'the log did not say whether jobs go on'));
-  }, LOOK_MS);
+  const telling = setInterval(() => {
+    hands.recordSoFar();
+    tell().catch(warn('what is in hand could not be told'));
+  }, TELL_MS);
 
   try {
     while (!signal.aborted) {
-      if (engine.free === 0 || in_hand.size >= MAX_IN_HAND) {
+      if (engine.free === 0 || hands.waiting_for_log > MAX_WAITING_FOR_LOG) {
         await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
         continue;
       }
       if (!peers.alone && engine.backlog > WELL_SUPPLIED) {
         await new Promise((resolve) => setTimeout(resolve, YIELD_MS));
       }
-      const deliveries = await pull();
-      for (const delivery of deliveries) {
-        const key = `${delivery.body.job_id}:${delivery.body.from_index}`;
-        // A stopped job's work is void; a batch that is in hand here already will be recorded by that run.
-        if (isVoid(delivery.body) || in_hand.has(key)) await delivery.ack();
-        else take(key, delivery);
-      }
+      for (const delivery of await pull()) take(delivery);
     }
   } finally {
     clearInterval(heartbeat);
-    clearInterval(looks);
-    for (const { abort } of in_hand.values()) abort.abort();
-    await Promise.all([...in_hand.values()].map(({ done }) => done));
+    clearInterval(telling);
+    hands.drop();
+    await Promise.all(settled);
+    await stops;
     await peers.leave();
   }
 
   async function pull(): Promise<Delivery<Work>[]> {
     try {
-      return await consumer.pull(PULL, PULL_WAIT_MS);
+      const wanted = Math.ceil(engine.free / URLS_A_MESSAGE);
+      return await consumer.pull(Math.min(MAX_PULL, Math.max(1, wanted)), PULL_WAIT_MS);
     } catch (error) {
       if (signal.aborted) return [];
       logger.warn({ err: error }, 'the queue did not answer; asking again');
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      await wait(PULL_AGAIN_MS, signal);
       return [];
     }
   }
 
-  async function look(): Promise<void> {
-    const latest = new Map([...in_hand.values()].map(({ delivery: { body } }) => [body.job_id, body.revision]));
-    for (const [job_id, revision] of latest) {
-      const { status } = (await options.jobs.aggregate.read(jobStream(job_id))).state;
-      if (status !== 'processing') hear({ job_id, revision: revision + 1, drops_in_hand: status !== 'paused' });
-    }
-  }
-
-  function take(key: string, delivery: Delivery<Work>): void {
-    const abort = new AbortController();
-    const done = check(delivery.body, abort.signal)
-      .then(
-        () => delivery.ack(),
-        (error: unknown) => {
-          if (!abort.signal.aborted) return failed(delivery, error);
-          return signal.aborted ? delivery.nak() : delivery.ack();
-        },
-      )
-      .catch((error: unknown) => {
-        // Not acknowledged, it is delivered again, or found by the dispatcher: recording it twice changes nothing.
-        logger.warn({ err: error, key }, 'the queue did not hear what became of a batch');
-      })
-      .finally(() => in_hand.delete(key));
-    in_hand.set(key, { delivery, abort, done });
-  }
-
-  async function check(work: Work, batch_signal: AbortSignal): Promise<void> {
-    const asked = { group: work.job_id, signal: batch_signal };
-    const outcomes = await Promise.all(work.urls.map((url) => engine.check(url, asked)));
-    await recordChecks(options.log, work, outcomes, context(work));
+  function take(delivery: Delivery<Work>): void {
+    deliveries.add(delivery);
+    const done = hands
+      .work(delivery.body, delivery.delivery > 1)
+      .then((ended) => (ended === 'done' ? delivery.ack() : delivery.nak()))
+      .catch((error: unknown) => (signal.aborted ? delivery.nak() : failed(delivery, error)))
+      // Not acknowledged, it is delivered again: what is in the log of it is not asked again.
+      .catch(warn('the queue did not hear what became of a message'))
+      .finally(() => {
+        deliveries.delete(delivery);
+        settled.delete(done);
+      });
+    settled.add(done);
   }
 
   async function failed(delivery: Delivery<Work>, error: unknown): Promise<void> {
-    const { job_id, batch } = delivery.body;
-    const last = delivery.delivery >= MAX_DELIVERIES;
-    logger.error({ err: error, job_id, batch, delivery: delivery.delivery, last }, 'a batch failed');
-    if (last) await options.jobs.run(job_id, { type: 'fail', reason: 'batch_undeliverable' }, context(delivery.body));
-    await delivery.nak(1000 * delivery.delivery);
+    const { job_id, ranges } = delivery.body;
+    const count = (failures.get(delivery.id) ?? 0) + 1;
+    const last = count >= MAX_FAILURES;
+    logger.error({ err: error, job_id, batches: ranges.map(({ batch }) => batch), failures: count }, 'a batch failed');
+    if (!last) {
+      failures.set(delivery.id, count);
+      return delivery.nak(FAILED_AGAIN_MS * count);
+    }
+    failures.delete(delivery.id);
+    const fail = { type: 'fail', reason: 'batch_undeliverable' } as const;
+    await patiently('failing a job', () => options.jobs.run(job_id, fail, context(job_id)), signal);
+    await delivery.ack();
   }
+
+  async function tell(): Promise<void> {
+    const jobs = hands.inHand();
+    for (let from = 0; from < jobs.length; from += JOBS_A_BROADCAST) {
+      await queue.broadcast(IN_HAND_SUBJECT, { checker_id, jobs: jobs.slice(from, from + JOBS_A_BROADCAST) });
+    }
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done);
+    if (signal.aborted) done();
+  });
 }

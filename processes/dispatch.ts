@@ -4,6 +4,7 @@
 import type { Logger } from 'pino';
 import type { Message, Queue } from '../checkers/queue.ts';
 import { WORK_SUBJECT, type Work } from '../checkers/work.ts';
+import { BEGINNING } from '../events/event-store.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { LiveCollection } from '../readmodels/projection-state.ts';
 import type { UrlListing } from './url-listing.ts';
@@ -71,15 +72,9 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
       logger.error({ job_id: job._id, from, to }, 'the listing of a job lacks URLs');
       return null;
     }
-    const { batch_size, revision } = job;
-    const work: Work = {
-      job_id: job._id,
-      batch,
-      batch_from_index: batch * batch_size,
-      from_index: from,
-      urls,
-      revision,
-    };
+    const { owner_id, batch_size, revision } = job;
+    const ranges = [{ batch, from_index: from, urls }];
+    const work: Work = { owner_id, job_id: job._id, revision, batch_size, position: BEGINNING, ranges };
     const again = lost === null ? '' : `:${now()}`;
     flight.published.delete(batch);
     flight.published.set(batch, { to, at: now() });

@@ -23,7 +23,6 @@ import { runDomainChecks } from './domain-checks.ts';
 import type { Mailer } from './mail.ts';
 import { runPurges } from './purge.ts';
 import { settleJobs } from './settlement.ts';
-import { broadcastStops } from './stops.ts';
 import { sweep } from './sweeper.ts';
 import { openUrlListing } from './url-listing.ts';
 import { openWebhookDispatcher } from './webhook-deliveries.ts';
@@ -93,7 +92,6 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
         const commands = openDomainChecks(log);
         return runDomainChecks({ readmodels, commands, context: contextOf('domain-checks', now) }, signal, works);
       }),
-      part('stops', () => broadcastStops(log, queue, signal)),
       part('webhooks', (works) => webhooks.run(signal, works)),
       part('webhook endpoints', (works) => {
         const { mailer } = options;

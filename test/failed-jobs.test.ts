@@ -4,6 +4,7 @@ import { WORK_SUBJECT, type Work } from '../checkers/work.ts';
 import { openCredits } from '../commands/credits.ts';
 import { openJobs } from '../commands/job.ts';
 import { recordChecks } from '../commands/record-checks.ts';
+import { BEGINNING } from '../events/event-store.ts';
 import { sweep } from '../processes/sweeper.ts';
 import { jobs } from '../readmodels/jobs.ts';
 import { pending } from '../readmodels/pending.ts';
@@ -84,7 +85,8 @@ test('a batch that every checker lets down fails its job', async (t) => {
     const urls = urlsOf(40);
     const job_id = await submit(alice, urls);
     // The second half of a batch of which the first was never recorded.
-    const work: Work = { job_id, batch: 0, batch_from_index: 0, from_index: 1, urls: urls.slice(1, 2), revision: 0 };
+    const ranges = [{ batch: 0, from_index: 1, urls: urls.slice(1, 2) }];
+    const work: Work = { owner_id: 'let-down', job_id, revision: 0, batch_size: 2, position: BEGINNING, ranges };
     await behind.queue.publish(WORK_SUBJECT, [{ id: 'bad', body: work }]);
     t.like(await alice.ended(job_id), { status: 'failed', failure_reason: 'batch_undeliverable', completed_urls: 0 });
     t.is((await remove(alice, job_id)).status, 200);

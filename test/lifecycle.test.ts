@@ -163,7 +163,7 @@ test('cancelled while it is paused, a job lets go of what it still had in hand',
   const began = performance.now();
   t.like((await act(alice, job_id, 'cancel')).body, { status: 'cancelled', credits_refunded: 1, pause_reason: null });
   await until(() => waitingIn('pause-cancelled') === 0);
-  t.true(performance.now() - began < 1000, `${performance.now() - began} ms`);
+  t.true(performance.now() - began < 10_000, 'sooner than the request would have ended by itself');
 });
 
 test('of twenty cancellations one is done, the rest are told so, and the credits come back once', async (t) => {

@@ -7,6 +7,7 @@ import type { Queue } from '../../checkers/queue.ts';
 import { WORK_SUBJECT, type Work } from '../../checkers/work.ts';
 import { runWorker } from '../../checkers/worker.ts';
 import { openJobs } from '../../commands/job.ts';
+import { BEGINNING } from '../../events/event-store.ts';
 import type { JobCreated } from '../../events/job.ts';
 import { until } from '../support/behind.ts';
 import { fakeEngine } from '../support/fake-engine.ts';
@@ -118,7 +119,8 @@ test('two checkers never have more requests at a host than one may', async (t) =
   const works = Array.from({ length: 100 }, (_, batch): Work => {
     const from = batch * 20;
     const urls = Array.from({ length: 20 }, (__, i) => `${site.origin}/p/${from + i}`);
-    return { job_id, batch, batch_from_index: from, from_index: from, urls, revision: 0 };
+    const ranges = [{ batch, from_index: from, urls }];
+    return { owner_id: 'alice', job_id, revision: 0, batch_size: 20, position: BEGINNING, ranges };
   });
 
   const stop = new AbortController();
@@ -169,7 +171,7 @@ test('two checkers never have more requests at a host than one may', async (t) =
   await until(() => shares.every(Boolean));
   await publisher.publish(
     WORK_SUBJECT,
-    works.map((body) => ({ id: `${body.batch}`, body })),
+    works.map((body, batch) => ({ id: `${batch}`, body })),
   );
   await until(() => ended === 2000);
   t.is(site.most_at_once, 5);

@@ -1,32 +1,46 @@
-// The worker lets go of the work of jobs that stop: when it is told, and when it was not told but the log says so.
+// The worker: what it does with the work of jobs that stop and go on, what it keeps while the log is away, and what comes
+// of batches that fail or come again.
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { openSqliteQueue } from '../../adapters/queue/sqlite/sqlite-queue.ts';
-import { STOP_SUBJECT, type Stop, WORK_SUBJECT, type Work } from '../../checkers/work.ts';
+import type { Engine } from '../../checkers/engine/engine.ts';
+import type { Queue } from '../../checkers/queue.ts';
+import { WORK_SUBJECT, type Work } from '../../checkers/work.ts';
 import { runWorker } from '../../checkers/worker.ts';
 import { openJobs } from '../../commands/job.ts';
+import { recordChecks } from '../../commands/record-checks.ts';
+import type { URLChecked } from '../../events/checks.ts';
+import { BEGINNING, type EventStore } from '../../events/event-store.ts';
 import type { JobCreated } from '../../events/job.ts';
-import { until } from '../support/behind.ts';
-import { fakeEngine } from '../support/fake-engine.ts';
+import { checksStream, jobStream } from '../../events/streams.ts';
+import { eventsOf, FOUND, until } from '../support/behind.ts';
+import { manualEngine } from '../support/fake-engine.ts';
+import { oneQueue } from '../support/one-queue.ts';
 import { commandContext, openTestStores, silent } from '../support/stores.ts';
 
-/** A worker whose engine never finds anything; a job with one batch in its hand. */
-async function workerWithBatch(t: ExecutionContext) {
-  const folder = await mkdtemp(join(tmpdir(), 'url-checker-worker-'));
-  const queue = await openSqliteQueue({ path: join(folder, 'queue.db') });
+const BATCH = 10;
+
+class Away extends Error {
+  readonly code: string;
+  constructor(code = 'unavailable') {
+    super('away');
+    this.code = code;
+  }
+}
+
+/** A job of 40 URLs, of which half are paid for, and what workers of it share. */
+async function jobOfWorkers(t: ExecutionContext) {
+  const open = await oneQueue(t);
   const { log } = await openTestStores(t);
   const jobs = openJobs(log);
+  const job_id = randomUUID();
   const job: JobCreated = {
-    job_id: randomUUID(),
+    job_id,
     owner_id: 'alice',
     owner_email: null,
     source: 'api',
     total_urls: 40,
-    batch_size: 2,
-    credits_allocated: 40,
+    batch_size: BATCH,
+    credits_allocated: 20,
     reservation_id: 'r',
     duplicates_removed: 0,
     invalid_urls_rejected: 0,
@@ -34,88 +48,278 @@ async function workerWithBatch(t: ExecutionContext) {
     filename: null,
     blob_key: null,
   };
-  await jobs.run(job.job_id, { type: 'create', job }, commandContext());
-  const checking = new Set<string>();
-  const begun: string[] = [];
-  const engine = fakeEngine({
-    free: 10,
-    check: (url, { signal } = {}) =>
-      new Promise((_, reject) => {
-        begun.push(url);
-        checking.add(url);
-        signal!.addEventListener('abort', () => {
-          checking.delete(url);
-          reject(new DOMException('aborted', 'AbortError'));
-        });
-      }),
-  });
-  const stop = new AbortController();
-  const worker = runWorker({
-    log,
-    queue,
-    engine,
-    jobs: openJobs(log),
-    logger: silent,
-    signal: stop.signal,
-    ack_wait_ms: 30_000,
-    attempt_ms: 1000,
-  });
-  t.teardown(async () => {
-    stop.abort();
-    await worker;
-    await queue.close();
-    await rm(folder, { recursive: true, force: true });
-  });
-  const publish = (batch: number, revision: number) => {
-    const urls = [`https://example.com/${batch}`];
-    const from = batch * 2;
-    const work: Work = { job_id: job.job_id, batch, batch_from_index: from, from_index: from, urls, revision };
-    return queue.publish(WORK_SUBJECT, [{ id: `${batch}:${revision}`, body: work }]);
+  await jobs.run(job_id, { type: 'create', job }, commandContext());
+  const queue = await open();
+  const urlOf = (index: number) => `https://example.com/${index}`;
+  const urls = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => urlOf(from + n));
+  /** Starts a worker; ends with the test, or when it is told. */
+  function work(engine: Engine, options: { queue?: Queue; log?: EventStore; wait?: () => Promise<void> } = {}) {
+    const stop = new AbortController();
+    const worker = runWorker({
+      log,
+      queue,
+      engine,
+      jobs: openJobs(options.log ?? log),
+      logger: silent,
+      signal: stop.signal,
+      ack_wait_ms: 30_000,
+      attempt_ms: 1000,
+      announce_ms: 20,
+      ...options,
+    });
+    const end = () => {
+      stop.abort();
+      return worker;
+    };
+    t.teardown(end);
+    return end;
+  }
+  /** By one message, of one range or several. */
+  const publish = (revision: number, ...ranges: [from: number, to: number][]) => {
+    const body: Work = {
+      owner_id: 'alice',
+      job_id,
+      revision,
+      batch_size: BATCH,
+      position: BEGINNING,
+      ranges: ranges.map(([from, to]) => ({
+        batch: Math.floor(from / BATCH),
+        from_index: from,
+        urls: urls(from, to),
+      })),
+    };
+    return queue.publish(WORK_SUBJECT, [{ id: randomUUID(), body }]);
   };
-  await publish(0, 0);
-  await until(() => checking.size === 1);
-  const change = async (type: 'pause' | 'cancel') => {
-    const changed = await jobs.run(job.job_id, { type }, commandContext());
+  const change = async (command: Parameters<typeof jobs.run>[1]) => {
+    const changed = await jobs.run(job_id, command, commandContext());
     if (!changed.ok) throw new Error(changed.refused.message);
   };
-  const tell = (revision: number, drops_in_hand: boolean) =>
-    queue.broadcast(STOP_SUBJECT, { job_id: job.job_id, revision, drops_in_hand } satisfies Stop);
-  const idle = () => until(async () => (await queue.depth(WORK_SUBJECT)) === 0);
-  return { checking, begun, publish, change, tell, idle };
+  const recorded = async (batch: number) =>
+    (await eventsOf(log, checksStream(job_id, batch))).map(({ data }) => (data as URLChecked).index);
+  const count = async () => (await recorded(0)).length + (await recorded(1)).length;
+  const nothingLeft = () => until(async () => (await messages(queue)) === 0);
+  const status = async () => (await jobs.aggregate.read(jobStream(job_id))).state.status;
+  return { job_id, log, open, queue, urls, urlOf, work, publish, change, recorded, count, nothingLeft, status };
 }
 
-test('told of a cancellation it drops what it has in hand, and what comes from before', async (t) => {
-  const { checking, begun, publish, tell, idle } = await workerWithBatch(t);
-  await tell(1, true);
-  await until(() => checking.size === 0);
-  await publish(1, 0);
-  await idle();
-  t.deepEqual(begun, ['https://example.com/0']);
+const messages = (queue: Queue) => queue.depth(WORK_SUBJECT);
+const resume = { type: 'resume', credits_added: 0, reservation_id: null } as const;
+
+test('a message of several batches is done when all of them are recorded', async (t) => {
+  const { work, publish, recorded, queue } = await jobOfWorkers(t);
+  const { engine, finish, in_flight, owners } = manualEngine();
+  work(engine);
+  await publish(0, [0, 10], [10, 20]);
+  await until(() => in_flight().length === 20);
+  t.deepEqual([...owners()], ['alice']);
+  finish();
+  await until(async () => (await recorded(1)).length === 10);
+  t.deepEqual(await recorded(0), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  t.is(await messages(queue), 0);
 });
 
-test('told of a pause it keeps what it has in hand, drops what comes from before, and takes what is resumed', async (t) => {
-  const { checking, begun, publish, tell, idle } = await workerWithBatch(t);
-  await tell(1, false);
-  await publish(1, 0);
-  await publish(2, 2);
-  await idle();
-  await until(() => begun.length === 2);
-  t.deepEqual([...checking], ['https://example.com/0', 'https://example.com/2']);
+test('a cancelled job has its requests cut off, and what comes of it later is not begun', async (t) => {
+  const { work, publish, change, nothingLeft, recorded } = await jobOfWorkers(t);
+  const { engine, begun, in_flight } = manualEngine();
+  work(engine);
+  await publish(0, [0, 10]);
+  await until(() => in_flight().length === 10);
+  await change({ type: 'cancel' });
+  await until(() => in_flight().length === 0);
+  await publish(0, [10, 20]);
+  await nothingLeft();
+  t.is(begun.length, 10);
+  t.deepEqual(await recorded(0), []);
 });
 
-test('not told of a cancellation it finds it in the log', async (t) => {
-  const { checking, begun, publish, change, idle } = await workerWithBatch(t);
-  await change('cancel');
-  await until(() => checking.size === 0);
-  await publish(1, 0);
-  await idle();
-  t.deepEqual(begun, ['https://example.com/0'], 'nor does it take more of it');
+test('a job that stopped before the checker began is found stopped in the log', async (t) => {
+  const { work, publish, change, nothingLeft } = await jobOfWorkers(t);
+  const { engine, in_flight } = manualEngine();
+  await publish(0, [0, 10]);
+  await change({ type: 'cancel' });
+  work(engine);
+  await nothingLeft();
+  await until(() => in_flight().length === 0);
+  t.pass();
+});
+
+test('a paused job begins nothing more; what is in flight is finished, its beginning without a gap recorded', async (t) => {
+  const { work, publish, change, recorded, urlOf } = await jobOfWorkers(t);
+  const { engine, begun, in_flight, waiting, finish } = manualEngine(4);
+  work(engine);
+  await publish(0, [0, 10]);
+  await until(() => in_flight().length === 4);
+  finish(urlOf(1));
+  await until(() => in_flight().length === 4);
+  await change({ type: 'pause' });
+  await until(() => waiting().length === 0);
+  t.is(in_flight().length, 4);
+  finish();
+  await until(async () => (await recorded(0)).length === 5);
+  t.deepEqual(begun, [0, 1, 2, 3, 4].map(urlOf));
+});
+
+test('a job resumed while its batch is in hand goes on at once, up to its new end', async (t) => {
+  const { work, publish, change, recorded, urlOf } = await jobOfWorkers(t);
+  const { engine, begun, in_flight, waiting, finish } = manualEngine(2);
+  work(engine);
+  await publish(0, [0, 5]);
+  await until(() => in_flight().length === 2);
+  await change({ type: 'pause' });
+  await until(() => waiting().length === 0);
+  await change(resume);
+  await publish(2, [0, 10]);
+  await until(() => waiting().length === 8);
+  while (in_flight().length > 0) {
+    finish();
+    await new Promise(setImmediate);
+  }
+  await until(async () => (await recorded(0)).length === 10);
+  t.deepEqual([...begun].sort(), Array.from({ length: 10 }, (_, n) => urlOf(n)).sort(), 'each is asked once');
+});
+
+test('the end of a batch whose beginning is in hand is asked at once, and recorded after it', async (t) => {
+  const { work, publish, recorded, urls } = await jobOfWorkers(t);
+  const { engine, in_flight, finish } = manualEngine();
+  work(engine);
+  await publish(0, [0, 5]);
+  await until(() => in_flight().length === 5);
+  await publish(0, [5, 10]);
+  await until(() => in_flight().length === 10);
+  finish(...urls(5, 10));
+  finish();
+  await until(async () => (await recorded(0)).length === 10);
+  t.deepEqual(await recorded(0), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+});
+
+for (const code of ['unavailable', 'storage_full', 'log_busy']) {
+  test(`while the log is away for two minutes (${code}) outcomes stay in hand, and nobody is asked again`, async (t) => {
+    const { work, publish, count, log, queue, status } = await jobOfWorkers(t);
+    const { engine, begun, in_flight, finish } = manualEngine();
+    let clock_ms = 0;
+    const away: EventStore = {
+      append: (...args) => (clock_ms < 120_000 ? Promise.reject(new Away(code)) : log.append(...args)),
+      readStream: (...args) => log.readStream(...args),
+      readAll: (...args) => log.readAll(...args),
+      subscribe: (...args) => log.subscribe(...args),
+      head: () => log.head(),
+      deleteStream: (stream) => log.deleteStream(stream),
+      close: async () => {},
+    };
+    // Time passes only while the worker waits.
+    const wait = async () => {
+      clock_ms += 5000;
+      await new Promise(setImmediate);
+    };
+    work(engine, { log: away, wait });
+    await publish(0, [0, 10], [10, 20]);
+    await until(() => in_flight().length === 20);
+    finish();
+    await until(async () => (await count()) === 20);
+    t.true(clock_ms >= 120_000);
+    t.is(begun.length, 20);
+    t.is(await status(), 'processing');
+    await until(async () => (await messages(queue)) === 0);
+  });
+}
+
+test('an append whose acknowledgement is lost is recorded once', async (t) => {
+  const { work, publish, count, log } = await jobOfWorkers(t);
+  const { engine, begun, in_flight, finish } = manualEngine();
+  let lost = 0;
+  const losing: EventStore = {
+    append: async (...args) => {
+      const result = await log.append(...args);
+      if (lost++ < 3) throw new Away();
+      return result;
+    },
+    readStream: (...args) => log.readStream(...args),
+    readAll: (...args) => log.readAll(...args),
+    subscribe: (...args) => log.subscribe(...args),
+    head: () => log.head(),
+    deleteStream: (stream) => log.deleteStream(stream),
+    close: async () => {},
+  };
+  work(engine, { log: losing, wait: () => new Promise(setImmediate) });
+  await publish(0, [0, 10]);
+  await until(() => in_flight().length === 10);
+  finish();
+  await until(async () => lost > 3);
+  t.is(await count(), 10);
+  t.is(begun.length, 10);
+});
+
+test('a batch that another checker took when its ack wait was over is recorded once', async (t) => {
+  const { work, publish, recorded, open, nothingLeft } = await jobOfWorkers(t);
+  const [one, two] = [manualEngine(), manualEngine()];
+  work(one.engine);
+  await publish(0, [0, 10]);
+  await until(() => one.in_flight().length === 10);
+  Object.assign(one.engine, { free: 0 });
+  work(two.engine, { queue: await open() });
+  // The first one may have begun to wait for a message before it had no room.
+  while (two.in_flight().length === 0) {
+    await publish(0, [0, 10]);
+    await nothingLeft();
+    await new Promise(setImmediate);
+  }
+  two.finish();
+  one.finish();
+  await until(async () => (await recorded(0)).length === 10);
+  t.is((await recorded(0)).length, 10);
+});
+
+test('a message that comes again after its checker was killed five times is done, and asks only what the log lacks', async (t) => {
+  const { queue, work, publish, recorded, status, urlOf, log, job_id } = await jobOfWorkers(t);
+  // Each takes it and is gone.
+  const consumer = await queue.consume<Work>(WORK_SUBJECT, {
+    ack_wait_ms: 1,
+    max_deliveries: 1000,
+    signal: new AbortController().signal,
+  });
+  await publish(0, [0, 10]);
+  for (let killed = 0; killed < 5; killed++) t.is((await consumer.pull(1, 5000)).length, 1);
+  const range = { job_id, batch: 0, batch_from_index: 0, from_index: 0, urls: [0, 1, 2].map(urlOf) };
+  await recordChecks(log, range, [FOUND, FOUND, FOUND], commandContext());
+  const { engine, begun, in_flight, finish } = manualEngine();
+  work(engine);
+  await until(() => in_flight().length === 7);
+  finish();
+  await until(async () => (await recorded(0)).length === 10);
+  t.deepEqual(begun, [3, 4, 5, 6, 7, 8, 9].map(urlOf));
+  t.is(await status(), 'processing');
+});
+
+test('a batch that fails each time for its own sake fails its job', async (t) => {
+  const { publish, work, status } = await jobOfWorkers(t);
+  const { engine } = manualEngine();
+  let asked = 0;
+  const broken: Engine = Object.assign(Object.create(engine), {
+    check: () => Promise.reject(new Error(`a defect, ${++asked}`)),
+  });
+  work(broken);
+  await publish(0, [0, 1]);
+  await until(async () => (await status()) === 'failed');
+  t.is(asked, 5);
+});
+
+test('a checker that is told to end records what it has and gives the rest back', async (t) => {
+  const { publish, work, recorded, queue, urls } = await jobOfWorkers(t);
+  const { engine, in_flight, finish } = manualEngine();
+  const end = work(engine);
+  await publish(0, [0, 10]);
+  await until(() => in_flight().length === 10);
+  finish(...urls(0, 4));
+  await end();
+  t.deepEqual(await recorded(0), [0, 1, 2, 3]);
+  t.is(await messages(queue), 1);
 });
 
 test('as many batches as a job can have published, all of them stuck, do not keep the next one out', async (t) => {
-  const { begun, publish } = await workerWithBatch(t);
-  for (let batch = 1; batch <= 512; batch++) await publish(batch, 0);
-  await publish(513, 0);
-  await until(() => begun.length === 514);
-  t.is(begun.at(-1), 'https://example.com/513');
+  const { publish, work } = await jobOfWorkers(t);
+  const { engine, begun } = manualEngine();
+  work(engine);
+  for (let batch = 0; batch < 513; batch++) await publish(0, [batch * BATCH, batch * BATCH + 1]);
+  await until(() => begun.length === 513);
+  t.is(begun.at(-1), 'https://example.com/5120');
 });

@@ -71,9 +71,9 @@ function dispatcherOver(documents: JobDocument[], missing: readonly string[] = [
     pass: () => dispatcher.pass(),
     /** What was published since the last look, as job:from-to. */
     published: () =>
-      published.splice(0).map(({ body }) => {
-        const { job_id, from_index, urls } = body as Work;
-        return `${job_id}:${from_index}-${from_index + urls.length}`;
+      published.splice(0).flatMap(({ body }) => {
+        const { job_id, ranges } = body as Work;
+        return ranges.map(({ from_index, urls }) => `${job_id}:${from_index}-${from_index + urls.length}`);
       }),
     /** Checkers take so many messages. */
     take: (n: number) => (waiting -= n),

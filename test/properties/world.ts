@@ -43,6 +43,8 @@ export const MINUTE = 60_000;
 const ACK_WAIT_MS = 30_000;
 /** As the processes have it. */
 export const LOST_AFTER_MS = 5 * MINUTE;
+/** Deliveries of a message after which a checker fails its job. */
+const MAX_FAILURES = 5;
 const CLIENTS = 4;
 const MAX_ROUNDS = 100;
 /** The jobs here have no file. */
@@ -147,13 +149,17 @@ export async function openWorld() {
       async record(pick: number) {
         const [delivery] = hand.splice(pick % Math.max(1, hand.length), 1);
         if (!delivery) return;
-        const { urls, job_id } = delivery.body;
+        const { job_id, batch_size, ranges } = delivery.body;
         try {
-          await recordChecks(log, delivery.body, urls.map(outcomeOf), contextOf('checker'));
+          for (const { batch, from_index, urls } of ranges) {
+            const range = { job_id, batch, batch_from_index: batch * batch_size, from_index, urls };
+            await recordChecks(log, range, urls.map(outcomeOf), contextOf('checker'));
+          }
         } catch (error) {
           if (error instanceof Killed) throw error;
-          if (delivery.delivery >= MAX_DELIVERIES) {
+          if (delivery.delivery >= MAX_FAILURES) {
             await commands.run(job_id, { type: 'fail', reason: 'batch_undeliverable' }, contextOf('checker'));
+            return delivery.ack();
           }
           return delivery.nak();
         }
