@@ -61,6 +61,10 @@ export function toHttpError(thrown: unknown, request_id: string): HttpError {
     const message = 'A part of the service cannot be reached at the moment. Try again in a few seconds.';
     return new HttpError(503, 'unavailable', message, undefined, { 'retry-after': '5' });
   }
+  if ((thrown as { code?: unknown } | null)?.code === 'read_too_slow') {
+    const message = 'The query took too long. Ask for less: fewer results, or a filter that leaves fewer to look at.';
+    return new HttpError(503, 'read_too_slow', message, undefined, { 'retry-after': '5' });
+  }
   return new HttpError(500, 'internal_error', `Something went wrong on our side. Its number is ${request_id}.`);
 }
 

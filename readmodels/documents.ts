@@ -63,6 +63,8 @@ export interface FindOptions {
   limit?: number;
   /** Keyset paging: the values of the sort's fields (with `_id` last) of the document after which to go on. */
   after?: readonly Scalar[];
+  /** Aborts when nobody waits for the answer any more: the read is given up, and throws the signal's reason. */
+  signal?: AbortSignal;
 }
 
 export interface Update {
@@ -88,8 +90,8 @@ export interface Collection<T extends Document> {
   getMany(ids: readonly string[]): Promise<T[]>;
   find(filter: Filter, options?: FindOptions): Promise<T[]>;
   /** All that match in the sort's order, read by keyset pages: memory does not grow with their number. */
-  stream(filter: Filter, options?: { sort?: Sort }): AsyncIterable<T>;
-  count(filter: Filter): Promise<number>;
+  stream(filter: Filter, options?: { sort?: Sort; signal?: AbortSignal }): AsyncIterable<T>;
+  count(filter: Filter, options?: { signal?: AbortSignal }): Promise<number>;
   /** In order, all or none. */
   write(ops: readonly Write<T>[]): Promise<void>;
 }
@@ -129,4 +131,8 @@ export class DuplicateKey extends Error {
 /** Another transaction wrote the same documents first. */
 export class WriteConflict extends Error {
   readonly code = 'write_conflict';
+}
+/** A read that took longer than a read may. */
+export class ReadTooSlow extends Error {
+  readonly code = 'read_too_slow';
 }

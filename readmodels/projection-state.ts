@@ -75,7 +75,7 @@ export async function openReadModels(documents: Documents, now: () => number = D
       async *stream(filter, options) {
         yield* (await live(spec)).stream(filter, options);
       },
-      count: async (filter) => (await live(spec)).count(filter),
+      count: async (filter, options) => (await live(spec)).count(filter, options),
     }),
     position,
     async passed(wanted, timeout_ms) {

@@ -1,7 +1,6 @@
-// The read model of results: one document a checked URL, paged by offset or by cursor, with every filter.
+// The read model of results: one document a checked URL, with every filter.
 import type { URLChecked } from '../events/checks.ts';
-import type { Collection, CollectionSpec, Document, Filter } from './documents.ts';
-import type { JobDocument } from './jobs.ts';
+import type { CollectionSpec, Document, Filter } from './documents.ts';
 
 export interface ResultDocument extends Document, URLChecked {}
 
@@ -47,52 +46,8 @@ function groupFilter(group: (typeof STATUS_GROUPS)[number]): Filter {
   return { status_code: { $gte: first, $lt: first + 100 } };
 }
 
-type ResultsCollection = Pick<Collection<ResultDocument>, 'find' | 'count'>;
-/** What a page needs to know of its job. */
-type OfJob = Pick<JobDocument, '_id' | 'completed_urls'>;
-
-/** How many results pass the filter. Without one that is known: counting a million documents takes longer than a page. */
-export function totalOf(collection: ResultsCollection, job: OfJob, filter: ResultsFilter): number | Promise<number> {
-  const where = resultsFilter(job._id, filter);
-  return '$and' in where ? collection.count(where) : job.completed_urls;
-}
-
-export interface ResultsPage {
-  items: ResultDocument[];
-  total: number;
-}
-
-/** In order of submission. */
-export async function resultsPage(
-  collection: ResultsCollection,
-  job: OfJob,
-  filter: ResultsFilter,
-  page: { limit: number; offset: number },
-): Promise<ResultsPage> {
-  const where = resultsFilter(job._id, filter);
-  const [items, total] = await Promise.all([
-    collection.find(where, { sort: { index: 1 }, skip: page.offset, limit: page.limit }),
-    totalOf(collection, job, filter),
-  ]);
-  return { items, total };
-}
-
-/**
- * The page after the result with index `after` (-1 begins), of results with an index below `before`. `next` is null on
- * the last page; `total` counts all results that pass the filter, on every page.
- */
-export async function resultsAfter(
-  collection: ResultsCollection,
-  job: OfJob,
-  filter: ResultsFilter,
-  page: { limit: number; after: number; before: number },
-): Promise<{ items: ResultDocument[]; next: number | null; total: number }> {
-  const here: Filter = { $and: [resultsFilter(job._id, filter), { index: { $gt: page.after, $lt: page.before } }] };
-  const [items, total] = await Promise.all([
-    collection.find(here, { sort: { index: 1 }, limit: page.limit + 1 }),
-    totalOf(collection, job, filter),
-  ]);
-  if (items.length <= page.limit) return { items, next: null, total };
-  const shown = items.slice(0, page.limit);
-  return { items: shown, next: shown.at(-1)!.index, total };
+/** Whether a result with this status, null without an answer, is in a group of codes: that is any but `broken`. */
+export function groupHolds(group: (typeof STATUS_GROUPS)[number], status_code: number | null): boolean {
+  if (group === 'unreachable' || status_code === null) return group === 'unreachable' && status_code === null;
+  return Math.floor(status_code / 100) === Number(group[0]);
 }

@@ -34,12 +34,12 @@ export async function* streamPages<T extends Document>(
   spec: Declared,
   find: (filter: Filter, options: FindOptions) => Promise<T[]>,
   filter: Filter,
-  sort: Sort | undefined,
+  { sort, signal }: { sort?: Sort; signal?: AbortSignal } = {},
 ): AsyncGenerator<T> {
   const keys = sortKeys(spec, sort);
   let after: Scalar[] | undefined;
   for (;;) {
-    const page = await find(filter, { sort, after, limit: STREAM_PAGE });
+    const page = await find(filter, { sort, after, limit: STREAM_PAGE, signal });
     yield* page;
     if (page.length < STREAM_PAGE) return;
     after = keysetOf(spec, keys, page.at(-1)!);

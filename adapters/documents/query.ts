@@ -50,7 +50,7 @@ export function checkFilter(spec: Declared, filter: Filter): Expression {
 
 export function checkQuery(spec: Declared, filter: Filter, options: FindOptions = {}): Query {
   for (const name of Object.keys(options)) {
-    if (!['sort', 'skip', 'limit', 'after'].includes(name)) throw new UnsupportedQuery(`the option ${name}`);
+    if (!['sort', 'skip', 'limit', 'after', 'signal'].includes(name)) throw new UnsupportedQuery(`the option ${name}`);
   }
   const { skip = 0, limit = DEFAULT_LIMIT, after } = options;
   if (!Number.isSafeInteger(skip) || skip < 0) throw new UnsupportedQuery(`skip ${skip} is not a whole number`);

@@ -3,7 +3,8 @@ import { Readable } from 'node:stream';
 import type { Filter } from '../../readmodels/documents.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
 import type { LiveCollection } from '../../readmodels/projection-state.ts';
-import { type ResultDocument, type ResultsFilter, resultsFilter, totalOf } from '../../readmodels/results.ts';
+import { type ResultsRead, totalOf } from '../../readmodels/result-pages.ts';
+import { type ResultDocument, type ResultsFilter, resultsFilter } from '../../readmodels/results.ts';
 import { HttpError } from '../errors.ts';
 import type { Reply } from '../route.ts';
 import { csvOf } from './csv.ts';
@@ -19,19 +20,21 @@ const FILES = {
 };
 
 type Results = Pick<LiveCollection<ResultDocument>, 'stream' | 'find' | 'count'>;
+type Read = ResultsRead & { results: Results };
 
 /** Nothing is read before the reply is: memory is that of a page of results, however many there are. */
 export async function jobExport(
-  results: Results,
+  read: Read,
   job: JobDocument,
   filter: ResultsFilter,
   format: ExportFormat,
+  signal: AbortSignal,
 ): Promise<Reply> {
   const { content_type, of } = FILES[format];
   const where = resultsFilter(job._id, filter);
-  const expected = await totalOf(results, job, filter);
+  const expected = await totalOf(read, job, filter, signal);
   return {
-    stream: Readable.from(of(wholly(results, where, expected))),
+    stream: Readable.from(of(wholly(read.results, where, expected, signal))),
     headers: {
       'content-type': content_type,
       'content-disposition': attachment(exportFilename(job.filename, format)),
@@ -43,9 +46,14 @@ export async function jobExport(
  * In order of submission. Results are never taken back, except with their job: when fewer come than there were at the
  * start, this throws, and the client sees that it does not have everything.
  */
-async function* wholly(results: Results, where: Filter, expected: number): AsyncGenerator<ResultDocument> {
+async function* wholly(
+  results: Results,
+  where: Filter,
+  expected: number,
+  signal: AbortSignal,
+): AsyncGenerator<ResultDocument> {
   let count = 0;
-  for await (const result of results.stream(where, { sort: { index: 1 } })) {
+  for await (const result of results.stream(where, { sort: { index: 1 }, signal })) {
     count++;
     yield result;
   }

@@ -1,6 +1,6 @@
 // A job's results as a file: streamed to its owner, or to whoever has a signed link.
 import { Type } from 'typebox';
-import { totalOf } from '../../readmodels/results.ts';
+import { totalOf } from '../../readmodels/result-pages.ts';
 import { HttpError } from '../errors.ts';
 import { exportFilename } from '../export/file-name.ts';
 import { EXPORT_FORMATS, jobExport } from '../export/job-export.ts';
@@ -38,8 +38,8 @@ export const exportFile = route({
   tags,
   query: Type.Object({ format, ...filters }),
   responses: { 200: file },
-  async handler({ params, query }, { read }) {
-    return await jobExport(read.results, await jobOf(params.job_id, read), filterOf(query), query.format);
+  async handler({ params, query, signal }, { read }) {
+    return await jobExport(read, await jobOf(params.job_id, read), filterOf(query), query.format, signal);
   },
 });
 
@@ -68,9 +68,9 @@ export const download = route({
       },
     },
   },
-  async handler({ params, query }, { read, links }) {
+  async handler({ params, query, signal }, { read, links }) {
     const job = await jobOf(params.job_id, read);
-    const row_count = await totalOf(read.results, job, filterOf(query));
+    const row_count = await totalOf(read, job, filterOf(query), signal);
     const link = links.sign(`/downloads/${job._id}`, { format: 'csv', ...query });
     return { body: { ...link, filename: exportFilename(job.filename, 'csv'), row_count } };
   },
@@ -106,11 +106,11 @@ export const signedDownload = route({
       examples: { link_expired: { message: 'This link has expired. Ask for a new one.' } },
     },
   },
-  async handler({ params, query, ctx }, { read, links }) {
+  async handler({ params, query, ctx, signal }, { read, links }) {
     const link = links.verify(ctx.path, ctx.querystring);
     if (link === 'forged') throw new HttpError(403, 'link_invalid', 'This link is not valid.');
     if (link === 'expired') throw new HttpError(410, 'link_expired', 'This link has expired. Ask for a new one.');
-    return await jobExport(read.results, await jobOf(params.job_id, read), filterOf(query), query.format);
+    return await jobExport(read, await jobOf(params.job_id, read), filterOf(query), query.format, signal);
   },
 });
 

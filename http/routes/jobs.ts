@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 import { collectUrls } from '../../intake/collect-urls.ts';
 import { openSheet } from '../../intake/open-sheet.ts';
 import { jobsPage } from '../../readmodels/jobs.ts';
-import { resultsPage } from '../../readmodels/results.ts';
+import { resultsPage } from '../../readmodels/result-pages.ts';
 import { HttpError } from '../errors.ts';
 import { JOB_STATUSES, JobView, jobExample, jobView } from '../job-view.ts';
 import { filterOf, paging, ResultView, resultExample, resultFilters, resultView, statusGroup } from '../result-view.ts';
@@ -125,11 +125,11 @@ export const results = route({
     },
   },
   errors: { 404: 'There is no such job.' },
-  async handler({ params, query }, { read }) {
+  async handler({ params, query, signal }, { read }) {
     const { limit, offset } = query;
     const job = await read.jobs.get(params.job_id);
     if (!job) throw new HttpError(404, 'job_not_found', 'There is no such job.');
-    const { items, total } = await resultsPage(read.results, job, filterOf(query), { limit, offset });
+    const { items, total } = await resultsPage(read, job, filterOf(query), { limit, offset, signal });
     return { body: { items: items.map(resultView), total, limit, offset } };
   },
 });

@@ -3,7 +3,8 @@ import { Type } from 'typebox';
 import { idOfShareToken, newShareToken } from '../../commands/share.ts';
 import { VERDICTS } from '../../events/checks.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
-import { resultsPage, STATUS_GROUPS } from '../../readmodels/results.ts';
+import { resultsPage } from '../../readmodels/result-pages.ts';
+import { STATUS_GROUPS } from '../../readmodels/results.ts';
 import { SHARE_STATUSES, type ShareDocument, shareStatus } from '../../readmodels/shares.ts';
 import { noStats, type StatsDocument, statusGroups } from '../../readmodels/stats.ts';
 import { HttpError } from '../errors.ts';
@@ -257,14 +258,14 @@ export const view = route({
       examples: { share_not_found: { message: 'There is no such shared job.' } },
     },
   },
-  async handler({ params, query }, { read, shareUses, now }) {
+  async handler({ params, query, signal }, { read, shareUses, now }) {
     const { limit, offset } = query;
     const share = await read.shares.get(idOfShareToken(params.token));
     const is_active = share !== null && shareStatus(share, now()) === 'active';
     const job = is_active ? await read.jobs.get(share.job_id) : null;
     if (!is_active || !job) throw new HttpError(404, 'share_not_found', 'There is no such shared job.');
     const [page, stats] = await Promise.all([
-      resultsPage(read.results, job, filterOf(query), { limit, offset }),
+      resultsPage(read, job, filterOf(query), { limit, offset, signal }),
       read.jobStats.get(job._id),
     ]);
     shareUses.count(share._id);

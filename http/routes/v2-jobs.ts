@@ -2,7 +2,8 @@
 import { Type } from 'typebox';
 import { submitList } from '../../intake/collect-urls.ts';
 import { contiguousResults, type JobDocument } from '../../readmodels/jobs.ts';
-import { type ResultsFilter, resultsAfter, resultsPage } from '../../readmodels/results.ts';
+import { resultsAfter, resultsPage } from '../../readmodels/result-pages.ts';
+import type { ResultsFilter } from '../../readmodels/results.ts';
 import { jobWhen } from '../await-job.ts';
 import { HttpError } from '../errors.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
@@ -165,7 +166,12 @@ export const wait = route({
       const next_cursor = services.cursors.after(-1, { job_id, filter: {} });
       return { ...made.reply, body: { ...made.reply.body, timed_out: true, results: [], next_cursor } };
     }
-    const { results, next_cursor } = await cursorPage(job, { cursor: '', limit: MAX_PAGE }, {}, services);
+    const { results, next_cursor } = await cursorPage(
+      job,
+      { cursor: '', limit: MAX_PAGE, signal: request.signal },
+      {},
+      services,
+    );
     return { ...made.reply, body: { ...jobView(job), timed_out: !hasStopped(job), results, next_cursor } };
   },
 });
@@ -272,19 +278,19 @@ export const results = route({
     const filter = filterOf(query);
     const job = await jobOf(params.id, read.jobs);
     if (cursor === undefined) {
-      const page = await resultsPage(read.results, job, filter, { limit, offset });
+      const page = await resultsPage(read, job, filter, { limit, offset, signal });
       // Who goes on by cursor from here may see a result again, and misses none.
       const last = Math.min(page.items.at(-1)?.index ?? -1, contiguousResults(job) - 1);
       const more = offset + page.items.length < page.total || job.status === 'processing';
       const next_cursor = more ? cursors.after(last, { job_id: job._id, filter }) : null;
       return answer({ results: page.items.map(resultView), next_cursor, total: page.total });
     }
-    const page = await cursorPage(job, { cursor, limit }, filter, services);
+    const page = await cursorPage(job, { cursor, limit, signal }, filter, services);
     if (page.results.length > 0 || job.status !== 'processing') return answer(page);
     const moved = (now: JobDocument) => contiguousResults(now) > contiguousResults(job) || now.status !== 'processing';
     await jobWhen(jobWatch, job._id, moved, { timeout_ms: EMPTY_PAGE_MS, signals: [signal, closing] });
     signal.throwIfAborted();
-    return answer(await cursorPage(await jobOf(params.id, read.jobs), { cursor, limit }, filter, services));
+    return answer(await cursorPage(await jobOf(params.id, read.jobs), { cursor, limit, signal }, filter, services));
   },
 });
 
@@ -304,14 +310,14 @@ const answer = (page: Page) => ({ body: { ...page, items: page.results } });
 /** Batches end out of order: what comes after a gap is not shown before the gap is filled. */
 async function cursorPage(
   job: JobDocument,
-  { cursor, limit }: { cursor: string; limit: number },
+  { cursor, limit, signal }: { cursor: string; limit: number; signal: AbortSignal },
   filter: ResultsFilter,
   { read, cursors }: Services,
 ): Promise<Page> {
   const scope = { job_id: job._id, filter };
   const after = cursors.indexOf(cursor, scope);
   const before = contiguousResults(job);
-  const page = await resultsAfter(read.results, job, filter, { limit, after, before });
+  const page = await resultsAfter(read, job, filter, { limit, after, before, signal });
   // Of a job that goes on, the next page begins where this one has looked.
   const seen = job.status === 'processing' ? Math.max(after, before - 1) : null;
   const next = page.next ?? seen;

@@ -11,6 +11,7 @@ import type { Services } from '../../http/services.ts';
 import { jobsProjection } from '../../projections/jobs.ts';
 import { type JobDocument, jobs } from '../../readmodels/jobs.ts';
 import { results } from '../../readmodels/results.ts';
+import { jobStats } from '../../readmodels/stats.ts';
 import { FOUND } from '../support/behind.ts';
 import { openTestStores } from '../support/stores.ts';
 
@@ -58,7 +59,11 @@ test('whatever the order, each result is on exactly one page', async (t) => {
     for (const spec of jobsProjection.collections) await documents.collection(spec);
     await arrive([created(job_id, total_urls)]);
     const services = {
-      read: { jobs: await documents.collection(jobs), results: await documents.collection(results) },
+      read: {
+        jobs: await documents.collection(jobs),
+        results: await documents.collection(results),
+        jobStats: await documents.collection(jobStats),
+      },
       cursors: openCursors(Buffer.from('key')),
       // An empty page waits for nothing here: the next result comes when the test says so.
       jobWatch: {

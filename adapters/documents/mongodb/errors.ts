@@ -1,11 +1,12 @@
 // What an error of MongoDB's driver means to the port's callers.
 import { MongoError, MongoServerError } from 'mongodb';
-import { DuplicateKey, UnsupportedQuery, WriteConflict } from '../../../readmodels/documents.ts';
+import { DuplicateKey, ReadTooSlow, UnsupportedQuery, WriteConflict } from '../../../readmodels/documents.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 
 const DUPLICATE_KEY = 11000;
 const WRITE_CONFLICT = 112;
 const NAMESPACE_EXISTS = 48;
+const MAX_TIME_EXPIRED = 50;
 const NAMESPACE_NOT_FOUND = 26;
 /** `$inc` of what is not a number, a field inside a scalar, a document that is too large, a pattern not in PCRE. */
 const NOT_IN_SUBSET = [14, 28, 10334, 17419, 17420, 51091];
@@ -29,6 +30,7 @@ export function portError(error: unknown): unknown {
   if (!(error instanceof MongoError)) return error;
   const code = codeOf(error);
   const options = { cause: error };
+  if (code === MAX_TIME_EXPIRED) return new ReadTooSlow(error.message, options);
   if (code === DUPLICATE_KEY) return new DuplicateKey(error.message, options);
   if (code !== null && NOT_IN_SUBSET.includes(code)) return new UnsupportedQuery(error.message, options);
   if (isUnreachable(error, code)) return new StoreUnavailable(error.message, options);

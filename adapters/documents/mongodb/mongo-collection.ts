@@ -58,25 +58,30 @@ export class MongoCollection<T extends Document> implements Collection<T> {
   async find(filter: Filter, options?: FindOptions): Promise<T[]> {
     const query = checkQuery(this.#spec, filter, options);
     const sort = Object.fromEntries(query.keys.map(({ path, direction }) => [path, direction]));
+    const { signal } = options ?? {};
     const found: Document[] = [];
     for (const part of pageFilters(query)) {
+      signal?.throwIfAborted();
       const limit = query.limit - found.length;
       if (limit === 0) break;
       const page = await this.#access.read((session) =>
-        this.#native.find(part, { sort, skip: query.skip, limit, batchSize: limit, session }).toArray(),
+        this.#native
+          .find(part, { sort, skip: query.skip, limit, batchSize: limit, signal, ...within(session) })
+          .toArray(),
       );
       found.push(...page);
     }
     return found as T[];
   }
 
-  stream(filter: Filter, options?: { sort?: Sort }): AsyncIterable<T> {
-    return streamPages(this.#spec, (where, page) => this.find(where, page), filter, options?.sort);
+  stream(filter: Filter, options?: { sort?: Sort; signal?: AbortSignal }): AsyncIterable<T> {
+    return streamPages(this.#spec, (where, page) => this.find(where, page), filter, options);
   }
 
-  async count(filter: Filter): Promise<number> {
+  async count(filter: Filter, { signal }: { signal?: AbortSignal } = {}): Promise<number> {
+    signal?.throwIfAborted();
     const where = mongoFilter(checkFilter(this.#spec, filter));
-    return this.#access.read((session) => this.#native.countDocuments(where, { session }));
+    return this.#access.read((session) => this.#native.countDocuments(where, { signal, ...within(session) }));
   }
 
   async write(ops: readonly Write<T>[]): Promise<void> {
@@ -89,6 +94,11 @@ export class MongoCollection<T extends Document> implements Collection<T> {
     else await this.#access.writeAll(bulk);
   }
 }
+
+/** A transaction has a limit of its own. */
+const within = (session: ClientSession | undefined) => (session ? { session } : { maxTimeMS: READ_MS });
+/** A query that takes longer than this reads far too much. */
+const READ_MS = 15_000;
 
 function operation<T extends Document>(op: CheckedWrite<T>): AnyBulkWriteOperation<Document> {
   switch (op.kind) {

@@ -21,8 +21,13 @@ export class Connection {
   readonly #db: DatabaseSync;
   readonly #statements = new LRUCache<string, StatementSync>({ max: MAX_STATEMENTS });
 
-  private constructor(db: DatabaseSync) {
+  private constructor(db: DatabaseSync, wanted: () => boolean = () => true) {
     this.#db = db;
+    // See `WANTED` in read-plan.ts. An error is the only way to end a statement from inside.
+    db.function('wanted', () => {
+      if (!wanted()) throw new Error('the read was given up');
+      return 1;
+    });
     const patterns = new LRUCache<string, RegExp>({ max: MAX_PATTERNS });
     db.function('matches', { deterministic: true }, (value, pattern, flags) => {
       if (typeof value !== 'string') return 0;
@@ -56,11 +61,11 @@ export class Connection {
     }
   }
 
-  /** Sees what was committed before each of its statements began. */
-  static reader(path: string): Connection {
+  /** Sees what was committed before each of its statements began. `wanted`: whether the read that runs is to go on. */
+  static reader(path: string, { cache_kib = CACHE_KIB, wanted = (): boolean => true } = {}): Connection {
     const db = new DatabaseSync(path, { timeout: READER_BUSY_MS });
-    db.exec(`PRAGMA query_only = 1; PRAGMA cache_size = -${CACHE_KIB}`);
-    return new Connection(db);
+    db.exec(`PRAGMA query_only = 1; PRAGMA cache_size = -${cache_kib}`);
+    return new Connection(db, wanted);
   }
 
   get inTransaction(): boolean {

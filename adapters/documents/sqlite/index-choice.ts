@@ -30,6 +30,19 @@ export function indexForCount(spec: Declared, where: Expression): DeclaredIndex 
   });
 }
 
+/**
+ * Whether all that is read of the index is what is asked for: the filter looks at nothing behind the first fields, which
+ * have one value each, and the next, which may be in a range.
+ */
+export function isSeek(index: DeclaredIndex | null, where: Expression): boolean {
+  if (index === null) return 'all' in where && where.all.length === 0;
+  const fixed = new Set(fixedPaths(where));
+  const sought = new Set(index.keys.slice(0, seekLength(index, fixed) + 1).map((key) => key.path));
+  const paths = pathsOf(where);
+  const ranges = new Set([...fixed, ...narrowedPaths(where)]);
+  return paths !== null && [...paths].every((path) => sought.has(path) && ranges.has(path));
+}
+
 /** How many of the first fields of the index have one value each. */
 function seekLength(index: DeclaredIndex, fixed: ReadonlySet<string>): number {
   const end = index.keys.findIndex((key) => !fixed.has(key.path));

@@ -1,5 +1,6 @@
 // A collection in a table: queries are SQL statements over its columns, documents are JSON text.
 import type { SQLInputValue } from 'node:sqlite';
+import { setImmediate } from 'node:timers/promises';
 import {
   type Collection,
   type Document,
@@ -15,12 +16,22 @@ import { type Declared, type DeclaredIndex, MAX_DOCUMENT_BYTES } from '../spec.t
 import { applyUpdate, type CheckedWrite, checkWrites } from '../writes.ts';
 import { indexName } from './catalogue.ts';
 import type { Connection } from './connection.ts';
-import { indexForCount, indexForPage } from './index-choice.ts';
+import { indexForCount, indexForPage, isSeek } from './index-choice.ts';
 import { column, identifier } from './names.ts';
+import { type ReadPlan, type Value, WANTED } from './read-plan.ts';
 import { filterSql, type Sql, segmentSql } from './sql-filter.ts';
+
+/** Documents that are parsed between two looks at the clock, and how long until other work has its turn. */
+const PARSED_A_LOOK = 32;
+const MAX_BLOCKING_MS = 8;
+/** So many rows are passed over in well under a millisecond. */
+const LIGHT_SKIP = 1000;
 
 /** How a collection reaches the file: outside or inside a transaction. */
 export interface Access {
+  /** For queries and counts, which may look at many documents. */
+  rows(plan: ReadPlan, signal?: AbortSignal): Promise<Value[]>;
+  /** For what is read by ids. */
   read<R>(work: (connection: Connection) => R): R;
   /** All or none of what `work` writes. */
   write(work: (connection: Connection) => void): Promise<void>;
@@ -50,24 +61,29 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
 
   async find(filter: Filter, options?: FindOptions): Promise<T[]> {
     const query = checkQuery(this.#spec, filter, options);
-    const where = filterSql(this.#spec, query.where);
-    return this.#parsed(
-      this.#access.read((connection) =>
-        query.after ? this.#pageAfter(connection, query, where) : this.#page(connection, query, where, query.limit),
-      ),
-    );
+    const documents: T[] = [];
+    let since = performance.now();
+    for (const doc of await this.#access.rows(this.#pagePlan(query), options?.signal)) {
+      documents.push(JSON.parse(doc as string));
+      if (documents.length % PARSED_A_LOOK > 0 || performance.now() - since < MAX_BLOCKING_MS) continue;
+      await setImmediate();
+      since = performance.now();
+    }
+    return documents;
   }
 
-  stream(filter: Filter, options?: { sort?: Sort }): AsyncIterable<T> {
-    return streamPages(this.#spec, (where, page) => this.find(where, page), filter, options?.sort);
+  stream(filter: Filter, options?: { sort?: Sort; signal?: AbortSignal }): AsyncIterable<T> {
+    return streamPages(this.#spec, (where, page) => this.find(where, page), filter, options);
   }
 
-  async count(filter: Filter): Promise<number> {
-    const expression = checkFilter(this.#spec, filter);
-    const { text, params } = filterSql(this.#spec, expression);
-    const from = this.#from(indexForCount(this.#spec, expression));
-    const rows = this.#access.read((connection) => connection.all(`SELECT count(*) ${from} WHERE ${text}`, params));
-    return Number(rows[0]![0]);
+  async count(filter: Filter, options?: { signal?: AbortSignal }): Promise<number> {
+    const where = checkFilter(this.#spec, filter);
+    const index = indexForCount(this.#spec, where);
+    const { text, params } = filterSql(this.#spec, where);
+    const statements = [{ text: `SELECT count(*) ${this.#from(index)} WHERE ${WANTED} AND (${text})`, params }];
+    // A seek may end in a million rows that are equal in it: to count is to read them.
+    const [count] = await this.#access.rows({ statements, page: null, is_heavy: true }, options?.signal);
+    return Number(count);
   }
 
   async write(ops: readonly Write<T>[]): Promise<void> {
@@ -109,31 +125,19 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
     else connection.run(`UPDATE ${this.#table} SET doc = ? WHERE _id = ?`, [jsonText(document), id]);
   }
 
-  #page(connection: Connection, { where, keys, skip }: Query, sql: Sql, limit: number): SQLInputValue[][] {
-    const from = this.#from(indexForPage(this.#spec, { where, keys }));
-    return connection.all(`SELECT doc ${from} WHERE ${sql.text} ORDER BY ${orderSql(keys)} LIMIT ? OFFSET ?`, [
-      ...sql.params,
-      limit,
-      skip,
-    ]);
-  }
-
-  /** The segments after a document one after the other, until the page is full; all see the same moment. */
-  #pageAfter(connection: Connection, query: Query, where: Sql): SQLInputValue[][] {
-    const begun = !connection.inTransaction;
-    if (begun) connection.exec('BEGIN');
-    try {
-      const rows: SQLInputValue[][] = [];
-      for (const segment of segmentsAfter(query.keys, query.after!).flatMap(segmentSql)) {
-        if (rows.length === query.limit) break;
-        const text = `(${where.text}) AND (${segment.text})`;
-        const params = [...where.params, ...segment.params];
-        rows.push(...this.#page(connection, query, { text, params }, query.limit - rows.length));
-      }
-      return rows;
-    } finally {
-      if (begun) connection.exec('COMMIT');
-    }
+  /** After a document come the segments one after the other, until the page is full. */
+  #pagePlan(query: Query): ReadPlan {
+    const { where, keys, limit, skip, after } = query;
+    const index = indexForPage(this.#spec, query);
+    const filter = filterSql(this.#spec, where);
+    const segments: Sql[] = after ? segmentsAfter(keys, after).flatMap(segmentSql) : [{ text: '1', params: [] }];
+    const statements = segments.map(({ text, params }) => ({
+      text:
+        `SELECT doc ${this.#from(index)} WHERE ${WANTED} AND (${filter.text}) AND (${text}) ` +
+        `ORDER BY ${orderSql(keys)}`,
+      params: [...filter.params, ...params],
+    }));
+    return { statements, page: { limit, skip }, is_heavy: skip > LIGHT_SKIP || !isSeek(index, where) };
   }
 
   #from(index: DeclaredIndex | null): string {

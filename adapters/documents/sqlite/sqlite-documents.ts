@@ -6,19 +6,33 @@ import { TransactionScope } from '../transaction-scope.ts';
 import { collectionNames, dropCollection, makeCollection } from './catalogue.ts';
 import { Connection } from './connection.ts';
 import { KnownCollections } from './known-collections.ts';
+import { type ReadPlan, runPlan, type Value } from './read-plan.ts';
+import { ReaderPool } from './reader-pool.ts';
 import { type Access, SqliteCollection } from './sqlite-collection.ts';
 import { SqliteReading } from './sqlite-reading.ts';
 import { portError, Writer } from './writer.ts';
 
+/** A query of a user that takes longer than this reads far too much. */
+const READ_MS = 15_000;
+/** Pages of this size that are one seek are read sooner than another thread is asked. */
+const SHORT_PAGE = 100;
+
 /**
  * Opens the file at `path`, and makes it and its folder when they are not there. Calls answer on the calling thread;
- * only waiting for another writer gives way to the event loop.
+ * only waiting for another writer gives way to the event loop. With `readers`, queries and counts are run by so many
+ * threads, and at most for `read_ms`.
  */
-export async function openSqliteDocuments({ path }: { path: string }): Promise<Documents> {
+export async function openSqliteDocuments(options: {
+  path: string;
+  readers?: number;
+  read_ms?: number;
+}): Promise<Documents> {
+  const { path, readers: threads = 0, read_ms = READ_MS } = options;
   await mkdir(dirname(path), { recursive: true });
   const writing = await Connection.writer(path);
   try {
-    return new SqliteDocuments(Connection.reader(path), new Writer(writing), new KnownCollections(writing));
+    const pool = threads > 0 ? new ReaderPool({ path, threads, read_ms }) : null;
+    return new SqliteDocuments(Connection.reader(path), pool, new Writer(writing), new KnownCollections(writing));
   } catch (error) {
     writing.close();
     throw error;
@@ -27,18 +41,21 @@ export async function openSqliteDocuments({ path }: { path: string }): Promise<D
 
 class SqliteDocuments implements Documents {
   readonly #reader: Connection;
+  readonly #pool: ReaderPool | null;
   readonly #writer: Writer;
   readonly #access: Access;
   readonly #known: KnownCollections;
   /** Of the connection that writes. */
   readonly #known_inside: KnownCollections;
 
-  constructor(reader: Connection, writer: Writer, known_inside: KnownCollections) {
+  constructor(reader: Connection, pool: ReaderPool | null, writer: Writer, known_inside: KnownCollections) {
     this.#reader = reader;
+    this.#pool = pool;
     this.#writer = writer;
     this.#known = new KnownCollections(reader);
     this.#known_inside = known_inside;
     this.#access = {
+      rows: (plan, signal) => this.#rows(plan, signal),
       read: (work) => work(reader),
       write: (work) => this.#write(work),
     };
@@ -73,7 +90,14 @@ class SqliteDocuments implements Documents {
   async close(): Promise<void> {
     TransactionScope.refuseWithin(this);
     await this.#writer.close();
+    await this.#pool?.close();
     this.#reader.close();
+  }
+
+  async #rows(plan: ReadPlan, signal: AbortSignal | undefined): Promise<Value[]> {
+    signal?.throwIfAborted();
+    const is_short = !plan.is_heavy && plan.page !== null && plan.page.limit <= SHORT_PAGE;
+    return this.#pool === null || is_short ? runPlan(this.#reader, plan) : this.#pool.run(plan, signal);
   }
 
   async #write<R>(work: (connection: Connection) => R): Promise<R> {
@@ -94,6 +118,11 @@ class InsideTransaction implements Documents {
     this.#scope = scope;
     this.#known = known;
     this.#access = {
+      async rows(plan, signal) {
+        scope.check();
+        signal?.throwIfAborted();
+        return runPlan(connection, plan);
+      },
       read: (work) => {
         scope.check();
         return work(connection);

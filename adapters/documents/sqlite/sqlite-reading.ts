@@ -36,12 +36,12 @@ export class SqliteReading<T extends Document> implements Reading<T> {
     return [];
   }
 
-  stream(filter: Filter, options?: { sort?: Sort }): AsyncIterable<T> {
-    return streamPages(this.#declared, (where, page) => this.find(where, page), filter, options?.sort);
+  stream(filter: Filter, options?: { sort?: Sort; signal?: AbortSignal }): AsyncIterable<T> {
+    return streamPages(this.#declared, (where, page) => this.find(where, page), filter, options);
   }
 
-  async count(filter: Filter): Promise<number> {
-    if (this.#isThere()) return this.#collection.count(filter);
+  async count(filter: Filter, options?: { signal?: AbortSignal }): Promise<number> {
+    if (this.#isThere()) return this.#collection.count(filter, options);
     checkFilter(this.#declared, filter);
     return 0;
   }

@@ -2,7 +2,7 @@
 import test from 'ava';
 import { checkFilter, checkQuery } from '../../../adapters/documents/query.ts';
 import { checkSpec } from '../../../adapters/documents/spec.ts';
-import { indexForCount, indexForPage } from '../../../adapters/documents/sqlite/index-choice.ts';
+import { indexForCount, indexForPage, isSeek } from '../../../adapters/documents/sqlite/index-choice.ts';
 import type { CollectionSpec, Document, Filter, Sort } from '../../../readmodels/documents.ts';
 
 const RESULTS: CollectionSpec<Document> = {
@@ -50,4 +50,19 @@ test('a count is read from the index that narrows it most', (t) => {
   t.is(count({ job_id: 'a', status_code: { $ne: 200 }, url: { $contains: 'x' } }), WITH_ALL!);
   t.is(count({ status_code: 404 }), null);
   t.is(count({ job_id: 'a', tags: 'x' }), null);
+});
+
+test('a page is one seek where the filter looks at nothing behind the values and the range that are sought', (t) => {
+  const seeks = (filter: Filter, sort: Sort) => {
+    const query = checkQuery(spec, filter, { sort });
+    return isSeek(indexForPage(spec, query), query.where);
+  };
+  t.true(seeks({ job_id: 'a' }, { index: 1 }));
+  t.true(seeks({ job_id: 'a', index: { $gt: 5, $lt: 100 } }, { index: 1 }));
+  t.true(seeks({ job_id: 'a', status_code: null }, { index: 1 }));
+  t.true(seeks({}, {}));
+  t.false(seeks({ job_id: 'a', url: { $contains: 'x' } }, { index: 1 }));
+  t.false(seeks({ job_id: 'a', status_code: { $in: [404, 410] } }, { index: 1 }));
+  t.false(seeks({ job_id: 'a', index: { $ne: 5 } }, { index: 1 }));
+  t.false(seeks({ job_id: { $gt: 'a' } }, { index: 1 }));
 });

@@ -15,12 +15,12 @@ import { BATCH, COUNTERS } from './counters.ts';
 
 const PROGRAM = new URL('./sharing-program.ts', import.meta.url);
 
-async function open(): Promise<Opened & { path: string }> {
+async function open(options: { readers?: number } = {}): Promise<Opened & { path: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'documents-'));
   const path = join(folder, 'new folder', 'documents.db');
   const opened: Documents[] = [];
   const reopen = async () => {
-    const documents = await openSqliteDocuments({ path });
+    const documents = await openSqliteDocuments({ path, ...options });
     opened.push(documents);
     return documents;
   };
@@ -32,6 +32,7 @@ async function open(): Promise<Opened & { path: string }> {
 }
 
 documentsContract(test, 'documents in SQLite', { open });
+documentsContract(test, 'documents in SQLite, read by threads', { open: () => open({ readers: 2 }) });
 
 test('documents in SQLite: two threads, another process and this one share a file and lose nothing', async (t) => {
   const { documents, path, close } = await open();

@@ -145,6 +145,26 @@ export function paging(sentence: Sentence): void {
     t.is(await things.count({ group: 'new' }), 9);
   });
 
+  sentence('a read that nobody waits for throws the reason of its signal', async (t, { documents }) => {
+    await fill(documents, 2_500, (n) => ({ n }));
+    const things = await documents.collection<Thing>(THINGS);
+    const reason = new Error('nobody waits');
+    const left = new AbortController();
+    t.is((await things.find({}, { signal: left.signal })).length, 1_000);
+    t.is(await things.count({}, { signal: left.signal }), 2_500);
+    const reading = all(things.stream({}, { signal: left.signal }));
+    left.abort(reason);
+    for (const read of [
+      reading,
+      things.find({}, { signal: left.signal }),
+      things.count({}, { signal: left.signal }),
+      all(things.stream({}, { signal: left.signal })),
+    ]) {
+      t.is(await t.throwsAsync(read), reason);
+    }
+    t.is(await things.count({}), 2_500);
+  });
+
   sentence('a stream can be left, and ends at once when nothing matches', async (t, { documents }) => {
     await fill(documents, 2_500, (n) => ({ n }));
     const things = await documents.collection<Thing>(THINGS);

@@ -1,0 +1,137 @@
+// Threads that read the file of documents for a thread that must not stand still: SQLite answers on the thread that asks.
+import { Worker } from 'node:worker_threads';
+import { ReadTooSlow } from '../../../readmodels/documents.ts';
+import { StoreUnavailable } from '../unavailable.ts';
+import type { ReadPlan, Value } from './read-plan.ts';
+import type { ReadAnswer, ReaderData, ReadMessage } from './reader-thread.ts';
+
+export interface ReaderPoolOptions {
+  path: string;
+  /** At least one. With several, one is kept free of heavy reads. */
+  threads: number;
+  /** How long a read may take, its wait for a thread included. */
+  read_ms: number;
+}
+
+/** A thread needs little: rows pass through it as texts. */
+const HEAP = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 128 };
+const MAX_WAITING = 10_000;
+const MAX_ID = 2 ** 31 - 1;
+const SQLITE_ERROR = 1;
+
+interface Read {
+  id: number;
+  plan: ReadPlan;
+  resolve(values: Value[]): void;
+  reject(error: unknown): void;
+}
+
+interface Reader {
+  worker: Worker;
+  unwanted: Int32Array;
+  /** Whether heavy reads may be run on it. */
+  takes_heavy: boolean;
+  running: Read | null;
+}
+
+export class ReaderPool {
+  readonly #options: ReaderPoolOptions;
+  readonly #readers: (Reader | null)[];
+  #waiting: Read[] = [];
+  #last_id = 0;
+  #closed = false;
+
+  constructor(options: ReaderPoolOptions) {
+    this.#options = options;
+    this.#readers = Array.from({ length: options.threads }, () => null);
+  }
+
+  /** Throws `ReadTooSlow` when the time is up, and the signal's reason when it aborts: the read is then given up. */
+  async run(plan: ReadPlan, signal?: AbortSignal): Promise<Value[]> {
+    if (this.#closed) throw new Error('the documents are closed');
+    signal?.throwIfAborted();
+    if (this.#waiting.length >= MAX_WAITING) throw new ReadTooSlow(`${MAX_WAITING} reads wait already`);
+    const { promise, resolve, reject } = Promise.withResolvers<Value[]>();
+    this.#last_id = this.#last_id === MAX_ID ? 1 : this.#last_id + 1;
+    const read: Read = { id: this.#last_id, plan, resolve, reject };
+    const { read_ms } = this.#options;
+    const timer = setTimeout(() => this.#giveUp(read, new ReadTooSlow(`a read took over ${read_ms} ms`)), read_ms);
+    const onAbort = () => this.#giveUp(read, signal!.reason);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    this.#waiting.push(read);
+    this.#assign();
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const readers = this.#readers.filter((reader) => reader !== null);
+    for (const read of this.#waiting) read.reject(new Error('the documents are closed'));
+    this.#waiting = [];
+    for (const { unwanted, running } of readers) if (running) Atomics.store(unwanted, 0, running.id);
+    await Promise.all(readers.map(({ worker }) => worker.terminate()));
+  }
+
+  #giveUp(read: Read, reason: unknown): void {
+    this.#waiting = this.#waiting.filter((one) => one !== read);
+    const reader = this.#readers.find((one) => one?.running === read);
+    if (reader) Atomics.store(reader.unwanted, 0, read.id);
+    read.reject(reason);
+  }
+
+  /** Gives every thread that is free the first read that it may take. */
+  #assign(): void {
+    for (const place of this.#readers.keys()) {
+      if (this.#waiting.length === 0) return;
+      if (this.#readers[place]?.running) continue;
+      const takes_heavy = place > 0 || this.#readers.length === 1;
+      const next = this.#waiting.findIndex(({ plan }) => takes_heavy || !plan.is_heavy);
+      if (next === -1) continue;
+      const reader = (this.#readers[place] ??= this.#start(place, takes_heavy));
+      const [read] = this.#waiting.splice(next, 1);
+      reader.running = read!;
+      reader.worker.postMessage({ id: read!.id, plan: read!.plan } satisfies ReadMessage);
+    }
+  }
+
+  #start(place: number, takes_heavy: boolean): Reader {
+    const unwanted = new Int32Array(new SharedArrayBuffer(4));
+    const worker = new Worker(new URL('./reader-thread.ts', import.meta.url), {
+      workerData: { path: this.#options.path, unwanted } satisfies ReaderData,
+      resourceLimits: HEAP,
+    });
+    const reader: Reader = { worker, unwanted, takes_heavy, running: null };
+    worker.unref();
+    worker.on('message', (answer: ReadAnswer) => this.#answered(reader, answer));
+    worker.on('error', (cause) => this.#ended(place, reader, cause));
+    worker.on('exit', () => this.#ended(place, reader, undefined));
+    return reader;
+  }
+
+  #answered(reader: Reader, answer: ReadAnswer): void {
+    const { running } = reader;
+    reader.running = null;
+    if ('values' in answer) running?.resolve(answer.values);
+    else running?.reject(readError(answer.failed));
+    this.#assign();
+  }
+
+  /** The next read starts another thread. */
+  #ended(place: number, reader: Reader, cause: unknown): void {
+    if (this.#readers[place] !== reader) return;
+    this.#readers[place] = null;
+    reader.running?.reject(new StoreUnavailable('a thread that reads the documents has ended', { cause }));
+    if (!this.#closed) this.#assign();
+  }
+}
+
+function readError({ message, errcode }: { message: string; errcode: number }): Error {
+  // The collection was replaced after the read was asked for.
+  if (errcode === SQLITE_ERROR && message.startsWith('no such')) return new StoreUnavailable(message);
+  return Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode });
+}
