@@ -1,13 +1,13 @@
 // The http role: opens the stores, wires commands and read models to the routes, and listens.
 import { timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
+import type Koa from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { openIdentity } from './adapters/identity/index.ts';
 import { openMemoryRates } from './adapters/rate-counters/memory.ts';
 import { createAddressGuard } from './checkers/engine/addresses.ts';
-import { WORK_SUBJECT } from './checkers/work.ts';
 import { hashOfKey, idOfKey, openApiKeys } from './commands/api-key.ts';
 import { openBlockedDomains } from './commands/blocked-domain.ts';
 import { openCredits } from './commands/credits.ts';
@@ -31,12 +31,14 @@ import { openCursors } from './http/cursors.ts';
 import { openEventStreams } from './http/event-streams.ts';
 import { openJobWatch } from './http/job-watch.ts';
 import { openRateLimits } from './http/rate-limits.ts';
+import { openReadiness } from './http/readiness.ts';
 import type { Caller } from './http/route.ts';
 import { ALL_ROUTES } from './http/routes/all.ts';
-import { startServer } from './http/server.ts';
+import { type RunningServer, startServer } from './http/server.ts';
 import { contextOf, type Services } from './http/services.ts';
 import { openShareUses } from './http/share-uses.ts';
 import { openSignedLinks } from './http/signed-links.ts';
+import { openStarting } from './http/starting.ts';
 import { removeAbandonedUploads } from './http/uploads.ts';
 import { openWebhookTargets } from './http/webhook-targets.ts';
 import { keyOf } from './local-key.ts';
@@ -45,27 +47,99 @@ import { blockedDomains, blocklistVersion } from './readmodels/blocked-domains.t
 import { balances, transactions } from './readmodels/credits.ts';
 import { domainHealth } from './readmodels/domain-health.ts';
 import { endedJob, jobs } from './readmodels/jobs.ts';
+import { pause } from './readmodels/leases.ts';
 import { openReadModels } from './readmodels/projection-state.ts';
 import { results } from './readmodels/results.ts';
+import { openRoleWatch } from './readmodels/role-signs.ts';
 import { shares } from './readmodels/shares.ts';
 import { jobDomains, jobResponseTimes, jobStats } from './readmodels/stats.ts';
 import { webhookDeliveries, webhookEndpoints } from './readmodels/webhooks.ts';
-import { openRateCounters, openStores } from './stores.ts';
+import { isStoreFault, type OpeningOptions, openRateCounters, openStores, type Stores } from './stores.ts';
 
 /** How long a read waits for what its client has just done. */
 const READ_YOUR_WRITES_MS = 2000;
 /** No upload takes a day. */
 const ABANDONED_MS = 86_400_000;
+/** How long an end waits for stores that are being opened. */
+const CLOSE_MS = 500;
+const RETRY_MS = 1000;
 const JOB_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export interface Http {
   url: string;
+  /** Resolves when it could not begin to answer for a reason that time does not mend. */
+  failed: Promise<Error>;
   close(): Promise<void>;
 }
 
+/**
+ * Listens when requests can be answered, or when it waits for a server that is away: requests are then refused, and the
+ * probes say why.
+ */
 export async function startHttp(config: Config, logger: Logger): Promise<Http> {
-  const stores = await openStores(config, logger, 'http');
-  const { log, documents, queue, blobs } = stores;
+  const starting = openStarting();
+  const stop = new AbortController();
+  const failure = Promise.withResolvers<Error>();
+  const waits = Promise.withResolvers<void>();
+  let { public_url } = config;
+  const waiting = (reason: string | null) => {
+    starting.waits(reason);
+    waits.resolve();
+  };
+  const opening = openApp(config, logger, () => public_url, { of: 'http', signal: stop.signal, waiting });
+  opening.then(
+    ({ app }) => starting.started(app),
+    (error: Error) => stop.signal.aborted || failure.resolve(error),
+  );
+  async function end(server: RunningServer | null): Promise<void> {
+    stop.abort();
+    const opened = await Promise.race([opening.catch(() => null), pause(CLOSE_MS, new AbortController().signal)]);
+    opened?.end();
+    await server?.close();
+    await opened?.close();
+  }
+  try {
+    await Promise.race([opening, waits.promise]);
+    const server = await startServer(starting, { host: config.host, port: config.port, log: logger });
+    // Where the system picked the port, it is known from here on.
+    if (new URL(public_url).port === '0') public_url = server.url;
+    return { url: server.url, failed: failure.promise, close: () => end(server) };
+  } catch (error) {
+    await end(null);
+    throw error;
+  }
+}
+
+interface OpenedApp {
+  app: Koa;
+  /** Ends what would go on for ever: long waits and streams of events. */
+  end(): void;
+  close(): Promise<void>;
+}
+
+/** Again from the start when a store goes away meanwhile. */
+async function openApp(
+  config: Config,
+  logger: Logger,
+  public_url: () => string,
+  opening: OpeningOptions,
+): Promise<OpenedApp> {
+  for (;;) {
+    const stores = await openStores(config, logger, opening);
+    try {
+      return await wire(config, logger, public_url, stores);
+    } catch (error) {
+      await stores.close();
+      if (!isStoreFault(error) || opening.signal.aborted) throw error;
+      logger.warn({ err: error }, 'a store does not answer: http begins when it does');
+      opening.waiting('a store does not answer');
+      await pause(RETRY_MS, opening.signal);
+    }
+  }
+}
+
+async function wire(config: Config, logger: Logger, public_url: () => string, stores: Stores): Promise<OpenedApp> {
+  const { log, documents, blobs } = stores;
   const readmodels = await openReadModels(documents);
   const credits = openCredits(log);
   const users = openUsers(log, credits, config.signup_credits);
@@ -91,9 +165,14 @@ export async function startHttp(config: Config, logger: Logger): Promise<Http> {
     is_deleted: async (job_id) => (await services.jobOwner(job_id)) === null,
     log: logger,
   });
+  const { identity_jwks_url, identity_issuer, identity_audience, agency_secret, data_dir } = config;
+  const identity = await openIdentity(
+    identity_jwks_url
+      ? { jwks_url: identity_jwks_url, issuer: identity_issuer!, audience: identity_audience! }
+      : { local: data_dir },
+  );
   const link_key = await keyOf(config.link_signing_key, config.data_dir, 'link-key');
   const { webhook_allow_addresses } = config;
-  let { public_url } = config;
   const services: Services = {
     config,
     submitJob: openSubmitJob(log, job_commands, credits),
@@ -124,7 +203,7 @@ export async function startHttp(config: Config, logger: Logger): Promise<Http> {
       http_somewhere: webhook_allow_addresses.length > 0,
     }),
     webhookKey: await keyOf(config.webhook_signing_key, config.data_dir, 'webhook-key'),
-    links: openSignedLinks({ key: link_key, base_url: () => public_url, now: Date.now }),
+    links: openSignedLinks({ key: link_key, base_url: public_url, now: Date.now }),
     cursors: openCursors(link_key),
     blobs,
     async *urls(job_id) {
@@ -133,7 +212,7 @@ export async function startHttp(config: Config, logger: Logger): Promise<Http> {
     passed,
     now: Date.now,
     closing: closing.signal,
-    public_url: () => public_url,
+    public_url,
     read: {
       jobs: readmodels.collection(jobs),
       results: readmodels.collection(results),
@@ -154,17 +233,18 @@ export async function startHttp(config: Config, logger: Logger): Promise<Http> {
   /** Users that this process has seen, with their address: they need no look at the log. */
   const known = new LRUCache<string, string>({ max: 100_000 });
   const registry = new Registry();
-  const { identity_jwks_url, identity_issuer, identity_audience, agency_secret, data_dir } = config;
+  const readiness = openReadiness({
+    head: () => log.head(),
+    position: readmodels.position,
+    roles: openRoleWatch(documents),
+    registry,
+  });
 
   const uploads = join(data_dir, 'uploads');
   const app = createApp(ALL_ROUTES, services, {
     log: logger,
     registry,
-    identity: await openIdentity(
-      identity_jwks_url
-        ? { jwks_url: identity_jwks_url, issuer: identity_issuer!, audience: identity_audience! }
-        : { local: data_dir },
-    ),
+    identity,
     async api_key(plaintext): Promise<Caller | null> {
       const key = await read.apiKeys.get(idOfKey(plaintext));
       if (!key || key.revoked_at !== null) return null;
@@ -186,32 +266,26 @@ export async function startHttp(config: Config, logger: Logger): Promise<Http> {
       known.set(user_id, email ?? '');
     },
     admit: rate_limits.admit,
-    await_position: async (position) => void (await passed(position)),
-    readiness: {
-      event_log: () => log.head(),
-      documents: () => readmodels.position(),
-      queue: () => queue.depth(WORK_SUBJECT),
+    async await_position(position) {
+      if (await readmodels.passed(position, 0)) return;
+      // A place that the log has not reached was given to nobody.
+      if (position <= (await log.head())) await passed(position);
     },
+    readiness: readiness.checks,
   });
   // What a process left that was killed in the middle of an upload.
   await removeAbandonedUploads(uploads, ABANDONED_MS, Date.now());
-  try {
-    const server = await startServer(app, { host: config.host, port: config.port, log: logger });
-    // Where the system picked the port, it is known from here on.
-    if (new URL(public_url).port === '0') public_url = server.url;
-    return {
-      url: server.url,
-      async close() {
-        closing.abort();
-        event_streams.close();
-        await server.close();
-        job_watch.close();
-        await Promise.all([share_uses.close(), api_key_uses.close(), rate_counters.close()]);
-        await stores.close();
-      },
-    };
-  } catch (error) {
-    await Promise.all([rate_counters.close(), stores.close()]);
-    throw error;
-  }
+  return {
+    app,
+    end() {
+      closing.abort();
+      event_streams.close();
+    },
+    async close() {
+      job_watch.close();
+      readiness.close();
+      await Promise.allSettled([share_uses.close(), api_key_uses.close(), rate_counters.close()]);
+      await stores.close();
+    },
+  };
 }

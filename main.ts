@@ -3,17 +3,27 @@ import { ConfigError, readConfig } from './config.ts';
 import { openLogger } from './logger.ts';
 import { startService } from './service.ts';
 
+/** A role that failed may not end any more: the process does, so that its supervisor starts it again. */
+const STOP_AFTER_FAULT_MS = 4_000;
+
 try {
   const config = readConfig(process.env);
   const logger = openLogger(config);
+  // Whatever nobody caught: the state of this process is not known any more.
+  process.on('uncaughtException', (error) => {
+    logger.fatal({ err: error }, 'the service ends: a fault that nobody foresaw');
+    process.exit(1);
+  });
+  const signal = interrupted();
   const service = await startService(config, logger);
   logger.info({ url: service.url, roles: config.roles }, 'the service runs');
-  const ended = await Promise.race([interrupted(), service.failed]);
-  if (ended instanceof Error) {
-    logger.fatal({ err: ended }, 'the service ends: a role failed');
-    process.exitCode = 1;
-  } else logger.info({ signal: ended }, 'the service ends');
-  await service.stop();
+  const ended = await Promise.race([signal, service.failed]);
+  const failed = ended instanceof Error;
+  if (failed) logger.fatal({ err: ended }, 'the service ends: a role failed');
+  else logger.info({ signal: ended }, 'the service ends');
+  const is_clean = await service.stop(failed ? STOP_AFTER_FAULT_MS : undefined);
+  if (!is_clean) logger.warn('the service did not end in time: what it had in hand is done again');
+  process.exit(failed || !is_clean ? 1 : 0);
 } catch (error) {
   if (!(error instanceof ConfigError)) throw error;
   process.stderr.write(`${error.message}\n`);

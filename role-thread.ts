@@ -1,10 +1,13 @@
-// The entry of a thread that runs roles: opens the stores for itself, runs until it is told to stop, closes them.
+// The entry of a thread that runs roles: opens the stores for itself, runs until it is told to stop, closes them. A role
+// outlives its stores: when one is away it waits, says so, and goes on.
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { openLogMailer } from './adapters/mail/log-mailer.ts';
 import { openUndiciWebhookSender } from './adapters/webhook-sender/undici-webhook-sender.ts';
 import { createEngine } from './checkers/engine/engine.ts';
 import { openProxies } from './checkers/proxies/proxies.ts';
+import type { Queue } from './checkers/queue.ts';
+import { WORK_SUBJECT } from './checkers/work.ts';
 import { runWorker } from './checkers/worker.ts';
 import { openCredits } from './commands/credits.ts';
 import { openJobs } from './commands/job.ts';
@@ -15,15 +18,19 @@ import type { Mailer } from './processes/mail.ts';
 import { runProcesses } from './processes/processes.ts';
 import { ALL_PROJECTIONS } from './projections/all.ts';
 import { runProjector } from './projections/projector.ts';
-import { openLeases } from './readmodels/leases.ts';
+import { openLeases, pause } from './readmodels/leases.ts';
 import { openReadModels } from './readmodels/projection-state.ts';
-import { openStores, type Stores } from './stores.ts';
+import { giveRoleSigns, type RoleSigns } from './readmodels/role-signs.ts';
+import { isStoreFault, type OpeningOptions, openQueue, openStores, type Stores } from './stores.ts';
 
 export interface ThreadData {
   config: Config;
   roles: readonly Role[];
 }
+/** `started`: it works, or waits for a server that is away. */
 export type ThreadMessage = { type: 'started' } | { type: 'failed'; reason: string };
+
+const LONGEST_PAUSE_MS = 5_000;
 
 const port = parentPort!;
 const { config, roles } = workerData as ThreadData;
@@ -32,23 +39,83 @@ const stop = new AbortController();
 port.on('message', () => stop.abort());
 
 try {
-  const stores = await openStores(config, logger, roles.includes('checker') ? 'checker' : 'others');
-  const running = roles.map((role) => run(role, stores, logger.child({ role }), stop.signal));
-  port.postMessage({ type: 'started' } satisfies ThreadMessage);
-  // One role that ends by a fault ends the thread, and the service with it.
-  await Promise.all(running).finally(() => stop.abort());
-  await stores.close();
+  await playAll();
 } catch (error) {
-  logger.fatal({ err: error }, 'a role failed');
-  port.postMessage({ type: 'failed', reason: (error as Error).message } satisfies ThreadMessage);
-  process.exitCode = 1;
+  if (!stop.signal.aborted || !isStoreFault(error)) {
+    logger.fatal({ err: error }, 'a role failed');
+    port.postMessage({ type: 'failed', reason: (error as Error).message } satisfies ThreadMessage);
+    process.exitCode = 1;
+  }
 } finally {
   port.close();
 }
 
-async function run(role: Role, stores: Stores, role_logger: Logger, signal: AbortSignal): Promise<void> {
-  const { log, documents, queue, blobs } = stores;
-  const common = { log, queue, logger: role_logger, signal };
+function usesQueue(role: Role): boolean {
+  return role === 'processes' || role === 'checker';
+}
+
+async function playAll(): Promise<void> {
+  const started = () => port.postMessage({ type: 'started' } satisfies ThreadMessage);
+  const waits = Promise.withResolvers<void>();
+  const waiting = () => {
+    started();
+    waits.resolve();
+  };
+  const opening: OpeningOptions = {
+    of: roles.includes('checker') ? 'checker' : 'others',
+    signal: stop.signal,
+    waiting,
+  };
+  const stores = await openStores(config, logger, opening);
+  const queue = roles.some(usesQueue) ? openQueue(config, logger, opening) : null;
+  try {
+    // The projector does without the queue, and does not wait for one.
+    await Promise.race([queue, waits.promise]);
+    started();
+    // One role that ends by a fault ends the thread, and the service with it.
+    await Promise.all(roles.map((role) => play(role, stores, queue))).finally(() => stop.abort());
+  } finally {
+    const opened = await queue?.catch(() => null);
+    await Promise.allSettled([stores.close(), opened?.close()]);
+  }
+}
+
+/** Plays the role again whenever a store's fault has ended it. Throws what time does not mend. */
+async function play(role: Role, stores: Stores, opening: Promise<Queue> | null): Promise<void> {
+  const role_logger = logger.child({ role });
+  const { signal } = stop;
+  const { documents } = stores;
+  let queue: Queue | null = null;
+  const askQueue = async () => {
+    if (queue === null) throw new Error('there is no queue yet');
+    await queue.depth(WORK_SUBJECT);
+  };
+  const signs = giveRoleSigns({ documents, role, ...(usesQueue(role) ? { askQueue } : {}) });
+  try {
+    for (let failures = 0; !signal.aborted; failures += 1) {
+      try {
+        if (opening && usesQueue(role)) queue = await opening;
+        await run(role, { ...stores, queue: queue! }, signs, role_logger);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!isStoreFault(error)) throw error;
+        role_logger.warn({ err: error, failures }, 'a store does not answer: the role goes on when it does');
+        signs.say('waiting', 'a store does not answer');
+        await pause(Math.min(100 * 2 ** failures, LONGEST_PAUSE_MS), signal);
+      }
+    }
+  } finally {
+    await Promise.race([signs.stop(), pause(500, new AbortController().signal)]);
+  }
+}
+
+async function run(
+  role: Role,
+  { log, documents, queue, blobs }: Stores & { queue: Queue },
+  signs: RoleSigns,
+  role_logger: Logger,
+): Promise<void> {
+  const common = { log, queue, logger: role_logger, signal: stop.signal, say: signs.say };
   if (role === 'projector') {
     const leases = await openLeases(documents);
     await runProjector({ ...common, documents, projections: ALL_PROJECTIONS, leases });
@@ -83,6 +150,7 @@ async function run(role: Role, stores: Stores, role_logger: Logger, signal: Abor
     );
     try {
       const { checker_ack_wait_ms: ack_wait_ms, checker_timeout_ms: attempt_ms } = config;
+      signs.say('working');
       await runWorker({ ...common, jobs: openJobs(log), engine, ack_wait_ms, attempt_ms });
     } finally {
       await engine.close();

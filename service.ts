@@ -1,17 +1,21 @@
 // Starts the roles that the settings name: http in this thread, projector and processes in a second one, the checker
 // in a third, so that each has a core of its own.
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import type { Config, Role } from './config.ts';
-import { startHttp } from './http-role.ts';
+import { type Http, startHttp } from './http-role.ts';
 import type { ThreadData, ThreadMessage } from './role-thread.ts';
 
 export interface Service {
   /** Of the http role; null where it does not run here. */
   url: string | null;
-  /** Ends every role cleanly: what is in hand is recorded or given back. */
-  stop(): Promise<void>;
+  /**
+   * Ends every role: what is in hand is recorded or given back. What has not ended after `limit_ms` is cut off, and is done
+   * again by the next start: the answer is then false.
+   */
+  stop(limit_ms?: number): Promise<boolean>;
   /** Resolves when a role has ended by a fault: the service is then to be stopped and started again. */
   failed: Promise<Error>;
 }
@@ -25,16 +29,31 @@ const heapOf = (roles: readonly Role[]) => ({
   maxYoungGenerationSizeMb: roles.includes('checker') ? 80 : 48,
   maxOldGenerationSizeMb: 384,
 });
-/** A role that has not ended by then is ended: what it had in hand is delivered again. */
-const STOP_MS = 15_000;
+/** Supervisors wait for longer than this before they kill. */
+const STOP_MS = 14_000;
+/** Requests in flight may want the roles: these end when the requests have, or when so much of the time is over. */
+const REQUESTS_FIRST = 1 / 3;
 
 export async function startService(config: Config, logger: Logger): Promise<Service> {
   const failure = Promise.withResolvers<Error>();
   const threads: Worker[] = [];
+  let http: Http | null = null;
   let stopping = false;
+
   async function stopThreads(): Promise<void> {
     stopping = true;
     await Promise.all(threads.map(stopThread));
+  }
+  async function stop(limit_ms = STOP_MS): Promise<boolean> {
+    const answered = http?.close();
+    const ended = (async () => {
+      await Promise.race([answered, delay(limit_ms * REQUESTS_FIRST, undefined, { ref: false })]);
+      await Promise.all([answered, stopThreads()]);
+      return true;
+    })();
+    const is_clean = await Promise.race([ended, delay(limit_ms, false, { ref: false })]);
+    if (!is_clean) await Promise.all(threads.map((thread) => thread.terminate()));
+    return is_clean;
   }
   try {
     for (const group of THREADS) {
@@ -48,19 +67,15 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
       thread.on('error', (error: Error) => failure.resolve(error));
       thread.on('exit', (code) => stopping || failure.resolve(new Error(`${roles.join(' and ')} ended with ${code}`)));
     }
-    // The roles open the same files and servers: they start together, and http listens when all are there.
+    // The roles open the same files and servers: they start together, and http is there when all are, or wait for a server.
     await Promise.all(threads.map((thread) => Promise.race([started(thread), failure.promise.then(raise)])));
-    const http = config.roles.includes('http') ? await startHttp(config, logger) : null;
-    return {
-      url: http?.url ?? null,
-      async stop() {
-        await http?.close();
-        await stopThreads();
-      },
-      failed: failure.promise,
-    };
+    if (config.roles.includes('http')) {
+      http = await startHttp(config, logger);
+      void http.failed.then(failure.resolve);
+    }
+    return { url: http?.url ?? null, stop, failed: failure.promise };
   } catch (error) {
-    await stopThreads();
+    await stop();
     throw error;
   }
 }
@@ -78,7 +93,5 @@ async function stopThread(thread: Worker): Promise<void> {
   if (thread.threadId === -1) return;
   const ended = once(thread, 'exit');
   thread.postMessage({ type: 'stop' });
-  const timer = setTimeout(() => void thread.terminate(), STOP_MS);
   await ended;
-  clearTimeout(timer);
 }

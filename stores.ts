@@ -14,6 +14,7 @@ import type { EventStore } from './events/event-store.ts';
 import type { RateCounters } from './http/rate-counters.ts';
 import type { Blobs } from './readmodels/blobs.ts';
 import type { Documents } from './readmodels/documents.ts';
+import { pause } from './readmodels/leases.ts';
 
 /** What counts requests: shared by all processes where there is a server for it. */
 export async function openRateCounters({ mongodb_url }: Config, logger: Logger): Promise<RateCounters> {
@@ -25,7 +26,6 @@ export async function openRateCounters({ mongodb_url }: Config, logger: Logger):
 export interface Stores {
   log: EventStore;
   documents: Documents;
-  queue: Queue;
   blobs: Blobs;
   close(): Promise<void>;
 }
@@ -37,51 +37,101 @@ export interface Stores {
 const FOR_CHECKER = { group_ms: 50, checkpoint_pages: 64_000 };
 /** http stands still for no read: one thread for heavy ones, and one for others. */
 const HTTP_READERS = 2;
+/** The longest wait between two looks for a server that is away. */
+const RETRY_MS = 2_000;
+/** The codes of stores that are away, have no room, or are held by another process for too long. */
+const STORE_FAULTS: ReadonlySet<unknown> = new Set([
+  'unavailable',
+  'storage_full',
+  'log_busy',
+  'write_conflict',
+  'ENOSPC',
+  'EDQUOT',
+]);
 
-export async function openStores(
-  config: Config,
-  logger: Logger,
-  of: 'http' | 'checker' | 'others' = 'others',
-): Promise<Stores> {
-  const { data_dir, eventstore_url, mongodb_url, nats_url } = config;
+/** Whether a fault of a store passes without anybody's doing anything to this process: what failed may be tried again. */
+export function isStoreFault(error: unknown): boolean {
+  return STORE_FAULTS.has((error as { code?: unknown } | null)?.code);
+}
+
+export interface OpeningOptions {
+  of: 'http' | 'checker' | 'others';
+  /** Ends the waiting for servers that are away: what opens them then throws. */
+  signal: AbortSignal;
+  /** Called when a server is waited for, and with null when it is there. */
+  waiting: (reason: string | null) => void;
+}
+
+/** Waits for servers that do not answer yet, for as long as it takes. Throws what waiting does not mend. */
+export async function openStores(config: Config, logger: Logger, options: OpeningOptions): Promise<Stores> {
+  const { data_dir, eventstore_url, mongodb_url } = config;
   await mkdir(data_dir, { recursive: true });
   const opened: { close(): Promise<void> }[] = [];
   const close = async () => {
-    for (const store of opened.reverse()) await store.close();
+    await Promise.allSettled(opened.map((store) => store.close()));
   };
-  async function open<T extends { close(): Promise<void> }>(store: Promise<T>): Promise<T> {
-    opened.push(await store);
-    return store;
-  }
   // Clients of servers are loaded where they are used: each takes tens of megabytes in every thread.
   async function openLog(): Promise<EventStore> {
     if (!eventstore_url) {
       const path = join(data_dir, 'events.db');
-      return openSqliteEventStore({ path, ...(of === 'checker' ? FOR_CHECKER : {}) });
+      return openSqliteEventStore({ path, ...(options.of === 'checker' ? FOR_CHECKER : {}) });
     }
     const { openEventStoreDb } = await import('./adapters/eventstore/eventstoredb/eventstoredb-event-store.ts');
     return openEventStoreDb({ url: eventstore_url, log: logger });
   }
   async function openDocuments(): Promise<Documents> {
     if (!mongodb_url) {
-      return openSqliteDocuments({ path: join(data_dir, 'documents.db'), readers: of === 'http' ? HTTP_READERS : 0 });
+      return openSqliteDocuments({
+        path: join(data_dir, 'documents.db'),
+        readers: options.of === 'http' ? HTTP_READERS : 0,
+      });
     }
     const { openMongoDocuments } = await import('./adapters/documents/mongodb/mongodb-documents.ts');
     return openMongoDocuments({ url: mongodb_url, log: logger });
   }
-  async function openQueue(): Promise<Queue> {
+  try {
+    const log = withCodec(await whenThere('the event log', openLog, logger, options));
+    opened.push(log);
+    const documents = await whenThere('the store of documents', openDocuments, logger, options);
+    opened.push(documents);
+    const openBlobs = () => openFileBlobs({ folder: join(data_dir, 'blobs') });
+    const blobs = await whenThere('the folder of files', openBlobs, logger, options);
+    return { log, documents, blobs, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Waits for its server like `openStores`. */
+export function openQueue(config: Config, logger: Logger, options: OpeningOptions): Promise<Queue> {
+  const { data_dir, nats_url } = config;
+  async function open(): Promise<Queue> {
     if (!nats_url) return openSqliteQueue({ path: join(data_dir, 'queue.db') });
     const { openNatsQueue } = await import('./adapters/queue/nats/nats-queue.ts');
     return openNatsQueue({ url: nats_url, log: logger });
   }
-  try {
-    const log = withCodec(await open(openLog()));
-    const documents = await open(openDocuments());
-    const queue = await open(openQueue());
-    const blobs = await openFileBlobs({ folder: join(data_dir, 'blobs') });
-    return { log, documents, queue, blobs, close };
-  } catch (error) {
-    await close();
-    throw error;
+  return whenThere('the queue', open, logger, options);
+}
+
+async function whenThere<T>(
+  name: string,
+  open: () => Promise<T>,
+  logger: Logger,
+  { signal, waiting }: OpeningOptions,
+): Promise<T> {
+  for (let failures = 0; ; failures += 1) {
+    try {
+      const store = await open();
+      if (failures > 0) waiting(null);
+      return store;
+    } catch (error) {
+      if (!isStoreFault(error) || signal.aborted) throw error;
+      if (failures === 0) {
+        logger.warn({ reason: (error as Error).message }, `${name} does not answer: waiting for it`);
+        waiting(`${name} does not answer`);
+      }
+      await pause(Math.min(100 * 2 ** failures, RETRY_MS), signal);
+    }
   }
 }

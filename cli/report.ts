@@ -32,6 +32,7 @@ const REASONS: Record<string, string> = {
   invalid_redirect: 'redirects to nowhere',
   blocked_address: 'a private address',
   proxy_failed: 'no proxy got through to it',
+  checker_fault: 'the checker itself failed over it',
   malformed_response: 'not an HTTP answer',
   invalid_url: 'not a URL',
 };

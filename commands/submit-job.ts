@@ -1,8 +1,9 @@
-// Submitting a job: list its URLs, reserve its credits, then create it. Each step can be found and undone from the log
-// when the next one never comes: a listing without a job is deleted, a reservation without a job event is released.
-import type { EventStore, NewEvent, Position } from '../events/event-store.ts';
+// Submitting a job: list its URLs, reserve its credits, then create it. A step that fails takes back those before it at once; where
+// the process was killed, or the log is away, the sweeper finds them: a listing without a job is deleted, a reservation without
+// a job event is released.
+import type { EventStore, NewEvent, Position, RecordedEvent } from '../events/event-store.ts';
 import { batchSize, type JobCreated, type JobSource, type UrlsEvent } from '../events/job.ts';
-import { creditsStream, urlsStream } from '../events/streams.ts';
+import { creditsStream, jobStream, urlsStream } from '../events/streams.ts';
 import { type CommandContext, ConflictPersists, stamp } from './aggregate.ts';
 import type { CreditsLedger } from './credits.ts';
 import type { Jobs } from './job.ts';
@@ -47,23 +48,33 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
     if (submission.needs_credits && (await credits.aggregate.read(creditsStream(owner_id))).state.balance === 0) {
       return noCredits();
     }
+    let total_urls = 0;
+    // A submission that failed before its first URLs has left nothing. Another request may have taken the listing back already.
+    const undo = async () => {
+      if (total_urls === 0 && !(await isListed(log, job_id))) return null;
+      return await takeBack({ log, jobs, credits }, { job_id, owner_id }, context);
+    };
+    try {
+      total_urls = await list(log, submission, context);
+      const made = await make(submission, total_urls, context);
+      if (!made.ok) await undo();
+      return made;
+    } catch (error) {
+      // Where the log cannot be told of it, this is left to the sweeper.
+      const undone = await undo().catch(() => null);
+      if (!undone?.created) throw error;
+      return { ok: true, job: undone.job, position: undone.position };
+    }
+  }
+
+  async function make(submission: Submission, total_urls: number, context: CommandContext): Promise<Submitted> {
+    const { job_id, owner_id } = submission;
     const reservation_id = firstReservation(job_id);
-    const discard = () => discardListing(log, jobs, job_id, context);
-    const total_urls = await list(log, submission, context).catch(async (error: unknown) => {
-      await discard();
-      throw error;
-    });
-    const reserved = await credits.run(
-      owner_id,
-      { type: 'reserve', reservation_id, job_id, up_to: total_urls },
-      context,
-    );
+    const reserve = { type: 'reserve' as const, reservation_id, job_id, up_to: total_urls };
+    const reserved = await credits.run(owner_id, reserve, context);
     if (!reserved.ok) throw new Error(reserved.refused.message);
     const credits_allocated = reserved.state.reservations.get(reservation_id)?.amount ?? 0;
-    if (credits_allocated === 0 && submission.needs_credits) {
-      await discard();
-      return noCredits();
-    }
+    if (credits_allocated === 0 && submission.needs_credits) return noCredits();
     const job: JobCreated = {
       job_id,
       owner_id,
@@ -78,11 +89,6 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
       blob_key: submission.blob_key,
     };
     const created = await jobs.run(job_id, { type: 'create', job }, context);
-    // It was taken for dead: whoever did that found less than there is to take back now.
-    if (!created.ok && created.refused.code === 'reservation_voided') {
-      await credits.run(owner_id, { type: 'release', reservation_id }, context);
-      await discard();
-    }
     return created.ok ? { ok: true, job, position: created.position } : created;
   }
 
@@ -91,18 +97,33 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
 
 export const firstReservation = (job_id: string) => `${job_id}:0`;
 
-/** Takes back a listing whose job will not come. */
-export async function discardListing(
-  log: EventStore,
-  jobs: Jobs,
-  job_id: string,
+async function isListed(log: EventStore, job_id: string): Promise<boolean> {
+  return (await Array.fromAsync(log.readStream(urlsStream(job_id), { limit: 1 }))).length > 0;
+}
+
+/**
+ * Makes sure of a submission that ended without an answer. First the job's stream refuses the reservation for ever, then the credits
+ * and the listing are taken back. When the job was created after all, it keeps them, and is told.
+ */
+export async function takeBack(
+  { log, jobs, credits }: { log: EventStore; jobs: Jobs; credits: CreditsLedger },
+  { job_id, owner_id }: { job_id: string; owner_id: string },
   context: CommandContext,
-): Promise<void> {
-  const [listed] = await Array.fromAsync(log.readStream(urlsStream(job_id), { limit: 1 }));
-  if (!listed) return;
-  await jobs.run(job_id, { type: 'voidReservation', reservation_id: firstReservation(job_id) }, context);
-  await log.deleteStream(urlsStream(job_id));
-  await jobs.run(job_id, { type: 'discardListing' }, context);
+): Promise<{ created: false } | { created: true; job: JobCreated; created_at: number; position: Position }> {
+  const reservation_id = firstReservation(job_id);
+  const voided = await jobs.run(job_id, { type: 'voidReservation', reservation_id }, context);
+  if (!voided.ok) throw new Error(voided.refused.message);
+  if (voided.state.reservations.get(reservation_id) === 'used') {
+    const [created] = await Array.fromAsync(log.readStream(jobStream(job_id), { limit: 1 }));
+    const { data, metadata, position } = created as RecordedEvent<'JobCreated', JobCreated>;
+    return { created: true, job: data, created_at: Date.parse(metadata.at), position };
+  }
+  await credits.run(owner_id, { type: 'release', reservation_id }, context);
+  if (await isListed(log, job_id)) {
+    await log.deleteStream(urlsStream(job_id));
+    await jobs.run(job_id, { type: 'discardListing' }, context);
+  }
+  return { created: false };
 }
 
 const noCredits = () => ({

@@ -1,14 +1,13 @@
 // Submitting under an idempotency key: a request that comes again is answered like the first time, and makes no second
 // job, whatever became of the first one.
-import type { EventStore, Position, RecordedEvent } from '../events/event-store.ts';
+import type { EventStore, Position } from '../events/event-store.ts';
 import type { RequestAnswered } from '../events/idempotency.ts';
 import type { JobCreated } from '../events/job.ts';
-import { jobStream } from '../events/streams.ts';
 import type { CommandContext } from './aggregate.ts';
 import type { CreditsLedger } from './credits.ts';
 import type { IdempotencyKeys, IdempotencyRefusal, KeyScope } from './idempotency.ts';
 import type { Jobs } from './job.ts';
-import { discardListing, firstReservation } from './submit-job.ts';
+import { takeBack } from './submit-job.ts';
 
 export interface OneSubmission {
   scope: KeyScope;
@@ -40,17 +39,9 @@ const MAX_TRIES = 10;
 export function openSubmitOnce(log: EventStore, keys: IdempotencyKeys, jobs: Jobs, credits: CreditsLedger): SubmitOnce {
   /** Makes sure of the job of a request that ended without an answer: the answer is told, or the job will never be. */
   async function settle(job_id: string, { scope, answerOf }: OneSubmission, context: CommandContext): Promise<void> {
-    const reservation_id = firstReservation(job_id);
-    const voided = await jobs.run(job_id, { type: 'voidReservation', reservation_id }, context);
-    if (!voided.ok) throw new Error(voided.refused.message);
-    if (voided.state.reservations.get(reservation_id) === 'voided') {
-      await credits.run(scope.user_id, { type: 'release', reservation_id }, context);
-      await discardListing(log, jobs, job_id, context);
-      return;
-    }
-    const [created] = await Array.fromAsync(log.readStream(jobStream(job_id), { limit: 1 }));
-    const { data, metadata } = created as RecordedEvent<'JobCreated', JobCreated>;
-    const answer = { job_id, ...answerOf(data, Date.parse(metadata.at)) };
+    const found = await takeBack({ log, jobs, credits }, { job_id, owner_id: scope.user_id }, context);
+    if (!found.created) return;
+    const answer = { job_id, ...answerOf(found.job, found.created_at) };
     // Refused when another request was here first, which then has settled it.
     await keys.run(scope, { type: 'answer', answer }, context);
   }

@@ -25,6 +25,7 @@ export const ERROR_CODES = [
   'proxy_failed',
   'malformed_response',
   'invalid_url',
+  'checker_fault',
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
 

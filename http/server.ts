@@ -1,9 +1,8 @@
 // Serving the application over HTTP/1.1, with limits on how long a client may take, and stopping without cutting anybody off.
 import { randomUUID } from 'node:crypto';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type Koa from 'koa';
 import type { Logger } from 'pino';
 import { awaitContinue } from './bodies.ts';
 import { errorBody, HttpError, statusText } from './errors.ts';
@@ -26,7 +25,7 @@ export interface RunningServer {
 }
 
 export async function startServer(
-  app: Koa,
+  app: { callback(): RequestListener },
   options: { host: string; port: number; log: Logger; drain_ms?: number },
 ): Promise<RunningServer> {
   const { host, port, log } = options;

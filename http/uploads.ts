@@ -1,16 +1,20 @@
-// Reading a form with one file: the file is streamed to a folder of its own, which is gone when the request is.
-import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+// Reading a form with one file: the file is streamed to a place of its own on disk, which is gone when the request is.
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from 'koa';
-import { type ExtendedFormidableOptions, koaBody } from 'koa-body';
 import { hasBody, sendContinue, tooLarge } from './bodies.ts';
+import { inflated } from './content-encoding.ts';
 import { ClientGone, HttpError, ValidationError } from './errors.ts';
+import { boundaryOf, MultipartError, type PartHead, readParts } from './multipart.ts';
 import type { UploadedFile } from './route.ts';
 
 /** What a form may hold besides the file: its boundaries, its headers and a few short fields. */
 const FORM_BYTES = 64 * 1024;
 const MAX_FIELDS = 20;
-/** Of folders that are gone with their request, or swept when its process was killed. */
+/** What file systems take. The name goes into the log with the job. */
+const MAX_FILENAME_CHARS = 255;
+/** Of files that are gone with their request, or swept when its process was killed. */
 export const UPLOAD_PREFIX = 'upload-';
 
 export interface UploadLimits {
@@ -18,92 +22,116 @@ export interface UploadLimits {
   max_file_bytes: number;
 }
 
-type FormFile = { filepath: string; originalFilename: string | null; mimetype: string | null; size: number };
-
 /** Reads the form and gives the file to `use`; whatever happens, nothing stays on disk. */
 export async function withUpload<Result>(
   ctx: Context,
   limits: UploadLimits,
   use: (file: UploadedFile) => Promise<Result>,
 ): Promise<Result> {
+  const { max_file_bytes } = limits;
   if (!hasBody(ctx.req)) throw missingFile();
   if (!ctx.is('multipart/form-data')) {
     throw new HttpError(415, 'unsupported_media_type', 'The body must be a form (multipart/form-data) with a file.');
   }
-  if (Number(ctx.get('content-length')) > limits.max_file_bytes + FORM_BYTES) throw tooLarge(limits.max_file_bytes);
+  const boundary = boundaryOf(ctx.get('content-type'));
+  if (boundary === null) throw brokenForm('its content type names no boundary');
+  if (Number(ctx.get('content-length')) > max_file_bytes + FORM_BYTES) throw tooLarge(max_file_bytes);
+  const body = inflated(ctx.req.iterator({ destroyOnReturn: false }), ctx.get('content-encoding'));
   await mkdir(limits.folder, { recursive: true });
-  const folder = await mkdtemp(join(limits.folder, UPLOAD_PREFIX));
+  const path = join(limits.folder, `${UPLOAD_PREFIX}${randomUUID()}`);
+  // The file is there before anything is awaited of the client, and nobody else opens it: who closes it removes it.
+  const file = await open(path, 'wx', 0o600);
   try {
-    sendContinue(ctx.req, ctx.res);
-    return await use(await readForm(ctx, folder, limits.max_file_bytes));
+    try {
+      sendContinue(ctx.req, ctx.res);
+      const form = await readForm(atMost(body, max_file_bytes + FORM_BYTES, max_file_bytes), boundary, file, limits);
+      await file.close();
+      return await use({ path, ...form });
+    } catch (error) {
+      throw toUploadError(error, ctx);
+    }
   } finally {
-    // The parser may still be closing its file.
-    await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
+    // Closing it twice does nothing.
+    await file.close().finally(() => rm(path, { force: true }));
   }
 }
 
-async function readForm(ctx: Context, folder: string, max_file_bytes: number): Promise<UploadedFile> {
-  const parse = koaBody({
-    multipart: true,
-    json: false,
-    urlencoded: false,
-    text: false,
-    patchNode: false,
-    formidable: formOptions(folder, max_file_bytes),
-    onError: (error) => {
-      throw toUploadError(error, ctx, max_file_bytes);
-    },
-  });
-  await parse(ctx, async () => {});
-  const files = Object.values((ctx.request.files ?? {}) as Record<string, FormFile | FormFile[]>).flat();
-  const [file] = files;
-  if (!file) throw missingFile();
-  const fields = Object.entries((ctx.request.body ?? {}) as Record<string, string | string[]>);
-  return {
-    path: file.filepath,
-    filename: file.originalFilename,
-    content_type: file.mimetype,
-    size_bytes: file.size,
-    fields: Object.fromEntries(fields.map(([name, value]) => [name, [value].flat().at(-1) ?? ''])),
+type Form = Omit<UploadedFile, 'path'>;
+
+async function readForm(
+  body: AsyncIterable<Buffer>,
+  boundary: string,
+  file: FileHandle,
+  { max_file_bytes }: UploadLimits,
+): Promise<Form> {
+  const fields = new Map<string, string>();
+  let found: PartHead | null = null;
+  let field: PartHead | null = null;
+  let field_count = 0;
+  let field_bytes = 0;
+  let size_bytes = 0;
+  let pieces: Buffer[] = [];
+  const endField = () => {
+    if (field) fields.set(field.name, Buffer.concat(pieces).toString());
+    field = null;
+    pieces = [];
   };
+  for await (const event of readParts(body, boundary)) {
+    if ('part' in event) {
+      endField();
+      const { part } = event;
+      if (part.filename === null) {
+        field = part;
+        if (++field_count > MAX_FIELDS) throw brokenForm(`it has more than ${MAX_FIELDS} fields`);
+      } else {
+        if (found) throw invalid([], 'one file is taken, not more', 'too_many_files');
+        assertName(part.filename);
+        found = part;
+      }
+    } else if (field) {
+      field_bytes += event.content.length;
+      if (field_bytes > FORM_BYTES) throw new HttpError(413, 'too_large', `The fields exceed ${FORM_BYTES} bytes.`);
+      pieces.push(event.content);
+    } else {
+      size_bytes += event.content.length;
+      if (size_bytes > max_file_bytes) throw tooLarge(max_file_bytes);
+      await file.appendFile(event.content);
+    }
+  }
+  endField();
+  if (!found) throw missingFile();
+  const { filename, content_type } = found;
+  return { filename, content_type, size_bytes, fields: Object.fromEntries(fields) };
 }
 
-function formOptions(folder: string, max_file_bytes: number): ExtendedFormidableOptions {
-  return {
-    uploadDir: folder,
-    maxFiles: 1,
-    maxFileSize: max_file_bytes,
-    maxTotalFileSize: max_file_bytes,
-    maxFields: MAX_FIELDS,
-    maxFieldsSize: FORM_BYTES,
-    allowEmptyFiles: true,
-    minFileSize: 0,
-    // The parser takes a part without a content type for a field, in memory, though it has a filename.
-    onPart: (part, handle) => {
-      if (part.originalFilename !== null && !part.mimetype) part.mimetype = 'application/octet-stream';
-      return handle(part);
-    },
-  };
+function assertName(filename: string): void {
+  if (filename.length <= MAX_FILENAME_CHARS) return;
+  const msg = `the name of the file is longer than ${MAX_FILENAME_CHARS} characters`;
+  throw invalid(['file'], msg, 'filename_too_long');
 }
 
-const missingFile = () =>
-  new ValidationError([
-    { loc: ['body', 'file'], msg: 'a file is required: a form (multipart/form-data) with one', type: 'missing' },
-  ]);
+/** However it was compressed on the way: what the form comes to is counted where it is read. */
+async function* atMost(body: AsyncIterable<Buffer>, max_bytes: number, max_file_bytes: number): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > max_bytes) throw tooLarge(max_file_bytes);
+    yield chunk;
+  }
+}
 
-function toUploadError(error: Error, ctx: Context, max_file_bytes: number): Error {
+const invalid = (loc: string[], msg: string, type: string) =>
+  new ValidationError([{ loc: ['body', ...loc], msg, type }]);
+const missingFile = () => invalid(['file'], 'a file is required: a form (multipart/form-data) with one', 'missing');
+const brokenForm = (why: string) =>
+  new HttpError(400, 'invalid_form', `The form (multipart/form-data) is broken: ${why}.`);
+
+function toUploadError(error: unknown, ctx: Context): unknown {
   if (ctx.req.destroyed && !ctx.req.complete) return new ClientGone('the client left while it sent the file');
-  const { code, httpCode } = error as { code?: unknown; httpCode?: number };
-  if (code === TOO_MANY_FILES)
-    return new ValidationError([{ loc: ['body'], msg: 'one file is taken, not more', type: 'too_many_files' }]);
-  if (TOO_LARGE.includes(Number(code))) return tooLarge(max_file_bytes);
-  if (httpCode !== undefined) return new HttpError(400, 'invalid_form', 'The form (multipart/form-data) is broken.');
-  return error;
+  if (!(error instanceof MultipartError)) return error;
+  if (error.code === 'head_too_large') return new HttpError(413, 'part_headers_too_large', error.message);
+  return new HttpError(400, 'invalid_form', `The form (multipart/form-data) is broken. ${error.message}`);
 }
-
-/** formidable's `maxFilesExceeded`, `biggerThanTotalMaxFileSize` and `biggerThanMaxFileSize`. */
-const TOO_MANY_FILES = 1015;
-const TOO_LARGE = [1009, 1016];
 
 /** Removes what requests of a process that was killed left behind. Others may be receiving files: only old ones go. */
 export async function removeAbandonedUploads(folder: string, older_than_ms: number, now: number): Promise<number> {

@@ -13,7 +13,7 @@ import { openWebhookEndpoints } from '../commands/webhook-endpoints.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import type { Blobs } from '../readmodels/blobs.ts';
 import { jobs } from '../readmodels/jobs.ts';
-import { type LeaseKeeper, pause, whileHeld } from '../readmodels/leases.ts';
+import { type LeaseKeeper, pause, type Say, whileHeld } from '../readmodels/leases.ts';
 import { pending } from '../readmodels/pending.ts';
 import type { ReadModels } from '../readmodels/projection-state.ts';
 import { jobStats } from '../readmodels/stats.ts';
@@ -43,6 +43,7 @@ export interface ProcessesOptions {
   mailer: Mailer;
   logger: Logger;
   signal: AbortSignal;
+  say?: Say;
   now?: () => number;
 }
 
@@ -51,14 +52,16 @@ const LOOK_MS = 10;
 /** A pass is made at least this often: a queue that has lost work, or time that has run out, moves no position. */
 const IDLE_PASS_MS = 500;
 const SWEEP_MS = 30_000;
+const LONGEST_PAUSE_MS = 5_000;
 const LOST_AFTER_MS = 5 * 60_000;
 
 /** Runs until `signal` aborts, in one process at a time. */
 export async function runProcesses(options: ProcessesOptions): Promise<void> {
-  const { log, queue, readmodels, logger } = options;
+  const { log, queue, readmodels, logger, say } = options;
   const now = options.now ?? Date.now;
-  await whileHeld(options.leases, 'processes', options.signal, async (signal) => {
-    const part = (name: string, run: (works: () => void) => Promise<void>) => keepRunning(name, run, logger, signal);
+  const run = async (signal: AbortSignal) => {
+    const part = (name: string, start: (works: () => void) => Promise<void>) =>
+      keepRunning(name, start, logger, signal, name === 'passes' ? say : undefined);
     const endpoints = openWebhookEndpoints(log);
     const deliveries = openWebhookDeliveries(log);
     const webhooks = openWebhookDispatcher({
@@ -97,7 +100,8 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
       }),
       part('purges', (works) => runPurges({ ...options, context: contextOf('purge', now) }, signal, works)),
     ]);
-  });
+  };
+  await whileHeld(options.leases, 'processes', options.signal, run, { say, logger });
 }
 
 /** Until `signal` aborts: a fault is logged, and what failed runs again after a pause that grows until it works. */
@@ -106,16 +110,22 @@ async function keepRunning(
   run: (works: () => void) => Promise<void>,
   logger: Logger,
   signal: AbortSignal,
+  say?: Say,
 ): Promise<void> {
   let failures = 0;
+  const works = () => {
+    if (failures > 0) say?.('working');
+    failures = 0;
+  };
   while (!signal.aborted) {
     try {
-      await run(() => (failures = 0));
+      await run(works);
     } catch (error) {
       if (signal.aborted) return;
       failures++;
+      say?.('waiting', 'what dispatches and completes jobs failed and will run again');
       logger.error({ err: error, part, failures }, 'a part of the processes failed; it will run again');
-      await pause(Math.min(100 * 2 ** failures, 10_000), signal);
+      await pause(Math.min(100 * 2 ** failures, LONGEST_PAUSE_MS), signal);
     }
   }
 }

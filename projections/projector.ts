@@ -9,7 +9,7 @@ import {
   type SubscriptionBatch,
 } from '../events/event-store.ts';
 import type { CollectionSpec, Document, Documents } from '../readmodels/documents.ts';
-import { type LeaseKeeper, pause, whileHeld } from '../readmodels/leases.ts';
+import { type LeaseKeeper, pause, type Say, whileHeld } from '../readmodels/leases.ts';
 import {
   inGeneration,
   PROJECTOR,
@@ -26,30 +26,41 @@ export interface ProjectorOptions {
   leases: LeaseKeeper;
   logger: Logger;
   signal: AbortSignal;
+  say?: Say;
   /** Called after each transaction with what is visible now. */
   advanced?: (position: Position) => void;
 }
 
 const BUILD_PAGE = 1000;
+const LONGEST_PAUSE_MS = 5_000;
 
 /** Another projector wrote: what this one knows is out of date. */
 class Overtaken extends Error {}
 
 /** Runs until `signal` aborts, one process at a time; a fault is retried with back-off. */
 export async function runProjector(options: ProjectorOptions): Promise<void> {
-  const { logger } = options;
+  const { logger, say } = options;
   let failures = 0;
-  await whileHeld(options.leases, 'projector', options.signal, async (signal) => {
+  const advanced = (position: Position) => {
+    if (failures > 0) say?.('working');
+    failures = 0;
+    options.advanced?.(position);
+  };
+  const run = async (signal: AbortSignal) => {
     try {
-      await project({ ...options, signal });
-      failures = 0;
+      await project({ ...options, advanced, signal });
     } catch (error) {
       if (error instanceof Overtaken) return;
       failures++;
+      say?.('waiting', 'the projector failed and will go on from its checkpoint');
       logger.error({ err: error, failures }, 'projector failed; it will go on from its checkpoint');
-      await pause(Math.min(100 * 2 ** failures, 10_000), signal);
+      await pause(Math.min(100 * 2 ** failures, LONGEST_PAUSE_MS), signal);
     }
-  });
+  };
+  const sayOfLease: Say = (state, reason) => {
+    if (state !== 'working' || failures === 0) say?.(state, reason);
+  };
+  await whileHeld(options.leases, 'projector', options.signal, run, { say: sayOfLease, logger });
 }
 
 async function project(options: ProjectorOptions): Promise<void> {

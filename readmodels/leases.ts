@@ -1,39 +1,63 @@
 // Leases: which one process does a thing that only one should do at a time. For thrift, never for exactness: two
-// holders at once cost double work and nothing else.
-import { hostname } from 'node:os';
+// holders at once cost double work and nothing else. No wall clock is asked: a holder counts up while it holds, and who
+// stands by takes over when it has watched the same count for the lease's time.
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
 import type { CollectionSpec, Document, Documents } from './documents.ts';
 import { WriteConflict } from './documents.ts';
+import { hasEnded, type ProcessIdentity, thisProcess } from './this-process.ts';
 
 interface Lease extends Document {
+  /** Random: two containers may have one name and one process number. */
   holder: string;
-  /** Milliseconds since the epoch. */
-  until: number;
+  /** Goes up with every renewal. */
+  count: number;
+  /** Null where the holder's system does not say. */
+  process: ProcessIdentity | null;
 }
 
 const leases: CollectionSpec<Lease> = { name: 'leases', fields: {}, indexes: [] };
 
 export interface LeaseKeeper {
-  /** Takes or renews it; false while another process holds it. */
+  /** Takes or renews it; false while another one holds it. Throws when the store does not answer. */
   hold(name: string, ttl_ms: number): Promise<boolean>;
   release(name: string): Promise<void>;
 }
 
-export async function openLeases(
-  documents: Documents,
-  options: { holder?: string; now?: () => number } = {},
-): Promise<LeaseKeeper> {
-  const holder = options.holder ?? `${hostname()}/${process.pid}`;
-  const now = options.now ?? Date.now;
+export interface LeaseOptions {
+  holder?: string;
+  process?: ProcessIdentity | null;
+  /** Milliseconds that never go back. */
+  monotonic?: () => number;
+}
+
+export async function openLeases(documents: Documents, options: LeaseOptions = {}): Promise<LeaseKeeper> {
+  const holder = options.holder ?? randomUUID();
+  const identity = options.process === undefined ? thisProcess() : options.process;
+  const monotonic = options.monotonic ?? (() => performance.now());
+  /** Of the leases that others hold: the count that was seen, and since when it has stood still. */
+  const watched = new Map<string, { holder: string; count: number; since_ms: number }>();
   await documents.collection(leases);
+
+  function isFree(lease: Lease, ttl_ms: number): boolean {
+    if (lease.holder === holder) return true;
+    if (lease.process && hasEnded(lease.process)) return true;
+    const seen = watched.get(lease._id);
+    if (seen && seen.holder === lease.holder && seen.count === lease.count)
+      return monotonic() - seen.since_ms >= ttl_ms;
+    watched.set(lease._id, { holder: lease.holder, count: lease.count, since_ms: monotonic() });
+    return false;
+  }
+
   return {
     async hold(name, ttl_ms) {
       try {
         return await documents.transaction(async (inside) => {
           const collection = await inside.collection(leases);
           const lease = await collection.get(name);
-          const taken = lease && lease.holder !== holder && lease.until > now() && !isGone(lease.holder);
-          if (taken) return false;
-          await collection.write([{ replace: { _id: name, holder, until: now() + ttl_ms } }]);
+          if (lease && !isFree(lease, ttl_ms)) return false;
+          const count = (lease?.count ?? 0) + 1;
+          await collection.write([{ replace: { _id: name, holder, count, process: identity } }]);
           return true;
         });
       } catch (error) {
@@ -50,36 +74,78 @@ export async function openLeases(
   };
 }
 
-/** Runs `run` while this process holds the lease; its signal aborts when the lease is lost. Waits for it otherwise. */
+/** `standing_by`: another one of its role works; `waiting`: it cannot work, and says why. */
+export type RoleState = 'working' | 'standing_by' | 'waiting';
+/** Called with what becomes of a role. */
+export type Say = (state: RoleState, reason?: string) => void;
+
+export interface HoldingOptions {
+  ttl_ms?: number;
+  /** Milliseconds that never go back. */
+  monotonic?: () => number;
+  say?: Say;
+  logger?: Pick<Logger, 'warn'>;
+}
+
+/**
+ * Runs `run` while this process holds the lease, and again whenever `run` returns; its signal aborts when the lease was not
+ * renewed in time. Stands by otherwise, also while the store is away. Throws what `run` throws.
+ */
 export async function whileHeld(
   leases: LeaseKeeper,
   name: string,
   signal: AbortSignal,
   run: (signal: AbortSignal) => Promise<void>,
+  options: HoldingOptions = {},
 ): Promise<void> {
+  const { ttl_ms = LEASE_MS, monotonic = () => performance.now(), say, logger } = options;
+  let is_holder = false;
+  let is_away = false;
   while (!signal.aborted) {
-    if (!(await leases.hold(name, LEASE_MS))) {
+    let asked_at = monotonic();
+    const held = await leases.hold(name, ttl_ms).catch((error: unknown) => {
+      if (!is_away) logger?.warn({ err: error, lease: name }, 'a lease cannot be asked for: waiting for its store');
+      return null;
+    });
+    is_away = held === null;
+    // An answer that came later than the lease lasts says nothing about now.
+    is_holder = held === true && monotonic() - asked_at < ttl_ms;
+    if (!is_holder) {
+      if (is_away) say?.('waiting', 'the store of documents does not answer');
+      else say?.('standing_by');
       await pause(RETRY_MS, signal);
       continue;
     }
+    say?.('working');
     const lost = new AbortController();
+    let renewing: Promise<void> | null = null;
+    const renew = async () => {
+      const renewed_at = monotonic();
+      // Failed, it is tried again for as long as the lease lasts.
+      const still = await leases.hold(name, ttl_ms).catch(() => null);
+      if (still) asked_at = renewed_at;
+      else if (still === false) lost.abort();
+    };
     const renewal = setInterval(() => {
-      leases.hold(name, LEASE_MS).then(
-        (held) => held || lost.abort(),
-        () => lost.abort(),
-      );
-    }, LEASE_MS / 3);
+      // A moment before others may take it.
+      if (monotonic() - asked_at >= (ttl_ms * 5) / 6) lost.abort();
+      renewing ??= renew().finally(() => (renewing = null));
+    }, ttl_ms / 6);
     try {
       await run(AbortSignal.any([signal, lost.signal]));
     } finally {
       clearInterval(renewal);
+      // A renewal that is under way would take back what is released; while the store is away nobody waits for it.
+      await Promise.race([renewing, pause(RETRY_MS, NEVER)]);
     }
-    if (signal.aborted) await leases.release(name);
   }
+  // Where the store is away the lease runs out by itself.
+  if (is_holder) await Promise.race([leases.release(name).catch(() => {}), pause(RETRY_MS, NEVER)]);
 }
 
 const LEASE_MS = 10_000;
 const RETRY_MS = 500;
+const NEVER = new AbortController().signal;
 
 /** Ends early, without an error, when `signal` aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -93,16 +159,4 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
     const timer = setTimeout(done, ms);
     signal.addEventListener('abort', done, { once: true });
   });
-}
-
-/** Whether a holder on this machine has ended: after a crash nobody waits for its lease to run out. */
-function isGone(holder: string): boolean {
-  const [host, pid] = holder.split('/');
-  if (host !== hostname()) return false;
-  try {
-    process.kill(Number(pid), 0);
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ESRCH';
-  }
 }

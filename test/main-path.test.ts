@@ -163,3 +163,15 @@ test('a revoked key fails on its next request', async (t) => {
   t.is((await alice.ask('DELETE', `/users/me/api-keys/${made.body.id}`)).status, 204);
   t.is((await ask()).status, 401);
 });
+
+test('a place in the log that is past its head is waited for by nobody', async (t) => {
+  const { token } = await service.client('eager');
+  const bogus = { 'x-log-position': 'zzzzzzzzzzzzzzzzzzzz' };
+  // Each would wait for two seconds, one after the other.
+  const since = performance.now();
+  for (let n = 0; n < 20; n++) {
+    await fetch(`${service.url}/users/me/credits`, { headers: { ...bogus, authorization: `Bearer ${token}` } });
+    await fetch(`${service.url}/jobs/2f1c9f2e-5d0c-4b7b-9a43-0c5c5f4b7d11/results`, { headers: bogus });
+  }
+  t.true(performance.now() - since < 40 * 1000);
+});

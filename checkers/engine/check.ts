@@ -37,11 +37,13 @@ export interface CheckRules {
 }
 
 export class Check implements Task {
+  readonly owner: string;
   readonly group: string;
   host: string;
   lane: Lane | null = null;
   before: Task | null = null;
   after: Task | null = null;
+  list: object | null = null;
 
   readonly first: URL;
   /** The URL to ask for, and its parts: each read of a part of a URL makes it anew. */
@@ -78,12 +80,13 @@ export class Check implements Task {
   /** Of the page, once it is suspect or a probe's. */
   sketch: Sketch | null = null;
 
-  constructor(url: URL, group: string, purpose: 'url' | 'probe', rules: CheckRules) {
+  constructor(url: URL, owner: string, group: string, purpose: 'url' | 'probe', rules: CheckRules) {
     this.first = url;
     this.current = url;
     this.host = url.hostname;
     this.origin = url.origin;
     this.path = url.pathname + url.search;
+    this.owner = owner;
     this.group = group;
     this.purpose = purpose;
     this.#rules = rules;
@@ -266,15 +269,24 @@ export class Check implements Task {
 
 /** The outcome of a text that is no http(s) URL. */
 export function invalidUrl(): Outcome {
+  return withoutAnswer('invalid_url', true);
+}
+
+/** The outcome of a URL over whose answer the checker itself failed: it says nothing of the URL. */
+export function checkerFault(): Outcome {
+  return withoutAnswer('checker_fault', false);
+}
+
+function withoutAnswer(error_code: ErrorCode, is_broken: boolean): Outcome {
   return {
     status_code: null,
     final_url: null,
-    is_broken: true,
+    is_broken,
     is_soft_404: false,
     redirect_chain: [],
     response_time_ms: null,
     content_type: null,
-    error_code: 'invalid_url',
+    error_code,
     verdict: 'unreachable',
     protection: null,
     attempts: 1,

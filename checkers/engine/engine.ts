@@ -5,98 +5,31 @@ import type { PooledProxy, ProxyPool } from '../proxies/pool.ts';
 import { metBy, ProxyTries } from '../proxies/tries.ts';
 import { createAddressGuard } from './addresses.ts';
 import { ACCEPT_ENCODING } from './body.ts';
-import { Check, type CheckRules, invalidUrl, type Step } from './check.ts';
+import { type CheckRules, checkerFault, invalidUrl, type Step } from './check.ts';
 import { Circuits, failureOf } from './circuits.ts';
 import { Connections } from './connections.ts';
 import { Exchange, type ExchangeOwner, type Limits } from './exchange.ts';
 import { PageMemory } from './fingerprints.ts';
-import { type HostPeers, Hosts, tooMuch } from './hosts.ts';
-import { type ProbePeers, Probes, type SendProbe, SILENT } from './probes.ts';
+import { Hosts, tooMuch } from './hosts.ts';
+import { Batches, Job } from './job.ts';
+import { Probes, type SendProbe, SILENT } from './probes.ts';
 import { withoutUser } from './redirects.ts';
-import { createDnsLookup, createResolver, type Lookup, type Resolver } from './resolver.ts';
+import { createDnsLookup, createResolver, type Resolver } from './resolver.ts';
 import { RETRY_BASE_MS } from './retries.ts';
 import { Scheduler } from './scheduler.ts';
-import { compareToProbe, folderOf, siblingOf } from './soft-404.ts';
+import { compareToProbe, folderOf, type ProbeAnswer, siblingOf } from './soft-404.ts';
 import { watchThread } from './thread-load.ts';
+import {
+  type CheckOptions,
+  type Engine,
+  type EngineParts,
+  type EngineSettings,
+  NotStarted,
+  type Peers,
+} from './types.ts';
 
-export interface EngineSettings {
-  /** Requests in flight, in all. */
-  concurrency: number;
-  /** Connections and requests in flight to one host name. */
-  per_host: number;
-  /** Between the starts of two requests to one host name; 0 unless told. */
-  host_gap_ms?: number;
-  /** Of one attempt with all its redirects. */
-  timeout_ms: number;
-  /** Attempts after the first. */
-  retries: number;
-  /** CIDRs excepted from the private-address guard. */
-  allow_addresses: readonly string[];
-  user_agent: string;
-}
-
-/** The engine's surroundings, which tests fix. */
-export interface EngineParts {
-  lookup?: Lookup;
-  /** Milliseconds that never go back. */
-  now?: () => number;
-  /** In [0, 1). */
-  random?: () => number;
-  /** PEM of the authorities to trust instead of the system's. */
-  ca?: string;
-  retry_base_ms?: number;
-  /** Whether this thread has had no time to spare since it was last asked. */
-  busy?: () => boolean;
-  /** What all requests go through; while none of them is well, checks wait. */
-  proxies?: ProxyPool;
-}
-
-export interface CheckOptions {
-  /** Owners share the slots in turn, then the groups of each. */
-  owner?: string;
-  /** Groups (a job each) share the slots of their owner in turn. */
-  group?: string;
-  /** Best one for many checks: the engine listens to each signal once. */
-  signal?: AbortSignal;
-  /**
-   * Aborts when nothing more is to start. A check without a request in flight is then rejected with `NotStarted`: one that
-   * waits for its turn, for its host or for its next attempt. One with a request in flight goes on to its outcome, redirects
-   * included, unless it would have to be tried again. Best one for many checks, as with `signal`.
-   */
-  hold?: AbortSignal;
-}
-
-/** Why a check has no outcome: it was held before a request of its was in flight. Asked for again, it begins anew. */
-export class NotStarted extends Error {
-  readonly code = 'not_started';
-
-  constructor() {
-    super('The check was not started');
-  }
-}
-
-/** The other checkers. */
-export interface Peers extends HostPeers, ProbePeers {}
-
-export interface Engine {
-  /**
-   * Never rejects but with an AbortError, when `signal` aborts or the engine closes before the outcome (or by a defect), and
-   * with `NotStarted`, when `hold` aborts before a request is in flight.
-   */
-  check(url: string, options?: CheckOptions): Promise<Outcome>;
-  /** How many more checks could start now: what the worker should pull. */
-  readonly free: number;
-  /** Checks that wait: for a slot, for their host or for their next attempt. */
-  readonly backlog: number;
-  /** Other checkers share the limits of hosts and what probes find, until told otherwise; null: this one is alone. */
-  share(peers: Peers | null): void;
-  /** Another checker was told that this host wants nothing for so long. */
-  hold(host: string, wait_ms: number): void;
-  /** What folders said: other checkers ask it, and tell it. */
-  readonly probes: Probes;
-  /** Aborts what is under way; resolves when every socket is closed. */
-  close(): Promise<void>;
-}
+export type { CheckOptions, Engine, EngineParts, EngineSettings, Peers } from './types.ts';
+export { NotStarted } from './types.ts';
 
 /**
  * Checks known to the engine, at least, and as a multiple of the slots. Those of slow hosts pile up here, and must not keep
@@ -110,42 +43,6 @@ const MAX_SWEEP_MS = 100;
 
 export function createEngine(settings: EngineSettings, parts: EngineParts = {}): Engine {
   return new CheckerEngine(settings, parts);
-}
-
-/** A check with what the engine knows of it. */
-class Job extends Check {
-  readonly resolve: (outcome: Outcome) => void;
-  readonly reject: (error: Error) => void;
-  batch: Batch | null = null;
-  exchange: Exchange | null = null;
-  /** A strict parser refused an answer: from then on it is read as browsers would. */
-  lenient = false;
-  proxy_tries: ProxyTries | null = null;
-  /** When its latest request began. */
-  asked_at = 0;
-  /** For all that wait for its origin. */
-  is_trial = false;
-  retry_at = 0;
-  done = false;
-
-  constructor(
-    url: URL,
-    group: string,
-    purpose: 'url' | 'probe',
-    rules: CheckRules,
-    resolve: (outcome: Outcome) => void,
-    reject: (error: Error) => void,
-  ) {
-    super(url, group, purpose, rules);
-    this.resolve = resolve;
-    this.reject = reject;
-  }
-}
-
-/** The checks of one signal, with its one listener. */
-interface Batch {
-  readonly jobs: Set<Job>;
-  readonly stop: () => void;
 }
 
 class CheckerEngine implements Engine, ExchangeOwner {
@@ -164,11 +61,17 @@ class CheckerEngine implements Engine, ExchangeOwner {
   readonly #headers: readonly string[];
   readonly #sweep_ms: number;
   readonly #busy: () => boolean;
+  readonly #defect: (error: Error, url: string) => void;
 
   readonly #jobs = new Set<Job>();
-  readonly #batches = new Map<AbortSignal, Batch>();
+  readonly #batches = new Batches(
+    (job) => this.#abort(job),
+    (job) => this.#hold(job),
+  );
   readonly #active = new Set<Exchange>();
   readonly #delayed = new Set<Job>();
+  /** The probes that are sent from here, by folder. */
+  readonly #asking = new Map<string, Job>();
   /** Without slots, until it is known whether their origin is there. */
   readonly #parked = new Map<string, Set<Job>>();
   #timer: NodeJS.Timeout | null = null;
@@ -179,6 +82,7 @@ class CheckerEngine implements Engine, ExchangeOwner {
     const { concurrency, per_host, host_gap_ms = 0, timeout_ms, retries } = settings;
     this.now = parts.now ?? (() => performance.now());
     this.#busy = parts.busy ?? watchThread();
+    this.#defect = parts.defect ?? (() => {});
     this.limits = { connect_ms: (timeout_ms * 2) / 3, body_ms: timeout_ms / 3 };
     this.#concurrency = concurrency;
     const { random = Math.random, retry_base_ms = RETRY_BASE_MS } = parts;
@@ -223,7 +127,7 @@ class CheckerEngine implements Engine, ExchangeOwner {
   }
 
   check(url: string, options: CheckOptions = {}): Promise<Outcome> {
-    const { group = '', signal, hold } = options;
+    const { owner = '', group = '', signal, hold } = options;
     if (this.#closed || signal?.aborted === true) return Promise.reject(abortError());
     if (hold?.aborted === true) return Promise.reject(new NotStarted());
     const parsed = URL.parse(url);
@@ -231,9 +135,9 @@ class CheckerEngine implements Engine, ExchangeOwner {
       return Promise.resolve(invalidUrl());
     }
     return new Promise((resolve, reject) => {
-      const job = new Job(withoutUser(parsed), group, 'url', this.#rules, resolve, reject);
+      const job = new Job(withoutUser(parsed), owner, group, 'url', this.#rules, { resolve, reject });
       this.#jobs.add(job);
-      if (signal !== undefined) this.#join(job, signal);
+      this.#batches.join(job, signal, hold);
       this.#enqueue(job, false);
     });
   }
@@ -268,14 +172,14 @@ class CheckerEngine implements Engine, ExchangeOwner {
     if (exchange.failedOnUsedConnection || second_look) {
       job.lenient ||= second_look;
       job.paused(this.now());
-      this.#enqueue(job, true);
+      this.#again(job);
       return;
     }
     const { proxy } = exchange.connection;
     if (proxy !== null && this.#isInTheWay(proxy, job, exchange)) {
       // The clock of its attempt stood still meanwhile.
       job.paused(job.asked_at);
-      this.#enqueue(job, true);
+      this.#again(job);
       return;
     }
     // The step may lead elsewhere.
@@ -287,21 +191,43 @@ class CheckerEngine implements Engine, ExchangeOwner {
       if (proxy !== null && exchange.failure === null) this.#answeredThrough(proxy, job, exchange);
     } catch (defect) {
       // undici would take it for a failure of the request, and the check would never end.
-      this.#fail(job, defect as Error);
+      this.#defective(job, defect as Error);
       return;
     }
     if (step === 'hop') {
       job.paused(this.now());
+      job.follows = true;
       this.#enqueue(job, true);
     } else if (step === 'probe') {
       this.#probe(job);
     } else if ('retry_after_ms' in step) {
-      job.retry_at = this.now() + step.retry_after_ms;
-      this.#delayed.add(job);
-      this.#wake();
+      this.#retryLater(job, step.retry_after_ms);
     } else {
       this.#finish(job, step);
     }
+  }
+
+  #retryLater(job: Job, wait_ms: number): void {
+    if (job.isHeld) {
+      this.#fail(job, new NotStarted());
+      return;
+    }
+    job.retry_at = this.now() + wait_ms;
+    this.#delayed.add(job);
+    this.#wake();
+  }
+
+  /** Its request is to be made once more, as if it had not been. */
+  #again(job: Job): void {
+    if (job.isHeld) this.#fail(job, new NotStarted());
+    else this.#enqueue(job, true);
+  }
+
+  /** The engine failed over what a URL answered: that must not cost its neighbours their outcomes. */
+  #defective(job: Job, defect: Error): void {
+    this.#defect(defect, job.first.href);
+    if (job.purpose === 'probe') this.#fail(job, defect);
+    else this.#finish(job, checkerFault());
   }
 
   /** What an exchange says of its host and its origin. */
@@ -409,7 +335,7 @@ class CheckerEngine implements Engine, ExchangeOwner {
 
   #finish(job: Job, outcome: Outcome): void {
     this.#forget(job);
-    job.resolve(outcome);
+    job.waiter.resolve(outcome);
     this.#wake();
   }
 
@@ -417,35 +343,24 @@ class CheckerEngine implements Engine, ExchangeOwner {
     job.done = true;
     this.#jobs.delete(job);
     if (job.is_trial) this.#circuits.dropped(job.origin);
-    const { batch } = job;
-    if (batch === null) return;
-    batch.jobs.delete(job);
-    if (batch.jobs.size === 0) batch.stop();
-  }
-
-  #join(job: Job, signal: AbortSignal): void {
-    let batch = this.#batches.get(signal);
-    if (batch === undefined) {
-      const jobs = new Set<Job>();
-      const abort = () => {
-        for (const member of jobs) this.#abort(member);
-      };
-      const stop = () => {
-        signal.removeEventListener('abort', abort);
-        this.#batches.delete(signal);
-      };
-      signal.addEventListener('abort', abort);
-      batch = { jobs, stop };
-      this.#batches.set(signal, batch);
-    }
-    batch.jobs.add(job);
-    job.batch = batch;
+    this.#batches.leave(job);
   }
 
   /** Takes a check out of wherever it is. */
   #abort(job: Job): void {
+    this.#withdraw(job, abortError());
+  }
+
+  /** Takes a check out that has no request in flight, of its own or of the probe that it waits for. */
+  #hold(job: Job): void {
+    if (job.exchange !== null || job.follows) return;
+    if (job.probe !== null && !this.#isQueued(job.probe.folder)) return;
+    this.#withdraw(job, new NotStarted());
+  }
+
+  #withdraw(job: Job, error: Error): void {
     if (job.done) return;
-    const { exchange } = job;
+    const { exchange, probe } = job;
     if (exchange !== null) {
       exchange.abandon();
       this.#leave(exchange);
@@ -454,12 +369,13 @@ class CheckerEngine implements Engine, ExchangeOwner {
     }
     this.#delayed.delete(job);
     this.#unpark(job);
-    this.#fail(job, abortError());
+    if (probe !== null && this.probes.dropped(probe.folder, probe.answered)) this.#dropProbe(probe.folder);
+    this.#fail(job, error);
   }
 
   #fail(job: Job, error: Error): void {
     this.#forget(job);
-    job.reject(error);
+    job.waiter.reject(error);
     this.#wake();
   }
 
@@ -492,6 +408,7 @@ class CheckerEngine implements Engine, ExchangeOwner {
   #send(job: Job): void {
     const now = this.now();
     job.started(now);
+    job.follows = false;
     job.asked_at = now;
     if (this.#hosts.started(job.host, now)) this.#scheduler.limitChanged(job.host);
     const connection = this.#connections.take(job.host, job.origin, job.lenient, job.proxy_tries?.proxies);
@@ -536,30 +453,50 @@ class CheckerEngine implements Engine, ExchangeOwner {
       this.#finish(job, job.conclude('unknown'));
       return;
     }
-    const entry = this.probes.ask(folder, (answer) => {
+    const answered = (answer: ProbeAnswer): void => {
       if (!job.done) this.#finish(job, job.conclude(compareToProbe(job.sketch!, job.first, job.final, answer)));
-    });
-    if (entry === 'asked') return;
+    };
+    if (job.isHeld && this.probes.recall(folder) === null) {
+      this.#fail(job, new NotStarted());
+      return;
+    }
+    job.probe = { folder, answered };
+    if (this.probes.ask(folder, answered) === 'asked') return;
     const url = siblingOf(job.first, this.#rules.random()).href;
-    (this.probes.peers ?? this.probes).probe({ folder, group: job.group, url });
+    const { owner, group } = job;
+    (this.probes.peers ?? this.probes).probe({ folder, owner, group, url });
   }
 
-  readonly #sendProbe: SendProbe = ({ group, url }, answered) => {
+  readonly #sendProbe: SendProbe = ({ folder, owner, group, url }, answered) => {
     if (this.#closed) return;
-    const probe: Job = new Job(
-      new URL(url),
-      group,
-      'probe',
-      this.#rules,
-      () => answered({ status: probe.status, final_path: probe.final.pathname, sketch: probe.sketch }),
-      // A defect; or the engine closes, and those who wait are aborted themselves.
-      () => {
-        if (!this.#closed) answered(SILENT);
+    const probe: Job = new Job(new URL(url), owner ?? '', group, 'probe', this.#rules, {
+      resolve: () => {
+        this.#asking.delete(folder);
+        answered({ status: probe.status, final_path: probe.final.pathname, sketch: probe.sketch });
       },
-    );
+      // A defect; or nobody waits for it any more; or the engine closes, and those who wait are aborted themselves.
+      reject: (error) => {
+        this.#asking.delete(folder);
+        if (!this.#closed && !(error instanceof NotStarted)) answered(SILENT);
+      },
+    });
     this.#jobs.add(probe);
+    this.#asking.set(folder, probe);
     this.#enqueue(probe, true);
   };
+
+  /** Whether the probe of a folder waits for its turn here. */
+  #isQueued(folder: string): boolean {
+    const probe = this.#asking.get(folder);
+    return probe !== undefined && probe.exchange === null && !probe.follows;
+  }
+
+  /** Nobody waits any more for what a folder says: it is not asked, unless it is being asked. */
+  #dropProbe(folder: string): void {
+    if (!this.#isQueued(folder)) return;
+    this.#withdraw(this.#asking.get(folder)!, new NotStarted());
+    this.probes.cancelled(folder);
+  }
 }
 
 /** The operator names the proxies. */

@@ -26,26 +26,31 @@ function targetOf(content: string): string | null {
   return target.trim() === '' ? null : target.trim();
 }
 
+/** Tried where a tag begins. Case is folded by the expressions: a copy in lower case may be longer than the page. */
+const TAG = /<(?:!--|noscript|meta)/iy;
+const END_OF_NOSCRIPT = /<\/noscript/gi;
+
 function contentOf(head: string): string | undefined {
-  // Nearly all pages end here; a copy in lower case would cost them more than this search.
+  // Nearly all pages end here.
   if (!head.includes('efresh') && !head.includes('EFRESH')) return undefined;
-  const lower = head.toLowerCase();
-  for (let at = lower.indexOf('<'); at >= 0; at = lower.indexOf('<', at)) {
-    if (lower.startsWith('<!--', at)) {
-      at = after(lower, '-->', at);
-    } else if (lower.startsWith('<noscript', at)) {
+  for (let at = head.indexOf('<'); at >= 0; at = head.indexOf('<', at)) {
+    TAG.lastIndex = at;
+    if (!TAG.test(head)) {
+      at++;
+    } else if (TAG.lastIndex === at + '<!--'.length) {
+      at = after(head, '-->', at);
+    } else if (TAG.lastIndex === at + '<noscript'.length) {
       // Readers with scripts, as all browsers are, do not see it there.
-      at = after(lower, '</noscript', at);
-    } else if (lower.startsWith('<meta', at)) {
+      END_OF_NOSCRIPT.lastIndex = at;
+      at = END_OF_NOSCRIPT.test(head) ? END_OF_NOSCRIPT.lastIndex : head.length;
+    } else {
       const end = endOfTag(head, at);
       const tag = head.slice(at, end);
-      if (REFRESH.test(tag))
-        return CONTENT.exec(tag)
-          ?.slice(1)
-          .find((text) => text !== undefined);
+      if (REFRESH.test(tag)) {
+        const values = CONTENT.exec(tag)?.slice(1);
+        return values?.find((text) => text !== undefined);
+      }
       at = end;
-    } else {
-      at++;
     }
   }
   return undefined;

@@ -6,6 +6,8 @@ import type { ProbeAnswer } from './soft-404.ts';
 export interface ProbeRequest {
   /** With the group: what the answer is kept by. */
   folder: string;
+  /** Unknown to checkers of an earlier version. */
+  owner?: string;
   group: string;
   url: string;
 }
@@ -86,6 +88,22 @@ export class Probes {
       this.answer(folder, answer);
       this.peers?.probed(folder, answer);
     });
+  }
+
+  /** One that asked waits no longer. True when nobody does: the folder need not be asked. */
+  dropped(key: string, done: (answer: ProbeAnswer) => void): boolean {
+    const waiting = this.#waiting.get(key);
+    const at = waiting?.indexOf(done) ?? -1;
+    if (waiting === undefined || at < 0) return false;
+    waiting.splice(at, 1);
+    if (waiting.length > 0) return false;
+    this.#waiting.delete(key);
+    return true;
+  }
+
+  /** A folder is not asked after all. */
+  cancelled(key: string): void {
+    this.#under_way.delete(key);
   }
 
   /** Of a folder that was asked, from here or by another checker. */

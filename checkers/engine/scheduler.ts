@@ -1,46 +1,50 @@
-// Who goes next: slots shared by groups in turn, hosts within a limit, and a host whose connection just became free
-// before the others of its group. A thread that is busy opens no connection that it can do without. Pure: no clock, no
-// input or output.
+// Who goes next: slots shared by owners in turn and then by the groups of each, hosts within a limit, and a host whose
+// connection just became free before the others of its group. A thread that is busy opens no connection that it can do
+// without. What a decision costs does not grow with the number of owners, groups or tasks. Pure: no clock, no input or output.
 import assert from 'node:assert';
+import { type Linked, LinkedList } from './linked-list.ts';
+import { type TakesTurns, Turns } from './turns.ts';
 
 /** What is scheduled. The scheduler keeps its own notes on it between `add` and `release`. */
-export interface Task {
+export interface Task extends Linked<Task> {
+  readonly owner: string;
   readonly group: string;
   /** May change between a release and the next add. */
   host: string;
   /** The scheduler's; null when the task is neither queued nor running. */
   lane: Lane | null;
-  /** The scheduler's: who goes before and after it in the queue of its lane. */
-  before: Task | null;
-  after: Task | null;
 }
 
 /** The queue of one group for one host. */
-export interface Lane {
+export interface Lane extends Linked<Lane> {
   readonly group: Group;
   readonly host: Host;
-  readonly tasks: Fifo;
+  readonly tasks: LinkedList<Task>;
   /** `ready`: in the list of its group; `blocked`: in that of its host; `empty`: without tasks. */
   state: 'empty' | 'ready' | 'blocked';
-  previous: Lane | null;
-  next: Lane | null;
   running: number;
 }
 
-interface Group {
+interface Group extends TakesTurns<Group> {
   readonly id: string;
+  readonly owner: Owner;
   readonly lanes: Map<string, Lane>;
-  first: Lane | null;
-  last: Lane | null;
-  running: number;
+  readonly ready: LinkedList<Lane>;
+}
+
+interface Owner extends TakesTurns<Owner> {
+  readonly id: string;
+  readonly groups: Map<string, Group>;
+  /** Its groups with a lane that may be startable. */
+  readonly turns: Turns<Group>;
 }
 
 interface Host {
   readonly name: string;
   /** Of tasks running at once; 0 when none may start now. */
   limit: number;
-  /** Lanes with tasks that wait for this host's limit, or for its connections, in turn. */
-  readonly blocked: Lane[];
+  /** Lanes with tasks that wait for this host's limit, or for its connections. */
+  readonly blocked: BlockedLanes;
   /** As many connections as tasks have run at once; 1 before the first, for which there is always room. */
   connections: number;
   /** Whether one of its tasks ended, or its lanes began to wait, since the last look. */
@@ -51,13 +55,15 @@ interface Host {
   startable: number;
 }
 
+const UNLINKED = { before: null, after: null, list: null };
+
 export class Scheduler<T extends Task> {
   readonly #concurrency: number;
   readonly #limit_of: (host: string) => number;
-  readonly #groups = new Map<string, Group>();
+  readonly #owners = new Map<string, Owner>();
   readonly #hosts = new Map<string, Host>();
-  /** Groups with a lane that may be startable, the next in turn first. */
-  readonly #turn = new Set<Group>();
+  /** Owners with a lane that may be startable. */
+  readonly #turns = new Turns<Owner>();
   /** Hosts with blocked lanes. */
   readonly #waiting = new Set<Host>();
   #is_busy = false;
@@ -95,7 +101,7 @@ export class Scheduler<T extends Task> {
     if (host === undefined) return;
     host.limit = this.#limit_of(name);
     this.#count(host);
-    if (host.running < host.limit) this.#unblockAll(host);
+    this.#unblockSome(host);
   }
 
   /**
@@ -109,7 +115,7 @@ export class Scheduler<T extends Task> {
       if (host.running >= host.limit) continue;
       if (!is_busy || !host.moved) {
         host.connections++;
-        this.#unblockAll(host);
+        this.#unblockSome(host);
       }
       host.moved = false;
     }
@@ -132,10 +138,10 @@ export class Scheduler<T extends Task> {
   next(): T | undefined {
     if (this.#running >= this.#concurrency) return undefined;
     for (;;) {
-      const group = this.#nextGroup();
-      if (group === undefined) return undefined;
-      const lane = group.first;
-      assert(lane !== null);
+      const owner = this.#turns.next;
+      if (owner === null) return undefined;
+      const lane = owner.turns.next?.ready.first;
+      assert(lane);
       this.#unlink(lane);
       const { host } = lane;
       if (!this.#hasRoom(lane)) {
@@ -147,12 +153,11 @@ export class Scheduler<T extends Task> {
       host.running++;
       host.connections = Math.max(host.connections, host.running);
       host.queued--;
-      group.running++;
+      this.#ran(lane.group, 1);
       this.#running++;
       this.#queued--;
       this.#count(host);
       if (lane.tasks.size > 0) this.#link(lane, false);
-      if (this.#turn.size > 1 && this.#turn.delete(group)) this.#turn.add(group);
       return task;
     }
   }
@@ -166,10 +171,10 @@ export class Scheduler<T extends Task> {
     lane.running--;
     host.running--;
     host.moved = true;
-    group.running--;
+    this.#ran(group, -1);
     this.#running--;
     this.#count(host);
-    if (host.blocked.length > 0) {
+    if (host.blocked.size > 0) {
       this.#unblock(host);
     } else if (lane.state === 'ready' && group.lanes.size > this.#concurrency) {
       // The host's connection is open: its next task goes before those of other hosts. With no more hosts than slots the
@@ -184,7 +189,9 @@ export class Scheduler<T extends Task> {
   remove(task: T): void {
     const { lane } = task;
     assert(lane !== null);
-    if (!lane.tasks.remove(task)) return;
+    // One that is running is in no queue.
+    if (task.list === null) return;
+    lane.tasks.remove(task);
     task.lane = null;
     this.#queued--;
     lane.host.queued--;
@@ -195,9 +202,8 @@ export class Scheduler<T extends Task> {
       // The place that this lane would have taken.
       this.#unblock(lane.host);
     } else {
-      const { blocked } = lane.host;
-      blocked.splice(blocked.indexOf(lane), 1);
-      if (blocked.length === 0) this.#waiting.delete(lane.host);
+      lane.host.blocked.remove(lane);
+      if (lane.host.blocked.size === 0) this.#waiting.delete(lane.host);
       lane.state = 'empty';
     }
     if (lane.running === 0) this.#forget(lane);
@@ -209,48 +215,54 @@ export class Scheduler<T extends Task> {
   }
 
   /** Beside others it has less than half of its part of the slots: that they keep the thread busy is not to slow it down. */
-  #isShort(group: Group): boolean {
-    const groups = this.#groups.size;
-    return groups > 1 && 2 * groups * group.running < this.#concurrency;
+  #isShort({ owner, running }: Group): boolean {
+    const sharers = this.#owners.size * owner.groups.size;
+    return sharers > 1 && 2 * sharers * running < this.#concurrency;
   }
 
   #block(lane: Lane): void {
     const { host } = lane;
     lane.state = 'blocked';
-    if (host.blocked.push(lane) > 1) return;
+    host.blocked.push(lane);
+    if (host.blocked.size > 1) return;
     host.moved = true;
     this.#waiting.add(host);
   }
 
   #unblock(host: Host): void {
-    const [lane] = host.blocked;
-    if (lane === undefined || !this.#hasRoom(lane)) return;
-    host.blocked.shift();
-    if (host.blocked.length === 0) this.#waiting.delete(host);
+    const lane = host.blocked.next;
+    if (lane === null || !this.#hasRoom(lane)) return;
+    host.blocked.remove(lane);
+    if (host.blocked.size === 0) this.#waiting.delete(host);
     this.#link(lane, true);
   }
 
-  /** Those for whom there is no room block again when their turn comes. */
-  #unblockAll(host: Host): void {
-    this.#waiting.delete(host);
-    for (const lane of host.blocked.splice(0)) this.#link(lane, false);
+  /** As many as the host could have now; those for whom there is no room after all block again when their turn comes. */
+  #unblockSome(host: Host): void {
+    for (let room = host.limit - host.running; room > 0; room--) {
+      const lane = host.blocked.next;
+      if (lane === null) break;
+      host.blocked.remove(lane);
+      this.#link(lane, false);
+    }
+    if (host.blocked.size === 0) this.#waiting.delete(host);
   }
 
-  /** The group with the fewest running tasks, the first in turn among equals. */
-  #nextGroup(): Group | undefined {
-    let best: Group | undefined;
-    for (const group of this.#turn) {
-      if (best === undefined || group.running < best.running) best = group;
-      if (best.running === 0) break;
-    }
-    return best;
+  #ran(group: Group, by: 1 | -1): void {
+    group.owner.turns.changed(group, by);
+    this.#turns.changed(group.owner, by);
   }
 
   #lane(task: T): Lane {
-    let group = this.#groups.get(task.group);
+    let owner = this.#owners.get(task.owner);
+    if (owner === undefined) {
+      owner = { id: task.owner, groups: new Map(), turns: new Turns(), running: 0, ...UNLINKED };
+      this.#owners.set(task.owner, owner);
+    }
+    let group = owner.groups.get(task.group);
     if (group === undefined) {
-      group = { id: task.group, lanes: new Map(), first: null, last: null, running: 0 };
-      this.#groups.set(task.group, group);
+      group = { id: task.group, owner, lanes: new Map(), ready: new LinkedList(), running: 0, ...UNLINKED };
+      owner.groups.set(task.group, group);
     }
     let lane = group.lanes.get(task.host);
     if (lane !== undefined) return lane;
@@ -258,11 +270,11 @@ export class Scheduler<T extends Task> {
     if (host === undefined) {
       const limit = this.#limit_of(task.host);
       const counts = { connections: 1, lanes: 0, running: 0, queued: 0, startable: 0 };
-      host = { name: task.host, limit, blocked: [], moved: false, ...counts };
+      host = { name: task.host, limit, blocked: new BlockedLanes(), moved: false, ...counts };
       this.#hosts.set(task.host, host);
     }
     host.lanes++;
-    lane = { group, host, tasks: new Fifo(), state: 'empty', previous: null, next: null, running: 0 };
+    lane = { group, host, tasks: new LinkedList(), state: 'empty', running: 0, ...UNLINKED };
     group.lanes.set(task.host, lane);
     return lane;
   }
@@ -271,7 +283,11 @@ export class Scheduler<T extends Task> {
     const { group, host } = lane;
     assert(lane.state === 'empty' && lane.tasks.size === 0);
     group.lanes.delete(host.name);
-    if (group.lanes.size === 0) this.#groups.delete(group.id);
+    if (group.lanes.size === 0) {
+      const { owner } = group;
+      owner.groups.delete(group.id);
+      if (owner.groups.size === 0) this.#owners.delete(owner.id);
+    }
     if (--host.lanes === 0) this.#hosts.delete(host.name);
   }
 
@@ -285,79 +301,62 @@ export class Scheduler<T extends Task> {
     assert(lane.state !== 'ready');
     lane.state = 'ready';
     const { group } = lane;
-    if (group.first === null || group.last === null) {
-      group.first = lane;
-      group.last = lane;
-      this.#turn.add(group);
-    } else if (first) {
-      lane.next = group.first;
-      group.first.previous = lane;
-      group.first = lane;
-    } else {
-      lane.previous = group.last;
-      group.last.next = lane;
-      group.last = lane;
-    }
+    if (first) group.ready.unshift(lane);
+    else group.ready.push(lane);
+    if (group.list !== null) return;
+    const { owner } = group;
+    owner.turns.join(group);
+    if (owner.list === null) this.#turns.join(owner);
   }
 
   #unlink(lane: Lane): void {
     assert(lane.state === 'ready');
-    const { group, previous, next } = lane;
     lane.state = 'empty';
-    if (previous !== null) previous.next = next;
-    else group.first = next;
-    if (next !== null) next.previous = previous;
-    else group.last = previous;
-    lane.previous = null;
-    lane.next = null;
-    if (group.first === null) this.#turn.delete(group);
+    const { group } = lane;
+    group.ready.remove(lane);
+    if (group.ready.size > 0) return;
+    const { owner } = group;
+    owner.turns.leave(group);
+    if (owner.turns.size === 0) this.#turns.leave(owner);
   }
 }
 
-/** A queue from which any task is taken at once, however long it is: its links are in the tasks. */
-class Fifo {
-  #first: Task | null = null;
-  #last: Task | null = null;
-  #size = 0;
+/** Lanes that wait for one host: owners in turn, and the lanes of each in turn. */
+class BlockedLanes {
+  readonly #turn = new LinkedList<BlockedOwner>();
+  #owners: Map<Owner, BlockedOwner> | null = null;
+  size = 0;
 
-  get size(): number {
-    return this.#size;
+  /** Null when none waits. */
+  get next(): Lane | null {
+    return this.#turn.first?.lanes.first ?? null;
   }
 
-  push(task: Task): void {
-    task.before = this.#last;
-    if (this.#last === null) this.#first = task;
-    else this.#last.after = task;
-    this.#last = task;
-    this.#size++;
+  push(lane: Lane): void {
+    this.#owners ??= new Map();
+    const { owner } = lane.group;
+    let blocked = this.#owners.get(owner);
+    if (blocked === undefined) {
+      blocked = { owner, lanes: new LinkedList(), ...UNLINKED };
+      this.#owners.set(owner, blocked);
+      this.#turn.push(blocked);
+    }
+    blocked.lanes.push(lane);
+    this.size++;
   }
 
-  unshift(task: Task): void {
-    task.after = this.#first;
-    if (this.#first === null) this.#last = task;
-    else this.#first.before = task;
-    this.#first = task;
-    this.#size++;
+  remove(lane: Lane): void {
+    const blocked = this.#owners?.get(lane.group.owner);
+    assert(blocked);
+    blocked.lanes.remove(lane);
+    this.size--;
+    this.#turn.remove(blocked);
+    if (blocked.lanes.size > 0) this.#turn.push(blocked);
+    else this.#owners!.delete(blocked.owner);
   }
+}
 
-  shift(): Task {
-    const task = this.#first;
-    assert(task);
-    this.remove(task);
-    return task;
-  }
-
-  /** False when it is not there: it is running. */
-  remove(task: Task): boolean {
-    const { before, after } = task;
-    if (before === null && this.#first !== task) return false;
-    if (before === null) this.#first = after;
-    else before.after = after;
-    if (after === null) this.#last = before;
-    else after.before = before;
-    task.before = null;
-    task.after = null;
-    this.#size--;
-    return true;
-  }
+interface BlockedOwner extends Linked<BlockedOwner> {
+  readonly owner: Owner;
+  readonly lanes: LinkedList<Lane>;
 }

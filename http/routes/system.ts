@@ -5,6 +5,7 @@ import { Type } from 'typebox';
 import { isV2 } from '../errors.ts';
 import { GATEWAY_API, PUBLIC_API } from '../openapi/conventions.ts';
 import { openApi } from '../openapi/document.ts';
+import { NotReady } from '../readiness.ts';
 import { type Route, routeOf } from '../route.ts';
 import { docsRoutes } from './docs.ts';
 
@@ -27,6 +28,11 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
   const state = Type.Object({
     status: Type.Enum(['ok', 'unavailable']),
     failed: Type.Optional(Type.Array(Type.String(), { description: 'What does not work.' })),
+    checks: Type.Optional(
+      Type.Record(Type.String(), Type.Object({ ok: Type.Boolean(), detail: Type.Optional(Type.String()) }), {
+        description: 'Each thing that must work, and what is wrong with it.',
+      }),
+    ),
   });
   const probes = [
     route({
@@ -49,15 +55,20 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
       responses: {
         200: { description: 'It can.', schema: state, example: { status: 'ok' } },
         503: {
-          description: 'It cannot; `failed` names what is missing.',
+          description: 'It cannot; `failed` names what is missing, and `checks` says why.',
           schema: state,
-          example: { status: 'unavailable', failed: ['documents'] },
+          example: {
+            status: 'unavailable',
+            failed: ['checker'],
+            checks: { event_log: { ok: true }, checker: { ok: false, detail: 'none gives a sign of life' } },
+          },
         },
       },
       async handler() {
-        const failed = await failures(options);
+        const checks = await checkAll(options);
+        const failed = Object.keys(checks).filter((name) => !checks[name]!.ok);
         if (failed.length === 0) return { body: { status: 'ok' } };
-        return { status: 503, body: { status: 'unavailable', failed }, headers: { 'retry-after': '5' } };
+        return { status: 503, body: { status: 'unavailable', failed, checks }, headers: { 'retry-after': '5' } };
       },
     }),
     route({
@@ -82,24 +93,31 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
   return [...own, ...descriptions([...routes, ...own], base_path)];
 }
 
-/** The names of the checks that fail, or take too long. */
-async function failures({ log, readiness }: SystemOptions): Promise<string[]> {
-  const outcomes = Object.entries(readiness).map(async ([name, check]) => {
+interface Check {
+  ok: boolean;
+  detail?: string;
+}
+
+/** What each check says; one that takes too long has failed. */
+async function checkAll({ log, readiness }: SystemOptions): Promise<Record<string, Check>> {
+  const outcomes = Object.entries(readiness).map(async ([name, check]): Promise<[string, Check]> => {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer within ${READY_MS} ms`)), READY_MS);
+      timer = setTimeout(() => reject(new NotReady(`no answer within ${READY_MS} ms`)), READY_MS);
     });
     try {
       await Promise.race([check(), late]);
-      return [];
+      return [name, { ok: true }];
     } catch (error) {
-      log.warn({ err: error, check: name }, 'not ready');
-      return [name];
+      // What others say of their faults may name addresses and is for the log alone.
+      const detail = error instanceof NotReady ? error.message : 'it does not work';
+      log.warn({ check: name, ...(error instanceof NotReady ? { detail } : { err: error }) }, 'not ready');
+      return [name, { ok: false, detail }];
     } finally {
       clearTimeout(timer);
     }
   });
-  return (await Promise.all(outcomes)).flat();
+  return Object.fromEntries(await Promise.all(outcomes));
 }
 
 const DOCUMENTS = [

@@ -1,12 +1,17 @@
 // The table of a workbook's texts, which cells name by number. A million of them would take twice their size as
-// strings, so they are kept as UTF-8 in blocks and made into a string when asked for.
+// strings, so they are kept as UTF-8 in blocks and made into a string when asked for. An entry without a text is an
+// entry: the places of all texts count towards the limit as the texts do.
 import { strict as assert } from 'node:assert';
+import { IntakeError } from '../errors.ts';
 import { readXmlWhole } from './read-xml.ts';
 import { RichText } from './rich-text.ts';
 import { tooLarge, type XlsxPackage } from './xlsx-package.ts';
 
 const BLOCK_BYTES = 1024 * 1024;
 const MAX_BYTES = 200_000_000;
+/** Ten columns of a million different texts. Their places take 80 MB. */
+const MAX_TEXTS = 10_000_000;
+const PLACES_A_BLOCK = 128 * 1024;
 /** What a cell of Excel can hold. */
 const MAX_TEXT_CHARS = 32_767;
 
@@ -14,38 +19,51 @@ export class SharedStrings {
   readonly #blocks: Buffer[] = [];
   #used_bytes = BLOCK_BYTES;
   /** Where each text begins and how many bytes it has, two numbers a text. */
-  #places = new Uint32Array(1024);
+  readonly #places: Uint32Array[] = [];
   #count = 0;
 
   add(text: string): void {
     const size = Buffer.byteLength(text);
     assert(size <= BLOCK_BYTES);
+    if (this.#count === MAX_TEXTS) throw tooManyTexts();
+    if (this.#count % PLACES_A_BLOCK === 0) this.#places.push(new Uint32Array(PLACES_A_BLOCK * 2));
+    if (size > 0) this.#append(text, size);
+    this.#count++;
+  }
+
+  #append(text: string, size: number): void {
     if (this.#used_bytes + size > BLOCK_BYTES) {
       if (this.#blocks.length * BLOCK_BYTES >= MAX_BYTES) throw tooLarge(MAX_BYTES);
       this.#blocks.push(Buffer.allocUnsafeSlow(BLOCK_BYTES));
       this.#used_bytes = 0;
     }
-    if (this.#count * 2 === this.#places.length) {
-      const larger = new Uint32Array(this.#places.length * 2);
-      larger.set(this.#places);
-      this.#places = larger;
-    }
-    this.#places[this.#count * 2] = (this.#blocks.length - 1) * BLOCK_BYTES + this.#used_bytes;
-    this.#places[this.#count * 2 + 1] = size;
+    const place = (this.#count % PLACES_A_BLOCK) * 2;
+    const places = this.#places.at(-1)!;
+    places[place] = (this.#blocks.length - 1) * BLOCK_BYTES + this.#used_bytes;
+    places[place + 1] = size;
     this.#blocks.at(-1)!.write(text, this.#used_bytes);
     this.#used_bytes += size;
-    this.#count++;
   }
 
   /** Empty for a number that the table does not have. */
   get(index: number): string {
     if (!Number.isInteger(index) || index < 0 || index >= this.#count) return '';
-    const start = this.#places[index * 2]!;
+    const places = this.#places[Math.floor(index / PLACES_A_BLOCK)]!;
+    const place = (index % PLACES_A_BLOCK) * 2;
+    const size = places[place + 1]!;
+    if (size === 0) return '';
+    const start = places[place]!;
     const offset = start % BLOCK_BYTES;
-    const block = this.#blocks[Math.floor(start / BLOCK_BYTES)]!;
-    return block.toString('utf8', offset, offset + this.#places[index * 2 + 1]!);
+    return this.#blocks[Math.floor(start / BLOCK_BYTES)]!.toString('utf8', offset, offset + size);
   }
 }
+
+const tooManyTexts = () =>
+  new IntakeError(
+    'inflated_too_large',
+    `The workbook holds more than ${MAX_TEXTS.toLocaleString('en')} different texts. Upload its column of URLs alone, ` +
+      'or a CSV file.',
+  );
 
 /** Texts longer than `max_chars` are cut one character after it: they are not URLs, and are still seen to be too long. */
 export async function readSharedStrings(

@@ -19,7 +19,11 @@ interface Relationship {
 
 /** Excel itself takes no more than 65,530 in a sheet. */
 const MAX_RELATIONSHIPS = 200_000;
+/** Of the ids and targets of a part's relationships together: 65,530 of the longest that Excel takes. */
+const MAX_RELATIONSHIP_CHARS = 150_000_000;
 const MAX_SHEETS = 1_000;
+/** Excel takes 31. */
+const MAX_SHEET_NAME_CHARS = 255;
 
 export async function readWorkbook(xlsx: XlsxPackage): Promise<Workbook> {
   const main = (await relationshipsOf(xlsx, '')).find(({ kind }) => kind === 'officeDocument');
@@ -31,13 +35,16 @@ export async function readWorkbook(xlsx: XlsxPackage): Promise<Workbook> {
   }
   const relationships = new Map((await relationshipsOf(xlsx, main.target)).map((one) => [one.id, one]));
   const sheets: Workbook['sheets'] = [];
+  /** A part is one sheet, however often the workbook names it: each is read several times. */
+  const parts = new Set<string>();
   await readXmlWhole(xlsx, main.target, {
     open(name, attributes) {
       if (name !== 'sheet' || sheets.length === MAX_SHEETS) return;
       const relationship = relationships.get(attributes['r:id'] ?? attributeOf(attributes, 'id') ?? '');
       // Sheets of charts and macros are of other kinds.
-      if (relationship?.kind !== 'worksheet') return;
-      sheets.push({ name: attributes.name ?? '', part: relationship.target });
+      if (relationship?.kind !== 'worksheet' || parts.has(relationship.target.toLowerCase())) return;
+      parts.add(relationship.target.toLowerCase());
+      sheets.push({ name: (attributes.name ?? '').slice(0, MAX_SHEET_NAME_CHARS), part: relationship.target });
     },
   });
   const strings = [...relationships.values()].find(({ kind }) => kind === 'sharedStrings');
@@ -87,12 +94,14 @@ async function relationshipsOf(xlsx: XlsxPackage, part: string): Promise<Relatio
   const folder = posix.dirname(part);
   const rels = posix.join(folder, '_rels', `${posix.basename(part)}.rels`);
   const found: Relationship[] = [];
+  let chars = 0;
   if (!xlsx.has(rels)) return found;
   await readXmlWhole(xlsx, rels, {
     open(name, { Id = '', Type = '', Target = '', TargetMode }) {
       if (name !== 'Relationship') return;
-      if (found.length === MAX_RELATIONSHIPS) {
-        throw new IntakeError('broken_xlsx', `The workbook has over ${MAX_RELATIONSHIPS} hyperlinks in a sheet.`);
+      chars += Id.length + Target.length;
+      if (found.length === MAX_RELATIONSHIPS || chars > MAX_RELATIONSHIP_CHARS) {
+        throw new IntakeError('broken_xlsx', 'The workbook has more hyperlinks in a sheet than a spreadsheet takes.');
       }
       const external = TargetMode === 'External';
       const target = external ? Target : Target.startsWith('/') ? Target.slice(1) : posix.join(folder, Target);

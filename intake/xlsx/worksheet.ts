@@ -22,6 +22,8 @@ export interface SheetHandlers {
   row?(row: number): void;
 }
 
+/** What `parseReference` takes for one, and more than any spreadsheet has. */
+const MAX_STATED_ROW = 9_999_999;
 const HYPERLINK_FORMULA = /^\s*HYPERLINK\(\s*"((?:[^"]|"")*)"/i;
 
 /** Calls the handlers for each cell that is not empty and at each row's end; yields now and then. */
@@ -41,7 +43,7 @@ export async function* readWorksheet(source: SheetSource, handlers: SheetHandler
       inside = name;
       if (name === 'row') {
         const stated = Number(attributes.r);
-        row = stated > 0 ? stated : row + 1;
+        row = Number.isInteger(stated) && stated > 0 && stated <= MAX_STATED_ROW ? stated : row + 1;
         column = -1;
       } else if (name === 'c') {
         column = parseReference(attributes.r ?? '')?.column ?? column + 1;

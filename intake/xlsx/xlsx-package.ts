@@ -6,6 +6,8 @@ import { IntakeError } from '../errors.ts';
 
 /** A workbook has a dozen parts, and a few for each sheet. */
 const MAX_PARTS = 10_000;
+/** Of an entry's name, comment and extra fields: what is kept of each of them in memory. */
+const MAX_ENTRY_BYTES = 4_096;
 /** Repetitive sheets come to 50:1 and DEFLATE ends at 1,032:1. Small parts may be as repetitive as they like. */
 const MAX_INFLATION = 300;
 const INFLATION_CHECKED_FROM_BYTES = 64 * 1024 * 1024;
@@ -16,6 +18,7 @@ export class XlsxPackage {
   readonly #max_inflated_bytes: number;
   /** By part: reading one a second time takes time, but no more of the budget. */
   readonly #inflated_bytes = new Map<string, number>();
+  #total_bytes = 0;
 
   private constructor(zip: ZipFile, parts: ReadonlyMap<string, Entry>, max_inflated_bytes: number) {
     this.#zip = zip;
@@ -27,10 +30,15 @@ export class XlsxPackage {
   static async open(path: string, max_inflated_bytes: number): Promise<XlsxPackage> {
     const zip = await openPromise(path, { autoClose: false }).catch(throwBroken);
     try {
+      if (zip.entryCount > MAX_PARTS) {
+        throw new IntakeError('broken_xlsx', `The workbook has over ${MAX_PARTS} parts.`);
+      }
       const parts = new Map<string, Entry>();
       for await (const entry of zip.eachEntry()) {
+        if (entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength > MAX_ENTRY_BYTES) {
+          throw new IntakeError('broken_xlsx', 'The workbook has a part with a name longer than any real one.');
+        }
         parts.set(entry.fileName.toLowerCase(), entry);
-        if (parts.size > MAX_PARTS) throw new IntakeError('broken_xlsx', `The workbook has over ${MAX_PARTS} parts.`);
       }
       return new XlsxPackage(zip, parts, max_inflated_bytes);
     } catch (error) {
@@ -73,10 +81,12 @@ export class XlsxPackage {
     if (bytes > INFLATION_CHECKED_FROM_BYTES && bytes > entry.compressedSize * MAX_INFLATION) {
       throw new IntakeError('zip_bomb', 'The workbook inflates to far more than a workbook does. Upload a CSV file.');
     }
-    this.#inflated_bytes.set(name, Math.max(bytes, this.#inflated_bytes.get(name) ?? 0));
-    let total = 0;
-    for (const part_bytes of this.#inflated_bytes.values()) total += part_bytes;
-    if (total > this.#max_inflated_bytes) throw tooLarge(this.#max_inflated_bytes);
+    const before = this.#inflated_bytes.get(name) ?? 0;
+    if (bytes > before) {
+      this.#inflated_bytes.set(name, bytes);
+      this.#total_bytes += bytes - before;
+    }
+    if (this.#total_bytes > this.#max_inflated_bytes) throw tooLarge(this.#max_inflated_bytes);
   }
 }
 

@@ -11,6 +11,7 @@ import { XlsxPackage } from './xlsx-package.ts';
 const SAMPLE_ROWS = 400;
 /** Cells, all columns together: what is in memory and looked at in one go. */
 const SAMPLE_CELLS = 20_000;
+const SAMPLE_CHARS = 1_000_000;
 const SAMPLE_COLUMNS = 1_000;
 
 export async function openXlsxSheet(path: string, limits: IntakeLimits): Promise<Sheet> {
@@ -49,12 +50,14 @@ async function urlColumnOf(source: SheetSource): Promise<UrlColumn | null> {
   let rows: SampleRow[] = [];
   let cells: string[] = [];
   let cell_count = 0;
+  let char_count = 0;
   const reading = readWorksheet(source, {
     column: null,
     cell(_, column, text) {
       if (column >= SAMPLE_COLUMNS) return;
       while (cells.length < column) cells.push('');
       cells[column] = text;
+      char_count += text.length;
     },
     row(row) {
       if (cells.length > 0) rows.push({ row, cells });
@@ -64,7 +67,8 @@ async function urlColumnOf(source: SheetSource): Promise<UrlColumn | null> {
   });
   for (;;) {
     const { done } = await reading.next();
-    if (rows.length >= SAMPLE_ROWS || cell_count >= SAMPLE_CELLS || (done && rows.length > 0)) {
+    const is_full = rows.length >= SAMPLE_ROWS || cell_count >= SAMPLE_CELLS || char_count >= SAMPLE_CHARS;
+    if ((is_full || done) && rows.length > 0) {
       const column = findUrlColumn(rows, source.max_url_chars);
       if (column && column.url_share > 0) {
         await reading.return(undefined);
@@ -73,7 +77,7 @@ async function urlColumnOf(source: SheetSource): Promise<UrlColumn | null> {
       }
       if (first === undefined) first = column;
       rows = [];
-      cell_count = 0;
+      cell_count = char_count = 0;
     }
     if (done) return first ?? null;
   }

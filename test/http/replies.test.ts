@@ -346,7 +346,11 @@ test.serial('it is ready when all that it needs is, and names what is not', asyn
   const response = await sample.request('/readyz');
   t.is(response.status, 503);
   t.is(response.headers.get('retry-after'), '5');
-  t.deepEqual(await json(response), { status: 'unavailable', failed: ['documents'] });
+  t.deepEqual(await json(response), {
+    status: 'unavailable',
+    failed: ['documents'],
+    checks: { log: { ok: true }, documents: { ok: false, detail: 'it does not work' } },
+  });
   t.is((await sample.request('/healthz')).status, 200);
   not_ready = [];
 });

@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import { Type } from 'typebox';
 import { HttpError } from '../../http/errors.ts';
@@ -50,7 +51,7 @@ async function start(t: { teardown(fn: () => Promise<void>): void }): Promise<Sa
 }
 const left = async (sample: Sample) => await readdir(sample.uploads).catch(() => []);
 
-function form(content: string | Blob, filename = 'urls.csv', fields: Record<string, string> = {}): FormData {
+function formOf(content: string | Blob, filename = 'urls.csv', fields: Record<string, string> = {}): FormData {
   const data = new FormData();
   for (const [name, value] of Object.entries(fields)) data.set(name, value);
   data.set('file', typeof content === 'string' ? new Blob([content], { type: 'text/csv' }) : content, filename);
@@ -70,7 +71,7 @@ async function send(
 
 test('a file is on disk while the handler runs, with its name, type and size, and gone afterwards', async (t) => {
   const sample = await start(t);
-  const { status, body } = await send(sample, '/upload', form('url\nhttps://a.example', 'ürls.csv', { note: 'hi' }));
+  const { status, body } = await send(sample, '/upload', formOf('url\nhttps://a.example', 'ürls.csv', { note: 'hi' }));
   t.is(status, 200);
   t.like(body, { text: 'url\nhttps://a.example', filename: 'ürls.csv', content_type: 'text/csv', size_bytes: 21 });
   t.deepEqual(body.fields, { note: 'hi' });
@@ -87,14 +88,14 @@ test('any name of the form field will do', async (t) => {
 
 test('an empty file is a file', async (t) => {
   const sample = await start(t);
-  t.is((await send(sample, '/upload', form(''))).body.size_bytes, 0);
+  t.is((await send(sample, '/upload', formOf(''))).body.size_bytes, 0);
 });
 
 test('a file of exactly the limit passes, one byte more does not', async (t) => {
   const sample = await start(t);
-  const exact = await send(sample, '/upload', form('x'.repeat(MAX_FILE_BYTES)));
+  const exact = await send(sample, '/upload', formOf('x'.repeat(MAX_FILE_BYTES)));
   t.is(exact.body.read_bytes, MAX_FILE_BYTES);
-  const over = await send(sample, '/upload', form('x'.repeat(MAX_FILE_BYTES + 1)));
+  const over = await send(sample, '/upload', formOf('x'.repeat(MAX_FILE_BYTES + 1)));
   t.deepEqual([over.status, over.body.code], [413, 'too_large']);
   t.deepEqual(await left(sample), []);
 });
@@ -110,14 +111,14 @@ test('a file part without a content type is a file all the same, whatever its si
 
 test('the name that a client gives a file is never a path', async (t) => {
   const sample = await start(t);
-  await send(sample, '/upload', form('a', '../../../etc/passwd'));
+  await send(sample, '/upload', formOf('a', '../../../etc/passwd'));
   t.true(sample.received[0]!.path.startsWith(sample.uploads));
   t.false(sample.received[0]!.path.includes('passwd'));
 });
 
 test('when the handler fails the file is gone too', async (t) => {
   const sample = await start(t);
-  const { status } = await send(sample, '/failing', form('a'));
+  const { status } = await send(sample, '/failing', formOf('a'));
   t.is(status, 409);
   t.false(existsSync(sample.received[0]!.path));
   t.deepEqual(await left(sample), []);
@@ -159,7 +160,7 @@ for (const [what, body, headers, status, code] of WRONG) {
 
 test('two files are one too many', async (t) => {
   const sample = await start(t);
-  const data = form('a');
+  const data = formOf('a');
   data.append('file', new Blob(['b']), 'b.csv');
   const { status, body } = await send(sample, '/upload', data);
   t.is(status, 422);
@@ -201,7 +202,7 @@ test('a chunked file over the limit is refused while it is still being sent', as
 test('a client that sends far more than it may still gets its answer', async (t) => {
   const sample = await start(t);
   for (const megabytes of [2, 6]) {
-    const { status } = await send(sample, '/upload', form(new Blob([new Uint8Array(megabytes * 1024 * 1024)])));
+    const { status } = await send(sample, '/upload', formOf(new Blob([new Uint8Array(megabytes * 1024 * 1024)])));
     t.is(status, 413);
   }
 });
@@ -248,6 +249,86 @@ test('a client that leaves during an upload leaves nothing behind', async (t) =>
     { status: 499, route: '/upload' },
   );
   t.false(sample.logged.some((line) => line.msg === 'request failed'));
+});
+
+test('a client that leaves at any moment of an upload leaves nothing behind', async (t) => {
+  const sample = await start(t);
+  const form =
+    'POST /upload HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 900000\r\n\r\n' +
+    `--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n${'x'.repeat(10_000)}`;
+  const cut = (bytes: number, turns: number) =>
+    new Promise<void>((resolve) => {
+      const socket = connect(Number(new URL(sample.url).port), '127.0.0.1', () => {
+        let left_turns = turns;
+        const turn = () => (left_turns-- > 0 ? setImmediate(turn) : socket.destroy());
+        socket.write(form.slice(0, bytes), turn);
+      });
+      socket.on('close', () => resolve()).on('error', () => {});
+    });
+  for (let round = 0; round < 20; round++) {
+    await Promise.all(Array.from({ length: 20 }, (_, n) => cut(110 + ((round * 20 + n) % 110), n % 5)));
+  }
+  for (let n = 0; n < 20; n++) await cut(form.length - n * 400, n);
+  // The server's own requests end a moment after their sockets do.
+  await until(async () => (await left(sample)).length === 0);
+  t.is((await send(sample, '/upload', formOf('still there'))).status, 200);
+  await until(async () => (await left(sample)).length === 0);
+  t.false(sample.logged.some((line) => line.msg === 'request failed'));
+});
+
+test('a file name that no file system takes is refused by what it is, and so are headers without end', async (t) => {
+  const sample = await start(t);
+  const part = (filename: string) =>
+    `--b\r\nContent-Disposition: form-data; name="file"; filename="${filename}"\r\n\r\nabc\r\n--b--\r\n`;
+  const fine = await send(sample, '/upload', part('ü'.repeat(255)), multipart);
+  t.deepEqual([fine.status, fine.body.filename], [200, 'ü'.repeat(255)]);
+  const long = await send(sample, '/upload', part('x'.repeat(256)), multipart);
+  t.is(long.status, 422);
+  t.is((long.body.detail as { type: string }[])[0]?.type, 'filename_too_long');
+  for (const size of [20_000, 500_000]) {
+    const { status, body } = await send(sample, '/upload', part('x'.repeat(size)), multipart);
+    t.deepEqual([status, body.code], [413, 'part_headers_too_large']);
+  }
+  t.deepEqual(await left(sample), []);
+});
+
+test('fields without end are refused, of one name or of many, of one size or of another', async (t) => {
+  const sample = await start(t);
+  const field = (name: string, value: string) =>
+    `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+  const many = field('a', '').repeat(21);
+  t.is((await send(sample, '/upload', `${many}--b--\r\n`, multipart)).status, 400);
+  t.is((await send(sample, '/upload', `${field('a', 'x'.repeat(70_000))}--b--\r\n`, multipart)).status, 413);
+  t.deepEqual(await left(sample), []);
+});
+
+test('a form that was compressed on the way is unpacked, and counted as what it comes to', async (t) => {
+  const sample = await start(t);
+  const formed = (content: string) =>
+    Buffer.from(`--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n${content}\r\n--b--\r\n`);
+  const ask = async (body: Buffer, encoding: string) => {
+    const headers = { ...multipart, 'content-encoding': encoding };
+    const response = await sample.request('/upload', { method: 'POST', body: new Uint8Array(body), headers });
+    return { status: response.status, headers: response.headers, body: (await response.json()) as { code?: string } };
+  };
+  const content = 'https://a.example/\n'.repeat(5_000);
+  const packers = { gzip: gzipSync, 'X-GZip': gzipSync, deflate: deflateSync, br: brotliCompressSync };
+  for (const [encoding, pack] of Object.entries(packers)) {
+    t.like((await ask(pack(formed(content)), encoding)).body, { size_bytes: content.length, filename: 'a.csv' });
+    const bomb = await ask(pack(formed('x'.repeat(50 * MAX_FILE_BYTES))), encoding);
+    t.deepEqual([bomb.status, bomb.body.code], [413, 'too_large'], encoding);
+    const cut = await ask(pack(formed(content)).subarray(0, -20), encoding);
+    t.deepEqual([cut.status, cut.body.code], [400, 'invalid_encoding'], encoding);
+    const other = await ask(formed(content), encoding);
+    t.deepEqual([other.status, other.body.code], [400, 'invalid_encoding'], encoding);
+  }
+  t.is((await ask(formed(content), 'identity')).status, 200);
+  for (const encoding of ['zstd', 'gzip, gzip', 'constructor']) {
+    const refused = await ask(formed(content), encoding);
+    t.deepEqual([refused.status, refused.body.code], [415, 'unsupported_encoding'], encoding);
+    t.is(refused.headers.get('accept-encoding'), 'gzip, deflate, br');
+  }
+  t.deepEqual(await left(sample), []);
 });
 
 test('what a killed process left is removed, what is being received is not', async (t) => {

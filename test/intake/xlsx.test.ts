@@ -157,6 +157,49 @@ test('a text that is too long for any cell is not kept in memory', async (t) => 
   t.regex(error.message, /too long/);
 });
 
+test('a shared string without a text is one, wherever it stands', async (t) => {
+  const cells = (...numbers: number[]) => numbers.map((n) => `<row><c t="s"><v>${n}</v></c></row>`).join('');
+  const first = await workbook({
+    sheets: [cells(0, 1, 2, 3)],
+    shared_strings: ['', `<t>${A}</t>`, '<t></t>', `<t>${B}</t>`],
+  });
+  t.deepEqual(await valuesOf(t, 'x.xlsx', first), [A, B]);
+  const bare = await workbook({
+    sheets: [inlineRow(A) + cells(0)],
+    shared_strings: [],
+    parts: { 'xl/sharedStrings.xml': '<sst><si/></sst>' },
+  });
+  t.deepEqual(await valuesOf(t, 'x.xlsx', bare), [A]);
+});
+
+test('a part that the workbook names a thousand times is one sheet', async (t) => {
+  const names = Array.from({ length: 1_000 }, (_, i) => `<sheet name="${i}" r:id="rId1"/>`).join('');
+  const book = await workbook({
+    sheets: ['<row><c><v>1</v></c></row>'.repeat(2_000)],
+    parts: { 'xl/workbook.xml': `<workbook xmlns:r="r"><sheets>${names}</sheets></workbook>` },
+  });
+  const before = process.cpuUsage();
+  t.is((await failureOf(t, 'x.xlsx', book)).code, 'no_urls');
+  t.true(process.cpuUsage(before).user < 2_000_000);
+});
+
+test('entries of the archive count, with their names, whatever they are called', async (t) => {
+  const many = Object.fromEntries(Array.from({ length: 10_001 }, (_, i) => [`xl/${i}`, '']));
+  t.regex((await failureOf(t, 'x.xlsx', await workbook({ sheets: [''], parts: many }))).message, /10000 parts/);
+  const long = { [`xl/${'x'.repeat(5_000)}`]: '' };
+  t.is((await failureOf(t, 'x.xlsx', await workbook({ sheets: [''], parts: long }))).code, 'broken_xlsx');
+});
+
+test('a row number that no spreadsheet has is not believed', async (t) => {
+  const row = (r: string) => `<row r="${r}"><c t="str"><v>${A}</v></c></row>`;
+  const rows = ['1e308', '-1', '2.5', 'Infinity', '', '7'].map(row).join('');
+  const cells = await cellsOf(await open(t, 'x.xlsx', await workbook({ sheets: [rows] })));
+  t.deepEqual(
+    cells.map((cell) => cell.row),
+    [1, 2, 3, 4, 5, 7],
+  );
+});
+
 test('a zip bomb is stopped while it inflates', async (t) => {
   const bomb = await workbook({ sheets: ['<row/>'.repeat(20_000_000)] });
   t.true(bomb.length < 1_000_000);

@@ -32,7 +32,7 @@ async function abandoned(t: ExecutionContext) {
   const dying = {
     ...commands,
     run: ((...args: Parameters<typeof commands.run>) => {
-      create = () => commands.run(...args);
+      create ??= () => commands.run(...args);
       return Promise.reject(new Error('killed'));
     }) as typeof commands.run,
   };

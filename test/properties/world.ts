@@ -68,7 +68,7 @@ export async function openWorld() {
   const now = () => now_ms;
   const log = await openSqliteEventStore({ path: join(folder, 'events.db') });
   const documents = await openSqliteDocuments({ path: join(folder, 'documents.db') });
-  const queue = await openSqliteQueue({ path: join(folder, 'queue.db'), now });
+  const queue = await openSqliteQueue({ path: join(folder, 'queue.db'), clock: { now, boot: 'one' } });
   const readmodels = await openReadModels(documents, now);
   const gate = openLogGate(log, overtake);
   const closing = new AbortController();

@@ -4,6 +4,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { ConsumeOptions, Consumer, Delivery, Message, Queue } from '../../../checkers/queue.ts';
 import { isBusy } from '../../sqlite.ts';
 import { checkConsumeOptions, checkPull, checkSubject, encodeBody, encodeMessages, QueueError } from '../limits.ts';
+import { adoptBoot, type BootClock, machineClock } from './boot-clock.ts';
 import { Broadcasts } from './broadcasts.ts';
 import { openDatabase } from './database.ts';
 import { Messages, type Settlement, type Taken } from './messages.ts';
@@ -15,12 +16,19 @@ const POLL_MS = 20;
 export interface SqliteQueueOptions {
   /** Of the file; it and its folder are made when missing. */
   path: string;
-  /** Milliseconds since 1970, the same for all instances on the file. */
-  now?: () => number;
+  /** The same for all instances on the file. */
+  clock?: BootClock;
 }
 
-export async function openSqliteQueue({ path, now = Date.now }: SqliteQueueOptions): Promise<Queue> {
-  return new SqliteQueue(await openDatabase(path), resolve(path), now);
+export async function openSqliteQueue({ path, clock = machineClock }: SqliteQueueOptions): Promise<Queue> {
+  const db = await openDatabase(path);
+  try {
+    adoptBoot(db, clock);
+    return new SqliteQueue(db, resolve(path), clock.now);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }
 
 class SqliteQueue implements Queue {

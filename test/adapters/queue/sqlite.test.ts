@@ -107,6 +107,48 @@ test('an id is free again after two minutes, and no sooner', async (t) => {
   t.is(await queue.depth('work'), 2);
 });
 
+test.serial('a step of the wall clock neither stops the queue nor delivers again what is in hand', async (t) => {
+  const { queue } = await openHere(t);
+  const consumer = await queue.consume('work', options());
+  const real = Date.now;
+  t.teardown(() => (Date.now = real));
+  await queue.publish('work', [{ id: 'before', body: 1 }]);
+  const [in_hand] = await consumer.pull(1, 0);
+  for (const step_ms of [30 * 60_000, -60 * 60_000]) {
+    Date.now = () => real() + step_ms;
+    t.deepEqual(await consumer.pull(1, 0), [], `${step_ms}: it is still in hand`);
+    await queue.publish('work', [{ id: `${step_ms}`, body: 1 }]);
+    const [next] = await consumer.pull(1, 0);
+    t.is(next?.id, `${step_ms}`);
+    await next!.ack();
+  }
+  await in_hand!.ack();
+  t.is(await queue.depth('work'), 0);
+});
+
+test('after another boot everything that was not acknowledged is due, and ids are free', async (t) => {
+  const path = join(await folderOf(t), 'queue.db');
+  const before = await openSqliteQueue({ path, clock: { now: () => 9_000_000, boot: 'one' } });
+  const ids = ['in-hand', 'waits', 'naked'];
+  await before.publish(
+    'work',
+    ids.map((id) => ({ id, body: id })),
+  );
+  const consumer = await before.consume('work', options());
+  const [first] = await consumer.pull(1, 0);
+  t.is(first?.id, 'in-hand');
+  await before.close();
+  const after = await openSqliteQueue({ path, clock: { now: () => 5, boot: 'two' } });
+  t.teardown(() => after.close());
+  const again = await (await after.consume('work', options())).pull(10, 0);
+  t.deepEqual(again.map(({ id }) => id).sort(), ids.toSorted());
+  await after.publish('work', [{ id: 'waits', body: 2 }]);
+  t.is(await after.depth('work'), 1);
+  const same = await openSqliteQueue({ path, clock: { now: () => 6, boot: 'two' } });
+  t.teardown(() => same.close());
+  t.is((await (await same.consume('work', options())).pull(10, 0)).length, 1, 'what is in hand stays in hand');
+});
+
 test('ids, messages and broadcasts that have grown old are removed', async (t) => {
   let now = 1_000_000;
   const { queue, path } = await openHere(t, () => now);
@@ -176,7 +218,7 @@ async function folderOf(t: ExecutionContext): Promise<string> {
 
 async function openHere(t: ExecutionContext, now?: () => number): Promise<{ path: string; queue: Queue }> {
   const path = join(await folderOf(t), 'queue.db');
-  const queue = await openSqliteQueue({ path, ...(now && { now }) });
+  const queue = await openSqliteQueue({ path, ...(now && { clock: { now, boot: 'one' } }) });
   t.teardown(() => queue.close());
   return { path, queue };
 }

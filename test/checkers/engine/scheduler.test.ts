@@ -2,16 +2,20 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { type Lane, Scheduler, type Task } from '../../../checkers/engine/scheduler.ts';
+import { leastCpuMs } from '../../support/cpu-time.ts';
 
 class Named implements Task {
+  readonly owner: string;
   readonly group: string;
   host: string;
   readonly name: string;
   lane: Lane | null = null;
   before: Task | null = null;
   after: Task | null = null;
-  constructor(name: string, group: string, host: string) {
+  list: object | null = null;
+  constructor(name: string, group: string, host: string, owner = '') {
     this.name = name;
+    this.owner = owner;
     this.group = group;
     this.host = host;
   }
@@ -127,6 +131,62 @@ test('groups that wait for one host take turns', (t) => {
   t.is(order, 'acbd');
 });
 
+/** The order in which they start, when the first to start is the first to end. */
+function orderOf(slots: number, per_host: number, tasks: readonly Named[]): Named[] {
+  const scheduler = new Scheduler<Named>(slots, () => per_host);
+  for (const task of tasks) scheduler.add(task);
+  const order: Named[] = [];
+  for (let ended = 0; ended < tasks.length; ended++) {
+    for (let task = scheduler.next(); task !== undefined; task = scheduler.next()) order.push(task);
+    scheduler.release(order[ended]!);
+  }
+  return order;
+}
+
+const tasksOf = (owner: string, groups: number, each: number, host = (i: number) => `h${i}`) =>
+  Array.from({ length: groups * each }, (_, i) => new Named(owner, `${owner}${i % groups}`, host(i), owner));
+
+test('slots are shared by owners, whatever groups each has', (t) => {
+  const order = orderOf(8, 9, [...tasksOf('many', 100, 20), ...tasksOf('one', 1, 200)]);
+  const first = order.slice(0, 400);
+  t.is(first.filter(({ owner }) => owner === 'one').length, 200);
+});
+
+test('the groups of an owner take turns', (t) => {
+  const order = orderOf(4, 9, tasksOf('o', 50, 10));
+  for (let from = 0; from < order.length; from += 50) {
+    const groups = new Set(order.slice(from, from + 50).map(({ group }) => group));
+    t.is(groups.size, 50);
+  }
+});
+
+test('owners that wait for one host take turns there, whatever groups each has', (t) => {
+  const host = () => 'x';
+  const order = orderOf(8, 1, [...tasksOf('many', 100, 1, host), ...tasksOf('one', 1, 10, host)]);
+  const last = order.findLastIndex(({ owner }) => owner === 'one');
+  t.true(last <= 21, `the last of ten was number ${last}`);
+});
+
+test('what a decision costs does not grow with the number of owners and groups', (t) => {
+  const cost = (owners: number, groups: number): number => {
+    const tasks = Array.from({ length: 60_000 }, (_, i) => {
+      const owner = `o${i % owners}`;
+      return new Named('t', `${owner}-${Math.floor(i / owners) % groups}`, `h${i % 40}`, owner);
+    });
+    return leastCpuMs(() => orderOf(64, 2, tasks));
+  };
+  const few = cost(2, 2);
+  for (const [owners, groups] of [
+    [20_000, 1],
+    [1, 20_000],
+    [200, 100],
+  ] as const) {
+    const many = cost(owners, groups);
+    // Each owner and group is made and forgotten, and caches are small.
+    t.true(many < 12 * few + 50, `${owners} owners of ${groups} groups: ${many} ms instead of ${few}`);
+  }
+});
+
 test('a task that goes on is before the others of its host', (t) => {
   const { scheduler, all, names } = scheduled(1, 1, ['a', 'g', 'x'], ['b', 'g', 'x']);
   names();
@@ -146,7 +206,7 @@ test('when the waiting task of a free host is removed, another group gets the ho
 // Any order of adding, starting, ending and removing: the limits hold, nothing that could start waits, nothing is lost.
 test('whatever happens, limits hold and no startable task is left waiting', (t) => {
   const step = fc.oneof(
-    fc.record({ kind: fc.constant('add'), group: fc.nat(3), host: fc.nat(4), first: fc.boolean() }),
+    fc.record({ kind: fc.constant('add'), owner: fc.nat(2), group: fc.nat(3), host: fc.nat(4), first: fc.boolean() }),
     fc.record({ kind: fc.constantFrom('start', 'end', 'remove'), at: fc.nat(50) }),
     fc.record({ limited: fc.nat(4), to: fc.nat(3) }),
     fc.record({ is_busy: fc.boolean() }),
@@ -176,7 +236,7 @@ test('whatever happens, limits hold and no startable task is left waiting', (t) 
       };
       for (const each of steps) {
         if ('group' in each) {
-          const task = new Named('t', `g${each.group}`, `h${each.host}`);
+          const task = new Named('t', `g${each.group}`, `h${each.host}`, `o${each.owner}`);
           scheduler.add(task, each.first);
           queued.add(task);
         } else if ('limited' in each) {

@@ -1,0 +1,38 @@
+// The clock of the queue's file: milliseconds since this machine began, the same in all its processes. It never goes back,
+// and a step of the wall clock does not move it; with another boot it begins anew, so the file says of which boot it is.
+import { readFileSync } from 'node:fs';
+import { uptime } from 'node:os';
+import type { DatabaseSync } from 'node:sqlite';
+import { transaction } from '../../sqlite.ts';
+
+export interface BootClock {
+  /** Whole milliseconds. */
+  now(): number;
+  boot: string;
+}
+
+export const machineClock: BootClock = {
+  now: () => Number(process.hrtime.bigint() / 1_000_000n),
+  boot: thisBoot(),
+};
+
+/** Where the system has no name for a boot, the ten minutes in which it began: guessed wrongly, work is only seen early. */
+function thisBoot(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return `began ${Math.round((Date.now() / 1000 - uptime()) / 600)}`;
+  }
+}
+
+/** After another boot the times in the file mean nothing: all messages are due now, and as old as if they came now. */
+export function adoptBoot(db: DatabaseSync, { now, boot }: BootClock): void {
+  transaction(db, () => {
+    db.exec('CREATE TABLE IF NOT EXISTS clock (id INTEGER PRIMARY KEY CHECK (id = 1), boot TEXT NOT NULL) STRICT');
+    if (db.prepare('SELECT boot FROM clock').get()?.boot === boot) return;
+    const ms = now();
+    db.prepare('UPDATE messages SET due_at = ?, held = 0, published_at = ?').run(ms, ms);
+    db.exec('DELETE FROM published_ids; DELETE FROM broadcasts');
+    db.prepare('INSERT OR REPLACE INTO clock (id, boot) VALUES (1, ?)').run(boot);
+  });
+}

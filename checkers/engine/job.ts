@@ -1,0 +1,97 @@
+// A check with what the engine knows of it, and the checks that one caller stops together.
+import type { Outcome } from '../../events/checks.ts';
+import type { ProxyTries } from '../proxies/tries.ts';
+import { Check, type CheckRules } from './check.ts';
+import type { Exchange } from './exchange.ts';
+import type { ProbeAnswer } from './soft-404.ts';
+
+/** Whoever waits for a check. */
+export interface Waiter {
+  resolve: (outcome: Outcome) => void;
+  reject: (error: Error) => void;
+}
+
+export class Job extends Check {
+  readonly waiter: Waiter;
+  batch: Batch | null = null;
+  exchange: Exchange | null = null;
+  /** Its next request follows a redirect, and is the same attempt. */
+  follows = false;
+  /** A strict parser refused an answer: from then on it is read as browsers would. */
+  lenient = false;
+  proxy_tries: ProxyTries | null = null;
+  /** When its latest request began. */
+  asked_at = 0;
+  /** For all that wait for its origin. */
+  is_trial = false;
+  retry_at = 0;
+  /** The probe that it waits for. */
+  probe: { folder: string; answered: (answer: ProbeAnswer) => void } | null = null;
+  done = false;
+
+  constructor(url: URL, owner: string, group: string, purpose: 'url' | 'probe', rules: CheckRules, waiter: Waiter) {
+    super(url, owner, group, purpose, rules);
+    this.waiter = waiter;
+  }
+
+  /** Nothing more of it is to start. */
+  get isHeld(): boolean {
+    return this.batch?.hold?.aborted === true;
+  }
+}
+
+/** The checks of one pair of signals, each of which has one listener for all of them. */
+export interface Batch {
+  readonly jobs: Set<Job>;
+  readonly hold: AbortSignal | undefined;
+  /** Takes the listeners off. */
+  readonly end: () => void;
+}
+
+export class Batches {
+  readonly #batches = new Map<AbortSignal | undefined, Map<AbortSignal | undefined, Batch>>();
+  readonly #abort: (job: Job) => void;
+  readonly #hold: (job: Job) => void;
+
+  /** What to do with each check when its signal aborts, and when its `hold` does. */
+  constructor(abort: (job: Job) => void, hold: (job: Job) => void) {
+    this.#abort = abort;
+    this.#hold = hold;
+  }
+
+  join(job: Job, signal: AbortSignal | undefined, hold: AbortSignal | undefined): void {
+    if (signal === undefined && hold === undefined) return;
+    job.batch = this.#batches.get(signal)?.get(hold) ?? this.#begin(signal, hold);
+    job.batch.jobs.add(job);
+  }
+
+  leave(job: Job): void {
+    const { batch } = job;
+    if (batch === null) return;
+    batch.jobs.delete(job);
+    if (batch.jobs.size === 0) batch.end();
+  }
+
+  #begin(signal: AbortSignal | undefined, hold: AbortSignal | undefined): Batch {
+    const jobs = new Set<Job>();
+    const abort = () => {
+      for (const job of jobs) this.#abort(job);
+    };
+    const stop = () => {
+      for (const job of jobs) this.#hold(job);
+    };
+    signal?.addEventListener('abort', abort);
+    hold?.addEventListener('abort', stop);
+    const of_signal = this.#batches.get(signal) ?? new Map<AbortSignal | undefined, Batch>();
+    this.#batches.set(signal, of_signal);
+    const end = () => {
+      signal?.removeEventListener('abort', abort);
+      hold?.removeEventListener('abort', stop);
+      of_signal.delete(hold);
+      if (of_signal.size === 0) this.#batches.delete(signal);
+    };
+    const batch = { jobs, hold, end };
+    of_signal.set(hold, batch);
+    return batch;
+  }
+}

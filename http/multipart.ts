@@ -1,0 +1,123 @@
+// Reads multipart/form-data (RFC 7578) as its bytes come: the head of each part, then its content in pieces. What has to be
+// in memory is one piece and one head, and a head is bounded.
+
+export interface PartHead {
+  /** Of the form's field. */
+  name: string;
+  /** Null for a field that is no file. The last word of a path; without control characters. */
+  filename: string | null;
+  content_type: string | null;
+}
+
+export type MultipartEvent = { part: PartHead } | { content: Buffer };
+
+export class MultipartError extends Error {
+  readonly code: 'malformed' | 'head_too_large';
+  constructor(code: MultipartError['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export const MAX_HEAD_BYTES = 16 * 1024;
+/** RFC 2046 allows 70; some clients take more. */
+const MAX_BOUNDARY_CHARS = 200;
+const BOUNDARY = /;\s*boundary=(?:"([^"]+)"|([^\s;"]+))/i;
+/** As browsers and curl write them: in quotes, with `"` as `%22` or `\"`. */
+const NAME = /;\s*name=(?:"((?:\\"|[^"])*)"|([^\s;"]*))/i;
+const FILENAME = /;\s*filename=(?:"((?:\\"|[^"])*)"|([^\s;"]*))/i;
+/** RFC 5987: RFC 7578 forbids it, and some clients send it. */
+const EXTENDED_FILENAME = /;\s*filename\*=utf-8'[^']*'([^\s;]*)/i;
+const LINE_END = Buffer.from('\r\n');
+const HEAD_END = Buffer.from('\r\n\r\n');
+const DASHES = '--';
+
+/** Of a Content-Type header; null where it has none that could be one. */
+export function boundaryOf(content_type: string): string | null {
+  const found = BOUNDARY.exec(content_type);
+  const boundary = found?.[1] ?? found?.[2] ?? '';
+  return boundary.length > 0 && boundary.length <= MAX_BOUNDARY_CHARS ? boundary : null;
+}
+
+/** Throws MultipartError. What follows the last boundary is read and means nothing. */
+export async function* readParts(chunks: AsyncIterable<Buffer>, boundary: string): AsyncGenerator<MultipartEvent> {
+  const delimiter = Buffer.from(`\r\n${DASHES}${boundary}`);
+  let state: 'preamble' | 'delimiter' | 'head' | 'content' | 'epilogue' = 'preamble';
+  let in_part = false;
+  // The first boundary may be the first line.
+  let held: Buffer = LINE_END;
+
+  for await (const chunk of chunks) {
+    if (state === 'epilogue') continue;
+    held = Buffer.concat([held, chunk]);
+    for (let needs_more = false; !needs_more; ) {
+      if (state === 'preamble' || state === 'content') {
+        const at = held.indexOf(delimiter);
+        needs_more = at === -1;
+        const end = at === -1 ? Math.max(0, held.length - delimiter.length + 1) : at;
+        if (in_part && end > 0) yield { content: held.subarray(0, end) };
+        held = held.subarray(at === -1 ? end : end + delimiter.length);
+        if (at !== -1) state = 'delimiter';
+      } else if (state === 'delimiter') {
+        const after = held.toString('latin1', 0, 2);
+        if (after.length < 2) break;
+        if (after === DASHES) {
+          state = 'epilogue';
+          break;
+        }
+        if (after === '\r\n') {
+          // The line's end stays: with it before them, headers that are not there end like any others.
+          state = 'head';
+        } else {
+          // A line of the content that only begins like a boundary.
+          if (in_part) yield { content: delimiter };
+          state = in_part ? 'content' : 'preamble';
+        }
+      } else {
+        const end = held.indexOf(HEAD_END);
+        if (end > MAX_HEAD_BYTES || (end === -1 && held.length > MAX_HEAD_BYTES + HEAD_END.length)) {
+          throw new MultipartError('head_too_large', `The headers of a part are longer than ${MAX_HEAD_BYTES} bytes.`);
+        }
+        if (end === -1) break;
+        yield { part: headOf(held.toString('utf8', LINE_END.length, Math.max(end, LINE_END.length))) };
+        in_part = true;
+        state = 'content';
+        held = held.subarray(end + HEAD_END.length);
+      }
+    }
+  }
+  if (state !== 'epilogue') throw new MultipartError('malformed', 'The form ends before its last boundary.');
+}
+
+function headOf(text: string): PartHead {
+  const headers = new Map<string, string>();
+  for (const line of text.split('\r\n')) {
+    const colon = line.indexOf(':');
+    if (colon > 0) headers.set(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim());
+  }
+  const disposition = headers.get('content-disposition') ?? '';
+  const name = parameter(disposition, NAME);
+  if (!/^form-data\s*;/i.test(disposition) || name === null) {
+    throw new MultipartError('malformed', 'A part of the form has no name.');
+  }
+  const filename = extendedFilename(disposition) ?? parameter(disposition, FILENAME);
+  return { name, filename: filename && plainName(filename), content_type: headers.get('content-type') || null };
+}
+
+function parameter(disposition: string, pattern: RegExp): string | null {
+  const found = pattern.exec(disposition);
+  return found && (found[1] ?? found[2] ?? '').replace(/\\"|%22/g, '"');
+}
+
+function extendedFilename(disposition: string): string | null {
+  try {
+    const found = EXTENDED_FILENAME.exec(disposition);
+    return found && decodeURIComponent(found[1]!);
+  } catch {
+    return null;
+  }
+}
+
+function plainName(filename: string): string {
+  return filename.slice(Math.max(filename.lastIndexOf('\\'), filename.lastIndexOf('/')) + 1).replace(/\p{Cc}/gu, '');
+}

@@ -1,0 +1,111 @@
+// What becomes of a submission that fails at any of its steps: the credits are back at once, and no listing is left.
+import { randomUUID } from 'node:crypto';
+import test, { type ExecutionContext } from 'ava';
+import { openCredits } from '../../commands/credits.ts';
+import { openJobs } from '../../commands/job.ts';
+import { openSubmitJob, type Submission } from '../../commands/submit-job.ts';
+import type { EventStore, NewEvent } from '../../events/event-store.ts';
+import { creditsStream, jobStream, urlsStream } from '../../events/streams.ts';
+import { commandContext, openTestStores } from '../support/stores.ts';
+
+const GRANTED = 10;
+const FAULT = 'the log does not take it';
+
+/** A log that fails the append of one type of event, once: before it is stored, or after, so that nobody hears of it. */
+function failingAt(log: EventStore, type: string, when: 'before' | 'after'): EventStore {
+  let has_failed = false;
+  return {
+    ...log,
+    readStream: (...given) => log.readStream(...given),
+    deleteStream: (stream) => log.deleteStream(stream),
+    async append(stream, expected, events: readonly NewEvent[]) {
+      const fails = !has_failed && events.some((event) => event.type === type);
+      if (!fails) return await log.append(stream, expected, events);
+      has_failed = true;
+      if (when === 'after') await log.append(stream, expected, events);
+      throw new Error(FAULT);
+    },
+  };
+}
+
+async function submitting(t: ExecutionContext, type: string, when: 'before' | 'after', more: Partial<Submission> = {}) {
+  const { log } = await openTestStores(t);
+  const failing = failingAt(log, type, when);
+  const credits = openCredits(failing);
+  const lot = { type: 'grant', transaction_type: 'purchase', reference_id: randomUUID() } as const;
+  await openCredits(log).run('alice', { ...lot, amount: GRANTED, expires_at: null }, commandContext());
+  const job_id = randomUUID();
+  const submitted = openSubmitJob(
+    failing,
+    openJobs(failing),
+    credits,
+  )(
+    {
+      ...{ job_id, owner_id: 'alice', owner_email: null, source: 'upload', filename: 'a.csv', blob_key: null },
+      needs_credits: false,
+      counts: () => ({ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 }),
+      pages: (async function* () {
+        yield ['https://a.example/1', 'https://a.example/2'];
+      })(),
+      ...more,
+    },
+    commandContext(),
+  );
+  const balance = async () => (await openCredits(log).aggregate.read(creditsStream('alice'))).state.balance;
+  const count = async (stream: string) => (await Array.fromAsync(log.readStream(stream))).length;
+  return { submitted, balance, listed: () => count(urlsStream(job_id)), jobEvents: () => count(jobStream(job_id)) };
+}
+
+for (const type of ['UrlsListed', 'CreditsReserved', 'JobCreated']) {
+  test(`when the append of ${type} fails, nothing is held and nothing is left`, async (t) => {
+    const { submitted, balance, listed } = await submitting(t, type, 'before');
+    await t.throwsAsync(submitted, { message: FAULT });
+    t.deepEqual([await balance(), await listed()], [GRANTED, 0]);
+  });
+}
+
+for (const type of ['UrlsListed', 'CreditsReserved']) {
+  test(`when ${type} is stored and nobody hears of it, nothing is held and nothing is left`, async (t) => {
+    const { submitted, balance, listed } = await submitting(t, type, 'after');
+    await t.throwsAsync(submitted, { message: FAULT });
+    t.deepEqual([await balance(), await listed()], [GRANTED, 0]);
+  });
+}
+
+test('when the job is stored and nobody hears of it, it is found, and told as made', async (t) => {
+  const { submitted, balance, listed } = await submitting(t, 'JobCreated', 'after');
+  t.like(await submitted, { ok: true, job: { total_urls: 2, credits_allocated: 2, filename: 'a.csv' } });
+  t.deepEqual([await balance(), await listed()], [GRANTED - 2, 1]);
+});
+
+test('a job that the log cannot hold gives back its credits', async (t) => {
+  const { submitted, balance, listed } = await submitting(t, 'none', 'before', {
+    counts: () => {
+      throw new Error(FAULT);
+    },
+  });
+  await t.throwsAsync(submitted, { message: FAULT });
+  t.deepEqual([await balance(), await listed()], [GRANTED, 0]);
+});
+
+test('a client that goes away in the middle of its URLs is not charged', async (t) => {
+  const { submitted, balance, listed } = await submitting(t, 'none', 'before', {
+    pages: (async function* () {
+      yield Array.from({ length: 1500 }, (_, n) => `https://a.example/${n}`);
+      throw new Error(FAULT);
+    })(),
+  });
+  await t.throwsAsync(submitted, { message: FAULT });
+  t.deepEqual([await balance(), await listed()], [GRANTED, 0]);
+});
+
+test('what fails before its first URL leaves no event', async (t) => {
+  const { submitted, jobEvents } = await submitting(t, 'none', 'before', {
+    // biome-ignore lint/correctness/useYield: it fails before there is one
+    pages: (async function* () {
+      throw new Error(FAULT);
+    })(),
+  });
+  await t.throwsAsync(submitted, { message: FAULT });
+  t.is(await jobEvents(), 0);
+});

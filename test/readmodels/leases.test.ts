@@ -1,0 +1,130 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import test from 'ava';
+import { openLeases, whileHeld } from '../../readmodels/leases.ts';
+import { hasEnded, type ProcessIdentity, thisProcess } from '../../readmodels/this-process.ts';
+import { until } from '../support/behind.ts';
+import { openTestStores } from '../support/stores.ts';
+
+const TTL_MS = 10_000;
+
+test('a lease that is renewed stays with its holder, whatever time passes', async (t) => {
+  const { documents } = await openTestStores(t);
+  let ms = 0;
+  const monotonic = () => ms;
+  const [one, other] = [
+    await openLeases(documents, { process: null, monotonic }),
+    await openLeases(documents, { process: null, monotonic }),
+  ];
+  t.true(await one.hold('work', TTL_MS));
+  for (let renewal = 0; renewal < 5; renewal++) {
+    t.false(await other.hold('work', TTL_MS));
+    ms += TTL_MS - 1;
+    t.true(await one.hold('work', TTL_MS));
+  }
+  await one.release('work');
+  t.true(await other.hold('work', TTL_MS));
+});
+
+test('who stands by takes over when it has watched the lease unchanged for its time', async (t) => {
+  const { documents } = await openTestStores(t);
+  let ms = 5_000_000;
+  const gone = await openLeases(documents, { process: null });
+  const other = await openLeases(documents, { process: null, monotonic: () => ms });
+  await gone.hold('work', TTL_MS);
+  t.false(await other.hold('work', TTL_MS), 'the first look starts the watch');
+  ms += TTL_MS - 1;
+  t.false(await other.hold('work', TTL_MS));
+  ms += 1;
+  t.true(await other.hold('work', TTL_MS));
+  t.false(await gone.hold('work', TTL_MS), 'who comes back finds it taken');
+});
+
+test.serial('a step of the wall clock, forwards or back, moves no lease', async (t) => {
+  const { documents } = await openTestStores(t);
+  const [one, other] = [await openLeases(documents, { process: null }), await openLeases(documents, { process: null })];
+  const real = Date.now;
+  t.teardown(() => (Date.now = real));
+  t.true(await one.hold('work', TTL_MS));
+  for (const step_ms of [30 * 60_000, -60 * 60_000, 0]) {
+    Date.now = () => real() + step_ms;
+    t.false(await other.hold('work', TTL_MS), `${step_ms}`);
+    t.true(await one.hold('work', TTL_MS), `${step_ms}`);
+  }
+});
+
+test('a holder of this machine that was killed frees its lease at once', async (t) => {
+  const { documents } = await openTestStores(t);
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
+  await once(child, 'spawn');
+  const holder = { ...thisProcess()!, pid: child.pid!, began: await beganAt(child.pid!) };
+  const killed = await openLeases(documents, { process: holder });
+  const successor = await openLeases(documents);
+  t.true(await killed.hold('work', TTL_MS));
+  t.false(await successor.hold('work', TTL_MS));
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  t.true(await successor.hold('work', TTL_MS));
+});
+
+test('it is not certain that a process of another boot, container or machine has ended', (t) => {
+  const me = thisProcess()!;
+  const no_such_pid = 2 ** 22 + 1;
+  t.false(hasEnded(me));
+  t.true(hasEnded({ ...me, pid: no_such_pid }));
+  t.true(hasEnded({ ...me, began: '1' }), 'the number is used again');
+  for (const other of [{ boot: 'another' }, { pid_namespace: 'pid:[1]' }] satisfies Partial<ProcessIdentity>[]) {
+    t.false(hasEnded({ ...me, pid: no_such_pid, ...other }));
+  }
+});
+
+test('two holders of one machine and one process are two', async (t) => {
+  const { documents } = await openTestStores(t);
+  const [one, other] = [await openLeases(documents), await openLeases(documents)];
+  t.true(await one.hold('work', TTL_MS));
+  t.false(await other.hold('work', TTL_MS));
+});
+
+test('while the store is away the role waits, without an end, and works when it is back', async (t) => {
+  const { documents } = await openTestStores(t);
+  const real = await openLeases(documents);
+  let is_away = true;
+  let runs = 0;
+  const stop = new AbortController();
+  const said: string[] = [];
+  const leases = {
+    ...real,
+    hold: async (name: string, ttl_ms: number) => (is_away ? away() : real.hold(name, ttl_ms)),
+  };
+  const running = whileHeld(
+    leases,
+    'work',
+    stop.signal,
+    async (signal) => {
+      runs += 1;
+      if (!signal.aborted) await once(signal, 'abort');
+    },
+    { ttl_ms: 60, say: (state) => said.push(state) },
+  );
+  await until(() => said.length > 0);
+  t.deepEqual([runs, said[0]], [0, 'waiting']);
+  is_away = false;
+  await until(() => runs === 1);
+  // The lease cannot be renewed: the holder stops by its own clock.
+  is_away = true;
+  await until(() => said.at(-1) === 'waiting');
+  is_away = false;
+  await until(() => runs === 2);
+  stop.abort();
+  await running;
+});
+
+async function away(): Promise<never> {
+  throw Object.assign(new Error('away'), { code: 'unavailable' });
+}
+
+async function beganAt(pid: number): Promise<string> {
+  const { readFile } = await import('node:fs/promises');
+  const stat = await readFile(`/proc/${pid}/stat`, 'latin1');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]!;
+}
