@@ -124,7 +124,7 @@ export const SETTINGS = {
   LOG_FILE: text(null, 'The file that log lines are appended to; unset: standard output.'),
   LOG_LEVEL: word('info', 'The least severe lines that are logged.', LOG_LEVELS),
 
-  EVENTSTORE_URL: url('The event log; unset: SQLite in DATA_DIR.', [
+  EVENTSTORE_URL: url('The event log, EventStoreDB 24.10.5 or later; unset: SQLite in DATA_DIR.', [
     'esdb',
     'esdb+discover',
     'kurrentdb',

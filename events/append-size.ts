@@ -26,21 +26,26 @@ export const eventBytes = ({ type, data, metadata }: Sized): number =>
 /** The bytes of a value as JSON in UTF-8; 0 for what is no JSON. */
 export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '');
 
-/**
- * The events in order, in as few runs as each fit one append. An event that fits none is a run of its own, which every
- * store refuses.
- */
-export function appendRuns<E extends Sized>(events: readonly E[], most_bytes = MAX_APPEND_BYTES): E[][] {
-  const runs: E[][] = [];
-  let run_bytes = Number.POSITIVE_INFINITY;
-  for (const event of events) {
-    const size_bytes = eventBytes(event);
+/** The events in order, in as few runs as each fit one append. */
+export const appendRuns = <E extends Sized>(events: readonly E[], most_bytes = MAX_APPEND_BYTES): E[][] =>
+  runsOf(events, eventBytes, { most_bytes, most_items: MAX_APPEND_EVENTS });
+
+/** The items in order, in as few runs as each keep both limits. An item that alone is too large is a run of its own. */
+export function runsOf<Item>(
+  items: readonly Item[],
+  bytesOf: (item: Item) => number,
+  { most_bytes, most_items = Number.POSITIVE_INFINITY }: { most_bytes: number; most_items?: number },
+): Item[][] {
+  const runs: Item[][] = [];
+  let run_bytes = 0;
+  for (const item of items) {
+    const size_bytes = bytesOf(item);
     const run = runs.at(-1);
-    if (run === undefined || run.length === MAX_APPEND_EVENTS || run_bytes + size_bytes > most_bytes) {
-      runs.push([event]);
+    if (run === undefined || run.length === most_items || run_bytes + size_bytes > most_bytes) {
+      runs.push([item]);
       run_bytes = size_bytes;
     } else {
-      run.push(event);
+      run.push(item);
       run_bytes += size_bytes;
     }
   }

@@ -3,10 +3,14 @@
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { DomainChecks } from '../commands/domain-checks.ts';
 import type { FoundOfDomain } from '../events/domain-checks.ts';
+import { jsonBytes, runsOf } from '../events/event-store.ts';
 import { type JobDocument, jobs } from '../readmodels/jobs.ts';
 import { pause } from '../readmodels/leases.ts';
 import type { ReadModels } from '../readmodels/projection-state.ts';
 import { foundOfDomains, jobDomains, jobStats } from '../readmodels/stats.ts';
+
+/** Bytes of the domains of one part, cut at the same places each time: an append has a limit, and domains may be long. */
+const PART_BYTES = 512 * 1024;
 
 /** Jobs that one pass looks at. */
 const AT_ONCE = 100;
@@ -48,8 +52,11 @@ async function recordDomains({ _id: job_id }: JobDocument, options: DomainChecks
   let held: FoundOfDomain[] = [];
   if (stats) {
     for await (const page of foundOfDomains(readmodels.collection(jobDomains), stats)) {
-      if (held.length > 0) await record(held, false);
-      held = page.filter(({ domain }) => domain !== '');
+      const named = page.filter(({ domain }) => domain !== '');
+      for (const run of runsOf(named, jsonBytes, { most_bytes: PART_BYTES })) {
+        if (held.length > 0) await record(held, false);
+        held = run;
+      }
     }
   }
   await record(held, true);

@@ -9,7 +9,7 @@ import { serverSuite } from '../support/server-suites.ts';
 const url = await serverSuite('eventstoredb', {
   url_env: 'EVENTSTORE_URL',
   container: {
-    image: 'eventstore/eventstore:24.10',
+    image: 'eventstore/eventstore:24.10.14',
     port: 2113,
     environment: { EVENTSTORE_INSECURE: 'true', EVENTSTORE_MEM_DB: 'true', EVENTSTORE_RUN_PROJECTIONS: 'None' },
     ready: /IS LEADER/,

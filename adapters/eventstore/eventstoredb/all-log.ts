@@ -1,21 +1,26 @@
 // The global log ($all) from a position on, over as many sessions with the server as it takes: each event once, in order.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AllStreamResolvedEvent } from '@eventstore/db-client';
+import type { AllStreamResolvedEvent, Position as ServerPosition } from '@eventstore/db-client';
 import { BEGINNING, type EventFilter, type Position, type RecordedEvent } from '../../../events/event-store.ts';
 import { bunches } from './bunches.ts';
-import { type Connection, Patience } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { isPermanent } from './errors.ts';
 import { eventPasses, serverFilter } from './filters.ts';
-import { fromPosition, toPosition } from './positions.ts';
+import { Patience } from './patience.ts';
+import { fromPosition, isKnown, toPosition } from './positions.ts';
 import { toRecorded } from './wire-events.ts';
 
 /**
- * The server tells how far it has searched (a checkpoint) after each so many events. While it catches up, a window of
- * one would be one read an event. Live, anything larger would leave `position` behind by up to a window of events that
- * the filter leaves out, for as long as nothing more is appended: whoever waits for it would wait in vain.
+ * A session catches up with the server's filter, then a second one goes on without it and the adapter filters. With a
+ * filter no version tells reliably how far the log has been searched once it is live: the last checkpoint of most stays
+ * before trailing events that the filter leaves out, and whoever waits for their position would wait in vain. Without one
+ * every event tells its position, and a reader that falls behind is served by pages of 32 events instead of pages of one
+ * search window.
  */
-const SEARCH_WINDOW = { catching_up: 2_048, live: 1 } as const;
-type Phase = keyof typeof SEARCH_WINDOW;
+type Phase = 'catching_up' | 'live';
+
+/** While it catches up, the server tells how far it has searched (a checkpoint) after each so many events. */
+const SEARCH_WINDOW = 2_048;
 
 /** Objects that the client's stream may hold for us. */
 const BUFFERED = 512;
@@ -52,7 +57,6 @@ class Checkpoint {
   }
 }
 const CAUGHT_UP = Symbol('caught up');
-const FELL_BEHIND = Symbol('fell behind');
 
 /** Parts may be empty, when only `position` or `caught_up` changed. Never ends by itself. */
 export async function* allLog(connection: Connection, options: AllLogOptions): AsyncGenerator<LogPart, void> {
@@ -67,10 +71,10 @@ export async function* allLog(connection: Connection, options: AllLogOptions): A
       for await (const items of session(connection, { position: reached.position, filter, phase, signal })) {
         patience.renew();
         const events = fold(items, reached, passes);
-        yield { events, position: reached.position, caught_up: items.includes(CAUGHT_UP) };
-        const next = nextPhase(phase, items);
-        if (next === phase) continue;
-        phase = next;
+        const caught_up = items.includes(CAUGHT_UP);
+        yield { events, position: reached.position, caught_up };
+        if (phase === 'live' || !caught_up) continue;
+        phase = 'live';
         break;
       }
     } catch (error) {
@@ -92,23 +96,27 @@ async function* session(
   { position, filter, phase, signal }: { position: Position; filter: EventFilter; phase: Phase; signal: AbortSignal },
 ): AsyncGenerator<unknown[], void> {
   let caughtUp = false;
+  const searching = {
+    ...serverFilter(filter),
+    maxSearchWindow: SEARCH_WINDOW,
+    checkpointInterval: 1,
+    // Whatever this throws ends the process: it is called where nothing can catch it.
+    checkpointReached: (of: { push(item: unknown): unknown }, reached: ServerPosition) => {
+      if (isKnown(reached)) of.push(new Checkpoint(toPosition(reached)));
+    },
+  };
   const subscription = connection.client.subscribeToAll(
     {
       fromPosition: position === BEGINNING ? 'start' : fromPosition(position),
-      filter: {
-        ...serverFilter(filter),
-        maxSearchWindow: SEARCH_WINDOW[phase],
-        checkpointInterval: 1,
-        checkpointReached: (of, reached) => void of.push(new Checkpoint(toPosition(reached))),
-      },
+      ...(phase === 'catching_up' && { filter: searching }),
     },
     { highWaterMark: BUFFERED },
   );
+  // The server says so again each time that it has caught up with a reader that was slower than the writers.
   subscription.on('caughtUp', () => {
     caughtUp = true;
     subscription.push(CAUGHT_UP);
   });
-  subscription.on('fellBehind', () => subscription.push(FELL_BEHIND));
   const parts = bunches(subscription, {
     signal,
     // A server that still has something to tell tells it; one that is at the end may be silent for days, and gRPC's
@@ -128,22 +136,21 @@ function fold(items: unknown[], reached: Reached, passes: ReturnType<typeof even
     if (position > reached.position) reached.position = position;
   };
   for (const item of items) {
-    if (item === CAUGHT_UP || item === FELL_BEHIND) continue;
+    if (item === CAUGHT_UP) continue;
     if (item instanceof Checkpoint) {
       reach(item.position);
       continue;
     }
-    const event = toRecorded(item as AllStreamResolvedEvent);
-    if (event === null || event.position <= reached.event) continue;
-    reached.event = event.position;
-    reach(event.position);
-    if (passes(event)) events.push(event);
+    const resolved = item as AllStreamResolvedEvent;
+    if (resolved.event === undefined) continue;
+    const position = toPosition(resolved.event.position);
+    if (position <= reached.event) continue;
+    reached.event = position;
+    reach(position);
+    const { streamId: stream, type } = resolved.event;
+    if (!passes({ stream, type })) continue;
+    const event = toRecorded(resolved);
+    if (event !== null) events.push(event);
   }
   return events;
-}
-
-function nextPhase(phase: Phase, items: unknown[]): Phase {
-  const last = items.findLast((item) => item === CAUGHT_UP || item === FELL_BEHIND);
-  if (last === undefined) return phase;
-  return last === CAUGHT_UP ? 'live' : 'catching_up';
 }

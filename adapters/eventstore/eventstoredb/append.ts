@@ -36,6 +36,7 @@ export async function append(
       client.appendToStream(stream, proposed, {
         expectedRevision: expected === 'no_stream' ? expected : BigInt(expected),
         deadline: limits.answer_ms,
+        requiresLeader: true,
       }),
     );
     assert(result.success, 'throwOnAppendFailure must not be switched off in the URL of the event store');

@@ -5,7 +5,8 @@ export interface ItemStream {
   read(): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'readable' | 'end', listener: () => void): unknown;
-  destroy(): unknown;
+  off(event: 'readable', listener: () => void): unknown;
+  resume(): unknown;
 }
 
 export interface BunchOptions {
@@ -56,7 +57,9 @@ export async function* bunches(stream: ItemStream, options: BunchOptions): Async
     // Without it the call stays open, with its events waiting in the connection. Not awaited, for a call that is still
     // looking for its server; one that never began has nothing to cancel.
     cancel().catch(() => undefined);
-    stream.destroy();
+    // What has arrived is read to its end: else the client would keep the call, with its events, until it is disposed of.
+    stream.off('readable', woken);
+    stream.resume();
   }
 }
 

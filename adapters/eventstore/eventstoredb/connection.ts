@@ -4,15 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import type { Logger } from 'pino';
 import { EventStoreError, isPermanent } from './errors.ts';
-
-export interface Limits {
-  /** How long the server may take for an answer, or for the next event of a read. */
-  answer_ms: number;
-  /** After this long without an answer an append or read fails with code `unavailable`. Subscriptions never give up. */
-  unavailable_after_ms: number;
-  /** The waits before trying again: from the first, doubling, to the last; each is jittered down to its half. */
-  backoff_ms: { first: number; last: number };
-}
+import { type Limits, Patience } from './patience.ts';
 
 export interface Connection {
   client: EventStoreDBClient;
@@ -28,8 +20,13 @@ export interface Connection {
   close(): Promise<void>;
 }
 
+/** The client knows the product only by its old name. */
+const toClientUrl = (url: string): string =>
+  url.trim().replace(/^(?:kurrentdb|kurrent|kdb)(?=(?:\+discover)?:\/\/)/i, 'esdb');
+
 export function connect(url: string, limits: Limits, log: Logger): Connection {
-  const client = EventStoreDBClient.connectionString(url);
+  const client = EventStoreDBClient.connectionString(toClientUrl(url));
+  const closeChannel = keepChannel(client);
   // Appends go as calls of their own instead of over the client's one BatchAppend stream: that has no deadline, and all
   // clients of a process share its table of pending answers, so that an error on one stream loses the answers of another
   // and the first late one throws where nothing can catch it.
@@ -81,38 +78,43 @@ export function connect(url: string, limits: Limits, log: Logger): Connection {
       closing.abort(closedError());
       for (const reject of waiting) reject(closedError());
       await Promise.race([client.dispose(), sleep(limits.answer_ms, undefined, { ref: false })]);
+      closeChannel();
     },
   };
 }
 
-/** Counts tries and time since the last success, and says how long to wait before the next try. */
-export class Patience {
-  readonly #limits: Limits;
-  #since = performance.now();
-  #tries = 0;
+interface Channel {
+  close(): void;
+}
+/** Parts of the client that it does not export. */
+interface ClientParts {
+  createChannel(): Promise<Channel>;
+  handleError(...failure: unknown[]): Promise<void>;
+}
 
-  constructor(limits: Limits) {
-    this.#limits = limits;
-  }
-
-  /** Call on progress: the next failure is a first one again. */
-  renew(): void {
-    this.#since = performance.now();
-    this.#tries = 0;
-  }
-
-  /**
-   * The jittered wait before the next try of `what`.
-   * @throws EventStoreError with code `unavailable` when there have been tries for long enough, unless `forever`.
-   */
-  next(what: string, cause: unknown, forever = false): number {
-    const { backoff_ms, unavailable_after_ms } = this.#limits;
-    const most = Math.min(backoff_ms.last, backoff_ms.first * 2 ** this.#tries);
-    const wait_ms = Math.round(most * (0.5 + Math.random() / 2));
-    this.#tries += 1;
-    if (!forever && performance.now() + wait_ms - this.#since > unavailable_after_ms) {
-      throw new EventStoreError('unavailable', `${what}: the event store is unavailable`, { cause });
-    }
-    return wait_ms;
-  }
+/**
+ * Gives what closes the client's connection, which the client itself leaves open. And keeps the client from ending the
+ * process: its own handling of failures is awaited by nobody, and a call that is begun on a connection which it closes in
+ * the same turn throws where nothing can catch it.
+ */
+function keepChannel(client: EventStoreDBClient): () => void {
+  const parts = client as unknown as ClientParts;
+  const { createChannel, handleError } = parts;
+  let current: Channel | undefined;
+  let is_closed = false;
+  Object.assign(parts, {
+    async createChannel() {
+      const channel = await createChannel();
+      const close = channel.close.bind(channel);
+      channel.close = () => void setImmediate(close);
+      current = channel;
+      if (is_closed) channel.close();
+      return channel;
+    },
+    handleError: (...failure: unknown[]) => handleError(...failure).catch(() => undefined),
+  } satisfies ClientParts);
+  return () => {
+    is_closed = true;
+    current?.close();
+  };
 }

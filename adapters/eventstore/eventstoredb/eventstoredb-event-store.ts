@@ -1,6 +1,6 @@
-// The event log on EventStoreDB 23.10 or later, by its gRPC protocol. Each stream is a stream of the server, the log is
+// The event log on EventStoreDB 24.10.5 or later, by its gRPC protocol. Each stream is a stream of the server, the log is
 // its `$all` without the system events, and a deleted stream is a tombstone: its events stay in reads of the whole log
-// until an operator scavenges.
+// until an operator scavenges. Streams are read from the cluster's leader: a follower may not have what was just appended.
 import { type AllStreamResolvedEvent, StreamDeletedError } from '@eventstore/db-client';
 import type { Logger } from 'pino';
 import {
@@ -13,15 +13,16 @@ import {
 import { allLog } from './all-log.ts';
 import { append } from './append.ts';
 import { bunches } from './bunches.ts';
-import { type Connection, connect, type Limits } from './connection.ts';
+import { type Connection, connect } from './connection.ts';
 import { isSystemEvent } from './filters.ts';
+import type { Limits } from './patience.ts';
 import { fromPosition, toPosition } from './positions.ts';
 import { readStream } from './read-stream.ts';
 
 export { EventStoreError, type EventStoreErrorCode } from './errors.ts';
 
 export interface EventStoreDbOptions {
-  /** `esdb://user:password@host:2113?tls=true`, or `esdb+discover://…` for a cluster. */
+  /** `esdb://user:password@host:2113?tls=true`, or `esdb+discover://…` for a cluster; `kurrentdb` is the same. */
   url: string;
   log: Logger;
   /** How long one try of an append, or the wait for a read's next event, may take. 5 s. */
@@ -100,7 +101,7 @@ async function head({ client, limits, closed, request }: Connection): Promise<Po
     let from: 'end' | { commit: bigint; prepare: bigint } = 'end';
     for (let maxCount = 8; ; maxCount = 512) {
       let count = 0;
-      const read = client.readAll({ direction: 'backwards', fromPosition: from, maxCount });
+      const read = client.readAll({ direction: 'backwards', fromPosition: from, maxCount, requiresLeader: true });
       const parts = bunches(read, {
         signal: closed,
         patience_ms: () => limits.answer_ms,
@@ -125,6 +126,7 @@ async function deleteStream(connection: Connection, stream: string): Promise<voi
       connection.client.tombstoneStream(stream, {
         expectedRevision: 'any',
         deadline: connection.limits.answer_ms,
+        requiresLeader: true,
       }),
     );
   } catch (error) {

@@ -17,7 +17,7 @@ export function serverFilter({ categories, types }: EventFilter): {
 /** System events have a `$` before their type or stream: metadata, statistics, tombstones. They never pass. */
 export const isSystemEvent = (stream: string, type: string): boolean => type.startsWith('$') || stream.startsWith('$');
 
-/** The exact rule, for what the server let through. */
+/** The exact rule, for what the server let through, which once a subscription is live is everything. */
 export function eventPasses({ categories, types }: EventFilter): (event: { stream: string; type: string }) => boolean {
   const listedTypes = types && new Set(types);
   const listedCategories = categories && new Set(categories);

@@ -9,10 +9,13 @@ const UNKNOWN = 2n ** 64n - 1n;
 
 const half = (value: bigint): string => value.toString(16).padStart(HALF, '0');
 
+/** Whether a position is one: 24.2.0 to 24.10.4 tell a checkpoint past every log when a filter has let nothing through. */
+export const isKnown = (position: ServerPosition): boolean => position.commit !== UNKNOWN;
+
 /** Throws when the server gave no position: before 22.6 it gave none with the events of a stream. */
 export function toPosition(position: ServerPosition | undefined): Position {
-  if (position === undefined || position.commit === UNKNOWN) {
-    throw new Error('the event has no position in the log: EventStoreDB 23.10 or later is needed');
+  if (position === undefined || !isKnown(position)) {
+    throw new Error('the event has no position in the log: EventStoreDB 24.10.5 or later is needed');
   }
   return half(position.commit) + half(position.prepare);
 }

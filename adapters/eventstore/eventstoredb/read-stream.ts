@@ -3,8 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ResolvedEvent, StreamDeletedError, StreamNotFoundError } from '@eventstore/db-client';
 import type { RecordedEvent } from '../../../events/event-store.ts';
 import { bunches } from './bunches.ts';
-import { type Connection, Patience } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { EventStoreError, isPermanent } from './errors.ts';
+import { Patience } from './patience.ts';
 import { toRecorded } from './wire-events.ts';
 
 export interface ReadStreamOptions {
@@ -36,6 +37,7 @@ export async function* readStream(
           direction,
           fromRevision: next === undefined ? (direction === 'forwards' ? 'start' : 'end') : BigInt(next),
           maxCount: left,
+          requiresLeader: true,
         },
         { highWaterMark: BUFFERED },
       );

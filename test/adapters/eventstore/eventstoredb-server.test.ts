@@ -78,6 +78,6 @@ test.serial('the log has system events, which a filter leaves out', (t) =>
     await client.tombstoneStream('order-1');
     const types: string[] = [];
     for await (const { event } of client.readAll()) types.push(event!.type);
-    t.deepEqual(types, ['$metadata', 'Happened', 'Happened', '$streamDeleted']);
+    t.deepEqual(types, ['$epoch-information', '$metadata', 'Happened', 'Happened', '$streamDeleted']);
   })(),
 );

@@ -9,23 +9,25 @@ import { startEventStoreDbServer } from '../../support/eventstoredb-server/event
 const log = pino({ level: 'silent' });
 
 // One after the other: all of them at once, with their servers in the same process, would wait for each other.
-eventStoreContract(test.serial as TestFn, 'EventStoreDB', {
-  deletedEvents: 'until_scavenged',
-  async open() {
-    const server = await startEventStoreDbServer();
-    const stores: EventStore[] = [];
-    const open = async () => {
-      const store = await openEventStoreDb({ url: server.url, log });
-      stores.push(store);
-      return store;
-    };
-    return {
-      store: await open(),
-      reopen: open,
-      async close() {
-        await Promise.all(stores.map((store) => store.close()));
-        await server.close();
-      },
-    };
-  },
-});
+for (const version of ['24.10.4', '24.10.5', '25.0.0'] as const) {
+  eventStoreContract(test.serial as TestFn, `EventStoreDB ${version}`, {
+    deletedEvents: 'until_scavenged',
+    async open() {
+      const server = await startEventStoreDbServer({ version });
+      const stores: EventStore[] = [];
+      const open = async () => {
+        const store = await openEventStoreDb({ url: server.url, log });
+        stores.push(store);
+        return store;
+      };
+      return {
+        store: await open(),
+        reopen: open,
+        async close() {
+          await Promise.all(stores.map((store) => store.close()));
+          await server.close();
+        },
+      };
+    },
+  });
+}

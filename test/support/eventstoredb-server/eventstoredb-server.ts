@@ -1,10 +1,10 @@
 // A small server that speaks EventStoreDB's gRPC protocol, for tests without the real one: in memory, insecure, with
 // faults that a test switches on. It serves the client's own generated service definitions over real connections.
 //
-// It does: ServerFeatures.GetSupportedMethods; Streams.Append and BatchAppend with the real rules of expected revisions and
-// repeated ids; Delete and Tombstone; Read of a stream and of $all in both directions; subscriptions to $all with filters by
-// stream or type, prefix or regex, with confirmation, checkpoints, caught-up and fell-behind; system events in the log;
-// tombstoned events that stay in $all.
+// It does, by the rules of the version that it plays: ServerFeatures.GetSupportedMethods; Streams.Append and BatchAppend with
+// the real rules of expected revisions and repeated ids; the limit in bytes of Append; Delete and Tombstone; Read of a stream
+// and of $all in both directions; subscriptions to $all with filters by stream or type, prefix or regex, or without one;
+// system events and tombstones in the log; tombstoned events that stay in $all.
 // It does not: users and access, TLS, clusters and gossip, links, subscriptions to one stream, persistent subscriptions,
 // projections, stream metadata ($maxAge, $maxCount), scavenging, size limits of BatchAppend, `any` remembering recent ids.
 import { once } from 'node:events';
@@ -16,7 +16,9 @@ import streamServices from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import { type handleUnaryCall, Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import { Faults } from './faults.ts';
 import { MemoryLog } from './memory-log.ts';
+import { refusalError } from './messages.ts';
 import { read } from './reads.ts';
+import type { ServerVersion } from './subscriptions.ts';
 import { append, batchAppend, deleteStream, tombstoneStream } from './writes.ts';
 
 export interface EventStoreDbServer {
@@ -24,6 +26,7 @@ export interface EventStoreDbServer {
   url: string;
   log: MemoryLog;
   faults: Faults;
+  connections(): number;
   /** Breaks every connection; new ones are taken. */
   killConnections(): void;
   /** Breaks every connection and refuses new ones, until `start`. The data stays. */
@@ -33,7 +36,15 @@ export interface EventStoreDbServer {
   close(): Promise<void>;
 }
 
-export async function startEventStoreDbServer(options: { shared_commit?: boolean } = {}): Promise<EventStoreDbServer> {
+export interface EventStoreDbServerOptions {
+  /** Whose rules it follows; 24.10.5 unless told. */
+  version?: ServerVersion;
+  /** The events of one append share a commit position, as those of explicit transactions do. */
+  shared_commit?: boolean;
+}
+
+export async function startEventStoreDbServer(options: EventStoreDbServerOptions = {}): Promise<EventStoreDbServer> {
+  const { version = '24.10.5' } = options;
   const log = new MemoryLog(options);
   const faults = new Faults();
   const sockets = new Set<Socket>();
@@ -42,7 +53,12 @@ export async function startEventStoreDbServer(options: { shared_commit?: boolean
   };
 
   const grpc = new Server();
-  const writing = { log, faults, killConnections };
+  let port = 0;
+  const refused = () => {
+    const refusal = faults.refusals.shift();
+    return refusal === undefined ? null : refusalError(refusal, port);
+  };
+  const writing = { log, faults, killConnections, refused };
   grpc.addService(
     streamServices.StreamsService as never,
     {
@@ -50,19 +66,18 @@ export async function startEventStoreDbServer(options: { shared_commit?: boolean
       batchAppend: batchAppend(writing),
       delete: deleteStream(writing),
       tombstone: tombstoneStream(writing),
-      read: read(log, faults),
+      read: read({ log, faults, version, refused }),
     } as unknown as UntypedServiceImplementation,
   );
   grpc.addService(
     featureServices.ServerFeaturesService as never,
     {
-      getSupportedMethods: supportedMethods(faults),
+      getSupportedMethods: supportedMethods(faults, version),
     } as unknown as UntypedServiceImplementation,
   );
   const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
 
   let listener: NetServer | null = null;
-  let port = 0;
   const start = async () => {
     listener = createServer({ noDelay: true }, (socket) => {
       sockets.add(socket);
@@ -87,6 +102,7 @@ export async function startEventStoreDbServer(options: { shared_commit?: boolean
     url: `esdb://127.0.0.1:${port}?tls=false`,
     log,
     faults,
+    connections: () => sockets.size,
     killConnections,
     stop,
     start,
@@ -100,11 +116,11 @@ export async function startEventStoreDbServer(options: { shared_commit?: boolean
 }
 
 const supportedMethods =
-  (faults: Faults): handleUnaryCall<Empty, SupportedMethods> =>
+  (faults: Faults, version: ServerVersion): handleUnaryCall<Empty, SupportedMethods> =>
   async (_call, callback) => {
     await faults.beforeAnswer();
     const message = new featureMessages.SupportedMethods();
-    message.setEventStoreServerVersion('24.10.0.0');
+    message.setEventStoreServerVersion(version);
     for (const name of ['append', 'batchappend', 'delete', 'read', 'tombstone']) {
       const method = new featureMessages.SupportedMethod();
       method.setServiceName('event_store.client.streams.streams');

@@ -10,7 +10,8 @@ export interface Proposed {
 
 export interface Stored extends Proposed {
   stream: string;
-  revision: number;
+  /** A bigint only of a tombstone. */
+  revision: number | bigint;
   commit: bigint;
   prepare: bigint;
   created_ticks: bigint;
@@ -24,9 +25,12 @@ export interface LogPosition {
 export type Expected = number | 'no_stream' | 'any' | 'stream_exists';
 
 export type Written =
-  | { outcome: 'written'; revision: number; position: LogPosition }
+  | { outcome: 'written'; revision: number | bigint; position: LogPosition }
   | { outcome: 'wrong_expected_version'; current: number | null }
   | { outcome: 'stream_deleted' };
+
+/** The revision of a tombstone: the largest there is, so that nothing comes after it. */
+const TOMBSTONE = 2n ** 63n - 1n;
 
 export class MemoryLog {
   /** All events in order, system events included. */
@@ -43,6 +47,7 @@ export class MemoryLog {
   constructor({ shared_commit = false } = {}) {
     this.#sharedCommit = shared_commit;
     // A new server's log is not empty either.
+    this.#store('$epoch-information', [system('$epoch-information')]);
     this.#store('$$$stats', [system('$metadata')]);
   }
 
@@ -55,22 +60,27 @@ export class MemoryLog {
 
   /**
    * As the real server decides: an expected revision behind the stream's is a success when exactly these ids follow it;
-   * one that is equal is written without a look at the ids; `any` and `stream_exists` are never found repeated here.
+   * one that is equal is written without a look at the ids; `no_stream` of a soft-deleted stream compares the ids first;
+   * `any` and `stream_exists` are never found repeated here.
    */
   append(stream: string, expected: Expected, proposed: readonly Proposed[]): Written {
     if (this.#tombstones.has(stream)) return { outcome: 'stream_deleted' };
     const events = this.#streams.get(stream) ?? [];
     const current = events.length - 1;
-    const recreated = this.#truncatedBefore.get(stream) === events.length;
-    if (typeof expected === 'number' || (expected === 'no_stream' && !recreated)) {
+    const is_soft_deleted = current >= 0 && this.#truncatedBefore.get(stream) === events.length;
+    if (typeof expected === 'number' || expected === 'no_stream') {
       const after = expected === 'no_stream' ? -1 : expected;
       if (after < current && proposed.every(({ id }, index) => events[after + 1 + index]?.id === id)) {
         return written(events[after + proposed.length]!);
       }
-      if (after !== current) return { outcome: 'wrong_expected_version', current: current < 0 ? null : current };
+      const may_write = after === current || (expected === 'no_stream' && is_soft_deleted);
+      if (!may_write) return { outcome: 'wrong_expected_version', current: current < 0 ? null : current };
     }
     if (expected === 'stream_exists' && current < 0) return { outcome: 'wrong_expected_version', current: null };
-    return written(this.#store(stream, proposed).at(-1)!);
+    const stored = this.#store(stream, proposed);
+    // The stream is undeleted by metadata that say from which revision on it is read.
+    if (is_soft_deleted) this.#store(`$$${stream}`, [system('$metadata')]);
+    return written(stored.at(-1)!);
   }
 
   /** Soft delete: the stream reads as absent and may be written again. */
@@ -85,7 +95,8 @@ export class MemoryLog {
   /** The stream is gone for good; its events stay in the global log, as they do until a scavenge. */
   tombstone(stream: string): Written {
     if (this.#tombstones.has(stream)) return { outcome: 'stream_deleted' };
-    const [tombstone] = this.#store(stream, [system('$streamDeleted')]);
+    const bytes = { ...system('$streamDeleted'), content_type: 'application/octet-stream', data: new Uint8Array() };
+    const [tombstone] = this.#store(stream, [bytes], TOMBSTONE);
     this.#tombstones.add(stream);
     return written(tombstone!);
   }
@@ -117,7 +128,7 @@ export class MemoryLog {
     }
   }
 
-  #store(stream: string, proposed: readonly Proposed[]): Stored[] {
+  #store(stream: string, proposed: readonly Proposed[], revision?: bigint): Stored[] {
     const events = this.#streams.get(stream) ?? [];
     this.#streams.set(stream, events);
     const prepares = proposed.map((event) => {
@@ -129,7 +140,7 @@ export class MemoryLog {
     const stored = proposed.map((event, index) => ({
       ...event,
       stream,
-      revision: events.length + index,
+      revision: revision ?? events.length + index,
       prepare: prepares[index]!,
       commit: this.#sharedCommit ? prepares.at(-1)! : prepares[index]!,
       created_ticks: BigInt(Date.now()) * 10_000n,

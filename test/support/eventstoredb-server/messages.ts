@@ -2,6 +2,7 @@
 import sharedMessages from '@eventstore/db-client/generated/shared_pb.js';
 import streamMessages, { type AppendReq, type BatchAppendReq } from '@eventstore/db-client/generated/streams_pb.js';
 import { Metadata, status } from '@grpc/grpc-js';
+import type { Refusal } from './faults.ts';
 import type { LogPosition, Proposed, Stored } from './memory-log.ts';
 
 const { Empty, StreamIdentifier, UUID } = sharedMessages;
@@ -75,12 +76,6 @@ export function caughtUpMessage() {
   return message;
 }
 
-export function fellBehindMessage() {
-  const message = new ReadResp();
-  message.setFellBehind(new ReadResp.FellBehind());
-  return message;
-}
-
 export function streamNotFoundMessage(stream: string) {
   const notFound = new ReadResp.StreamNotFound();
   notFound.setStreamIdentifier(identifier(stream));
@@ -102,4 +97,22 @@ export function tooLargeError(max_append_bytes: number) {
   metadata.set('exception', 'maximum-append-size-exceeded');
   metadata.set('maximum-append-size', String(max_append_bytes));
   return { code: status.INVALID_ARGUMENT, details: 'Maximum Append Size Exceeded.', metadata };
+}
+
+/** What a call is refused with; `port`: of the leader, which in these tests is the server itself. */
+export function refusalError(refusal: Refusal, port: number) {
+  const metadata = new Metadata();
+  switch (refusal) {
+    case 'not_leader':
+      metadata.set('exception', 'not-leader');
+      metadata.set('leader-endpoint-host', '127.0.0.1');
+      metadata.set('leader-endpoint-port', String(port));
+      return { code: status.NOT_FOUND, details: `Leader info available: 127.0.0.1:${port}`, metadata };
+    case 'no_leader_info':
+      return { code: status.UNKNOWN, details: 'No leader info available in response', metadata };
+    case 'not_ready':
+      return { code: status.UNAVAILABLE, details: 'Server Is Not Ready', metadata };
+    case 'aborted':
+      return { code: status.ABORTED, details: 'Operation timed out', metadata };
+  }
 }

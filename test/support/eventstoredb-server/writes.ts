@@ -16,7 +16,15 @@ import { type handleClientStreamingCall, type handleUnaryCall, type ServerDuplex
 import type { Any } from 'google-protobuf/google/protobuf/any_pb.js';
 import type { Faults } from './faults.ts';
 import type { Expected, LogPosition, MemoryLog, Proposed, Written } from './memory-log.ts';
-import { empty, identifier, proposed, streamDeletedError, streamName, tooLargeError } from './messages.ts';
+import {
+  empty,
+  identifier,
+  proposed,
+  type refusalError,
+  streamDeletedError,
+  streamName,
+  tooLargeError,
+} from './messages.ts';
 
 // The library of the client's messages is the client's dependency, not ours: found from where the client is.
 const fromClient = createRequire(import.meta.resolve('@eventstore/db-client'));
@@ -27,10 +35,12 @@ export interface Writing {
   log: MemoryLog;
   faults: Faults;
   killConnections(): void;
+  /** What the next call is refused with, if with anything. */
+  refused(): ReturnType<typeof refusalError> | null;
 }
 
 export const append =
-  ({ log, faults, killConnections }: Writing): handleClientStreamingCall<AppendReq, AppendResp> =>
+  ({ log, faults, killConnections, refused }: Writing): handleClientStreamingCall<AppendReq, AppendResp> =>
   (call, callback) => {
     const requests: AppendReq[] = [];
     call.on('data', (request: AppendReq) => requests.push(request));
@@ -39,6 +49,8 @@ export const append =
       // Also emitted when the connection broke in the middle of the events, which shows only a turn later.
       await new Promise(setImmediate);
       if (call.cancelled) return;
+      const refusal = refused();
+      if (refusal !== null) return callback(refusal);
       const options = requests[0]!.getOptions()!;
       const stream = streamName(options.getStreamIdentifier());
       const expected = options.hasRevision() ? Number(options.getRevision()) : otherExpected(options);
@@ -52,7 +64,7 @@ export const append =
   };
 
 const sizeOf = (events: readonly Proposed[]): number =>
-  events.reduce((size, event) => size + event.data.length + event.metadata.length, 0);
+  events.reduce((size, event) => size + event.data.length + event.metadata.length + 2 * event.type.length, 0);
 
 function appendSuccess({ revision, position }: Written & { outcome: 'written' }): AppendResp {
   const { AppendResp } = streamMessages;
@@ -174,8 +186,10 @@ export const deleteStream =
   };
 
 export const tombstoneStream =
-  ({ log, faults }: Writing): handleUnaryCall<TombstoneReq, TombstoneResp> =>
+  ({ log, faults, refused }: Writing): handleUnaryCall<TombstoneReq, TombstoneResp> =>
   async (call, callback) => {
+    const refusal = refused();
+    if (refusal !== null) return callback(refusal);
     const stream = streamName(call.request.getOptions()!.getStreamIdentifier());
     const result = log.tombstone(stream);
     await faults.beforeAnswer();

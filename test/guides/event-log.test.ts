@@ -1,0 +1,13 @@
+import { runGuide } from '../support/guide.ts';
+import { testWith } from '../support/programs.ts';
+import { startTestService } from '../support/service.ts';
+
+testWith('bash', 'curl')('what the guide of the event log asks the service is answered as it shows', async (t) => {
+  const service = await startTestService();
+  try {
+    const replace = { '127.0.0.1:8080': new URL(service.url).host };
+    t.is(await runGuide('docs/guides/event-log.md', { replace }), null);
+  } finally {
+    await service.stop();
+  }
+});
