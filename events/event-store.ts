@@ -1,13 +1,6 @@
 // The port of the event log: the only truth of the service. Adapters: `adapters/eventstore/{sqlite,eventstoredb}`;
 // their promises are the contract suite in `test/contracts/event-store.ts`.
-export {
-  AppendTooLarge,
-  appendRuns,
-  eventBytes,
-  jsonBytes,
-  MAX_APPEND_BYTES,
-  MAX_APPEND_EVENTS,
-} from './append-size.ts';
+export * from './append-size.ts';
 
 /**
  * A place in the global order of the log, as an opaque fixed-width string: `a < b` says that a comes before b.
