@@ -20,9 +20,14 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** The client knows the product only by its old name. */
-const toClientUrl = (url: string): string =>
-  url.trim().replace(/^(?:kurrentdb|kurrent|kdb)(?=(?:\+discover)?:\/\/)/i, 'esdb');
+/** The client knows the product only by its old name, `esdb`. */
+const NEW_NAMES = ['kurrentdb', 'kurrent', 'kdb'];
+
+function toClientUrl(url: string): string {
+  const [scheme = ''] = url.split('://', 1);
+  const [name = '', ...rest] = scheme.split('+');
+  return NEW_NAMES.includes(name) ? ['esdb', ...rest].join('+') + url.slice(scheme.length) : url;
+}
 
 export function connect(url: string, limits: Limits, log: Logger): Connection {
   const client = EventStoreDBClient.connectionString(toClientUrl(url));
