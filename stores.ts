@@ -47,6 +47,7 @@ const STORE_FAULTS: ReadonlySet<unknown> = new Set([
   'write_conflict',
   'ENOSPC',
   'EDQUOT',
+  'EFBIG',
 ]);
 
 /** Whether a fault of a store passes without anybody's doing anything to this process: what failed may be tried again. */

@@ -9,6 +9,20 @@ const SQLITE_BUSY = 5;
 /** A lock in the shared memory of the write-ahead log that was lost too often in a row. */
 const SQLITE_PROTOCOL = 15;
 
+/** SQLITE_FULL, and what a quota, a limit on files and shared memory without room look like: SQLITE_IOERR_WRITE, …_SHMSIZE. */
+const NO_ROOM = [13, 778, 4874];
+
+/** There is no room for what was to be written: nothing was, and whoever asked may ask again. */
+export class StorageFull extends Error {
+  readonly code = 'storage_full';
+}
+
+/** `StorageFull` in place of SQLite's own errors of want of room; every other error as it is. */
+export function roomError(error: unknown): unknown {
+  if (!NO_ROOM.includes(sqliteCode(error))) return error;
+  return new StorageFull(`no room to write: ${(error as Error).message}`, { cause: error });
+}
+
 /** All that `work` writes or, when it throws, none of it. Takes the write lock first: what it reads is what it changes. */
 export function transaction<R>(db: DatabaseSync, work: () => R): R {
   db.exec('BEGIN IMMEDIATE');
@@ -36,7 +50,7 @@ export async function whenFree<R>(
     try {
       return work();
     } catch (error) {
-      if (!isBusy(error)) throw error;
+      if (!isBusy(error)) throw roomError(error);
       const waited_ms = performance.now() - since;
       if (waited_ms > patience_ms) throw stuck(error);
       // Random, so that two that wait do not meet again.

@@ -57,7 +57,12 @@ function summary(problems: readonly Problem[]): string {
 /** What a thrown thing is answered with; what nobody foresaw is a 500 that tells nothing but the request's id. */
 export function toHttpError(thrown: unknown, request_id: string): HttpError {
   if (thrown instanceof HttpError) return thrown;
-  if ((thrown as { code?: unknown } | null)?.code === 'unavailable') {
+  const code = (thrown as { code?: unknown } | null)?.code;
+  if (NO_ROOM.has(code)) {
+    const message = 'There is no room to store anything at the moment. Reading works; try writing again later.';
+    return new HttpError(503, 'storage_full', message, undefined, { 'retry-after': '30' });
+  }
+  if (UNAVAILABLE.has(code)) {
     const message = 'A part of the service cannot be reached at the moment. Try again in a few seconds.';
     return new HttpError(503, 'unavailable', message, undefined, { 'retry-after': '5' });
   }
@@ -67,6 +72,11 @@ export function toHttpError(thrown: unknown, request_id: string): HttpError {
   }
   return new HttpError(500, 'internal_error', `Something went wrong on our side. Its number is ${request_id}.`);
 }
+
+/** Of stores, and of the file system's own errors: a full disk, a quota, a limit on the size of files. */
+const NO_ROOM: ReadonlySet<unknown> = new Set(['storage_full', 'ENOSPC', 'EDQUOT', 'EFBIG']);
+/** Stores that are away, or that others hold for too long. */
+const UNAVAILABLE: ReadonlySet<unknown> = new Set(['unavailable', 'log_busy', 'write_conflict']);
 
 /** Which API a path is of: they differ in the shape of errors. */
 export const isV2 = (path: string) => path === '/api/v2' || path.startsWith('/api/v2/');
@@ -85,7 +95,7 @@ export const V2_CODES: Readonly<Record<number, readonly [string, ...string[]]>> 
   422: ['validation_error'],
   429: ['rate_limited'],
   500: ['internal_error'],
-  503: ['unavailable', 'maintenance'],
+  503: ['unavailable', 'storage_full', 'maintenance'],
 };
 
 /** What each of them means and what to do. */
@@ -105,6 +115,7 @@ export const V2_CODE_MEANINGS: Readonly<Record<string, string>> = {
   rate_limited: 'Too many requests (429): see `Retry-After`.',
   internal_error: 'Something went wrong on our side (500): `X-Request-ID` names it.',
   unavailable: 'A part of the service cannot be reached (503): see `Retry-After`.',
+  storage_full: 'The service has no room to store anything (503): reading works; see `Retry-After`.',
   maintenance: 'The service takes no changes for a while (503): see `Retry-After`.',
 };
 

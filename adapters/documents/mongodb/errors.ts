@@ -1,17 +1,18 @@
 // What an error of MongoDB's driver means to the port's callers.
 import { MongoError, MongoServerError } from 'mongodb';
 import { DuplicateKey, ReadTooSlow, UnsupportedQuery, WriteConflict } from '../../../readmodels/documents.ts';
-import { StoreUnavailable } from '../unavailable.ts';
+import { StoreFull, StoreUnavailable } from '../unavailable.ts';
 
 const DUPLICATE_KEY = 11000;
 const WRITE_CONFLICT = 112;
 const NAMESPACE_EXISTS = 48;
 const MAX_TIME_EXPIRED = 50;
 const NAMESPACE_NOT_FOUND = 26;
+const OUT_OF_DISK_SPACE = 14031;
 /** `$inc` of what is not a number, a field inside a scalar, a document that is too large, a pattern not in PCRE. */
 const NOT_IN_SUBSET = [14, 28, 10334, 17419, 17420, 51091];
 /** The servers' names of being stopped, stepping down, or not being reached in time. */
-const NOT_THERE = [6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436];
+const NOT_THERE = [6, 7, 74, 76, 89, 91, 94, 133, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436];
 
 const hasLabel = (error: unknown, label: string): boolean => error instanceof MongoError && error.hasErrorLabel(label);
 
@@ -33,6 +34,7 @@ export function portError(error: unknown): unknown {
   if (code === MAX_TIME_EXPIRED) return new ReadTooSlow(error.message, options);
   if (code === DUPLICATE_KEY) return new DuplicateKey(error.message, options);
   if (code !== null && NOT_IN_SUBSET.includes(code)) return new UnsupportedQuery(error.message, options);
+  if (code === OUT_OF_DISK_SPACE) return new StoreFull(error.message, options);
   if (isUnreachable(error, code)) return new StoreUnavailable(error.message, options);
   if (code === WRITE_CONFLICT || isTransient(error)) return new WriteConflict(error.message, options);
   return error;

@@ -39,7 +39,7 @@ export class Connection {
   }
 
   /** For everything that is written, and for reads inside a transaction. Waits with the event loop: see `whenWritable`. */
-  static async writer(path: string): Promise<Connection> {
+  static async writer(path: string, max_pages?: number): Promise<Connection> {
     const db = new DatabaseSync(path, { timeout: 0 });
     try {
       // The log of events is the truth: a power cut may take the last transactions, which are made again from it, but
@@ -52,6 +52,7 @@ export class Connection {
           PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
           PRAGMA journal_size_limit = ${CHECKPOINT_PAGES * PAGE_BYTES};
           PRAGMA cache_size = -${CACHE_KIB};
+          ${max_pages === undefined ? '' : `PRAGMA max_page_count = ${max_pages};`}
         `),
       );
       return new Connection(db);

@@ -17,19 +17,23 @@ const READ_MS = 15_000;
 /** Pages of this size that are one seek are read sooner than another thread is asked. */
 const SHORT_PAGE = 100;
 
+export interface SqliteDocumentsOptions {
+  path: string;
+  readers?: number;
+  read_ms?: number;
+  /** For tests: the file grows no further, as on a full disk. */
+  max_pages?: number;
+}
+
 /**
  * Opens the file at `path`, and makes it and its folder when they are not there. Calls answer on the calling thread;
  * only waiting for another writer gives way to the event loop. With `readers`, queries and counts are run by so many
  * threads, and at most for `read_ms`.
  */
-export async function openSqliteDocuments(options: {
-  path: string;
-  readers?: number;
-  read_ms?: number;
-}): Promise<Documents> {
-  const { path, readers: threads = 0, read_ms = READ_MS } = options;
+export async function openSqliteDocuments(options: SqliteDocumentsOptions): Promise<Documents> {
+  const { path, readers: threads = 0, read_ms = READ_MS, max_pages } = options;
   await mkdir(dirname(path), { recursive: true });
-  const writing = await Connection.writer(path);
+  const writing = await Connection.writer(path, max_pages);
   try {
     const pool = threads > 0 ? new ReaderPool({ path, threads, read_ms }) : null;
     return new SqliteDocuments(Connection.reader(path), pool, new Writer(writing), new KnownCollections(writing));

@@ -1,6 +1,6 @@
 // The one writing connection of an instance: its transactions run one after the other.
 import { DuplicateKey, WriteConflict } from '../../../readmodels/documents.ts';
-import { sqliteCode } from '../../sqlite.ts';
+import { roomError, sqliteCode } from '../../sqlite.ts';
 import { type Connection, whenWritable } from './connection.ts';
 
 const MAX_WAITING = 10_000;
@@ -55,6 +55,6 @@ export class Writer {
 /** The port's own error where it has one. */
 export function portError(error: unknown): unknown {
   const code = sqliteCode(error);
-  if (code !== SQLITE_CONSTRAINT_PRIMARYKEY && code !== SQLITE_CONSTRAINT_UNIQUE) return error;
+  if (code !== SQLITE_CONSTRAINT_PRIMARYKEY && code !== SQLITE_CONSTRAINT_UNIQUE) return roomError(error);
   return new DuplicateKey((error as Error).message, { cause: error });
 }

@@ -29,6 +29,8 @@ export interface SqliteEventStoreOptions {
    * stands still. For a thread that appends all the time and waits for none of it. 0 unless told.
    */
   group_ms?: number;
+  /** For tests: the file grows no further, as on a full disk. */
+  max_pages?: number;
 }
 
 /** The store was closed. */
@@ -42,6 +44,7 @@ export class EventStoreClosed extends Error {
 /** Rejects with `NewerSchema` (code `newer_schema`) when the file is of a later version of the service. */
 export async function openSqliteEventStore(options: SqliteEventStoreOptions): Promise<EventStore> {
   const db = await connect(options.path, options.checkpoint_pages ?? 16_000);
+  if (options.max_pages !== undefined) db.exec(`PRAGMA max_page_count = ${options.max_pages}`);
   return new SqliteEventStore(db, options.path, options.group_ms ?? 0);
 }
 

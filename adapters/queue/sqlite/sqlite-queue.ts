@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { ConsumeOptions, Consumer, Delivery, Message, Queue } from '../../../checkers/queue.ts';
-import { isBusy } from '../../sqlite.ts';
+import { isBusy, roomError } from '../../sqlite.ts';
 import { checkConsumeOptions, checkPull, checkSubject, encodeBody, encodeMessages, QueueError } from '../limits.ts';
 import { adoptBoot, type BootClock, machineClock } from './boot-clock.ts';
 import { Broadcasts } from './broadcasts.ts';
@@ -18,16 +18,20 @@ export interface SqliteQueueOptions {
   path: string;
   /** The same for all instances on the file. */
   clock?: BootClock;
+  /** For tests: the file grows no further, as on a full disk. */
+  max_pages?: number;
 }
 
-export async function openSqliteQueue({ path, clock = machineClock }: SqliteQueueOptions): Promise<Queue> {
+export async function openSqliteQueue(options: SqliteQueueOptions): Promise<Queue> {
+  const { path, clock = machineClock, max_pages } = options;
   const db = await openDatabase(path);
   try {
+    if (max_pages !== undefined) db.exec(`PRAGMA max_page_count = ${max_pages}`);
     adoptBoot(db, clock);
     return new SqliteQueue(db, resolve(path), clock.now);
   } catch (error) {
     db.close();
-    throw error;
+    throw roomError(error);
   }
 }
 
@@ -184,7 +188,7 @@ class SqliteQueue implements Queue {
       return work();
     } catch (error) {
       if (isBusy(error)) throw new QueueError('unavailable', 'the file of the queue stayed locked', error);
-      throw error;
+      throw roomError(error);
     }
   }
 }
