@@ -2,6 +2,7 @@
 import zlib from 'node:zlib';
 import test from 'ava';
 import { decodeBody, decodeText, MAX_HTML_BYTES } from '../../../checkers/engine/body.ts';
+import { leastCpuMs } from '../../support/cpu-time.ts';
 
 const text = `<title>Page</title>${'words and more words '.repeat(100)}`;
 const ENCODED: readonly [name: string, body: Buffer][] = [
@@ -44,10 +45,12 @@ const BOMBS: readonly [name: string, body: Buffer][] = [
 
 for (const [name, bomb] of BOMBS) {
   test(`a ${name} bomb of 200 MB costs little`, (t) => {
-    const began = performance.now();
-    const decoded = decodeBody(bomb.subarray(0, MAX_HTML_BYTES), name);
-    t.true(decoded === null || decoded.length <= MAX_HTML_BYTES);
-    t.true(performance.now() - began < 500);
+    let decoded: Buffer | null = null;
+    const took_ms = leastCpuMs(() => {
+      decoded = decodeBody(bomb.subarray(0, MAX_HTML_BYTES), name);
+    });
+    t.true(decoded === null || (decoded as Buffer).length <= MAX_HTML_BYTES);
+    t.true(took_ms < 500, `${took_ms} ms`);
   });
 }
 

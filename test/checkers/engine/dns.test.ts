@@ -5,6 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { createEngine, type EngineSettings } from '../../../checkers/engine/engine.ts';
 import { type Answer, createDnsLookup, type Lookup } from '../../../checkers/engine/resolver.ts';
 import { type DnsServer, startDnsServer, type Zone } from '../../support/dns-server.ts';
+import { patientClock } from '../../support/patient-clock.ts';
 import { startTestSite } from '../../support/test-site.ts';
 
 type Reply = Answer | { code: string };
@@ -56,7 +57,8 @@ test('aliases of aliases are followed, and the shortest time to live counts', as
     'edge.example': { a: ['192.0.2.9'], ttl_s: 200 },
   });
   t.deepEqual(await ask('www.example'), { addresses: ['192.0.2.9'], ttl_s: 30 });
-  t.deepEqual(server.asked.toSorted(), ['a www.example', 'aaaa www.example']);
+  // A busy machine may ask again: it never asks for the aliases.
+  t.deepEqual([...new Set(server.asked)].toSorted(), ['a www.example', 'aaaa www.example']);
 });
 
 test('what is too long for UDP is asked for over TCP', async (t) => {
@@ -72,10 +74,10 @@ test('a server that never answers for one family does not hold up the other', as
     'four.example': { a: ['192.0.2.1'], silent: ['aaaa'] },
     'six.example': { aaaa: [V6], silent: ['a'] },
   });
-  const began = performance.now();
+  const elapsed_ms = patientClock(t);
   t.deepEqual(await ask('four.example'), { addresses: ['192.0.2.1'], ttl_s: 60 });
   t.deepEqual(await ask('six.example'), { addresses: ['2001:db8::7'], ttl_s: 60 });
-  t.true(performance.now() - began < 6000);
+  t.true(elapsed_ms() < 6000);
 });
 
 test('a name that a DNS message cannot hold does not exist', async (t) => {
@@ -96,9 +98,9 @@ const SETTINGS: EngineSettings = {
 test('a silent name server is dns_failed within the limits', async (t) => {
   const { lookup } = await nameServer(t, { 'shop.example': { silent: ['a', 'aaaa'] } });
   const engine = createEngine({ ...SETTINGS, timeout_ms: 600 }, { lookup });
-  const began = performance.now();
+  const elapsed_ms = patientClock(t);
   t.like(await engine.check('http://shop.example/'), { error_code: 'dns_failed', attempts: 1 });
-  t.true(performance.now() - began < 6000);
+  t.true(elapsed_ms() < 6000);
   await engine.close();
 });
 

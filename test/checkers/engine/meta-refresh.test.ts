@@ -1,6 +1,7 @@
 // Where pages send their readers by themselves.
 import test from 'ava';
 import { refreshOf } from '../../../checkers/engine/meta-refresh.ts';
+import { leastCpuMs } from '../../support/cpu-time.ts';
 
 const PAGE = new URL('https://a.example/x/y?q=1');
 const meta = (content: string): string =>
@@ -49,10 +50,11 @@ test('pages made to be slow to search are searched at once', (t) => {
     meta(`0${' '.repeat(8000)};${' '.repeat(8000)}`),
     meta(`0;${'url='.repeat(4000)}`),
   ];
-  const began = performance.now();
-  for (const page of pages) {
-    refreshOf(page, undefined, PAGE);
-    refreshOf(`refresh${page}`, page, PAGE);
-  }
-  t.true(performance.now() - began < 1000);
+  const took_ms = leastCpuMs(() => {
+    for (const page of pages) {
+      refreshOf(page, undefined, PAGE);
+      refreshOf(`refresh${page}`, page, PAGE);
+    }
+  });
+  t.true(took_ms < 1000, `${took_ms} ms`);
 });

@@ -16,7 +16,7 @@ export type Section = readonly [title: string, cases: readonly Case[]];
 /** A third of it is a body's, two thirds a connection's: long enough that nothing else takes as long. */
 export const USUAL_MS = 15_000;
 /** For bodies that do not end. */
-const BODY_MS = 1500;
+const BODY_MS = 6000;
 /** For headers and handshakes that do not come. */
 const SILENCE_MS = 300;
 

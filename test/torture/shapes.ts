@@ -1,0 +1,168 @@
+// The three shapes in which the service is tortured: its processes, the servers that they stand on, and the stores behind
+// them for whoever looks.
+import { randomBytes } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { MongoClient } from 'mongodb';
+import { pino } from 'pino';
+import { openMongoDocuments } from '../../adapters/documents/mongodb/mongodb-documents.ts';
+import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
+import { openEventStoreDb } from '../../adapters/eventstore/eventstoredb/eventstoredb-event-store.ts';
+import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
+import type { EventStore } from '../../events/event-store.ts';
+import type { Documents } from '../../readmodels/documents.ts';
+import { findNatsServer } from '../support/nats-server.ts';
+import { freePort } from '../support/service-process.ts';
+import type { TcpProxy } from '../support/tcp-proxy.ts';
+import { openDisk } from './disk.ts';
+import { startServers } from './servers.ts';
+import { type Supervised, supervise } from './supervised.ts';
+
+const MAIN = fileURLToPath(new URL('../../main.ts', import.meta.url));
+const CLOCK = new URL('./clock.ts', import.meta.url).href;
+/** They start often. */
+const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url));
+const READY_MS = 120_000;
+const silent = pino({ level: 'silent' });
+
+export const SHAPES = ['embedded', 'apart', 'servers'] as const;
+export type ShapeName = (typeof SHAPES)[number];
+const ROLES: Record<ShapeName, readonly string[]> = {
+  embedded: ['http,projector,processes,checker'],
+  apart: ['http', 'projector', 'processes', 'checker', 'checker', 'projector,processes'],
+  servers: ['http', 'projector', 'processes', 'checker', 'checker', 'projector,processes'],
+};
+
+export interface Server {
+  name: string;
+  proxy: TcpProxy;
+  program: Supervised;
+  /** Whether what it has acknowledged outlives it. */
+  is_durable: boolean;
+}
+
+export interface Shape {
+  name: ShapeName;
+  url: string;
+  data_dir: string;
+  /** Of the processes' logs. */
+  folder: string;
+  processes: readonly Supervised[];
+  servers: readonly Server[];
+  /** Null where this machine lets nobody fill a disk; then `disk_refused` says why. */
+  disk: { fill(): Promise<void>; empty(): Promise<void> } | null;
+  disk_refused: string | null;
+  /** Makes the wall clock of all processes wrong by so much. */
+  step(offset_ms: number): Promise<void>;
+  openLog(): Promise<EventStore>;
+  openDocuments(): Promise<Documents>;
+  openEmptyDocuments(): Promise<Documents>;
+  close(): Promise<void>;
+}
+
+export async function openShape(
+  name: ShapeName,
+  folder: string,
+  ended_by_itself: (how: string) => void,
+): Promise<Shape> {
+  await mkdir(folder, { recursive: true });
+  const data_dir = join(folder, 'data');
+  const disk = await openDisk(data_dir);
+  const clock_file = join(folder, 'clock');
+  await writeFile(clock_file, '0');
+  const servers = name === 'servers' ? await startServers(folder, findNatsServer(), ended_by_itself) : null;
+  const database = `torture_${randomBytes(6).toString('hex')}`;
+  const mongodbOf = (port: number) => `mongodb://127.0.0.1:${port}/${database}?directConnection=true`;
+  const port = await freePort();
+  const env = {
+    DATA_DIR: data_dir,
+    LOG_LEVEL: 'warn',
+    SIGNUP_CREDITS: '2000',
+    CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',
+    WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
+    WEBHOOK_SIGNING_KEY: 'k'.repeat(32),
+    CHECKER_ACK_WAIT_MS: '2000',
+    CHECKER_RETRIES: '1',
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    RATE_LIMIT_PER_DAY: '1000000000',
+    NODE_NO_WARNINGS: '1',
+    NODE_OPTIONS: `--import ${CLOCK}`,
+    NODE_COMPILE_CACHE: COMPILED,
+    CLOCK_FILE: clock_file,
+    ...(servers && {
+      EVENTSTORE_URL: `esdb://127.0.0.1:${servers.eventstore.proxy.port}?tls=false`,
+      MONGODB_URL: mongodbOf(servers.mongodb.proxy.port),
+      NATS_URL: `nats://127.0.0.1:${servers.nats.proxy.port}`,
+    }),
+  };
+  const processes = ROLES[name].map((roles, n) => {
+    const of_role = { ROLES: roles, PORT: roles.includes('http') ? String(port) : '0' };
+    const process_name = `${name}/${roles === 'http,projector,processes,checker' ? 'all' : roles.replace(',', '+')}-${n}`;
+    return supervise(
+      {
+        name: process_name,
+        command: process.execPath,
+        args: [MAIN],
+        env: { ...env, ...of_role },
+        log_file: join(folder, `${process_name.replaceAll('/', '-')}.log`),
+      },
+      ended_by_itself,
+    );
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const shape: Shape = {
+    name,
+    url,
+    data_dir,
+    folder,
+    processes,
+    servers: servers ? Object.values(servers) : [],
+    disk: disk.refused === null ? disk : null,
+    disk_refused: disk.refused,
+    step: (offset_ms) => writeFile(clock_file, String(offset_ms)),
+    openLog: () =>
+      servers
+        ? openEventStoreDb({ url: `esdb://127.0.0.1:${servers.eventstore.port}?tls=false`, log: silent })
+        : openSqliteEventStore({ path: join(data_dir, 'events.db') }),
+    openDocuments: () =>
+      servers
+        ? openMongoDocuments({ url: mongodbOf(servers.mongodb.port), log: silent })
+        : openSqliteDocuments({ path: join(data_dir, 'documents.db') }),
+    openEmptyDocuments: () => openSqliteDocuments({ path: join(folder, 'replayed.db') }),
+    async close() {
+      for (const program of processes) program.end();
+      if (servers) {
+        await using client = new MongoClient(mongodbOf(servers.mongodb.port), { serverSelectionTimeoutMS: 5000 });
+        await client
+          .db(database)
+          .dropDatabase()
+          .catch(() => false);
+        for (const server of Object.values(servers)) {
+          await server.proxy.cut();
+          server.program.end();
+        }
+      }
+      await disk.close();
+    },
+  };
+  try {
+    if (!(await answers(`${url}/readyz`, READY_MS))) throw new Error(`${name} does not start: see ${folder}`);
+    return shape;
+  } catch (error) {
+    await shape.close();
+    throw error;
+  }
+}
+
+/** Whether it is answered with 200 before the time is up. */
+export async function answers(url: string, within_ms: number): Promise<boolean> {
+  const until = performance.now() + within_ms;
+  while (performance.now() < until) {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(5000) }).catch(() => null);
+    await answer?.body?.cancel();
+    if (answer?.ok) return true;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  return false;
+}

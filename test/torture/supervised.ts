@@ -1,0 +1,105 @@
+// A program that is kept running, as an orchestrator would: it is started again when it ends, and it is known whether
+// that was its own doing. It may be killed, asked to end, and stopped for a while.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const RESTART_MS = 500;
+const LAST_LINES = 4;
+
+export interface Program {
+  name: string;
+  command: string;
+  args: readonly string[];
+  env?: Record<string, string>;
+  /** Its output is appended there. */
+  log_file: string;
+}
+
+export interface Supervised {
+  name: string;
+  pid(): number | undefined;
+  /** kill -9; after a while it runs again. */
+  kill(down_ms: number): Promise<void>;
+  /** SIGTERM, and a new start; its exit code, which is 143 where it had not begun to listen to signals. */
+  restart(): Promise<number | null>;
+  /** SIGSTOP, and after a while SIGCONT. */
+  freeze(ms: number): Promise<void>;
+  /** SIGTERM for good: its exit code. */
+  stop(): Promise<number | null>;
+  /** kill -9 for good, at once. */
+  end(): void;
+}
+
+/** `ended_by_itself`: hears how, and its last lines. */
+export function supervise(program: Program, ended_by_itself: (how: string) => void): Supervised {
+  const { name, command, args, env, log_file } = program;
+  let child: ChildProcess | null = null;
+  /** Whether the end that comes is asked for. */
+  let asked = false;
+  let over = false;
+
+  function start(): void {
+    if (over) return;
+    asked = false;
+    const log = openSync(log_file, 'a');
+    const started = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', log, log] });
+    closeSync(log);
+    child = started;
+    started.once('exit', (code, signal) => {
+      if (asked || over) return;
+      const last = readFileSync(log_file, 'utf8').trimEnd().split('\n').slice(-LAST_LINES);
+      ended_by_itself(`${name} ended by itself with ${code ?? signal}: ${last.join(' ⏎ ').slice(-1500)}`);
+      setTimeout(start, RESTART_MS);
+    });
+  }
+
+  const isRunning = () => child !== null && child.exitCode === null && child.signalCode === null;
+
+  async function end(signal: NodeJS.Signals): Promise<number | null> {
+    if (!isRunning()) return null;
+    const ending = child!;
+    asked = true;
+    const exited = once(ending, 'exit');
+    ending.kill('SIGCONT');
+    ending.kill(signal);
+    await exited;
+    return ending.exitCode ?? 128 + constants.signals[ending.signalCode!];
+  }
+
+  start();
+  return {
+    name,
+    pid: () => child?.pid,
+    async kill(down_ms) {
+      if (!isRunning()) return;
+      await end('SIGKILL');
+      await sleep(down_ms);
+      start();
+    },
+    async restart() {
+      if (!isRunning()) return 0;
+      const code = await end('SIGTERM');
+      start();
+      return code;
+    },
+    async freeze(ms) {
+      const frozen = child;
+      frozen?.kill('SIGSTOP');
+      await sleep(ms);
+      frozen?.kill('SIGCONT');
+    },
+    async stop() {
+      // One that is about to start again does, so that what it is asked for is answered.
+      while (!isRunning()) await sleep(50);
+      over = true;
+      return end('SIGTERM');
+    },
+    end() {
+      over = true;
+      child?.kill('SIGKILL');
+    },
+  };
+}

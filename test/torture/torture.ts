@@ -1,0 +1,197 @@
+// Tortures the service in three shapes at once: random clients, random faults, then quiet, and everything is held to a model.
+//   TORTURE_SECONDS=600 TORTURE_SEED=1 TORTURE_SHAPES=embedded,apart,servers npm run torture
+// The exit code is 1 when anything does not hold, with a line for each violation; `--tap` prints the sentences as TAP.
+// The shape "servers" wants MONGOD_BIN and NATS_SERVER_BIN; a disk is filled where `mount -t tmpfs` is possible.
+import { randomInt } from 'node:crypto';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { issueLocalToken } from '../../adapters/identity/index.ts';
+import { type Client, openClient, type Watch } from './clients.ts';
+import { openFaults } from './faults.ts';
+import { openLogView } from './log-view.ts';
+import { CHECKS, checkStores, type Evidence, type Findings, unsettled } from './model.ts';
+import { openRandom, type Random } from './random.ts';
+import { answers, openShape, SHAPES, type ShapeName } from './shapes.ts';
+import { openTarget } from './target.ts';
+
+const USERS = 4;
+/** With nothing new in the log for so long, what is not settled is stuck. */
+const STUCK_MS = 60_000;
+const SETTLED_WITHIN_MS = 300_000;
+const READY_MS = 120_000;
+const LOOK_MS = 500;
+const EXPORTS = 12;
+
+interface Report {
+  name: ShapeName;
+  counts: Map<string, number>;
+  /** By sentence. */
+  findings: Map<string, Findings>;
+  folder: string;
+}
+
+async function torture(name: ShapeName, seconds: number, random: Random, folder: string): Promise<Report> {
+  const findings = new Map<string, Findings>();
+  const about = (sentence: string): Findings => {
+    const found = findings.get(sentence) ?? { broken: [], looked: 0 };
+    findings.set(sentence, found);
+    return found;
+  };
+  const counts = new Map<string, number>();
+  const alone = about('no process ends by itself');
+  let current = () => 'nothing';
+  const shape = await openShape(name, folder, (how) => alone.broken.push(`${how} (with ${current()})`));
+  try {
+    const target = await openTarget(random.fork('target'));
+    const log = await shape.openLog();
+    const wrong = about('no answer is an error of the service, and each is as it is described');
+    const watch: Watch = {
+      violated: (what) => wrong.broken.push(what),
+      current: () => current(),
+      count(what) {
+        if (what === 'requests') wrong.looked++;
+        counts.set(what, (counts.get(what) ?? 0) + 1);
+      },
+    };
+    const clients: Client[] = [];
+    for (let n = 0; n < USERS; n++) {
+      const user_id = `user${n}`;
+      const token = await issueLocalToken(shape.data_dir, { user_id, email: null, is_admin: false, hours: 24 * 30 });
+      clients.push(await openClient(shape, target, random.fork(user_id), { user_id, token }, log, watch));
+    }
+    const faults = openFaults(shape, random.fork('faults'), (what) =>
+      about('every role stops cleanly').broken.push(what),
+    );
+    current = faults.current;
+    const view = openLogView(log);
+    const evidence: Evidence = { shape, target, clients, view, spans: faults.spans };
+
+    const looking = setInterval(() => void view.follow().catch(() => {}), LOOK_MS);
+    const for_ms = seconds * 1000;
+    await Promise.all([faults.run(for_ms), ...clients.map((client) => client.run(for_ms))]);
+    clearInterval(looking);
+    alone.looked = faults.spans.length;
+    const ready = about('/readyz is 200 at the end');
+    ready.looked++;
+    if (!(await answers(`${shape.url}/readyz`, READY_MS)))
+      ready.broken.push(`/readyz is not 200 ${READY_MS} ms after the last fault`);
+    await Promise.all(clients.map((client) => client.finish()));
+    await settle(evidence, about('everything settles after the last fault'));
+    if (!(await answers(`${shape.url}/readyz`, READY_MS))) ready.broken.push('/readyz is not 200 when all is quiet');
+    await checkExports(evidence, about('exports are whole, with one row a URL'));
+    await view.follow();
+    const stopping = about('every role stops cleanly');
+    for (const role of shape.processes) {
+      stopping.looked++;
+      const code = await role.stop();
+      if (code !== 0) stopping.broken.push(`${role.name} stops with ${code}`);
+    }
+    await view.follow();
+    for (const [sentence, check] of Object.entries(CHECKS)) await check(evidence, about(sentence));
+    await log.close();
+    await checkStores(shape, about('the ledger is exact, and the documents are those of a fresh replay'));
+    await target.close();
+    count(counts, evidence, faults.counts);
+    if (shape.disk_refused !== null) counts.set(`no disk could be filled here (${shape.disk_refused})`, 0);
+    if ([...findings.values()].some(({ broken }) => broken.length > 0)) {
+      await cp(shape.data_dir, join(folder, 'kept'), { recursive: true, filter: (path) => !path.endsWith('ballast') });
+    }
+    return { name, counts, findings, folder };
+  } finally {
+    await shape.close();
+  }
+}
+
+async function settle(evidence: Evidence, found: Findings): Promise<void> {
+  const { view } = evidence;
+  const began = performance.now();
+  let moved = began;
+  for (;;) {
+    const before = view.position();
+    await view.follow();
+    found.looked++;
+    const left = unsettled(evidence);
+    if (left.length === 0) return;
+    const now = performance.now();
+    if (view.position() !== before) moved = now;
+    if (now - moved > STUCK_MS || now - began > SETTLED_WITHIN_MS) {
+      found.broken.push(...left.map((what) => `${Math.round((now - began) / 1000)} s after the last fault, ${what}`));
+      return;
+    }
+    await sleep(200);
+  }
+}
+
+async function checkExports({ view, clients }: Evidence, found: Findings): Promise<void> {
+  const completed = [...view.jobs.values()].filter(({ status }) => status === 'completed').slice(-EXPORTS);
+  for (const { job_id, owner_id, total_urls } of completed) {
+    const { gateway } = clients.find(({ user_id }) => user_id === owner_id)!;
+    const answer = await gateway.ask('GET', `/jobs/${job_id}/export?format=csv`).catch((error: Error) => error);
+    found.looked++;
+    const rows = answer instanceof Error ? answer.message : String(answer.body).trim().split('\n').length - 1;
+    if (rows !== total_urls) found.broken.push(`the export of job ${job_id} has ${rows} rows of ${total_urls}`);
+  }
+}
+
+function count(
+  counts: Map<string, number>,
+  { view, target, clients }: Evidence,
+  faults: ReadonlyMap<string, number>,
+): void {
+  const statuses = Map.groupBy(view.jobs.values(), ({ status, ended_as }) =>
+    status === 'deleted' ? `${ended_as} and deleted` : status,
+  );
+  counts.set(
+    'submissions',
+    clients.reduce((sum, { submitted }) => sum + submitted.length, 0),
+  );
+  counts.set('jobs', view.jobs.size);
+  for (const [status, of_status] of statuses) counts.set(`jobs ${status}`, of_status.length);
+  counts.set('URLs checked', view.checks.length);
+  counts.set('requests to the target', target.total());
+  counts.set('webhooks', target.notices.length);
+  for (const [kind, times] of faults) counts.set(`fault: ${kind}`, times);
+}
+
+const seconds = Number(process.env.TORTURE_SECONDS ?? 60);
+const seed = Number(process.env.TORTURE_SEED ?? randomInt(2 ** 31));
+const names = (process.env.TORTURE_SHAPES ?? SHAPES.join(',')).split(',') as ShapeName[];
+const unknown = names.filter((name) => !SHAPES.includes(name));
+if (!(seconds > 0) || !Number.isInteger(seed) || unknown.length > 0) {
+  throw new Error(`TORTURE_SECONDS and TORTURE_SEED want numbers, TORTURE_SHAPES some of ${SHAPES.join(', ')}`);
+}
+const is_tap = process.argv.includes('--tap');
+const say = (line: string) => console.log(is_tap ? `# ${line}` : line);
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+
+say(`torture: ${seconds} s of ${names.join(', ')}; the same draws again: TORTURE_SEED=${seed}`);
+const folder = await mkdtemp(join(tmpdir(), 'url-checker-torture-'));
+const reports = await Promise.all(
+  names.map((name) => torture(name, seconds, openRandom(seed).fork(name), join(folder, name))),
+);
+let tests = 0;
+let failed = 0;
+for (const { name, counts, findings, folder: kept } of reports) {
+  say(`${name}: ${[...counts].map(([what, times]) => `${what} ${times}`).join(' · ')}`);
+  for (const [sentence, { broken, looked }] of findings) {
+    tests++;
+    if (broken.length > 0) failed++;
+    const title = `torture › ${name} › ${sentence} (${looked} looks)`;
+    console.log(
+      is_tap
+        ? `${broken.length > 0 ? 'not ok' : 'ok'} ${tests} - ${title}`
+        : `  ${broken.length > 0 ? '✘' : '✔'} ${title}`,
+    );
+    if (broken.length === 0) continue;
+    const shown = [...broken.slice(0, 20), ...(broken.length > 20 ? [`… ${broken.length} in all`] : [])];
+    if (is_tap) console.log('  ---');
+    for (const line of shown) console.log(`    ${line} [TORTURE_SEED=${seed}, look into ${kept}]`);
+    if (is_tap) console.log('  ...');
+  }
+}
+if (is_tap) console.log(`1..${tests}\n# tests ${tests}\n# pass ${tests - failed}\n# fail ${failed}`);
+else console.log(`${tests - failed} passed, ${failed} failed`);
+if (failed === 0) await rm(folder, { recursive: true, force: true });
+process.exit(failed === 0 ? 0 : 1);
