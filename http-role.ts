@@ -14,6 +14,7 @@ import { openCredits } from './commands/credits.ts';
 import { openDeleteJob } from './commands/delete-job.ts';
 import { openIdempotencyKeys } from './commands/idempotency.ts';
 import { openJobs } from './commands/job.ts';
+import { identifyLog } from './commands/log-identity.ts';
 import { openResumeJob } from './commands/resume-job.ts';
 import { openShares } from './commands/share.ts';
 import { openSubmitJob } from './commands/submit-job.ts';
@@ -48,7 +49,7 @@ import { balances, transactions } from './readmodels/credits.ts';
 import { domainHealth } from './readmodels/domain-health.ts';
 import { endedJob, jobs } from './readmodels/jobs.ts';
 import { pause } from './readmodels/leases.ts';
-import { openReadModels } from './readmodels/projection-state.ts';
+import { openReadModels } from './readmodels/read-models.ts';
 import { results } from './readmodels/results.ts';
 import { openRoleWatch } from './readmodels/role-signs.ts';
 import { shares } from './readmodels/shares.ts';
@@ -140,7 +141,8 @@ async function openApp(
 
 async function wire(config: Config, logger: Logger, public_url: () => string, stores: Stores): Promise<OpenedApp> {
   const { log, documents, blobs } = stores;
-  const readmodels = await openReadModels(documents);
+  const log_id = () => identifyLog(log, 'process:http', Date.now());
+  const readmodels = openReadModels(documents, { log_id });
   const credits = openCredits(log);
   const users = openUsers(log, credits, config.signup_credits);
   const passed = (position: string) => readmodels.passed(position, READ_YOUR_WRITES_MS);

@@ -11,6 +11,7 @@ import { WORK_SUBJECT } from './checkers/work.ts';
 import { runWorker } from './checkers/worker.ts';
 import { openCredits } from './commands/credits.ts';
 import { openJobs } from './commands/job.ts';
+import { identifyLog } from './commands/log-identity.ts';
 import type { Config, Role } from './config.ts';
 import { keyOf } from './local-key.ts';
 import { openLogger } from './logger.ts';
@@ -19,7 +20,7 @@ import { runProcesses } from './processes/processes.ts';
 import { ALL_PROJECTIONS } from './projections/all.ts';
 import { runProjector } from './projections/projector.ts';
 import { openLeases, pause } from './readmodels/leases.ts';
-import { openReadModels } from './readmodels/projection-state.ts';
+import { openReadModels } from './readmodels/read-models.ts';
 import { giveRoleSigns, type RoleSigns } from './readmodels/role-signs.ts';
 import { isStoreFault, type OpeningOptions, openQueue, openStores, type Stores } from './stores.ts';
 
@@ -115,13 +116,14 @@ async function run(
   signs: RoleSigns,
   role_logger: Logger,
 ): Promise<void> {
+  const log_id = () => identifyLog(log, `process:${role}`, Date.now());
   const common = { log, queue, logger: role_logger, signal: stop.signal, say: signs.say };
   if (role === 'projector') {
     const leases = await openLeases(documents);
-    await runProjector({ ...common, documents, projections: ALL_PROJECTIONS, leases });
+    await runProjector({ ...common, documents, projections: ALL_PROJECTIONS, leases, log_id });
   } else if (role === 'processes') {
     const leases = await openLeases(documents);
-    const readmodels = await openReadModels(documents);
+    const readmodels = openReadModels(documents, { log_id });
     const [commands, credits] = [openJobs(log), openCredits(log)];
     const webhook_key = await keyOf(config.webhook_signing_key, config.data_dir, 'webhook-key');
     const sender = openUndiciWebhookSender({ allow_addresses: config.webhook_allow_addresses });

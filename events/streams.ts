@@ -15,6 +15,9 @@ export const idempotencyStream = (hash: string) => `idempotency-${hash}`;
 export const proxyStream = (proxy_id: string) => `proxy-${proxy_id}`;
 export const shareStream = (share_id: string) => `share-${share_id}`;
 
+/** The only one of its category. */
+export const LOG_IDENTITY_STREAM = 'service-log';
+
 export function categoryOf(stream: string): string {
   const end = stream.indexOf('-');
   return end < 0 ? stream : stream.slice(0, end);

@@ -22,6 +22,7 @@ import {
   UrlsListed,
 } from './job.ts';
 import { ProxyObserved } from './proxy.ts';
+import { LogIdentified } from './service.ts';
 import { ShareCreated, ShareRevoked, ShareUsed } from './share.ts';
 import { UserRegistered, UserUpdated } from './user.ts';
 import {
@@ -60,6 +61,7 @@ export const VOCABULARY = {
   blocked_domain: { DomainBlocked, DomainBlockUpdated, DomainUnblocked },
   idempotency: { RequestClaimed, RequestAnswered, RequestReleased, RequestAbandoned },
   proxy: { ProxyObserved },
+  service: { LogIdentified },
   share: { ShareCreated, ShareRevoked, ShareUsed },
   webhook_endpoints: {
     WebhookEndpointCreated,

@@ -3,7 +3,7 @@
 import { blockedDomains } from '../intake/blocked-domains.ts';
 import type { BlockedDomainOf } from '../intake/classify-url.ts';
 import { BLOCKLIST, type BlockedDomainDocument, type BlocklistVersionDocument } from '../readmodels/blocked-domains.ts';
-import type { LiveCollection } from '../readmodels/projection-state.ts';
+import type { LiveCollection } from '../readmodels/read-models.ts';
 
 /** The list at one moment. Hosts are as the URL parser has them. */
 export interface BlockedNow {

@@ -3,7 +3,7 @@
 import type { Logger } from 'pino';
 import type { Position } from '../events/event-store.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
-import type { LiveCollection } from '../readmodels/projection-state.ts';
+import type { LiveCollection } from '../readmodels/read-models.ts';
 
 /** So often a follower is told of changes at the most. */
 const LOOK_MS = 250;

@@ -18,7 +18,7 @@ import type { BlockedDomainDocument } from '../readmodels/blocked-domains.ts';
 import type { BalanceDocument, TransactionDocument } from '../readmodels/credits.ts';
 import type { DomainHealthDocument } from '../readmodels/domain-health.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
-import type { LiveCollection } from '../readmodels/projection-state.ts';
+import type { LiveCollection } from '../readmodels/read-models.ts';
 import type { ResultDocument } from '../readmodels/results.ts';
 import type { ShareDocument } from '../readmodels/shares.ts';
 import type { DomainDocument, ResponseTimesDocument, StatsDocument } from '../readmodels/stats.ts';

@@ -2,7 +2,7 @@
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { Jobs } from '../commands/job.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
-import type { LiveCollection } from '../readmodels/projection-state.ts';
+import type { LiveCollection } from '../readmodels/read-models.ts';
 import type { StatsDocument } from '../readmodels/stats.ts';
 
 const AT_ONCE = 1000;

@@ -6,7 +6,7 @@ import type { Message, Queue } from '../checkers/queue.ts';
 import { WORK_SUBJECT, type Work } from '../checkers/work.ts';
 import { BEGINNING } from '../events/event-store.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
-import type { LiveCollection } from '../readmodels/projection-state.ts';
+import type { LiveCollection } from '../readmodels/read-models.ts';
 import type { UrlListing } from './url-listing.ts';
 
 /** Messages that wait for a checker, over all jobs: enough that none is idle between two passes. */

@@ -15,7 +15,7 @@ import type { Blobs } from '../readmodels/blobs.ts';
 import { jobs } from '../readmodels/jobs.ts';
 import { type LeaseKeeper, pause, type Say, whileHeld } from '../readmodels/leases.ts';
 import { pending } from '../readmodels/pending.ts';
-import type { ReadModels } from '../readmodels/projection-state.ts';
+import type { ReadModels } from '../readmodels/read-models.ts';
 import { jobStats } from '../readmodels/stats.ts';
 import { completeJobs } from './completion.ts';
 import { type Dispatcher, openDispatcher } from './dispatch.ts';

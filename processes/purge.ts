@@ -8,8 +8,8 @@ import type { EventStore, Position } from '../events/event-store.ts';
 import { checksStream, urlsStream } from '../events/streams.ts';
 import type { Blobs } from '../readmodels/blobs.ts';
 import { pause } from '../readmodels/leases.ts';
-import type { ReadModels } from '../readmodels/projection-state.ts';
 import { type PurgeDocument, purges } from '../readmodels/purges.ts';
+import type { ReadModels } from '../readmodels/read-models.ts';
 
 /** Results that one transaction of the read models removes. */
 const SLICE = 5000;

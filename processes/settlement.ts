@@ -4,7 +4,7 @@ import type { CreditsLedger } from '../commands/credits.ts';
 import type { Jobs } from '../commands/job.ts';
 import { settleJob } from '../commands/settle-job.ts';
 import { endedJob, type JobDocument } from '../readmodels/jobs.ts';
-import type { LiveCollection } from '../readmodels/projection-state.ts';
+import type { LiveCollection } from '../readmodels/read-models.ts';
 
 const AT_ONCE = 1000;
 

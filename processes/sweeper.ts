@@ -6,7 +6,7 @@ import type { EventStore } from '../events/event-store.ts';
 import { jobStream, urlsStream } from '../events/streams.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { PendingDocument } from '../readmodels/pending.ts';
-import type { LiveCollection } from '../readmodels/projection-state.ts';
+import type { LiveCollection } from '../readmodels/read-models.ts';
 
 const NO_PROGRESS_MS = 15 * 60_000;
 /** Reading a million URLs takes seconds; an upload that hangs this long is gone. */

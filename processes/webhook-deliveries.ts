@@ -7,7 +7,7 @@ import { signingSecret, type WebhookEndpoint, type WebhookEndpoints } from '../c
 import type { Position } from '../events/event-store.ts';
 import type { WebhookDeliveryRequested } from '../events/webhook.ts';
 import { pause } from '../readmodels/leases.ts';
-import type { ReadModels } from '../readmodels/projection-state.ts';
+import type { ReadModels } from '../readmodels/read-models.ts';
 import { type WebhookDeliveryDocument, webhookDeliveries } from '../readmodels/webhooks.ts';
 import type { WebhookSender } from './webhook-sender.ts';
 import { signedRequest } from './webhook-signature.ts';

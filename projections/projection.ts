@@ -7,13 +7,29 @@ export type OpenCollection = <T extends Document>(spec: CollectionSpec<T>) => Pr
 
 export interface Projection {
   readonly name: string;
-  /** Raised with every change of what it makes: the read model is then built anew beside the old one. */
+  /**
+   * Raised with every change of what it makes: the read model is then built anew beside the old one. Until it is, the new
+   * code carries the old documents on: it takes them as they are, and fields that only the new version makes may be missing.
+   */
   readonly version: number;
   readonly types: readonly string[];
-  /** Types that write as much as one transaction should: each of their events ends the transaction that it is in. */
+  /** Types that write as much as one transaction should: each of their events has a transaction of its own. */
   readonly heavy?: readonly string[];
   // biome-ignore lint/suspicious/noExplicitAny: of whatever document types
   readonly collections: readonly CollectionSpec<any>[];
+  /**
+   * Before a heavy event is applied: deletes a slice of what the event deletes, no more than one transaction should.
+   * Called again, in a transaction each, until it gives false; after a crash from the start.
+   */
+  clear?(event: RecordedEvent, open: OpenCollection): Promise<boolean>;
   /** In log order, only of `types`, inside the transaction that also moves the checkpoint. */
   apply(events: readonly RecordedEvent[], open: OpenCollection): Promise<void>;
+}
+
+/** What the events of a projection are applied to. */
+export interface Target {
+  readonly projection: Projection;
+  readonly generation: number;
+  /** Where the projection's state counts the events that the generation is made without. */
+  readonly counter: 'parked' | 'next.parked';
 }

@@ -1,56 +1,59 @@
-// Runs the projections: reads the log once for all that are live, and writes what they make together with the
-// checkpoint in one transaction. A projection that is new or of a new version is built beside and then flipped.
+// Runs the projections: the live run of all, and beside it the builds of those that are new or of a new version.
 import type { Logger } from 'pino';
-import {
-  BEGINNING,
-  type EventStore,
-  type Position,
-  type RecordedEvent,
-  type SubscriptionBatch,
-} from '../events/event-store.ts';
-import type { CollectionSpec, Document, Documents } from '../readmodels/documents.ts';
+import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
+import type { Documents } from '../readmodels/documents.ts';
 import { type LeaseKeeper, pause, type Say, whileHeld } from '../readmodels/leases.ts';
-import {
-  inGeneration,
-  PROJECTOR,
-  type ProjectionState,
-  projectionStates,
-  projectorStates,
-} from '../readmodels/projection-state.ts';
-import type { OpenCollection, Projection } from './projection.ts';
+import { inGeneration } from '../readmodels/projection-state.ts';
+import { type BuildOptions, build, dropOrphans, runBuilds, stateOf } from './build.ts';
+import { type Fence, Overtaken, openFence } from './fence.ts';
+import { runLive } from './live-run.ts';
+import { adoptLog, endCatchingUp, otherLog } from './other-log.ts';
+import type { Projection } from './projection.ts';
+import { isOfStore } from './take-events.ts';
 
 export interface ProjectorOptions {
   log: EventStore;
+  /** The id of the log as it is now. */
+  log_id: () => Promise<string>;
   documents: Documents;
   projections: readonly Projection[];
   leases: LeaseKeeper;
   logger: Logger;
   signal: AbortSignal;
   say?: Say;
-  /** Called after each transaction with what is visible now. */
-  advanced?: (position: Position) => void;
+  /** Called after each transaction of the live run with what is visible now, and whether the builds of the start go on. */
+  advanced?: (position: Position, is_building: boolean) => void;
+  /** Milliseconds that never go back. */
+  monotonic?: () => number;
 }
 
-const BUILD_PAGE = 1000;
+/** How often the log is asked whether it still is the same. */
+const LOG_LOOK_MS = 10_000;
+/** Whoever was overtaken leaves the other one alone for up to so long. */
+const OVERTAKEN_MS = 500;
 const LONGEST_PAUSE_MS = 5_000;
 
-/** Another projector wrote: what this one knows is out of date. */
-class Overtaken extends Error {}
+class LogReplaced extends Error {}
 
 /** Runs until `signal` aborts, one process at a time; a fault is retried with back-off. */
 export async function runProjector(options: ProjectorOptions): Promise<void> {
   const { logger, say } = options;
   let failures = 0;
-  const advanced = (position: Position) => {
+  const advanced: ProjectorOptions['advanced'] = (position, is_building) => {
     if (failures > 0) say?.('working');
     failures = 0;
-    options.advanced?.(position);
+    options.advanced?.(position, is_building);
   };
   const run = async (signal: AbortSignal) => {
     try {
       await project({ ...options, advanced, signal });
     } catch (error) {
-      if (error instanceof Overtaken) return;
+      if (signal.aborted) return;
+      if (error instanceof LogReplaced) return logger.warn({ reason: error.message }, 'the log was replaced');
+      if (error instanceof Overtaken) {
+        logger.info('another projector has written; this one begins again from what is stored');
+        return pause(OVERTAKEN_MS * (0.2 + 0.8 * Math.random()), signal);
+      }
       failures++;
       say?.('waiting', 'the projector failed and will go on from its checkpoint');
       logger.error({ err: error, failures }, 'projector failed; it will go on from its checkpoint');
@@ -64,122 +67,58 @@ export async function runProjector(options: ProjectorOptions): Promise<void> {
 }
 
 async function project(options: ProjectorOptions): Promise<void> {
-  const { log, documents, projections, signal } = options;
-  let checkpoint = await liveCheckpoint(documents);
-  const live: { projection: Projection; generation: number }[] = [];
-  for (const projection of projections) {
-    const generation = await build(options, projection, checkpoint);
-    live.push({ projection, generation });
+  const { log, documents, projections, logger, monotonic = () => performance.now() } = options;
+  const ended = new AbortController();
+  const signal = AbortSignal.any([options.signal, ended.signal]);
+  const fence = await openFence(documents, signal);
+  const types = [...new Set(projections.flatMap((projection) => projection.types))];
+  await adoptLog({ ...options, fence, types });
+  const building: BuildOptions = { log, documents, fence, projections, logger, signal, monotonic };
+  await dropOrphans(building);
+  // Where nothing has been seen yet all begin together, as empty as each other, and the log is read once for all.
+  if (fence.state.checkpoint === BEGINNING) for (const projection of projections) await build(building, projection);
+  const unfit = await unfitGenerations(options, fence);
+
+  let is_building = true;
+  let looked_at = monotonic();
+  const advanced = () => options.advanced?.(fence.state.checkpoint, is_building);
+  async function looked(): Promise<void> {
+    is_building = false;
+    advanced();
+    if (fence.state.catching_up_to !== null) await endCatchingUp({ log, fence, types });
+    if (monotonic() - looked_at < LOG_LOOK_MS) return;
+    looked_at = monotonic();
+    const why = await otherLog(log, fence.state, await options.log_id());
+    if (why !== null) throw new LogReplaced(why);
   }
-  if (checkpoint === BEGINNING) await documents.collection(projectorStates);
-  options.advanced?.(checkpoint);
-
-  const types = [...new Set(projections.flatMap((p) => p.types))];
-  for await (const batch of log.subscribe({ from: checkpoint, filter: { types }, signal })) {
-    for (const { events, position } of transactionsOf(batch, projections)) {
-      const from = checkpoint;
-      await documents.transaction(async (inside) => {
-        const projector = await inside.collection(projectorStates);
-        const stored = (await projector.get(PROJECTOR))?.checkpoint ?? BEGINNING;
-        if (stored !== from) throw new Overtaken();
-        for (const { projection, generation } of live) {
-          await applyTo(projection, events, openIn(inside, generation));
-        }
-        await projector.write([{ replace: { _id: PROJECTOR, checkpoint: position } }]);
-      });
-      checkpoint = position;
-      options.advanced?.(checkpoint);
-    }
+  advanced();
+  const runs = [
+    runLive({ log, fence, projections, unfit, types, logger, signal, advanced }),
+    runBuilds(building, looked),
+  ];
+  // Neither goes on without the other.
+  const outcomes = await Promise.allSettled(runs.map((run) => run.finally(() => ended.abort())));
+  for (const outcome of outcomes) {
+    if (outcome.status === 'rejected' && outcome.reason !== signal.reason) throw outcome.reason;
   }
-}
-
-const isHeavy = ({ type }: RecordedEvent, projections: readonly Projection[]) =>
-  projections.some(({ heavy }) => heavy?.includes(type));
-
-/** A batch, cut after each heavy event. */
-function* transactionsOf(
-  { events, position }: SubscriptionBatch,
-  projections: readonly Projection[],
-): Generator<SubscriptionBatch> {
-  let from = 0;
-  for (const [n, event] of events.slice(0, -1).entries()) {
-    if (!isHeavy(event, projections)) continue;
-    yield { events: events.slice(from, n + 1), position: event.position };
-    from = n + 1;
-  }
-  yield { events: events.slice(from), position };
-}
-
-async function liveCheckpoint(documents: Documents): Promise<Position> {
-  const projector = await documents.collection(projectorStates);
-  return (await projector.get(PROJECTOR))?.checkpoint ?? BEGINNING;
-}
-
-const openIn =
-  (documents: Documents, generation: number): OpenCollection =>
-  <T extends Document>(spec: CollectionSpec<T>) =>
-    documents.collection(inGeneration(spec, generation));
-
-async function applyTo(projection: Projection, events: readonly RecordedEvent[], open: OpenCollection): Promise<void> {
-  const taken = events.filter((event) => projection.types.includes(event.type));
-  if (taken.length > 0) await projection.apply(taken, open);
 }
 
 /**
- * Brings a projection to the checkpoint of the live ones and makes it live: nothing to do when its version is read
- * already. The generation that is live then. An interrupted build goes on where it was.
+ * Generations that cannot be carried on until their projection is built anew, by projection: what the code declares today
+ * cannot be made of them.
  */
-async function build(options: ProjectorOptions, projection: Projection, until: Position): Promise<number> {
-  const { log, documents, logger } = options;
-  const states = await documents.collection(projectionStates);
-  let state: ProjectionState = (await states.get(projection.name)) ?? {
-    _id: projection.name,
-    version: 0,
-    generation: 0,
-    next: null,
-    collections: [],
-  };
-  if (state.version === projection.version) {
-    for (const spec of projection.collections) await documents.collection(inGeneration(spec, state.generation));
-    return state.generation;
-  }
-  const old_generation = state.generation;
-  const old_collections = state.collections;
-  if (state.next?.version !== projection.version) {
-    const generation = (state.next?.generation ?? state.generation) + 1;
-    state = { ...state, next: { version: projection.version, generation, checkpoint: BEGINNING } };
-    for (const spec of projection.collections) await documents.drop(inGeneration(spec, generation).name);
-    await states.write([{ replace: state }]);
-  }
-  const next = state.next!;
-  for (const spec of projection.collections) await documents.collection(inGeneration(spec, next.generation));
-  logger.info({ projection: projection.name, ...next }, 'building a read model');
-
-  let page: RecordedEvent[] = [];
-  async function flush(): Promise<void> {
-    const last = page.at(-1);
-    if (!last) return;
-    const events = page;
-    page = [];
-    next.checkpoint = last.position;
-    await documents.transaction(async (inside) => {
-      await applyTo(projection, events, openIn(inside, next.generation));
-      await (await inside.collection(projectionStates)).write([{ replace: { ...state, next } }]);
-    });
-  }
-  if (until !== BEGINNING) {
-    for await (const event of log.readAll({ from: next.checkpoint, filter: { types: projection.types } })) {
-      if (event.position > until) break;
-      page.push(event);
-      if (page.length === BUILD_PAGE || isHeavy(event, [projection])) await flush();
+async function unfitGenerations({ documents, projections, logger }: ProjectorOptions, fence: Fence) {
+  const unfit = new Map<string, number>();
+  for (const { name, version, collections } of projections) {
+    const generation = fence.state.generations[name];
+    if (generation === undefined) continue;
+    try {
+      for (const spec of collections) await documents.collection(inGeneration(spec, generation));
+    } catch (error) {
+      if (isOfStore(error) || (await stateOf(documents, name)).version === version) throw error;
+      logger.warn({ err: error, projection: name, generation }, 'a read model stands still until it is built anew');
+      unfit.set(name, generation);
     }
-    await flush();
   }
-  const collections = projection.collections.map((spec) => spec.name);
-  const flipped = { ...state, version: next.version, generation: next.generation, next: null, collections };
-  await states.write([{ replace: flipped }]);
-  if (old_generation > 0) {
-    for (const name of old_collections) await documents.drop(`${name}_${old_generation}`);
-  }
-  return next.generation;
+  return unfit;
 }

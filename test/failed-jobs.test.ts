@@ -8,7 +8,7 @@ import { BEGINNING } from '../events/event-store.ts';
 import { sweep } from '../processes/sweeper.ts';
 import { jobs } from '../readmodels/jobs.ts';
 import { pending } from '../readmodels/pending.ts';
-import { openReadModels } from '../readmodels/projection-state.ts';
+import { openReadModels } from '../readmodels/read-models.ts';
 import { FOUND, openBehind } from './support/behind.ts';
 import { startTestService, type TestClient } from './support/service.ts';
 import { commandContext } from './support/stores.ts';
@@ -43,7 +43,7 @@ test('a job without progress for fifteen minutes fails; deleting it gives back w
       };
       await recordChecks(log, range, Array(5).fill(FOUND), commandContext());
     }
-    const readmodels = await openReadModels(documents);
+    const readmodels = openReadModels(documents);
     const [commands, credits, began_at] = [openJobs(log), openCredits(log), Date.now()];
     const sweepAfter = async (ms: number) => {
       t.true(await readmodels.passed(await log.head(), 5000));

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { Filter } from '../../readmodels/documents.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
-import type { LiveCollection } from '../../readmodels/projection-state.ts';
+import type { LiveCollection } from '../../readmodels/read-models.ts';
 import { type ResultsRead, totalOf } from '../../readmodels/result-pages.ts';
 import { type ResultDocument, type ResultsFilter, resultsFilter } from '../../readmodels/results.ts';
 import { HttpError } from '../errors.ts';

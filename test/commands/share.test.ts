@@ -6,7 +6,7 @@ import { idOfShareToken, newShareToken, openShares } from '../../commands/share.
 import { VOCABULARY } from '../../events/vocabulary.ts';
 import { openShareUses } from '../../http/share-uses.ts';
 import { sharesProjection } from '../../projections/shares.ts';
-import { openReadModels } from '../../readmodels/projection-state.ts';
+import { openReadModels } from '../../readmodels/read-models.ts';
 import { shareStatus, shares } from '../../readmodels/shares.ts';
 import { commandContext, openTestStores, project, silent, type TestStores } from '../support/stores.ts';
 
@@ -20,7 +20,7 @@ async function eventsOf({ log }: TestStores, share_id: string) {
 
 async function documentOf(stores: TestStores, share_id: string) {
   await project(stores, [sharesProjection]);
-  return await (await openReadModels(stores.documents)).collection(shares).get(share_id);
+  return await openReadModels(stores.documents).collection(shares).get(share_id);
 }
 
 const made = (token: string) => ({ token, job_id: 'j', user_id: 'alice', expires_at: null });

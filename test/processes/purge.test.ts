@@ -15,8 +15,8 @@ import { openSubmitJob } from '../../commands/submit-job.ts';
 import { purgeSome } from '../../processes/purge.ts';
 import { settleJobs } from '../../processes/settlement.ts';
 import { endedJob, jobs } from '../../readmodels/jobs.ts';
-import { openReadModels } from '../../readmodels/projection-state.ts';
 import { purges } from '../../readmodels/purges.ts';
+import { openReadModels } from '../../readmodels/read-models.ts';
 import { results } from '../../readmodels/results.ts';
 import { FOUND } from '../support/behind.ts';
 import { assertExact } from '../support/ledger.ts';
@@ -60,7 +60,7 @@ async function deletedJob(t: ExecutionContext, total_urls: number, checked: numb
     await commands.run(job_id, { type: 'cancel' }, commandContext());
   }
   await project(stores);
-  const readmodels = await openReadModels(documents);
+  const readmodels = openReadModels(documents);
   const documentOf = async (job_id: string) => (await readmodels.collection(jobs).get(job_id))!;
   const ended = async (job_id: string) => endedJob(await documentOf(job_id));
   t.like(await openDeleteJob(commands, credits, ended)('gone', commandContext()), { ok: true });

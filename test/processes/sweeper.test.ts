@@ -8,7 +8,7 @@ import { creditsStream, urlsStream } from '../../events/streams.ts';
 import { sweep } from '../../processes/sweeper.ts';
 import { jobs } from '../../readmodels/jobs.ts';
 import { pending } from '../../readmodels/pending.ts';
-import { openReadModels } from '../../readmodels/projection-state.ts';
+import { openReadModels } from '../../readmodels/read-models.ts';
 import { commandContext, openTestStores, project } from '../support/stores.ts';
 
 const MINUTE = 60_000;
@@ -52,7 +52,7 @@ async function abandoned(t: ExecutionContext) {
   await t.throwsAsync(openSubmitJob(log, dying, credits)(submission, commandContext()), { message: 'killed' });
   const sweepAt = async (now: number) => {
     await project(stores);
-    const readmodels = await openReadModels(documents);
+    const readmodels = openReadModels(documents);
     await sweep({
       log,
       jobs: readmodels.collection(jobs),
@@ -68,7 +68,7 @@ async function abandoned(t: ExecutionContext) {
   const listed = async () => (await Array.fromAsync(log.readStream(urlsStream(job_id)))).length;
   const left = async () => {
     await project(stores);
-    return (await openReadModels(documents)).collection(pending).count({});
+    return openReadModels(documents).collection(pending).count({});
   };
   return { job_id, began, sweepAt, balance, listed, left, create: () => create!() };
 }

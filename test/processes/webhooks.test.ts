@@ -7,7 +7,7 @@ import type { EventStore } from '../../events/event-store.ts';
 import { type EventType, SCHEMAS } from '../../events/vocabulary.ts';
 import { webhookDeliveryId, webhookEventId } from '../../events/webhook.ts';
 import { openWebhookDispatcher } from '../../processes/webhook-deliveries.ts';
-import type { ReadModels } from '../../readmodels/projection-state.ts';
+import type { ReadModels } from '../../readmodels/read-models.ts';
 import type { WebhookDeliveryDocument } from '../../readmodels/webhooks.ts';
 import { until } from '../support/behind.ts';
 import { DAY, HOUR, MINUTE, openWebhookWorld, SECOND, SIGNING_KEY } from '../support/webhook-world.ts';

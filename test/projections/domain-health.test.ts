@@ -16,7 +16,7 @@ import { recordSomeDomains } from '../../processes/domain-checks.ts';
 import { domainHealthProjection } from '../../projections/domain-health.ts';
 import { type DomainHealthDocument, domainHealth, domainHealthPage } from '../../readmodels/domain-health.ts';
 import { endedJob, jobs } from '../../readmodels/jobs.ts';
-import { openReadModels } from '../../readmodels/projection-state.ts';
+import { openReadModels } from '../../readmodels/read-models.ts';
 import { domainOf, FIRST_DOMAINS } from '../../readmodels/stats.ts';
 import { FOUND } from '../support/behind.ts';
 import { commandContext, openTestStores, project } from '../support/stores.ts';
@@ -38,7 +38,7 @@ async function openWorld(t: ExecutionContext) {
   const grant = { transaction_type: 'purchase', reference_id: 'p', amount: 1e9, expires_at: null } as const;
   await credits.run('alice', { type: 'grant', ...grant }, commandContext());
   const submitJob = openSubmitJob(log, commands, credits);
-  const readmodels = await openReadModels(documents);
+  const readmodels = openReadModels(documents);
   let made = 0;
   return {
     ...stores,

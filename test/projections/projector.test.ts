@@ -1,48 +1,22 @@
-// The projector: a new version is built beside the one that is read, an interrupted build goes on, two projectors at
-// once count nothing twice.
+// The projector: a new version is built beside the one that is read while that goes on, an interrupted build goes on, what
+// a projection cannot take is parked, and whoever reads is never left with half of something.
 import test from 'ava';
-import { openAggregate } from '../../commands/aggregate.ts';
+import { GRACE_MS } from '../../projections/build.ts';
 import type { Projection } from '../../projections/projection.ts';
-import { runProjector } from '../../projections/projector.ts';
 import type { CollectionSpec, Document } from '../../readmodels/documents.ts';
-import { openLeases } from '../../readmodels/leases.ts';
-import { openReadModels } from '../../readmodels/projection-state.ts';
-import { commandContext, openTestStores, project, silent, type TestStores } from '../support/stores.ts';
+import { parkedEvents, projectionStates, requestRebuild } from '../../readmodels/projection-state.ts';
+import { openReadModels } from '../../readmodels/read-models.ts';
+import { until } from '../support/behind.ts';
+import { openTestStores, project, silent, type TestStores } from '../support/stores.ts';
+import { count, counting, held, startProjector, tally } from '../support/tallies.ts';
 
-interface Tally extends Document {
-  n: number;
-}
-const tallies: CollectionSpec<Tally> = { name: 'tallies', fields: {}, indexes: [] };
-
-/** Adds up what was counted, `weight` for each. */
-function counting(version: number, weight: number, applied: (n: number) => void = () => {}): Projection {
-  return {
-    name: 'tallies',
-    version,
-    types: ['Counted'],
-    collections: [tallies],
-    async apply(events, open) {
-      applied(events.length);
-      await (await open(tallies)).write([
-        { update: 'all', set: { $inc: { n: weight * events.length } }, upsert: true },
-      ]);
-    },
-  };
-}
-
-async function count({ log }: TestStores, times: number): Promise<void> {
-  const aggregate = openAggregate(log, { initial: () => 0, evolve: (n: number) => n + 1 });
-  for (let i = 0; i < times; i++) {
-    await aggregate.handle('count-1', commandContext(), () => ({ events: [{ type: 'Counted', data: {} }] }));
-  }
-}
-
-const tally = async ({ documents }: TestStores) =>
-  (await (await openReadModels(documents)).collection(tallies).get('all'))?.n;
+const collectionsOf = async ({ documents }: TestStores, name: string) =>
+  (await documents.names()).filter((one) => one.startsWith(`${name}_`));
+const stateOf = ({ documents }: TestStores) => documents.reading(projectionStates).get('tallies');
 
 test('a projection of a new version is read when it has seen all that the old one had', async (t) => {
   const stores = await openTestStores(t);
-  await count(stores, 5);
+  await count(stores.log, 5);
   await project(stores, [counting(1, 1)]);
   t.is(await tally(stores), 5);
   const seen: unknown[] = [];
@@ -57,39 +31,59 @@ test('a projection of a new version is read when it has seen all that the old on
   await project(stores, [watching]);
   t.deepEqual(seen, [5]);
   t.is(await tally(stores), 50);
-  await count(stores, 1);
+  await count(stores.log, 1);
   await project(stores, [counting(2, 10)]);
   t.is(await tally(stores), 60);
-  t.deepEqual(
-    (await stores.documents.names()).filter((name) => name.startsWith('tallies')),
-    ['tallies_2'],
-    'the old generation is gone',
-  );
+});
+
+test('while a projection is built anew its old documents go on, and so does the position', async (t) => {
+  const stores = await openTestStores(t);
+  const { log, documents } = stores;
+  await count(log, 5);
+  await project(stores, [counting(1, 1)]);
+  await requestRebuild(documents, 'tallies');
+  const readmodels = openReadModels(documents);
+  const building = Promise.withResolvers<void>();
+  const seen = Promise.withResolvers<void>();
+  const stop = new AbortController();
+  const slow: Projection = {
+    ...counting(1, 1),
+    async apply(events, open) {
+      if (events.length === 5) building.resolve();
+      await counting(1, 1).apply(events, open);
+    },
+  };
+  // The build's pages are held up between transactions, where a slow one spends its time.
+  const slow_log = Object.create(log) as typeof log;
+  slow_log.readAll = async function* (options) {
+    yield* log.readAll(options);
+    if (options?.limit !== 1) await seen.promise;
+  };
+  for (const name of ['append', 'readStream', 'subscribe', 'head'] as const)
+    slow_log[name] = log[name].bind(log) as never;
+  const running = startProjector({ log: slow_log, documents }, [slow], stop.signal);
+  await count(log, 3);
+  t.true(await readmodels.passed(await log.head(), 10_000), 'nobody waits for the build');
+  t.is(await tally(stores), 8);
+  t.is((await stateOf(stores))?.generation, 1);
+  seen.resolve();
+  await building.promise;
+  await until(async () => (await stateOf(stores))?.generation === 2);
+  t.is(await tally(stores), 8);
+  await count(log, 1);
+  t.true(await readmodels.passed(await log.head(), 10_000));
+  t.is(await tally(stores), 9);
+  stop.abort();
+  await running;
 });
 
 test('a build that was interrupted goes on where it was', async (t) => {
   const stores = await openTestStores(t);
-  await count(stores, 1500);
+  await count(stores.log, 1500);
   await project(stores, [counting(1, 1)]);
-  let pages = 0;
-  const failing: Projection = {
-    ...counting(2, 1),
-    async apply(events, open) {
-      if (++pages === 2) throw new Error('killed');
-      await counting(2, 1).apply(events, open);
-    },
-  };
   const stop = new AbortController();
-  const { log, documents } = stores;
-  const leases = await openLeases(documents);
-  await runProjector({
-    log,
-    documents,
-    leases,
-    projections: [failing],
-    signal: stop.signal,
-    logger: Object.assign(Object.create(silent), { error: () => stop.abort() }),
-  });
+  const interrupted = counting(2, 1, () => stop.abort());
+  await startProjector(stores, [interrupted], stop.signal);
   const applied: number[] = [];
   await project(stores, [counting(2, 1, (n) => applied.push(n))]);
   t.deepEqual(applied, [500], 'the first thousand is not read again');
@@ -100,20 +94,181 @@ test('two projectors at once count nothing twice', async (t) => {
   const stores = await openTestStores(t);
   const { log, documents } = stores;
   const stop = new AbortController();
-  const [one, other] = await Promise.all(
-    ['one', 'other'].map(async (holder) => {
-      // Each believes that it holds the lease.
-      const real = await openLeases(documents, { holder });
-      return { ...real, hold: async () => true };
-    }),
-  );
-  const running = [one!, other!].map((leases) =>
-    runProjector({ log, documents, projections: [counting(1, 1)], leases, logger: silent, signal: stop.signal }),
-  );
-  await count(stores, 200);
-  const readmodels = await openReadModels(documents);
-  t.true(await readmodels.passed(await log.head(), 10_000));
+  // Each believes that it holds the lease.
+  const running = [1, 2].map(() => startProjector(stores, [counting(1, 1)], stop.signal, { leases: held }));
+  await count(log, 200);
+  t.true(await openReadModels(documents).passed(await log.head(), 10_000));
   stop.abort();
   await Promise.all(running);
   t.is(await tally(stores), 200);
+});
+
+interface Row extends Document {
+  n: number;
+}
+const rows: CollectionSpec<Row> = { name: 'rows', fields: { n: 'number' }, indexes: [{ fields: { n: 1 } }] };
+const listing = (version: number): Projection => ({
+  name: 'rows',
+  version,
+  types: ['Counted'],
+  collections: [rows],
+  async apply(events, open) {
+    await (await open(rows)).write(
+      events.map(({ id, data }) => ({ replace: { _id: id, n: (data as { n: number }).n } })),
+    );
+  },
+});
+
+test('a stream that was begun before a flip ends whole, and one that outlasts the grace is told so', async (t) => {
+  const stores = await openTestStores(t);
+  const { log, documents } = stores;
+  await count(log, 2500);
+  await project(stores, [listing(1)]);
+  const readmodels = openReadModels(documents);
+  const begin = async () => {
+    const stream = readmodels
+      .collection(rows)
+      .stream({}, { sort: { n: 1 } })
+      [Symbol.asyncIterator]();
+    t.is((await stream.next()).value?.n, 0);
+    return stream;
+  };
+  const [in_time, too_late] = [await begin(), await begin()];
+  const clock = { ms: 0 };
+  const stop = new AbortController();
+  const running = startProjector(stores, [listing(2)], stop.signal, { monotonic: () => clock.ms });
+  await until(async () => (await documents.reading(projectionStates).get('rows'))?.version === 2);
+  let read = 1;
+  while (!(await in_time.next()).done) read++;
+  t.is(read, 2500);
+  t.deepEqual(await collectionsOf(stores, 'rows'), ['rows_1', 'rows_2']);
+  await until(async () => {
+    clock.ms += GRACE_MS;
+    return (await collectionsOf(stores, 'rows')).length === 1;
+  });
+  t.deepEqual(await collectionsOf(stores, 'rows'), ['rows_2']);
+  await t.throwsAsync(
+    async () => {
+      while (!(await too_late.next()).done);
+    },
+    { code: 'unavailable' },
+  );
+  stop.abort();
+  await running;
+});
+
+test('what a crash has left of a generation that nobody reads is dropped at the next start', async (t) => {
+  const stores = await openTestStores(t);
+  await count(stores.log, 1);
+  await project(stores, [listing(1)]);
+  await project(stores, [listing(2)]);
+  await stores.documents.transaction(async (inside) => {
+    const states = await inside.collection(projectionStates);
+    await states.write([{ update: 'rows', set: { $set: { retired: [] } } }]);
+  });
+  await project(stores, [listing(2)]);
+  t.deepEqual(await collectionsOf(stores, 'rows'), ['rows_2']);
+});
+
+test('what no projection has filled yet is empty, and is not made by reading', async (t) => {
+  const stores = await openTestStores(t);
+  await count(stores.log, 3);
+  await project(stores, [counting(1, 1)]);
+  const found = openReadModels(stores.documents).collection(rows);
+  const before = await stores.documents.names();
+  t.deepEqual([await found.get('x'), await found.getMany(['x']), await found.find({ n: 1 })], [null, [], []]);
+  t.deepEqual([await found.count({}), await Array.fromAsync(found.stream({}))], [0, []]);
+  t.deepEqual(await stores.documents.names(), before);
+  await project(stores, [counting(1, 1), listing(1)]);
+  t.is(await found.count({}), 3, 'and is there when it has been built beside the others');
+});
+
+/** Does not take the events of these numbers. */
+const picky = (version: number, refused: readonly number[]): Projection => ({
+  ...counting(version, 1),
+  async apply(events, open) {
+    for (const event of events) {
+      await counting(version, 1).apply([event], open);
+      const { n } = event.data as { n: number };
+      if (refused.includes(n)) throw new TypeError(`cannot take ${n}`);
+    }
+  },
+});
+
+test('an event that a projection cannot take is parked, and everything else goes on', async (t) => {
+  const stores = await openTestStores(t);
+  const { log, documents } = stores;
+  await count(log, 40);
+  const told: unknown[] = [];
+  const stop = new AbortController();
+  const end = await log.head();
+  await startProjector(stores, [picky(1, [7, 8, 30]), listing(1)], stop.signal, {
+    logger: Object.assign(Object.create(silent), {
+      error: (of: { event: { revision: number } }) => told.push(of.event.revision),
+    }),
+    advanced: (position) => position >= end && stop.abort(),
+  });
+  t.is(await tally(stores), 37);
+  t.is(await openReadModels(documents).collection(rows).count({}), 40, 'the other projection has all');
+  t.deepEqual(told, [7, 8, 30]);
+  t.is((await stateOf(stores))?.parked, 3);
+  const parked = await documents
+    .reading(parkedEvents)
+    .find({ projection: 'tallies' }, { sort: { projection: 1, generation: 1, position: 1 } });
+  t.deepEqual(
+    parked.map(({ revision, type, stream, version }) => ({ revision, type, stream, version })),
+    [7, 8, 30].map((revision) => ({ revision, type: 'Counted', stream: 'count-1', version: 1 })),
+  );
+  t.true(parked[0]!.error.startsWith('TypeError: cannot take 7'));
+
+  // A build goes on without what it cannot take either, and with mended code all is as if nothing had been.
+  await project(stores, [picky(2, [8]), listing(1)]);
+  t.is(await tally(stores), 39);
+  t.is((await stateOf(stores))?.parked, 1);
+  t.is(await documents.reading(parkedEvents).count({}), 1);
+  await project(stores, [picky(3, []), listing(1)]);
+  t.is(await tally(stores), 40);
+  t.is((await stateOf(stores))?.parked, 0);
+  t.is(await documents.reading(parkedEvents).count({}), 0);
+});
+
+test('a fault of the store parks nothing: the events are tried again', async (t) => {
+  const stores = await openTestStores(t);
+  await count(stores.log, 3);
+  let failures = 0;
+  const away: Projection = {
+    ...counting(1, 1),
+    async apply(events, open) {
+      if (failures++ < 2) throw Object.assign(new Error('away'), { code: 'unavailable' });
+      await counting(1, 1).apply(events, open);
+    },
+  };
+  await project(stores, [away]);
+  t.is(await tally(stores), 3);
+  t.is((await stateOf(stores))?.parked, 0);
+});
+
+test('what an event deletes is deleted in slices, before it is applied', async (t) => {
+  const stores = await openTestStores(t);
+  await count(stores.log, 10);
+  const slices: number[] = [];
+  const clearing: Projection = {
+    ...listing(1),
+    heavy: ['Counted'],
+    /** The event of number 9 deletes all rows before it, four at a time. */
+    async clear({ data }, open) {
+      if ((data as { n: number }).n < 9) return false;
+      const collection = await open(rows);
+      const found = await collection.find({}, { limit: 4 });
+      await collection.write(found.map(({ _id }) => ({ delete: _id })));
+      slices.push(found.length);
+      return found.length === 4;
+    },
+  };
+  await project(stores, [clearing]);
+  t.deepEqual(slices, [4, 4, 1]);
+  t.deepEqual(
+    (await openReadModels(stores.documents).collection(rows).find({})).map(({ n }) => n),
+    [9],
+  );
 });

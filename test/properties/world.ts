@@ -31,7 +31,7 @@ import { openUrlListing } from '../../processes/url-listing.ts';
 import type { Blobs } from '../../readmodels/blobs.ts';
 import { endedJob, jobs } from '../../readmodels/jobs.ts';
 import { pending } from '../../readmodels/pending.ts';
-import { openReadModels } from '../../readmodels/projection-state.ts';
+import { openReadModels } from '../../readmodels/read-models.ts';
 import { jobStats } from '../../readmodels/stats.ts';
 import { FOUND } from '../support/behind.ts';
 import { project, silent } from '../support/stores.ts';
@@ -69,7 +69,7 @@ export async function openWorld() {
   const log = await openSqliteEventStore({ path: join(folder, 'events.db') });
   const documents = await openSqliteDocuments({ path: join(folder, 'documents.db') });
   const queue = await openSqliteQueue({ path: join(folder, 'queue.db'), clock: { now, boot: 'one' } });
-  const readmodels = await openReadModels(documents, now);
+  const readmodels = openReadModels(documents);
   const gate = openLogGate(log, overtake);
   const closing = new AbortController();
   const consuming = { ack_wait_ms: ACK_WAIT_MS, max_deliveries: MAX_DELIVERIES, signal: closing.signal };

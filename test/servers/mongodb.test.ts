@@ -7,6 +7,7 @@ import { openMongoRates } from '../../adapters/rate-counters/mongodb.ts';
 import type { Documents } from '../../readmodels/documents.ts';
 import { THINGS, type Thing } from '../contracts/documents/fixture.ts';
 import { documentsContract, type Opened } from '../contracts/documents.ts';
+import { projectorContract } from '../contracts/projector.ts';
 import { serverSuite } from '../support/server-suites.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 
@@ -51,6 +52,7 @@ function suite(url: string): void {
   }
 
   documentsContract(test, 'documents in MongoDB', { open });
+  projectorContract(test, 'projectors over MongoDB', { open });
 
   /** Documents that are reached through a proxy, and the proxy. */
   async function openBehindProxy() {

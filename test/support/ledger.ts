@@ -10,7 +10,7 @@ import { categoryOf, checksOf } from '../../events/streams.ts';
 import { ALL_PROJECTIONS } from '../../projections/all.ts';
 import type { CollectionSpec, Document, Documents } from '../../readmodels/documents.ts';
 import { jobs } from '../../readmodels/jobs.ts';
-import { openReadModels, type ReadModels } from '../../readmodels/projection-state.ts';
+import { openReadModels, type ReadModels } from '../../readmodels/read-models.ts';
 import { assertLots } from './lots.ts';
 import { project } from './stores.ts';
 
@@ -46,7 +46,7 @@ export async function assertExact(
   await project({ log, documents });
   await assertSettled(t, documents);
   await project({ log, documents: empty });
-  const [expected, actual] = [await openReadModels(empty), await openReadModels(documents)];
+  const [expected, actual] = [openReadModels(empty), openReadModels(documents)];
   for (const spec of ALL_PROJECTIONS.flatMap(({ collections }) => collections)) {
     t.deepEqual(await contents(actual, spec), await contents(expected, spec), spec.name);
   }
@@ -80,7 +80,7 @@ async function assertOneResultEach(t: Asserting, log: EventStore): Promise<void>
 }
 
 async function assertSettled(t: Asserting, documents: Documents): Promise<void> {
-  const readmodels = await openReadModels(documents);
+  const readmodels = openReadModels(documents);
   for await (const job of readmodels.collection(jobs).stream({})) {
     if (job.status !== 'completed' && job.status !== 'cancelled') continue;
     t.is(job.credits_allocated, job.completed_urls + job.credits_refunded, job._id);

@@ -8,6 +8,7 @@ import { pino } from 'pino';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import type { CommandContext } from '../../commands/aggregate.ts';
+import { identifyLog } from '../../commands/log-identity.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { ALL_PROJECTIONS } from '../../projections/all.ts';
 import type { Projection } from '../../projections/projection.ts';
@@ -53,8 +54,9 @@ export async function project(
     documents,
     projections,
     leases: await openLeases(documents),
+    log_id: () => identifyLog(log, 'process:test', Date.now()),
     logger: silent,
     signal: done.signal,
-    advanced: (position) => position >= end && done.abort(),
+    advanced: (position, is_building) => position >= end && !is_building && done.abort(),
   });
 }

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import { metadataOf } from '../../commands/aggregate.ts';
+import { identifyLog } from '../../commands/log-identity.ts';
 import { openWebhookDeliveries } from '../../commands/webhook-delivery.ts';
 import { openWebhookEndpoints, signingSecret } from '../../commands/webhook-endpoints.ts';
 import type { EventStore } from '../../events/event-store.ts';
@@ -14,7 +15,7 @@ import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../../process
 import { runProjector } from '../../projections/projector.ts';
 import { webhooksProjection } from '../../projections/webhooks.ts';
 import { openLeases } from '../../readmodels/leases.ts';
-import { openReadModels } from '../../readmodels/projection-state.ts';
+import { openReadModels } from '../../readmodels/read-models.ts';
 import { webhookDeliveries, webhookEndpoints } from '../../readmodels/webhooks.ts';
 import { commandContext, openTestStores, silent } from './stores.ts';
 
@@ -38,6 +39,7 @@ export async function openWebhookWorld(t: ExecutionContext) {
   const projecting = runProjector({
     ...stores,
     projections: [webhooksProjection],
+    log_id: () => identifyLog(log, 'process:test', Date.now()),
     leases: await openLeases(documents),
     logger: silent,
     signal: ended.signal,
@@ -46,7 +48,7 @@ export async function openWebhookWorld(t: ExecutionContext) {
     ended.abort();
     await projecting;
   });
-  const readmodels = await openReadModels(documents);
+  const readmodels = openReadModels(documents);
   const endpoints = openWebhookEndpoints(log);
   const clock = { now: Date.parse('2026-01-31T09:00:00.000Z') };
   const sent: WebhookRequest[] = [];

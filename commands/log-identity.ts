@@ -1,0 +1,27 @@
+// Which log this is: an id that stays with it, so that whoever keeps something made from a log can tell it from another.
+import { randomUUID } from 'node:crypto';
+import type { EventStore } from '../events/event-store.ts';
+import type { LogIdentified } from '../events/service.ts';
+import { LOG_IDENTITY_STREAM } from '../events/streams.ts';
+import { metadataOf } from './aggregate.ts';
+
+/**
+ * The log's id; a log that has none is given one. Read anew at each call: the log may have been replaced. `actor` as in an
+ * event's metadata, `now` in milliseconds since the epoch.
+ */
+export async function identifyLog(log: EventStore, actor: string, now: number): Promise<string> {
+  const known = await logId(log);
+  if (known !== null) return known;
+  const data: LogIdentified = { log_id: randomUUID() };
+  const metadata = metadataOf({ command_id: randomUUID(), causation_id: data.log_id, actor, now });
+  const event = { id: data.log_id, type: 'LogIdentified', data, metadata };
+  const { ok } = await log.append(LOG_IDENTITY_STREAM, 'no_stream', [event]);
+  const given = ok ? data.log_id : await logId(log);
+  if (given === null) throw new Error(`${LOG_IDENTITY_STREAM} was written by somebody else and cannot be read`);
+  return given;
+}
+
+async function logId(log: EventStore): Promise<string | null> {
+  for await (const { data } of log.readStream(LOG_IDENTITY_STREAM, { limit: 1 })) return (data as LogIdentified).log_id;
+  return null;
+}

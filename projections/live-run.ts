@@ -1,0 +1,56 @@
+// The live run: follows the log once for all projections that are live, and writes what they make together with the
+// checkpoint in one transaction.
+import type { Logger } from 'pino';
+import type { EventStore } from '../events/event-store.ts';
+import type { Fence } from './fence.ts';
+import { isRemovable } from './other-log.ts';
+import type { Projection, Target } from './projection.ts';
+import { partsOf, type Reached, takeEvents } from './take-events.ts';
+
+export interface LiveRunOptions {
+  log: EventStore;
+  fence: Fence;
+  projections: readonly Projection[];
+  /** Generations that are left alone, by projection. */
+  unfit: ReadonlyMap<string, number>;
+  types: readonly string[];
+  logger: Logger;
+  signal: AbortSignal;
+  /** Called after each transaction. */
+  advanced(): void;
+}
+
+/** Until `signal` aborts. */
+export async function runLive(options: LiveRunOptions): Promise<void> {
+  const { log, fence, projections, unfit, types, logger, signal, advanced } = options;
+  const from = fence.state.checkpoint;
+  for await (const batch of log.subscribe({ from, filter: { types }, signal })) {
+    for (const part of partsOf(batch, projections)) {
+      if (signal.aborted) return;
+      await fence.inTurn((commit) => {
+        const targets = projections.flatMap((projection): Target[] => {
+          const generation = fence.state.generations[projection.name];
+          return generation === undefined || generation === unfit.get(projection.name)
+            ? []
+            : [{ projection, generation, counter: 'parked' }];
+        });
+        return takeEvents({ commit, targets, reached: reachedIn(fence), logger }, part);
+      });
+      advanced();
+    }
+  }
+}
+
+const reachedIn =
+  ({ state }: Fence): Reached =>
+  async (_inside, { events, position }) => {
+    const last = events.findLast(({ stream }) => !isRemovable(stream));
+    const has_caught_up = state.catching_up_to !== null && position >= state.catching_up_to;
+    return {
+      checkpoint: position,
+      ...(last && {
+        last_event: { id: last.id, stream: last.stream, revision: last.revision, position: last.position },
+      }),
+      ...(has_caught_up && { catching_up_to: null }),
+    };
+  };

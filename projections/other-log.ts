@@ -1,0 +1,83 @@
+// Whether the log is the one that the documents came from. One that was replaced has another id; one that was restored
+// from a backup has the same, but ends earlier, or has other events where the documents have seen theirs.
+import type { Logger } from 'pino';
+import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
+import { categoryOf, checksOf, jobStream } from '../events/streams.ts';
+import type { Documents } from '../readmodels/documents.ts';
+import { type ProjectorState, projectionState, projectionStates, withoutNext } from '../readmodels/projection-state.ts';
+import type { Fence } from './fence.ts';
+
+interface Adoption {
+  log: EventStore;
+  log_id: () => Promise<string>;
+  fence: Fence;
+  /** Of all events that a projection takes. */
+  types: readonly string[];
+  logger: Logger;
+}
+
+/** Sees to it that the documents are those of this log: when they are not, nothing of them is read any more. */
+export async function adoptLog({ log, log_id, fence, types, logger }: Adoption): Promise<void> {
+  const id = await log_id();
+  const why = await otherLog(log, fence.state, id);
+  if (why !== null)
+    logger.warn({ reason: why }, 'the documents came from another log; they are built anew from this one');
+  const is_anew = why !== null || fence.state.checkpoint === BEGINNING;
+  const catching_up_to = is_anew && (await hasEvents(log, BEGINNING, types)) ? await log.head() : null;
+  if (!is_anew && fence.state.log_id === id) return;
+  await fence.inTurn((commit) =>
+    commit(async (inside) => {
+      if (why === null) return { log_id: id, ...(is_anew && { catching_up_to }) };
+      await retireAll(inside);
+      return { log_id: id, checkpoint: BEGINNING, generations: {}, last_event: null, catching_up_to };
+    }),
+  );
+}
+
+async function retireAll(inside: Documents): Promise<void> {
+  const states = await inside.collection(projectionStates);
+  for (const stored of await states.find({})) {
+    const state = projectionState(stored._id, stored);
+    const { retired } = withoutNext(state);
+    const { generation, collections } = state;
+    const old = generation > 0 ? [{ generation, collections }] : [];
+    const nothing = { version: 0, generation: 0, parked: 0, next: null, rebuild: false };
+    await states.write([{ replace: { ...state, ...nothing, retired: [...retired, ...old] } }]);
+  }
+}
+
+/** Documents that were made from the beginning are whole when the log has nothing more for them. */
+export async function endCatchingUp({ log, fence, types }: Pick<Adoption, 'log' | 'fence' | 'types'>): Promise<void> {
+  if (await hasEvents(log, fence.state.checkpoint, types)) return;
+  await fence.inTurn((commit) => commit(async () => ({ catching_up_to: null })));
+}
+
+async function hasEvents(log: EventStore, from: Position, types: readonly string[]): Promise<boolean> {
+  for await (const _ of log.readAll({ from, filter: { types }, limit: 1 })) return true;
+  return false;
+}
+
+/** Streams that may be removed before any event tells of it. */
+export const isRemovable = (stream: string) => categoryOf(stream) === 'urls';
+
+/** Why the documents cannot have come from this log; null when they can. */
+export async function otherLog(log: EventStore, state: ProjectorState, log_id: string): Promise<string | null> {
+  if (state.log_id !== '' && state.log_id !== log_id) return 'the log has another id';
+  if (state.checkpoint > (await log.head())) return 'the log ends before what the documents have seen';
+  const { last_event } = state;
+  if (!last_event) return null;
+  const { stream, revision } = last_event;
+  for await (const event of log.readStream(stream, { from: revision, limit: 1 })) {
+    const is_same = event.id === last_event.id && event.position === last_event.position;
+    return is_same ? null : `the log has another event as ${stream} ${revision}`;
+  }
+  return (await wasPurged(log, stream)) ? null : `the log has no ${stream} ${revision}`;
+}
+
+/** What was found of a deleted job is removed from the log. */
+async function wasPurged(log: EventStore, stream: string): Promise<boolean> {
+  if (categoryOf(stream) !== 'checks') return false;
+  for await (const { type } of log.readStream(jobStream(checksOf(stream).job_id)))
+    if (type === 'JobDeleted') return true;
+  return false;
+}

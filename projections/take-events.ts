@@ -1,0 +1,143 @@
+// Applies events to projections, in transactions of the fence. What a projection cannot take is parked with its error:
+// it alone is left out of that projection alone, and everything else goes on.
+import type { Logger } from 'pino';
+import type { RecordedEvent, SubscriptionBatch } from '../events/event-store.ts';
+import type { CollectionSpec, Document, Documents } from '../readmodels/documents.ts';
+import { inGeneration, parkedEvents, projectionState, projectionStates } from '../readmodels/projection-state.ts';
+import type { Commit, FenceChanges } from './fence.ts';
+import type { OpenCollection, Projection, Target } from './projection.ts';
+
+/** The parked events of a generation that are kept; further ones are counted. */
+const MAX_PARKED = 1000;
+const MAX_ERROR_CHARS = 2000;
+
+/** What a transaction writes beside the documents: how far they are then. */
+export type Reached = (inside: Documents, part: SubscriptionBatch) => Promise<FenceChanges>;
+
+export interface TakeOptions {
+  commit: Commit;
+  targets: readonly Target[];
+  reached: Reached;
+  logger: Logger;
+}
+
+/** A projection threw, and not for the store. */
+class NotTaken extends Error {
+  readonly target: Target;
+
+  constructor(target: Target, cause: unknown) {
+    super(`${target.projection.name} could not take an event`, { cause });
+    this.target = target;
+  }
+}
+
+const isHeavy = ({ type }: RecordedEvent, projections: readonly Projection[]) =>
+  projections.some(({ heavy }) => heavy?.includes(type));
+
+/** Events up to a position, cut so that each heavy one stands alone. */
+export function* partsOf(
+  { events, position }: SubscriptionBatch,
+  projections: readonly Projection[],
+): Generator<SubscriptionBatch> {
+  let from = 0;
+  for (const [n, event] of events.entries()) {
+    if (!isHeavy(event, projections)) continue;
+    if (n > from) yield { events: events.slice(from, n), position: events[n - 1]!.position };
+    const is_last = n === events.length - 1;
+    yield { events: [event], position: is_last ? position : event.position };
+    if (is_last) return;
+    from = n + 1;
+  }
+  yield { events: events.slice(from), position };
+}
+
+/**
+ * Applies a part in one transaction. When a projection throws, halves of it are applied one after the other, down to the
+ * event that it cannot take, which is applied to the other projections and parked for this one.
+ */
+export async function takeEvents(
+  options: TakeOptions,
+  part: SubscriptionBatch,
+  left_out: ReadonlyMap<Target, unknown> = new Map(),
+): Promise<void> {
+  const { commit, reached, logger } = options;
+  const { events, position } = part;
+  const targets = options.targets.filter((target) => !left_out.has(target));
+  try {
+    if (events.length === 1) await clear(commit, targets, events[0]!);
+    await commit(async (inside) => {
+      for (const target of targets) await apply(target, events, inside);
+      for (const [target, error] of left_out) await park(target, events[0]!, error, inside);
+      return reached(inside, part);
+    });
+  } catch (error) {
+    if (!(error instanceof NotTaken)) throw error;
+    if (events.length === 1) return takeEvents(options, part, new Map([...left_out, [error.target, error.cause]]));
+    const half = Math.ceil(events.length / 2);
+    await takeEvents(options, { events: events.slice(0, half), position: events[half - 1]!.position });
+    return takeEvents(options, { events: events.slice(half), position });
+  }
+  for (const [{ projection, generation }, err] of left_out) {
+    const { id, type, stream, revision } = events[0]!;
+    logger.error(
+      { err, projection: projection.name, generation, event: { id, type, stream, revision } },
+      'a projection could not take an event, which is parked; its read model is made without it until it is rebuilt',
+    );
+  }
+}
+
+const openIn =
+  (documents: Documents, generation: number): OpenCollection =>
+  <T extends Document>(spec: CollectionSpec<T>) =>
+    documents.collection(inGeneration(spec, generation));
+
+async function clear(commit: Commit, targets: readonly Target[], event: RecordedEvent): Promise<void> {
+  for (const target of targets) {
+    const { projection, generation } = target;
+    if (!projection.clear || !projection.heavy?.includes(event.type)) continue;
+    for (let more = true; more; ) {
+      await commit(async (inside) => {
+        more = await guarded(target, () => projection.clear!(event, openIn(inside, generation)));
+        return {};
+      });
+    }
+  }
+}
+
+async function apply(target: Target, events: readonly RecordedEvent[], inside: Documents): Promise<void> {
+  const { projection, generation } = target;
+  const taken = events.filter((event) => projection.types.includes(event.type));
+  if (taken.length > 0) await guarded(target, () => projection.apply(taken, openIn(inside, generation)));
+}
+
+async function guarded<R>(target: Target, work: () => Promise<R>): Promise<R> {
+  try {
+    return await work();
+  } catch (error) {
+    throw isOfStore(error) ? error : new NotTaken(target, error);
+  }
+}
+
+const STORE_CODES = ['write_conflict', 'unavailable', 'storage_full', 'ERR_SQLITE_ERROR', 'ABORT_ERR'];
+
+/** What another attempt may mend: nothing of it is the event's or the projection's fault. */
+export function isOfStore(error: unknown): boolean {
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
+  return STORE_CODES.includes(String(code)) || String(name).startsWith('Mongo');
+}
+
+async function park(target: Target, event: RecordedEvent, error: unknown, inside: Documents): Promise<void> {
+  const { projection, generation, counter } = target;
+  const { name, version } = projection;
+  const states = await inside.collection(projectionStates);
+  const state = projectionState(name, await states.get(name));
+  const before = counter === 'parked' ? state.parked : (state.next?.parked ?? 0);
+  await states.write([{ update: name, set: { $set: { [counter]: before + 1 } } }]);
+  if (before >= MAX_PARKED) return;
+  const { id: event_id, type, stream, revision, position } = event;
+  const text = String((error as Error | undefined)?.stack ?? error).slice(0, MAX_ERROR_CHARS);
+  const parked = { projection: name, generation, version, event_id, type, stream, revision, position, error: text };
+  await (await inside.collection(parkedEvents)).write([
+    { replace: { _id: `${name}/${generation}/${event_id}`, ...parked } },
+  ]);
+}

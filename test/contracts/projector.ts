@@ -1,0 +1,112 @@
+// What holds of two projectors over one store of documents, wherever one of them is stopped and however long it sleeps:
+// every event is counted once. A store's test enrols with one line.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ExecutionContext, TestFn } from 'ava';
+import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
+import type { Projection } from '../../projections/projection.ts';
+import { requestRebuild } from '../../readmodels/projection-state.ts';
+import { stoppedAt } from '../support/stopped-documents.ts';
+import { project, silent, type TestStores } from '../support/stores.ts';
+import { count, counting, startProjector, tally } from '../support/tallies.ts';
+import { type Fixture, sentences } from './documents/fixture.ts';
+
+const EVENTS_BEFORE = 3;
+const EVENTS_MEANWHILE = 2;
+const EVENTS_AFTER = 1;
+const ALL_EVENTS = EVENTS_BEFORE + EVENTS_MEANWHILE + EVENTS_AFTER;
+
+/** Each event in a transaction of its own: there is a place between any two of them. */
+const oneByOne = (version: number, weight: number): Projection => ({
+  ...counting(version, weight),
+  heavy: ['Counted'],
+});
+
+interface Interleaving {
+  /** What the projector that is stopped runs. */
+  sleeper: Projection;
+  /** What the other one runs, to its end, while the first is stopped. */
+  other: Projection;
+  /** What was there before both. */
+  before?: (stores: TestStores) => Promise<void>;
+  /** The sleeper is told to stop while it sleeps, or it goes on as if nothing had happened. */
+  wakes: 'to stop' | 'to go on';
+}
+
+export function projectorContract(test: TestFn, name: string, fixture: Fixture): void {
+  const sentence = sentences(test, name, fixture);
+
+  /** The log of a place, with documents that are empty but for what came before. */
+  async function interleave(t: ExecutionContext, how: Interleaving): Promise<void> {
+    for (let place = 0; ; place++) {
+      const opened = await fixture.open();
+      const folder = await mkdtemp(join(tmpdir(), 'url-checker-interleaving-'));
+      const log = await openSqliteEventStore({ path: join(folder, 'events.db') });
+      try {
+        const stores: TestStores = { log, documents: opened.documents };
+        await count(log, EVENTS_BEFORE);
+        await how.before?.(stores);
+        const was_reached = await sleepAt(place, stores, how);
+        await project(stores, [how.other]);
+        t.is(await tally(stores), ALL_EVENTS, `stopped at place ${place}`);
+        if (!was_reached) {
+          t.true(place > 2 * EVENTS_BEFORE, 'there are places to stop at');
+          return;
+        }
+      } finally {
+        await log.close();
+        await opened.close();
+        await rm(folder, { recursive: true, force: true });
+      }
+    }
+  }
+
+  /** False when the sleeper has done all its work before it comes to the place. */
+  async function sleepAt(place: number, stores: TestStores, how: Interleaving): Promise<boolean> {
+    const { log } = stores;
+    let end = await log.head();
+    const stop = new AbortController();
+    const overtaken = Promise.withResolvers<void>();
+    let finished = Promise.withResolvers<void>();
+    const sleeper = stoppedAt(stores.documents, place);
+    const running = startProjector({ log, documents: sleeper.documents }, [how.sleeper], stop.signal, {
+      logger: Object.assign(Object.create(silent), {
+        info: (text: unknown) => String(text).startsWith('another projector') && overtaken.resolve(),
+      }),
+      advanced: (position, is_building) => position >= end && !is_building && finished.resolve(),
+    });
+    const was_reached = await Promise.race([sleeper.stopped.then(() => true), finished.promise.then(() => false)]);
+    await count(log, EVENTS_MEANWHILE);
+    await project(stores, [how.other]);
+    if (how.wakes === 'to stop') stop.abort();
+    sleeper.goOn();
+    await count(log, EVENTS_AFTER);
+    // It writes as soon as it hears of the last event, if not before. Only one that had not begun when it slept may.
+    end = await log.head();
+    finished = Promise.withResolvers();
+    if (how.wakes === 'to go on') await Promise.race([overtaken.promise, finished.promise]);
+    stop.abort();
+    await running;
+    return was_reached;
+  }
+
+  const rebuilt = async (stores: TestStores) => {
+    await project(stores, [oneByOne(1, 1)]);
+    await requestRebuild(stores.documents, 'tallies');
+  };
+  const both = { sleeper: oneByOne(1, 1), other: oneByOne(1, 1) };
+
+  sentence('a projector that sleeps anywhere in its live run counts nothing twice', async (t) => {
+    await interleave(t, { ...both, wakes: 'to go on' });
+  });
+  sentence('a projector that sleeps anywhere in a build counts nothing twice', async (t) => {
+    await interleave(t, { ...both, before: rebuilt, wakes: 'to go on' });
+  });
+  sentence('a projector that is stopped anywhere in a build leaves it to the next one', async (t) => {
+    await interleave(t, { ...both, before: rebuilt, wakes: 'to stop' });
+  });
+  sentence('a projector of an older version that sleeps until after a flip loses nothing', async (t) => {
+    await interleave(t, { sleeper: oneByOne(1, 10), other: oneByOne(2, 1), wakes: 'to go on' });
+  });
+}
