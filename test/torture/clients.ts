@@ -269,7 +269,6 @@ export async function openClient(
           await send(one);
           if (!one.is_settled) await sleep(REPEAT_MS);
         }
-        if (one.deleted) continue;
         for (const job_id of one.job_ids) {
           for (const stop of one.stops) stop.to = Math.min(stop.to, performance.now());
           const resume = () => gateway.ask('POST', `/jobs/${job_id}/resume`);

@@ -69,7 +69,14 @@ export function supervise(program: Program, ended_by_itself: (how: string) => vo
     return ending.exitCode ?? 128 + constants.signals[ending.signalCode!];
   }
 
+  function kill(): void {
+    over = true;
+    child?.kill('SIGKILL');
+  }
+
   start();
+  // However the driver ends, it leaves nothing behind.
+  process.once('exit', kill);
   return {
     name,
     pid: () => child?.pid,
@@ -98,8 +105,8 @@ export function supervise(program: Program, ended_by_itself: (how: string) => vo
       return end('SIGTERM');
     },
     end() {
-      over = true;
-      child?.kill('SIGKILL');
+      kill();
+      process.off('exit', kill);
     },
   };
 }

@@ -41,8 +41,13 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
   };
   const counts = new Map<string, number>();
   const alone = about('no process ends by itself');
+  const through = about('the torture comes to its end');
+  through.looked++;
   let current = () => 'nothing';
-  const shape = await openShape(name, folder, (how) => alone.broken.push(`${how} (with ${current()})`));
+  const shape = await openShape(name, folder, (how) => alone.broken.push(`${how} (with ${current()})`)).catch(
+    (error: Error) => void through.broken.push(error.message),
+  );
+  if (!shape) return { name, counts, findings, folder };
   try {
     const target = await openTarget(random.fork('target'));
     const log = await shape.openLog();
@@ -98,10 +103,12 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
     if ([...findings.values()].some(({ broken }) => broken.length > 0)) {
       await cp(shape.data_dir, join(folder, 'kept'), { recursive: true, filter: (path) => !path.endsWith('ballast') });
     }
-    return { name, counts, findings, folder };
+  } catch (error) {
+    through.broken.push((error as Error).stack ?? String(error));
   } finally {
     await shape.close();
   }
+  return { name, counts, findings, folder };
 }
 
 async function settle(evidence: Evidence, found: Findings): Promise<void> {
@@ -164,6 +171,7 @@ if (!(seconds > 0) || !Number.isInteger(seed) || unknown.length > 0) {
 }
 const is_tap = process.argv.includes('--tap');
 const say = (line: string) => console.log(is_tap ? `# ${line}` : line);
+process.setMaxListeners(0); // each program that is supervised hears of the end
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
 say(`torture: ${seconds} s of ${names.join(', ')}; the same draws again: TORTURE_SEED=${seed}`);
