@@ -14,41 +14,47 @@ const START_MS = 60_000;
 export interface Mongod {
   url: string;
   pid: number;
+  /** kill -9; its data stay for `start`. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
   /** Ends the server and removes its data. */
   stop(): Promise<void>;
 }
 
+/** The path of the program: MONGOD_BIN, or `mongod` wherever the PATH finds it. */
+export const findMongod = (): string => process.env.MONGOD_BIN ?? 'mongod';
+
 export async function startMongod(program: string): Promise<Mongod> {
   const folder = await mkdtemp(join(tmpdir(), 'mongod-'));
   const port = await freePort();
-  const server = spawn(
-    program,
-    [
-      '--replSet',
-      'rs0',
-      '--bind_ip',
-      '127.0.0.1',
-      '--port',
-      String(port),
-      '--dbpath',
-      folder,
-      '--wiredTigerCacheSizeGB',
-      '0.5',
-    ],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  );
+  const args = ['--replSet', 'rs0', '--bind_ip', '127.0.0.1', '--port', String(port), '--dbpath', folder];
+  let server: ChildProcess;
+  const start = async () => {
+    server = spawn(program, [...args, '--wiredTigerCacheSizeGB', '0.5', '--nounixsocket'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await listening(server);
+  };
   const stop = async () => {
-    await end(server);
+    await end(server, 'SIGTERM');
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await listening(server);
+    await start();
     await initiate(port);
   } catch (error) {
     await stop();
     throw error;
   }
-  return { url: `mongodb://127.0.0.1:${port}/?replicaSet=rs0`, pid: server.pid!, stop };
+  return {
+    url: `mongodb://127.0.0.1:${port}/?replicaSet=rs0`,
+    get pid() {
+      return server.pid!;
+    },
+    start,
+    kill: () => end(server, 'SIGKILL'),
+    stop,
+  };
 }
 
 /** Free a moment ago: mongod must be told its port, for it names itself by it in the replica set. */
@@ -97,10 +103,10 @@ async function initiate(port: number): Promise<void> {
   }
 }
 
-async function end(server: ChildProcess): Promise<void> {
+async function end(server: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null || server.pid === undefined) return;
   const exited = once(server, 'exit');
-  server.kill('SIGTERM');
+  server.kill(signal);
   await exited;
 }
 

@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 
 const START_LIMIT_MS = 20_000;
 /** A shell that kills the server when its own input ends: however a test process ends, it leaves no server behind. */
-const WATCHED = '"$0" "$@" & server=$!; read -r _; kill -9 $server; wait $server';
+const WATCHED = '"$0" "$@" & server=$!; echo $server; read -r _; kill -9 $server; wait $server';
 
 export interface NatsServer {
   url: string;
@@ -18,6 +18,9 @@ export interface NatsServer {
   crash(): Promise<void>;
   kill(): Promise<void>;
   start(): Promise<void>;
+  /** Stops it where it is: connections stay and nothing is answered, until `thaw`. */
+  freeze(): void;
+  thaw(): void;
   /** Ends it and removes its data. */
   remove(): Promise<void>;
 }
@@ -35,9 +38,11 @@ export async function startNatsServer(binary: string, ...options: string[]): Pro
   const port = await freePort();
   const args = ['--jetstream', '--store_dir', folder, '--addr', '127.0.0.1', '--port', String(port), ...options];
   let running: ChildProcess | null = null;
+  let pid = 0;
 
   const start = async () => {
-    running = spawn('sh', ['-c', WATCHED, binary, ...args], { stdio: ['pipe', 'ignore', 'pipe'] });
+    running = spawn('sh', ['-c', WATCHED, binary, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
+    running.stdout!.once('data', (line: Buffer) => (pid = Number(line)));
     await ready(running);
   };
   const kill = async () => {
@@ -53,6 +58,8 @@ export async function startNatsServer(binary: string, ...options: string[]): Pro
     url: `nats://127.0.0.1:${port}`,
     start,
     kill,
+    freeze: () => process.kill(pid, 'SIGSTOP'),
+    thaw: () => process.kill(pid, 'SIGCONT'),
     crash: async () => {
       await kill();
       await start();

@@ -10,6 +10,9 @@ import { type Log, Transactions } from './transactions.ts';
 
 /** How long a call waits for a server that takes it, before it fails with the code `unavailable`. */
 const SERVER_WAIT_MS = 5_000;
+/** A server that stands still is noticed by its heartbeat: what waits for its answer then fails. */
+const HEARTBEAT_MS = 2_000;
+const CONNECT_MS = 3_000;
 const MAX_CONNECTIONS = 50;
 const DEFAULT_DATABASE = 'url_checker';
 
@@ -17,7 +20,8 @@ const DEFAULT_DATABASE = 'url_checker';
 export async function openMongoDocuments(options: { url: string; database?: string; log: Log }): Promise<Documents> {
   const client = new MongoClient(options.url, {
     serverSelectionTimeoutMS: SERVER_WAIT_MS,
-    connectTimeoutMS: SERVER_WAIT_MS,
+    connectTimeoutMS: CONNECT_MS,
+    heartbeatFrequencyMS: HEARTBEAT_MS,
     maxPoolSize: MAX_CONNECTIONS,
     waitQueueTimeoutMS: SERVER_WAIT_MS * 2,
     readConcern: { level: 'majority' },
