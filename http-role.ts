@@ -8,15 +8,15 @@ import { Registry } from 'prom-client';
 import { openIdentity } from './adapters/identity/index.ts';
 import { openMemoryRates } from './adapters/rate-counters/memory.ts';
 import { createAddressGuard } from './checkers/engine/addresses.ts';
-import { hashOfKey, idOfKey, openApiKeys } from './commands/api-key.ts';
-import { openBlockedDomains } from './commands/blocked-domain.ts';
+import { hashOfKey, idOfKey, openApiKeys } from './commands/api-keys.ts';
+import { openBlocklistCommands } from './commands/blocklist.ts';
 import { openCredits } from './commands/credits.ts';
 import { openDeleteJob } from './commands/delete-job.ts';
 import { openIdempotencyKeys } from './commands/idempotency.ts';
 import { openJobs } from './commands/job.ts';
 import { identifyLog } from './commands/log-identity.ts';
 import { openResumeJob } from './commands/resume-job.ts';
-import { openShares } from './commands/share.ts';
+import { openShares } from './commands/shares.ts';
 import { openSubmitJob } from './commands/submit-job.ts';
 import { openSubmitOnce } from './commands/submit-once.ts';
 import { openUsers } from './commands/user.ts';
@@ -193,7 +193,7 @@ async function wire(config: Config, logger: Logger, public_url: () => string, st
       return status === 'none' || status === 'deleted' ? null : { owner_id };
     },
     apiKeys: api_key_commands,
-    blockedDomains: openBlockedDomains(log),
+    blockedDomains: openBlocklistCommands(log),
     blocklist: openBlocklist(readmodels.collection(blockedDomains), readmodels.collection(blocklistVersion)),
     shares: share_commands,
     shareUses: share_uses,

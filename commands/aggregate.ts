@@ -46,8 +46,11 @@ interface Loaded<State> {
   position: Position;
 }
 
-/** Writers of one stream in other processes that win this often in a row are a defect, not bad luck. */
-const MAX_TRIES = 20;
+/**
+ * A process with hundreds of commands for one stream goes from one to the next without a pause, and who meets it loses until it is
+ * through: about 5 s of tries. Who loses for longer meets a defect, not bad luck.
+ */
+const MAX_TRIES = 100;
 const MAX_PAUSE_MS = 100;
 
 export class ConflictPersists extends Error {

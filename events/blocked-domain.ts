@@ -1,4 +1,5 @@
-// The streams `blocked_domain-{domain}`: how a domain came on to the blocklist, and off it again.
+// The stream `blocklist-domains`: how domains came on to the blocklist, and off it again. There is one, because there is a limit on
+// their number.
 import { type Static, Type } from 'typebox';
 
 /** What is said of a blocked domain, which any later event may say anew. */
@@ -17,13 +18,13 @@ export const DomainBlocked = Type.Object({
   ...why,
   added_at: Type.String({ format: 'date-time' }),
 });
-export const DomainBlockUpdated = Type.Object(why);
-export const DomainUnblocked = Type.Object({});
+export const DomainBlockUpdated = Type.Object({ domain: Type.String(), ...why });
+export const DomainUnblocked = Type.Object({ domain: Type.String() });
 
 export type DomainBlocked = Static<typeof DomainBlocked>;
 export type DomainBlockUpdated = Static<typeof DomainBlockUpdated>;
 
-export type BlockedDomainEvent =
+export type BlocklistEvent =
   | { type: 'DomainBlocked'; data: DomainBlocked }
   | { type: 'DomainBlockUpdated'; data: DomainBlockUpdated }
   | { type: 'DomainUnblocked'; data: Static<typeof DomainUnblocked> };

@@ -5,15 +5,19 @@ export const creditsStream = (user_id: string) => `credits-${user_id}`;
 export const jobStream = (job_id: string) => `job-${job_id}`;
 export const urlsStream = (job_id: string) => `urls-${job_id}`;
 export const checksStream = (job_id: string, batch: number) => `checks-${job_id}-${batch}`;
-export const apiKeyStream = (key_id: string) => `apikey-${key_id}`;
-export const blockedDomainStream = (domain: string) => `blocked_domain-${domain}`;
+/** One a user. */
+export const apiKeysStream = (user_id: string) => `api_keys-${user_id}`;
+export const apiKeyUsesStream = (key_id: string) => `api_key_uses-${key_id}`;
+export const BLOCKLIST_STREAM = 'blocklist-domains';
 export const domainChecksStream = (job_id: string) => `domain_checks-${job_id}`;
 /** One a user. */
 export const webhookEndpointsStream = (user_id: string) => `webhook_endpoints-${user_id}`;
 export const webhookDeliveryStream = (delivery_id: string) => `webhook_delivery-${delivery_id}`;
 export const idempotencyStream = (hash: string) => `idempotency-${hash}`;
 export const proxyStream = (proxy_id: string) => `proxy-${proxy_id}`;
-export const shareStream = (share_id: string) => `share-${share_id}`;
+/** One a job. */
+export const sharesStream = (job_id: string) => `shares-${job_id}`;
+export const shareUsesStream = (share_id: string) => `share_uses-${share_id}`;
 
 /** The only one of its category. */
 export const LOG_IDENTITY_STREAM = 'service-log';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { type ApiKeys, USE_TOLD_MS } from '../commands/api-key.ts';
+import { type ApiKeys, USE_TOLD_MS } from '../commands/api-keys.ts';
 import type { ApiKeyDocument } from '../readmodels/api-keys.ts';
 
 export interface ApiKeyUses {

@@ -1,12 +1,12 @@
 // What the handlers of routes are given: commands to change things, read models to look at them.
 import { randomUUID } from 'node:crypto';
 import type { CommandContext } from '../commands/aggregate.ts';
-import type { ApiKeys } from '../commands/api-key.ts';
-import type { BlockedDomains } from '../commands/blocked-domain.ts';
+import type { ApiKeys } from '../commands/api-keys.ts';
+import type { Blocklist as BlocklistCommands } from '../commands/blocklist.ts';
 import type { DeleteJob } from '../commands/delete-job.ts';
 import type { Jobs } from '../commands/job.ts';
 import type { ResumeJob } from '../commands/resume-job.ts';
-import type { Shares } from '../commands/share.ts';
+import type { Shares } from '../commands/shares.ts';
 import type { SubmitJob } from '../commands/submit-job.ts';
 import type { SubmitOnce } from '../commands/submit-once.ts';
 import type { WebhookDeliveries } from '../commands/webhook-delivery.ts';
@@ -42,7 +42,7 @@ export interface Services {
   /** Null when there is no such job. */
   jobOwner(job_id: string): Promise<{ owner_id: string } | null>;
   apiKeys: ApiKeys;
-  blockedDomains: BlockedDomains;
+  blockedDomains: BlocklistCommands;
   blocklist: Blocklist;
   shares: Shares;
   shareUses: ShareUses;

@@ -2,7 +2,7 @@
 // event a minute. A process that is killed loses the views of its last minute, and so does one whose log does not answer.
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Shares } from '../commands/share.ts';
+import type { Shares } from '../commands/shares.ts';
 import type { ShareUsed } from '../events/share.ts';
 
 const FLUSH_MS = 60_000;

@@ -1,6 +1,5 @@
 // The read model of the blocklist.
-import type { BlockedDomainEvent } from '../events/blocked-domain.ts';
-import { idOf } from '../events/streams.ts';
+import type { BlocklistEvent } from '../events/blocked-domain.ts';
 import {
   BLOCKLIST,
   type BlockedDomainDocument,
@@ -12,16 +11,18 @@ import type { Projection } from './projection.ts';
 
 export const blockedDomainsProjection: Projection = {
   name: 'blocked_domains',
-  version: 1,
+  version: 2,
   types: ['DomainBlocked', 'DomainBlockUpdated', 'DomainUnblocked'],
   collections: [blockedDomains, blocklistVersion],
   async apply(events, open) {
     const writes = events.map((event): Write<BlockedDomainDocument> => {
-      const _id = idOf(event.stream);
-      const { type, data } = event as unknown as BlockedDomainEvent;
-      if (type === 'DomainUnblocked') return { delete: _id };
-      if (type === 'DomainBlockUpdated') return { update: _id, set: { $set: data } };
-      const { domain: _, ...entry } = data;
+      const { type, data } = event as unknown as BlocklistEvent;
+      if (type === 'DomainUnblocked') return { delete: data.domain };
+      if (type === 'DomainBlockUpdated') {
+        const { domain, ...said } = data;
+        return { update: domain, set: { $set: said } };
+      }
+      const { domain: _id, ...entry } = data;
       return { replace: { _id, ...entry } };
     });
     await (await open(blockedDomains)).write(writes);

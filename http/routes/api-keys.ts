@@ -1,6 +1,6 @@
 // The gateway's API keys: made, listed and revoked by whom they stand for.
 import { Type } from 'typebox';
-import { newApiKey } from '../../commands/api-key.ts';
+import { idOfKey, MAX_KEYS, newApiKey } from '../../commands/api-keys.ts';
 import { Nullable } from '../../events/nullable.ts';
 import type { ApiKeyDocument } from '../../readmodels/api-keys.ts';
 import { HttpError } from '../errors.ts';
@@ -8,7 +8,6 @@ import { jsonBody } from '../route.ts';
 import { contextOf, reached, route } from '../services.ts';
 
 const tags = ['account'];
-const MAX_KEYS = 50;
 
 const KeyView = Type.Object(
   {
@@ -56,19 +55,24 @@ export const create = route({
       examples: { too_many_keys: { message: `There are ${MAX_KEYS} keys already; revoke one.` } },
     },
   },
-  async handler(request, { apiKeys, read, passed, now }) {
+  async handler(request, { apiKeys, passed, now }) {
     const { caller, body } = request;
-    const held = await read.apiKeys.count({ user_id: caller.user_id, revoked_at: null });
-    if (held >= MAX_KEYS) throw new HttpError(409, 'too_many_keys', `There are ${MAX_KEYS} keys already; revoke one.`);
     const plaintext = newApiKey();
     const context = contextOf(request, now());
     const { user_id, email } = caller;
-    const { key_id, position } = await apiKeys.create({ plaintext, user_id, email, name: body.name }, context);
+    const created = await apiKeys.create({ plaintext, user_id, email, name: body.name }, context);
+    if (!created.ok) throw new HttpError(409, created.refused.code, created.refused.message);
     // The key works as soon as its owner has it.
-    await passed(position);
+    await passed(created.position);
     const created_at = new Date(context.now).toISOString();
-    const view = { id: key_id, name: body.name, prefix: plaintext.slice(0, 12), created_at, last_used_at: null };
-    return { status: 201, body: { ...view, key: plaintext }, headers: reached(position) };
+    const view = {
+      id: idOfKey(plaintext),
+      name: body.name,
+      prefix: plaintext.slice(0, 12),
+      created_at,
+      last_used_at: null,
+    };
+    return { status: 201, body: { ...view, key: plaintext }, headers: reached(created.position) };
   },
 });
 

@@ -1,5 +1,6 @@
 // The administrators' blocklist, and how the domains that were checked are doing.
 import { Type } from 'typebox';
+import { MAX_BLOCKED } from '../../commands/blocklist.ts';
 import { INVALID_REASONS } from '../../intake/classify-url.ts';
 import { parseDomain } from '../../intake/domain.ts';
 import { BLOCKED_DOMAIN_SORTS, blockedDomainsPage } from '../../readmodels/blocked-domains.ts';
@@ -23,7 +24,6 @@ import { contextOf, reached, route } from '../services.ts';
 import { listOf } from './jobs.ts';
 
 const tags = ['domains'];
-const MAX_BLOCKED = 100_000;
 const sort_order = Type.Enum(['asc', 'desc'], { type: 'string', default: 'desc', description: 'Up or down.' });
 
 export const listBlocked = route({
@@ -91,16 +91,14 @@ export const block = route({
     },
     422: 'It is no domain, or the request is not valid.',
   },
-  async handler(request, { blockedDomains, read, passed, now }) {
-    const { domain: written, ...why } = request.body;
-    const domain = domainToBlock(written);
-    if ((await read.blockedDomains.count({})) >= MAX_BLOCKED && !(await read.blockedDomains.get(domain))) {
-      throw new HttpError(409, 'blocklist_full', `There are ${MAX_BLOCKED} domains on the list; remove some.`);
-    }
-    const { entry, is_new, position } = await blockedDomains.block(domain, why, contextOf(request, now()));
+  async handler(request, { blockedDomains, passed, now }) {
+    const said = { ...request.body, domain: domainToBlock(request.body.domain) };
+    const blocked = await blockedDomains.block(said, contextOf(request, now()));
+    if (!blocked.ok) throw new HttpError(409, blocked.refused.code, blocked.refused.message);
+    const { added_at, is_new, position } = blocked;
     // Anyone's next upload goes by it.
     await passed(position);
-    return { status: is_new ? 201 : 200, body: entry, headers: reached(position) };
+    return { status: is_new ? 201 : 200, body: { ...said, added_at }, headers: reached(position) };
   },
 });
 

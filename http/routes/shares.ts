@@ -1,6 +1,6 @@
 // Shares: public links to a job, made, listed and revoked by its owner, and what a visitor sees.
 import { Type } from 'typebox';
-import { idOfShareToken, newShareToken } from '../../commands/share.ts';
+import { idOfShareToken, MAX_SHARES, newShareToken } from '../../commands/shares.ts';
 import { VERDICTS } from '../../events/checks.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
 import { resultsPage } from '../../readmodels/result-pages.ts';
@@ -15,7 +15,6 @@ import { contextOf, reached, route } from '../services.ts';
 import type { ShareUses } from '../share-uses.ts';
 
 const tags = ['shares'];
-const MAX_SHARES = 100;
 const MAX_HOURS = 8760;
 
 const Time = Type.String({ format: 'date-time' });
@@ -62,24 +61,25 @@ export const create = route({
       examples: { too_many_shares: { message: `The job has ${MAX_SHARES} shares already; revoke one.` } },
     },
   },
-  async handler(request, { shares, read, passed, now, public_url }) {
+  async handler(request, { shares, passed, now, public_url }) {
     const { params, body, caller } = request;
     const { job_id } = params;
-    const held = await read.shares.count({ job_id, revoked_at: null });
-    if (held >= MAX_SHARES) {
-      throw new HttpError(409, 'too_many_shares', `The job has ${MAX_SHARES} shares already; revoke one.`);
-    }
     const token = newShareToken();
     const context = contextOf(request, now());
     const hours = body.expires_in_hours;
     const expires_at = hours === undefined ? null : new Date(context.now + hours * 3_600_000).toISOString();
     const { user_id } = caller;
-    const { share_id, position } = await shares.create({ token, job_id, user_id, expires_at }, context);
+    const created = await shares.create({ token, job_id, user_id, expires_at }, context);
+    if (!created.ok) throw new HttpError(409, created.refused.code, created.refused.message);
     // The link works as soon as its owner has it.
-    await passed(position);
+    await passed(created.position);
     const created_at = new Date(context.now).toISOString();
     const url = `${public_url()}/share/${token}`;
-    return { status: 201, body: { id: share_id, token, url, created_at, expires_at }, headers: reached(position) };
+    return {
+      status: 201,
+      body: { id: idOfShareToken(token), token, url, created_at, expires_at },
+      headers: reached(created.position),
+    };
   },
 });
 

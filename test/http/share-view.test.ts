@@ -1,6 +1,6 @@
 // What a visitor of a shared link is answered, at a time that the test holds.
 import test from 'ava';
-import { idOfShareToken } from '../../commands/share.ts';
+import { idOfShareToken } from '../../commands/shares.ts';
 import { view } from '../../http/routes/shares.ts';
 import type { Services } from '../../http/services.ts';
 import { noStats } from '../../readmodels/stats.ts';

@@ -1,0 +1,86 @@
+// The aggregate of the blocklist. Blocking a domain again updates what is said of it.
+import { hash } from 'node:crypto';
+import type { BlocklistEvent, DomainBlocked, DomainBlockUpdated } from '../events/blocked-domain.ts';
+import type { EventStore, Position } from '../events/event-store.ts';
+import { BLOCKLIST_STREAM } from '../events/streams.ts';
+import { type CommandContext, type Decision, openAggregate, type Refusal } from './aggregate.ts';
+
+export const MAX_BLOCKED = 100_000;
+
+/** What is said of an entry is kept as a digest: a full list would hold a hundred megabytes of reasons. */
+interface Entry {
+  added_at: string;
+  said: string;
+}
+
+/** By domain. */
+export type BlocklistState = Map<string, Entry>;
+
+const fold = {
+  initial: (): BlocklistState => new Map(),
+  evolve(entries: BlocklistState, { type, data }: BlocklistEvent): BlocklistState {
+    if (type === 'DomainUnblocked') entries.delete(data.domain);
+    else {
+      const added_at = type === 'DomainBlocked' ? data.added_at : (entries.get(data.domain)?.added_at ?? '');
+      entries.set(data.domain, { added_at, said: digestOf(data) });
+    }
+    return entries;
+  },
+};
+
+export type BlocklistCommand = { type: 'block'; entry: DomainBlocked } | { type: 'unblock'; domain: string };
+
+export function decide(entries: Readonly<BlocklistState>, command: BlocklistCommand): Decision<BlocklistEvent> {
+  if (command.type === 'unblock') {
+    const { domain } = command;
+    if (entries.has(domain)) return { events: [{ type: 'DomainUnblocked', data: { domain } }] };
+    return { refused: { code: 'domain_not_blocked', message: 'The domain is not on the blocklist.' } };
+  }
+  const { added_at: _, ...said } = command.entry;
+  const entry = entries.get(said.domain);
+  // No events where the list says the same already.
+  if (entry) return { events: entry.said === digestOf(said) ? [] : [{ type: 'DomainBlockUpdated', data: said }] };
+  if (entries.size >= MAX_BLOCKED) {
+    const message = `There are ${MAX_BLOCKED} domains on the list; remove some.`;
+    return { refused: { code: 'blocklist_full', message } };
+  }
+  return { events: [{ type: 'DomainBlocked', data: command.entry }] };
+}
+
+const digestOf = ({ reason, block_type, error_codes }: DomainBlockUpdated) =>
+  hash('sha1', JSON.stringify([reason, block_type, error_codes]), 'base64');
+
+export interface Blocklist {
+  /** `added_at`: when it was put on the list first. Refused as `blocklist_full`. */
+  block(
+    said: DomainBlockUpdated,
+    context: CommandContext,
+  ): Promise<{ ok: true; added_at: string; is_new: boolean; position: Position } | { ok: false; refused: Refusal }>;
+  /** Refused as `domain_not_blocked`. */
+  unblock(
+    domain: string,
+    context: CommandContext,
+  ): Promise<{ ok: true; position: Position } | { ok: false; refused: Refusal }>;
+}
+
+export function openBlocklistCommands(log: EventStore): Blocklist {
+  const aggregate = openAggregate<BlocklistState, BlocklistEvent>(log, fold);
+  return {
+    async block(said, context) {
+      const entry = { ...said, added_at: new Date(context.now).toISOString() };
+      let added_at = entry.added_at;
+      let is_new = false;
+      const handled = await aggregate.handle(BLOCKLIST_STREAM, context, (entries) => {
+        const before = entries.get(said.domain);
+        is_new = before === undefined;
+        added_at = before?.added_at ?? entry.added_at;
+        return decide(entries, { type: 'block', entry });
+      });
+      return handled.ok ? { ok: true, added_at, is_new, position: handled.position } : handled;
+    },
+    unblock: (domain, context) =>
+      aggregate.handle(BLOCKLIST_STREAM, context, (entries) => decide(entries, { type: 'unblock', domain })),
+  };
+}
+
+export const { initial, evolve } = fold;

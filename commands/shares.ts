@@ -1,0 +1,82 @@
+// The aggregate of the shares of one job, and how a token is made: shown once, kept as a hash.
+import { hash, randomBytes } from 'node:crypto';
+import type { EventStore, Position } from '../events/event-store.ts';
+import type { ShareCreated, SharesEvent, ShareUsed, ShareUseEvent } from '../events/share.ts';
+import { sharesStream, shareUsesStream } from '../events/streams.ts';
+import { type CommandContext, type Decision, openAggregate, type Refusal } from './aggregate.ts';
+
+export const MAX_SHARES = 100;
+
+/** By id, whether it opens the job: expired ones do not, and count all the same. */
+export interface SharesState {
+  shares: Map<string, 'valid' | 'revoked'>;
+  valid_count: number;
+}
+
+const fold = {
+  initial: (): SharesState => ({ shares: new Map(), valid_count: 0 }),
+  evolve(state: SharesState, { type, data }: SharesEvent): SharesState {
+    state.shares.set(data.share_id, type === 'ShareCreated' ? 'valid' : 'revoked');
+    state.valid_count += type === 'ShareCreated' ? 1 : -1;
+    return state;
+  },
+};
+
+export type SharesCommand = { type: 'create'; share: ShareCreated } | { type: 'revoke'; share_id: string };
+
+export function decide(state: Readonly<SharesState>, command: SharesCommand): Decision<SharesEvent> {
+  if (command.type === 'revoke') {
+    const { share_id } = command;
+    const found = state.shares.get(share_id);
+    if (found === undefined) {
+      return { refused: { code: 'share_not_found', message: 'There is no such share of this job.' } };
+    }
+    return { events: found === 'revoked' ? [] : [{ type: 'ShareRevoked', data: { share_id } }] };
+  }
+  if (state.shares.has(command.share.share_id)) return { events: [] };
+  if (state.valid_count >= MAX_SHARES) {
+    const message = `The job has ${MAX_SHARES} shares already; revoke one.`;
+    return { refused: { code: 'too_many_shares', message } };
+  }
+  return { events: [{ type: 'ShareCreated', data: command.share }] };
+}
+
+/** 256 random bits: nobody finds one by trying. */
+export const newShareToken = () => randomBytes(32).toString('base64url');
+
+/** Whoever holds the token can name its document; the id gives nothing away of the token. */
+export const idOfShareToken = (token: string) => hash('sha256', token, 'hex');
+
+type Done = { ok: true; position: Position } | { ok: false; refused: Refusal };
+
+export interface Shares {
+  /** Refused as `too_many_shares`. */
+  create(
+    share: { token: string; job_id: string; user_id: string; expires_at: string | null },
+    context: CommandContext,
+  ): Promise<Done>;
+  /** Refused as `share_not_found` when it is not of this job. A revoked one is a success. */
+  revoke(share: { share_id: string; job_id: string }, context: CommandContext): Promise<Done>;
+  /** Of a share that there is. */
+  recordUses(share_id: string, uses: ShareUsed, context: CommandContext): Promise<void>;
+}
+
+/** Views are appended, not decided on. */
+const uses = { initial: () => null, evolve: () => null };
+
+export function openShares(log: EventStore): Shares {
+  const shares = openAggregate<SharesState, SharesEvent>(log, fold);
+  const used = openAggregate<null, ShareUseEvent>(log, uses);
+  const run = (job_id: string, command: SharesCommand, context: CommandContext) =>
+    shares.handle(sharesStream(job_id), context, (state) => decide(state, command));
+  return {
+    create: ({ token, ...of }, context) =>
+      run(of.job_id, { type: 'create', share: { share_id: idOfShareToken(token), ...of } }, context),
+    revoke: ({ share_id, job_id }, context) => run(job_id, { type: 'revoke', share_id }, context),
+    async recordUses(share_id, data, context) {
+      await used.handle(shareUsesStream(share_id), context, () => ({ events: [{ type: 'ShareUsed', data }] }));
+    },
+  };
+}
+
+export const { initial, evolve } = fold;

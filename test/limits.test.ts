@@ -1,0 +1,74 @@
+// Limits on what one owner may have hold however many requests ask at once, of two processes, and the lists show all there is.
+import test from 'ava';
+import { MAX_KEYS, openApiKeys } from '../commands/api-keys.ts';
+import { MAX_SHARES, newShareToken, openShares } from '../commands/shares.ts';
+import { readConfig } from '../config.ts';
+import { openLogger } from '../logger.ts';
+import { startService } from '../service.ts';
+import { openTestClient, startTestService, type TestClient } from './support/service.ts';
+import { openSite } from './support/sites.ts';
+import { commandContext, openTestStores } from './support/stores.ts';
+
+const AT_ONCE = 200;
+
+test('of many that are asked for at once by several processes, as many are made as there may be', async (t) => {
+  const { log } = await openTestStores(t);
+  const keys = [openApiKeys(log), openApiKeys(log), openApiKeys(log)];
+  const made = await Promise.all(
+    Array.from({ length: AT_ONCE }, (_, n) =>
+      keys[n % 3]!.create({ plaintext: `key ${n}`, user_id: 'alice', email: null, name: 'a' }, commandContext()),
+    ),
+  );
+  t.is(made.filter(({ ok }) => ok).length, MAX_KEYS);
+  const shares = [openShares(log), openShares(log), openShares(log)];
+  const shared = await Promise.all(
+    Array.from({ length: AT_ONCE }, (_, n) =>
+      shares[n % 3]!.create(
+        { token: newShareToken(), job_id: 'j', user_id: 'alice', expires_at: null },
+        commandContext(),
+      ),
+    ),
+  );
+  t.is(shared.filter(({ ok }) => ok).length, MAX_SHARES);
+});
+
+test('keys and shares that many requests make at once are all listed, and one revoked makes room for one', async (t) => {
+  const [service, site] = await Promise.all([startTestService(), openSite()]);
+  const { data_dir } = service;
+  const config = readConfig({
+    ...{ DATA_DIR: data_dir, PORT: '0', ROLES: 'http', LOG_LEVEL: 'warn', LOG_FILE: `${data_dir}/other.log` },
+    ...{ RATE_LIMIT_PER_MINUTE: '1000000', RATE_LIMIT_PER_DAY: '1000000' },
+  });
+  const other = await startService(config, openLogger(config));
+  try {
+    const alice = await service.client('alice');
+    const elsewhere = openTestClient(other.url!, alice.token);
+    const { body: job } = await alice.upload(`${site.url}/a\n`);
+    await alice.ended(job.job_id);
+    const clients = [alice, elsewhere];
+    const ask = (client: TestClient, path: string) => client.ask('POST', path, {});
+    const atOnce = (path: string) => Promise.all(Array.from({ length: AT_ONCE }, (_, n) => ask(clients[n % 2]!, path)));
+    const count = (answers: { status: number; body: unknown }[], status: number) => {
+      return answers.filter((answer) => answer.status === status).length;
+    };
+
+    const keys = await atOnce('/users/me/api-keys');
+    t.deepEqual([count(keys, 201), count(keys, 409)], [MAX_KEYS, AT_ONCE - MAX_KEYS]);
+    const made_ids = keys.filter(({ status }) => status === 201).map(({ body }) => body.id);
+    const { body: listed } = await alice.ask('GET', '/users/me/api-keys');
+    t.deepEqual(listed.items.map(({ id }: { id: string }) => id).sort(), made_ids.sort());
+    t.is(listed.total, MAX_KEYS);
+    t.is((await alice.ask('DELETE', `/users/me/api-keys/${made_ids[0]}`)).status, 204);
+    t.is((await ask(elsewhere, '/users/me/api-keys')).status, 201);
+    t.is((await ask(alice, '/users/me/api-keys')).status, 409);
+
+    const shares = await atOnce(`/jobs/${job.job_id}/share`);
+    t.deepEqual([count(shares, 201), count(shares, 409)], [MAX_SHARES, AT_ONCE - MAX_SHARES]);
+    const { body: shared } = await alice.ask('GET', `/jobs/${job.job_id}/shares?limit=200`);
+    const shared_ids = shares.filter(({ status }) => status === 201).map(({ body }) => body.id);
+    t.deepEqual(shared.items.map(({ id }: { id: string }) => id).sort(), shared_ids.sort());
+  } finally {
+    await other.stop();
+    await Promise.all([service.stop(), site.close()]);
+  }
+});
