@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type Koa from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { Registry } from 'prom-client';
+import { Counter, Registry } from 'prom-client';
 import { openIdentity } from './adapters/identity/index.ts';
 import { openMemoryRates } from './adapters/rate-counters/memory.ts';
 import { createAddressGuard } from './checkers/engine/addresses.ts';
@@ -75,9 +75,9 @@ export interface Http {
 
 /**
  * Listens when requests can be answered, or when it waits for a server that is away: requests are then refused, and the
- * probes say why.
+ * probes say why. `threads_replaced`: of the checker in this process, so far.
  */
-export async function startHttp(config: Config, logger: Logger): Promise<Http> {
+export async function startHttp(config: Config, logger: Logger, threads_replaced = () => 0): Promise<Http> {
   const starting = openStarting();
   const stop = new AbortController();
   const failure = Promise.withResolvers<Error>();
@@ -87,7 +87,17 @@ export async function startHttp(config: Config, logger: Logger): Promise<Http> {
     starting.waits(reason);
     waits.resolve();
   };
-  const opening = openApp(config, logger, () => public_url, { of: 'http', signal: stop.signal, waiting });
+  const registry = new Registry();
+  new Counter({
+    name: 'checker_threads_replaced_total',
+    help: "Threads of this process's checker that hung or ended by a fault, and were replaced.",
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(threads_replaced());
+    },
+  });
+  const opening = openApp(config, logger, () => public_url, registry, { of: 'http', signal: stop.signal, waiting });
   opening.then(
     ({ app }) => starting.started(app),
     (error: Error) => stop.signal.aborted || failure.resolve(error),
@@ -123,12 +133,13 @@ async function openApp(
   config: Config,
   logger: Logger,
   public_url: () => string,
+  registry: Registry,
   opening: OpeningOptions,
 ): Promise<OpenedApp> {
   for (;;) {
     const stores = await openStores(config, logger, opening);
     try {
-      return await wire(config, logger, public_url, stores);
+      return await wire(config, logger, public_url, registry, stores);
     } catch (error) {
       await stores.close();
       if (!isStoreFault(error) || opening.signal.aborted) throw error;
@@ -139,7 +150,13 @@ async function openApp(
   }
 }
 
-async function wire(config: Config, logger: Logger, public_url: () => string, stores: Stores): Promise<OpenedApp> {
+async function wire(
+  config: Config,
+  logger: Logger,
+  public_url: () => string,
+  registry: Registry,
+  stores: Stores,
+): Promise<OpenedApp> {
   const { log, documents, blobs } = stores;
   const log_id = () => identifyLog(log, 'process:http', Date.now());
   const readmodels = openReadModels(documents, { log_id });
@@ -234,7 +251,6 @@ async function wire(config: Config, logger: Logger, public_url: () => string, st
   const { read } = services;
   /** Users that this process has seen, with their address: they need no look at the log. */
   const known = new LRUCache<string, string>({ max: 100_000 });
-  const registry = new Registry();
   const readiness = openReadiness({
     head: () => log.head(),
     position: readmodels.position,

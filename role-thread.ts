@@ -6,6 +6,7 @@ import { openLogMailer } from './adapters/mail/log-mailer.ts';
 import { openUndiciWebhookSender } from './adapters/webhook-sender/undici-webhook-sender.ts';
 import { createEngine } from './checkers/engine/engine.ts';
 import { openProxies } from './checkers/proxies/proxies.ts';
+import { Pulse } from './checkers/pulse.ts';
 import type { Queue } from './checkers/queue.ts';
 import { WORK_SUBJECT } from './checkers/work.ts';
 import { runWorker } from './checkers/worker.ts';
@@ -23,21 +24,27 @@ import { openLeases, pause } from './readmodels/leases.ts';
 import { openReadModels } from './readmodels/read-models.ts';
 import { giveRoleSigns, type RoleSigns } from './readmodels/role-signs.ts';
 import { isStoreFault, type OpeningOptions, openQueue, openStores, type Stores } from './stores.ts';
+import type { ThreadStart } from './supervised-thread.ts';
 
 export interface ThreadData {
   config: Config;
   roles: readonly Role[];
+  /** Of a thread that is supervised. */
+  own?: ThreadStart | undefined;
 }
 /** `started`: it works, or waits for a server that is away. */
 export type ThreadMessage = { type: 'started' } | { type: 'failed'; reason: string };
 
 const LONGEST_PAUSE_MS = 5_000;
+const BEAT_MS = 250;
 
 const port = parentPort!;
-const { config, roles } = workerData as ThreadData;
+const { config, roles, own } = workerData as ThreadData;
 const logger = openLogger(config).child({ roles });
 const stop = new AbortController();
 port.on('message', () => stop.abort());
+const pulse = own === undefined ? null : new Pulse(own.pulse);
+const beats = setInterval(() => pulse?.beat(), BEAT_MS);
 
 try {
   await playAll();
@@ -48,6 +55,7 @@ try {
     process.exitCode = 1;
   }
 } finally {
+  clearInterval(beats);
   port.close();
 }
 
@@ -148,8 +156,13 @@ async function run(
         allow_addresses: config.checker_allow_addresses,
         user_agent: config.checker_user_agent,
       },
-      proxies === null ? {} : { proxies: proxies.pool },
+      {
+        ...(proxies && { proxies: proxies.pool }),
+        ...(pulse && { working: pulse }),
+        defect: (error, url) => role_logger.error({ err: error, url }, 'the checker failed over what a URL answered'),
+      },
     );
+    for (const url of own?.suspects ?? []) engine.suspect(url);
     try {
       const { checker_ack_wait_ms: ack_wait_ms, checker_timeout_ms: attempt_ms } = config;
       signs.say('working');

@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import type { Config, Role } from './config.ts';
 import { type Http, startHttp } from './http-role.ts';
 import type { ThreadData, ThreadMessage } from './role-thread.ts';
+import { SupervisedThread, type ThreadStart } from './supervised-thread.ts';
 
 export interface Service {
   /** Of the http role; null where it does not run here. */
@@ -37,12 +38,13 @@ const REQUESTS_FIRST = 1 / 3;
 export async function startService(config: Config, logger: Logger): Promise<Service> {
   const failure = Promise.withResolvers<Error>();
   const threads: Worker[] = [];
+  const supervised: SupervisedThread[] = [];
   let http: Http | null = null;
   let stopping = false;
 
   async function stopThreads(): Promise<void> {
     stopping = true;
-    await Promise.all(threads.map(stopThread));
+    await Promise.all([...threads.map(stopThread), ...supervised.map((thread) => thread.stop())]);
   }
   async function stop(limit_ms = STOP_MS): Promise<boolean> {
     const answered = http?.close();
@@ -52,25 +54,32 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
       return true;
     })();
     const is_clean = await Promise.race([ended, delay(limit_ms, false, { ref: false })]);
-    if (!is_clean) await Promise.all(threads.map((thread) => thread.terminate()));
+    if (!is_clean) await Promise.all([...threads, ...supervised].map((thread) => thread.terminate()));
     return is_clean;
   }
   try {
     for (const group of THREADS) {
       const roles = group.filter((role) => config.roles.includes(role));
       if (roles.length === 0) continue;
-      const thread = new Worker(new URL('./role-thread.ts', import.meta.url), {
-        workerData: { config, roles } satisfies ThreadData,
-        resourceLimits: heapOf(roles),
-      });
+      const start = (own?: ThreadStart) =>
+        new Worker(new URL('./role-thread.ts', import.meta.url), {
+          workerData: { config, roles, own } satisfies ThreadData,
+          resourceLimits: heapOf(roles),
+        });
+      if (roles.includes('checker')) {
+        supervised.push(new SupervisedThread({ start, started, logger, failed: failure.resolve }));
+        continue;
+      }
+      const thread = start();
       threads.push(thread);
       thread.on('error', (error: Error) => failure.resolve(error));
       thread.on('exit', (code) => stopping || failure.resolve(new Error(`${roles.join(' and ')} ended with ${code}`)));
     }
     // The roles open the same files and servers: they start together, and http is there when all are, or wait for a server.
-    await Promise.all(threads.map((thread) => Promise.race([started(thread), failure.promise.then(raise)])));
+    const starting = [...threads.map(started), ...supervised.map((thread) => thread.start())];
+    await Promise.all(starting.map((one) => Promise.race([one, failure.promise.then(raise)])));
     if (config.roles.includes('http')) {
-      http = await startHttp(config, logger);
+      http = await startHttp(config, logger, () => supervised.reduce((sum, { replaced }) => sum + replaced, 0));
       void http.failed.then(failure.resolve);
     }
     return { url: http?.url ?? null, stop, failed: failure.promise };

@@ -15,6 +15,8 @@ import {
   PROBE_SUBJECT,
   PROBED_SUBJECT,
   type Probed,
+  SUSPECT_SUBJECT,
+  type Suspected,
 } from './work.ts';
 
 export interface PeersOptions {
@@ -29,6 +31,8 @@ export interface PeersOptions {
 }
 
 const ANNOUNCE_MS = 1000;
+/** Of the latest, so that a message stays small. */
+const MAX_TOLD_SUSPECTS = 20;
 /** In announcements: after this long without one a checker is taken for gone. */
 const FORGOTTEN_AFTER = 5;
 /** Of the time between announcements, how long the first one waits for an answer: who is alone begins after it. */
@@ -67,7 +71,7 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
     probed: (folder, answer) => probes.probed(folder, answer),
   };
 
-  async function say(subject: string, body: Alive | Held | ProbeRequest | Probed): Promise<void> {
+  async function say(subject: string, body: Alive | Held | ProbeRequest | Probed | Suspected): Promise<void> {
     try {
       await queue.broadcast(subject, body);
     } catch (error) {
@@ -84,8 +88,9 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
     heard_at.set(id, performance.now());
     if (!is_new) return;
     share();
-    // It is to know at once whom it shares with.
+    // It is to know at once whom it shares with, and what not to ask for.
     void announce();
+    void tellSuspects();
   }
 
   function share(): void {
@@ -95,6 +100,11 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
   }
 
   const announce = () => say(ALIVE_SUBJECT, { id: me, leaves: false });
+
+  async function tellSuspects(): Promise<void> {
+    const urls = engine.suspects.slice(-MAX_TOLD_SUSPECTS);
+    if (urls.length > 0) await say(SUSPECT_SUBJECT, { urls });
+  }
 
   function look(): void {
     const oldest = performance.now() - FORGOTTEN_AFTER * announce_ms;
@@ -117,9 +127,17 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
     },
     signal,
   );
+  await queue.listen(
+    SUSPECT_SUBJECT,
+    (body) => {
+      for (const url of (body as Suspected).urls) engine.suspect(url);
+    },
+    signal,
+  );
   await queue.listen(PROBE_SUBJECT, (body) => probes.hearWanted(body as ProbeRequest), signal);
   await queue.listen(PROBED_SUBJECT, (body) => probes.hearProbed(body as Probed), signal);
   await announce();
+  await tellSuspects();
   const timer = setInterval(() => {
     look();
     void announce();

@@ -32,6 +32,7 @@ export const MAX_DELIVERIES = 1000;
 export const ALIVE_SUBJECT = 'checkers.alive';
 export const IN_HAND_SUBJECT = 'batches.in_hand';
 export const HELD_SUBJECT = 'hosts.held';
+export const SUSPECT_SUBJECT = 'checkers.suspects';
 export const PROBE_SUBJECT = 'probes.wanted';
 export const PROBED_SUBJECT = 'probes.answered';
 
@@ -52,6 +53,11 @@ export interface InHand {
     /** Whether some of its URLs are being checked; false when all that is missing is the log's answer. */
     is_checking: boolean;
   }[];
+}
+
+/** URLs over whose answers a checker hung or ended. */
+export interface Suspected {
+  urls: readonly string[];
 }
 
 /** A checker was told that a host wants nothing for so long. */

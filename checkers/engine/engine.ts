@@ -18,6 +18,7 @@ import { createDnsLookup, createResolver, type Resolver } from './resolver.ts';
 import { RETRY_BASE_MS } from './retries.ts';
 import { Scheduler } from './scheduler.ts';
 import { compareToProbe, folderOf, type ProbeAnswer, siblingOf } from './soft-404.ts';
+import { Suspects } from './suspects.ts';
 import { watchThread } from './thread-load.ts';
 import {
   type CheckOptions,
@@ -61,6 +62,8 @@ class CheckerEngine implements Engine, ExchangeOwner {
   readonly #headers: readonly string[];
   readonly #sweep_ms: number;
   readonly #busy: () => boolean;
+  readonly #working: EngineParts['working'];
+  readonly #suspects = new Suspects(() => this.now());
   readonly #defect: (error: Error, url: string) => void;
 
   readonly #jobs = new Set<Job>();
@@ -82,6 +85,7 @@ class CheckerEngine implements Engine, ExchangeOwner {
     const { concurrency, per_host, host_gap_ms = 0, timeout_ms, retries } = settings;
     this.now = parts.now ?? (() => performance.now());
     this.#busy = parts.busy ?? watchThread();
+    this.#working = parts.working;
     this.#defect = parts.defect ?? (() => {});
     this.limits = { connect_ms: (timeout_ms * 2) / 3, body_ms: timeout_ms / 3 };
     this.#concurrency = concurrency;
@@ -134,12 +138,22 @@ class CheckerEngine implements Engine, ExchangeOwner {
     if (parsed === null || (parsed.protocol !== 'http:' && parsed.protocol !== 'https:')) {
       return Promise.resolve(invalidUrl());
     }
+    withoutUser(parsed);
+    if (this.#suspects.has(parsed)) return Promise.resolve(checkerFault());
     return new Promise((resolve, reject) => {
-      const job = new Job(withoutUser(parsed), owner, group, 'url', this.#rules, { resolve, reject });
+      const job = new Job(parsed, owner, group, 'url', this.#rules, { resolve, reject });
       this.#jobs.add(job);
       this.#batches.join(job, signal, hold);
       this.#enqueue(job, false);
     });
+  }
+
+  suspect(url: string): void {
+    this.#suspects.add(url);
+  }
+
+  get suspects(): readonly string[] {
+    return this.#suspects.all;
   }
 
   share(peers: Peers | null): void {
@@ -185,15 +199,18 @@ class CheckerEngine implements Engine, ExchangeOwner {
     // The step may lead elsewhere.
     const { host, origin } = job;
     let step: Step;
+    this.reads(job);
     try {
       step = job.step(exchange);
       this.#learn(job, host, origin, exchange);
       if (proxy !== null && exchange.failure === null) this.#answeredThrough(proxy, job, exchange);
     } catch (defect) {
       // undici would take it for a failure of the request, and the check would never end.
+      this.#working?.leave();
       this.#defective(job, defect as Error);
       return;
     }
+    this.#working?.leave();
     if (step === 'hop') {
       job.paused(this.now());
       job.follows = true;
@@ -205,6 +222,11 @@ class CheckerEngine implements Engine, ExchangeOwner {
     } else {
       this.#finish(job, step);
     }
+  }
+
+  /** Foreign bytes of a check are about to be worked over. */
+  reads(job: Job): void {
+    this.#working?.enter(job.on_behalf_of ?? job.first.href);
   }
 
   #retryLater(job: Job, wait_ms: number): void {
@@ -464,10 +486,10 @@ class CheckerEngine implements Engine, ExchangeOwner {
     if (this.probes.ask(folder, answered) === 'asked') return;
     const url = siblingOf(job.first, this.#rules.random()).href;
     const { owner, group } = job;
-    (this.probes.peers ?? this.probes).probe({ folder, owner, group, url });
+    (this.probes.peers ?? this.probes).probe({ folder, owner, group, url, on_behalf_of: job.first.href });
   }
 
-  readonly #sendProbe: SendProbe = ({ folder, owner, group, url }, answered) => {
+  readonly #sendProbe: SendProbe = ({ folder, owner, group, url, on_behalf_of }, answered) => {
     if (this.#closed) return;
     const probe: Job = new Job(new URL(url), owner ?? '', group, 'probe', this.#rules, {
       resolve: () => {
@@ -480,6 +502,7 @@ class CheckerEngine implements Engine, ExchangeOwner {
         if (!this.#closed && !(error instanceof NotStarted)) answered(SILENT);
       },
     });
+    probe.on_behalf_of = on_behalf_of ?? null;
     this.#jobs.add(probe);
     this.#asking.set(folder, probe);
     this.#enqueue(probe, true);

@@ -27,6 +27,8 @@ export class Job extends Check {
   retry_at = 0;
   /** The probe that it waits for. */
   probe: { folder: string; answered: (answer: ProbeAnswer) => void } | null = null;
+  /** Of a probe, the URL whose page asked for it. */
+  on_behalf_of: string | null = null;
   done = false;
 
   constructor(url: URL, owner: string, group: string, purpose: 'url' | 'probe', rules: CheckRules, waiter: Waiter) {

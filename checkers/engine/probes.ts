@@ -10,6 +10,8 @@ export interface ProbeRequest {
   owner?: string;
   group: string;
   url: string;
+  /** The suspect page's own URL. Unknown to checkers of an earlier version. */
+  on_behalf_of?: string;
 }
 
 /** Several checkers ask a folder once. */

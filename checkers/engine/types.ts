@@ -33,6 +33,8 @@ export interface EngineParts {
   retry_base_ms?: number;
   /** Whether this thread has had no time to spare since it was last asked. */
   busy?: () => boolean;
+  /** Shown over whose answer the engine works, for whoever finds the thread hanging or gone. */
+  working?: { enter(url: string): void; leave(): void };
   /** Told of each exception that reading an answer has thrown; the outcome of its URL is `checker_fault`. */
   defect?: (error: Error, url: string) => void;
   /** What all requests go through; while none of them is well, checks wait. */
@@ -80,6 +82,10 @@ export interface Engine {
   share(peers: Peers | null): void;
   /** Another checker was told that this host wants nothing for so long. */
   hold(host: string, wait_ms: number): void;
+  /** A URL that a checker hung or ended over: it is not asked for again for an hour, and its outcome is `checker_fault`. */
+  suspect(url: string): void;
+  /** Those of this hour, as the `href` of what was asked for. */
+  readonly suspects: readonly string[];
   /** What folders said: other checkers ask it, and tell it. */
   readonly probes: Probes;
   /** Aborts what is under way; resolves when every socket is closed. */

@@ -146,6 +146,8 @@ test('two checkers never have more requests at a host than one may', async (t) =
         engine.share(peers);
       },
       hold: (...what) => engine.hold(...what),
+      suspect: (url) => engine.suspect(url),
+      suspects: engine.suspects,
       probes: engine.probes,
       close: () => engine.close(),
     };

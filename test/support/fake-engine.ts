@@ -10,6 +10,8 @@ export const fakeEngine = (does: Partial<Engine>): Engine => ({
   check: () => Promise.reject(new Error('not asked')),
   share: () => {},
   hold: () => {},
+  suspect: () => {},
+  suspects: [],
   probes: new Probes(() => {}),
   close: async () => {},
   ...does,
