@@ -31,6 +31,7 @@ import { openBlocklist } from './http/blocklist.ts';
 import { openCursors } from './http/cursors.ts';
 import { openEventStreams } from './http/event-streams.ts';
 import { openJobWatch } from './http/job-watch.ts';
+import { openProjectionMetrics } from './http/metrics.ts';
 import { openRateLimits } from './http/rate-limits.ts';
 import { openReadiness } from './http/readiness.ts';
 import type { Caller } from './http/route.ts';
@@ -251,6 +252,7 @@ async function wire(
   const { read } = services;
   /** Users that this process has seen, with their address: they need no look at the log. */
   const known = new LRUCache<string, string>({ max: 100_000 });
+  openProjectionMetrics(registry, readmodels.projections);
   const readiness = openReadiness({
     head: () => log.head(),
     position: readmodels.position,

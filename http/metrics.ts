@@ -37,3 +37,32 @@ export function openHttpMetrics(registry: Registry): HttpMetrics {
     lasting: (more) => lasting.inc(more),
   };
 }
+
+/** How each projection stands, asked when the metrics are: one of which something was parked does not show everything. */
+export function openProjectionMetrics(
+  registry: Registry,
+  projections: () => Promise<readonly { _id: string; parked: number; next: object | null }[]>,
+): void {
+  const labelNames = ['projection'] as const;
+  // Those of stores that have been opened anew since.
+  for (const name of ['projection_building', 'projection_parked_events']) registry.removeSingleMetric(name);
+  const building = new Gauge({
+    name: 'projection_building',
+    help: 'Whether the projection is being built anew: 1 or 0.',
+    labelNames,
+    registers: [registry],
+  });
+  new Gauge({
+    name: 'projection_parked_events',
+    help: 'Events that the projection could not take and that its read model is made without, until it is rebuilt.',
+    labelNames,
+    registers: [registry],
+    async collect() {
+      // While the documents are away there is nothing to tell, and readiness tells that.
+      for (const { _id, parked, next } of await projections().catch(() => [])) {
+        this.set({ projection: _id }, parked);
+        building.set({ projection: _id }, next === null ? 0 : 1);
+      }
+    },
+  });
+}

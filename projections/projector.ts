@@ -84,8 +84,8 @@ async function project(options: ProjectorOptions): Promise<void> {
   const advanced = () => options.advanced?.(fence.state.checkpoint, is_building);
   async function looked(): Promise<void> {
     is_building = false;
-    advanced();
     if (fence.state.catching_up_to !== null) await endCatchingUp({ log, fence, types });
+    advanced();
     if (monotonic() - looked_at < LOG_LOOK_MS) return;
     looked_at = monotonic();
     const why = await otherLog(log, fence.state, await options.log_id());

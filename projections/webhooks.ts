@@ -25,6 +25,9 @@ import type { Projection } from './projection.ts';
 /** An endpoint that fails for as long, without a success in between, is disabled. */
 const FAILING_LIMIT_MS = 5 * 86_400_000;
 
+/** Deliveries of a deleted endpoint that one transaction removes. */
+const CLEARED_AT_ONCE = 1000;
+
 interface Collections {
   endpoints: Collection<WebhookEndpointDocument>;
   deliveries: Collection<WebhookDeliveryDocument>;
@@ -46,6 +49,16 @@ export const webhooksProjection: Projection = {
   ],
   collections: [webhookEndpoints, webhookDeliveries],
   heavy: ['WebhookEndpointDeleted'],
+  async clear({ data }, open) {
+    const deliveries = await open(webhookDeliveries);
+    const { endpoint_id } = data as { endpoint_id: string };
+    const some = await deliveries.find(
+      { endpoint_id },
+      { sort: { endpoint_id: 1, created_at: -1 }, limit: CLEARED_AT_ONCE },
+    );
+    await deliveries.write(some.map(({ _id }) => ({ delete: _id })));
+    return some.length === CLEARED_AT_ONCE;
+  },
   async apply(events, open) {
     const collections = { endpoints: await open(webhookEndpoints), deliveries: await open(webhookDeliveries) };
     for (const event of events) {
@@ -91,7 +104,7 @@ async function jobCompleted(event: RecordedEvent, { endpoints, deliveries }: Col
   );
 }
 
-async function endpointChanged(event: RecordedEvent, { endpoints, deliveries }: Collections): Promise<void> {
+async function endpointChanged(event: RecordedEvent, { endpoints }: Collections): Promise<void> {
   const { type, data } = event as unknown as WebhookEndpointsEvent;
   const { at } = event.metadata;
   const { endpoint_id } = data;
@@ -106,7 +119,6 @@ async function endpointChanged(event: RecordedEvent, { endpoints, deliveries }: 
     await endpoints.write([{ update: endpoint_id, set: { $set: { due: null } } }]);
   } else {
     await endpoints.write([{ delete: endpoint_id }]);
-    await deliveries.write([{ deleteMany: { endpoint_id } }]);
   }
 }
 

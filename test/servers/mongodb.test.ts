@@ -5,6 +5,8 @@ import { MongoClient } from 'mongodb';
 import { openMongoDocuments } from '../../adapters/documents/mongodb/mongodb-documents.ts';
 import { openMongoRates } from '../../adapters/rate-counters/mongodb.ts';
 import type { Documents } from '../../readmodels/documents.ts';
+import { projectionState, projectionStates } from '../../readmodels/projection-state.ts';
+import { openReadModels } from '../../readmodels/read-models.ts';
 import { THINGS, type Thing } from '../contracts/documents/fixture.ts';
 import { documentsContract, type Opened } from '../contracts/documents.ts';
 import { projectorContract } from '../contracts/projector.ts';
@@ -53,6 +55,40 @@ function suite(url: string): void {
 
   documentsContract(test, 'documents in MongoDB', { open });
   projectorContract(test, 'projectors over MongoDB', { open });
+
+  test('documents in MongoDB: a read of a read model costs one command, and none of the catalogue', async (t) => {
+    const database = `counted_${randomBytes(8).toString('hex')}`;
+    const documents = await openMongoDocuments({ url, database, log });
+    await using client = new MongoClient(url);
+    try {
+      const spec = { name: 'tallies', fields: { n: 'number' }, indexes: [{ fields: { n: 1 } }] } as const;
+      await documents.collection<Thing>({ ...spec, name: 'tallies_1' });
+      const state = { ...projectionState('tallies', null), version: 1, generation: 1, collections: ['tallies'] };
+      await (await documents.collection(projectionStates)).write([{ insert: state }]);
+      const readmodels = openReadModels(documents, { monotonic: () => 0 });
+      const things = readmodels.collection<Thing>(spec);
+      await things.get('a');
+      // By the server's own count: the level 2 of its profiler keeps every command.
+      const db = client.db(database);
+      await db.command({ profile: 2 });
+      for (let n = 0; n < 50; n++) await Promise.all([things.get('a'), things.find({ n }), things.count({ n })]);
+      await db.command({ profile: 0 });
+      const seen = await db
+        .collection('system.profile')
+        .find({ ns: { $ne: `${database}.system.profile` } })
+        .toArray();
+      const commands = seen.map(({ command }) => Object.keys(command)[0]).filter((name) => name !== 'profile');
+      const counts = Object.fromEntries(
+        Map.groupBy(commands, (name) => name)
+          .entries()
+          .map(([name, of]) => [name, of.length]),
+      );
+      t.deepEqual(counts, { find: 100, aggregate: 50 });
+    } finally {
+      await documents.close();
+      await client.db(database).dropDatabase();
+    }
+  });
 
   /** Documents that are reached through a proxy, and the proxy. */
   async function openBehindProxy() {

@@ -1,0 +1,189 @@
+// A log that is not the one that the documents came from: noticed at the start and while running, and the documents are
+// made anew from it.
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
+import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
+import { identifyLog } from '../../commands/log-identity.ts';
+import { BEGINNING, type EventStore } from '../../events/event-store.ts';
+import { checksStream, jobStream } from '../../events/streams.ts';
+import type { Documents } from '../../readmodels/documents.ts';
+import { PROJECTOR, projectorStates } from '../../readmodels/projection-state.ts';
+import { openReadModels } from '../../readmodels/read-models.ts';
+import { project, silent } from '../support/stores.ts';
+import { count, counting, startProjector, tallies, tally } from '../support/tallies.ts';
+
+interface World {
+  documents: Documents;
+  /** Opens the log of that file; the one before is closed. */
+  open(name: string): Promise<EventStore>;
+  /** Copies the log of a file that is closed. */
+  copy(from: string, to: string): Promise<void>;
+}
+
+async function openWorld(t: ExecutionContext): Promise<World> {
+  const folder = await mkdtemp(join(tmpdir(), 'url-checker-other-log-'));
+  const documents = await openSqliteDocuments({ path: join(folder, 'documents.db') });
+  let log: EventStore | null = null;
+  t.teardown(async () => {
+    await log?.close();
+    await documents.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return {
+    documents,
+    async open(name) {
+      await log?.close();
+      log = await openSqliteEventStore({ path: join(folder, name) });
+      return log;
+    },
+    async copy(from, to) {
+      await log?.close();
+      await copyFile(join(folder, from), join(folder, to));
+    },
+  };
+}
+
+const idOf = (log: EventStore) => identifyLog(log, 'process:test', Date.now());
+const logIdOf = async (documents: Documents) => (await documents.reading(projectorStates).get(PROJECTOR))?.log_id;
+
+/** Applied twice, an event would show. */
+const assertMadeAnew = async (t: ExecutionContext, { documents }: World, log: EventStore, expected: number) => {
+  await project({ log, documents }, [counting(1, 1)]);
+  t.is(await tally({ documents }), expected);
+  t.is(await logIdOf(documents), await idOf(log));
+  await count(log, 1);
+  await project({ log, documents }, [counting(1, 1)]);
+  t.is(await tally({ documents }), expected + 1, 'what comes then is seen');
+};
+
+test('a log has one id, whoever asks first and however many do', async (t) => {
+  const world = await openWorld(t);
+  const log = await world.open('events.db');
+  const ids = await Promise.all(Array.from({ length: 5 }, () => idOf(log)));
+  t.is(new Set(ids).size, 1);
+  t.not(await idOf(await world.open('other.db')), ids[0]);
+});
+
+test('the documents of an unchanged log are kept', async (t) => {
+  const world = await openWorld(t);
+  const log = await world.open('events.db');
+  await count(log, 3);
+  const applied: number[] = [];
+  for (let starts = 0; starts < 3; starts++) {
+    await project({ log, documents: world.documents }, [counting(1, 1, (n) => applied.push(n))]);
+  }
+  t.deepEqual(applied, [3]);
+});
+
+test('a log that was replaced by another is made documents of anew', async (t) => {
+  const world = await openWorld(t);
+  const before = await world.open('events.db');
+  await count(before, 5);
+  await project({ log: before, documents: world.documents }, [counting(1, 1)]);
+  const after = await world.open('other.db');
+  await count(after, 7);
+  await assertMadeAnew(t, world, after, 7);
+});
+
+test('an emptied log leaves no ghosts', async (t) => {
+  const world = await openWorld(t);
+  const before = await world.open('events.db');
+  await count(before, 5);
+  await project({ log: before, documents: world.documents }, [counting(1, 1)]);
+  const after = await world.open('empty.db');
+  await project({ log: after, documents: world.documents }, [counting(1, 1)]);
+  t.is(await tally(world), undefined);
+});
+
+for (const grown of [0, 1, 4]) {
+  test(`a log that was restored from a backup and has grown by ${grown} since is noticed`, async (t) => {
+    const world = await openWorld(t);
+    const log = await world.open('events.db');
+    await idOf(log);
+    await count(log, 2);
+    await world.copy('events.db', 'backup.db');
+    const again = await world.open('events.db');
+    await count(again, 2);
+    await project({ log: again, documents: world.documents }, [counting(1, 1)]);
+    const restored = await world.open('backup.db');
+    await count(restored, grown);
+    await assertMadeAnew(t, world, restored, 2 + grown);
+  });
+}
+
+test('that the results of a deleted job are gone from the log is no sign of another one', async (t) => {
+  const world = await openWorld(t);
+  const log = await world.open('events.db');
+  const metadata = {
+    command_id: '5d6f0a52-51f5-4c55-8f0f-6f6f5b0f7c1e',
+    causation_id: 'test',
+    actor: 'test',
+    at: '2026-01-01T00:00:00Z',
+  };
+  const event = (type: string, n: number) => ({
+    id: `5d6f0a52-51f5-4c55-8f0f-6f6f5b0f7c0${n}`,
+    type,
+    data: {},
+    metadata,
+  });
+  await log.append(jobStream('a'), 'no_stream', [event('JobDeleted', 1)]);
+  await log.append(checksStream('a', 0), 'no_stream', [event('Counted', 2)]);
+  await project({ log, documents: world.documents }, [counting(1, 1)]);
+  await log.deleteStream(checksStream('a', 0));
+  const applied: number[] = [];
+  await project({ log, documents: world.documents }, [counting(1, 1, (n) => applied.push(n))]);
+  t.deepEqual(applied, []);
+});
+
+test('a log that is replaced while the projector runs is noticed', async (t) => {
+  const world = await openWorld(t);
+  const { documents } = world;
+  const log = await world.open('events.db');
+  await count(log, 3);
+  let log_id = await idOf(log);
+  const clock = { ms: 0 };
+  const stop = new AbortController();
+  const noticed = Promise.withResolvers<void>();
+  const logger = Object.assign(Object.create(silent), { warn: () => noticed.resolve() });
+  const running = startProjector({ log, documents }, [counting(1, 1)], stop.signal, {
+    log_id: async () => log_id,
+    monotonic: () => (clock.ms += 10_000),
+    logger,
+  });
+  await openReadModels(documents).passed(await log.head(), 10_000);
+  log_id = '5d6f0a52-51f5-4c55-8f0f-6f6f5b0f7c1e';
+  await noticed.promise;
+  stop.abort();
+  await running;
+  t.pass();
+});
+
+test('documents of another log, and such as are not whole yet, are not read', async (t) => {
+  const world = await openWorld(t);
+  const { documents } = world;
+  const log = await world.open('events.db');
+  await count(log, 3);
+  await project({ log, documents }, [counting(1, 1)]);
+  let log_id = await idOf(log);
+  const readmodels = openReadModels(documents, {
+    log_id: async () => log_id,
+    monotonic: () => performance.now() * 1e6,
+  });
+  const found = readmodels.collection(tallies);
+  t.is((await found.get('all'))?.n, 3);
+  log_id = 'another';
+  const unaware = openReadModels(documents, { log_id: async () => log_id });
+  await t.throwsAsync(unaware.collection(tallies).get('all'), { code: 'unavailable' });
+  await t.throwsAsync(unaware.position(), { code: 'unavailable' });
+  t.false(await unaware.passed(BEGINNING, 0));
+
+  log_id = (await logIdOf(documents))!;
+  const states = await documents.collection(projectorStates);
+  await states.write([{ update: PROJECTOR, set: { $set: { catching_up_to: 'z' } } }]);
+  await t.throwsAsync(found.get('all'), { code: 'unavailable' });
+  await project({ log, documents }, [counting(1, 1)]);
+  t.is((await found.get('all'))?.n, 3, 'the projector sees that nothing is missing');
+});
