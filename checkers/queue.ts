@@ -36,6 +36,8 @@ export interface Consumer<Body = unknown> {
 }
 
 export interface Queue {
+  /** What the body of a message may take as JSON in UTF-8. */
+  readonly max_body_bytes: number;
   /** All are stored when it returns. Subjects are dotted words of `[a-z0-9_-]`. */
   publish(subject: string, messages: readonly Message[]): Promise<void>;
   /** Consumers of one subject share its messages, over all processes; `options` must be equal for one subject. */

@@ -44,7 +44,9 @@ const MAX_WAITING_FOR_LOG = 1000;
 const WELL_SUPPLIED = 1000;
 const YIELD_MS = 25;
 const PULL_AGAIN_MS = 500;
-/** How often the others hear what is in hand, and a batch that takes long records what it has. */
+/** How often a batch that takes long records what it has, so that its job is seen to go on. */
+const RECORD_MS = 1000;
+/** How often the processes hear what is in hand. */
 const TELL_MS = 10_000;
 /** Batches of jobs named in one broadcast. */
 const JOBS_A_BROADCAST = 1000;
@@ -86,8 +88,8 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   const heartbeat = setInterval(() => {
     for (const delivery of deliveries) delivery.working().catch(warn('a sign of life was not taken'));
   }, ack_wait_ms / 3);
+  const recording = setInterval(() => hands.recordSoFar(), RECORD_MS);
   const telling = setInterval(() => {
-    hands.recordSoFar();
     tell().catch(warn('what is in hand could not be told'));
   }, TELL_MS);
 
@@ -104,6 +106,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     }
   } finally {
     clearInterval(heartbeat);
+    clearInterval(recording);
     clearInterval(telling);
     hands.drop();
     await Promise.all(settled);

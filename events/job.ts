@@ -83,7 +83,7 @@ export type JobEvent =
 
 export type UrlsEvent = { type: 'UrlsListed'; data: UrlsListed };
 
-/** A job is checked in about twenty batches or more, of at most 100 URLs each. */
+/** A job is checked in about twenty batches or more, of 10 to 100 URLs each: every batch is a stream, and costs as one. */
 export function batchSize(total_urls: number): number {
-  return Math.min(100, Math.max(1, Math.floor(total_urls / 20)));
+  return Math.min(100, Math.max(10, Math.floor(total_urls / 20)));
 }

@@ -1,26 +1,36 @@
 // Ends what is finished: a job whose URLs are all checked is completed, one that has used its credits is paused.
 import type { CommandContext } from '../commands/aggregate.ts';
-import type { Jobs } from '../commands/job.ts';
+import type { JobCommand, Jobs } from '../commands/job.ts';
+import type { Position } from '../events/event-store.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
 import type { StatsDocument } from '../readmodels/stats.ts';
+import { inParallel } from './in-parallel.ts';
 
 const AT_ONCE = 1000;
 
+/** The position from which on the read models know; null when there was nothing to do. */
 export async function completeJobs(
   jobs: LiveCollection<JobDocument>,
   stats: LiveCollection<StatsDocument>,
   commands: Jobs,
   context: (job_id: string) => CommandContext,
-): Promise<void> {
+): Promise<Position | null> {
+  let reached: Position | null = null;
   // The read model may be behind the log: a refusal says that it has been done, or is no longer so.
-  for (const { _id: job_id, completed_urls } of await jobs.find({ due: 'completion' }, { limit: AT_ONCE })) {
-    // It was written together with the job.
-    const { broken_urls = 0 } = (await stats.get(job_id)) ?? {};
-    await commands.run(job_id, { type: 'complete', completed_urls, broken_urls }, context(job_id));
+  async function run(job_id: string, command: JobCommand): Promise<void> {
+    const done = await commands.run(job_id, command, context(job_id));
+    if (done.ok && (reached === null || done.position > reached)) reached = done.position;
   }
-  for (const job of await jobs.find({ due: 'ceiling' }, { limit: AT_ONCE })) {
-    const { credits_allocated } = job;
-    await commands.run(job._id, { type: 'pauseAtCeiling', credits_allocated }, context(job._id));
-  }
+  const finished = await jobs.find({ due: 'completion' }, { limit: AT_ONCE });
+  // They were written together with the jobs.
+  const found = finished.length > 0 ? await stats.getMany(finished.map(({ _id }) => _id)) : [];
+  const broken = new Map(found.map(({ _id, broken_urls }) => [_id, broken_urls]));
+  await inParallel(finished, ({ _id, completed_urls }) =>
+    run(_id, { type: 'complete', completed_urls, broken_urls: broken.get(_id) ?? 0 }),
+  );
+  await inParallel(await jobs.find({ due: 'ceiling' }, { limit: AT_ONCE }), ({ _id, credits_allocated }) =>
+    run(_id, { type: 'pauseAtCeiling', credits_allocated }),
+  );
+  return reached;
 }

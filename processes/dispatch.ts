@@ -1,153 +1,253 @@
 // Publishes the work of processing jobs. The queue is kept shallow and owners take turns, so that a small job is not
-// behind a large one; what the queue has lost is found by its age and published again.
-
+// behind a large one; what the queue has lost is found by its age and published again. A pass costs as much as has changed
+// since the last one and what it publishes, however many jobs wait.
+import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Message, Queue } from '../checkers/queue.ts';
-import { WORK_SUBJECT, type Work } from '../checkers/work.ts';
-import { BEGINNING } from '../events/event-store.ts';
+import { type InHand, WORK_SUBJECT, type Work, type WorkRange } from '../checkers/work.ts';
+import { BEGINNING, jsonBytes, type Position } from '../events/event-store.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
+import { Flight, type Progress } from './flights.ts';
+import { Turns } from './turns.ts';
 import type { UrlListing } from './url-listing.ts';
 
 /** Messages that wait for a checker, over all jobs: enough that none is idle between two passes. */
 const QUEUE_DEPTH = 64;
-/** Batches of one job that are published and not done: what slow URLs hold up is bounded. */
-const WINDOW_BATCHES = 512;
-/** Jobs worked on at a time, the oldest first. */
-const MAX_JOBS = 1000;
-
-interface Flight {
-  /** The lowest batch of which nothing has been published on this flight. */
-  next: number;
-  /** Of the job when it began to work: a pause makes void what is published before it, so that a resumption begins anew. */
-  revision: number;
-  /** In order of publishing, for those not done: batch to the range's end (an index in the job) and the time. */
-  published: Map<number, { to: number; at: number }>;
-}
+/** Small batches of a job go together, in messages of at most so many URLs. */
+const URLS_A_MESSAGE = 100;
+/** Where many owners have work, a turn of each is shorter, so that the others are not long in coming; but not too short. */
+const URLS_A_ROUND = 10_000;
+const MIN_URLS_A_MESSAGE = 20;
+/** Of a message, all but its URLs. */
+const MESSAGE_BYTES = 1024;
+const RANGE_BYTES = 64;
+/**
+ * URLs that are published and not done, over all jobs. An owner may have as many as are free, and a job as many as the
+ * owner has free: one alone gets a third, and however many of them are held up by slow hosts, there is room for the next.
+ */
+const HELD_URLS = 32_768;
+/** Documents of one read. */
+const PAGE = 1000;
+/** A listing in which URLs were missing so often is damaged. */
+const MAX_UNLISTED = 3;
 
 export interface DispatchOptions {
-  jobs: LiveCollection<JobDocument>;
-  queue: Queue;
+  jobs: Pick<LiveCollection<JobDocument>, 'find' | 'stream' | 'get'>;
+  queue: Pick<Queue, 'depth' | 'publish' | 'max_body_bytes'>;
   listing: UrlListing;
   logger: Logger;
-  now: () => number;
-  /** After this long without its results a batch is taken for lost. */
+  /** Milliseconds that never go back. */
+  monotonic: () => number;
+  /** After this long without its results, and without a checker that has it in hand, a batch is taken for lost. */
   lost_after_ms: number;
+  /** Ends a job whose listing is not there any more. */
+  fail: (job_id: string) => Promise<unknown>;
 }
 
 export interface Dispatcher {
   /** One pass: says whether work was left because the queue was full. */
   pass(): Promise<{ more: boolean }>;
+  /** A checker says what it has in hand: that is not lost. */
+  hear(in_hand: InHand): void;
 }
 
 export function openDispatcher(options: DispatchOptions): Dispatcher {
-  const { jobs, queue, listing, logger, now } = options;
+  const { jobs, queue, listing, logger, monotonic } = options;
+  const nonce = randomUUID().slice(0, 8);
   const flights = new Map<string, Flight>();
-  /** Owners in the order of their turns: who was served last stands last. */
-  let turns: string[] = [];
+  const turns = new Turns<Flight>();
+  const held_by_owner = new Map<string, number>();
+  let held = 0;
+  /** What is published and not done, by job and batch, with when it was last heard of: the longest ago first. */
+  const out = new Map<string, { job_id: string; batch: number; at: number }>();
+  /** Null before the processing jobs have been read. */
+  let cursor: Position | null = null;
 
-  /** What has happened to a job since the last pass. */
-  function refresh(job: JobDocument): void {
-    const { revision, batches_done_before: next } = job;
+  const keyOf = (job_id: string, batch: number) => `${job_id}:${batch}`;
+  function heardOf(job_id: string, batch: number): void {
+    const key = keyOf(job_id, batch);
+    out.delete(key);
+    out.set(key, { job_id, batch, at: monotonic() });
+  }
+  /** Does what changes how much a flight holds. */
+  function counted(flight: Flight, change: () => void): void {
+    const before = flight.held;
+    change();
+    const { owner_id } = flight.job;
+    const of_owner = (held_by_owner.get(owner_id) ?? 0) + flight.held - before;
+    held += flight.held - before;
+    if (of_owner > 0) held_by_owner.set(owner_id, of_owner);
+    else held_by_owner.delete(owner_id);
+  }
+
+  function drop(flight: Flight): void {
+    const { _id, owner_id } = flight.job;
+    counted(flight, () => (flight.held = 0));
+    turns.remove(owner_id, _id);
+    flights.delete(_id);
+  }
+
+  /** What has changed since the last pass. */
+  async function follow(): Promise<void> {
+    if (cursor === null) {
+      const [newest] = await jobs.find({}, { sort: { position: -1 }, limit: 1 });
+      for await (const job of jobs.stream({ status: 'processing' })) note(job);
+      cursor = newest?.position ?? BEGINNING;
+    }
+    for (let page: JobDocument[]; ; ) {
+      page = await jobs.find({ position: { $gt: cursor } }, { sort: { position: 1 }, limit: PAGE });
+      for (const job of page) note(job);
+      cursor = page.at(-1)?.position ?? cursor;
+      if (page.length < PAGE) return;
+    }
+  }
+
+  function note(job: JobDocument): void {
     let flight = flights.get(job._id);
-    if (flight?.revision !== revision) flight = { next, revision, published: new Map() };
+    if (flight && (job.status !== 'processing' || flight.job.revision !== job.revision)) {
+      drop(flight);
+      flight = undefined;
+    }
+    if (job.status !== 'processing') return;
+    const progress = progressOf(job);
+    if (flight) {
+      const known = flight;
+      counted(known, () => known.progressed(progress, (batch) => out.delete(keyOf(job._id, batch))));
+    } else flight = new Flight(progress);
     flights.set(job._id, flight);
-    for (const [batch, { to }] of flight.published) {
-      if (doneUpTo(job, batch) < to) continue;
-      flight.published.delete(batch);
-      if (rangeOf(job, batch)) flight.next = Math.min(flight.next, batch);
+    if (flight.next()) turns.add(job.owner_id, job._id, flight);
+  }
+
+  function findLost(): void {
+    const longest_ago = monotonic() - options.lost_after_ms;
+    for (const [key, { job_id, batch, at }] of out) {
+      if (at >= longest_ago) return;
+      out.delete(key);
+      const flight = flights.get(job_id);
+      if (!flight) continue;
+      counted(flight, () => flight.lost(batch));
+      flight.losses++;
+      if (flight.next()) turns.add(flight.job.owner_id, job_id, flight);
     }
   }
 
-  /** The job's next range as a message; null when it has none now. */
-  async function nextMessage(job: JobDocument): Promise<Message | null> {
-    const flight = flights.get(job._id)!;
-    const lost = lostBatch(flight);
-    const range = lost === null ? nextRange(job, flight) : rangeOf(job, lost);
-    if (!range) return null;
-    const { batch, from, to } = range;
-    const urls = await listing.range(job._id, from, to);
-    if (urls.length !== to - from) {
-      // Deleted meanwhile, or damaged: it fails for want of progress, and holds nobody else up.
-      logger.error({ job_id: job._id, from, to }, 'the listing of a job lacks URLs');
-      return null;
-    }
-    const { owner_id, batch_size, revision } = job;
-    const ranges = [{ batch, from_index: from, urls }];
-    const work: Work = { owner_id, job_id: job._id, revision, batch_size, position: BEGINNING, ranges };
-    const again = lost === null ? '' : `:${now()}`;
-    flight.published.delete(batch);
-    flight.published.set(batch, { to, at: now() });
-    return { id: `${job._id}:${from}-${to}:${revision}${again}`, body: work };
+  /** The message of the owner whose turn it is; null when it has none now. */
+  async function nextMessage(): Promise<Message | null> {
+    const owner_id = turns.nextOwner()!;
+    const of_owner = held_by_owner.get(owner_id) ?? 0;
+    const free = HELD_URLS - held;
+    if (of_owner > 0 && of_owner >= free) return null;
+    const flight = turns.nextJob(owner_id, (one) => one.held === 0 || one.held < free - of_owner);
+    return flight ? messageOf(flight) : null;
   }
 
-  function lostBatch(flight: Flight): number | null {
-    const oldest = flight.published.entries().next().value;
-    return oldest && now() - oldest[1].at > options.lost_after_ms ? oldest[0] : null;
+  /** Its next ranges, as many as a message takes. */
+  async function messageOf(flight: Flight): Promise<Message | null> {
+    const { _id: job_id, owner_id, revision, batch_size, position } = flight.job;
+    const ranges: WorkRange[] = [];
+    const turn = Math.max(MIN_URLS_A_MESSAGE, Math.ceil(URLS_A_ROUND / turns.owners));
+    let urls_left = Math.min(URLS_A_MESSAGE, turn);
+    let bytes_left = queue.max_body_bytes - MESSAGE_BYTES;
+    let next = flight.next();
+    for (; next && (ranges.length === 0 || next.to - next.from <= urls_left); next = flight.next()) {
+      const { batch, from, to } = next;
+      const urls = await listing.range(job_id, from, to).catch((error: unknown) => {
+        if (ranges.length === 0) throw error;
+        return null;
+      });
+      if (urls === null) break;
+      if (urls.length !== to - from) {
+        await unlisted(flight, from, to);
+        return null;
+      }
+      bytes_left -= RANGE_BYTES;
+      const fitting = urls.findIndex((url) => (bytes_left -= jsonBytes(url) + 1) < 0);
+      if (fitting === 0 && ranges.length > 0) break;
+      const taken = fitting < 0 ? urls : urls.slice(0, fitting);
+      if (taken.length === 0) {
+        await unlisted(flight, from, to);
+        return null;
+      }
+      ranges.push({ batch, from_index: from, urls: taken });
+      counted(flight, () => flight.published({ batch, from, to: from + taken.length }));
+      heardOf(job_id, batch);
+      urls_left -= taken.length;
+      if (fitting >= 0) break;
+    }
+    if (!flight.next()) turns.remove(owner_id, job_id);
+    flight.unlisted = 0;
+    const again = flight.losses > 0 ? `:${nonce}${flight.losses}` : '';
+    const last = ranges.at(-1)!;
+    const id = `${job_id}:${ranges[0]!.from_index}-${last.from_index + last.urls.length}:${revision}${again}`;
+    return { id, body: { owner_id, job_id, revision, batch_size, position, ranges } satisfies Work };
   }
 
-  /** The message of the first of an owner's jobs that has work; that job then stands last among them. */
-  async function nextOf(theirs: JobDocument[]): Promise<Message | null> {
-    for (const [n, job] of theirs.entries()) {
-      const message = await nextMessage(job);
-      if (!message) continue;
-      theirs.push(...theirs.splice(n, 1));
-      return message;
-    }
-    return null;
+  /**
+   * The job was deleted meanwhile, its listing is damaged, or no message takes its URL: it is looked at again after a while,
+   * and holds nobody else up.
+   */
+  async function unlisted(flight: Flight, from: number, to: number): Promise<void> {
+    const { _id: job_id, owner_id } = flight.job;
+    if (!(await jobs.get(job_id))) return drop(flight);
+    logger.error({ job_id, from, to }, 'URLs of a job are not in its listing, or fit no message');
+    turns.remove(owner_id, job_id);
+    if (++flight.unlisted >= MAX_UNLISTED) await options.fail(job_id);
+    else heardOf(job_id, -1);
   }
 
   return {
     async pass() {
-      const found = await jobs.find({ status: 'processing' }, { sort: { created_at: 1 }, limit: MAX_JOBS });
-      const processing = new Set(found.map((job) => job._id));
-      for (const job_id of flights.keys()) if (!processing.has(job_id)) flights.delete(job_id);
-      const owned = Map.groupBy(found, (job) => job.owner_id);
-      turns = [...turns.filter((owner) => owned.has(owner)), ...[...owned.keys()].filter((o) => !turns.includes(o))];
-      for (const job of found) refresh(job);
+      await follow();
+      findLost();
+      const room = turns.owners > 0 ? QUEUE_DEPTH - (await queue.depth(WORK_SUBJECT)) : 0;
       const messages: Message[] = [];
-      const room = found.length > 0 ? QUEUE_DEPTH - (await queue.depth(WORK_SUBJECT)) : 0;
-      let idle_owners = 0;
-      while (messages.length < room && idle_owners < turns.length) {
-        const owner = turns.shift()!;
-        turns.push(owner);
-        const message = await nextOf(owned.get(owner)!);
-        idle_owners = message ? 0 : idle_owners + 1;
-        if (message) messages.push(message);
+      try {
+        for (let idle = 0; messages.length < room && idle < turns.owners; ) {
+          const { owners } = turns;
+          const message = await nextMessage();
+          idle = message || turns.owners < owners ? 0 : idle + 1;
+          if (message) messages.push(message);
+        }
+      } finally {
+        // What was made before the log went away is counted as published.
+        if (messages.length > 0) await publish(messages);
       }
-      if (messages.length > 0) await queue.publish(WORK_SUBJECT, messages);
-      return { more: found.length > 0 && messages.length >= room };
+      return { more: turns.owners > 0 && messages.length >= room };
+    },
+    hear({ jobs: in_hand }) {
+      for (const { job_id, batches } of in_hand) {
+        for (const batch of batches) if (out.has(keyOf(job_id, batch))) heardOf(job_id, batch);
+      }
     },
   };
-}
 
-interface Range {
-  batch: number;
-  from: number;
-  to: number;
-}
-
-/** The next range that has not been published; null when there is none, or the window is full. */
-function nextRange(job: JobDocument, flight: Flight): Range | null {
-  if (flight.published.size >= WINDOW_BATCHES) return null;
-  const batches = Math.ceil(job.credits_allocated / job.batch_size);
-  for (; flight.next < batches; flight.next++) {
-    if (flight.published.has(flight.next)) continue;
-    const range = rangeOf(job, flight.next);
-    if (range) return range;
+  /** What could not be published is as if it were lost. */
+  async function publish(messages: readonly Message[]): Promise<void> {
+    try {
+      await queue.publish(WORK_SUBJECT, messages);
+    } catch (error) {
+      for (const { body } of messages) {
+        const { job_id, ranges } = body as Work;
+        const flight = flights.get(job_id);
+        if (!flight) continue;
+        for (const { batch } of ranges) {
+          out.delete(keyOf(job_id, batch));
+          counted(flight, () => flight.lost(batch));
+        }
+        if (flight.next()) turns.add(flight.job.owner_id, job_id, flight);
+      }
+      throw error;
+    }
   }
-  return null;
 }
 
-/** What is missing of a batch and paid for; null when nothing is. */
-function rangeOf(job: JobDocument, batch: number): Range | null {
-  const from = doneUpTo(job, batch);
-  const to = Math.min((batch + 1) * job.batch_size, job.credits_allocated);
-  return from < to ? { batch, from, to } : null;
-}
-
-/** The index in the job up to which a batch is checked. */
-function doneUpTo(job: JobDocument, batch: number): number {
-  if (batch < job.batches_done_before) return Math.min((batch + 1) * job.batch_size, job.total_urls);
-  return batch * job.batch_size + (job.batches_done[batch] ?? 0);
+/** All that is kept of a document. */
+function progressOf(job: JobDocument): Progress {
+  const { _id, owner_id, revision, batch_size, total_urls, credits_allocated, position } = job;
+  const { batches_done_before, batches_done } = job;
+  return {
+    ...{ _id, owner_id, revision, batch_size, total_urls, credits_allocated, position },
+    ...{ batches_done_before, batches_done },
+  };
 }

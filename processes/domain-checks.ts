@@ -8,6 +8,7 @@ import { type JobDocument, jobs } from '../readmodels/jobs.ts';
 import { pause } from '../readmodels/leases.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { foundOfDomains, jobDomains, jobStats } from '../readmodels/stats.ts';
+import { inParallel } from './in-parallel.ts';
 
 /** Bytes of the domains of one part, cut at the same places each time: an append has a limit, and domains may be long. */
 const PART_BYTES = 512 * 1024;
@@ -36,10 +37,8 @@ export async function runDomainChecks(
 }
 
 export async function recordSomeDomains(options: DomainChecksOptions, signal: AbortSignal): Promise<void> {
-  for (const job of await options.readmodels.collection(jobs).find({ due: 'domains' }, { limit: AT_ONCE })) {
-    if (signal.aborted) return;
-    await recordDomains(job, options);
-  }
+  const due = await options.readmodels.collection(jobs).find({ due: 'domains' }, { limit: AT_ONCE });
+  await inParallel(due, async (job) => signal.aborted || recordDomains(job, options));
 }
 
 /** One that was interrupted goes over its parts again: an ended job has the same ones each time. */

@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Queue } from '../checkers/queue.ts';
+import { IN_HAND_SUBJECT, type InHand } from '../checkers/work.ts';
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { CreditsLedger } from '../commands/credits.ts';
 import { openDomainChecks } from '../commands/domain-checks.ts';
@@ -21,9 +22,11 @@ import { completeJobs } from './completion.ts';
 import { type Dispatcher, openDispatcher } from './dispatch.ts';
 import { runDomainChecks } from './domain-checks.ts';
 import type { Mailer } from './mail.ts';
+import { type ProgressWatch, watchProgress } from './progress.ts';
 import { runPurges } from './purge.ts';
 import { settleJobs } from './settlement.ts';
-import { sweep } from './sweeper.ts';
+import { steadyClock } from './steady-clock.ts';
+import { openSweeper } from './sweeper.ts';
 import { openUrlListing } from './url-listing.ts';
 import { openWebhookDispatcher } from './webhook-deliveries.ts';
 import { runWebhookEndpoints } from './webhook-endpoints.ts';
@@ -45,6 +48,8 @@ export interface ProcessesOptions {
   signal: AbortSignal;
   say?: Say;
   now?: () => number;
+  /** Milliseconds that never go back. */
+  monotonic?: () => number;
 }
 
 /** How often the read models' position is looked at, and a full queue's depth. */
@@ -52,16 +57,19 @@ const LOOK_MS = 10;
 /** A pass is made at least this often: a queue that has lost work, or time that has run out, moves no position. */
 const IDLE_PASS_MS = 500;
 const SWEEP_MS = 30_000;
+const PROGRESS_MS = 5_000;
+const PROJECTED_MS = 1_000;
 const LONGEST_PAUSE_MS = 5_000;
 const LOST_AFTER_MS = 5 * 60_000;
 
 /** Runs until `signal` aborts, in one process at a time. */
 export async function runProcesses(options: ProcessesOptions): Promise<void> {
   const { log, queue, readmodels, logger, say } = options;
-  const now = options.now ?? Date.now;
+  const { now = Date.now, monotonic = () => performance.now(), commands } = options;
+  const steady = steadyClock(now, monotonic);
   const run = async (signal: AbortSignal) => {
     const part = (name: string, start: (works: () => void) => Promise<void>) =>
-      keepRunning(name, start, logger, signal, name === 'passes' ? say : undefined);
+      keepRunning(name, start, logger, signal, name === 'dispatch' ? say : undefined);
     const endpoints = openWebhookEndpoints(log);
     const deliveries = openWebhookDeliveries(log);
     const webhooks = openWebhookDispatcher({
@@ -70,23 +78,40 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
       deliveries,
       sender: options.sender,
       signing_key: options.webhook_key,
-      context: contextOf('webhooks', now),
-      now,
+      context: contextOf('webhooks', steady),
+      now: steady,
+      monotonic,
       random: Math.random,
     });
+    // Kept when a part runs again: whose turn it is, and since when something stands still.
+    const dispatcher = openDispatcher({
+      jobs: readmodels.collection(jobs),
+      queue,
+      listing: openUrlListing(log),
+      logger,
+      monotonic,
+      lost_after_ms: LOST_AFTER_MS,
+      fail: (job_id) =>
+        commands.run(job_id, { type: 'fail', reason: 'no_progress' }, contextOf('dispatch', now)(job_id)),
+    });
+    const progress = watchProgress({ log, commands, context: contextOf('progress', now), monotonic });
+    const sweeper = openSweeper({
+      log,
+      pending: readmodels.collection(pending),
+      commands,
+      credits: options.credits,
+      context: contextOf('sweeper', now),
+      monotonic,
+    });
     await Promise.all([
-      part('passes', (works) => {
-        const lost_after_ms = LOST_AFTER_MS;
-        const listing = openUrlListing(log);
-        const dispatcher = openDispatcher({
-          jobs: readmodels.collection(jobs),
-          queue,
-          listing,
-          logger,
-          now,
-          lost_after_ms,
-        });
-        return runPasses({ ...options, signal, now }, dispatcher, works);
+      part('dispatch', (works) => dispatchPasses(dispatcher, options, signal, works)),
+      part('endings', (works) => endingPasses({ ...options, now }, signal, works)),
+      part('progress', (works) => progressPasses(progress, dispatcher, options, signal, works)),
+      part('sweeper', async (works) => {
+        for (; !signal.aborted; await pause(SWEEP_MS, signal)) {
+          await sweeper.pass();
+          works();
+        }
       }),
       part('domain checks', (works) => {
         const commands = openDomainChecks(log);
@@ -130,36 +155,65 @@ async function keepRunning(
   }
 }
 
-async function runPasses(
-  options: ProcessesOptions & { now: () => number },
+async function dispatchPasses(
   dispatcher: Dispatcher,
+  { readmodels }: ProcessesOptions,
+  signal: AbortSignal,
   works: () => void,
 ): Promise<void> {
-  const { log, readmodels, commands, credits, signal, now } = options;
-  const job_documents = readmodels.collection(jobs);
-  const stats_documents = readmodels.collection(jobStats);
-  const pending_documents = readmodels.collection(pending);
-  const began_at = now();
-  let swept_at = now();
   while (!signal.aborted) {
     const seen = await readmodels.position();
-    await completeJobs(job_documents, stats_documents, commands, contextOf('completion', now));
-    await settleJobs(job_documents, commands, credits, contextOf('settlement', now));
     const { more } = await dispatcher.pass();
-    if (now() - swept_at >= SWEEP_MS) {
-      swept_at = now();
-      const context = contextOf('sweeper', now);
-      await sweep({ log, jobs: job_documents, pending: pending_documents, commands, credits, context, now, began_at });
-    }
     works();
     await untilMoved(readmodels, seen, more ? LOOK_MS : IDLE_PASS_MS, signal);
   }
 }
 
+async function endingPasses(
+  { readmodels, commands, credits, now }: ProcessesOptions & { now: () => number },
+  signal: AbortSignal,
+  works: () => void,
+): Promise<void> {
+  const job_documents = readmodels.collection(jobs);
+  const stats_documents = readmodels.collection(jobStats);
+  while (!signal.aborted) {
+    const seen = await readmodels.position();
+    const reached = await completeJobs(job_documents, stats_documents, commands, contextOf('completion', now));
+    await settleJobs(job_documents, commands, credits, contextOf('settlement', now));
+    works();
+    // Until then the same jobs would be found again.
+    if (reached !== null) await readmodels.passed(reached, PROJECTED_MS);
+    else await untilMoved(readmodels, seen, IDLE_PASS_MS, signal);
+  }
+}
+
+async function progressPasses(
+  progress: ProgressWatch,
+  dispatcher: Dispatcher,
+  { queue }: ProcessesOptions,
+  signal: AbortSignal,
+  works: () => void,
+): Promise<void> {
+  const done = new AbortController();
+  const hear = (body: unknown) => {
+    dispatcher.hear(body as InHand);
+    progress.hear(body as InHand);
+  };
+  try {
+    await queue.listen(IN_HAND_SUBJECT, hear, AbortSignal.any([signal, done.signal]));
+    for (; !signal.aborted; await pause(PROGRESS_MS, signal)) {
+      await progress.pass();
+      works();
+    }
+  } finally {
+    done.abort();
+  }
+}
+
 async function untilMoved(readmodels: ReadModels, seen: Position, at_most_ms: number, signal: AbortSignal) {
-  const until = Date.now() + at_most_ms;
+  const until = performance.now() + at_most_ms;
   do await pause(LOOK_MS, signal);
-  while (!signal.aborted && Date.now() < until && (await readmodels.position()) === seen);
+  while (!signal.aborted && performance.now() < until && (await readmodels.position()) === seen);
 }
 
 const contextOf =

@@ -5,6 +5,7 @@ import type { Jobs } from '../commands/job.ts';
 import { settleJob } from '../commands/settle-job.ts';
 import { endedJob, type JobDocument } from '../readmodels/jobs.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
+import { inParallel } from './in-parallel.ts';
 
 const AT_ONCE = 1000;
 
@@ -14,7 +15,7 @@ export async function settleJobs(
   credits: CreditsLedger,
   context: (job_id: string) => CommandContext,
 ): Promise<void> {
-  for (const job of await jobs.find({ due: 'settlement' }, { limit: AT_ONCE })) {
-    await settleJob(endedJob(job), commands, credits, context(job._id));
-  }
+  await inParallel(await jobs.find({ due: 'settlement' }, { limit: AT_ONCE }), (job) =>
+    settleJob(endedJob(job), commands, credits, context(job._id)),
+  );
 }

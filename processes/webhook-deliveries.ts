@@ -31,7 +31,10 @@ export interface WebhookDeliveriesOptions {
   /** That the endpoints' secrets are made of. */
   signing_key: Uint8Array;
   context: (delivery_id: string) => CommandContext;
+  /** Wall time, without its steps back. */
   now: () => number;
+  /** Milliseconds that never go back. */
+  monotonic?: () => number;
   /** In [0, 1). */
   random: () => number;
 }
@@ -46,7 +49,7 @@ export interface WebhookDispatcher {
 }
 
 export function openWebhookDispatcher(options: WebhookDeliveriesOptions): WebhookDispatcher {
-  const { readmodels, endpoints, deliveries, sender, now } = options;
+  const { readmodels, endpoints, deliveries, sender, now, monotonic = () => performance.now() } = options;
   const documents = readmodels.collection(webhookDeliveries);
   const in_hand = new Map<string, Promise<void>>();
   /** How many of each endpoint are in hand. */
@@ -128,10 +131,10 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
 
   async function attempt({ _id, endpoint_id, event, attempt_count }: WebhookDeliveryDocument, url: string) {
     const secret = signingSecret(options.signing_key, endpoint_id);
-    const began_at = now();
-    const request = signedRequest({ url, event, delivery_id: _id, secret, now: began_at });
+    const began_at = monotonic();
+    const request = signedRequest({ url, event, delivery_id: _id, secret, now: now() });
     const answer = await sender.send(request, cut.signal);
-    const outcome = { ...answer, duration_ms: Math.max(0, now() - began_at) };
+    const outcome = { ...answer, duration_ms: Math.round(monotonic() - began_at) };
     return { type: 'recordAttempt', attempt: attempt_count + 1, outcome, random: options.random() } as const;
   }
 

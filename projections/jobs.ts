@@ -16,7 +16,7 @@ import { countResults, removeDomains, removeStats, STATS_COLLECTIONS } from './s
 
 export const jobsProjection: Projection = {
   name: 'jobs',
-  version: 4,
+  version: 5,
   types: [
     'JobCreated',
     'JobPaused',
@@ -47,6 +47,7 @@ export const jobsProjection: Projection = {
     for (const event of events) {
       const id = jobIdOf(event);
       const job = documents.get(id) ?? null;
+      if (job) job.position = event.position;
       if (event.type === 'ResultsPurged') {
         result_writes.push(removalOf(id, event.data as ResultsPurged));
         await purged(id, event.data as ResultsPurged, open);
@@ -134,6 +135,7 @@ function created(data: JobCreated, event: RecordedEvent): JobDocument {
     batches_done: {},
     progress_at: at,
     revision: event.revision,
+    position: event.position,
     domains_recorded: false,
     due: null,
   };

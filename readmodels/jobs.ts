@@ -1,4 +1,5 @@
 // The read model of jobs: one document a job, with its progress.
+import type { Position } from '../events/event-store.ts';
 import type { FailureReason, JobSource, PauseReason } from '../events/job.ts';
 import type { Collection, CollectionSpec, Document, Filter } from './documents.ts';
 
@@ -31,6 +32,8 @@ export interface JobDocument extends Document {
   progress_at: string;
   /** Of the last event of the job's stream: what was published before a pause is told from what came after. */
   revision: number;
+  /** Of the last event that changed this document: whoever follows the changes goes on after the last one seen. */
+  position: Position;
   /** Whether what it found of domains is in the log for good. */
   domains_recorded: boolean;
   /** What a process has to do about it next. */
@@ -46,6 +49,7 @@ export const jobs: CollectionSpec<JobDocument> = {
     created_at: 'string',
     progress_at: 'string',
     due: 'string',
+    position: 'string',
   },
   indexes: [
     { fields: { owner_id: 1, created_at: -1 } },
@@ -53,6 +57,7 @@ export const jobs: CollectionSpec<JobDocument> = {
     { fields: { status: 1, created_at: 1 } },
     { fields: { status: 1, progress_at: 1 } },
     { fields: { due: 1 } },
+    { fields: { position: 1 } },
   ],
 };
 

@@ -1,13 +1,10 @@
 // Jobs that fail: for want of progress, by a clock that the test holds, or by a batch that nobody can record.
 import test from 'ava';
 import { WORK_SUBJECT, type Work } from '../checkers/work.ts';
-import { openCredits } from '../commands/credits.ts';
 import { openJobs } from '../commands/job.ts';
 import { recordChecks } from '../commands/record-checks.ts';
 import { BEGINNING } from '../events/event-store.ts';
-import { sweep } from '../processes/sweeper.ts';
-import { jobs } from '../readmodels/jobs.ts';
-import { pending } from '../readmodels/pending.ts';
+import { NO_PROGRESS_MS, watchProgress } from '../processes/progress.ts';
 import { openReadModels } from '../readmodels/read-models.ts';
 import { FOUND, openBehind } from './support/behind.ts';
 import { startTestService, type TestClient } from './support/service.ts';
@@ -33,44 +30,49 @@ test('a job without progress for fifteen minutes fails; deleting it gives back w
     const [job_id, other] = [await submit(alice, urls), await submit(alice, urls)];
     const { log, documents } = behind;
     for (const batch of [0, 1]) {
-      const from_index = batch * 5;
+      const from_index = batch * 10;
       const range = {
         job_id,
         batch,
         batch_from_index: from_index,
         from_index,
-        urls: urls.slice(from_index, from_index + 5),
+        urls: urls.slice(from_index, from_index + 10),
       };
-      await recordChecks(log, range, Array(5).fill(FOUND), commandContext());
+      await recordChecks(log, range, Array(10).fill(FOUND), commandContext());
     }
     const readmodels = openReadModels(documents);
-    const [commands, credits, began_at] = [openJobs(log), openCredits(log), Date.now()];
-    const sweepAfter = async (ms: number) => {
-      t.true(await readmodels.passed(await log.head(), 5000));
-      const now = () => began_at + ms;
-      const of = { jobs: readmodels.collection(jobs), pending: readmodels.collection(pending) };
-      await sweep({ log, ...of, commands, credits, context: () => commandContext(now()), now, began_at });
+    const commands = openJobs(log);
+    let elapsed_ms = 0;
+    const progress = watchProgress({ log, commands, context: () => commandContext(), monotonic: () => elapsed_ms });
+    /** A checker says all the time that it checks a batch of the job, and finds nothing. */
+    const standFor = async (ms: number) => {
+      for (const until = elapsed_ms + ms; elapsed_ms < until; ) {
+        elapsed_ms += 5000;
+        const standing = [job_id, other].map((id) => ({ job_id: id, batches: [2], found: 0, is_checking: true }));
+        progress.hear({ checker_id: 'c', jobs: standing });
+        await progress.pass();
+      }
       t.true(await readmodels.passed(await log.head(), 5000));
     };
-    await sweepAfter(14 * MINUTE);
+    await standFor(NO_PROGRESS_MS - MINUTE);
     t.is((await jobOf(alice, job_id)).status, 'processing');
-    await sweepAfter(16 * MINUTE);
+    await standFor(2 * MINUTE);
     const failed = await jobOf(alice, job_id);
-    t.like(failed, { status: 'failed', failure_reason: 'no_progress', completed_urls: 10, credits_refunded: 0 });
+    t.like(failed, { status: 'failed', failure_reason: 'no_progress', completed_urls: 20, credits_refunded: 0 });
     t.truthy(failed.completed_at);
     const refused = await alice.ask('POST', `/jobs/${job_id}/resume`);
     t.deepEqual([refused.status, refused.body.details], [409, { status: 'failed', legal: ['delete'] }]);
 
     // What a checker finds now is nobody's.
-    const late = { job_id, batch: 2, batch_from_index: 10, from_index: 10, urls: urls.slice(10, 15) };
+    const late = { job_id, batch: 2, batch_from_index: 20, from_index: 20, urls: urls.slice(20, 25) };
     await recordChecks(log, late, Array(5).fill(FOUND), commandContext());
     t.is(await balanceOf(alice), 100);
     const answers = await Promise.all(Array.from({ length: 5 }, () => remove(alice, job_id)));
     t.deepEqual(answers.map(({ status }) => status).sort(), [200, 404, 404, 404, 404]);
-    t.is(await balanceOf(alice), 190);
+    t.is(await balanceOf(alice), 180);
     const { body } = await alice.ask('POST', '/jobs/bulk-delete', { job_ids: [other, job_id] });
     t.deepEqual([body.deleted, body.errors[0].job_id], [[other], job_id]);
-    t.is(await balanceOf(alice), 290);
+    t.is(await balanceOf(alice), 280);
   } finally {
     await behind.close();
     await still.stop();
@@ -86,7 +88,7 @@ test('a batch that every checker lets down fails its job', async (t) => {
     const job_id = await submit(alice, urls);
     // The second half of a batch of which the first was never recorded.
     const ranges = [{ batch: 0, from_index: 1, urls: urls.slice(1, 2) }];
-    const work: Work = { owner_id: 'let-down', job_id, revision: 0, batch_size: 2, position: BEGINNING, ranges };
+    const work: Work = { owner_id: 'let-down', job_id, revision: 0, batch_size: 10, position: BEGINNING, ranges };
     await behind.queue.publish(WORK_SUBJECT, [{ id: 'bad', body: work }]);
     t.like(await alice.ended(job_id), { status: 'failed', failure_reason: 'batch_undeliverable', completed_urls: 0 });
     t.is((await remove(alice, job_id)).status, 200);

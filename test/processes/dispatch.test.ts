@@ -1,6 +1,6 @@
 // The dispatcher: owners take turns, the queue stays shallow, the ceiling holds, what is lost is published again.
 import test from 'ava';
-import type { Message, Queue } from '../../checkers/queue.ts';
+import type { Message } from '../../checkers/queue.ts';
 import type { Work } from '../../checkers/work.ts';
 import { openDispatcher } from '../../processes/dispatch.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
@@ -34,6 +34,7 @@ function job(id: string, owner_id: string, total_urls: number, more: Partial<Job
     batches_done: {},
     progress_at: '2026-01-01T00:00:00.000Z',
     revision: 0,
+    position: '1',
     domains_recorded: false,
     due: null,
     ...more,
@@ -41,7 +42,12 @@ function job(id: string, owner_id: string, total_urls: number, more: Partial<Job
 }
 
 /** A dispatcher over documents that the test changes; a queue whose depth the test takes from. */
-function dispatcherOver(documents: JobDocument[], missing: readonly string[] = []) {
+function dispatcherOver(
+  documents: JobDocument[],
+  missing: readonly string[] = [],
+  options: { max_body_bytes?: number; url_chars?: number } = {},
+) {
+  const failed: string[] = [];
   const published: Message[] = [];
   let waiting = 0;
   let now = 0;
@@ -51,23 +57,38 @@ function dispatcherOver(documents: JobDocument[], missing: readonly string[] = [
       waiting += messages.length;
     },
     depth: async () => waiting,
-  } as unknown as Queue;
+    max_body_bytes: options.max_body_bytes ?? 1_000_000,
+  };
+  // All of them count as changed each time.
   const jobs = {
-    find: async () => documents.filter((one) => one.status === 'processing'),
+    find: async () => documents,
+    get: async (id: string) => documents.find(({ _id }) => _id === id) ?? null,
+    async *stream() {
+      yield* documents;
+    },
   } as never;
   const listing = {
     range: async (job_id: string, from: number, to: number) =>
-      missing.includes(job_id) ? [] : Array.from({ length: to - from }, (_, i) => `https://${job_id}/${from + i}`),
+      missing.includes(job_id)
+        ? []
+        : Array.from({ length: to - from }, (_, i) =>
+            `https://${job_id}/${from + i}`.padEnd(options.url_chars ?? 0, 'x'),
+          ),
   };
   const dispatcher = openDispatcher({
     jobs,
     queue,
     listing,
     logger: silent,
-    now: () => now,
+    monotonic: () => now,
     lost_after_ms: LOST_AFTER_MS,
+    fail: async (job_id) => failed.push(job_id),
   });
   return {
+    failed,
+    hear: (job_id: string, batches: number[]) =>
+      dispatcher.hear({ checker_id: 'c', jobs: [{ job_id, batches, found: 0, is_checking: true }] }),
+    messages: () => published,
     pass: () => dispatcher.pass(),
     /** What was published since the last look, as job:from-to. */
     published: () =>
@@ -106,10 +127,10 @@ test('a job that comes while a large one runs is published on the next pass', as
   const { pass, published, take } = dispatcherOver(documents);
   await pass();
   published();
-  documents.push(job('small', 'bob', 10, { batch_size: 1 }));
+  documents.push(job('small', 'bob', 10, { batch_size: 10 }));
   take(4);
   await pass();
-  t.true(published().includes('small:0-1'));
+  t.true(published().includes('small:0-10'));
 });
 
 test('nothing is published past what is paid for; more credits publish the rest of the batch, once it is done', async (t) => {
@@ -160,4 +181,84 @@ test('a job that was paused and resumed since the last pass begins anew: what wa
   one.revision = 2;
   await pass();
   t.deepEqual(published(), ['a:0-100', 'a:200-300']);
+});
+
+test('what a checker says that it has in hand is not lost, however long it takes', async (t) => {
+  const { pass, published, later, hear } = dispatcherOver([job('a', 'alice', 100)]);
+  await pass();
+  published();
+  for (let n = 0; n < 10; n++) {
+    later(LOST_AFTER_MS);
+    hear('a', [0]);
+    await pass();
+  }
+  t.deepEqual(published(), []);
+  later(LOST_AFTER_MS + 1);
+  await pass();
+  t.deepEqual(published(), ['a:0-100']);
+});
+
+test('what is published again has an id that no message had before', async (t) => {
+  const ids = new Set<string>();
+  const documents = [job('a', 'alice', 100)];
+  for (let dispatchers = 0; dispatchers < 2; dispatchers++) {
+    const { pass, later, messages } = dispatcherOver(documents);
+    for (let n = 0; n < 3; n++) {
+      await pass();
+      later(LOST_AFTER_MS + 1);
+    }
+    for (const { id } of messages()) ids.add(id);
+  }
+  t.is(ids.size, 5, 'the first ones of both are the same: the queue drops the second');
+});
+
+test('small batches of a job go together, large ones alone', async (t) => {
+  const small = dispatcherOver([job('a', 'alice', 250, { batch_size: 10 })]);
+  await small.pass();
+  t.deepEqual(
+    small.messages().map(({ body }) => (body as Work).ranges.length),
+    [10, 10, 5],
+  );
+});
+
+test('a batch that is larger than a message goes in parts, each when the one before it is done', async (t) => {
+  const one = job('a', 'alice', 100);
+  const { pass, published } = dispatcherOver([one], [], { max_body_bytes: 10_000, url_chars: 150 });
+  await pass();
+  const [first, ...others] = published();
+  t.deepEqual(others, []);
+  const to = Number(first!.split('-')[1]);
+  t.true(to > 10 && to < 100);
+  one.batches_done = { 0: to };
+  await pass();
+  t.regex(published()[0]!, new RegExp(`^a:${to}-`));
+});
+
+test('a job whose URLs are in no listing for good is ended, and not before it was looked at some times', async (t) => {
+  const { pass, later, failed } = dispatcherOver([job('gone', 'alice', 100)], ['gone']);
+  for (let n = 0; n < 2; n++) {
+    await pass();
+    t.deepEqual(failed, []);
+    later(LOST_AFTER_MS + 1);
+  }
+  await pass();
+  t.deepEqual(failed, ['gone']);
+});
+
+test('slow jobs, however many, leave room for the next one', async (t) => {
+  // None of them ever gets anything done.
+  const documents = Array.from({ length: 50 }, (_, n) => job(`slow-${n}`, `owner-${n % 5}`, 1_000_000));
+  const { pass, published, take, waiting } = dispatcherOver(documents);
+  let urls = 0;
+  for (;;) {
+    take(waiting());
+    await pass();
+    const some = published();
+    if (some.length === 0) break;
+    urls += some.length * 100;
+  }
+  t.true(urls < 32_768);
+  documents.push(job('next', 'somebody', 1000));
+  await pass();
+  t.true(published().includes('next:0-100'));
 });

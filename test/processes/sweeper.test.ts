@@ -5,8 +5,7 @@ import { openCredits } from '../../commands/credits.ts';
 import { openJobs } from '../../commands/job.ts';
 import { openSubmitJob } from '../../commands/submit-job.ts';
 import { creditsStream, urlsStream } from '../../events/streams.ts';
-import { sweep } from '../../processes/sweeper.ts';
-import { jobs } from '../../readmodels/jobs.ts';
+import { openSweeper } from '../../processes/sweeper.ts';
 import { pending } from '../../readmodels/pending.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { commandContext, openTestStores, project } from '../support/stores.ts';
@@ -18,7 +17,6 @@ async function abandoned(t: ExecutionContext) {
   const stores = await openTestStores(t);
   const { log, documents } = stores;
   const [commands, credits] = [openJobs(log), openCredits(log)];
-  const began = Date.now();
   const grant = {
     type: 'grant',
     transaction_type: 'purchase',
@@ -50,53 +48,69 @@ async function abandoned(t: ExecutionContext) {
     })(),
   };
   await t.throwsAsync(openSubmitJob(log, dying, credits)(submission, commandContext()), { message: 'killed' });
-  const sweepAt = async (now: number) => {
+  await project(stores);
+  let elapsed_ms = 0;
+  let wall_ms = Date.now();
+  const sweeper = openSweeper({
+    log,
+    pending: openReadModels(documents).collection(pending),
+    commands,
+    credits,
+    context: () => commandContext(wall_ms),
+    monotonic: () => elapsed_ms,
+  });
+  await sweeper.pass();
+  /** So long after the sweeper began. */
+  const sweepAt = async (ms: number) => {
+    elapsed_ms = ms;
     await project(stores);
-    const readmodels = openReadModels(documents);
-    await sweep({
-      log,
-      jobs: readmodels.collection(jobs),
-      pending: readmodels.collection(pending),
-      commands,
-      credits,
-      context: () => commandContext(now),
-      now: () => now,
-      began_at: began,
-    });
+    await sweeper.pass();
   };
+  const step = (ms: number) => (wall_ms += ms);
   const balance = async () => (await credits.aggregate.read(creditsStream('alice'))).state.balance;
   const listed = async () => (await Array.fromAsync(log.readStream(urlsStream(job_id)))).length;
   const left = async () => {
     await project(stores);
     return openReadModels(documents).collection(pending).count({});
   };
-  return { job_id, began, sweepAt, balance, listed, left, create: () => create!() };
+  return { job_id, sweepAt, step, balance, listed, left, create: () => create!() };
 }
 
 test('a reservation without a job event is released after ten minutes, its listing deleted after an hour', async (t) => {
-  const { began, sweepAt, balance, listed, left } = await abandoned(t);
-  await sweepAt(began + 9 * MINUTE);
+  const { sweepAt, balance, listed, left } = await abandoned(t);
+  await sweepAt(9 * MINUTE);
   t.is(await balance(), 8);
-  await sweepAt(began + 11 * MINUTE);
+  await sweepAt(11 * MINUTE);
   t.is(await balance(), 10);
   t.is(await listed(), 1);
-  await sweepAt(began + 61 * MINUTE);
+  await sweepAt(61 * MINUTE);
   t.is(await listed(), 0);
-  await sweepAt(began + 62 * MINUTE);
+  await sweepAt(62 * MINUTE);
   t.is(await balance(), 10, 'it is released once');
   t.is(await left(), 0, 'nothing is left to look at');
 });
 
 test('a job whose reservation was released can no longer be created', async (t) => {
-  const { began, sweepAt, create } = await abandoned(t);
-  await sweepAt(began + 11 * MINUTE);
+  const { sweepAt, create } = await abandoned(t);
+  await sweepAt(11 * MINUTE);
   t.like(await create(), { ok: false, refused: { code: 'reservation_voided' } });
 });
 
 test('a job that was created late, but before the sweep, keeps its credits', async (t) => {
-  const { began, sweepAt, balance, listed, create } = await abandoned(t);
+  const { sweepAt, balance, listed, create } = await abandoned(t);
   t.like(await create(), { ok: true });
-  await sweepAt(began + 90 * MINUTE);
+  await sweepAt(90 * MINUTE);
   t.is(await balance(), 8);
   t.is(await listed(), 1);
+});
+
+test('a clock that is set takes back nothing that is under way, and keeps back nothing that is abandoned', async (t) => {
+  const { sweepAt, step, balance, create } = await abandoned(t);
+  step(30 * MINUTE);
+  await sweepAt(MINUTE);
+  t.is(await balance(), 8);
+  step(-90 * MINUTE);
+  await sweepAt(11 * MINUTE);
+  t.is(await balance(), 10);
+  t.like(await create(), { ok: false, refused: { code: 'reservation_voided' } });
 });

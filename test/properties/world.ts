@@ -26,7 +26,7 @@ import { openDispatcher } from '../../processes/dispatch.ts';
 import { recordSomeDomains } from '../../processes/domain-checks.ts';
 import { purgeSome } from '../../processes/purge.ts';
 import { settleJobs } from '../../processes/settlement.ts';
-import { sweep } from '../../processes/sweeper.ts';
+import { openSweeper } from '../../processes/sweeper.ts';
 import { openUrlListing } from '../../processes/url-listing.ts';
 import type { Blobs } from '../../readmodels/blobs.ts';
 import { endedJob, jobs } from '../../readmodels/jobs.ts';
@@ -114,11 +114,19 @@ export async function openWorld() {
       queue,
       listing: openUrlListing(of.log),
       logger: silent,
-      now,
+      monotonic: now,
       lost_after_ms: LOST_AFTER_MS,
+      fail: (job_id) => job_commands.run(job_id, { type: 'fail', reason: 'no_progress' }, contextOf('process:test')),
     });
-    const began_at = now();
     const context = () => contextOf('process:test');
+    const sweeper = openSweeper({
+      log: of.log,
+      pending: readmodels.collection(pending),
+      commands: job_commands,
+      credits,
+      context,
+      monotonic: now,
+    });
     return {
       killed: of.killed,
       async pass() {
@@ -127,8 +135,7 @@ export async function openWorld() {
         await settleJobs(job_documents, job_commands, credits, context);
         await dispatcher.pass();
         await recordSomeDomains({ readmodels, commands: domain_checks, context }, closing.signal);
-        const sweeping = { log: of.log, jobs: job_documents, pending: readmodels.collection(pending) };
-        await sweep({ ...sweeping, commands: job_commands, credits, context, now, began_at });
+        await sweeper.pass();
         const purging = { log: of.log, readmodels, commands: job_commands, blobs: NO_BLOBS, context };
         await purgeSome(purging, closing.signal);
       },

@@ -1,13 +1,22 @@
 // The queue in NATS: messages in a JetStream work queue, broadcasts in core NATS.
 import { ErrorCode, type JetStreamClient, type Msg, NatsError, type PubAck } from 'nats';
 import type { ConsumeOptions, Consumer, Message, Queue } from '../../../checkers/queue.ts';
-import { checkConsumeOptions, checkSubject, encodeBody, encodeMessages, QueueError } from '../limits.ts';
+import {
+  checkConsumeOptions,
+  checkSubject,
+  encodeBody,
+  encodeMessages,
+  MAX_BODY_BYTES,
+  QueueError,
+} from '../limits.ts';
 import { type Connection, type Log, openConnection, REQUEST_LIMIT_MS, reason } from './connection.ts';
 import { Puller } from './puller.ts';
 import { WorkStream } from './stream.ts';
 
 /** Messages of one `publish` that wait for the server's answer at one time. */
 const PUBLISH_WINDOW = 256;
+/** Of a message: its id is in its headers. */
+const HEADER_BYTES = 1024;
 
 export interface NatsQueueOptions {
   /** `nats://` or `tls://`, with the user and password or the token where the server wants one. */
@@ -50,6 +59,12 @@ class NatsQueue implements Queue {
     this.#stream = stream;
     this.#jetStream = connection.nats.jetstream({ timeout: REQUEST_LIMIT_MS });
     this.#limit_ms = limit_ms;
+  }
+
+  /** Less where the server takes less; it says so whenever a connection is made. */
+  get max_body_bytes(): number {
+    const max_payload = this.#connection.nats.info?.max_payload ?? MAX_BODY_BYTES + HEADER_BYTES;
+    return Math.min(MAX_BODY_BYTES, max_payload - HEADER_BYTES);
   }
 
   prepare(): Promise<void> {

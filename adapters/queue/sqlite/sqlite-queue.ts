@@ -3,7 +3,15 @@ import { resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { ConsumeOptions, Consumer, Delivery, Message, Queue } from '../../../checkers/queue.ts';
 import { isBusy, roomError } from '../../sqlite.ts';
-import { checkConsumeOptions, checkPull, checkSubject, encodeBody, encodeMessages, QueueError } from '../limits.ts';
+import {
+  checkConsumeOptions,
+  checkPull,
+  checkSubject,
+  encodeBody,
+  encodeMessages,
+  MAX_BODY_BYTES,
+  QueueError,
+} from '../limits.ts';
 import { adoptBoot, type BootClock, machineClock } from './boot-clock.ts';
 import { Broadcasts } from './broadcasts.ts';
 import { openDatabase } from './database.ts';
@@ -36,6 +44,7 @@ export async function openSqliteQueue(options: SqliteQueueOptions): Promise<Queu
 }
 
 class SqliteQueue implements Queue {
+  readonly max_body_bytes = MAX_BODY_BYTES;
   readonly #db: DatabaseSync;
   readonly #messages: Messages;
   readonly #broadcasts: Broadcasts;

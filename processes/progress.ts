@@ -1,0 +1,95 @@
+// Fails a job whose batches are in the hands of checkers and come to nothing. A job that waits is never failed: time counts
+// only while a checker says that it checks a batch of the job and finds nothing, by a clock that never goes back. The log
+// then has the last word: whatever was recorded, by whomever, is progress.
+import type { InHand } from '../checkers/work.ts';
+import type { CommandContext } from '../commands/aggregate.ts';
+import type { Jobs } from '../commands/job.ts';
+import { recordedUpTo } from '../commands/record-checks.ts';
+import type { EventStore } from '../events/event-store.ts';
+import { jobStream } from '../events/streams.ts';
+
+export const NO_PROGRESS_MS = 15 * 60_000;
+/** A checker that has not said for so long what it has in hand has nothing. */
+const SILENT_AFTER_MS = 30_000;
+/** A pass that comes later than this was not for the job to wait for: the process slept. */
+const MAX_STEP_MS = 5_000;
+
+export interface ProgressOptions {
+  log: EventStore;
+  commands: Jobs;
+  context: (job_id: string) => CommandContext;
+  /** Milliseconds that never go back. */
+  monotonic: () => number;
+}
+
+export interface ProgressWatch {
+  hear(in_hand: InHand): void;
+  /** To be called every few seconds. Rejects while the log is away: nothing is failed then. */
+  pass(): Promise<void>;
+}
+
+interface Standing {
+  /** By checker: what it said last of the job, and when. */
+  checkers: Map<string, { batches: number[]; found: number; at: number }>;
+  standing_ms: number;
+  /** What the log had of its batches when half of the time was over; null before. */
+  recorded: number | null;
+}
+
+export function watchProgress({ log, commands, context, monotonic }: ProgressOptions): ProgressWatch {
+  const jobs = new Map<string, Standing>();
+  let passed_at = monotonic();
+
+  function restart(job: Standing): void {
+    job.standing_ms = 0;
+    job.recorded = null;
+  }
+
+  /** How many URLs the log has of the batches that are in hand. */
+  async function recorded(job_id: string, { checkers }: Standing): Promise<number> {
+    const batches = new Set([...checkers.values()].flatMap((said) => said.batches));
+    let sum = 0;
+    for (const batch of batches) sum += await recordedUpTo(log, { job_id, batch, batch_from_index: 0 });
+    return sum;
+  }
+
+  return {
+    hear({ checker_id, jobs: in_hand }) {
+      const at = monotonic();
+      for (const { job_id, batches, found, is_checking } of in_hand) {
+        const job = jobs.get(job_id) ?? { checkers: new Map(), standing_ms: 0, recorded: null };
+        const before = job.checkers.get(checker_id);
+        if (before && before.found !== found) restart(job);
+        // What only waits for the log is nobody's fault.
+        if (is_checking) job.checkers.set(checker_id, { batches, found, at });
+        else job.checkers.delete(checker_id);
+        if (!is_checking) restart(job);
+        jobs.set(job_id, job);
+      }
+    },
+    async pass() {
+      const now = monotonic();
+      const step_ms = Math.min(now - passed_at, MAX_STEP_MS);
+      passed_at = now;
+      for (const [job_id, job] of jobs) {
+        for (const [id, { at }] of job.checkers) if (now - at > SILENT_AFTER_MS) job.checkers.delete(id);
+        if (job.checkers.size === 0) {
+          jobs.delete(job_id);
+          continue;
+        }
+        job.standing_ms += step_ms;
+        if (job.standing_ms < NO_PROGRESS_MS / 2) continue;
+        if (job.recorded === null) job.recorded = await recorded(job_id, job);
+        if (job.standing_ms < NO_PROGRESS_MS) continue;
+        if ((await recorded(job_id, job)) !== job.recorded) {
+          restart(job);
+          continue;
+        }
+        const { status } = (await commands.aggregate.read(jobStream(job_id))).state;
+        if (status === 'processing')
+          await commands.run(job_id, { type: 'fail', reason: 'no_progress' }, context(job_id));
+        jobs.delete(job_id);
+      }
+    },
+  };
+}

@@ -1,0 +1,100 @@
+// A job fails for want of progress only while a checker checks and nothing comes of it, by a clock that cannot be set and
+// by what the log has.
+import { randomUUID } from 'node:crypto';
+import test, { type ExecutionContext } from 'ava';
+import { openJobs } from '../../commands/job.ts';
+import { recordChecks } from '../../commands/record-checks.ts';
+import { jobStream } from '../../events/streams.ts';
+import { NO_PROGRESS_MS, watchProgress } from '../../processes/progress.ts';
+import { FOUND } from '../support/behind.ts';
+import { commandContext, openTestStores } from '../support/stores.ts';
+
+const SECOND = 1000;
+
+async function standing(t: ExecutionContext) {
+  const { log } = await openTestStores(t);
+  const commands = openJobs(log);
+  const job_id = randomUUID();
+  const job = {
+    ...{ job_id, owner_id: 'alice', owner_email: null, source: 'api' as const, total_urls: 40, batch_size: 10 },
+    ...{ credits_allocated: 40, reservation_id: 'r', duplicates_removed: 0, invalid_urls_rejected: 0 },
+    ...{ blocked_urls_skipped: 0, filename: null, blob_key: null },
+  };
+  await commands.run(job_id, { type: 'create', job }, commandContext());
+  let now_ms = 0;
+  let found = 0;
+  const context = () => commandContext();
+  const progress = watchProgress({ log, commands, context, monotonic: () => now_ms });
+  const say = (is_checking = true) =>
+    progress.hear({ checker_id: 'c', jobs: [{ job_id, batches: [0], found, is_checking }] });
+  return {
+    say,
+    progress,
+    /** Passes every five seconds, `each` before them. */
+    async pass(ms: number, each: () => unknown) {
+      for (const until = now_ms + ms; now_ms < until; ) {
+        now_ms += 5 * SECOND;
+        await each();
+        await progress.pass();
+      }
+    },
+    sleep: (ms: number) => (now_ms += ms),
+    find: () => found++,
+    record: (from: number, to: number) =>
+      recordChecks(
+        log,
+        { job_id, batch: 0, batch_from_index: 0, from_index: from, urls: Array(to - from).fill('https://a.example/') },
+        Array(to - from).fill(FOUND),
+        commandContext(),
+      ),
+    status: async () => (await commands.aggregate.read(jobStream(job_id))).state.status,
+  };
+}
+
+test('a job that no checker has in hand waits for ever', async (t) => {
+  const { pass, status, say } = await standing(t);
+  say();
+  await pass(100 * NO_PROGRESS_MS, () => {});
+  t.is(await status(), 'processing');
+});
+
+test('a job of which a checker checks a batch and finds nothing for fifteen minutes fails', async (t) => {
+  const { pass, status, say } = await standing(t);
+  await pass(NO_PROGRESS_MS - 10 * SECOND, say);
+  t.is(await status(), 'processing');
+  await pass(20 * SECOND, say);
+  t.is(await status(), 'failed');
+});
+
+test('an outcome that is found counts, whether or not it can be recorded yet', async (t) => {
+  const { pass, status, say, find } = await standing(t);
+  for (let n = 0; n < 3; n++) {
+    await pass(NO_PROGRESS_MS - 10 * SECOND, say);
+    find();
+  }
+  t.is(await status(), 'processing');
+});
+
+test('what only waits for the log is not standing still', async (t) => {
+  const { pass, status, say } = await standing(t);
+  await pass(3 * NO_PROGRESS_MS, () => say(false));
+  t.is(await status(), 'processing');
+});
+
+test('what another checker recorded is progress, though no read model knows of it', async (t) => {
+  const { pass, status, say, record } = await standing(t);
+  await pass(NO_PROGRESS_MS - 10 * SECOND, say);
+  await record(0, 3);
+  await pass(20 * SECOND, say);
+  t.is(await status(), 'processing');
+  await pass(NO_PROGRESS_MS, say);
+  t.is(await status(), 'failed');
+});
+
+test("time in which the processes slept is nobody's", async (t) => {
+  const { pass, status, say, sleep } = await standing(t);
+  await pass(60 * SECOND, say);
+  sleep(100 * NO_PROGRESS_MS);
+  await pass(60 * SECOND, say);
+  t.is(await status(), 'processing');
+});
