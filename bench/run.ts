@@ -5,6 +5,7 @@ import { benchEndToEnd, endToEndTable } from './end-to-end.ts';
 import { benchExport, exportTable } from './export.ts';
 import { benchJobs, jobsTable } from './jobs.ts';
 import { benchMillion, millionTable } from './million.ts';
+import { benchSmallJobs, smallJobsTable } from './small-jobs.ts';
 import { benchStats, statsTable } from './stats.ts';
 
 const append = await benchAppend();
@@ -14,6 +15,7 @@ console.log(`  bare inserts ${(append.raw_per_s / 1000).toFixed(0)} k events/s`)
 console.log(`  log / bare inserts = ${append.ratio.toFixed(2)}\n`);
 for (const measured of await benchEndToEnd({ rounds: 7 })) console.log(`${endToEndTable(measured)}\n`);
 console.log(`${jobsTable(await benchJobs())}\n`);
+console.log(`${smallJobsTable(await benchSmallJobs())}\n`);
 console.log(`${statsTable(await benchStats())}\n`);
 console.log(`${exportTable(await benchExport())}\n`);
 console.log(`${millionTable(await benchMillion())}\n`);

@@ -10,5 +10,6 @@ export async function inParallel<T>(items: readonly T[], work: (item: T) => Prom
     for (const item of rest) await work(item).catch((error: unknown) => failures.push(error));
   };
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, runRest));
+  if (failures.length === 1) throw failures[0];
   if (failures.length > 0) throw new AggregateError(failures, `${failures.length} of ${items.length} failed`);
 }

@@ -31,6 +31,7 @@ async function simulate(
   const began = new Map<string, number>();
   const ended = new Map<string, number>();
   let reads = 0;
+  let messages_published = 0;
   const touch = (job: JobDocument) => {
     job.position = nextPosition();
     changed.delete(job._id);
@@ -56,7 +57,10 @@ async function simulate(
     },
     queue: {
       depth: async () => waiting.length,
-      publish: async (_, messages) => void waiting.push(...messages.map(({ body }) => body as Work)),
+      publish: async (_, messages) => {
+        messages_published += messages.length;
+        waiting.push(...messages.map(({ body }) => body as Work));
+      },
       max_body_bytes: 1_000_000,
     },
     listing: { range: async (_, from, to) => Array(to - from).fill('https://example.com/') },
@@ -103,7 +107,7 @@ async function simulate(
     return { jobs: name, first_url_s: latest(began), end_s: latest(ended) };
   };
   const arrived = (id: string) => jobs.find((job) => job.id === id)!.at_ms ?? 0;
-  return { rowOf, reads, passes: now_ms / PASS_MS };
+  return { rowOf, reads, messages: messages_published };
 }
 
 const of = (prefix: string) => (id: string) => id.startsWith(prefix);
@@ -163,13 +167,15 @@ test('nobody waits longer than all others have had their turn', async (t) => {
   t.true(her_small.end_s <= queued_s + 2 * 101 * turn_s, 'each of her jobs has a turn before');
   t.true(hers.first_url_s <= queued_s + 100 * turn_s);
   t.true(hers.end_s <= 202, 'nothing is idle');
-  t.true(theirs.first_url_s <= queued_s + 1500 * turn_s);
-  t.true(beside.end_s <= queued_s + 1501 * turn_s, 'each of the others has a turn before');
-  t.true(others.end_s <= queued_s + 4 * 502 * turn_s);
+  // Among so many a turn is of 20 URLs.
+  const short_turn_s = 20 / URLS_A_SECOND;
+  t.true(theirs.first_url_s <= queued_s + 1500 * short_turn_s);
+  t.true(beside.end_s <= queued_s + 1501 * short_turn_s, 'each of the others has a turn before');
+  t.true(others.end_s <= queued_s + 20 * 502 * short_turn_s);
   t.true(many_hers.end_s <= 302);
-  t.true(beside_both.end_s <= queued_s + 503 * turn_s);
+  t.true(beside_both.end_s <= queued_s + 503 * short_turn_s);
   // What is read are the documents that changed, not those that wait: each message changes one.
-  t.true(owners.reads <= 2 * (1500 * 2 + 1));
+  t.true(owners.reads <= owners.messages + 2 * 1501, `${owners.reads} documents for ${owners.messages} messages`);
 });
 
 test('turns are kept from one pass to the next: of twelve large jobs of one owner none is left behind', async (t) => {

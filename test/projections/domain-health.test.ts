@@ -11,6 +11,7 @@ import { openSubmitJob } from '../../commands/submit-job.ts';
 import { ERROR_CODES, type Outcome, VERDICTS } from '../../events/checks.ts';
 import type { FoundOfDomain } from '../../events/domain-checks.ts';
 import type { RecordedEvent } from '../../events/event-store.ts';
+import { batchSize } from '../../events/job.ts';
 import { domainChecksStream } from '../../events/streams.ts';
 import { recordSomeDomains } from '../../processes/domain-checks.ts';
 import { domainHealthProjection } from '../../projections/domain-health.ts';
@@ -59,7 +60,7 @@ async function openWorld(t: ExecutionContext) {
         commandContext(),
       );
       if (!submitted.ok) throw new Error(submitted.refused.message);
-      const batch_size = Math.min(100, Math.max(1, Math.floor(urls.length / 20)));
+      const batch_size = batchSize(urls.length);
       for (let from = 0; from < checked; from += batch_size) {
         const some = results.slice(from, from + batch_size);
         const range = { job_id, batch: from / batch_size, batch_from_index: from, from_index: from };

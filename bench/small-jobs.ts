@@ -1,0 +1,120 @@
+// What small jobs cost: the processor time of the whole embedded service a URL, in many jobs of 10 URLs and in one job of as
+// many URLs, from the first request to the last job's end. Times of the processor, so that a busy machine changes little.
+// node bench/small-jobs.ts [--jobs 1000] [--rounds 3]
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { issueLocalToken } from '../adapters/identity/index.ts';
+import { openTestClient } from '../test/support/service.ts';
+import { startServiceProcess } from '../test/support/service-process.ts';
+import { startLoopbackServer } from './loopback-server.ts';
+import { median, urlsOver } from './loopback-urls.ts';
+
+export interface SmallJobs {
+  jobs: number;
+  /** Microseconds of the processor a URL, medians. */
+  small_us: number;
+  large_us: number;
+  /** small / large */
+  ratio: number;
+}
+
+const SMALL = 10;
+const HOSTS = 200;
+const AT_ONCE = 8;
+/** Of `/proc/PID/stat`, on every Linux that Node runs on. */
+const TICK_MS = 10;
+/** After the last job's end its domains are recorded. */
+const SETTLED_MS = 1500;
+
+export async function benchSmallJobs({ jobs = 1000, rounds = 3 } = {}): Promise<SmallJobs> {
+  const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-small-'));
+  const website = await startLoopbackServer();
+  const service = await startServiceProcess({
+    DATA_DIR: data_dir,
+    SIGNUP_CREDITS: '1000000',
+    CHECKER_PER_HOST: '64',
+    CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    RATE_LIMIT_PER_DAY: '1000000',
+  });
+  try {
+    const token = await issueLocalToken(data_dir, { user_id: 'bench', email: null, is_admin: false, hours: 3 });
+    const owner = openTestClient(service.url, token, '', () => {});
+    const made = await owner.ask('POST', '/users/me/api-keys', { name: 'bench' });
+    const client = openTestClient(service.url, made.body.key, '/api/v2', () => {});
+    const total = jobs * SMALL;
+
+    async function submit(urls: readonly string[]): Promise<string> {
+      const { status, body } = await client.ask('POST', '/api/v2/jobs', { urls });
+      if (status !== 201) throw new Error(`${status} ${JSON.stringify(body)}`);
+      return body.job_id;
+    }
+    /** Asked seldom: what is measured is not the asking. */
+    async function ended(job_id: string): Promise<void> {
+      for (;;) {
+        const { body } = await client.ask('GET', `/api/v2/jobs/${job_id}`);
+        if (body.status === 'completed') return;
+        if (body.status !== 'processing') throw new Error(JSON.stringify(body));
+        await new Promise((resolve) => setTimeout(resolve, 250));
+      }
+    }
+    async function costUs(run: (urls: string[]) => Promise<void>): Promise<number> {
+      const urls = urlsOver(HOSTS, total, website.port, `/${randomUUID()}/`);
+      const before = cpuMs(service.pid);
+      await run(urls);
+      await new Promise((resolve) => setTimeout(resolve, SETTLED_MS));
+      return ((cpuMs(service.pid) - before) * 1000) / total;
+    }
+    const small = () =>
+      costUs(async (urls) => {
+        const ids: string[] = [];
+        let next = 0;
+        const some = async () => {
+          for (let n = next++; n < jobs; n = next++) ids.push(await submit(urls.slice(n * SMALL, (n + 1) * SMALL)));
+        };
+        await Promise.all(Array.from({ length: AT_ONCE }, some));
+        for (const id of ids.reverse()) await ended(id);
+      });
+    const large = () => costUs(async (urls) => ended(await submit(urls)));
+
+    await small();
+    await large();
+    const [small_us, large_us]: [number[], number[]] = [[], []];
+    for (let round = 0; round < rounds; round++) {
+      large_us.push(await large());
+      small_us.push(await small());
+    }
+    const [of_small, of_large] = [median(small_us), median(large_us)];
+    return { jobs, small_us: of_small, large_us: of_large, ratio: of_small / of_large };
+  } finally {
+    await service.stop();
+    await website.stop();
+    await rm(data_dir, { recursive: true, force: true });
+  }
+}
+
+/** Of all threads of a process since it began. */
+function cpuMs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
+
+export function smallJobsTable({ jobs, small_us, large_us, ratio }: SmallJobs): string {
+  return [
+    `Processor time a URL, ${jobs * SMALL} URLs`,
+    `  ${jobs} jobs of ${SMALL}`.padEnd(24) + `${small_us.toFixed(0)} µs`,
+    `  one job`.padEnd(24) + `${large_us.toFixed(0)} µs`,
+    `  small / large = ${ratio.toFixed(2)}`,
+  ].join('\n');
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { jobs: { type: 'string' }, rounds: { type: 'string' } } });
+  const numbers = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Number(value)]));
+  console.log(smallJobsTable(await benchSmallJobs(numbers)));
+}
