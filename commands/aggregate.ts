@@ -40,7 +40,7 @@ export type Handled<State, Refused extends Refusal = Refusal> =
   /** `position`: of the stream's last event, `BEGINNING` when it has none. `appended`: how many events are new. */
   { ok: true; state: Readonly<State>; position: Position; appended: number } | { ok: false; refused: Refused };
 
-interface Loaded<State> {
+export interface Loaded<State> {
   state: State;
   revision: ExpectedRevision;
   position: Position;
@@ -63,8 +63,23 @@ export interface Aggregate<State, Event extends AnyEvent> {
   handle<Refused extends Refusal = Refusal>(
     stream: string,
     context: CommandContext,
-    decide: (state: Readonly<State>) => Decision<Event, Refused>,
+    decide: Decide<State, Event, Refused>,
   ): Promise<Handled<State, Refused>>;
+}
+
+/** It may ask the log: the events are appended only at the revision of the state that it was given. */
+type Decide<State, Event extends AnyEvent, Refused extends Refusal> = (
+  state: Readonly<State>,
+) => Decision<Event, Refused> | Promise<Decision<Event, Refused>>;
+
+export interface AggregateOptions<State> {
+  /** What is kept from one command to the next: at most so many states, 1,000 unless told. */
+  max_states?: number;
+  /** And at most this size of all together, each as `sizeOf` says. */
+  max_size?: number;
+  sizeOf?(state: State): number;
+  /** A quicker way than from the beginning to a state that is not kept; null where there is none. */
+  begin?(stream: string): Promise<Loaded<State> | null>;
 }
 
 /**
@@ -74,17 +89,17 @@ export interface Aggregate<State, Event extends AnyEvent> {
 export function openAggregate<State, Event extends AnyEvent>(
   log: EventStore,
   fold: Fold<State, Event>,
-  options: { max_states?: number } = {},
+  { max_states = 1000, max_size = 0, sizeOf = () => 1, begin }: AggregateOptions<State> = {},
 ): Aggregate<State, Event> {
-  const states = new LRUCache<string, Loaded<State>>({ max: options.max_states ?? 1000 });
+  const states = new LRUCache<string, Loaded<State>>({
+    max: max_states,
+    ...(max_size > 0 && { maxSize: max_size, sizeCalculation: ({ state }: Loaded<State>) => sizeOf(state) }),
+  });
   const turns = new Map<string, Promise<unknown>>();
 
   async function load(stream: string): Promise<Loaded<State>> {
-    const loaded = states.get(stream) ?? {
-      state: fold.initial(),
-      revision: 'no_stream' as const,
-      position: BEGINNING,
-    };
+    const loaded: Loaded<State> = states.get(stream) ??
+      (await begin?.(stream)) ?? { state: fold.initial(), revision: 'no_stream', position: BEGINNING };
     for await (const event of log.readStream(stream, { from: after(loaded.revision) })) {
       loaded.state = fold.evolve(loaded.state, event as unknown as Event);
       loaded.revision = event.revision;
@@ -97,11 +112,11 @@ export function openAggregate<State, Event extends AnyEvent>(
   async function attempt<Refused extends Refusal>(
     stream: string,
     context: CommandContext,
-    decide: (state: Readonly<State>) => Decision<Event, Refused>,
+    decide: Decide<State, Event, Refused>,
   ): Promise<Handled<State, Refused>> {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const loaded = await load(stream);
-      const decision = decide(loaded.state);
+      const decision = await decide(loaded.state);
       if ('refused' in decision) return { ok: false, refused: decision.refused };
       const { events } = decision;
       if (events.length === 0) return { ok: true, state: loaded.state, position: loaded.position, appended: 0 };

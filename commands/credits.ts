@@ -10,34 +10,8 @@ import {
 import type { EventStore } from '../events/event-store.ts';
 import { creditsStream } from '../events/streams.ts';
 import { type Aggregate, type CommandContext, type Decision, openAggregate, type Refusal } from './aggregate.ts';
-
-/** What one grant brought in and what is left of it. */
-export interface Lot {
-  lot_id: string;
-  remaining: number;
-  /** ISO 8601; null: never. */
-  expires_at: string | null;
-}
-
-export interface Reservation {
-  job_id: string;
-  amount: number;
-  /** From which lots it came, in order of spending. */
-  parts: LotPart[];
-}
-
-export interface Credits {
-  /** The sum of all entries, and of what remains in the lots. */
-  balance: number;
-  /** Of the last entry. */
-  hash: string;
-  /** In order of spending: the first to expire first, those that never do last. */
-  lots: Lot[];
-  /** By reservation id. A released one stays, with nothing in it. */
-  reservations: Map<string, Reservation>;
-  /** The transactions that happen once: by transaction id. */
-  done: Set<string>;
-}
+import { type Credits, evolve, initial, type Lot } from './ledger.ts';
+import { type GivingBack, loadLedger, type Recalled, recall, snapshotOf } from './ledger-snapshots.ts';
 
 export type CreditsRefusal = Refusal & { code: 'insufficient_credits' };
 
@@ -50,7 +24,7 @@ export type CreditsCommand =
       amount: number;
       expires_at: string | null;
     }
-  /** Takes `min(up_to, balance)`, once for each reservation. */
+  /** Takes `min(up_to, balance)`, once for each reservation: it is made again at once, or under another id. */
   | { type: 'reserve'; reservation_id: string; job_id: string; up_to: number }
   /**
    * Gives back `amount` of what the job's reservations took, once for each job. Those that no job event has used are not
@@ -63,47 +37,17 @@ export type CreditsCommand =
   /** Takes what is left in the lots that are due. */
   | { type: 'expire' };
 
-const fold = {
-  initial: (): Credits => ({ balance: 0, hash: '', lots: [], reservations: new Map(), done: new Set() }),
-  evolve(credits: Credits, event: CreditsEvent): Credits {
-    const { data } = event;
-    credits.balance = data.balance_after;
-    credits.hash = data.hash;
-    credits.done.add(data.transaction_id);
-    switch (event.type) {
-      case 'CreditsGranted':
-        addLot(credits.lots, event.data.transaction_id, event.data.amount, event.data.expires_at);
-        break;
-      case 'CreditsReserved': {
-        const { reservation_id, reference_id, amount, parts } = event.data;
-        take(credits.lots, parts);
-        credits.reservations.set(reservation_id, { job_id: reference_id, amount: -amount, parts });
-        break;
-      }
-      case 'CreditsRefunded':
-        giveBack(credits.lots, event.data.parts);
-        if (event.data.transaction_type === 'release') {
-          credits.reservations.set(data.reference_id, { job_id: '', amount: 0, parts: [] });
-        }
-        break;
-      case 'CreditsAdjusted':
-        if (data.amount > 0) addLot(credits.lots, data.transaction_id, data.amount, null);
-        else take(credits.lots, event.data.parts);
-        break;
-      case 'CreditsExpired':
-        take(credits.lots, [{ lot_id: event.data.lot_id, amount: -event.data.amount }]);
-        break;
-    }
-    return credits;
-  },
-};
+const NOTHING: Recalled = { done: new Set(), reservations: new Map() };
 
+/** `recalled`: what the log says of reservations and transactions that the state has forgotten. */
 export function decide(
   credits: Readonly<Credits>,
   command: CreditsCommand,
   now: number,
+  recalled: Readonly<Recalled> = NOTHING,
 ): Decision<CreditsEvent, CreditsRefusal> {
-  const ledger = openLedger(credits);
+  const ledger = openLedger(credits, recalled);
+  const reservationOf = (id: string) => credits.reservations.get(id) ?? recalled.reservations.get(id);
   switch (command.type) {
     case 'grant':
       ledger.once(command.transaction_type, command.reference_id, (entry) => {
@@ -126,7 +70,7 @@ export function decide(
       const { job_id, reservation_ids, amount } = command;
       if (amount === 0) break;
       ledger.once('refund', job_id, (entry) => {
-        const reserved = reservation_ids.flatMap((id) => credits.reservations.get(id)?.parts ?? []);
+        const reserved = reservation_ids.flatMap((id) => reservationOf(id)?.parts ?? []);
         const parts = lastSpent(reserved, amount);
         ledger.add({ type: 'CreditsRefunded', data: { ...entry(amount), parts } });
         ledger.expireDue(now);
@@ -134,7 +78,7 @@ export function decide(
       break;
     }
     case 'release': {
-      const reservation = credits.reservations.get(command.reservation_id);
+      const reservation = reservationOf(command.reservation_id);
       if (!reservation || reservation.amount === 0) break;
       ledger.once('release', command.reservation_id, (entry) => {
         ledger.add({
@@ -166,10 +110,12 @@ export function decide(
 }
 
 /** The entries that a decision adds, each on the balance, the hash and the lots that the one before it left. */
-function openLedger(credits: Readonly<Credits>) {
+function openLedger(credits: Readonly<Credits>, recalled: Readonly<Recalled>) {
   const events: CreditsEvent[] = [];
-  const draft: Credits = { ...fold.initial(), balance: credits.balance, hash: credits.hash };
+  const { balance, hash, entries, snapshot_at } = credits;
+  const draft: Credits = { ...initial(), balance, hash, entries, snapshot_at };
   draft.lots = credits.lots.map((lot) => ({ ...lot }));
+  draft.adjustments = new Set(credits.adjustments);
 
   function entry(transaction_type: TransactionType, key: string, reference_id: string, amount: number) {
     const balance_after = draft.balance + amount;
@@ -179,10 +125,12 @@ function openLedger(credits: Readonly<Credits>) {
     return { ...facts, hash: entryHash(draft.hash, facts) };
   }
   function add(event: CreditsEvent): void {
-    events.push(event);
-    fold.evolve(draft, event);
+    evolve(draft, event);
     const left = draft.lots.reduce((sum, lot) => sum + lot.remaining, 0);
     if (left !== draft.balance) throw new Error(`the lots hold ${left}, the balance is ${draft.balance}`);
+    const snapshot = snapshotOf(draft);
+    if (snapshot) draft.snapshot_at = draft.entries;
+    events.push(snapshot ? ({ ...event, data: { ...event.data, snapshot } } as CreditsEvent) : event);
   }
   return {
     events,
@@ -192,7 +140,13 @@ function openLedger(credits: Readonly<Credits>) {
     add,
     /** Runs `then` unless the transaction has happened. */
     once(type: TransactionType, key: string, then: (entry_of: (amount: number) => ReturnType<typeof entry>) => void) {
-      if (!credits.done.has(`${type}:${key}`)) then((amount) => entry(type, key, key, amount));
+      const id = `${type}:${key}`;
+      const is_done =
+        credits.done.has(id) ||
+        recalled.done.has(id) ||
+        credits.adjustments.has(id) ||
+        credits.lots.some((lot) => lot.lot_id === id);
+      if (!is_done) then((amount) => entry(type, key, key, amount));
     },
     expireDue(now: number) {
       for (const { lot_id, remaining, expires_at } of draft.lots.slice()) {
@@ -203,13 +157,6 @@ function openLedger(credits: Readonly<Credits>) {
       }
     },
   };
-}
-
-function addLot(lots: Lot[], lot_id: string, remaining: number, expires_at: string | null): void {
-  const later = lots.findIndex(
-    (lot) => expires_at !== null && (lot.expires_at === null || lot.expires_at > expires_at),
-  );
-  lots.splice(later < 0 ? lots.length : later, 0, { lot_id, remaining, expires_at });
 }
 
 /** Which lots an amount comes from; the caller has seen to it that there is enough. */
@@ -223,20 +170,6 @@ function spend(lots: readonly Lot[], amount: number): LotPart[] {
   }
   if (missing > 0) throw new Error(`the lots lack ${missing} credits`);
   return parts;
-}
-
-function take(lots: Lot[], parts: readonly LotPart[]): void {
-  for (const { lot_id, amount } of parts) change(lots, lot_id, -amount);
-}
-
-function giveBack(lots: Lot[], parts: readonly LotPart[]): void {
-  for (const { lot_id, amount } of parts) change(lots, lot_id, amount);
-}
-
-function change(lots: Lot[], lot_id: string, amount: number): void {
-  const lot = lots.find((candidate) => candidate.lot_id === lot_id);
-  if (!lot || lot.remaining + amount < 0) throw new Error(`lot ${lot_id} cannot change by ${amount}`);
-  lot.remaining += amount;
 }
 
 /** The end of what was spent, as much as `amount`: what expires last was spent last and is kept longest. */
@@ -257,16 +190,43 @@ export interface CreditsLedger {
   run(user_id: string, command: CreditsCommand, context: CommandContext): ReturnType<typeof runCredits>;
 }
 
-const runCredits = (
+/** States are kept of at most so many entries and lots together: about 30 MB. */
+const KEPT_LINES = 200_000;
+
+const sizeOf = ({ done, lots, adjustments }: Credits) => 1 + done.size + lots.length + adjustments.size;
+
+function runCredits(
+  log: EventStore,
   aggregate: Aggregate<Credits, CreditsEvent>,
   user_id: string,
   command: CreditsCommand,
   context: CommandContext,
-) => aggregate.handle<CreditsRefusal>(creditsStream(user_id), context, (state) => decide(state, command, context.now));
-
-export function openCredits(log: EventStore): CreditsLedger {
-  const aggregate = openAggregate<Credits, CreditsEvent>(log, fold);
-  return { aggregate, run: (user_id, command, context) => runCredits(aggregate, user_id, command, context) };
+) {
+  const stream = creditsStream(user_id);
+  return aggregate.handle<CreditsRefusal>(stream, context, (state) => {
+    const giving_back = givingBack(command);
+    if (giving_back === null) return decide(state, command, context.now);
+    return recall(log, stream, state, giving_back).then((recalled) => decide(state, command, context.now, recalled));
+  });
 }
 
-export const { initial, evolve } = fold;
+function givingBack(command: CreditsCommand): GivingBack | null {
+  if (command.type === 'refund' && command.amount > 0) {
+    const { job_id, reservation_ids, amount } = command;
+    return { transaction_id: `refund:${job_id}`, reservation_ids, amount };
+  }
+  if (command.type !== 'release') return null;
+  // The whole of it, whatever that is.
+  return { transaction_id: `release:${command.reservation_id}`, reservation_ids: [command.reservation_id], amount: 1 };
+}
+
+export function openCredits(log: EventStore): CreditsLedger {
+  const aggregate = openAggregate<Credits, CreditsEvent>(
+    log,
+    { initial, evolve },
+    { begin: (stream) => loadLedger(log, stream), sizeOf, max_size: KEPT_LINES },
+  );
+  return { aggregate, run: (user_id, command, context) => runCredits(log, aggregate, user_id, command, context) };
+}
+
+export { type Credits, evolve, initial } from './ledger.ts';

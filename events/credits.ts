@@ -20,6 +20,30 @@ export const TRANSACTION_TYPES = [
 ] as const;
 export type TransactionType = (typeof TRANSACTION_TYPES)[number];
 
+/**
+ * The ledger after an entry, in one of every some hundred, so that a long ledger is not read whole. It is computed of the
+ * entries up to its own, and whoever replays them can hold it to them. The balance and the chained hash are the entry's.
+ */
+export const LedgerSnapshot = Type.Object({
+  /** Of this shape; a snapshot of another version is passed over. */
+  version: Type.Integer(),
+  /** How many entries the ledger has with this one: the entry's revision and one. */
+  entries: Type.Integer({ minimum: 1 }),
+  /** What is left of every grant, in order of spending. */
+  lots: Type.Array(
+    Type.Object({
+      lot_id: Type.String(),
+      remaining: Type.Integer({ minimum: 0 }),
+      expires_at: Type.Union([Type.String(), Type.Null()]),
+    }),
+  ),
+  /** The transaction ids of adjustments that removed credits. */
+  adjustments: Type.Array(Type.String()),
+  /** See `snapshotHash`. */
+  hash: Type.String(),
+});
+export type LedgerSnapshot = Static<typeof LedgerSnapshot>;
+
 /** What every entry has. */
 const entry = {
   transaction_id: Type.String(),
@@ -31,6 +55,7 @@ const entry = {
   balance_after: Type.Integer({ minimum: 0 }),
   /** See `entryHash`. */
   hash: Type.String(),
+  snapshot: Type.Optional(LedgerSnapshot),
 };
 
 /** Opens a lot, named by the transaction. */
@@ -74,4 +99,10 @@ export interface EntryFacts {
 export function entryHash(previous: string, e: EntryFacts): string {
   const facts = JSON.stringify([e.transaction_id, e.transaction_type, e.amount, e.reference_id, e.balance_after]);
   return hash('sha256', `${previous}\n${facts}`, 'hex');
+}
+
+/** SHA-256, hex, over the hash of the entry that carries the snapshot and the JSON array of what the snapshot says. */
+export function snapshotHash(entry_hash: string, s: Omit<LedgerSnapshot, 'hash'>): string {
+  const lots = s.lots.map(({ lot_id, remaining, expires_at }) => [lot_id, remaining, expires_at]);
+  return hash('sha256', `${entry_hash}\n${JSON.stringify([s.version, s.entries, lots, s.adjustments])}`, 'hex');
 }

@@ -1,0 +1,120 @@
+// The state of one user's ledger: what its entries add up to, and the newest of them by name.
+import type { CreditsEvent, LotPart } from '../events/credits.ts';
+
+/** What one grant brought in and what is left of it. */
+export interface Lot {
+  lot_id: string;
+  remaining: number;
+  /** ISO 8601; null: never. */
+  expires_at: string | null;
+}
+
+export interface Reservation {
+  job_id: string;
+  amount: number;
+  /** From which lots it came, in order of spending. */
+  parts: LotPart[];
+}
+
+export interface Credits {
+  /** The sum of all entries, and of what remains in the lots. */
+  balance: number;
+  /** Of the last entry. */
+  hash: string;
+  /** In order of spending: the first to expire first, those that never do last. Empty ones stay: a refund may fill them. */
+  lots: Lot[];
+  /** The transaction ids of adjustments that removed credits; those that added some are lots. */
+  adjustments: Set<string>;
+  entries: number;
+  /** How many entries there were with the last one that carries a snapshot; 0: none does. */
+  snapshot_at: number;
+  /** The transaction ids of the newest entries, in their order. Of older ones `recall` asks the log. */
+  done: Set<string>;
+  /** The reservations among these, by reservation id. A released one stays, with nothing in it. */
+  reservations: Map<string, Reservation>;
+}
+
+/** As many of the newest entries are known by name. */
+export const KNOWN_ENTRIES = 1_000;
+
+export const RELEASED: Reservation = { job_id: '', amount: 0, parts: [] };
+
+export const initial = (): Credits => ({
+  balance: 0,
+  hash: '',
+  lots: [],
+  adjustments: new Set(),
+  entries: 0,
+  snapshot_at: 0,
+  done: new Set(),
+  reservations: new Map(),
+});
+
+export function evolve(credits: Credits, event: CreditsEvent): Credits {
+  const { data } = event;
+  credits.balance = data.balance_after;
+  credits.hash = data.hash;
+  credits.entries += 1;
+  if (data.snapshot) credits.snapshot_at = credits.entries;
+  switch (event.type) {
+    case 'CreditsGranted':
+      addLot(credits.lots, event.data.transaction_id, event.data.amount, event.data.expires_at);
+      break;
+    case 'CreditsReserved':
+      take(credits.lots, event.data.parts);
+      break;
+    case 'CreditsRefunded':
+      giveBack(credits.lots, event.data.parts);
+      break;
+    case 'CreditsAdjusted':
+      if (data.amount > 0) addLot(credits.lots, data.transaction_id, data.amount, null);
+      else {
+        take(credits.lots, event.data.parts);
+        credits.adjustments.add(data.transaction_id);
+      }
+      break;
+    case 'CreditsExpired':
+      take(credits.lots, [{ lot_id: event.data.lot_id, amount: -event.data.amount }]);
+      break;
+  }
+  return remember(credits, event);
+}
+
+/** Notes the entry among the newest ones, and forgets the oldest of them. */
+export function remember(credits: Credits, { type, data }: CreditsEvent): Credits {
+  const { done, reservations } = credits;
+  done.add(data.transaction_id);
+  if (type === 'CreditsReserved') {
+    const { reservation_id, reference_id, amount, parts } = data;
+    reservations.set(reservation_id, { job_id: reference_id, amount: -amount, parts });
+  } else if (data.transaction_type === 'release' && reservations.has(data.reference_id)) {
+    reservations.set(data.reference_id, RELEASED);
+  }
+  if (done.size > KNOWN_ENTRIES) {
+    const [oldest] = done;
+    done.delete(oldest!);
+    if (oldest!.startsWith('reservation:')) reservations.delete(oldest!.slice('reservation:'.length));
+  }
+  return credits;
+}
+
+function addLot(lots: Lot[], lot_id: string, remaining: number, expires_at: string | null): void {
+  const later = lots.findIndex(
+    (lot) => expires_at !== null && (lot.expires_at === null || lot.expires_at > expires_at),
+  );
+  lots.splice(later < 0 ? lots.length : later, 0, { lot_id, remaining, expires_at });
+}
+
+function take(lots: Lot[], parts: readonly LotPart[]): void {
+  for (const { lot_id, amount } of parts) change(lots, lot_id, -amount);
+}
+
+function giveBack(lots: Lot[], parts: readonly LotPart[]): void {
+  for (const { lot_id, amount } of parts) change(lots, lot_id, amount);
+}
+
+function change(lots: Lot[], lot_id: string, amount: number): void {
+  const lot = lots.find((candidate) => candidate.lot_id === lot_id);
+  if (!lot || lot.remaining + amount < 0) throw new Error(`lot ${lot_id} cannot change by ${amount}`);
+  lot.remaining += amount;
+}

@@ -1,0 +1,154 @@
+// Long ledgers: loaded from a snapshot and what came since, never trusted over the entries, and as exact as short ones.
+import test from 'ava';
+import { type Credits, evolve, initial, openCredits } from '../../commands/credits.ts';
+import { KNOWN_ENTRIES } from '../../commands/ledger.ts';
+import type { CreditsEvent } from '../../events/credits.ts';
+import type { EventStore } from '../../events/event-store.ts';
+import { creditsStream } from '../../events/streams.ts';
+import { appendLongLedger, counting, jobId } from '../support/long-ledger.ts';
+import { commandContext, openTestStores } from '../support/stores.ts';
+
+const ENTRIES = 12_000;
+/** The newest entries by name, and the way to a snapshot. */
+const FEW = KNOWN_ENTRIES + 600;
+
+async function replayed(log: EventStore, user_id: string): Promise<Credits> {
+  const credits = initial();
+  for await (const event of log.readStream(creditsStream(user_id))) evolve(credits, event as unknown as CreditsEvent);
+  return credits;
+}
+
+const loaded = async (log: EventStore, user_id: string) =>
+  (await openCredits(log).aggregate.read(creditsStream(user_id))).state;
+
+const refund = (n: number) =>
+  ({ type: 'refund', job_id: jobId(n), reservation_ids: [`${jobId(n)}:0`], amount: 4 }) as const;
+
+test('a long ledger is what its entries make, though few of them are read', async (t) => {
+  const { log } = await openTestStores(t);
+  const { user_id, entries } = await appendLongLedger(log, ENTRIES);
+  const counted = counting(log);
+  t.deepEqual(await loaded(counted.log, user_id), await replayed(log, user_id));
+  t.true(entries >= ENTRIES);
+  t.true(counted.read() <= FEW, `${counted.read()} events`);
+});
+
+const damages: Record<string, (event: CreditsEvent) => CreditsEvent> = {
+  'of another version': (event) => withSnapshot(event, { version: 99 }),
+  'of another place': (event) => withSnapshot(event, { entries: 7 }),
+  'with more in its lots than the balance': (event) =>
+    withSnapshot(event, { lots: [{ lot_id: 'purchase:p0', remaining: 999_999, expires_at: null }] }),
+  'with another lot of the same amount': (event) =>
+    withSnapshot(event, { lots: [{ lot_id: 'purchase:x', remaining: event.data.balance_after, expires_at: null }] }),
+  'with another hash': (event) => withSnapshot(event, { hash: 'f'.repeat(64) }),
+};
+
+function withSnapshot(event: CreditsEvent, changed: object): CreditsEvent {
+  if (!event.data.snapshot) return event;
+  return { ...event, data: { ...event.data, snapshot: { ...event.data.snapshot, ...changed } } } as CreditsEvent;
+}
+
+for (const [damage, change] of Object.entries(damages)) {
+  test(`a snapshot ${damage} is passed over`, async (t) => {
+    const { log } = await openTestStores(t);
+    // The newest ones are damaged: an older one, and the entries after it, make up for them.
+    const { user_id } = await appendLongLedger(log, 3_000, (event) =>
+      (event.data.snapshot?.entries ?? 0) > 2_000 ? change(event) : event,
+    );
+    const counted = counting(log);
+    t.deepEqual(await loaded(counted.log, user_id), { ...(await replayed(log, user_id)) });
+    t.true(counted.read() > 800 && counted.read() < 3_000, `${counted.read()} events`);
+  });
+}
+
+test('a long ledger without snapshots is loaded whole, and has one with its next entry', async (t) => {
+  const { log } = await openTestStores(t);
+  const { user_id, entries } = await appendLongLedger(
+    log,
+    6_000,
+    ({ type, data: { snapshot: _, ...data } }) => ({ type, data }) as CreditsEvent,
+  );
+  const state = await loaded(log, user_id);
+  t.is(state.snapshot_at, 0);
+  t.is(state.entries, entries);
+  await openCredits(log).run(
+    user_id,
+    { type: 'reserve', reservation_id: 'new:0', job_id: 'new', up_to: 1 },
+    commandContext(),
+  );
+  const counted = counting(log);
+  t.deepEqual(await loaded(counted.log, user_id), await replayed(log, user_id));
+  t.true(counted.read() <= FEW, `${counted.read()} events`);
+});
+
+test('a job that was refunded long ago is not refunded again', async (t) => {
+  const { log } = await openTestStores(t);
+  const { user_id, entries } = await appendLongLedger(log, ENTRIES);
+  for (let n = 1; n < 1_000; n += 333) {
+    const again = await openCredits(log).run(user_id, refund(n), commandContext());
+    t.true(again.ok && again.appended === 0);
+  }
+  t.is((await loaded(log, user_id)).entries, entries);
+});
+
+test('a job that has run for thousands of entries gets back what it did not use, once', async (t) => {
+  const { log } = await openTestStores(t);
+  const { user_id } = await appendLongLedger(log, ENTRIES);
+  const credits = openCredits(log);
+  const { balance } = await loaded(log, user_id);
+  const first = await credits.run(user_id, refund(0), commandContext());
+  t.true(first.ok && first.appended === 1 && first.state.balance === balance + 4);
+  for (const ledger of [credits, openCredits(log)]) {
+    const again = await ledger.run(user_id, refund(0), commandContext());
+    t.true(again.ok && again.appended === 0);
+  }
+  t.deepEqual(await loaded(log, user_id), await replayed(log, user_id));
+});
+
+test('the search for a reservation ends at the newest that are enough', async (t) => {
+  const { log } = await openTestStores(t);
+  const { user_id, entries } = await appendLongLedger(log, ENTRIES);
+  const counted = counting(log);
+  const credits = openCredits(counted.log);
+  await credits.aggregate.read(creditsStream(user_id));
+  const before = counted.read();
+  // Three entries are made for two jobs: this one reserved some 2,000 entries ago.
+  const n = Math.floor(((entries - 2_000) * 3) / 4 / 3) * 3;
+  const given = await credits.run(
+    user_id,
+    { type: 'refund', job_id: jobId(n), reservation_ids: ['never:0', `${jobId(n)}:0`], amount: 10 },
+    commandContext(),
+  );
+  t.true(given.ok && given.appended === 1);
+  t.true(counted.read() - before < 1_500, `${counted.read() - before} events`);
+});
+
+test('a reservation is released long after it was made, once', async (t) => {
+  const { log } = await openTestStores(t);
+  const { user_id, first_reserved } = await appendLongLedger(log, 4_000);
+  const release = { type: 'release', reservation_id: `${jobId(0)}:0` } as const;
+  const { balance } = await loaded(log, user_id);
+  const [one, two] = [openCredits(log), openCredits(log)];
+  const results = await Promise.all([one, two].map((credits) => credits.run(user_id, release, commandContext())));
+  t.is(
+    results.reduce((sum, result) => sum + (result.ok ? result.appended : 0), 0),
+    1,
+  );
+  t.is((await loaded(log, user_id)).balance, balance + first_reserved);
+  const never = await one.run(user_id, { type: 'release', reservation_id: 'never:0' }, commandContext());
+  t.true(never.ok && never.appended === 0);
+});
+
+test('a grant is known however long ago it was', async (t) => {
+  const { log } = await openTestStores(t);
+  const { user_id } = await appendLongLedger(log, 4_000);
+  const grant = {
+    type: 'grant',
+    transaction_type: 'purchase',
+    reference_id: 'p0',
+    amount: 5,
+    expires_at: null,
+  } as const;
+  const again = await openCredits(log).run(user_id, grant, commandContext());
+  t.true(again.ok && again.appended === 0);
+});
