@@ -159,6 +159,10 @@ async function run(
       {
         ...(proxies && { proxies: proxies.pool }),
         ...(pulse && { working: pulse }),
+        starved(reason) {
+          if (reason === null) signs.say('working');
+          else signs.say('waiting', reason);
+        },
         defect: (error, url) => role_logger.error({ err: error, url }, 'the checker failed over what a URL answered'),
       },
     );

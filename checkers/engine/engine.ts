@@ -8,6 +8,7 @@ import { ACCEPT_ENCODING } from './body.ts';
 import { type CheckRules, checkerFault, invalidUrl, type Step } from './check.ts';
 import { Circuits, failureOf } from './circuits.ts';
 import { Connections } from './connections.ts';
+import { canOpenFile } from './errors.ts';
 import { Exchange, type ExchangeOwner, type Limits } from './exchange.ts';
 import { PageMemory } from './fingerprints.ts';
 import { Hosts, tooMuch } from './hosts.ts';
@@ -16,6 +17,7 @@ import { Probes, type SendProbe, SILENT } from './probes.ts';
 import { withoutUser } from './redirects.ts';
 import { createDnsLookup, createResolver, type Resolver } from './resolver.ts';
 import { RETRY_BASE_MS } from './retries.ts';
+import { Room } from './room.ts';
 import { Scheduler } from './scheduler.ts';
 import { compareToProbe, folderOf, type ProbeAnswer, siblingOf } from './soft-404.ts';
 import { Suspects } from './suspects.ts';
@@ -64,6 +66,7 @@ class CheckerEngine implements Engine, ExchangeOwner {
   readonly #busy: () => boolean;
   readonly #working: EngineParts['working'];
   readonly #suspects = new Suspects(() => this.now());
+  readonly #starved: (reason: string | null) => void;
   readonly #defect: (error: Error, url: string) => void;
 
   readonly #jobs = new Set<Job>();
@@ -77,6 +80,9 @@ class CheckerEngine implements Engine, ExchangeOwner {
   readonly #asking = new Map<string, Job>();
   /** Without slots, until it is known whether their origin is there. */
   readonly #parked = new Map<string, Set<Job>>();
+  /** For requests, on this machine. */
+  readonly #room: Room;
+  #is_starved = false;
   #timer: NodeJS.Timeout | null = null;
   #awake = false;
   #closed = false;
@@ -89,6 +95,8 @@ class CheckerEngine implements Engine, ExchangeOwner {
     this.#defect = parts.defect ?? (() => {});
     this.limits = { connect_ms: (timeout_ms * 2) / 3, body_ms: timeout_ms / 3 };
     this.#concurrency = concurrency;
+    this.#room = new Room(concurrency);
+    this.#starved = parts.starved ?? (() => {});
     const { random = Math.random, retry_base_ms = RETRY_BASE_MS } = parts;
     this.#rules = { timeout_ms, retries, retry_base_ms, random, wall: Date.now, pages: new PageMemory() };
     const dns = parts.lookup === undefined ? createDnsLookup() : { lookup: parts.lookup, close() {} };
@@ -121,7 +129,8 @@ class CheckerEngine implements Engine, ExchangeOwner {
 
   get free(): number {
     if (this.#closed) return 0;
-    const slots = this.#concurrency - this.#scheduler.running - this.#scheduler.startable;
+    if (this.#is_starved) return 0;
+    const slots = this.#room.limit - this.#scheduler.running - this.#scheduler.startable;
     const backlog = Math.max(MIN_BACKLOG, SLOTS_IN_BACKLOG * this.#concurrency);
     return Math.max(0, Math.min(slots, backlog - this.#jobs.size));
   }
@@ -182,6 +191,11 @@ class CheckerEngine implements Engine, ExchangeOwner {
   ended(exchange: Exchange): void {
     const job = exchange.check as Job;
     this.#leave(exchange);
+    if (exchange.is_shortage) {
+      this.#lacks(job);
+      return;
+    }
+    if (this.#room.isShort) this.#room.succeeded(this.now());
     const second_look = exchange.worth_second_look && !job.lenient;
     if (exchange.failedOnUsedConnection || second_look) {
       job.lenient ||= second_look;
@@ -237,6 +251,29 @@ class CheckerEngine implements Engine, ExchangeOwner {
     job.retry_at = this.now() + wait_ms;
     this.#delayed.add(job);
     this.#wake();
+  }
+
+  /** The machine lacked something for its request: that is no attempt, and it waits for room. */
+  #lacks(job: Job): void {
+    this.#room.failed(job.asked_at, this.#scheduler.running, this.now());
+    job.paused(job.asked_at);
+    this.#again(job);
+  }
+
+  /** Where the machine has had no room for long, batches go back, and no more are taken until it has. */
+  #lookForRoom(now: number): void {
+    if (this.#is_starved) {
+      if (!canOpenFile()) return;
+      this.#is_starved = false;
+      this.#room.tryAgain(now);
+      this.#starved(null);
+    } else if (this.#room.isStarved(now)) {
+      this.#is_starved = true;
+      this.#starved('the machine lacks files, memory or ports for requests');
+      for (const job of this.#jobs) {
+        if (job.exchange === null && job.purpose === 'url') this.#withdraw(job, new NotStarted());
+      }
+    }
   }
 
   /** Its request is to be made once more, as if it had not been. */
@@ -417,6 +454,7 @@ class CheckerEngine implements Engine, ExchangeOwner {
     this.#awake = false;
     if (this.#closed) return;
     while (this.#connections.ready) {
+      if (this.#room.isShort && !this.#room.mayStart(this.#scheduler.running, this.now())) break;
       const job = this.#scheduler.next();
       if (job === undefined) break;
       if (this.#circuits.size > 0 && !this.#isAdmitted(job)) continue;
@@ -452,10 +490,11 @@ class CheckerEngine implements Engine, ExchangeOwner {
     this.#hosts.sweep(now, this.#freed);
     for (const origin of this.#parked.keys()) this.#settle(origin, now);
     this.#connections.sweep();
+    if (this.#room.isShort) this.#lookForRoom(now);
     this.#scheduler.look(this.#busy());
     // A slow host may have more connections now, and a proxy may be well again.
     this.#wake();
-    if (this.#jobs.size > 0 || this.#timer === null) return;
+    if (this.#jobs.size > 0 || this.#is_starved || this.#timer === null) return;
     // Idle connections keep it going, but not the process.
     this.#timer.unref();
     if (this.#connections.idle > 0) return;

@@ -1,4 +1,6 @@
 // What Node, OpenSSL and undici call a failure, as the error codes of an outcome.
+import { closeSync, openSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import type { ErrorCode } from '../../events/checks.ts';
 
 const BY_CODE: { readonly [code: string]: ErrorCode } = {
@@ -9,11 +11,8 @@ const BY_CODE: { readonly [code: string]: ErrorCode } = {
   EACCES: 'connection_refused',
   EPERM: 'connection_refused',
   ETIMEDOUT: 'connect_timeout',
-  // Shortages of this machine say nothing of the URL: a timeout is tried again.
-  EMFILE: 'connect_timeout',
-  ENFILE: 'connect_timeout',
-  ENOBUFS: 'connect_timeout',
-  EADDRNOTAVAIL: 'connect_timeout',
+  // Of IPv6 on a machine without it: `isShortage` has the others.
+  EADDRNOTAVAIL: 'connection_refused',
   ECONNRESET: 'connection_reset',
   ECONNABORTED: 'connection_reset',
   EPIPE: 'connection_reset',
@@ -48,10 +47,44 @@ export class CheckFailure extends Error {
   }
 }
 
+const SHORTAGES: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL']);
+
+/** This machine lacks something, which says nothing of the URL. */
+export class Shortage extends Error {
+  readonly code = 'ENFILE';
+}
+
+/** Whether an error says that this machine lacks files, memory, buffers or local ports. */
+export function isShortage(error: unknown): boolean {
+  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.every(isShortage);
+  const { code = '', address = '' } = error as { code?: string; address?: string };
+  if (code === 'EADDRNOTAVAIL' && address.includes(':')) return hasIpv6();
+  return SHORTAGES.has(code);
+}
+
+/** Whether this process may open another file. */
+export function canOpenFile(): boolean {
+  try {
+    closeSync(openSync(process.execPath, 'r'));
+    return true;
+  } catch (error) {
+    return !isShortage(error);
+  }
+}
+
+/** Whether an interface has an address of IPv6 by which others are reached: without one, all are out of reach for ever. */
+function hasIpv6(): boolean {
+  const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
+  return addresses.some(
+    ({ family, internal, address }) => family === 'IPv6' && !internal && !address.startsWith('fe80'),
+  );
+}
+
 /** `connected`: whether it happened on a connection that stood. */
 export function errorCodeOf(error: unknown, connected: boolean): ErrorCode {
   if (error instanceof CheckFailure) return error.code;
-  if (error instanceof AggregateError && error.errors.length > 0) return errorCodeOf(error.errors[0], connected);
+  if (error instanceof AggregateError && error.errors.length > 0)
+    return errorCodeOf(error.errors.find((one) => !isShortage(one)) ?? error.errors[0], connected);
   const { code = '', message = '' } = error as { code?: string; message?: string };
   const known = BY_CODE[code];
   if (known !== undefined) return known;

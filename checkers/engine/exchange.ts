@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { ErrorCode } from '../../events/checks.ts';
 import type { Connection } from './connections.ts';
-import { errorCodeOf, isStrictness } from './errors.ts';
+import { errorCodeOf, isShortage, isStrictness } from './errors.ts';
 
 /** A body that no one wants is read up to here, to keep the connection; a longer one costs it. */
 const DRAIN_BYTES = 64 * 1024;
@@ -51,6 +51,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** Null when a response came: then `status` and `headers` are its. */
   failure: ErrorCode | null = null;
+  /** It was not made, for this machine lacked something: the failure says nothing. */
+  is_shortage = false;
   /** Of a malformed answer: a lenient reader may understand it. */
   worth_second_look = false;
   status = 0;
@@ -134,6 +136,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#phase !== 'body') {
       this.failure = errorCodeOf(error, this.#phase === 'waiting');
       this.worth_second_look = isStrictness(error);
+      this.is_shortage = isShortage(error);
     }
     this.#end(false);
   }

@@ -7,6 +7,7 @@ import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { ErrorCode } from '../../events/checks.ts';
 import type { AddressGuard } from './addresses.ts';
+import { canOpenFile, isShortage } from './errors.ts';
 
 export interface Answer {
   addresses: readonly string[];
@@ -15,13 +16,16 @@ export interface Answer {
   own?: boolean;
 }
 
-/** Where answers come from. `code` is why there are none. */
-export type Lookup = (name: string, done: (answer: Answer | { code: 'dns_not_found' | 'dns_failed' }) => void) => void;
+/** Where answers come from. `code` is why there are none; `shortage`: this machine lacked something to ask with. */
+export type Lookup = (name: string, done: (answer: Answer | NoAnswer) => void) => void;
+interface NoAnswer {
+  code: 'dns_not_found' | 'dns_failed' | 'shortage';
+}
 
 /** Addresses that a connection may go to; or why there are none. */
 export type Vetted =
   | { ok: true; addresses: readonly string[] }
-  | { ok: false; code: Extract<ErrorCode, 'dns_not_found' | 'dns_failed' | 'blocked_address'> };
+  | { ok: false; code: Extract<ErrorCode, 'dns_not_found' | 'dns_failed' | 'blocked_address'> | 'shortage' };
 
 export interface Resolver {
   /** Calls `done` at once for literals and cached names, else later. `host` as in `URL.hostname`. */
@@ -82,6 +86,7 @@ export function createResolver(guard: AddressGuard, lookup: Lookup, now: () => n
       }
       waiting.set(name, [done]);
       lookup(name, (answer) => {
+        if ('code' in answer && answer.code === 'shortage') return settle(name, { ok: false, code: 'shortage' }, 0);
         if ('code' in answer) {
           const ttl_s = answer.code === 'dns_not_found' ? NOT_FOUND_TTL_S : FAILED_TTL_S;
           return settle(name, { ok: false, code: answer.code }, ttl_s);
@@ -125,6 +130,7 @@ export function createDnsLookup(servers?: readonly string[]): { lookup: Lookup; 
     let ttl_s = MAX_TTL_S;
     let failed = false;
     let missing = false;
+    let lacking = false;
     let timer: NodeJS.Timeout | null = null;
     // IPv4 is tried first: more machines can reach it.
     const found: [v4: string[], v6: string[]] = [[], []];
@@ -133,6 +139,7 @@ export function createDnsLookup(servers?: readonly string[]): { lookup: Lookup; 
       if (timer !== null) clearTimeout(timer);
       const addresses = found.flat();
       if (addresses.length > 0) done({ addresses, ttl_s });
+      else if (lacking && !missing) done({ code: 'shortage' });
       else done({ code: failed && !missing ? 'dns_failed' : 'dns_not_found' });
     };
     const answered = (
@@ -150,6 +157,8 @@ export function createDnsLookup(servers?: readonly string[]): { lookup: Lookup; 
         missing = true;
       } else if (error.code !== NO_SUCH_RECORDS) {
         failed = true;
+        // c-ares says that it was refused when it could open no socket.
+        lacking ||= isShortage(error) || (error.code === CONNECTION_REFUSED && !canOpenFile());
       }
       if (--pending === 0) finish();
       else if (into.length > 0) timer = setTimeout(finish, OTHER_FAMILY_MS);
@@ -192,6 +201,7 @@ function pace(at_once: number, ms: number): (task: (done: () => void) => void) =
 /** EBADNAME: a name that DNS cannot hold, such as one with a label of more than 63 octets. */
 const NO_SUCH_NAME = new Set(['ENOTFOUND', 'EBADNAME']);
 const NO_SUCH_RECORDS = 'ENODATA';
+const CONNECTION_REFUSED = 'ECONNREFUSED';
 
 function isLocalhost(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost');

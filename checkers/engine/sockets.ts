@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 import type { PooledProxy } from '../proxies/pool.ts';
 import type { Fault } from '../proxies/tries.ts';
 import { requestTunnel } from '../proxies/tunnel.ts';
-import { CheckFailure } from './errors.ts';
+import { CheckFailure, isShortage, Shortage } from './errors.ts';
 import type { Resolver } from './resolver.ts';
 
 const CACHED_SESSIONS = 1000;
@@ -72,7 +72,7 @@ export class Sockets {
       owner.resolving = false;
       if (owner.destroyed) return done(new CheckFailure('connect_timeout'), null);
       if (!vetted.ok) {
-        const failure = new CheckFailure(vetted.code);
+        const failure = vetted.code === 'shortage' ? new Shortage() : new CheckFailure(vetted.code);
         // undici is still in the call that wants to connect.
         process.nextTick(done, failure, null);
         return;
@@ -111,7 +111,8 @@ export class Sockets {
     };
     this.#settings.proxy_resolver.resolve(endpoint.host, (found) => {
       if (owner.destroyed || !found.ok) {
-        process.nextTick(done, new CheckFailure('proxy_failed'), null);
+        const is_shortage = !found.ok && found.code === 'shortage';
+        process.nextTick(done, is_shortage ? new Shortage() : new CheckFailure('proxy_failed'), null);
         return;
       }
       const target = targetOf(endpoint.host, endpoint.port, found.addresses);
@@ -120,7 +121,7 @@ export class Sockets {
         ? tls.connect({ ...target, ...this.#identity(endpoint.host), secureContext: this.#context() })
         : net.connect(target);
       this.#await(owner, outer, secure_proxy, (error) => {
-        if (error !== null) return done(new CheckFailure('proxy_failed'), null);
+        if (error !== null) return done(isShortage(error) ? error : new CheckFailure('proxy_failed'), null);
         owner.fault = 'no_way';
         requestTunnel(outer, endpoint, address, portOf(options), (failure) => {
           if (failure === null) return tunnelled(outer);

@@ -35,6 +35,8 @@ export interface EngineParts {
   busy?: () => boolean;
   /** Shown over whose answer the engine works, for whoever finds the thread hanging or gone. */
   working?: { enter(url: string): void; leave(): void };
+  /** Told when the machine has had no room for a request for some time, and when it has again (null). */
+  starved?: (reason: string | null) => void;
   /** Told of each exception that reading an answer has thrown; the outcome of its URL is `checker_fault`. */
   defect?: (error: Error, url: string) => void;
   /** What all requests go through; while none of them is well, checks wait. */
@@ -71,7 +73,7 @@ export interface Peers extends HostPeers, ProbePeers {}
 export interface Engine {
   /**
    * Never rejects but with an AbortError, when `signal` aborts or the engine closes before the outcome (or by a defect), and
-   * with `NotStarted`, when `hold` aborts before a request is in flight.
+   * with `NotStarted`, when `hold` aborts before a request is in flight, or the machine has no room for any.
    */
   check(url: string, options?: CheckOptions): Promise<Outcome>;
   /** How many more checks could start now: what the worker should pull. */

@@ -1,0 +1,95 @@
+// What the machine lacks: fewer requests, then more again; and no outcome of it.
+import test from 'ava';
+import { createEngine, type EngineSettings } from '../../../checkers/engine/engine.ts';
+import { errorCodeOf, isShortage } from '../../../checkers/engine/errors.ts';
+import { Room } from '../../../checkers/engine/room.ts';
+import { until } from '../../support/behind.ts';
+import { startTestSite } from '../../support/test-site.ts';
+
+const errorOf = (code: string, address?: string) => Object.assign(new Error(code), { code, address });
+
+const SETTINGS: EngineSettings = {
+  concurrency: 16,
+  per_host: 4,
+  timeout_ms: 15_000,
+  retries: 0,
+  allow_addresses: ['127.0.0.0/8'],
+  user_agent: 'test/1.0',
+};
+
+test('half as many run after a shortage, and more again with each success', (t) => {
+  const room = new Room(64);
+  t.false(room.isShort);
+  room.failed(0, 40, 10);
+  t.is(room.limit, 20);
+  t.false(room.mayStart(0, 10), 'not at once');
+  t.true(room.mayStart(19, 100));
+  t.false(room.mayStart(20, 100));
+  for (let i = 0; i < 2000; i++) room.succeeded(200);
+  t.false(room.isShort);
+  t.is(room.limit, 64);
+});
+
+test('what began before the limit was lowered does not lower it again', (t) => {
+  const room = new Room(64);
+  room.failed(0, 40, 10);
+  for (let running = 39; running > 0; running--) room.failed(5, running, 11);
+  t.is(room.limit, 20);
+});
+
+test('where not even one has room it is tried ever later', (t) => {
+  const room = new Room(64);
+  let now = 0;
+  const waits: number[] = [];
+  for (let i = 0; i < 8; i++) {
+    room.failed(now, 0, now);
+    const failed_at = now;
+    while (!room.mayStart(0, now)) now += 50;
+    waits.push(now - failed_at);
+  }
+  t.deepEqual(waits, [100, 200, 400, 800, 1600, 2000, 2000, 2000]);
+  t.is(room.limit, 1);
+  t.false(room.isStarved(9_999));
+  t.true(room.isStarved(10_000));
+});
+
+test('shortages are told from what says something of the URL', (t) => {
+  for (const code of ['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL'])
+    t.true(isShortage(errorOf(code)), code);
+  for (const code of ['ECONNREFUSED', 'ETIMEDOUT', 'ECONNRESET']) t.false(isShortage(errorOf(code)), code);
+  t.true(isShortage(new AggregateError([errorOf('EMFILE'), errorOf('EMFILE')])));
+  const mixed = new AggregateError([errorOf('EADDRNOTAVAIL', '2001:db8::1'), errorOf('ECONNREFUSED', '192.0.2.1')]);
+  t.false(isShortage(mixed));
+  t.is(errorCodeOf(mixed, false), 'connection_refused');
+});
+
+test('a shortage that lasts gives the batches back, says so, and ends by itself', async (t) => {
+  const site = await startTestSite();
+  let now = 0;
+  let lacks = true;
+  const said: (string | null)[] = [];
+  const engine = createEngine(SETTINGS, {
+    now: () => now,
+    lookup: (_name, done) =>
+      setImmediate(() => done(lacks ? { code: 'shortage' } : { addresses: ['127.0.0.1'], ttl_s: 60 })),
+    starved: (reason) => said.push(reason),
+  });
+  t.teardown(async () => {
+    await engine.close();
+    await site.close();
+  });
+  const check = (name: string) => engine.check(`http://${name}.example:${site.port}/fine`);
+  const checks = Promise.allSettled(Array.from('abcdefgh', check));
+  await until(() => {
+    now += 500;
+    return said.length > 0;
+  });
+  for (const end of await checks) t.is(end.status === 'rejected' && end.reason.code, 'not_started');
+  t.is(engine.backlog, 0);
+  await until(() => said.length === 2);
+  t.is(said[1], null);
+  t.true(engine.free > 0);
+  lacks = false;
+  now += 5000;
+  t.like(await check('z'), { verdict: 'ok', attempts: 1 });
+});
