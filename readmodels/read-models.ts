@@ -42,6 +42,9 @@ export interface ReadModelsOptions {
 }
 
 const FLIP_NOTICED_MS = 1000;
+/** How long a read waits for documents that are being made. */
+const READY_WAIT_MS = 2000;
+const READY_LOOK_MS = 20;
 
 export function openReadModels(documents: Documents, options: ReadModelsOptions = {}): ReadModels {
   const { log_id, monotonic = () => performance.now() } = options;
@@ -63,9 +66,20 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
     expected_log_id = await log_id();
     if (state.log_id !== expected_log_id) throw new DocumentsNotReady('the documents came from another log');
   }
+  /** Where a service has just begun, its documents are whole in a moment. */
+  async function whenReady(): Promise<void> {
+    for (const until = monotonic() + READY_WAIT_MS; ; ) {
+      try {
+        return await assertReady(await projector.get(PROJECTOR));
+      } catch (error) {
+        if (!(error instanceof DocumentsNotReady) || monotonic() >= until) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, READY_LOOK_MS));
+    }
+  }
   async function look(): Promise<void> {
-    const [found, stored] = await Promise.all([projections(), projector.get(PROJECTOR)]);
-    await assertReady(stored);
+    await whenReady();
+    const found = await projections();
     generations = new Map(found.flatMap((s) => s.collections.map((name) => [name, s.generation] as const)));
     looked_at = monotonic();
   }
