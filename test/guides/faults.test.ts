@@ -1,3 +1,4 @@
+import { until } from '../support/behind.ts';
 import { runGuide } from '../support/guide.ts';
 import { testWith } from '../support/programs.ts';
 import { startTestService } from '../support/service.ts';
@@ -5,6 +6,7 @@ import { startTestService } from '../support/service.ts';
 testWith('bash', 'curl')('what the guide of faults asks the service is answered as it shows', async (t) => {
   const service = await startTestService();
   try {
+    await until(async () => (await fetch(`${service.url}/readyz`)).ok);
     const replace = { '127.0.0.1:8080': new URL(service.url).host };
     t.is(await runGuide('docs/guides/faults.md', { replace }), null);
   } finally {
