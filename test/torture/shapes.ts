@@ -23,7 +23,7 @@ const MAIN = fileURLToPath(new URL('../../main.ts', import.meta.url));
 const CLOCK = new URL('./clock.ts', import.meta.url).href;
 /** They start often. */
 const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url));
-const READY_MS = 120_000;
+const READY_MS = 300_000;
 const silent = pino({ level: 'silent' });
 
 export const SHAPES = ['embedded', 'apart', 'servers'] as const;
