@@ -37,19 +37,26 @@ export type ThreadMessage = { type: 'started' } | { type: 'failed'; reason: stri
 
 const LONGEST_PAUSE_MS = 5_000;
 const BEAT_MS = 250;
+/** A role that is told to end waits no longer than this for a store that is away. */
+const LAST_WORDS_MS = 5_000;
 
 const port = parentPort!;
 const { config, roles, own } = workerData as ThreadData;
 const logger = openLogger(config).child({ roles });
 const stop = new AbortController();
-port.on('message', () => stop.abort());
+let is_told = false;
+port.on('message', () => {
+  is_told = true;
+  stop.abort();
+});
 const pulse = own === undefined ? null : new Pulse(own.pulse);
 const beats = setInterval(() => pulse?.beat(), BEAT_MS);
 
 try {
   await playAll();
 } catch (error) {
-  if (!stop.signal.aborted || !isStoreFault(error)) {
+  if (is_told) logger.warn({ err: error }, 'a role did not end cleanly: what it had in hand is done again');
+  else {
     logger.fatal({ err: error }, 'a role failed');
     port.postMessage({ type: 'failed', reason: (error as Error).message } satisfies ThreadMessage);
     process.exitCode = 1;
@@ -77,6 +84,12 @@ async function playAll(): Promise<void> {
   };
   const stores = await openStores(config, logger, opening);
   const queue = roles.some(usesQueue) ? openQueue(config, logger, opening) : null;
+  const close = async () => {
+    const opened = await queue?.catch(() => null);
+    await Promise.allSettled([stores.close(), opened?.close()]);
+  };
+  // Whatever still waits for a store then is told that it is closed.
+  stop.signal.addEventListener('abort', () => setTimeout(close, LAST_WORDS_MS).unref());
   try {
     // The projector does without the queue, and does not wait for one.
     await Promise.race([queue, waits.promise]);
@@ -84,8 +97,7 @@ async function playAll(): Promise<void> {
     // One role that ends by a fault ends the thread, and the service with it.
     await Promise.all(roles.map((role) => play(role, stores, queue))).finally(() => stop.abort());
   } finally {
-    const opened = await queue?.catch(() => null);
-    await Promise.allSettled([stores.close(), opened?.close()]);
+    await close();
   }
 }
 

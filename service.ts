@@ -73,6 +73,9 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
       const thread = start();
       threads.push(thread);
       thread.on('error', (error: Error) => failure.resolve(error));
+      thread.on('message', (message: ThreadMessage) => {
+        if (message.type === 'failed') failure.resolve(new Error(message.reason));
+      });
       thread.on('exit', (code) => stopping || failure.resolve(new Error(`${roles.join(' and ')} ended with ${code}`)));
     }
     // The roles open the same files and servers: they start together, and http is there when all are, or wait for a server.
