@@ -53,7 +53,11 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
       tags,
       quiet: true,
       responses: {
-        200: { description: 'It can.', schema: state, example: { status: 'ok' } },
+        200: {
+          description: 'It can.',
+          schema: state,
+          example: { status: 'ok', checks: { event_log: { ok: true }, checker: { ok: true } } },
+        },
         503: {
           description: 'It cannot; `failed` names what is missing, and `checks` says why.',
           schema: state,
@@ -67,7 +71,7 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
       async handler() {
         const checks = await checkAll(options);
         const failed = Object.keys(checks).filter((name) => !checks[name]!.ok);
-        if (failed.length === 0) return { body: { status: 'ok' } };
+        if (failed.length === 0) return { body: { status: 'ok', checks } };
         return { status: 503, body: { status: 'unavailable', failed, checks }, headers: { 'retry-after': '5' } };
       },
     }),
