@@ -180,6 +180,24 @@ export const SETTINGS = {
 
   RATE_LIMIT_PER_MINUTE: integer(60, 'Requests of one API key a minute.', { min: 1, max: 1_000_000 }),
   RATE_LIMIT_PER_DAY: integer(10_000, 'Requests of one API key a day.', { min: 1, max: 1_000_000_000 }),
+  HEAVY_REQUESTS_PER_CALLER: integer(
+    16,
+    'Large requests (uploads, lists, filtered results, exports) of one user or address that are answered at a time.',
+    { min: 1, max: 10_000 },
+  ),
+  HEAVY_REQUESTS_AT_ONCE: integer(
+    8,
+    'Large requests of all callers that are worked on at a time; others wait in turn.',
+    {
+      min: 1,
+      max: 1000,
+    },
+  ),
+  MAX_CONNECTIONS: integer(
+    10_000,
+    'Connections to HTTP; fewer where the system allows the process too few open files for them and the checker.',
+    { min: 16, max: 1_000_000 },
+  ),
   SIGNUP_CREDITS: integer(300, 'The credits of a new account.', { min: 0, max: 1_000_000 }),
   MAX_URLS_PER_JOB: integer(1_000_000, 'URLs in one job.', { min: 1, max: 10_000_000 }),
   MAX_FILE_BYTES: integer(104_857_600, 'The size of an uploaded file.', { min: 1, max: 10 * GiB }),

@@ -30,6 +30,7 @@ import { createApp } from './http/app.ts';
 import { openBlocklist } from './http/blocklist.ts';
 import { openCursors } from './http/cursors.ts';
 import { openEventStreams } from './http/event-streams.ts';
+import { openHeavyRequests } from './http/heavy-requests.ts';
 import { openJobWatch } from './http/job-watch.ts';
 import { openProjectionMetrics } from './http/metrics.ts';
 import { openRateLimits } from './http/rate-limits.ts';
@@ -286,6 +287,10 @@ async function wire(
       known.set(user_id, email ?? '');
     },
     admit: rate_limits.admit,
+    heavy_requests: openHeavyRequests({
+      per_caller: config.heavy_requests_per_caller,
+      at_once: config.heavy_requests_at_once,
+    }),
     async await_position(position) {
       if (await readmodels.passed(position, 0)) return;
       // A place that the log has not reached was given to nobody.

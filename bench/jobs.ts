@@ -41,6 +41,7 @@ export async function benchJobs({ urls = 200_000, hosts = 200 } = {}): Promise<J
     CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',
     RATE_LIMIT_PER_MINUTE: '1000000',
     RATE_LIMIT_PER_DAY: '1000000',
+    HEAVY_REQUESTS_PER_CALLER: '1000',
   });
   try {
     const clientOf = async (user_id: string) => {

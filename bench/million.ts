@@ -42,6 +42,7 @@ export async function benchMillion({ urls: count = 1_000_000, hosts = 5000 } = {
     CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',
     RATE_LIMIT_PER_MINUTE: '1000000',
     RATE_LIMIT_PER_DAY: '1000000',
+    HEAVY_REQUESTS_PER_CALLER: '1000',
   });
   try {
     const of = { user_id: 'bench', email: null, is_admin: false, hours: 3 };

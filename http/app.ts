@@ -7,6 +7,7 @@ import { type AccessOptions, assertOwner, authenticate } from './access.ts';
 import { readJson, readRaw } from './bodies.ts';
 import { openClientAddress } from './client-address.ts';
 import { ClientGone, errorBody, HttpError, toHttpError, ValidationError } from './errors.ts';
+import type { HeavyRequest, HeavyRequests } from './heavy-requests.ts';
 import { withList } from './list-bodies.ts';
 import { openHttpMetrics } from './metrics.ts';
 import { openReadYourWrites, POSITION_HEADER, positionProblem } from './read-your-writes.ts';
@@ -30,6 +31,8 @@ export interface AppOptions extends AccessOptions, SystemOptions {
    * for each request, also for those that are refused for their credentials or their path: these have no caller.
    */
   admit?(request: { path: string; caller: Caller | null; ip: string }): Promise<Readonly<Record<string, string>>>;
+  /** Bounds those of heavy routes. */
+  heavy_requests: HeavyRequests;
   /** Resolves when reads see this place of the log, and after a bounded time anyhow. */
   await_position(position: string): Promise<void>;
   /** For tests: a reply that is not what its route declares is an error. */
@@ -186,16 +189,27 @@ function serve<Services>(
     if (route.owns !== null) await assertOwner(route, ctx.params[route.owns], caller!, options.job_owner);
 
     const signal = clientSignal(ctx);
+    const heavy = route.heavy ? entered(ctx, options.heavy_requests) : null;
+    const rest = () => heavy?.rest();
     const handle = async (body: unknown): Promise<Reply> => {
+      await heavy?.work(signal);
       const { params, query, headers } = input;
-      const request: RouteRequest = { params, query, headers, body, caller, request_id, ip, signal, ctx };
-      return await route.handler(request, services);
+      const request: RouteRequest = { params, query, headers, body, caller, request_id, ip, signal, rest, ctx };
+      return await Promise.resolve(route.handler(request, services)).finally(rest);
     };
     const reply = await withBody(ctx, route, checks, options, handle);
     if (options.check_replies) checks.reply(reply);
     positions.reached(caller?.user_id, positionOf(reply));
     await writeReply(ctx, route, reply);
   };
+}
+
+/** Under way until its answer is sent or its client is gone. */
+function entered(ctx: Context, heavy_requests: HeavyRequests): HeavyRequest {
+  const { caller = null, ip } = ctx.state as State;
+  const heavy = heavy_requests.enter({ caller, ip });
+  ctx.res.once('close', heavy.leave);
+  return heavy;
 }
 
 async function admit(ctx: Context, options: AppOptions): Promise<void> {

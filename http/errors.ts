@@ -93,7 +93,7 @@ export const V2_CODES: Readonly<Record<number, readonly [string, ...string[]]>> 
   413: ['payload_too_large'],
   415: ['unsupported_media_type'],
   422: ['validation_error'],
-  429: ['rate_limited'],
+  429: ['rate_limited', 'too_many_requests_at_once'],
   500: ['internal_error'],
   503: ['unavailable', 'storage_full', 'maintenance'],
 };
@@ -113,6 +113,8 @@ export const V2_CODE_MEANINGS: Readonly<Record<string, string>> = {
   payload_too_large: 'The body is too large, or holds too many URLs (413): send it in parts.',
   unsupported_media_type: 'The body is not JSON in UTF-8 (415).',
   rate_limited: 'Too many requests (429): see `Retry-After`.',
+  too_many_requests_at_once:
+    'Too many large requests of yours are under way (429): send it again when one of them is answered.',
   internal_error: 'Something went wrong on our side (500): `X-Request-ID` names it.',
   unavailable: 'A part of the service cannot be reached (503): see `Retry-After`.',
   storage_full: 'The service has no room to store anything (503): reading works; see `Retry-After`.',

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from 'koa';
+import { breather } from '../intake/event-loop.ts';
 import { hasBody, MAX_VALUES, missingBody, parseJson, readJsonChunks, tooManyValues } from './bodies.ts';
 import { ValidationError } from './errors.ts';
 import type { ListBody, StringList } from './route.ts';
@@ -42,13 +43,15 @@ async function readList(ctx: Context, body: ListBody, check: Check, pages: Pages
     for (; page.length - from >= PAGE_SIZE; from += PAGE_SIZE) await pages.add(page.slice(from, from + PAGE_SIZE));
     page = page.slice(from);
   };
-  const reader = openStringListReader(body.field, (value) => {
+  const reader = openStringListReader(body, (value) => {
     page.push(value);
     if (++length > MAX_VALUES) throw tooManyValues();
   });
   let size_bytes = 0;
   let held: Buffer[] | null = [];
+  const breathe = breather();
   for await (const chunk of readJsonChunks(ctx, body.limit_bytes)) {
+    await breathe();
     size_bytes += chunk.length;
     held?.push(chunk);
     if (size_bytes <= PARSED_WHOLE_BYTES) continue;

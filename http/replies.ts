@@ -10,12 +10,19 @@ import { successStatus } from './route.ts';
 /** Larger bodies are not worth hashing on the thread that answers everybody. */
 const MAX_TAGGED_BYTES = 1024 * 1024;
 
-export async function writeReply(ctx: Context, route: Pick<Route, 'responses'>, reply: Reply): Promise<void> {
+/** How long the reader of a stream may stand still. */
+const STALLED_MS = 60_000;
+
+export async function writeReply(
+  ctx: Context,
+  route: Pick<Route, 'responses' | 'lasting'>,
+  reply: Reply,
+): Promise<void> {
   const { body, stream, headers = {} } = reply;
   const status = reply.status ?? successStatus(route)!;
   ctx.status = status;
   const content_type = headers['content-type'] ?? route.responses[status]?.content_type;
-  if (stream) await writeStream(ctx, stream, content_type ?? 'application/octet-stream');
+  if (stream) await writeStream(ctx, stream, content_type ?? 'application/octet-stream', route.lasting);
   else if (body === undefined || body === null) ctx.body = null;
   else if (typeof body === 'string' || body instanceof Uint8Array) {
     // Said first: Koa takes text that starts with `<` for a page.
@@ -46,7 +53,7 @@ export function writeJson(ctx: Context, body: object): void {
  * Waits for the first bytes, so that what fails before them is answered as an error. A stream that fails later cuts the
  * connection: the client can tell that it did not get everything.
  */
-async function writeStream(ctx: Context, stream: Readable, content_type: string): Promise<void> {
+async function writeStream(ctx: Context, stream: Readable, content_type: string, is_lasting: boolean): Promise<void> {
   ctx.set('Content-Type', content_type);
   if (ctx.method === 'HEAD') {
     stream.destroy();
@@ -55,6 +62,8 @@ async function writeStream(ctx: Context, stream: Readable, content_type: string)
     return;
   }
   if (stream.readableLength === 0 && !stream.readableEnded) await firstBytes(stream);
+  // A client that reads nothing for so long has left without a word.
+  if (!is_lasting) ctx.res.setTimeout(STALLED_MS, () => ctx.res.destroy());
   ctx.body = stream;
 }
 

@@ -56,6 +56,9 @@ export interface RawBody {
 export interface ListBody {
   kind: 'list';
   field: string;
+  /** Strings in the list, and characters in each. */
+  max_items?: number;
+  max_chars?: number;
   schema: TSchema;
   limit_bytes: number;
   example?: unknown;
@@ -85,12 +88,15 @@ export function jsonBody<Schema extends TSchema>(
 }
 
 /** `{"<field>": ["…", …]}` with at least one string, and nothing else. */
-export const listBody = (field: string, options: { limit_bytes: number; example?: unknown }): ListBody => ({
-  kind: 'list',
-  field,
-  schema: closedInput(Type.Object({ [field]: Type.Array(Type.String(), { minItems: 1 }) })),
-  ...options,
-});
+export function listBody(
+  field: string,
+  options: { limit_bytes: number; max_items?: number; max_chars?: number; example?: unknown },
+): ListBody {
+  const { max_items: maxItems, max_chars: maxLength } = options;
+  const text = Type.String(maxLength === undefined ? {} : { maxLength });
+  const list = Type.Array(text, { minItems: 1, ...(maxItems === undefined ? {} : { maxItems }) });
+  return { kind: 'list', field, schema: closedInput(Type.Object({ [field]: list })), ...options };
+}
 
 /** A form with one file, of at most `max_file_bytes`. */
 export const fileBody = (description = 'The file.'): FileBody => ({ kind: 'file', description });
@@ -149,6 +155,8 @@ export interface RouteRequest<
   ip: string;
   /** Aborts when the client is gone before the answer is sent. */
   signal: AbortSignal;
+  /** Of a heavy route whose handler only waits from here on: somebody else may work. */
+  rest(): void;
   ctx: Context;
 }
 
@@ -175,6 +183,8 @@ export interface Route<Services = unknown> {
   quiet: boolean;
   /** Its stream goes on for as long as the client listens: a client that leaves is no failure. */
   lasting: boolean;
+  /** It may take much work, by what is sent or asked for: of one caller only so many are answered at a time. */
+  heavy: boolean;
   handler(request: RouteRequest, services: Services): Reply | Promise<Reply>;
 }
 
@@ -225,6 +235,7 @@ export interface RouteSpec<
   errors?: Readonly<Record<number, string | ErrorSpec>>;
   quiet?: boolean;
   lasting?: boolean;
+  heavy?: boolean;
   handler(
     request: RouteRequest<
       Given<Params, PathParams<Path>>,
@@ -255,6 +266,7 @@ export function routeOf<Services>() {
       errors: {},
       quiet: false,
       lasting: false,
+      heavy: false,
       ...rest,
       owns: owns ?? (of_owner ? 'job_id' : null),
       params: params ?? Type.Object(Object.fromEntries(names.map((name) => [name, PathText]))),

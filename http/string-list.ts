@@ -9,6 +9,12 @@ export interface StringListReader {
   end(): void;
 }
 
+export interface StringListOptions {
+  field: string;
+  max_items?: number;
+  max_chars?: number;
+}
+
 /** Strings are gathered in a buffer of this size: four times as fast as piece by piece. */
 const STRING_BUFFER_BYTES = 4096;
 /** Longer than any URL may be by any setting: what is behind it changes nothing. */
@@ -27,7 +33,11 @@ type Place =
   | 'after list'
   | 'end';
 
-export function openStringListReader(field: string, take: (value: string) => void): StringListReader {
+/** `max_items` and `max_chars`: of the list, and of each string. */
+export function openStringListReader(
+  { field, max_items = Number.POSITIVE_INFINITY, max_chars = Number.POSITIVE_INFINITY }: StringListOptions,
+  take: (value: string) => void,
+): StringListReader {
   const tokenizer = new Tokenizer({ stringBufferSize: STRING_BUFFER_BYTES });
   const problems: Problem[] = [];
   let place: Place = 'start';
@@ -47,6 +57,8 @@ export function openStringListReader(field: string, take: (value: string) => voi
     const loc = [field, index++];
     if (token === TokenType.STRING) {
       const text = value as string;
+      if (index > max_items) fail([field], `must NOT have more than ${max_items} items`, 'maxItems');
+      if (text.length > max_chars) fail(loc, `must NOT have more than ${max_chars} characters`, 'maxLength');
       if (text.includes('\0')) fail(loc, 'holds a NUL character', 'nul');
       if (problems.length === 0) take(text.length > MAX_KEPT_CHARS ? text.slice(0, MAX_KEPT_CHARS) : text);
       return 'after item';

@@ -1,4 +1,5 @@
 // Results as CSV: RFC 4180, in UTF-8 with a byte order mark, without which Excel takes UTF-8 for the local code page.
+import { breather } from '../../intake/event-loop.ts';
 import { type Cell, COLUMNS, type Exported } from './columns.ts';
 
 const BYTE_ORDER_MARK = '\ufeff';
@@ -7,7 +8,9 @@ const CHUNK_CHARS = 64 * 1024;
 /** In pieces of about 64 KiB. */
 export async function* csvOf(results: AsyncIterable<Exported>): AsyncGenerator<string> {
   let text = `${BYTE_ORDER_MARK}${COLUMNS.map(({ name }) => name).join(',')}\r\n`;
+  const breathe = breather();
   for await (const result of results) {
+    await breathe();
     text += lineOf(result);
     if (text.length < CHUNK_CHARS) continue;
     yield text;

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
+import { breather } from '../../intake/event-loop.ts';
 import type { ResultDocument } from '../../readmodels/results.ts';
 import { type Cell, COLUMNS } from './columns.ts';
 
@@ -34,8 +35,10 @@ async function write(zip: ZipFile, results: AsyncIterable<ResultDocument>, max_r
   let next = await rows.next();
 
   async function* sheet(): AsyncGenerator<string> {
+    const breathe = breather();
     let text = `${SHEET_START}${rowXml(1, NAMES)}`;
     for (let row = 2; !next.done && row <= max_rows; row++) {
+      await breathe();
       const result = next.value;
       text += rowXml(
         row,

@@ -114,6 +114,22 @@ const RATE_LIMITED: Shared = [
   'rate_limited',
   'An API key has 60 requests a minute. Try again in 12 s.',
 ];
+const TOO_MANY_AT_ONCE: Shared = [
+  429,
+  'TooManyAtOnce',
+  'Too many large requests of the caller are under way; the header Retry-After says when to try again.',
+  'too_many_requests_at_once',
+  'You have 16 large requests under way. Send this one when one of them is answered.',
+];
+/** Of the public API, where requests are counted too. */
+const LIMITED: Shared = [
+  429,
+  'Limited',
+  'Too many requests (`rate_limited`), or too many large ones under way (`too_many_requests_at_once`); the header ' +
+    'Retry-After says when to try again.',
+  TOO_MANY_AT_ONCE[3],
+  TOO_MANY_AT_ONCE[4],
+];
 const OF_THE_SERVICE: readonly Shared[] = [
   [
     500,
@@ -125,14 +141,14 @@ const OF_THE_SERVICE: readonly Shared[] = [
   [
     503,
     'Unavailable',
-    'A part of the service cannot be reached; the header Retry-After says when to try again.',
+    'A part of the service cannot be reached, or a query takes too long; the header Retry-After says when to try again.',
     'unavailable',
     'A part of the service cannot be reached at the moment. Try again in a few seconds.',
   ],
 ];
 
 /** What a route can answer by what its access and its input are. */
-function impliedErrors({ access, owns, foreign, body, path }: Route<never>): Shared[] {
+function impliedErrors({ access, owns, foreign, body, path, heavy }: Route<never>): Shared[] {
   const no_credentials = 'No valid credentials.';
   const found: Shared[] = [];
   if (access === 'api-key')
@@ -176,7 +192,8 @@ function impliedErrors({ access, owns, foreign, body, path }: Route<never>): Sha
   if (body !== null && body.kind !== 'raw') found.push(...OF_THE_BODY);
   // Of every route: parameters that it does not know are refused.
   found.push(INVALID);
-  if (isV2(path)) found.push(RATE_LIMITED);
+  if (isV2(path)) found.push(heavy ? LIMITED : RATE_LIMITED);
+  else if (heavy) found.push(TOO_MANY_AT_ONCE);
   return [...found, ...OF_THE_SERVICE];
 }
 

@@ -4,13 +4,14 @@ import { Type } from 'typebox';
 import { Nullable } from '../../events/nullable.ts';
 import { INVALID_REASONS } from '../../intake/classify-url.ts';
 import { analyzeUrls, type IntakeSummary } from '../../intake/collect-urls.ts';
-import { parseDomain } from '../../intake/domain.ts';
+import { type ParsedDomain, parseDomain } from '../../intake/domain.ts';
+import { breather } from '../../intake/event-loop.ts';
 import { openSheet } from '../../intake/open-sheet.ts';
 import type { Sheet } from '../../intake/sheet.ts';
 import { balanceOf } from '../../readmodels/credits.ts';
 import { Block, blockExample } from '../domain-view.ts';
 import { type Problem, ValidationError } from '../errors.ts';
-import { fileBody, jsonBody } from '../route.ts';
+import { fileBody, listBody } from '../route.ts';
 import { route } from '../services.ts';
 import { intakeLimits, refuseIntake, whileThere } from '../submit.ts';
 
@@ -25,17 +26,18 @@ export const checkDomains = route({
   method: 'POST',
   path: '/check-domains',
   access: 'user',
+  heavy: true,
   summary: 'Which of some domains are on the blocklist',
   description:
     'A domain may be written in any case or script, with a port, or as a URL. It is blocked when it or a domain above ' +
     'it is on the list.',
   tags,
-  body: jsonBody(
-    Type.Object({
-      domains: Type.Array(Type.String({ maxLength: MAX_DOMAIN_CHARS }), { minItems: 1, maxItems: MAX_DOMAINS }),
-    }),
-    { limit_bytes: MAX_BODY_BYTES, example: { domains: ['example.com', 'https://Shop.Example.org:8080/cart'] } },
-  ),
+  body: listBody('domains', {
+    limit_bytes: MAX_BODY_BYTES,
+    max_items: MAX_DOMAINS,
+    max_chars: MAX_DOMAIN_CHARS,
+    example: { domains: ['example.com', 'https://Shop.Example.org:8080/cart'] },
+  }),
   responses: {
     200: {
       description: 'Those that are blocked, in the order in which they were asked about.',
@@ -48,8 +50,14 @@ export const checkDomains = route({
       example: { blocked: [blockExample], total_checked: 2 },
     },
   },
-  async handler({ body: { domains } }, { blocklist }) {
-    const parsed = domains.map(parseDomain);
+  async handler({ body: list }, { blocklist }) {
+    const domains = (await Array.fromAsync(list.pages())).flat();
+    const parsed: ParsedDomain[] = [];
+    const breathe = breather();
+    for (const domain of domains) {
+      parsed.push(parseDomain(domain));
+      await breathe();
+    }
     const problems = parsed.flatMap((one, i) => ('reason' in one ? [problemOf(one.reason, ['domains', i])] : []));
     if (problems.length > 0) throw new ValidationError(problems.slice(0, MAX_PROBLEMS));
     const { entryOf } = await blocklist.current();
@@ -129,6 +137,7 @@ export const analyzeFile = route({
   method: 'POST',
   path: '/analyze-csv',
   access: 'user',
+  heavy: true,
   summary: 'What a job of a CSV or XLSX file would check and cost',
   description:
     'Places each row in one category, as `POST /jobs` would with its defaults. No job is made of the file, nothing is ' +

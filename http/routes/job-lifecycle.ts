@@ -158,6 +158,7 @@ export const removeMany = route({
   method: 'POST',
   path: '/jobs/bulk-delete',
   access: 'user',
+  heavy: true,
   summary: 'Delete many jobs that have ended',
   description: 'Each as if it were deleted alone: one that cannot be deleted does not keep the others.',
   tags,

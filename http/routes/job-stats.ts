@@ -200,6 +200,7 @@ export const urlList = route({
   method: 'GET',
   path: '/jobs/{job_id}/url-list',
   access: 'none',
+  heavy: true,
   summary: 'The URLs of a job as text, one a line',
   description:
     'In the order of submission, as submitted, whether or not they are checked yet. The last line has no line break.',

@@ -22,6 +22,7 @@ export const upload = route({
   method: 'POST',
   path: '/jobs',
   access: 'user',
+  heavy: true,
   summary: 'Create a job from an uploaded CSV or XLSX file',
   description:
     'Finds the column with the URLs, drops duplicates, and reserves one credit a URL. With fewer credits than URLs the ' +
@@ -114,6 +115,7 @@ export const results = route({
   method: 'GET',
   path: '/jobs/{job_id}/results',
   access: 'none',
+  heavy: true,
   summary: 'Results of a job, in order of submission',
   tags,
   query: Type.Object({ ...paging(50), ...resultFilters, status_group: statusGroup }),

@@ -220,6 +220,7 @@ export const view = route({
   method: 'GET',
   path: '/share/{token}',
   access: 'none',
+  heavy: true,
   summary: 'Look at a shared job',
   description: 'Read-only. The statistics are of all results, the page is of those that pass the filters.',
   tags,

@@ -89,6 +89,7 @@ export const create = route({
   method: 'POST',
   path: '/api/v2/jobs',
   access: 'api-key',
+  heavy: true,
   summary: 'Submit a list of URLs',
   description: 'Reserves one credit a URL. With fewer credits than URLs the job works up to them and is then paused.',
   tags,
@@ -110,6 +111,7 @@ export const wait = route({
   method: 'POST',
   path: '/api/v2/jobs/wait',
   access: 'api-key',
+  heavy: true,
   summary: 'Submit a list of URLs and wait for the results',
   description:
     'Answers when the job has stopped (completed, failed, cancelled or paused) or when the time is up, which leaves the job ' +
@@ -150,6 +152,7 @@ export const wait = route({
     const { read, jobWatch, passed, closing } = services;
     const made = await submitted(request, '/api/v2/jobs/wait', services);
     await request.body.release();
+    request.rest();
     const { job_id } = made.reply.body;
     await passed(made.position);
     const timeout_ms = request.query.wait_seconds * 1000;
@@ -244,6 +247,7 @@ export const results = route({
   method: 'GET',
   path: '/api/v2/jobs/{id}/results',
   access: 'api-key',
+  heavy: true,
   owns: 'id',
   summary: 'Results of a job, in order of submission',
   description:
@@ -272,7 +276,7 @@ export const results = route({
       example: { results: [resultExample], items: [resultExample], next_cursor: null, total: 1 },
     },
   },
-  async handler({ params, query, signal }, services) {
+  async handler({ params, query, signal, rest }, services) {
     const { read, cursors, jobWatch, closing } = services;
     const { limit, offset, cursor } = query;
     const filter = filterOf(query);
@@ -287,6 +291,7 @@ export const results = route({
     }
     const page = await cursorPage(job, { cursor, limit, signal }, filter, services);
     if (page.results.length > 0 || job.status !== 'processing') return answer(page);
+    rest();
     const moved = (now: JobDocument) => contiguousResults(now) > contiguousResults(job) || now.status !== 'processing';
     await jobWhen(jobWatch, job._id, moved, { timeout_ms: EMPTY_PAGE_MS, signals: [signal, closing] });
     signal.throwIfAborted();

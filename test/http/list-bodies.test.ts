@@ -160,7 +160,7 @@ test('whatever strings there are, cut anywhere into chunks, they are read as JSO
     fc.property(strings, fc.array(fc.nat(30), { minLength: 1, maxLength: 20 }), (values, sizes) => {
       const bytes = Buffer.from(JSON.stringify({ urls: values }, null, 1));
       const read: string[] = [];
-      const reader = openStringListReader('urls', (value) => read.push(value));
+      const reader = openStringListReader({ field: 'urls' }, (value) => read.push(value));
       for (let at = 0, n = 0; at < bytes.length; n++) {
         const size = sizes[n % sizes.length]! + 1;
         reader.write(bytes.subarray(at, at + size));
@@ -174,7 +174,7 @@ test('whatever strings there are, cut anywhere into chunks, they are read as JSO
 
 function readWhole(text: string): string[] | null {
   const read: string[] = [];
-  const reader = openStringListReader('urls', (value) => read.push(value));
+  const reader = openStringListReader({ field: 'urls' }, (value) => read.push(value));
   try {
     reader.write(Buffer.from(text));
     reader.end();

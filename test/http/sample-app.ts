@@ -6,6 +6,7 @@ import pino from 'pino';
 import { Registry } from 'prom-client';
 import { issueLocalToken, openIdentity } from '../../adapters/identity/index.ts';
 import { type AppOptions, createApp } from '../../http/app.ts';
+import { openHeavyRequests } from '../../http/heavy-requests.ts';
 import type { Route } from '../../http/route.ts';
 import { startServer } from '../../http/server.ts';
 
@@ -45,6 +46,7 @@ export async function startSample<Services>(
     uploads: { folder: uploads, max_file_bytes: 1024 * 1024 },
     trusted_proxies: [],
     https: false,
+    heavy_requests: openHeavyRequests({ per_caller: 100, at_once: 100 }),
     seen: async () => {},
     await_position: async () => {},
     check_replies: true,

@@ -46,6 +46,7 @@ export async function startTestService(env: Record<string, string> = {}): Promis
     CHECKER_RETRIES: '0',
     RATE_LIMIT_PER_MINUTE: '1000000',
     RATE_LIMIT_PER_DAY: '1000000',
+    HEAVY_REQUESTS_PER_CALLER: '1000',
     ...env,
   });
   const service: Service = await startService(config, openLogger(config));

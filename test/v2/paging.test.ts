@@ -77,7 +77,12 @@ test('whatever the order, each result is on exactly one page', async (t) => {
     return {
       arrive,
       async page(cursor) {
-        const request = { params: { id: job_id }, query: { offset: 0, ...query, cursor }, signal: services.closing };
+        const request = {
+          params: { id: job_id },
+          query: { offset: 0, ...query, cursor },
+          signal: services.closing,
+          rest() {},
+        };
         return (await route.handler(request as never, services)).body as Page;
       },
     };

@@ -1,0 +1,105 @@
+// A bound on requests that make work: so many of one caller at a time, and so many at work of all, who take turns.
+import ipaddr from 'ipaddr.js';
+import { HttpError } from './errors.ts';
+import type { Caller } from './route.ts';
+
+export interface HeavyRequest {
+  /** Resolves when it is this request's turn to make work. Throws the signal's reason when its client leaves first. */
+  work(signal: AbortSignal): Promise<void>;
+  /** It only waits from here on, or sends what its client is ready to take: somebody else may work. */
+  rest(): void;
+  /** It is over. */
+  leave(): void;
+}
+
+export interface HeavyRequests {
+  /** Throws 429 when the caller has as many under way as one may have. */
+  enter(of: { caller: Caller | null; ip: string }): HeavyRequest;
+}
+
+const RETRY_S = 1;
+
+interface Waiting {
+  begin(): void;
+}
+
+export function openHeavyRequests(options: { per_caller: number; at_once: number }): HeavyRequests {
+  const { per_caller, at_once } = options;
+  const under_way = new Map<string, number>();
+  /** By caller, in the order of their turns: who has had one goes to the end. */
+  const waiting = new Map<string, Waiting[]>();
+  let working = 0;
+
+  function next(): void {
+    while (working < at_once) {
+      const [first] = waiting;
+      if (!first) return;
+      const [name, queue] = first;
+      const request = queue.shift()!;
+      waiting.delete(name);
+      if (queue.length > 0) waiting.set(name, queue);
+      working++;
+      request.begin();
+    }
+  }
+  return {
+    enter(of) {
+      const name = nameOf(of);
+      const others = under_way.get(name) ?? 0;
+      if (others >= per_caller) throw tooMany(per_caller);
+      under_way.set(name, others + 1);
+      let is_working = false;
+      let has_left = false;
+
+      function rest(): void {
+        if (!is_working) return;
+        is_working = false;
+        working--;
+        next();
+      }
+      return {
+        async work(signal) {
+          signal.throwIfAborted();
+          const turn = Promise.withResolvers<void>();
+          const request: Waiting = {
+            begin() {
+              is_working = true;
+              turn.resolve();
+            },
+          };
+          const giveUp = () => {
+            const queue = waiting.get(name)?.filter((one) => one !== request);
+            if (queue?.length === 0) waiting.delete(name);
+            else if (queue) waiting.set(name, queue);
+            turn.reject(signal.reason);
+          };
+          signal.addEventListener('abort', giveUp, { once: true });
+          waiting.set(name, [...(waiting.get(name) ?? []), request]);
+          next();
+          await turn.promise.finally(() => signal.removeEventListener('abort', giveUp));
+        },
+        rest,
+        leave() {
+          if (has_left) return;
+          has_left = true;
+          rest();
+          const left = under_way.get(name)! - 1;
+          if (left === 0) under_way.delete(name);
+          else under_way.set(name, left);
+        },
+      };
+    },
+  };
+}
+
+/** A user is one caller with all keys. Of IPv6 a client has whole networks: it is known by the first 64 bits. */
+function nameOf({ caller, ip }: { caller: Caller | null; ip: string }): string {
+  if (caller) return `user ${caller.user_id}`;
+  if (!ip.includes(':') || !ipaddr.IPv6.isValid(ip)) return `address ${ip}`;
+  return `address ${ipaddr.IPv6.parse(ip).parts.slice(0, 4).join(':')}`;
+}
+
+function tooMany(per_caller: number): HttpError {
+  const message = `You have ${per_caller} large requests under way. Send this one when one of them is answered.`;
+  return new HttpError(429, 'too_many_requests_at_once', message, undefined, { 'retry-after': String(RETRY_S) });
+}
