@@ -28,6 +28,7 @@ import { jobStream, urlsStream } from './events/streams.ts';
 import { openApiKeyUses } from './http/api-key-uses.ts';
 import { createApp } from './http/app.ts';
 import { openBlocklist } from './http/blocklist.ts';
+import { mostConnections, openConnections } from './http/connections.ts';
 import { openCursors } from './http/cursors.ts';
 import { openEventStreams } from './http/event-streams.ts';
 import { openHeavyRequests } from './http/heavy-requests.ts';
@@ -99,6 +100,11 @@ export async function startHttp(config: Config, logger: Logger, threads_replaced
       this.inc(threads_replaced());
     },
   });
+  const checks_at_once = config.roles.includes('checker') ? config.checker_concurrency : 0;
+  const most = mostConnections({ wanted: config.max_connections, checks_at_once });
+  const connections = openConnections({ most, log: logger });
+  connections.measure(registry);
+  if (most < config.max_connections) logger.info({ most }, 'too few open files for MAX_CONNECTIONS');
   const opening = openApp(config, logger, () => public_url, registry, { of: 'http', signal: stop.signal, waiting });
   opening.then(
     ({ app }) => starting.started(app),
@@ -113,7 +119,7 @@ export async function startHttp(config: Config, logger: Logger, threads_replaced
   }
   try {
     await Promise.race([opening, waits.promise]);
-    const server = await startServer(starting, { host: config.host, port: config.port, log: logger });
+    const server = await startServer(starting, { host: config.host, port: config.port, log: logger, connections });
     // Where the system picked the port, it is known from here on.
     if (new URL(public_url).port === '0') public_url = server.url;
     return { url: server.url, failed: failure.promise, close: () => end(server) };

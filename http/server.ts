@@ -1,10 +1,11 @@
 // Serving the application over HTTP/1.1, with limits on how long a client may take, and stopping without cutting anybody off.
 import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { awaitContinue } from './bodies.ts';
+import { type Connections, openConnections } from './connections.ts';
 import { errorBody, HttpError, statusText } from './errors.ts';
 
 /** Longer than the idle time of the usual load balancers (60 s), which would else use a connection that we just closed. */
@@ -26,9 +27,9 @@ export interface RunningServer {
 
 export async function startServer(
   app: { callback(): RequestListener },
-  options: { host: string; port: number; log: Logger; drain_ms?: number },
+  options: { host: string; port: number; log: Logger; connections?: Connections; drain_ms?: number },
 ): Promise<RunningServer> {
-  const { host, port, log } = options;
+  const { host, port, log, connections = openConnections({ most: Number.POSITIVE_INFINITY, log }) } = options;
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: HEADERS_MS,
@@ -38,7 +39,7 @@ export async function startServer(
   });
   server.maxHeadersCount = MAX_HEADERS;
   const handle = app.callback();
-  const draining = trackConnections(server);
+  const draining = connections.watch(server);
 
   server.on('request', (request, response) => void handle(request, response));
   server.on('checkContinue', (request, response) => {
@@ -95,37 +96,6 @@ function answerBroken(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, soc
     'Connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-}
-
-/**
- * Gives the function that ends every connection as soon as no request is in flight on it. Node's own
- * `closeIdleConnections` leaves those that have not had a request yet.
- */
-function trackConnections(server: Server): () => void {
-  const sockets = new Set<Socket>();
-  const in_flight = new Set<ServerResponse>();
-  let draining = false;
-  const endIfIdle = (socket: Socket) => {
-    const is_busy = [...in_flight].some(({ req }) => req.socket === socket);
-    if (!is_busy) socket.destroy();
-  };
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  server.on('request', (request, response) => {
-    in_flight.add(response);
-    if (draining) response.setHeader('Connection', 'close');
-    response.once('close', () => {
-      in_flight.delete(response);
-      if (draining) endIfIdle(request.socket);
-    });
-  });
-  return () => {
-    draining = true;
-    for (const response of in_flight) if (!response.headersSent) response.setHeader('Connection', 'close');
-    for (const socket of sockets) endIfIdle(socket);
-  };
 }
 
 async function listening(server: Server, port: number, host: string): Promise<void> {

@@ -1,0 +1,113 @@
+// The connections of the server: fewer than the process has open files for, and ended when they are idle and it closes.
+import { readFileSync } from 'node:fs';
+import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
+import { Counter, Gauge, type Registry } from 'prom-client';
+
+export interface Connections {
+  /** Gives the function that ends every connection as soon as no request is in flight on it. */
+  watch(server: Server): () => void;
+  measure(registry: Registry): void;
+}
+
+/** Stores, logs, uploads and what Node keeps open for itself. */
+const OWN_FILES = 200;
+/** What a URL in flight may have open: its connection, another attempt at it, and a name's lookup. */
+const FILES_A_CHECK = 3;
+const FEWEST = 16;
+const LOGGED_EVERY_MS = 1000;
+
+/** As many connections as wanted, or as the open files leave that the process may have and the checker does not need. */
+export function mostConnections(
+  { wanted, checks_at_once }: { wanted: number; checks_at_once: number },
+  open_files = openFilesAllowed(),
+): number {
+  return Math.max(FEWEST, Math.min(wanted, open_files - OWN_FILES - FILES_A_CHECK * checks_at_once));
+}
+
+/** Infinity where the system does not tell. */
+export function openFilesAllowed(read = () => readFileSync('/proc/self/limits', 'utf8')): number {
+  try {
+    const found = /^Max open files +(\d+)/m.exec(read())?.[1];
+    return found === undefined ? Number.POSITIVE_INFINITY : Number(found);
+  } catch {
+    return Number.POSITIVE_INFINITY; // not Linux
+  }
+}
+
+export function openConnections(options: { most: number; log: Logger; monotonic?: () => number }): Connections {
+  const { most, log, monotonic = () => performance.now() } = options;
+  /** With the answers under way on each; the one that has been idle for longest is the first of the idle. */
+  const sockets = new Map<Socket, Set<ServerResponse>>();
+  let refused = 0;
+  let untold = 0;
+  let told_at = Number.NEGATIVE_INFINITY;
+  let draining = false;
+
+  /** Whoever asks something comes before whoever keeps a connection for later; without one of those, the new one goes. */
+  function makeRoom(): void {
+    for (const [socket, answers] of sockets) {
+      if (answers.size > 0) continue;
+      socket.destroy();
+      sockets.delete(socket);
+      break;
+    }
+    refused++;
+    untold++;
+    const now = monotonic();
+    if (now - told_at < LOGGED_EVERY_MS) return;
+    log.warn({ most, closed: untold }, 'too many connections: idle ones are closed');
+    told_at = now;
+    untold = 0;
+  }
+  function endIfIdle(socket: Socket): void {
+    if (sockets.get(socket)?.size === 0) socket.destroy();
+  }
+  return {
+    watch(server) {
+      server.on('connection', (socket: Socket) => {
+        sockets.set(socket, new Set());
+        socket.once('close', () => sockets.delete(socket));
+        if (sockets.size > most) makeRoom();
+      });
+      server.on('request', ({ socket }, response) => {
+        const answers = sockets.get(socket);
+        answers?.add(response);
+        if (draining) response.setHeader('Connection', 'close');
+        response.once('close', () => {
+          answers?.delete(response);
+          if (!answers || !sockets.delete(socket)) return;
+          sockets.set(socket, answers);
+          if (draining) endIfIdle(socket);
+        });
+      });
+      return () => {
+        draining = true;
+        for (const [socket, answers] of sockets) {
+          for (const response of answers) if (!response.headersSent) response.setHeader('Connection', 'close');
+          endIfIdle(socket);
+        }
+      };
+    },
+    measure(registry) {
+      new Gauge({
+        name: 'http_connections',
+        help: 'Connections that are open.',
+        registers: [registry],
+        collect() {
+          this.set(sockets.size);
+        },
+      });
+      new Counter({
+        name: 'http_connections_closed_for_room_total',
+        help: 'Connections that were closed because there were too many.',
+        registers: [registry],
+        collect() {
+          this.reset();
+          this.inc(refused);
+        },
+      });
+    },
+  };
+}
