@@ -1,6 +1,7 @@
 // The settings of the service: one table of rows, read from the environment and checked whole before anything starts.
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { misspelt } from './misspelt.ts';
 
 interface Setting<Value> {
   /** What an unset or empty variable means. */
@@ -95,19 +96,6 @@ const roles = (means: string) =>
     return named.every((role) => role !== undefined) ? [...new Set(named)] : undefined;
   });
 
-const forwarded = (means: string) =>
-  setting<Readonly<Record<string, string>>>(
-    {},
-    means,
-    'group=URL pairs such as billing=http://10.0.0.7:8080, with commas between',
-    (given) => {
-      const pairs = given.split(',').map((pair) => /^([a-z][a-z0-9-]*)=(https?:\/\/\S+)$/.exec(pair.trim()));
-      return pairs.every((pair) => pair !== null && URL.canParse(pair[2]!))
-        ? Object.fromEntries(pairs.map((pair) => [pair![1]!, pair![2]!]))
-        : undefined;
-    },
-  );
-
 const GiB = 1024 ** 3;
 
 /** The one table. A key is the variable; a field of `Config` is the key in lower case. */
@@ -132,16 +120,11 @@ export const SETTINGS = {
   ]),
   MONGODB_URL: url("The read models' store; unset: SQLite in DATA_DIR.", ['mongodb', 'mongodb+srv']),
   NATS_URL: url('The work queue; unset: SQLite in DATA_DIR.', ['nats', 'tls', 'ws', 'wss']),
-  BLOB_URL: url('Where uploaded files are kept; unset: files in DATA_DIR.', ['s3', 'http', 'https']),
 
   IDENTITY_JWKS_URL: url("The identity provider's keys; unset: a local issuer, on loopback only.", ['http', 'https']),
   IDENTITY_ISSUER: text(null, 'The `iss` that tokens must carry.'),
   IDENTITY_AUDIENCE: text(null, 'The `aud` that tokens must carry.'),
-  IDENTITY_WEBHOOK_SECRET: secret("The key of the identity provider's webhook signatures."),
 
-  PAYMENT_SECRET_KEY: secret("The key to the payment processor's API; unset: no checkout."),
-  PAYMENT_WEBHOOK_SECRET: secret("The key of the payment processor's webhook signatures."),
-  PAYMENT_API_URL: url("Another address of the payment processor's API.", ['http', 'https']),
   LINK_SIGNING_KEY: secret(
     'The key of download links and of cursors, one for all machines; unset: made and kept in DATA_DIR.',
   ),
@@ -203,8 +186,17 @@ export const SETTINGS = {
   MAX_FILE_BYTES: integer(104_857_600, 'The size of an uploaded file.', { min: 1, max: 10 * GiB }),
   MAX_INFLATED_BYTES: integer(GiB, 'What an uploaded XLSX may inflate to.', { min: 1, max: 100 * GiB }),
   MAX_URL_CHARS: integer(2048, 'The length of a URL.', { min: 16, max: 65_536 }),
-  SERVICE_URLS: forwarded('Groups of routes that another deployment serves; unset: all are served here.'),
 } as const satisfies Readonly<Record<string, Setting<unknown>>>;
+
+/** Planned, and read by nothing yet: whoever sets one would believe that it does something. */
+const NOT_BUILT: Readonly<Record<string, string>> = {
+  BLOB_URL: 'uploaded files are kept in DATA_DIR',
+  SERVICE_URLS: 'all groups of routes are served here',
+  IDENTITY_WEBHOOK_SECRET: 'webhooks of the identity provider are not taken',
+  PAYMENT_SECRET_KEY: 'there is no checkout',
+  PAYMENT_WEBHOOK_SECRET: 'there is no checkout',
+  PAYMENT_API_URL: 'there is no checkout',
+};
 
 type Table = typeof SETTINGS;
 type ValueOf<Row> = Row extends Setting<infer Value> ? Value : never;
@@ -231,6 +223,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     values[name.toLowerCase()] = value;
     if (value === undefined) problems.push(`${name} is ${masked(given, row.secret)}: it wants ${row.wants}`);
   }
+  for (const [name, instead] of Object.entries(NOT_BUILT)) {
+    if (env[name]?.trim()) problems.push(`${name} is set, and this version does not read it: ${instead}. Unset it`);
+  }
+  problems.push(...misspelt(env, Object.keys(SETTINGS), Object.keys(NOT_BUILT)));
   // Whether settings agree is asked of those that are right by themselves.
   if (problems.length === 0) problems.push(...disagreements(values as unknown as Settings));
   if (problems.length > 0) throw new ConfigError(problems);

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import test from 'ava';
 import { ConfigError, envExample, isLoopback, ROLES, readConfig, SETTINGS } from '../config.ts';
@@ -22,7 +22,6 @@ test('an empty environment gives every default', (t) => {
   t.is(config.max_file_bytes, 104_857_600);
   t.is(config.eventstore_url, null);
   t.deepEqual(config.roles, ROLES);
-  t.deepEqual(config.service_urls, {});
 });
 
 test('.env.example is what the table says', (t) => {
@@ -41,7 +40,6 @@ test('values of every kind are read', (t) => {
     PORT: ' 9000 ',
     ROLES: 'http, checker',
     TRUSTED_PROXIES: '10.0.0.0/8, ::1,192.168.1.7',
-    SERVICE_URLS: 'billing=http://10.0.0.7:8080,export=https://export.example',
     MONGODB_URL: 'mongodb://a:27017,b:27017/db?replicaSet=rs0',
     PUBLIC_URL: 'https://check.example/',
     LOG_LEVEL: 'debug',
@@ -49,7 +47,6 @@ test('values of every kind are read', (t) => {
   t.is(config.port, 9000);
   t.deepEqual(config.roles, ['http', 'checker']);
   t.deepEqual(config.trusted_proxies, ['10.0.0.0/8', '::1/128', '192.168.1.7/32']);
-  t.deepEqual(config.service_urls, { billing: 'http://10.0.0.7:8080', export: 'https://export.example' });
   t.is(config.mongodb_url, 'mongodb://a:27017,b:27017/db?replicaSet=rs0');
   t.is(config.public_url, 'https://check.example');
   t.is(config.log_level, 'debug');
@@ -75,8 +72,6 @@ const WRONG: Array<[name: string, value: string]> = [
   ['CHECKER_ALLOW_ADDRESSES', 'localhost'],
   ['CHECKER_ALLOW_ADDRESSES', '127.0.0.1,'],
   ['TRUSTED_PROXIES', '127.1/8'],
-  ['SERVICE_URLS', 'billing'],
-  ['SERVICE_URLS', 'billing=ftp://x'],
   ['CHECKER_USER_AGENT', 'a\nb'],
 ];
 for (const [name, value] of WRONG) {
@@ -97,9 +92,9 @@ test('every wrong setting is named at once', (t) => {
 });
 
 test('secrets and passwords in URLs are not shown', (t) => {
-  const message = wrong({ PAYMENT_SECRET_KEY: 'hunter2', MONGODB_URL: 'mongo://root:hunter2@db/x' });
+  const message = wrong({ AGENCY_SECRET: 'hunter2', MONGODB_URL: 'mongo://root:hunter2@db/x' });
   t.notRegex(message, /hunter2/);
-  t.regex(message, /PAYMENT_SECRET_KEY is \(a secret of 7 characters\)/);
+  t.regex(message, /AGENCY_SECRET is \(a secret of 7 characters\)/);
   t.regex(message, /mongo:\/\/\*\*\*@db/);
 });
 
@@ -139,4 +134,61 @@ test('loopback addresses are told from others', (t) => {
 
 test('an IPv6 host is bracketed in the public address', (t) => {
   t.is(readConfig({ HOST: '::1', PORT: '81' }).public_url, 'http://[::1]:81');
+});
+
+test('a setting that is not built is refused, and says what happens instead', (t) => {
+  t.regex(
+    wrong({ BLOB_URL: 's3://bucket' }),
+    /BLOB_URL is set, and this version does not read it: uploaded files are kept/,
+  );
+  t.regex(wrong({ SERVICE_URLS: 'billing=http://10.0.0.7:8080' }), /SERVICE_URLS is set/);
+  t.notRegex(wrong({ PAYMENT_SECRET_KEY: 'sk_live_secret' }), /sk_live/);
+});
+
+test('a misspelt setting is refused with the one that is meant', (t) => {
+  t.regex(wrong({ CHECKER_CONCURENCY: '8' }), /CHECKER_CONCURENCY is no setting: did you mean CHECKER_CONCURRENCY\?/);
+  t.regex(wrong({ MONGODB_URI: 'mongodb://a' }), /did you mean MONGODB_URL\?/);
+  t.regex(wrong({ MAX_URL_CHAR: '100' }), /did you mean MAX_URL_CHARS\?/);
+  t.regex(
+    wrong({ RATE_LIMIT_PER_HOUR: '100' }),
+    /RATE_LIMIT_PER_HOUR is no setting: did you mean RATE_LIMIT_PER_DAY\?/,
+  );
+});
+
+test('other variables are left alone: those of platforms, of Node and of anybody', (t) => {
+  const others = {
+    ...{ NODE_ENV: 'production', HOME: '/', HOSTNAME: 'a', ROLE: 'x', PATH: '/bin', npm_config_cache: 'x', POST: '1' },
+    ...{ CHECKER_SERVICE_HOST: '10.0.0.1', CHECKER_PORT: 'tcp://10.0.0.1:80', CHECKER_PORT_80_TCP_ADDR: '10.0.0.1' },
+    ...{ NATS_PORT_4222_TCP: 'x', KUBERNETES_SERVICE_PORT_HTTPS: '443', CHECKER_CONCURENCY: '' },
+    // Beside the setting itself it is no misspelling of it.
+    ...{ MONGODB_URL: 'mongodb://a', MONGODB_URI: 'mongodb://a', MONGOD_BIN: '/usr/bin/mongod' },
+  };
+  t.deepEqual(readConfig(others), readConfig({ MONGODB_URL: 'mongodb://a' }));
+});
+
+test('every setting is read by something', (t) => {
+  const root = new URL('..', import.meta.url).pathname;
+  const sources = globSync(
+    '{*,{adapters,checkers,cli,commands,http,intake,processes,projections,readmodels}/**/*}.ts',
+    {
+      cwd: root,
+    },
+  )
+    .filter((path) => path !== 'config.ts')
+    .map((path) => readFileSync(`${root}${path}`, 'utf8'));
+  const unread = Object.keys(SETTINGS).filter((name) => {
+    const field = new RegExp(`\\b${name.toLowerCase()}\\b`);
+    return !sources.some((source) => field.test(source));
+  });
+  t.deepEqual(unread, []);
+});
+
+test('docker-compose.yml names no setting that there is not', (t) => {
+  const compose = readFileSync(new URL('../docker-compose.yml', import.meta.url), 'utf8');
+  const named = [...compose.matchAll(/^ {6}([A-Z_]+): \$\{/gm)].map(([, name]) => name!);
+  t.true(named.length > 10);
+  t.deepEqual(
+    named.filter((name) => !(name in SETTINGS)),
+    [],
+  );
 });

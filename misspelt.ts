@@ -1,0 +1,56 @@
+// Variables of the environment that look like settings and are none. The environment is full of other people's variables: only a
+// name that nobody else would choose, or that differs from a setting's by a slip of the hand, is taken for a mistake.
+
+/** Groups of settings whose names are all our own. */
+const FAMILIES = ['CHECKER_', 'IDENTITY_', 'PAYMENT_', 'WEBHOOK_', 'RATE_LIMIT_'];
+/** What Kubernetes and Docker tell of a service of any name: `CHECKER_SERVICE_HOST`, `CHECKER_PORT_80_TCP_ADDR`. */
+const OF_A_PLATFORM = /_(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT|PORT_\d+_(?:TCP|UDP|SCTP)(?:_[A-Z]+)?)$/;
+/** Shorter names are near to too much. */
+const MIN_CHARS = 7;
+const MAX_SLIPS = 2;
+const MAX_NAME_CHARS = 64;
+
+/** A line for each, with the setting that may be meant. A setting that is set is not looked for under another name. */
+export function misspelt(
+  env: Readonly<Record<string, string | undefined>>,
+  known: readonly string[],
+  also_known: readonly string[],
+): string[] {
+  const missing = known.filter((name) => !env[name]?.trim());
+  const problems: string[] = [];
+  for (const [name, value] of Object.entries(env)) {
+    if (!value?.trim() || known.includes(name) || also_known.includes(name)) continue;
+    if (!/^[A-Z][A-Z0-9_]*$/.test(name) || name.length > MAX_NAME_CHARS || OF_A_PLATFORM.test(name)) continue;
+    const meant = nearest(name, missing, MAX_SLIPS);
+    if (meant !== null) problems.push(`${name} is no setting: did you mean ${meant}?`);
+    else if (FAMILIES.some((family) => name.startsWith(family))) {
+      const similar = nearest(name, known, Math.floor(name.length / 2));
+      problems.push(`${name} is no setting${similar === null ? '' : `: did you mean ${similar}?`}`);
+    }
+  }
+  return problems;
+}
+
+function nearest(name: string, names: readonly string[], max_slips: number): string | null {
+  let found: string | null = null;
+  let least = max_slips + 1;
+  for (const one of names) {
+    if (Math.min(one.length, name.length) < MIN_CHARS || Math.abs(one.length - name.length) >= least) continue;
+    const slips = slipsBetween(name, one);
+    if (slips < least) [found, least] = [one, slips];
+  }
+  return found;
+}
+
+/** Characters to put in, leave out or exchange (Levenshtein's distance). */
+function slipsBetween(a: string, b: string): number {
+  let above = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (const [i, char] of [...a].entries()) {
+    const row = [i + 1];
+    for (let j = 0; j < b.length; j++) {
+      row.push(Math.min(above[j + 1]! + 1, row[j]! + 1, above[j]! + (char === b[j] ? 0 : 1)));
+    }
+    above = row;
+  }
+  return above[b.length]!;
+}
