@@ -1,10 +1,14 @@
 // The service: reads its settings, starts its roles, and ends them cleanly on SIGINT or SIGTERM.
 import { ConfigError, readConfig } from './config.ts';
+import { isDamage, markForCheck, StartError } from './data-dir.ts';
 import { openLogger } from './logger.ts';
 import { startService } from './service.ts';
 
 /** A role that failed may not end any more: the process does, so that its supervisor starts it again. */
 const STOP_AFTER_FAULT_MS = 4_000;
+
+/** Of LOG_FILE and whatever else is opened at the start. */
+const FOLDER_CODES = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EISDIR', 'ENOENT', 'ENOSPC'];
 
 try {
   const config = readConfig(process.env);
@@ -19,15 +23,28 @@ try {
   logger.info({ url: service.url, roles: config.roles }, 'the service runs');
   const ended = await Promise.race([signal, service.failed]);
   const failed = ended instanceof Error;
+  if (failed && isDamage(ended)) await markForCheck(config.data_dir).catch(() => {});
   if (failed) logger.fatal({ err: ended }, 'the service ends: a role failed');
   else logger.info({ signal: ended }, 'the service ends');
   const is_clean = await service.stop(failed ? STOP_AFTER_FAULT_MS : undefined);
   if (!is_clean) logger.warn('the service did not end in time: what it had in hand is done again');
   process.exit(failed || !is_clean ? 1 : 0);
 } catch (error) {
-  if (!(error instanceof ConfigError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 2;
+  const sentence = sentenceOf(error);
+  if (sentence === null) throw error;
+  process.stderr.write(`${sentence}\n`);
+  process.exit(2);
+}
+
+/** Of what an operator can mend; null for all else. */
+function sentenceOf(error: unknown): string | null {
+  if (error instanceof ConfigError || error instanceof StartError) return error.message;
+  const { code = '', syscall, message } = error as NodeJS.ErrnoException;
+  const { HOST = '127.0.0.1', PORT = '8080' } = process.env;
+  if (code === 'EADDRINUSE') return `PORT ${PORT} of ${HOST} is taken by another process: end it, or set another PORT.`;
+  if (syscall === 'listen' || syscall === 'getaddrinfo')
+    return `HTTP cannot be served on ${HOST}, PORT ${PORT}: ${message}`;
+  return FOLDER_CODES.includes(code) ? `A file cannot be opened: ${message}` : null;
 }
 
 function interrupted(): Promise<NodeJS.Signals> {

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import type { Config, Role } from './config.ts';
+import { prepareDataDir } from './data-dir.ts';
 import { type Http, startHttp } from './http-role.ts';
 import type { ThreadData, ThreadMessage } from './role-thread.ts';
 import { SupervisedThread, type ThreadStart } from './supervised-thread.ts';
@@ -36,6 +37,7 @@ const STOP_MS = 14_000;
 const REQUESTS_FIRST = 1 / 3;
 
 export async function startService(config: Config, logger: Logger): Promise<Service> {
+  await prepareDataDir(config, logger);
   const failure = Promise.withResolvers<Error>();
   const threads: Worker[] = [];
   const supervised: SupervisedThread[] = [];

@@ -1,0 +1,128 @@
+// DATA_DIR before anything is opened in it: that it can be written, and that the embedded stores are whole. What can be made again from
+// the log is set aside when it is damaged; the log itself is not.
+import { existsSync } from 'node:fs';
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Logger } from 'pino';
+import { sqliteCode, whenFree } from './adapters/sqlite.ts';
+import type { Config } from './config.ts';
+
+/** What keeps the service from starting and an operator can mend: a sentence, for one line. */
+export class StartError extends Error {
+  readonly code = 'start';
+}
+
+/** Reading so much takes about a second. Of larger files the header, the schema and the size are looked at. */
+const CHECKED_WHOLE_BYTES = 256 * 1024 * 1024;
+/** Other processes check the same files meanwhile. */
+const LOCK_PATIENCE_MS = 60_000;
+const [SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB] = [5, 11, 26];
+/** There after a process met damage while it ran: then files of any size are checked whole. */
+const MARK = 'check-stores';
+
+type Embedded = Pick<Config, 'data_dir' | 'eventstore_url' | 'mongodb_url' | 'nats_url'>;
+
+/** Throws StartError. Of processes that start at once one checks, and the others wait for it. */
+export async function prepareDataDir(config: Embedded, logger: Logger): Promise<void> {
+  const { data_dir, eventstore_url, mongodb_url, nats_url } = config;
+  await assertWritable(data_dir);
+  const lock = await takeLock(data_dir);
+  try {
+    const mark = join(data_dir, MARK);
+    const whole = existsSync(mark);
+    const events = join(data_dir, 'events.db');
+    const damage = eventstore_url === null ? await damageOf(events, whole) : null;
+    if (damage !== null) {
+      throw new StartError(
+        `The event log ${events} is damaged (${damage}). Stop every process that uses it and put its backup in its place, ` +
+          'with events.db-wal where the backup has one; documents.db and queue.db are built anew from it.',
+      );
+    }
+    if (mongodb_url === null) await setAsideIfDamaged(join(data_dir, 'documents.db'), whole, logger);
+    if (nats_url === null) await setAsideIfDamaged(join(data_dir, 'queue.db'), whole, logger);
+    await rm(mark, { force: true });
+  } finally {
+    lock.close();
+  }
+}
+
+/** The next start checks all files whole. */
+export async function markForCheck(data_dir: string): Promise<void> {
+  await (await open(join(data_dir, MARK), 'a')).close();
+}
+
+/** Whether an error, of whatever thread, says that a store's file is damaged. */
+export const isDamage = (error: Error) => /database disk image is malformed|file is not a database/.test(error.message);
+
+async function assertWritable(data_dir: string): Promise<void> {
+  try {
+    await mkdir(data_dir, { recursive: true });
+    const probe = join(data_dir, `.writable-${process.pid}-${Math.random().toString(36).slice(2)}`);
+    await (await open(probe, 'wx')).close();
+    await rm(probe, { force: true });
+  } catch (error) {
+    throw new StartError(`DATA_DIR ${data_dir} is not a folder that can be written: ${(error as Error).message}`);
+  }
+}
+
+/** SQLite's own lock: gone with the process that holds it, however that ends. */
+async function takeLock(data_dir: string): Promise<DatabaseSync> {
+  const path = join(data_dir, 'start.lock');
+  const stuck = (error: unknown) => new StartError(`${path} cannot be locked: ${(error as Error).message}`);
+  let lock: DatabaseSync | null = null;
+  try {
+    lock = new DatabaseSync(path, { timeout: 0 });
+    const held = lock;
+    await whenFree(() => held.exec('BEGIN EXCLUSIVE'), { patience_ms: LOCK_PATIENCE_MS, stuck });
+    return held;
+  } catch (error) {
+    lock?.close();
+    throw stuck(error);
+  }
+}
+
+async function setAsideIfDamaged(path: string, whole: boolean, logger: Logger): Promise<void> {
+  const damage = await damageOf(path, whole);
+  if (damage === null) return;
+  const aside = `${path}.damaged-${new Date().toISOString().replace(/[:.]/g, '-')}`;
+  // The store first: a log of writes without its store is thrown away by SQLite, a store without it is half a store.
+  for (const ending of ['', '-wal', '-shm']) {
+    if (existsSync(path + ending)) await rename(path + ending, aside + ending);
+  }
+  logger.warn({ path, aside, damage }, 'a damaged store was set aside, and is built anew from the log');
+}
+
+/** What is wrong with the file; null where nothing is, or nothing is there. */
+async function damageOf(path: string, whole: boolean): Promise<string | null> {
+  const found = await stat(path).catch(() => null);
+  if (found === null || found.size === 0) return null;
+  let db: DatabaseSync | null = null;
+  try {
+    db = new DatabaseSync(path, { timeout: 5_000 });
+    db.prepare('SELECT count(*) FROM sqlite_schema').get();
+    if (!whole && found.size > CHECKED_WHOLE_BYTES) return await truncation(path, found.size);
+    const { quick_check } = db.prepare('PRAGMA quick_check(1)').get() as { quick_check: string };
+    return quick_check === 'ok' ? null : quick_check.split('\n')[0]!.slice(0, 200);
+  } catch (error) {
+    const code = sqliteCode(error) & 0xff;
+    if (code === SQLITE_CORRUPT || code === SQLITE_NOTADB) return (error as Error).message;
+    // Whoever holds it could read it.
+    if (code === SQLITE_BUSY) return null;
+    throw new StartError(`${path} cannot be opened: ${(error as Error).message}`);
+  } finally {
+    db?.close();
+  }
+}
+
+/** By the header, which counts the pages. With writes that are not copied into the file yet, the file may be shorter. */
+async function truncation(path: string, size: number): Promise<string | null> {
+  const wal = await stat(`${path}-wal`).catch(() => null);
+  if (wal !== null && wal.size > 0) return null;
+  const header = Buffer.alloc(100);
+  await using file = await open(path);
+  await file.read(header, 0, header.length, 0);
+  const page_bytes = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
+  const stated = page_bytes * header.readUInt32BE(28);
+  return stated > size ? `it has ${size} bytes of ${stated}` : null;
+}
