@@ -4,7 +4,7 @@
 /** Groups of settings whose names are all our own. */
 const FAMILIES = ['CHECKER_', 'IDENTITY_', 'PAYMENT_', 'WEBHOOK_', 'RATE_LIMIT_'];
 /** What Kubernetes and Docker tell of a service of any name: `CHECKER_SERVICE_HOST`, `CHECKER_PORT_80_TCP_ADDR`. */
-const OF_A_PLATFORM = /_(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT|PORT_\d+_(?:TCP|UDP|SCTP)(?:_[A-Z]+)?)$/;
+const OF_A_PLATFORM = /_SERVICE_(?:HOST|PORT)(?![A-Z0-9])|_PORT(?:$|_\d{1,5}_(?:TCP|UDP|SCTP))/;
 /** Shorter names are near to too much. */
 const MIN_CHARS = 7;
 const MAX_SLIPS = 2;
