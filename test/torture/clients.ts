@@ -139,7 +139,7 @@ export async function openClient(
 
   const anyJob = () => {
     const there = submitted.filter(({ job_ids, deleted }) => job_ids.size > 0 && !deleted);
-    const one = there.length === 0 ? null : random.pick(there.slice(-6));
+    const one = there.length === 0 ? null : random.chance(0.6) ? there.at(-1)! : random.pick(there.slice(-6));
     return one && { one, job_id: [...one.job_ids][0]! };
   };
 
@@ -226,6 +226,8 @@ export async function openClient(
     const one = draft(randomUUID());
     submitted.push(one);
     await send(one);
+    // Before it is done.
+    if (random.chance(0.4)) await change(random.pick(['pause', 'cancel']));
   }
 
   async function repeat(): Promise<void> {
