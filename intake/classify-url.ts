@@ -59,7 +59,7 @@ export function classifyUrl(submitted: string, options: ClassifyOptions): Classi
   if (text.length === 0) return invalid('empty');
   if (text.length > options.max_url_chars) return invalid('too_long');
   if (CONTROL_CHARACTER.test(text)) return invalid('control_character');
-  if (text.includes('\ufffd')) return invalid('undecodable');
+  if (text.includes('\ufffd') || !text.isWellFormed()) return invalid('undecodable');
   if (HTTP.test(text)) return classifyAbsolute(text, options);
   if (SCHEME.test(text) && !isHostAndPort(text)) return invalid('unsupported_scheme');
   return classifyWithoutPrefix(text, options);

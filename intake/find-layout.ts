@@ -30,6 +30,8 @@ interface Candidate extends TextLayout {
 
 /** Those that URLs hold least come first. */
 const DELIMITERS = ['\t', '|', ';', ','];
+/** Nothing that quotes, that URLs are made of, or that is half a character. */
+const DECLARATION = /^sep=([\t ]|[^\p{L}\p{N}\p{C}\p{Z}"/:.])\r?\n/iu;
 const SAMPLE_ROWS = 400;
 const SAMPLE_CHARS = 64 * 1024;
 const SAMPLE_MAX_ROW_CHARS = 4 * SAMPLE_CHARS;
@@ -42,7 +44,7 @@ const CONSISTENT_SHARE = 0.9;
 export async function findLayout(file: SampleText): Promise<TextLayout | null> {
   const whole = file.whole && file.text.length <= SAMPLE_CHARS;
   const sample = { ...file, text: file.text.slice(0, SAMPLE_CHARS), whole };
-  const declared = /^sep=(.)\r?\n/i.exec(sample.text);
+  const declared = DECLARATION.exec(sample.text);
   if (declared) return declaredLayout(sample, declared[1]!);
 
   const bare = await candidate(sample, null);

@@ -67,12 +67,17 @@ const SIGNATURES: [bytes: string, message: string][] = [
   ['PAR1', 'a Parquet file'],
 ];
 
+const MARKUP = /^<(?:!doctype html|html)[\s>]/i;
+
 /** Throws `not_a_table` for what is plainly no text, whatever the file is called. */
 export function assertText(head: Buffer, encoding: TextEncoding): void {
   const start = head.toString('latin1', 0, 16);
   const known = SIGNATURES.find(([bytes]) => start.startsWith(bytes));
   if (known) throw new IntakeError('not_a_table', `The file is ${known[1]}. Upload a CSV, text or XLSX file.`);
   const text = new TextDecoder(encoding).decode(head);
+  if (MARKUP.test(text)) {
+    throw new IntakeError('not_a_table', 'The file is an HTML page. Upload a CSV, text or XLSX file.');
+  }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what tells binary data from text
   const control = text.match(/[\u0000-\u0008\u000e-\u001f]/g)?.length ?? 0;
   if (control > text.length / 100) {

@@ -187,6 +187,7 @@ for (const [name, content] of [
 for (const [name, content] of [
   ['a PNG', Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1')],
   ['a PDF', Buffer.from('%PDF-1.7\nhttps://a.example/\n')],
+  ['an HTML page', Buffer.from('\ufeff<!DOCTYPE html>\n<a href="https://a.example/">a</a>\n')],
   ['an old Excel file', Buffer.from('d0cf11e0a1b11ae1', 'hex')],
   ['random bytes', Buffer.from(Array.from({ length: 4_000 }, (_, i) => (i * 7919 * (i + 3)) % 256))],
   ['control characters', Buffer.from('\x01\x02\x03\x04https://a.example/\n')],
