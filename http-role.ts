@@ -30,6 +30,7 @@ import { createApp } from './http/app.ts';
 import { openBlocklist } from './http/blocklist.ts';
 import { mostConnections, openConnections } from './http/connections.ts';
 import { openCursors } from './http/cursors.ts';
+import { HttpError } from './http/errors.ts';
 import { openEventStreams } from './http/event-streams.ts';
 import { openHeavyRequests } from './http/heavy-requests.ts';
 import { openJobWatch } from './http/job-watch.ts';
@@ -273,7 +274,16 @@ async function wire(
     registry,
     identity,
     async api_key(plaintext): Promise<Caller | null> {
-      const key = await read.apiKeys.get(idOfKey(plaintext));
+      const id = idOfKey(plaintext);
+      let key = await read.apiKeys.get(id);
+      if (!key) {
+        // It may be so new that the read model has not seen it: nobody is told that a good key is none.
+        if (!(await passed(await log.head())))
+          throw new HttpError(503, 'unavailable', 'The read models are behind the log.', undefined, {
+            'retry-after': '5',
+          });
+        key = await read.apiKeys.get(id);
+      }
       if (!key || key.revoked_at !== null) return null;
       if (!timingSafeEqual(Buffer.from(key.key_hash), Buffer.from(hashOfKey(plaintext)))) return null;
       api_key_uses.used(key);

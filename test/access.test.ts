@@ -8,6 +8,7 @@ import type { Access, Route } from '../http/route.ts';
 import { ALL_ROUTES } from '../http/routes/all.ts';
 import { systemRoutes } from '../http/routes/system.ts';
 import { allCredentials, CALLERS as COMMON_CALLERS, expectedAccess } from './support/access.ts';
+import { until } from './support/behind.ts';
 import { type Descriptions, readDescriptions } from './support/described.ts';
 import { type Answer, answerOf, startTestService, type TestClient, type TestService } from './support/service.ts';
 
@@ -122,6 +123,8 @@ let deleted_endpoint_id: string;
 
 test.before(async () => {
   service = await startTestService();
+  // Each role says that it works a moment after its start.
+  await until(async () => (await fetch(`${service.url}/readyz`)).ok);
   described = await readDescriptions(service.url);
   alice = await service.client('alice');
   const [bob, root, key, other_key] = await Promise.all([

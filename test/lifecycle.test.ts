@@ -312,6 +312,13 @@ test('what was made a moment ago can be acted on before the read model has it', 
     const again = await act(alice, job_id, 'pause');
     t.deepEqual([again.status, again.body.details], [409, { status: 'paused', legal: ['resume', 'cancel'] }]);
     t.is((await remove(bob, job_id)).status, 403);
+    const newcomer = await blind.keyHolder('quick');
+    const refused = await newcomer.ask('GET', '/api/v2/usage');
+    t.deepEqual(
+      [refused.status, refused.body.error.code],
+      [503, 'unavailable'],
+      'nobody knows yet that the key is good',
+    );
   } finally {
     await blind.stop();
   }
