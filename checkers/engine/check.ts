@@ -7,6 +7,7 @@ import type { OriginFailure } from './circuits.ts';
 import { CookieJar } from './cookies.ts';
 import type { Exchange } from './exchange.ts';
 import { fingerprint, type PageMemory } from './fingerprints.ts';
+import { firstOf } from './headers.ts';
 import { readSigns, type Sketch, sketch } from './html.ts';
 import { refreshOf } from './meta-refresh.ts';
 import { MARKS_BYTES, mayBeProtected, protectionOf } from './protection.ts';
@@ -130,7 +131,7 @@ export class Check implements Task {
 
   /** How much to read of the body of an answer with these headers. */
   bytesWanted(status: number, headers: IncomingHttpHeaders): number {
-    if (status < 300) return isHtml(headers['content-type']) && !isRoot(this.first) ? MAX_HTML_BYTES : 0;
+    if (status < 300) return isHtml(firstOf(headers, 'content-type')) && !isRoot(this.first) ? MAX_HTML_BYTES : 0;
     return mayBeProtected(status) ? MARKS_BYTES : 0;
   }
 
@@ -141,16 +142,16 @@ export class Check implements Task {
     const { status, headers } = exchange;
     this.#status = status;
     this.#final = this.current;
-    this.#content_type = single(headers['content-type']) ?? null;
+    this.#content_type = firstOf(headers, 'content-type') ?? null;
     this.#response_time_ms = Math.max(0, Math.round(exchange.responded_at - this.#attempt_at));
     if (isRedirect(status)) return this.#follow(headers);
 
     if (mayBeProtected(status)) {
-      const body = decodeBody(Buffer.concat(exchange.chunks), single(headers['content-encoding']));
+      const body = decodeBody(Buffer.concat(exchange.chunks), firstOf(headers, 'content-encoding'));
       this.#protection = protectionOf(status, headers, body?.toString('latin1', 0, MARKS_BYTES) ?? '');
     }
     if (isRetriedStatus(status) && this.#protection === null && this.#mayRetry()) {
-      return this.#retry(parseRetryAfter(single(headers['retry-after']), this.#rules.wall()));
+      return this.#retry(parseRetryAfter(firstOf(headers, 'retry-after'), this.#rules.wall()));
     }
     if (status < 300 && exchange.chunks.length > 0 && this.#suspect(exchange)) return 'probe';
     return this.conclude('unknown');
@@ -174,7 +175,7 @@ export class Check implements Task {
   }
 
   #follow(headers: IncomingHttpHeaders): Step {
-    const next = nextHop(this.current, single(headers.location));
+    const next = nextHop(this.current, firstOf(headers, 'location'));
     if (!next.ok) return this.#failed(next.code);
     const set_cookie = headers['set-cookie'] as string | string[] | undefined;
     if (set_cookie !== undefined) {
@@ -205,7 +206,7 @@ export class Check implements Task {
     const { chunks, headers } = exchange;
     const body = decodeBody(
       chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks),
-      single(headers['content-encoding']),
+      firstOf(headers, 'content-encoding'),
     );
     if (body === null) return false;
     const html = decodeText(body, this.#content_type ?? '');
@@ -213,7 +214,7 @@ export class Check implements Task {
       this.sketch = sketch(html, this.current.href);
       return false;
     }
-    this.#meta_refresh = refreshOf(html, single(headers.refresh as string | undefined), this.current);
+    this.#meta_refresh = refreshOf(html, firstOf(headers, 'refresh'), this.current);
     const signs = readSigns(html);
     const shared = this.#rules.pages.record(this.group, this.host, fingerprint(signs, html.length));
     const { points, only_shared } = suspicionOf(html, signs, this.first, this.current, shared);
@@ -295,9 +296,4 @@ function withoutAnswer(error_code: ErrorCode, is_broken: boolean): Outcome {
 
 function isHtml(content_type: string | undefined): boolean {
   return content_type !== undefined && /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(content_type);
-}
-
-/** The first of a header that came more than once. */
-function single(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value;
 }

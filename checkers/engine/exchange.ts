@@ -5,6 +5,7 @@ import type { Dispatcher } from 'undici';
 import type { ErrorCode } from '../../events/checks.ts';
 import type { Connection } from './connections.ts';
 import { errorCodeOf, isShortage, isStrictness } from './errors.ts';
+import { firstOf } from './headers.ts';
 
 /** A body that no one wants is read up to here, to keep the connection; a longer one costs it. */
 const DRAIN_BYTES = 64 * 1024;
@@ -99,7 +100,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.status = status;
     this.headers = headers;
     this.#wanted = this.check.bytesWanted(status, headers);
-    if (this.#wanted === 0 && Number(headers['content-length']) > DRAIN_BYTES) this.#end(false);
+    if (this.#wanted === 0 && Number(firstOf(headers, 'content-length')) > DRAIN_BYTES) this.#end(false);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {

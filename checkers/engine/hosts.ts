@@ -3,6 +3,7 @@
 // trouble has no state here. Pure: the clock is an argument.
 import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
+import { firstOf } from './headers.ts';
 import { parseRetryAfter, RETRY_AFTER_CAP_MS } from './retries.ts';
 
 /** Several checkers share what a host is asked. */
@@ -29,7 +30,7 @@ export function tooMuch(
   wall: () => number,
 ): TooMuch | null {
   if (status !== 429 && (status !== 503 || protection !== null)) return null;
-  const retry_after_ms = parseRetryAfter(headers['retry-after'], wall());
+  const retry_after_ms = parseRetryAfter(firstOf(headers, 'retry-after'), wall());
   return { retry_after_ms, not_now: status === 429 || retry_after_ms !== null };
 }
 

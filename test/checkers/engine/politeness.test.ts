@@ -37,6 +37,15 @@ test('a host is too much for by 429 and 503, and says how long', (t) => {
   for (const status of [200, 301, 403, 404, 500, 502, 504]) t.is(at(status, '7'), null);
 });
 
+test('of a Retry-After that came twice the first counts', async (t) => {
+  const twice: Behaviour = (_request, socket) => reply(socket, 429, { 'Retry-After': '3600\r\nRetry-After: 7' });
+  const site = await startTestSite({ behaviours: { '/twice': twice } });
+  const engine = createEngine({ ...SETTINGS, retries: 0 });
+  t.teardown(() => Promise.all([engine.close(), site.close()]));
+  const { status_code, verdict, error_code } = await engine.check(`${site.origin}/twice`);
+  t.deepEqual({ status_code, verdict, error_code }, { status_code: 429, verdict: 'broken', error_code: null });
+});
+
 test('a host without trouble has no state', (t) => {
   const hosts = open();
   t.false(hosts.started(HOST, 0));
