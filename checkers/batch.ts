@@ -33,6 +33,8 @@ export class Batch {
   #recording: Promise<void> | null = null;
   #failure: unknown = null;
   #is_held = false;
+  /** Whether it is known what of it the log has: nothing is asked before. */
+  #is_begun = false;
   #is_over = false;
   #quiet = Promise.withResolvers<void>();
 
@@ -85,10 +87,15 @@ export class Batch {
       const recorded = (await this.#parts.recordedUpTo(this.batch)) - this.#first;
       this.#recorded = Math.max(0, Math.min(recorded, this.#urls.length));
     }
+    this.#is_begun = true;
     for (;;) {
       this.#ask();
       while (this.#asking > 0) await this.#quiet.promise;
-      await this.recordSoFar();
+      try {
+        await this.recordSoFar();
+      } catch (error) {
+        this.#failure ??= error;
+      }
       if (this.#asking > 0) continue;
       const is_recorded = this.#recorded === this.#urls.length;
       if (this.#failure === null && !is_recorded && !this.#is_held) continue;
@@ -100,7 +107,7 @@ export class Batch {
   }
 
   #ask(): void {
-    if (this.#failure !== null || this.#is_held) return;
+    if (!this.#is_begun || this.#failure !== null || this.#is_held) return;
     for (let n = this.#recorded; n < this.#urls.length; n++) {
       if (this.#outcomes[n] || this.#is_asked[n]) continue;
       if (this.#asking++ === 0) this.#quiet = Promise.withResolvers();

@@ -60,10 +60,11 @@ export class Hands {
   async work(work: Work, again: boolean): Promise<WorkEnded> {
     if (this.#isVoid(work)) return 'done';
     const verified = work.position < this.#options.began_at ? this.#verify(work) : null;
-    const ended = await Promise.allSettled(work.ranges.map((range) => this.#takeRange(work, range, again)));
-    await verified;
+    const ranges = work.ranges.map((range) => this.#takeRange(work, range, again));
+    // Together: a rejection that is awaited later than it comes would end the thread.
+    const [verification, ...ended] = await Promise.allSettled([verified, ...ranges]);
     if (this.#isVoid(work)) return 'done';
-    const failed = ended.find((one) => one.status === 'rejected');
+    const failed = [verification, ...ended].find((one) => one.status === 'rejected');
     if (failed) throw failed.reason;
     return ended.every((one) => one.status === 'fulfilled' && one.value === 'recorded') ? 'done' : 'given_back';
   }

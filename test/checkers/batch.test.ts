@@ -1,0 +1,56 @@
+// A batch in hand: what it asks when more of it comes.
+import test from 'ava';
+import { Batch } from '../../checkers/batch.ts';
+import { FOUND, until } from '../support/behind.ts';
+
+test('a batch that comes again while the log is asked what it has of it asks only for the rest', async (t) => {
+  const asked: string[] = [];
+  const recorded: number[] = [];
+  const known = Promise.withResolvers<number>();
+  const range = { batch: 0, from_index: 0, urls: ['a', 'b', 'c', 'd'] };
+  const batch = new Batch(range, true, {
+    async check(url) {
+      asked.push(url);
+      return FOUND;
+    },
+    async record({ from_index, urls }) {
+      recorded.push(...urls.map((_url, n) => from_index + n));
+    },
+    recordedUpTo: () => known.promise,
+  });
+  batch.extend({ batch: 0, from_index: 0, urls: ['a', 'b', 'c', 'd', 'e'] });
+  await batch.recordSoFar();
+  known.resolve(3);
+  t.is(await batch.done, 'recorded');
+  t.deepEqual(asked, ['d', 'e']);
+  t.deepEqual(recorded, [3, 4]);
+});
+
+test('what is asked for while the last recording fails is not left behind', async (t) => {
+  const outcomes = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const recording = Promise.withResolvers<void>();
+  let is_recording = false;
+  let asked = 0;
+  const batch = new Batch({ batch: 0, from_index: 0, urls: ['a'] }, false, {
+    async check() {
+      await outcomes[asked++]!.promise;
+      return FOUND;
+    },
+    async record() {
+      is_recording = true;
+      await recording.promise;
+    },
+    recordedUpTo: async () => 0,
+  });
+  outcomes[0]!.resolve();
+  await until(() => is_recording);
+  batch.extend({ batch: 0, from_index: 1, urls: ['b'] });
+  let is_over = false;
+  const done = batch.done.finally(() => (is_over = true));
+  recording.reject(new Error('refused'));
+  await new Promise(setImmediate);
+  t.true(batch.is_checking);
+  t.false(is_over);
+  outcomes[1]!.resolve();
+  await t.throwsAsync(done, { message: 'refused' });
+});
