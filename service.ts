@@ -8,7 +8,7 @@ import type { Config, Role } from './config.ts';
 import { prepareDataDir } from './data-dir.ts';
 import { type Http, startHttp } from './http-role.ts';
 import type { ThreadData, ThreadMessage } from './role-thread.ts';
-import { SupervisedThread, type ThreadStart } from './supervised-thread.ts';
+import { exitOf, SupervisedThread, type ThreadStart } from './supervised-thread.ts';
 
 export interface Service {
   /** Of the http role; null where it does not run here. */
@@ -105,7 +105,7 @@ async function started(thread: Worker): Promise<void> {
 
 async function stopThread(thread: Worker): Promise<void> {
   if (thread.threadId === -1) return;
-  const ended = once(thread, 'exit');
+  const ended = exitOf(thread);
   thread.postMessage({ type: 'stop' });
   await ended;
 }

@@ -1,6 +1,5 @@
 // A checker's thread under supervision: one that gives no sign of life, or ends by a fault, is replaced by a new one, and
 // the URL that it was working over is given up.
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
@@ -66,6 +65,11 @@ export class Silence {
   }
 }
 
+/** Its code when it is gone. `once` of node:events rejects when the thread fails, before that. */
+export function exitOf(thread: Worker): Promise<number> {
+  return new Promise((resolve) => thread.once('exit', resolve));
+}
+
 export class SupervisedThread {
   readonly #options: SupervisedOptions;
   readonly #monotonic: () => number;
@@ -95,7 +99,7 @@ export class SupervisedThread {
     this.#stop.abort();
     const thread = this.#thread;
     if (thread === null || thread.threadId === -1) return;
-    const exited = once(thread, 'exit');
+    const exited = exitOf(thread);
     thread.postMessage({ type: 'stop' });
     await exited;
   }
@@ -122,9 +126,7 @@ export class SupervisedThread {
     thread.on('error', (fault: Error) => {
       error ??= fault;
     });
-    // `once` of node:events would reject with the error before the thread is gone.
-    const exited = new Promise<number>((resolve) => thread.once('exit', resolve));
-    const ended = exited.then((code) => {
+    const ended = exitOf(thread).then((code) => {
       clearInterval(timer);
       return { error: error ?? new Error(`the checker's thread ended with ${code}`), url: pulse.url };
     });

@@ -103,3 +103,9 @@ test('one that cannot start is not replaced', async (t) => {
   await thread.stop();
   t.is(starts.length, 1);
 });
+
+test('a thread that fails while it is told to stop has stopped', async (t) => {
+  const { thread } = supervise(`process.on('exit', () => { throw new Error('planted') });`);
+  await thread.start();
+  await t.notThrowsAsync(thread.stop());
+});
