@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { metadataOf } from '../../commands/aggregate.ts';
-import { InvalidEvent, type Upcasters, withCodec } from '../../events/codec.ts';
+import { EventFromLater, InvalidEvent, type Upcasters, withCodec } from '../../events/codec.ts';
 import type { NewEvent } from '../../events/event-store.ts';
 import { type EventType, SCHEMAS, VOCABULARY } from '../../events/vocabulary.ts';
 import { commandContext, openTestStores } from '../support/stores.ts';
@@ -71,6 +71,21 @@ test('events of every past version are read in the shape of today, by each way t
   const [, , v3] = await Array.fromAsync(store.readStream('user-alice'));
   t.is(v3!.metadata.version, 3);
 });
+
+for (const version of [2, 0, 1.5, Number.MAX_SAFE_INTEGER]) {
+  test(`an event of version ${version}, which nobody knows, is refused by each way to read`, async (t) => {
+    const { log: store } = await openTestStores(t);
+    const log = withCodec(store);
+    const later = event('UserRegistered', REGISTERED);
+    await store.append('user-alice', 'no_stream', [{ ...later, metadata: { ...later.metadata, version } }]);
+    const expected = { instanceOf: EventFromLater, code: 'unavailable', message: /^user-alice 0: UserRegistered / };
+    const { signal } = new AbortController();
+    const reads: AsyncIterable<unknown>[] = [log.readStream('user-alice'), log.readAll(), log.subscribe({ signal })];
+    for (const read of reads) {
+      await t.throwsAsync(Array.fromAsync(read), expected);
+    }
+  });
+}
 
 test('a type belongs to one category: its name says all', (t) => {
   const types = Object.values(VOCABULARY).flatMap((category) => Object.keys(category));
