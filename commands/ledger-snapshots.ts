@@ -1,6 +1,7 @@
 // Long ledgers: one of every some hundred entries carries a snapshot of the ledger, from which it is loaded, and what the
 // state has forgotten is asked of the log. The entries stay the truth: a snapshot that does not fit its entry is passed over.
-import { type CreditsEvent, type LedgerSnapshot, snapshotHash } from '../events/credits.ts';
+import { Compile } from 'typebox/compile';
+import { type CreditsEvent, LedgerSnapshot, snapshotHash } from '../events/credits.ts';
 import type { EventStore, RecordedEvent } from '../events/event-store.ts';
 import type { Loaded } from './aggregate.ts';
 import { type Credits, evolve, initial, KNOWN_ENTRIES, RELEASED, type Reservation, remember } from './ledger.ts';
@@ -16,6 +17,8 @@ const MAX_SEARCHED = 5_000;
 
 type Entry = RecordedEvent & CreditsEvent;
 
+const SHAPE = Compile(LedgerSnapshot);
+
 /** The snapshot that the ledger's last entry is to carry; none, mostly. */
 export function snapshotOf({ entries, snapshot_at, hash, lots, adjustments }: Credits): LedgerSnapshot | undefined {
   const lines = lots.length + adjustments.size;
@@ -27,7 +30,7 @@ export function snapshotOf({ entries, snapshot_at, hash, lots, adjustments }: Cr
 /** Whether the entry carries a snapshot that is of this version, of this place and of these credits. */
 export function isSnapshot({ revision, data }: Entry): boolean {
   const { snapshot } = data;
-  if (snapshot?.version !== VERSION || snapshot.entries !== revision + 1) return false;
+  if (snapshot?.version !== VERSION || snapshot.entries !== revision + 1 || !SHAPE.Check(snapshot)) return false;
   const left = snapshot.lots.reduce((sum, lot) => sum + lot.remaining, 0);
   return left === data.balance_after && snapshot.hash === snapshotHash(data.hash, snapshot);
 }

@@ -40,6 +40,14 @@ const damages: Record<string, (event: CreditsEvent) => CreditsEvent> = {
     withSnapshot(event, { lots: [{ lot_id: 'purchase:p0', remaining: 999_999, expires_at: null }] }),
   'with another lot of the same amount': (event) =>
     withSnapshot(event, { lots: [{ lot_id: 'purchase:x', remaining: event.data.balance_after, expires_at: null }] }),
+  'that was cut off': ({ type, data: { snapshot, ...data } }) =>
+    ({
+      type,
+      data: snapshot ? { ...data, snapshot: { version: 1, entries: snapshot.entries } } : data,
+    }) as CreditsEvent,
+  'that is null': ({ type, data: { snapshot, ...data } }) =>
+    ({ type, data: snapshot ? { ...data, snapshot: null } : data }) as unknown as CreditsEvent,
+  'with lots that are none': (event) => withSnapshot(event, { lots: [null], adjustments: 'a' }),
   'with another hash': (event) => withSnapshot(event, { hash: 'f'.repeat(64) }),
 };
 
