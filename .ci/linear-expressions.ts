@@ -20,6 +20,7 @@ const PRODUCT = /^(?!(?:test|bench|examples|\.ci)\/).*\.(?:ts|js)$/;
 const SEARCH = { timeout: 20_000, maxRepeatCount: 1000, randomSeed: 1 };
 /** What the worst text may take of an expression that meets short texts only, in milliseconds of processor time. */
 const WORST_MS = 10;
+const MOST_RUNS = 20;
 
 interface Expression {
   file: string;
@@ -148,7 +149,7 @@ async function judge(expression: Expression): Promise<string | null> {
   if (verdict === 'linear') return null;
   const short = SHORT_TEXTS.find((one) => one.file === file && pattern.startsWith(one.starts));
   if (!short) return `${named} ${verdict.why}`;
-  const worst_ms = timeOf(new RegExp(pattern, flags), worstText(verdict, short.max_chars));
+  const worst_ms = shortestTimeOf(new RegExp(pattern, flags), worstText(verdict, short.max_chars));
   return worst_ms <= WORST_MS ? null : `${named} takes ${worst_ms} ms for ${short.max_chars} characters`;
 }
 
@@ -169,11 +170,19 @@ function worstText(verdict: Exclude<Verdict, 'linear'>, max_chars: number): stri
   return attack.map(({ prefix, pump }) => prefix + pump.repeat(times)).join('') + suffix;
 }
 
-function timeOf(expression: RegExp, text: string): number {
-  const before = process.threadCpuUsage();
-  text.replace(expression, '');
-  const { user, system } = process.threadCpuUsage(before);
-  return (user + system) / 1000;
+/**
+ * The shortest of some runs, up to the first that is short enough, in milliseconds: the first ones compile the expression,
+ * and whatever else the machine does only lengthens a run.
+ */
+function shortestTimeOf(expression: RegExp, text: string): number {
+  let shortest_ms = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < MOST_RUNS && shortest_ms > WORST_MS; run++) {
+    const before = process.threadCpuUsage();
+    text.replace(expression, '');
+    const { user, system } = process.threadCpuUsage(before);
+    shortest_ms = Math.min(shortest_ms, (user + system) / 1000);
+  }
+  return shortest_ms;
 }
 
 /** A literal is found wherever it can stand. */
