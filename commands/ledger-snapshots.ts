@@ -2,7 +2,7 @@
 // state has forgotten is asked of the log. The entries stay the truth: a snapshot that does not fit its entry is passed over.
 import { Compile } from 'typebox/compile';
 import { type CreditsEvent, LedgerSnapshot, snapshotHash } from '../events/credits.ts';
-import type { EventStore, RecordedEvent } from '../events/event-store.ts';
+import { type EventStore, jsonBytes, MAX_APPEND_BYTES, type RecordedEvent } from '../events/event-store.ts';
 import type { Loaded } from './aggregate.ts';
 import { type Credits, evolve, initial, KNOWN_ENTRIES, RELEASED, type Reservation, remember } from './ledger.ts';
 
@@ -10,8 +10,9 @@ const VERSION = 1;
 
 /** A snapshot comes after so many entries, and after as many as it has lines: it costs each entry no more than a line. */
 const EVERY_ENTRIES = 500;
-/** A ledger with more grants than this has no snapshots: they would not fit an append. It is loaded whole. */
+/** A ledger with more grants than this, or with names that take more, has no snapshots: they would not fit an append. */
 const MAX_LINES = 4_000;
+const MAX_BYTES = 0.9 * MAX_APPEND_BYTES;
 /** A ledger whose newest entries have no snapshot is read from its beginning, for these are kept in memory. */
 const MAX_SEARCHED = 5_000;
 
@@ -24,7 +25,7 @@ export function snapshotOf({ entries, snapshot_at, hash, lots, adjustments }: Cr
   const lines = lots.length + adjustments.size;
   if (lines > MAX_LINES || entries - snapshot_at < Math.max(EVERY_ENTRIES, lines)) return undefined;
   const said = { version: VERSION, entries, lots: lots.map((lot) => ({ ...lot })), adjustments: [...adjustments] };
-  return { ...said, hash: snapshotHash(hash, said) };
+  return jsonBytes(said) > MAX_BYTES ? undefined : { ...said, hash: snapshotHash(hash, said) };
 }
 
 /** Whether the entry carries a snapshot that is of this version, of this place and of these credits. */

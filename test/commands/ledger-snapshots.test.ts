@@ -1,9 +1,10 @@
 // Long ledgers: loaded from a snapshot and what came since, never trusted over the entries, and as exact as short ones.
 import test from 'ava';
-import { type Credits, evolve, initial, openCredits } from '../../commands/credits.ts';
+import { stamp } from '../../commands/aggregate.ts';
+import { type Credits, decide, evolve, initial, openCredits } from '../../commands/credits.ts';
 import { KNOWN_ENTRIES } from '../../commands/ledger.ts';
 import type { CreditsEvent } from '../../events/credits.ts';
-import type { EventStore } from '../../events/event-store.ts';
+import { type EventStore, eventBytes, MAX_APPEND_BYTES } from '../../events/event-store.ts';
 import { creditsStream } from '../../events/streams.ts';
 import { appendLongLedger, counting, jobId } from '../support/long-ledger.ts';
 import { commandContext, openTestStores } from '../support/stores.ts';
@@ -159,4 +160,20 @@ test('a grant is known however long ago it was', async (t) => {
   } as const;
   const again = await openCredits(log).run(user_id, grant, commandContext());
   t.true(again.ok && again.appended === 0);
+});
+
+test('an entry fits an append however long the names of the lots are', (t) => {
+  for (const name_chars of [1, 150, 255, 5_000]) {
+    const lots = Array.from({ length: 4_000 }, (_, n) => ({
+      lot_id: `purchase:${String(n).padStart(name_chars, 'x')}`,
+      remaining: 1,
+      expires_at: null,
+    }));
+    const state: Credits = { ...initial(), balance: lots.length, hash: 'f'.repeat(64), entries: 5_000, lots };
+    const decision = decide(state, { type: 'reserve', reservation_id: 'a:0', job_id: 'a', up_to: 1 }, Date.now());
+    if ('refused' in decision) throw new Error(decision.refused.message);
+    const [reserved] = stamp(decision.events, commandContext(), 'credits-a', 5_000);
+    t.true(eventBytes(reserved!) <= MAX_APPEND_BYTES, `${eventBytes(reserved!)} bytes for names of ${name_chars}`);
+    t.is((reserved!.data as CreditsEvent['data']).snapshot !== undefined, name_chars <= 150);
+  }
 });
