@@ -17,6 +17,8 @@ import {
 /** Waits of the suite end with an error after this long: ample for a loaded machine, and yet an end. */
 export const DEADLINE_MS = 30_000;
 
+const LONG = 10_000;
+
 export interface Opened {
   store: EventStore;
   /** One more connection to the same data; the suite may have closed `store` before. */
@@ -29,6 +31,8 @@ export interface Fixture {
   open(): Promise<Opened>;
   /** Whether `readAll` stops giving a deleted stream's events at once, or goes on until the server cleans up. */
   deletedEvents: 'gone' | 'until_scavenged';
+  /** How long the long streams of the suite are. 10,000 events; fewer where the same code is held to it already. */
+  long?: number;
 }
 
 export interface Scene {
@@ -40,6 +44,8 @@ export interface Scene {
   category: string;
   /** The filter of that category. */
   filter: EventFilter;
+  /** The events of a long stream. */
+  long: number;
 }
 
 export type Sentence = (sentence: string, body: (t: ExecutionContext, scene: Scene) => Promise<void>) => void;
@@ -53,7 +59,14 @@ export function sentences(test: TestFn, name: string, fixture: Fixture): Sentenc
         const category = newCategory();
         const other = await opened.reopen();
         const filter = { categories: [category] };
-        await body(t, { store: opened.store, other, reopen: opened.reopen, category, filter });
+        await body(t, {
+          store: opened.store,
+          other,
+          reopen: opened.reopen,
+          category,
+          filter,
+          long: fixture.long ?? LONG,
+        });
       } finally {
         await opened.close();
       }

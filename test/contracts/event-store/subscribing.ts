@@ -50,8 +50,9 @@ export function subscribing(sentence: Sentence): void {
   });
 
   sentence('the hand-over from catch-up to live loses and repeats nothing under constant appends', async (t, scene) => {
-    const { store, other, category, filter } = scene;
-    await fill(store, `${category}-past`, newEvents(5_000));
+    const { store, other, category, filter, long } = scene;
+    const past = Math.min(long, 5_000);
+    await fill(store, `${category}-past`, newEvents(past));
     let going = true;
     const writing = Promise.all([
       keepAppending(store, `${category}-a`, () => going),
@@ -65,7 +66,7 @@ export function subscribing(sentence: Sentence): void {
         { filter },
         ({ position }) => position >= last,
         async ({ events }) => {
-          if (events.length < 5_400) return;
+          if (events.length < past + 400) return;
           stopping ??= (async () => {
             going = false;
             await writing;
@@ -76,7 +77,7 @@ export function subscribing(sentence: Sentence): void {
       );
     const followers = await Promise.all([follow(store), follow(other), follow(other)]);
     const log = await all(store.readAll({ filter }));
-    t.true(log.length > 5_400);
+    t.true(log.length > past + 400);
     for (const { events } of followers) {
       t.deepEqual(
         events.map((event) => event.position),
@@ -151,13 +152,13 @@ export function subscribing(sentence: Sentence): void {
   sentence('a subscription resumes from every checkpoint it gave', async (t, { store, other, category, filter }) => {
     const second = newCategory();
     const write = async () => {
-      for (let n = 0; n < 40; n += 1) {
+      for (let n = 0; n < 20; n += 1) {
         const of = n % 3 === 0 ? second : category;
         await fill(n % 2 === 0 ? store : other, `${of}-${n}`, newEvents(3, 3 * n));
         await new Promise(setImmediate);
       }
     };
-    const wanted = 26 * 3;
+    const wanted = 13 * 3;
     const enough = ({ events }: { events: unknown[] }) => events.length >= wanted;
     const [heard] = await Promise.all([listen(store, { filter }, enough), write()]);
     const log = await all(store.readAll({ filter }));
@@ -172,16 +173,17 @@ export function subscribing(sentence: Sentence): void {
     }
   });
 
-  sentence('a slow consumer loses nothing', async (t, { store, other, category, filter }) => {
+  sentence('a slow consumer loses nothing', async (t, { store, other, category, filter, long }) => {
+    const streams = Math.min(20, long / 250);
     await fill(store, `${category}-0`, newEvents(2_000));
     let stream = 0;
     const heard = await listen(
       store,
       { filter },
-      ({ events }) => events.length >= 2_000 + 20 * 250,
+      ({ events }) => events.length >= 2_000 + streams * 250,
       async () => {
         // Much is appended, from both sides, while the consumer holds a batch.
-        for (let count = 0; count < 2 && stream < 20; count += 1) {
+        for (let count = 0; count < 2 && stream < streams; count += 1) {
           stream += 1;
           await fill(stream % 2 === 0 ? store : other, `${category}-${stream}`, newEvents(250));
         }
@@ -208,8 +210,9 @@ export function subscribing(sentence: Sentence): void {
     t.pass();
   });
 
-  sentence('an abort while a batch is held ends the subscription after it', async (t, { store, category, filter }) => {
-    await fill(store, `${category}-1`, newEvents(5_000));
+  sentence('an abort while a batch is held ends the subscription after it', async (t, scene) => {
+    const { store, category, filter, long } = scene;
+    await fill(store, `${category}-1`, newEvents(Math.min(long, 5_000)));
     const abort = new AbortController();
     const batches: SubscriptionBatch[] = [];
     const ended = (async () => {
