@@ -60,7 +60,6 @@ export class Check implements Task {
   #attempt_at = 0;
   /** When the attempt is over, whatever it is doing. */
   deadline = 0;
-  /** Negative: not between two hops. */
   #paused_at = -1;
 
   #chain: string[] = [];
@@ -110,6 +109,11 @@ export class Check implements Task {
   /** It gave its slot back in the middle of an attempt. */
   paused(now: number): void {
     this.#paused_at = now;
+  }
+
+  /** When it gave its slot back; negative when it has one, or has not begun. */
+  get paused_at(): number {
+    return this.#paused_at;
   }
 
   get attempts(): number {

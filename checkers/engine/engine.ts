@@ -43,6 +43,10 @@ const SLOTS_IN_BACKLOG = 16;
 const SWEEPS_PER_TIMEOUT = 40;
 const MIN_SWEEP_MS = 10;
 const MAX_SWEEP_MS = 100;
+/** A sweep that comes after so many times its interval is late. */
+const LATE_SWEEPS = 3;
+/** A redirect of a check that is held goes on within so long, or not at all. */
+const LAST_HOP_MS = 1_000;
 
 export function createEngine(settings: EngineSettings, parts: EngineParts = {}): Engine {
   return new CheckerEngine(settings, parts);
@@ -76,6 +80,8 @@ class CheckerEngine implements Engine, ExchangeOwner {
   );
   readonly #active = new Set<Exchange>();
   readonly #delayed = new Set<Job>();
+  /** Held checks whose next request follows a redirect. */
+  readonly #last_hops = new Set<Job>();
   /** The probes that are sent from here, by folder. */
   readonly #asking = new Map<string, Job>();
   /** Without slots, until it is known whether their origin is there. */
@@ -84,6 +90,8 @@ class CheckerEngine implements Engine, ExchangeOwner {
   readonly #room: Room;
   #is_starved = false;
   #timer: NodeJS.Timeout | null = null;
+  #swept_at = 0;
+  #waits_for_reads = false;
   #awake = false;
   #closed = false;
 
@@ -228,6 +236,7 @@ class CheckerEngine implements Engine, ExchangeOwner {
     if (step === 'hop') {
       job.paused(this.now());
       job.follows = true;
+      if (job.isHeld) this.#last_hops.add(job);
       this.#enqueue(job, true);
     } else if (step === 'probe') {
       this.#probe(job);
@@ -412,7 +421,11 @@ class CheckerEngine implements Engine, ExchangeOwner {
 
   /** Takes a check out that has no request in flight, of its own or of the probe that it waits for. */
   #hold(job: Job): void {
-    if (job.exchange !== null || job.follows) return;
+    if (job.exchange !== null) return;
+    if (job.follows) {
+      this.#last_hops.add(job);
+      return;
+    }
     if (job.probe !== null && !this.#isQueued(job.probe.folder)) return;
     this.#withdraw(job, new NotStarted());
   }
@@ -461,7 +474,10 @@ class CheckerEngine implements Engine, ExchangeOwner {
       this.#send(job);
     }
     if (this.#jobs.size === 0) return;
-    this.#timer ??= setInterval(this.#sweep, this.#sweep_ms);
+    if (this.#timer === null) {
+      this.#swept_at = this.now();
+      this.#timer = setInterval(this.#sweep, this.#sweep_ms);
+    }
     this.#timer.ref();
   };
 
@@ -481,11 +497,20 @@ class CheckerEngine implements Engine, ExchangeOwner {
 
   readonly #sweep = (): void => {
     const now = this.now();
+    const is_late = now - this.#swept_at > LATE_SWEEPS * this.#sweep_ms;
+    this.#swept_at = now;
+    // The process slept, or was busy: what came meanwhile is read before anybody is taken for silent.
+    this.#waits_for_reads = is_late && !this.#waits_for_reads;
+    if (this.#waits_for_reads) return;
     for (const exchange of this.#active) exchange.sweep(now, exchange.check.deadline);
     for (const job of this.#delayed) {
       if (job.retry_at > now) continue;
       this.#delayed.delete(job);
       this.#enqueue(job, false);
+    }
+    for (const job of this.#last_hops) {
+      if (job.done || !job.follows) this.#last_hops.delete(job);
+      else if (now - job.paused_at > LAST_HOP_MS) this.#withdraw(job, new NotStarted());
     }
     this.#hosts.sweep(now, this.#freed);
     for (const origin of this.#parked.keys()) this.#settle(origin, now);

@@ -70,6 +70,27 @@ test('a redirect that is under way is followed to its end', async (t) => {
   t.deepEqual(await endsOf(checks), ['redirected']);
 });
 
+for (const held_first of [true, false]) {
+  const when = held_first ? 'before' : 'after';
+  test(`a redirect to a host that wants to be left alone is not followed, with the hold ${when} it`, async (t) => {
+    const slow = waiting((_request, socket) => reply(socket, 302, { Location: 'http://127.0.0.2:1/' }));
+    const { site, engine, end } = await world({ '/p/*': slow.behaviour });
+    t.teardown(end);
+    engine.hold('127.0.0.2', 60_000);
+    const hold = new AbortController();
+    const checks = checkAll(engine, site, ['/p/1'], hold.signal);
+    await until(() => slow.count === 1);
+    if (held_first) hold.abort();
+    slow.open();
+    if (!held_first) {
+      await until(() => engine.backlog === 1);
+      hold.abort();
+    }
+    t.deepEqual(await endsOf(checks), ['not_started']);
+    t.is(engine.backlog, 0);
+  });
+}
+
 test('an attempt that fails is not followed by another', async (t) => {
   const slow = waiting((_request, socket) => reply(socket, 502, {}));
   const { site, engine, end } = await world({ '/p/*': slow.behaviour });

@@ -303,3 +303,19 @@ test('requests say who asks, and take compressed pages', async (t) => {
   });
   await engine.close();
 });
+
+test('an answer that came while the process slept is read before it is called late', async (t) => {
+  let slept_ms = 0;
+  const sleeps: Behaviour = (request, socket) => {
+    answers(request, socket);
+    // Longer than a sweep: the next one comes before the answer is read.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+    slept_ms = 60_000;
+  };
+  const site = await startTestSite({ behaviours: { '/p/*': sleeps, '/silent': () => {} } });
+  const engine = createEngine(SETTINGS, { now: () => performance.now() + slept_ms });
+  t.teardown(() => Promise.all([engine.close(), site.close()]));
+  const silent = engine.check(`${site.origin}/silent`);
+  t.is((await engine.check(`${site.origin}/p/1`)).verdict, 'ok');
+  t.is((await silent).error_code, 'response_timeout');
+});
