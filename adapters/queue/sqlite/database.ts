@@ -4,8 +4,6 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { transaction, whenFree } from '../../sqlite.ts';
 
-/** How long one transaction waits for those of others; theirs take milliseconds. */
-const BUSY_TIMEOUT_MS = 5_000;
 const OPENING = {
   patience_ms: 2_000,
   stuck: (cause: unknown) => new Error('the file of the queue stayed locked while it was opened', { cause }),
@@ -40,16 +38,17 @@ const SCHEMA = `
 
 export async function openDatabase(path: string): Promise<DatabaseSync> {
   mkdirSync(dirname(path), { recursive: true });
-  const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+  // No busy timeout: SQLite's own waiting stops the thread, with all that it has in flight. `whenFree` waits instead.
+  const db = new DatabaseSync(path, { timeout: 0 });
   // Turning a new file into WAL needs it alone, and SQLite then fails at once instead of waiting.
   try {
     await whenFree(() => db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL'), OPENING);
+    // The queue holds hints: losing the last of them to a power cut is made good by the sweeper.
+    db.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864');
+    await whenFree(() => transaction(db, () => db.exec(SCHEMA)), OPENING);
   } catch (error) {
     db.close();
     throw error;
   }
-  // The queue holds hints: losing the last of them to a power cut is made good by the sweeper.
-  db.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864');
-  transaction(db, () => db.exec(SCHEMA));
   return db;
 }

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { ConsumeOptions, Consumer, Delivery, Message, Queue } from '../../../checkers/queue.ts';
-import { isBusy, roomError } from '../../sqlite.ts';
+import { roomError, sqliteCode, whenFree } from '../../sqlite.ts';
 import {
   checkConsumeOptions,
   checkPull,
@@ -20,6 +20,11 @@ import { WakeUps } from './wake-ups.ts';
 
 /** How long what another process published stays unseen. A look in vain takes some microseconds. */
 const POLL_MS = 20;
+/** How long one transaction waits for those of others; theirs take milliseconds. */
+const BUSY = {
+  patience_ms: 5_000,
+  stuck: (cause: unknown) => new QueueError('unavailable', 'the file of the queue stayed locked', cause),
+};
 
 export interface SqliteQueueOptions {
   /** Of the file; it and its folder are made when missing. */
@@ -35,7 +40,7 @@ export async function openSqliteQueue(options: SqliteQueueOptions): Promise<Queu
   const db = await openDatabase(path);
   try {
     if (max_pages !== undefined) db.exec(`PRAGMA max_page_count = ${max_pages}`);
-    adoptBoot(db, clock);
+    await whenFree(() => adoptBoot(db, clock), BUSY);
     return new SqliteQueue(db, resolve(path), clock.now);
   } catch (error) {
     db.close();
@@ -53,6 +58,7 @@ class SqliteQueue implements Queue {
   readonly #listeners = new Set<{ subject: string; after_seq: number; heard: (body: unknown) => void }>();
   #heard_seq = 0;
   #stopListening = () => {};
+  #closes: Promise<void> | null = null;
   #settling: { settlement: Settlement; settled: PromiseWithResolvers<void> }[] = [];
 
   constructor(db: DatabaseSync, name: string, now: () => number) {
@@ -66,14 +72,14 @@ class SqliteQueue implements Queue {
     checkSubject(subject);
     const encoded = encodeMessages(messages);
     if (encoded.length === 0) return;
-    this.#use(() => this.#messages.publish(subject, encoded));
+    await this.#use(() => this.#messages.publish(subject, encoded));
     this.#wakeUps.wake(subject);
   }
 
   async consume<Body>(subject: string, options: ConsumeOptions): Promise<Consumer<Body>> {
     checkSubject(subject);
     checkConsumeOptions(options);
-    this.#use(() => {});
+    this.#checkOpen();
     const signal = AbortSignal.any([options.signal, this.#closing.signal]);
     return { pull: (limit, wait_ms) => this.#pull<Body>(subject, options, signal, limit, wait_ms) };
   }
@@ -89,7 +95,8 @@ class SqliteQueue implements Queue {
     const until = performance.now() + wait_ms;
     while (!signal.aborted) {
       const { ack_wait_ms, max_deliveries } = options;
-      const taken = this.#use(() => this.#messages.take(subject, limit, ack_wait_ms, max_deliveries));
+      const take = () => (signal.aborted ? [] : this.#messages.take(subject, limit, ack_wait_ms, max_deliveries));
+      const taken = await this.#use(take);
       if (taken.length > 0) return taken.map((it) => this.#delivery(subject, it, options));
       const left_ms = until - performance.now();
       if (left_ms <= 0) break;
@@ -118,16 +125,17 @@ class SqliteQueue implements Queue {
   #settle(settlement: Settlement): Promise<void> {
     const settled = Promise.withResolvers<void>();
     this.#settling.push({ settlement, settled });
-    if (this.#settling.length === 1) setImmediate(() => this.#settleAll());
+    if (this.#settling.length === 1) setImmediate(() => void this.#settleAll());
     return settled.promise;
   }
 
-  #settleAll(): void {
+  /** Never rejects: who waits for a settlement is told. */
+  async #settleAll(): Promise<void> {
     const settling = this.#settling;
     this.#settling = [];
     if (settling.length === 0) return;
     try {
-      this.#use(() => this.#messages.settle(settling.map((it) => it.settlement)));
+      await this.#use(() => this.#messages.settle(settling.map((it) => it.settlement)));
       for (const { settled } of settling) settled.resolve();
     } catch (error) {
       for (const { settled } of settling) settled.reject(error);
@@ -142,13 +150,13 @@ class SqliteQueue implements Queue {
   async broadcast(subject: string, body: unknown): Promise<void> {
     checkSubject(subject);
     const json = encodeBody(body);
-    this.#use(() => this.#broadcasts.send(subject, json));
+    await this.#use(() => this.#broadcasts.send(subject, json));
     this.#wakeUps.wake(BROADCAST);
   }
 
   async listen(subject: string, heard: (body: unknown) => void, signal: AbortSignal): Promise<void> {
     checkSubject(subject);
-    const last_seq = this.#use(() => this.#broadcasts.last());
+    const last_seq = await this.#use(() => this.#broadcasts.last());
     if (signal.aborted) return;
     const listener = { subject, after_seq: last_seq, heard };
     if (this.#listeners.size === 0) this.#startListening(last_seq);
@@ -172,7 +180,7 @@ class SqliteQueue implements Queue {
 
   /** A row is heard once, whether a wake-up or the timer led to it. What a listener throws is the program's bug. */
   #hear(): void {
-    for (const { seq, subject, body } of this.#use(() => this.#broadcasts.after(this.#heard_seq))) {
+    for (const { seq, subject, body } of this.#unheard()) {
       this.#heard_seq = seq;
       for (const listener of [...this.#listeners]) {
         if (listener.subject !== subject || seq <= listener.after_seq) continue;
@@ -181,9 +189,23 @@ class SqliteQueue implements Queue {
     }
   }
 
+  /** None while the file cannot be read: the next look hears them. */
+  #unheard(): ReturnType<Broadcasts['after']> {
+    try {
+      return this.#broadcasts.after(this.#heard_seq);
+    } catch (error) {
+      if (sqliteCode(error) === 0) throw error;
+      return [];
+    }
+  }
+
   async close(): Promise<void> {
-    if (this.#closing.signal.aborted) return;
-    this.#settleAll();
+    this.#closes ??= this.#close();
+    await this.#closes;
+  }
+
+  async #close(): Promise<void> {
+    await this.#settleAll();
     this.#closing.abort();
     this.#stopListening();
     this.#listeners.clear();
@@ -191,14 +213,15 @@ class SqliteQueue implements Queue {
     this.#db.close();
   }
 
-  #use<T>(work: () => T): T {
+  #checkOpen(): void {
     if (this.#closing.signal.aborted) throw new QueueError('closed', 'this instance of the queue is closed');
-    try {
+  }
+
+  #use<T>(work: () => T): Promise<T> {
+    return whenFree(() => {
+      this.#checkOpen();
       return work();
-    } catch (error) {
-      if (isBusy(error)) throw new QueueError('unavailable', 'the file of the queue stayed locked', error);
-      throw roomError(error);
-    }
+    }, BUSY);
   }
 }
 

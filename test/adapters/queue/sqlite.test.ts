@@ -27,6 +27,37 @@ queueContract('SQLite', { restart: 'end', depth_after_nak: 'counted' }, async ()
   };
 });
 
+test.serial(
+  'while others hold the file the thread goes on, and what was asked of the queue is done after it',
+  async (t) => {
+    const { path, queue } = await openHere(t);
+    const consumer = await queue.consume('work', options());
+    await queue.publish('work', [{ id: 'a', body: 'a' }]);
+    const [taken] = await consumer.pull(1, 1000);
+    const heard: unknown[] = [];
+    await queue.listen('news', (body) => heard.push(body), new AbortController().signal);
+    const other = new DatabaseSync(path);
+    t.teardown(() => other.close());
+    other.exec('BEGIN IMMEDIATE');
+    let done = 0;
+    const asked = [
+      queue.broadcast('news', 'told'),
+      queue.publish('work', [{ id: 'b', body: 'b' }]),
+      taken!.working(),
+      taken!.ack(),
+    ].map((one) => one.then(() => done++));
+    const before = performance.now();
+    for (let turn = 0; turn < 20; turn++) await pause(1);
+    // SQLite's own waiting would last for seconds, in each of them.
+    t.true(performance.now() - before < 4000);
+    t.is(done, 0);
+    other.exec('ROLLBACK');
+    await Promise.all(asked);
+    t.is(await queue.depth('work'), 1);
+    await until(() => heard.length === 1);
+  },
+);
+
 for (const where of ['thread', 'process'] as const) {
   test.serial(`what another ${where} publishes wakes a pull`, async (t) => {
     const { path, queue } = await openHere(t);
