@@ -82,6 +82,11 @@ export class Connection {
     return this.#statement(sql).all(...params) as unknown as SQLInputValue[][];
   }
 
+  /** One after the other, as they are asked for. */
+  rows(sql: string, params: readonly SQLInputValue[] = []): Iterable<SQLInputValue[]> {
+    return this.#statement(sql).iterate(...params) as unknown as Iterable<SQLInputValue[]>;
+  }
+
   run(sql: string, params: readonly SQLInputValue[]): number {
     return Number(this.#statement(sql).run(...params).changes);
   }

@@ -26,21 +26,35 @@ const ROWS_A_LOOK = 1024;
  */
 export const WANTED = `(rowid % ${ROWS_A_LOOK} <> 0 OR wanted())`;
 
-export function runPlan(connection: Connection, { statements, page }: ReadPlan): Value[] {
+/** What one read gives at most: a page of long documents comes in several, or it would fill the heap of a reader. */
+const MAX_ROWS_CHARS = 4 * 1024 * 1024;
+
+export interface Rows {
+  values: Value[];
+  /** Not all of the page: the rows are long, and the others are to be asked for. */
+  is_cut: boolean;
+}
+
+export function runPlan(connection: Connection, { statements, page }: ReadPlan): Rows {
   const begun = statements.length > 1 && !connection.inTransaction;
   if (begun) connection.exec('BEGIN');
   try {
     const values: Value[] = [];
+    let chars = 0;
     for (const { text, params } of statements) {
       const left = page === null ? null : page.limit - values.length;
       if (left === 0) break;
       const rows =
         left === null
-          ? connection.all(text, params)
-          : connection.all(`${text} LIMIT ? OFFSET ?`, [...params, left, page!.skip]);
-      for (const [value] of rows) values.push(value as Value);
+          ? connection.rows(text, params)
+          : connection.rows(`${text} LIMIT ? OFFSET ?`, [...params, left, page!.skip]);
+      for (const [value] of rows) {
+        if (chars > MAX_ROWS_CHARS) return { values, is_cut: true };
+        values.push(value as Value);
+        chars += typeof value === 'string' ? value.length : 0;
+      }
     }
-    return values;
+    return { values, is_cut: false };
   } finally {
     if (begun) connection.exec('COMMIT');
   }

@@ -2,7 +2,7 @@
 import { Worker } from 'node:worker_threads';
 import { ReadTooSlow } from '../../../readmodels/documents.ts';
 import { StoreUnavailable } from '../unavailable.ts';
-import type { ReadPlan, Value } from './read-plan.ts';
+import type { ReadPlan, Rows } from './read-plan.ts';
 import type { ReadAnswer, ReaderData, ReadMessage } from './reader-thread.ts';
 
 export interface ReaderPoolOptions {
@@ -22,7 +22,7 @@ const SQLITE_ERROR = 1;
 interface Read {
   id: number;
   plan: ReadPlan;
-  resolve(values: Value[]): void;
+  resolve(rows: Rows): void;
   reject(error: unknown): void;
 }
 
@@ -47,11 +47,11 @@ export class ReaderPool {
   }
 
   /** Throws `ReadTooSlow` when the time is up, and the signal's reason when it aborts: the read is then given up. */
-  async run(plan: ReadPlan, signal?: AbortSignal): Promise<Value[]> {
+  async run(plan: ReadPlan, signal?: AbortSignal): Promise<Rows> {
     if (this.#closed) throw new Error('the documents are closed');
     signal?.throwIfAborted();
     if (this.#waiting.length >= MAX_WAITING) throw new ReadTooSlow(`${MAX_WAITING} reads wait already`);
-    const { promise, resolve, reject } = Promise.withResolvers<Value[]>();
+    const { promise, resolve, reject } = Promise.withResolvers<Rows>();
     this.#last_id = this.#last_id === MAX_ID ? 1 : this.#last_id + 1;
     const read: Read = { id: this.#last_id, plan, resolve, reject };
     const { read_ms } = this.#options;
@@ -116,7 +116,7 @@ export class ReaderPool {
   #answered(reader: Reader, answer: ReadAnswer): void {
     const { running } = reader;
     reader.running = null;
-    if ('values' in answer) running?.resolve(answer.values);
+    if ('values' in answer) running?.resolve(answer);
     else running?.reject(readError(answer.failed));
     this.#assign();
   }

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { sqliteCode } from '../../sqlite.ts';
 import { Connection } from './connection.ts';
-import { type ReadPlan, runPlan, type Value } from './read-plan.ts';
+import { type ReadPlan, type Rows, runPlan } from './read-plan.ts';
 
 export interface ReaderData {
   path: string;
@@ -13,7 +13,7 @@ export interface ReadMessage {
   id: number;
   plan: ReadPlan;
 }
-export type ReadAnswer = { id: number } & ({ values: Value[] } | { failed: { message: string; errcode: number } });
+export type ReadAnswer = { id: number } & (Rows | { failed: { message: string; errcode: number } });
 
 /** A thread's own: the pages that are read often are in the system's cache. */
 const CACHE_KIB = 16 * 1024;
@@ -29,7 +29,7 @@ const connection = Connection.reader(path, {
 port.on('message', ({ id, plan }: ReadMessage) => {
   reading = id;
   try {
-    port.postMessage({ id, values: runPlan(connection, plan) } satisfies ReadAnswer);
+    port.postMessage({ id, ...runPlan(connection, plan) } satisfies ReadAnswer);
   } catch (error) {
     const failed = { message: (error as Error).message, errcode: sqliteCode(error) };
     port.postMessage({ id, failed } satisfies ReadAnswer);

@@ -10,7 +10,7 @@ import {
   UnsupportedQuery,
   type Write,
 } from '../../../readmodels/documents.ts';
-import { segmentsAfter, streamPages } from '../pages.ts';
+import { keysetOf, segmentsAfter, streamPages } from '../pages.ts';
 import { checkFilter, checkQuery, MAX_LIMIT, type Query, type SortKey } from '../query.ts';
 import { type Declared, type DeclaredIndex, MAX_DOCUMENT_BYTES } from '../spec.ts';
 import { applyUpdate, type CheckedWrite, checkWrites } from '../writes.ts';
@@ -18,11 +18,11 @@ import { indexName } from './catalogue.ts';
 import type { Connection } from './connection.ts';
 import { indexForCount, indexForPage, isSeek } from './index-choice.ts';
 import { column, identifier } from './names.ts';
-import { type ReadPlan, type Value, WANTED } from './read-plan.ts';
+import { type ReadPlan, type Rows, WANTED } from './read-plan.ts';
 import { filterSql, type Sql, segmentSql } from './sql-filter.ts';
 
-/** Documents that are parsed between two looks at the clock, and how long until other work has its turn. */
-const PARSED_A_LOOK = 32;
+/** What is parsed between two looks at the clock, and how long until other work has its turn. */
+const CHARS_A_LOOK = 16 * 1024;
 const MAX_BLOCKING_MS = 8;
 /** So many rows are passed over in well under a millisecond. */
 const LIGHT_SKIP = 1000;
@@ -30,7 +30,7 @@ const LIGHT_SKIP = 1000;
 /** How a collection reaches the file: outside or inside a transaction. */
 export interface Access {
   /** For queries and counts, which may look at many documents. */
-  rows(plan: ReadPlan, signal?: AbortSignal): Promise<Value[]>;
+  rows(plan: ReadPlan, signal?: AbortSignal): Promise<Rows>;
   /** For what is read by ids. */
   read<R>(work: (connection: Connection) => R): R;
   /** All or none of what `work` writes. */
@@ -60,16 +60,29 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
   }
 
   async find(filter: Filter, options?: FindOptions): Promise<T[]> {
-    const query = checkQuery(this.#spec, filter, options);
+    let query = checkQuery(this.#spec, filter, options);
     const documents: T[] = [];
+    for (;;) {
+      const { values, is_cut } = await this.#access.rows(this.#pagePlan(query), options?.signal);
+      await this.#parseInto(documents, values as string[]);
+      if (!is_cut) return documents;
+      const after = keysetOf(this.#spec, query.keys, documents.at(-1)!);
+      query = { ...query, after, skip: 0, limit: query.limit - values.length };
+    }
+  }
+
+  async #parseInto(documents: T[], texts: readonly string[]): Promise<void> {
     let since = performance.now();
-    for (const doc of await this.#access.rows(this.#pagePlan(query), options?.signal)) {
-      documents.push(JSON.parse(doc as string));
-      if (documents.length % PARSED_A_LOOK > 0 || performance.now() - since < MAX_BLOCKING_MS) continue;
+    let chars = 0;
+    for (const text of texts) {
+      documents.push(JSON.parse(text));
+      chars += text.length;
+      if (chars < CHARS_A_LOOK) continue;
+      chars = 0;
+      if (performance.now() - since < MAX_BLOCKING_MS) continue;
       await setImmediate();
       since = performance.now();
     }
-    return documents;
   }
 
   stream(filter: Filter, options?: { sort?: Sort; signal?: AbortSignal }): AsyncIterable<T> {
@@ -82,8 +95,8 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
     const { text, params } = filterSql(this.#spec, where);
     const statements = [{ text: `SELECT count(*) ${this.#from(index)} WHERE ${WANTED} AND (${text})`, params }];
     // A seek may end in a million rows that are equal in it: to count is to read them.
-    const [count] = await this.#access.rows({ statements, page: null, is_heavy: true }, options?.signal);
-    return Number(count);
+    const { values } = await this.#access.rows({ statements, page: null, is_heavy: true }, options?.signal);
+    return Number(values[0]);
   }
 
   async write(ops: readonly Write<T>[]): Promise<void> {

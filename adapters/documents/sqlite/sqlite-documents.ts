@@ -6,7 +6,7 @@ import { TransactionScope } from '../transaction-scope.ts';
 import { collectionNames, dropCollection, makeCollection } from './catalogue.ts';
 import { Connection } from './connection.ts';
 import { KnownCollections } from './known-collections.ts';
-import { type ReadPlan, runPlan, type Value } from './read-plan.ts';
+import { type ReadPlan, type Rows, runPlan } from './read-plan.ts';
 import { ReaderPool } from './reader-pool.ts';
 import { type Access, SqliteCollection } from './sqlite-collection.ts';
 import { SqliteReading } from './sqlite-reading.ts';
@@ -98,7 +98,7 @@ class SqliteDocuments implements Documents {
     this.#reader.close();
   }
 
-  async #rows(plan: ReadPlan, signal: AbortSignal | undefined): Promise<Value[]> {
+  async #rows(plan: ReadPlan, signal: AbortSignal | undefined): Promise<Rows> {
     signal?.throwIfAborted();
     const is_short = !plan.is_heavy && plan.page !== null && plan.page.limit <= SHORT_PAGE;
     return this.#pool === null || is_short ? runPlan(this.#reader, plan) : this.#pool.run(plan, signal);

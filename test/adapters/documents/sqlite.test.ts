@@ -34,6 +34,28 @@ async function open(options: { readers?: number } = {}): Promise<Opened & { path
 documentsContract(test, 'documents in SQLite', { open });
 documentsContract(test, 'documents in SQLite, read by threads', { open: () => open({ readers: 2 }) });
 
+for (const readers of [0, 2]) {
+  test(`documents in SQLite: a page of long documents is whole, with ${readers} readers`, async (t) => {
+    const { documents, close } = await open({ readers });
+    try {
+      const counters = await documents.collection(COUNTERS);
+      const count = 80;
+      const padding = 'x'.repeat(200_000);
+      for (let n = 0; n < count; n += 20) {
+        const insert = (_: unknown, i: number) => ({ insert: { _id: String(n + i).padStart(4, '0'), n: n + i, padding } });
+        await counters.write(Array.from({ length: 20 }, insert));
+      }
+      const ids = (await counters.find({}, { sort: { _id: -1 }, skip: 3, limit: 70 })).map(({ _id }) => _id);
+      t.deepEqual(
+        ids,
+        Array.from({ length: 70 }, (_, n) => String(count - 4 - n).padStart(4, '0')),
+      );
+    } finally {
+      await close();
+    }
+  });
+}
+
 test('documents in SQLite: two threads, another process and this one share a file and lose nothing', async (t) => {
   const { documents, path, close } = await open();
   try {
