@@ -2,6 +2,7 @@
 
 import { blockedDomains } from '../intake/blocked-domains.ts';
 import type { BlockedDomainOf } from '../intake/classify-url.ts';
+import { breather } from '../intake/event-loop.ts';
 import { BLOCKLIST, type BlockedDomainDocument, type BlocklistVersionDocument } from '../readmodels/blocked-domains.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
 
@@ -22,13 +23,19 @@ export function openBlocklist(
   versions: Pick<LiveCollection<BlocklistVersionDocument>, 'get'>,
 ): Blocklist {
   const version = async () => (await versions.get(BLOCKLIST))?.position ?? '';
-  let loaded = { position: '', now: blockedNow([]) };
+  let loaded = { position: '', now: blockedNow(new Map()) };
   let loading: Promise<void> | null = null;
 
   async function load(): Promise<void> {
     // The version first: an entry that comes while the entries are read is then read again next time, never missed.
     const position = await version();
-    loaded = { position, now: blockedNow(await Array.fromAsync(entries.stream({}))) };
+    const by_domain = new Map<string, BlockedDomainDocument>();
+    const breathe = breather();
+    for await (const entry of entries.stream({})) {
+      by_domain.set(entry._id, entry);
+      await breathe();
+    }
+    loaded = { position, now: blockedNow(by_domain) };
   }
   return {
     async current() {
@@ -40,9 +47,8 @@ export function openBlocklist(
   };
 }
 
-function blockedNow(entries: readonly BlockedDomainDocument[]): BlockedNow {
-  const by_domain = new Map(entries.map((entry) => [entry._id, entry]));
-  const blocked_domain_of = blockedDomains(by_domain.keys());
+function blockedNow(by_domain: ReadonlyMap<string, BlockedDomainDocument>): BlockedNow {
+  const blocked_domain_of = blockedDomains(by_domain);
   return {
     blocked_domain_of,
     entryOf: (host) => by_domain.get(blocked_domain_of(host) ?? '') ?? null,

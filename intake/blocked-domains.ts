@@ -1,12 +1,10 @@
 // A blocklist as a question about hosts: a domain on it blocks itself and all that is under it.
 import type { BlockedDomainOf } from './classify-url.ts';
 
-/** `domains` may be written in any case, with `*.` or a dot before them, or in their own script. */
-export function blockedDomains(domains: Iterable<string>): BlockedDomainOf {
-  const blocked = new Set<string>();
-  for (const domain of domains) blocked.add(asciiDomain(domain));
-  if (blocked.size === 0) return () => null;
+/** `blocked`: hosts as the URL parser has them. What is put there or taken away later counts at once. */
+export function blockedDomains(blocked: Pick<ReadonlySet<string>, 'has' | 'size'>): BlockedDomainOf {
   return (host) => {
+    if (blocked.size === 0) return null;
     let rest = host.endsWith('.') ? host.slice(0, -1) : host;
     for (;;) {
       if (blocked.has(rest)) return rest;
@@ -15,12 +13,4 @@ export function blockedDomains(domains: Iterable<string>): BlockedDomainOf {
       rest = rest.slice(dot + 1);
     }
   };
-}
-
-function asciiDomain(domain: string): string {
-  const bare = domain
-    .trim()
-    .replace(/^\*?\./, '')
-    .replace(/\.$/, '');
-  return URL.parse(`https://${bare}`)?.hostname ?? bare.toLowerCase();
 }

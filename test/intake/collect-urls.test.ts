@@ -14,7 +14,7 @@ const ROWS = [
   'blocked.example',
   'not a url',
 ];
-const blocked_domain_of = blockedDomains(['blocked.example']);
+const blocked_domain_of = blockedDomains(new Set(['blocked.example']));
 
 async function* cells(values: readonly string[]): AsyncGenerator<Cell[]> {
   yield values.map((value, i) => ({ row: i + 2, value }));
