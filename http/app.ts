@@ -89,6 +89,8 @@ function observe(options: AppOptions): Middleware {
     };
     ctx.state = state;
     ctx.set('X-Request-ID', state.request_id);
+    // The frame, the server and the stream of a large answer each listen for its end.
+    ctx.res.setMaxListeners(MAX_LISTENERS);
     metrics.started();
     let is_closed = false;
     let is_lasting = false;
@@ -115,6 +117,8 @@ function observe(options: AppOptions): Middleware {
     metrics.lasting(1);
   };
 }
+
+const MAX_LISTENERS = 20;
 
 /** nginx's status for a client that left before its answer: in logs only. */
 const CLIENT_GONE = 499;

@@ -7,9 +7,9 @@ import type { JsonBody, RawBody } from './route.ts';
 const MAX_DEPTH = 32;
 /** What a body may hold: parsing tens of millions of values takes gigabytes, and a minute in which nobody is answered. */
 export const MAX_VALUES = 10_000_000;
-const MAX_CONTAINERS = 100_000;
+const MAX_CONTAINERS = 10_000;
 /** Smaller ones are parsed in milliseconds, whatever they hold. */
-const COUNTED_FROM_BYTES = 1024 * 1024;
+const COUNTED_FROM_BYTES = 64 * 1024;
 
 /** Requests whose client waits for `100 Continue` before it sends the body: one that is refused is never sent. */
 const awaiting_continue = new WeakSet<IncomingMessage>();

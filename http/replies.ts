@@ -1,14 +1,17 @@
 // Writing a reply: JSON with its type and entity tag, streams, and what becomes of a request body that nobody read.
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
 import { hasBody, isAwaitingContinue } from './bodies.ts';
+import { hasLongList, jsonPieces } from './json-pieces.ts';
 import type { Reply, Route } from './route.ts';
 import { successStatus } from './route.ts';
 
 /** Larger bodies are not worth hashing on the thread that answers everybody. */
 const MAX_TAGGED_BYTES = 1024 * 1024;
+
+const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** How long the reader of a stream may stand still. */
 const STALLED_MS = 60_000;
@@ -28,14 +31,31 @@ export async function writeReply(
     // Said first: Koa takes text that starts with `<` for a page.
     ctx.set('Content-Type', content_type ?? 'text/plain; charset=utf-8');
     ctx.body = typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  } else writeJson(ctx, body);
+  } else if (hasLongList(body)) await writeLongJson(ctx, body);
+  else writeJson(ctx, body);
   ctx.set({ ...headers });
 }
 
 /** For errors too. */
 export function writeJson(ctx: Context, body: object): void {
-  const text = JSON.stringify(body);
-  ctx.set('Content-Type', 'application/json; charset=utf-8');
+  writeText(ctx, JSON.stringify(body));
+}
+
+async function writeLongJson(ctx: Context, body: object): Promise<void> {
+  const pieces = await jsonPieces(body);
+  const size_bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+  if (size_bytes <= MAX_TAGGED_BYTES) {
+    writeText(ctx, Buffer.concat(pieces).toString());
+    return;
+  }
+  ctx.set('Content-Type', JSON_TYPE);
+  ctx.body = Readable.from(pieces);
+  ctx.length = size_bytes;
+  endWhenStalled(ctx);
+}
+
+function writeText(ctx: Context, text: string): void {
+  ctx.set('Content-Type', JSON_TYPE);
   ctx.body = text;
   const is_taggable = ctx.status === 200 && (ctx.method === 'GET' || ctx.method === 'HEAD');
   if (!is_taggable || text.length > MAX_TAGGED_BYTES) return;
@@ -62,10 +82,12 @@ async function writeStream(ctx: Context, stream: Readable, content_type: string,
     return;
   }
   if (stream.readableLength === 0 && !stream.readableEnded) await firstBytes(stream);
-  // A client that reads nothing for so long has left without a word.
-  if (!is_lasting) ctx.res.setTimeout(STALLED_MS, () => ctx.res.destroy());
+  if (!is_lasting) endWhenStalled(ctx);
   ctx.body = stream;
 }
+
+/** A client that reads nothing for so long has left without a word. */
+const endWhenStalled = (ctx: Context) => ctx.res.setTimeout(STALLED_MS, () => ctx.res.destroy());
 
 async function firstBytes(stream: Readable): Promise<void> {
   if (stream.errored) throw stream.errored;

@@ -79,12 +79,15 @@ export interface StringList {
 
 const MiB = 1024 * 1024;
 
+/** What most bodies could not fill: nothing in it keeps the thread for long. */
+const SMALL_BODY_BYTES = 64 * 1024;
+
 /** A JSON body. Fields that the schema does not name are refused, unless it says `additionalProperties: true`. */
 export function jsonBody<Schema extends TSchema>(
   schema: Schema,
   options: { limit_bytes?: number; optional?: boolean; example?: unknown } = {},
 ): JsonBody<Schema> {
-  return { kind: 'json', schema: closedInput(schema), limit_bytes: MiB, optional: false, ...options };
+  return { kind: 'json', schema: closedInput(schema), limit_bytes: SMALL_BODY_BYTES, optional: false, ...options };
 }
 
 /** `{"<field>": ["…", …]}` with at least one string, and nothing else. */

@@ -24,6 +24,8 @@ const ILLEGAL = {
 const SETTLED_MS = 5000;
 const SETTLED_LOOK_MS = 10;
 const MAX_DELETED = 1000;
+/** All of them, however their JSON is spaced. */
+const MAX_DELETE_BYTES = 256 * 1024;
 /** Deletions of one request that run at once: their appends share what is slow. */
 const DELETED_AT_ONCE = 50;
 
@@ -166,7 +168,10 @@ export const removeMany = route({
     Type.Object({
       job_ids: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { minItems: 1, maxItems: MAX_DELETED }),
     }),
-    { example: { job_ids: [jobExample.job_id, '7d4d1f57-2f0a-4a53-9c5e-0d9f6f3f5a10'] } },
+    {
+      limit_bytes: MAX_DELETE_BYTES,
+      example: { job_ids: [jobExample.job_id, '7d4d1f57-2f0a-4a53-9c5e-0d9f6f3f5a10'] },
+    },
   ),
   responses: {
     200: {

@@ -63,8 +63,10 @@ export const create = route({
   body: jsonBody(
     Type.Object({
       url: Type.String({ minLength: 1, maxLength: 2048, description: 'https, on the public internet.' }),
-      events: Type.Array(Type.Enum(WEBHOOK_EVENT_TYPES), {
+      // Texts that are declared as such are compared by a hash, and any other values each with each.
+      events: Type.Array(Type.Enum(WEBHOOK_EVENT_TYPES, { type: 'string' }), {
         default: [],
+        maxItems: 100,
         uniqueItems: true,
         description: 'What to hear of; none means all.',
       }),

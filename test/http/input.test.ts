@@ -225,7 +225,7 @@ const WRONG_FORMS: [what: string, body: string | Uint8Array, type: string, statu
   ['another charset', '{}', 'application/json; charset=utf-16', 415, 'unsupported_charset'],
   ['another content type', 'urls=a', 'application/x-www-form-urlencoded', 415, 'unsupported_media_type'],
   ['more bytes than the route takes', ' '.repeat(200_001), 'application/json', 413, 'too_large'],
-  ['endless nesting', '['.repeat(50_000) + ']'.repeat(50_000), 'application/json', 400, 'too_deep'],
+  ['endless nesting', '['.repeat(9_000) + ']'.repeat(9_000), 'application/json', 400, 'too_deep'],
 ];
 for (const [what, body, type, status, code] of WRONG_FORMS) {
   test(`${what}: ${status} ${code}`, async (t) => {
