@@ -42,7 +42,9 @@ for (const readers of [0, 2]) {
       const count = 80;
       const padding = 'x'.repeat(200_000);
       for (let n = 0; n < count; n += 20) {
-        const insert = (_: unknown, i: number) => ({ insert: { _id: String(n + i).padStart(4, '0'), n: n + i, padding } });
+        const insert = (_: unknown, i: number) => ({
+          insert: { _id: String(n + i).padStart(4, '0'), n: n + i, padding },
+        });
         await counters.write(Array.from({ length: 20 }, insert));
       }
       const ids = (await counters.find({}, { sort: { _id: -1 }, skip: 3, limit: 70 })).map(({ _id }) => _id);

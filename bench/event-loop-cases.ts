@@ -1,0 +1,200 @@
+// What `bench/event-loop.ts` asks of each route: the largest bodies that are legal, the heaviest queries, and bodies that
+// somebody has thought about for longer.
+import { MAX_BLOCKED } from '../commands/blocklist.ts';
+import { xlsxOf } from '../http/export/xlsx.ts';
+import type { ResultDocument } from '../readmodels/results.ts';
+import { type Filled, lots, URLS, urlAt } from './event-loop-store.ts';
+
+export interface Request {
+  path: string;
+  body?: Uint8Array | string;
+  content_type?: string;
+}
+/** `n` counts the times that it is asked. */
+export interface Case {
+  what: string;
+  request(n: number): Request;
+}
+
+const MiB = 1024 * 1024;
+const JSON_TYPE = 'application/json';
+const json = (path: string, body: unknown): Request => ({
+  ...{ path, content_type: JSON_TYPE },
+  body: typeof body === 'string' ? body : JSON.stringify(body),
+});
+const get = (what: string, path: string): Case => ({ what, request: () => ({ path }) });
+
+const BOUNDARY = 'a-boundary-of-the-bench';
+function upload(path: string, content: Uint8Array, filename: string): Request {
+  const head = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="${filename}"\r\n\r\n`;
+  return {
+    ...{ path, content_type: `multipart/form-data; boundary=${BOUNDARY}` },
+    body: Buffer.concat([Buffer.from(head), content, Buffer.from(`\r\n--${BOUNDARY}--\r\n`)]),
+  };
+}
+
+/** Bodies of 1 MiB that no route with a small JSON body wants. */
+function unwanted(path: string, field: string, method_path = path): Case[] {
+  const filled = (piece: string) => piece.repeat(Math.floor((MiB - 100) / piece.length));
+  return [
+    { what: '1 MiB of empty lists', request: () => json(method_path, `{"${field}":[${filled('[],')}[]]}`) },
+    { what: '1 MiB of equal strings', request: () => json(method_path, `{"${field}":[${filled('"",')}""]}`) },
+    { what: '1 MiB of numbers', request: () => json(method_path, `{"${field}":[${filled('1,')}1]}`) },
+    {
+      what: '1 MiB of unknown fields',
+      request: () => json(method_path, `{${lots(90_000, (n) => `"${n}":1`).join(',')}}`),
+    },
+    { what: '1 MiB of one string', request: () => json(method_path, { [field]: 'a.'.repeat(MiB / 2 - 100) }) },
+  ];
+}
+
+export async function casesOf(filled: Filled, made: { share: string; link: string }): Promise<Record<string, Case[]>> {
+  const { job_id, redirected_id, ended, endpoint_id } = filled;
+  const job = `/jobs/${job_id}`;
+  const [deep, page] = [`offset=${URLS - 1000}&limit=1000`, 'limit=1000'];
+  const csv = Buffer.from(`url\n${lots(URLS, urlAt).join('\n')}`);
+  const no_lines = Buffer.alloc(100 * MiB - 100, 'https://www.example.com/a,');
+  const quotes = Buffer.alloc(100 * MiB - 100, '"');
+  const xlsx = await workbook(200_000);
+  const files: [string, Uint8Array, string][] = [
+    ['CSV of 1,000,000 URLs', csv, 'a.csv'],
+    ['CSV of 100 MiB in one line', no_lines, 'a.csv'],
+    ['CSV of 100 MiB of quotes', quotes, 'a.csv'],
+    ['XLSX of 200,000 rows', xlsx, 'a.xlsx'],
+  ];
+  const urls = JSON.stringify({ urls: lots(URLS, urlAt) });
+  const dots = lots(1000, () => `a${'.'.repeat(2040)}:x`);
+  const lists = (path: string): Case[] => [
+    { what: '1,000,000 URLs', request: () => json(path, urls) },
+    { what: '1,000 times "a" with 2,040 dots and ":x"', request: () => json(path, { urls: dots }) },
+    { what: '64 KiB of wrong values', request: () => json(path, { urls: lots(30_000, () => 1) }) },
+    { what: 'one string of 128 MiB', request: () => json(path, `{"urls":["${'a'.repeat(128 * MiB - 100)}"]}`) },
+  ];
+  const pages = (path: string): Case[] => [
+    get('1,000 of 1,000,000, the last', `${path}?${deep}`),
+    get('url_contains that few have', `${path}?${page}&url_contains=page/99999`),
+    get('not 2xx, the last', `${path}?limit=1000&offset=99000&status_codes=404`),
+  ];
+  const redirected = (path: string) => get('1,000 results with ten redirects of 8,192 characters', `${path}?${page}`);
+  const small = (path: string) => get('', path);
+  return {
+    'POST /jobs': files.map(([what, content, name]) => ({ what, request: () => upload('/jobs', content, name) })),
+    'GET /jobs': [get('1,000 of 4,000, the last', `/jobs?email=bench@example.com&limit=1000&offset=3000`)],
+    'GET /jobs/{job_id}': [small(job)],
+    'GET /jobs/{job_id}/results': [
+      ...pages(`${job}/results`),
+      get('non_2xx', `${job}/results?${page}&status_group=4xx`),
+      redirected(`/jobs/${redirected_id}/results`),
+    ],
+    'GET /jobs/{job_id}/events': [small(`/jobs/${ended[0]}/events`)],
+    'POST /jobs/{job_id}/pause': [small(`/jobs/${ended[0]}/pause`)],
+    'POST /jobs/{job_id}/resume': [small(`/jobs/${ended[0]}/resume`)],
+    'POST /jobs/{job_id}/cancel': [small(`/jobs/${ended[0]}/cancel`)],
+    'DELETE /jobs/{job_id}': [{ what: '', request: (n) => ({ path: `/jobs/${ended.at(-1 - n)}` }) }],
+    'POST /jobs/bulk-delete': [
+      {
+        what: '1,000 jobs',
+        request: (n) => json('/jobs/bulk-delete', { job_ids: ended.slice(10 + n * 1000, 1010 + n * 1000) }),
+      },
+      ...unwanted('/jobs/bulk-delete', 'job_ids'),
+    ],
+    'GET /jobs/{job_id}/stats': [small(`${job}/stats`)],
+    'GET /jobs/{job_id}/filter-options': [small(`${job}/filter-options`)],
+    'GET /jobs/{job_id}/url-list': [small(`${job}/url-list`)],
+    'GET /jobs/{job_id}/export': [
+      small(`${job}/export`),
+      get('redirects', `/jobs/${redirected_id}/export`),
+      get('XLSX, redirects', `/jobs/${redirected_id}/export?format=xlsx`),
+      get('non_2xx as XLSX', `${job}/export?non_2xx=true&format=xlsx`),
+      get('url_contains that none has', `${job}/export?url_contains=nowhere`),
+    ],
+    'GET /jobs/{job_id}/download': [get('url_contains', `${job}/download?url_contains=page/99`)],
+    'GET /downloads/{job_id}': [small(made.link)],
+    'POST /jobs/{job_id}/share': unwanted(`${job}/share`, 'expires_in_hours'),
+    'GET /jobs/{job_id}/shares': [small(`${job}/shares?${page}`)],
+    'DELETE /jobs/{job_id}/share/{token}': [small(`${job}/share/none`)],
+    'GET /share/{token}': pages(`/share/${made.share}`),
+    'POST /check-domains': [
+      { what: '1,000 times "a" with 2,040 dots and ":x"', request: () => json('/check-domains', { domains: dots }) },
+      {
+        what: '1,000 international names',
+        request: () => json('/check-domains', { domains: lots(1000, (n) => `${'ü'.repeat(2000)}${n}.example`) }),
+      },
+      {
+        what: '1,000 blocked',
+        request: () => json('/check-domains', { domains: lots(1000, (n) => `${'a.'.repeat(50)}blocked${n}.example`) }),
+      },
+    ],
+    'POST /analyze-csv': files.map(([what, content, name]) => ({
+      what,
+      request: () => upload('/analyze-csv', content, name),
+    })),
+    'GET /domains/blocked': [
+      get('1,000, the last, by reason', `/domains/blocked?${page}&offset=${MAX_BLOCKED - 3000}&sort_by=reason`),
+    ],
+    'POST /domains/blocked': [
+      { what: 'one more', request: (n) => json('/domains/blocked', { domain: `more${n}.example` }) },
+      ...unwanted('/domains/blocked', 'error_codes'),
+    ],
+    'DELETE /domains/blocked/{domain}': [
+      { what: '', request: (n) => ({ path: `/domains/blocked/blocked${n}.example` }) },
+    ],
+    'GET /domains/health': [
+      get('1,000, the last, by time', `/domains/health?${page}&offset=98000&sort_by=avg_response_time_ms`),
+    ],
+    'GET /domains/breakdown': [small('/domains/breakdown?domain=www.example1.com')],
+    'GET /users/me/credits': [small('/users/me/credits')],
+    'GET /users/me/credit-transactions': [
+      get('1,000 of 10,000, the last', `/users/me/credit-transactions?${page}&offset=9000`),
+    ],
+    'POST /users/me/api-keys': unwanted('/users/me/api-keys', 'name'),
+    'GET /users/me/api-keys': [small('/users/me/api-keys')],
+    'DELETE /users/me/api-keys/{id}': [small('/users/me/api-keys/none')],
+    'POST /api/v2/jobs': lists('/api/v2/jobs'),
+    'POST /api/v2/jobs/wait': lists('/api/v2/jobs/wait').map(({ what, request }) => ({
+      what,
+      request: (n) => ({ ...request(n), path: '/api/v2/jobs/wait?wait_seconds=0' }),
+    })),
+    'GET /api/v2/jobs/{id}': [small(`/api/v2${job}`)],
+    'GET /api/v2/jobs/{id}/results': [
+      ...pages(`/api/v2${job}/results`),
+      get('by cursor', `/api/v2${job}/results?${page}&cursor=`),
+      redirected(`/api/v2/jobs/${redirected_id}/results`),
+    ],
+    'DELETE /api/v2/jobs/{id}': [small(`/api/v2/jobs/${ended[0]}`)],
+    'GET /api/v2/usage': [small('/api/v2/usage')],
+    'POST /api/v2/webhooks/endpoints': unwanted('/api/v2/webhooks/endpoints', 'events'),
+    'GET /api/v2/webhooks/endpoints': [small('/api/v2/webhooks/endpoints')],
+    'GET /api/v2/webhooks/endpoints/{id}': [small(`/api/v2/webhooks/endpoints/${endpoint_id}`)],
+    'DELETE /api/v2/webhooks/endpoints/{id}': [small('/api/v2/webhooks/endpoints/none')],
+    'GET /api/v2/webhooks/endpoints/{id}/deliveries': [
+      get(
+        '1,000 of 2,000 with 20 attempts each',
+        `/api/v2/webhooks/endpoints/${endpoint_id}/deliveries?${page}&offset=1000`,
+      ),
+    ],
+    'POST /api/v2/webhooks/endpoints/{id}/deliveries/{delivery_id}/resend': [
+      small(`/api/v2/webhooks/endpoints/${endpoint_id}/deliveries/none/resend`),
+    ],
+    'GET /healthz': [small('/healthz')],
+    'GET /readyz': [small('/readyz')],
+    'GET /metrics': [small('/metrics')],
+    'GET /docs': [small('/docs')],
+    'GET /docs/{file}': [small('/docs/swagger-ui-bundle.js')],
+    'GET /openapi.json': [small('/openapi.json')],
+    'GET /api/v2/openapi.json': [small('/api/v2/openapi.json')],
+  };
+}
+
+async function workbook(rows: number): Promise<Buffer> {
+  async function* documents(): AsyncGenerator<ResultDocument> {
+    for (let n = 0; n < rows; n++) {
+      yield {
+        ...{ _id: '', job_id: '', index: n, url: urlAt(n), final_url: null, is_broken: false, is_soft_404: false },
+        ...{ status_code: 200, redirect_chain: [], response_time_ms: 1, error_code: null, content_type: null },
+        ...{ verdict: 'ok', protection: null, attempts: 1 },
+      };
+    }
+  }
+  return Buffer.concat((await Array.fromAsync(xlsxOf(documents()))).map((piece) => Buffer.from(piece)));
+}

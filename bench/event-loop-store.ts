@@ -1,0 +1,227 @@
+// Fills the embedded stores with as much as one service may hold: what `bench/event-loop.ts` asks for. What commands look at
+// is in the log; what only reads look at is put straight into the documents.
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { stamp } from '../commands/aggregate.ts';
+import { MAX_BLOCKED } from '../commands/blocklist.ts';
+import type { Config } from '../config.ts';
+import { appendRuns, type EventStore, type ExpectedRevision } from '../events/event-store.ts';
+import { BLOCKLIST_STREAM, jobStream, urlsStream } from '../events/streams.ts';
+import { openLogger } from '../logger.ts';
+import type { Collection, CollectionSpec, Document } from '../readmodels/documents.ts';
+import { type DomainHealthDocument, domainHealth } from '../readmodels/domain-health.ts';
+import { jobs } from '../readmodels/jobs.ts';
+import { inGeneration } from '../readmodels/projection-state.ts';
+import { openReadModels } from '../readmodels/read-models.ts';
+import { type ResultDocument, resultId, results } from '../readmodels/results.ts';
+import { domainId, jobDomains, jobStats, noStats } from '../readmodels/stats.ts';
+import { type WebhookDeliveryDocument, webhookDeliveries, webhookEndpoints } from '../readmodels/webhooks.ts';
+import { startService } from '../service.ts';
+import { openStores, type Stores } from '../stores.ts';
+import { appendLongLedger } from '../test/support/long-ledger.ts';
+import { commandContext } from '../test/support/stores.ts';
+
+export interface Filled {
+  user_id: string;
+  /** A job with `URLS` results. */
+  job_id: string;
+  /** A job whose every result went through as many and as long redirects as are kept of a check. */
+  redirected_id: string;
+  /** Jobs that have ended and can be deleted, more than are deleted at once. */
+  ended: string[];
+  endpoint_id: string;
+}
+
+export const URLS = 1_000_000;
+const REDIRECTED = 1001;
+const ENDED = 4000;
+const TRANSACTIONS = 10_000;
+const DOMAINS = 100_000;
+const DELIVERIES = 2000;
+const HOPS = 10;
+const HOP_CHARS = 8192;
+const A_WRITE = 1000;
+const A_LOG_CHUNK = 1000;
+
+export async function fill(config: Config): Promise<Filled> {
+  const filled: Filled = {
+    user_id: '',
+    job_id: randomUUID(),
+    redirected_id: randomUUID(),
+    ended: Array.from({ length: ENDED }, () => randomUUID()),
+    endpoint_id: randomUUID(),
+  };
+  const stores = await open(config);
+  try {
+    filled.user_id = (await appendLongLedger(stores.log, TRANSACTIONS)).user_id;
+    await fillLog(stores.log, filled);
+  } finally {
+    await stores.close();
+  }
+  await project(config);
+  const projected = await open(config);
+  try {
+    await fillDocuments(projected, filled);
+  } finally {
+    await projected.close();
+  }
+  return filled;
+}
+
+const open = (config: Config) =>
+  openStores(config, openLogger(config), { of: 'others', signal: new AbortController().signal, waiting() {} });
+
+async function fillLog(log: EventStore, filled: Filled): Promise<void> {
+  const { user_id: owner_id, job_id, redirected_id, ended } = filled;
+  await append(log, BLOCKLIST_STREAM, lots(MAX_BLOCKED - 1000, blocked));
+  const large = { [job_id]: URLS, [redirected_id]: REDIRECTED };
+  for (const id of [job_id, redirected_id, ...ended]) {
+    const total_urls = large[id] ?? 1;
+    const job = {
+      ...{ job_id: id, owner_id, owner_email: null, source: 'api', total_urls, batch_size: 100 },
+      ...{ credits_allocated: 0, reservation_id: `${id}:0`, filename: null, blob_key: null },
+      ...{ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 },
+    };
+    const end = { type: 'JobCancelled', data: {} };
+    const pause = { type: 'JobPaused', data: { reason: 'credit_ceiling' } };
+    await append(log, jobStream(id), [{ type: 'JobCreated', data: job }, pause, ...(id in large ? [] : [end])]);
+  }
+  await append(
+    log,
+    urlsStream(job_id),
+    lots(URLS / A_LOG_CHUNK, (n) => {
+      const urls = lots(A_LOG_CHUNK, (i) => urlAt(n * A_LOG_CHUNK + i));
+      return { type: 'UrlsListed', data: { job_id, from_index: n * A_LOG_CHUNK, urls } };
+    }),
+  );
+}
+
+async function append(log: EventStore, stream: string, events: { type: string; data: object }[]): Promise<void> {
+  let revision: ExpectedRevision = 'no_stream';
+  for (let from = 0; from < events.length; from += A_LOG_CHUNK) {
+    const some = events.slice(from, from + A_LOG_CHUNK);
+    for (const run of appendRuns(stamp(some, commandContext(), stream, from))) {
+      const appended = await log.append(stream, revision, run);
+      if (!appended.ok) throw new Error('somebody else writes to this log');
+      revision = appended.revision;
+    }
+  }
+}
+
+/** Until the documents have seen the log, and nothing is left to settle. */
+async function project(config: Config): Promise<void> {
+  const service = await startService({ ...config, roles: ['projector', 'processes'] }, openLogger(config));
+  const { log, documents, close } = await open(config);
+  try {
+    const readmodels = openReadModels(documents);
+    const all = readmodels.collection(jobs);
+    for (;;) {
+      const seen = (await readmodels.position().catch(() => '')) >= (await log.head());
+      if (seen && (await all.count({ due: { $in: ['settlement', 'domains', 'completion'] } })) === 0) return;
+      await delay(200);
+    }
+  } finally {
+    await close();
+    await service.stop();
+  }
+}
+
+async function fillDocuments({ documents }: Stores, filled: Filled): Promise<void> {
+  const { job_id, redirected_id, endpoint_id, user_id } = filled;
+  const generations = new Map(
+    (await openReadModels(documents).projections()).flatMap((p) => p.collections.map((n) => [n, p.generation])),
+  );
+  const live = <T extends Document>(spec: CollectionSpec<T>) =>
+    documents.collection(inGeneration(spec, generations.get(spec.name)!));
+  await insert(await live(results), URLS, (n) => resultAt(job_id, n));
+  await insert(await live(results), REDIRECTED, (n) => redirectedAt(redirected_id, n), 50);
+  await insert(await live(domainHealth), DOMAINS, healthAt);
+  await insert(await live(jobDomains), DOMAINS, (n) => {
+    const found = healthAt(n);
+    return { ...found, _id: domainId(job_id, found._id), job_id, domain: found._id };
+  });
+  await insert(await live(webhookDeliveries), DELIVERIES, (n) => deliveryAt(n, endpoint_id, user_id), 100);
+  const stats = {
+    ...noStats(job_id),
+    ...{ checked_urls: URLS, broken_urls: URLS / 10, domains_total: DOMAINS },
+    status_codes: { 200: URLS * 0.9, 404: URLS * 0.1 },
+  };
+  await (await live(jobStats)).write([
+    { replace: stats },
+    {
+      replace: { ...noStats(redirected_id), ...{ checked_urls: REDIRECTED, status_codes: { 200: REDIRECTED } } },
+    },
+  ]);
+  const all_jobs = await live(jobs);
+  for (const [id, total] of [[job_id, URLS] as const, [redirected_id, REDIRECTED] as const]) {
+    const done = { completed_urls: total, status: 'completed' as const, batches_done_before: Math.ceil(total / 100) };
+    await all_jobs.write([{ update: id, set: { $set: done } }]);
+  }
+  const endpoint = { _id: endpoint_id, user_id, url: 'https://example.com/', events: [], status: 'enabled' as const };
+  const unfailing = { disabled_reason: null, failing_since: null, due: null };
+  await (await live(webhookEndpoints)).write([{ insert: { ...endpoint, ...unfailing, created_at: at(0) } }]);
+}
+
+async function insert<T extends Document>(
+  collection: Collection<T>,
+  count: number,
+  make: (n: number) => T,
+  a_write = A_WRITE,
+): Promise<void> {
+  for (let from = 0; from < count; from += a_write) {
+    await collection.write(lots(Math.min(a_write, count - from), (n) => ({ insert: make(from + n) })));
+  }
+}
+
+export const lots = <T>(length: number, make: (n: number) => T): T[] => Array.from({ length }, (_, n) => make(n));
+const at = (n: number) => new Date(1_767_225_600_000 + n * 1000).toISOString();
+export const urlAt = (n: number) => `https://www.example${n % DOMAINS}.com/a/path/to/page/${n}?q=${n * 7}&lang=en`;
+
+function blocked(n: number) {
+  const said = { reason: 'The domain refuses automated checks.'.repeat(5), block_type: 'legal', error_codes: ['451'] };
+  return { type: 'DomainBlocked', data: { domain: `blocked${n}.example`, ...said, added_at: at(n) } };
+}
+
+function resultAt(job_id: string, index: number): ResultDocument {
+  const url = urlAt(index);
+  const is_broken = index % 10 === 0;
+  return {
+    ...{ _id: resultId(job_id, index), job_id, index, url, final_url: url, is_broken, is_soft_404: false },
+    ...{ status_code: is_broken ? 404 : 200, redirect_chain: [], response_time_ms: index % 900, error_code: null },
+    ...{
+      content_type: 'text/html; charset=utf-8',
+      verdict: is_broken ? 'broken' : 'ok',
+      protection: null,
+      attempts: 1,
+    },
+  };
+}
+
+function redirectedAt(job_id: string, index: number): ResultDocument {
+  const redirect_chain = lots(HOPS, (n) => `https://www.example.com/${n}/`.padEnd(HOP_CHARS, 'x'));
+  return { ...resultAt(job_id, index), status_code: 200, redirect_chain, final_url: redirect_chain.at(-1)! };
+}
+
+function healthAt(n: number): DomainHealthDocument {
+  return {
+    ...{ _id: `www.example${n}.com`, checks: 10 + (n % 1000), failures: n % 10, failure_rate: (n % 10) / 10 },
+    ...{ blocked_count: n % 7, avg_response_time_ms: n % 900, last_checked_at: at(n) },
+    ...{ answers: 10, response_time_total_ms: 10_000 },
+    ...{ status_codes: { 200: 10 }, verdicts: { ok: 10 }, error_codes: {} },
+  };
+}
+
+function deliveryAt(n: number, endpoint_id: string, user_id: string): WebhookDeliveryDocument {
+  const event = {
+    ...{ id: randomUUID(), type: 'job.completed' as const, created_at: at(n) },
+    data: { job_id: randomUUID(), status: 'completed' as const, total_urls: 1, completed_urls: 1, broken_urls: 0 },
+  };
+  const attempts = lots(20, (a) => ({
+    ...{ attempt: a + 1, at: at(n), status_code: 503, error: null, duration_ms: 120 },
+    response_excerpt: 'x'.repeat(1024),
+  }));
+  return {
+    ...{ _id: randomUUID(), endpoint_id, user_id, event, status: 'given_up', given_up_reason: 'no_attempts_left' },
+    ...{ attempt_count: 20, attempts, created_at: at(n), next_attempt_at: null },
+  };
+}
