@@ -8,6 +8,8 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 export interface Connections {
   /** Gives the function that ends every connection as soon as no request is in flight on it. */
   watch(server: Server): () => void;
+  /** Whether it came when all others were busy: only probes are answered on it. */
+  isSpare(socket: Socket): boolean;
   measure(registry: Registry): void;
 }
 
@@ -16,6 +18,8 @@ const OWN_FILES = 200;
 /** What a URL in flight may have open: its connection, another attempt at it, and a name's lookup. */
 const FILES_A_CHECK = 3;
 const FEWEST = 16;
+/** Beyond the limit, so that a probe is answered when every connection is busy. */
+const SPARE = 8;
 const LOGGED_EVERY_MS = 1000;
 
 /** As many connections as wanted, or as the open files leave that the process may have and the checker does not need. */
@@ -40,26 +44,36 @@ export function openConnections(options: { most: number; log: Logger; monotonic?
   const { most, log, monotonic = () => performance.now() } = options;
   /** With the answers under way on each; the one that has been idle for longest is the first of the idle. */
   const sockets = new Map<Socket, Set<ServerResponse>>();
+  const spare = new Set<Socket>();
   let refused = 0;
   let untold = 0;
   let told_at = Number.NEGATIVE_INFINITY;
   let draining = false;
 
-  /** Whoever asks something comes before whoever keeps a connection for later; without one of those, the new one goes. */
-  function makeRoom(): void {
-    for (const [socket, answers] of sockets) {
-      if (answers.size > 0) continue;
-      socket.destroy();
-      sockets.delete(socket);
-      break;
-    }
+  function forget(socket: Socket): void {
+    sockets.delete(socket);
+    spare.delete(socket);
+  }
+  /** Whoever asks something comes before whoever keeps a connection for later; without one of those, the new one is spare. */
+  function makeRoom(last: Socket): void {
+    const closed = longestIdle(last) ?? (spare.size < SPARE ? null : [...spare][0]!);
+    if (closed === null || spare.has(closed)) spare.add(last);
+    if (closed === null) return;
+    closed.destroy();
+    forget(closed);
     refused++;
     untold++;
     const now = monotonic();
     if (now - told_at < LOGGED_EVERY_MS) return;
-    log.warn({ most, closed: untold }, 'too many connections: idle ones are closed');
+    log.warn({ most, closed: untold }, 'too many connections: some are closed');
     told_at = now;
     untold = 0;
+  }
+  function longestIdle(last: Socket): Socket | null {
+    for (const [socket, answers] of sockets) {
+      if (answers.size === 0 && socket !== last && !spare.has(socket)) return socket;
+    }
+    return null;
   }
   function endIfIdle(socket: Socket): void {
     if (sockets.get(socket)?.size === 0) socket.destroy();
@@ -68,8 +82,8 @@ export function openConnections(options: { most: number; log: Logger; monotonic?
     watch(server) {
       server.on('connection', (socket: Socket) => {
         sockets.set(socket, new Set());
-        socket.once('close', () => sockets.delete(socket));
-        if (sockets.size > most) makeRoom();
+        socket.once('close', () => forget(socket));
+        if (sockets.size - spare.size > most) makeRoom(socket);
       });
       server.on('request', ({ socket }, response) => {
         const answers = sockets.get(socket);
@@ -90,6 +104,7 @@ export function openConnections(options: { most: number; log: Logger; monotonic?
         }
       };
     },
+    isSpare: (socket) => spare.has(socket),
     measure(registry) {
       new Gauge({
         name: 'http_connections',

@@ -1,6 +1,6 @@
 // Serving the application over HTTP/1.1, with limits on how long a client may take, and stopping without cutting anybody off.
 import { randomUUID } from 'node:crypto';
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
@@ -41,7 +41,10 @@ export async function startServer(
   const handle = app.callback();
   const draining = connections.watch(server);
 
-  server.on('request', (request, response) => void handle(request, response));
+  server.on('request', (request, response) => {
+    if (connections.isSpare(request.socket) && !PROBES.has(request.url ?? '')) refuseForRoom(request, response);
+    else void handle(request, response);
+  });
   server.on('checkContinue', (request, response) => {
     awaitContinue(request);
     server.emit('request', request, response);
@@ -65,6 +68,19 @@ export async function startServer(
     log.info('closed');
   };
   return { url, close: () => (closed ??= close()) };
+}
+
+const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
+
+function refuseForRoom({ url = '' }: IncomingMessage, response: ServerResponse): void {
+  const full = new HttpError(503, 'unavailable', 'The service has as many connections as it takes. Try again soon.');
+  response.writeHead(full.status, {
+    'content-type': 'application/json; charset=utf-8',
+    'x-request-id': randomUUID(),
+    'retry-after': '5',
+    connection: 'close',
+  });
+  response.end(JSON.stringify(errorBody(full, url)));
 }
 
 /** What a parser refuses: no route sees it, but its sender gets an answer in the shape of the API that it meant. */

@@ -1,10 +1,11 @@
 // How many connections the server keeps, and who gives way when there are more.
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import test from 'ava';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { mostConnections, openConnections, openFilesAllowed } from '../../http/connections.ts';
+import { startServer } from '../../http/server.ts';
 import { until } from './sample-app.ts';
 
 test('connections leave the checker the open files that it needs', (t) => {
@@ -84,21 +85,36 @@ test('with too many connections idle ones give way, the longest idle first, and 
   t.regex(await registry.metrics(), /^http_connections_closed_for_room_total 3$/m);
 });
 
-test('when everybody is busy the new connection goes', async (t) => {
-  const connections = openConnections({ most: 1, log: pino({ level: 'silent' }) });
+test('when everybody is busy a probe is answered, and whoever wants more is sent away', async (t) => {
+  const log = pino({ level: 'silent' });
+  const connections = openConnections({ most: 2, log });
   let asked = 0;
-  const server = createServer(() => asked++);
-  connections.watch(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  const busy = connect(port, '127.0.0.1');
-  busy.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-  await until(() => asked === 1);
-  const refused = connect(port, '127.0.0.1').on('error', () => {});
-  await until(() => refused.resume().closed);
-  t.false(busy.closed);
+  const app = {
+    callback: () => (request: IncomingMessage, response: ServerResponse) => {
+      if (request.url === '/healthz') response.end('fine');
+      else asked++;
+    },
+  };
+  const server = await startServer(app, { host: '127.0.0.1', port: 0, log, connections, drain_ms: 0 });
+  t.teardown(() => server.close());
+  const port = Number(new URL(server.url).port);
+  const ask = (path: string): Socket => {
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    return socket;
+  };
+  const busy = [ask('/slow'), ask('/slow')];
+  await until(() => asked === 2);
+  const waiting = Array.from({ length: 20 }, () => connect(port, '127.0.0.1').on('error', () => {}));
+  const refused = await fetch(`${server.url}/jobs`);
+  t.deepEqual([refused.status, refused.headers.get('retry-after')], [503, '5']);
+  t.like(await refused.json(), { code: 'unavailable' });
+  t.is(await (await fetch(`${server.url}/healthz`)).text(), 'fine');
+  t.deepEqual(
+    busy.map((socket) => socket.closed),
+    [false, false],
+  );
+  t.is(asked, 2);
+  await until(() => waiting.filter((socket) => socket.resume().closed).length >= 12);
+  for (const socket of [...busy, ...waiting]) socket.destroy();
 });
