@@ -4,7 +4,7 @@ import { HttpError } from './errors.ts';
 import type { Caller } from './route.ts';
 
 export interface HeavyRequest {
-  /** Resolves when it is this request's turn to make work. Throws the signal's reason when its client leaves first. */
+  /** Resolves when it is this request's turn to make work. Throws the signal's reason when its client leaves first, and 503 when no turn comes. */
   work(signal: AbortSignal): Promise<void>;
   /** It only waits from here on, or sends what its client is ready to take: somebody else may work. */
   rest(): void;
@@ -18,13 +18,15 @@ export interface HeavyRequests {
 }
 
 const RETRY_S = 1;
+/** How long a request waits for its turn: clients and proxies give up after a minute. */
+const WAIT_MS = 30_000;
 
 interface Waiting {
   begin(): void;
 }
 
-export function openHeavyRequests(options: { per_caller: number; at_once: number }): HeavyRequests {
-  const { per_caller, at_once } = options;
+export function openHeavyRequests(options: { per_caller: number; at_once: number; wait_ms?: number }): HeavyRequests {
+  const { per_caller, at_once, wait_ms = WAIT_MS } = options;
   const under_way = new Map<string, number>();
   /** By caller, in the order of their turns: who has had one goes to the end. */
   const waiting = new Map<string, Waiting[]>();
@@ -67,16 +69,25 @@ export function openHeavyRequests(options: { per_caller: number; at_once: number
               turn.resolve();
             },
           };
-          const giveUp = () => {
+          const giveUp = (reason: unknown) => {
             const queue = waiting.get(name)?.filter((one) => one !== request);
             if (queue?.length === 0) waiting.delete(name);
             else if (queue) waiting.set(name, queue);
-            turn.reject(signal.reason);
+            turn.reject(reason);
           };
-          signal.addEventListener('abort', giveUp, { once: true });
+          const leaves = () => giveUp(signal.reason);
+          signal.addEventListener('abort', leaves, { once: true });
           waiting.set(name, [...(waiting.get(name) ?? []), request]);
           next();
-          await turn.promise.finally(() => signal.removeEventListener('abort', giveUp));
+          if (is_working) {
+            signal.removeEventListener('abort', leaves);
+            return;
+          }
+          const timer = setTimeout(() => giveUp(noTurn()), wait_ms);
+          await turn.promise.finally(() => {
+            clearTimeout(timer);
+            signal.removeEventListener('abort', leaves);
+          });
         },
         rest,
         leave() {
@@ -102,4 +113,9 @@ function nameOf({ caller, ip }: { caller: Caller | null; ip: string }): string {
 function tooMany(per_caller: number): HttpError {
   const message = `You have ${per_caller} large requests under way. Send this one when one of them is answered.`;
   return new HttpError(429, 'too_many_requests_at_once', message, undefined, { 'retry-after': String(RETRY_S) });
+}
+
+function noTurn(): HttpError {
+  const message = 'The service is busy with other large requests. Try again in a few seconds.';
+  return new HttpError(503, 'unavailable', message, undefined, { 'retry-after': '5' });
 }

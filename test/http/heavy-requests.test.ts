@@ -74,6 +74,19 @@ test('a client that leaves while it waits gives up its turn', async (t) => {
   t.is(await t.throwsAsync(heavy.enter(user('alice')).work(AbortSignal.abort(reason))), reason);
 });
 
+test('a request whose turn does not come is refused, and the turn goes to somebody else', async (t) => {
+  const heavy = openHeavyRequests({ per_caller: 3, at_once: 1, wait_ms: 5 });
+  const holder = heavy.enter(user('alice'));
+  await holder.work(here);
+  const late = heavy.enter(user('bob'));
+  const refused = await t.throwsAsync(late.work(here), { code: 'unavailable' });
+  t.like(refused, { status: 503, headers: { 'retry-after': '5' } });
+  late.leave();
+  const turn = heavy.enter(user('carol')).work(here);
+  holder.leave();
+  await turn;
+});
+
 const route = routeOf<{ begun: number; rows: number }>();
 const routes = [
   route({
