@@ -19,6 +19,9 @@ export interface StringListOptions {
 const STRING_BUFFER_BYTES = 4096;
 /** Longer than any URL may be by any setting: what is behind it changes nothing. */
 const MAX_KEPT_CHARS = 70_000;
+/** Of a string in JSON: the longest URL with every character as an escape, twice. Behind it, the tokenizer would copy for long. */
+const MAX_STRING_BYTES = 1024 * 1024;
+const SLICE_BYTES = 64 * 1024;
 const MAX_PROBLEMS = 50;
 
 type Place =
@@ -43,6 +46,7 @@ export function openStringListReader(
   let place: Place = 'start';
   let index = 0;
   let is_read = false;
+  let bytes_since_token = 0;
 
   const fail = (loc: Problem['loc'], msg: string, type: string): never => {
     throw new ValidationError([...problems, { loc: ['body', ...loc], msg, type }]);
@@ -98,10 +102,22 @@ export function openStringListReader(
         return refuse(value);
     }
   }
-  tokenizer.onToken = ({ token, value }) => void (place = next(token, value));
+  tokenizer.onToken = ({ token, value }) => {
+    bytes_since_token = 0;
+    place = next(token, value);
+  };
 
   return {
-    write: (chunk) => reading(() => tokenizer.write(chunk)),
+    write(chunk) {
+      for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
+        const slice = chunk.subarray(at, at + SLICE_BYTES);
+        bytes_since_token += slice.length;
+        reading(() => tokenizer.write(slice));
+        if (bytes_since_token > MAX_STRING_BYTES) {
+          fail([field, index], `must NOT have more than ${MAX_STRING_BYTES} bytes`, 'maxLength');
+        }
+      }
+    },
     end() {
       reading(() => tokenizer.end());
       if (place !== 'end') throw notJson('it ends too early');

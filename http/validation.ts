@@ -6,8 +6,8 @@ import type { Problem } from './errors.ts';
 
 /** More than this many would help nobody. */
 const MAX_PROBLEMS = 50;
-/** In a larger body only the first problem is looked for: a million wrong URLs would be a million error objects. */
-const ALL_PROBLEMS_BYTES = 64 * 1024;
+/** In a larger body only the first problem is looked for: 30,000 wrong values take a tenth of a second to complain of. */
+const ALL_PROBLEMS_BYTES = 16 * 1024;
 
 type Place = 'body' | 'query' | 'path' | 'header';
 

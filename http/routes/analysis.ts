@@ -1,6 +1,6 @@
 // Looking before a job is made: which domains are blocked, and what a file would come to.
 
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { Nullable } from '../../events/nullable.ts';
 import { INVALID_REASONS } from '../../intake/classify-url.ts';
 import { analyzeUrls, type IntakeSummary } from '../../intake/collect-urls.ts';
@@ -61,12 +61,14 @@ export const checkDomains = route({
     const problems = parsed.flatMap((one, i) => ('reason' in one ? [problemOf(one.reason, ['domains', i])] : []));
     if (problems.length > 0) throw new ValidationError(problems.slice(0, MAX_PROBLEMS));
     const { entryOf } = await blocklist.current();
-    const blocked = parsed.flatMap((one, i) => {
+    const blocked: (Static<typeof Block> & { domain: string })[] = [];
+    for (const [i, one] of parsed.entries()) {
+      await breathe();
       const entry = 'domain' in one ? entryOf(one.domain) : null;
-      if (!entry) return [];
+      if (!entry) continue;
       const { reason, block_type, error_codes } = entry;
-      return [{ domain: domains[i]!, reason, block_type, error_codes }];
-    });
+      blocked.push({ domain: domains[i]!, reason, block_type, error_codes });
+    }
     return { body: { blocked, total_checked: domains.length } };
   },
 });

@@ -242,3 +242,12 @@ test('text that is broken anywhere is taken exactly when JSON.parse and the sche
   );
   t.true(taken > 300, `${taken} were taken`);
 });
+
+test('a string that is longer than any URL could be is refused before it has come', (t) => {
+  const taken: string[] = [];
+  const reader = openStringListReader({ field: 'urls' }, (value) => void taken.push(value));
+  reader.write(Buffer.from(`{"urls":["${'x'.repeat(900_000)}","${'x'.repeat(900_000)}",`));
+  t.is(taken.length, 2);
+  const error = t.throws(() => reader.write(Buffer.from(`"${'x'.repeat(1_200_000)}`)), { instanceOf: HttpError });
+  t.like(error, { status: 422, problems: [{ loc: ['body', 'urls', 2], type: 'maxLength' }] });
+});
