@@ -1,7 +1,7 @@
 // DATA_DIR before anything is opened in it: that it can be written, and that the embedded stores are whole. What can be made again from
 // the log is set aside when it is damaged; the log itself is not.
-import { existsSync } from 'node:fs';
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { existsSync, statSync } from 'node:fs';
+import { access, constants, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Logger } from 'pino';
@@ -18,6 +18,7 @@ const CHECKED_WHOLE_BYTES = 256 * 1024 * 1024;
 /** Other processes check the same files meanwhile. */
 const LOCK_PATIENCE_MS = 60_000;
 const [SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB] = [5, 11, 26];
+const LOOK_MS = 2_000;
 /** There after a process met damage while it ran: then files of any size are checked whole. */
 const MARK = 'check-stores';
 
@@ -27,6 +28,7 @@ type Embedded = Pick<Config, 'data_dir' | 'eventstore_url' | 'mongodb_url' | 'na
 export async function prepareDataDir(config: Embedded, logger: Logger): Promise<void> {
   const { data_dir, eventstore_url, mongodb_url, nats_url } = config;
   await assertWritable(data_dir);
+  for (const path of embeddedStores(config)) await assertStoreWritable(path);
   const lock = await takeLock(data_dir);
   try {
     const mark = join(data_dir, MARK);
@@ -52,8 +54,49 @@ export async function markForCheck(data_dir: string): Promise<void> {
   await (await open(join(data_dir, MARK), 'a')).close();
 }
 
-/** Whether an error, of whatever thread, says that a store's file is damaged. */
-export const isDamage = (error: Error) => /database disk image is malformed|file is not a database/.test(error.message);
+/** Whether an error, of whatever thread, or what caused it says that a store's file is damaged. */
+export function isDamage(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof StartError) return false;
+  return /database disk image is malformed|file is not a database/.test(error.message) || isDamage(error.cause);
+}
+
+/** A sentence that names the damaged store, as far as that can be told in about a second. For after `isDamage`. */
+export async function damageSentence(config: Embedded): Promise<string> {
+  for (const path of embeddedStores(config)) {
+    const damage = await damageOf(path, false).catch((error: Error) => error.message);
+    if (damage !== null) return `the store ${path} is damaged (${damage}): the next start sees to it`;
+  }
+  return `a store in ${config.data_dir} is damaged: the next start checks each whole`;
+}
+
+function embeddedStores({ data_dir, eventstore_url, mongodb_url, nats_url }: Embedded): string[] {
+  const names = [
+    eventstore_url === null && 'events.db',
+    mongodb_url === null && 'documents.db',
+    nats_url === null && 'queue.db',
+  ];
+  return names.filter((name) => name !== false).map((name) => join(data_dir, name));
+}
+
+/**
+ * Calls `ended` once when another file is in the place of a store: another process has set it aside, or somebody has put a
+ * backup there. This process has the old one open, and would read and write it for ever. Returns what ends the watch.
+ */
+export function onReplacement(config: Embedded, ended: (error: Error) => void, look_ms = LOOK_MS): () => void {
+  const seen = new Map<string, bigint>();
+  const look = () => {
+    for (const path of embeddedStores(config)) {
+      const ino = statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
+      if (ino === undefined) continue;
+      const before = seen.get(path) ?? ino;
+      seen.set(path, ino);
+      if (before !== ino) ended(new Error(`another file is in the place of ${path}: the next start opens that one`));
+    }
+  };
+  look();
+  const timer = setInterval(look, look_ms).unref();
+  return () => clearInterval(timer);
+}
 
 async function assertWritable(data_dir: string): Promise<void> {
   try {
@@ -63,6 +106,15 @@ async function assertWritable(data_dir: string): Promise<void> {
     await rm(probe, { force: true });
   } catch (error) {
     throw new StartError(`DATA_DIR ${data_dir} is not a folder that can be written: ${(error as Error).message}`);
+  }
+}
+
+/** A store that can only be read is opened by SQLite as if nothing were wrong. */
+async function assertStoreWritable(path: string): Promise<void> {
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    await access(file, constants.W_OK).catch(({ code, message }: NodeJS.ErrnoException) => {
+      if (code !== 'ENOENT') throw new StartError(`The store ${file} cannot be written: ${message}`);
+    });
   }
 }
 

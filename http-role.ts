@@ -23,6 +23,7 @@ import { openUsers } from './commands/user.ts';
 import { openWebhookDeliveries } from './commands/webhook-delivery.ts';
 import { openWebhookEndpoints } from './commands/webhook-endpoints.ts';
 import type { Config } from './config.ts';
+import { isDamage } from './data-dir.ts';
 import type { UrlsListed } from './events/job.ts';
 import { jobStream, urlsStream } from './events/streams.ts';
 import { openApiKeyUses } from './http/api-key-uses.ts';
@@ -72,7 +73,7 @@ const JOB_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export interface Http {
   url: string;
-  /** Resolves when it could not begin to answer for a reason that time does not mend. */
+  /** Resolves when it could not begin to answer for a reason that time does not mend, or when a store is damaged. */
   failed: Promise<Error>;
   close(): Promise<void>;
 }
@@ -106,7 +107,9 @@ export async function startHttp(config: Config, logger: Logger, threads_replaced
   const connections = openConnections({ most, log: logger });
   connections.measure(registry);
   if (most < config.max_connections) logger.info({ most }, 'too few open files for MAX_CONNECTIONS');
-  const opening = openApp(config, logger, () => public_url, registry, { of: 'http', signal: stop.signal, waiting });
+  const fault = (error: unknown) => void (isDamage(error) && failure.resolve(error as Error));
+  const parts = { public_url: () => public_url, registry, fault };
+  const opening = openApp(config, logger, parts, { of: 'http', signal: stop.signal, waiting });
   opening.then(
     ({ app }) => starting.started(app),
     (error: Error) => stop.signal.aborted || failure.resolve(error),
@@ -130,6 +133,13 @@ export async function startHttp(config: Config, logger: Logger, threads_replaced
   }
 }
 
+interface AppParts {
+  public_url: () => string;
+  registry: Registry;
+  /** Called with what a request failed of. */
+  fault: (error: unknown) => void;
+}
+
 interface OpenedApp {
   app: Koa;
   /** Ends what would go on for ever: long waits and streams of events. */
@@ -138,17 +148,11 @@ interface OpenedApp {
 }
 
 /** Again from the start when a store goes away meanwhile. */
-async function openApp(
-  config: Config,
-  logger: Logger,
-  public_url: () => string,
-  registry: Registry,
-  opening: OpeningOptions,
-): Promise<OpenedApp> {
+async function openApp(config: Config, logger: Logger, parts: AppParts, opening: OpeningOptions): Promise<OpenedApp> {
   for (;;) {
     const stores = await openStores(config, logger, opening);
     try {
-      return await wire(config, logger, public_url, registry, stores);
+      return await wire(config, logger, parts, stores);
     } catch (error) {
       await stores.close();
       if (!isStoreFault(error) || opening.signal.aborted) throw error;
@@ -162,8 +166,7 @@ async function openApp(
 async function wire(
   config: Config,
   logger: Logger,
-  public_url: () => string,
-  registry: Registry,
+  { public_url, registry, fault }: AppParts,
   stores: Stores,
 ): Promise<OpenedApp> {
   const { log, documents, blobs } = stores;
@@ -313,6 +316,7 @@ async function wire(
       if (position <= (await log.head())) await passed(position);
     },
     readiness: readiness.checks,
+    fault,
   });
   // What a process left that was killed in the middle of an upload.
   await removeAbandonedUploads(uploads, ABANDONED_MS, Date.now());

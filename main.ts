@@ -1,6 +1,6 @@
 // The service: reads its settings, starts its roles, and ends them cleanly on SIGINT or SIGTERM.
-import { ConfigError, readConfig } from './config.ts';
-import { isDamage, markForCheck, StartError } from './data-dir.ts';
+import { type Config, ConfigError, readConfig } from './config.ts';
+import { damageSentence, isDamage, markForCheck, StartError } from './data-dir.ts';
 import { openLogger } from './logger.ts';
 import { startService } from './service.ts';
 
@@ -10,8 +10,9 @@ const STOP_AFTER_FAULT_MS = 4_000;
 /** Of LOG_FILE and whatever else is opened at the start. */
 const FOLDER_CODES = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EISDIR', 'ENOENT', 'ENOSPC'];
 
+let config: Config | null = null;
 try {
-  const config = readConfig(process.env);
+  config = readConfig(process.env);
   const logger = openLogger(config);
   // Whatever nobody caught: the state of this process is not known any more.
   process.on('uncaughtException', (error) => {
@@ -23,17 +24,23 @@ try {
   logger.info({ url: service.url, roles: config.roles }, 'the service runs');
   const ended = await Promise.race([signal, service.failed]);
   const failed = ended instanceof Error;
-  if (failed && isDamage(ended)) await markForCheck(config.data_dir).catch(() => {});
-  if (failed) logger.fatal({ err: ended }, 'the service ends: a role failed');
+  if (failed) logger.fatal({ err: ended }, `the service ends: ${await reasonOf(ended, config)}`);
   else logger.info({ signal: ended }, 'the service ends');
   const is_clean = await service.stop(failed ? STOP_AFTER_FAULT_MS : undefined);
   if (!is_clean) logger.warn('the service did not end in time: what it had in hand is done again');
   process.exit(failed || !is_clean ? 1 : 0);
 } catch (error) {
-  const sentence = sentenceOf(error);
+  const sentence = config !== null && isDamage(error) ? await reasonOf(error as Error, config) : sentenceOf(error);
   if (sentence === null) throw error;
   process.stderr.write(`${sentence}\n`);
   process.exit(2);
+}
+
+/** Of damage, the next start is told. */
+async function reasonOf(error: Error, { data_dir, ...servers }: Config): Promise<string> {
+  if (!isDamage(error)) return `a role failed: ${error.message}`;
+  await markForCheck(data_dir).catch(() => {});
+  return damageSentence({ data_dir, ...servers });
 }
 
 /** Of what an operator can mend; null for all else. */

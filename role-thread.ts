@@ -14,6 +14,7 @@ import { openCredits } from './commands/credits.ts';
 import { openJobs } from './commands/job.ts';
 import { identifyLog } from './commands/log-identity.ts';
 import type { Config, Role } from './config.ts';
+import { StartError } from './data-dir.ts';
 import { keyOf } from './local-key.ts';
 import { openLogger } from './logger.ts';
 import type { Mailer } from './processes/mail.ts';
@@ -33,7 +34,7 @@ export interface ThreadData {
   own?: ThreadStart | undefined;
 }
 /** `started`: it works, or waits for a server that is away. */
-export type ThreadMessage = { type: 'started' } | { type: 'failed'; reason: string };
+export type ThreadMessage = { type: 'started' } | { type: 'failed'; reason: string; code?: StartError['code'] };
 
 const LONGEST_PAUSE_MS = 5_000;
 const BEAT_MS = 250;
@@ -55,7 +56,11 @@ const beats = setInterval(() => pulse?.beat(), BEAT_MS);
 try {
   await playAll();
 } catch (error) {
-  if (is_told) logger.warn({ err: error }, 'a role did not end cleanly: what it had in hand is done again');
+  if (error instanceof StartError) {
+    const { message: reason, code } = error;
+    port.postMessage({ type: 'failed', reason, code } satisfies ThreadMessage);
+    process.exitCode = 1;
+  } else if (is_told) logger.warn({ err: error }, 'a role did not end cleanly: what it had in hand is done again');
   else {
     logger.fatal({ err: error }, 'a role failed');
     port.postMessage({ type: 'failed', reason: (error as Error).message } satisfies ThreadMessage);

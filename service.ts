@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import type { Config, Role } from './config.ts';
-import { prepareDataDir } from './data-dir.ts';
+import { isDamage, onReplacement, prepareDataDir, StartError } from './data-dir.ts';
 import { type Http, startHttp } from './http-role.ts';
 import type { ThreadData, ThreadMessage } from './role-thread.ts';
 import { exitOf, SupervisedThread, type ThreadStart } from './supervised-thread.ts';
@@ -39,6 +39,7 @@ const REQUESTS_FIRST = 1 / 3;
 export async function startService(config: Config, logger: Logger): Promise<Service> {
   await prepareDataDir(config, logger);
   const failure = Promise.withResolvers<Error>();
+  const endWatch = onReplacement(config, failure.resolve);
   const threads: Worker[] = [];
   const supervised: SupervisedThread[] = [];
   let http: Http | null = null;
@@ -49,6 +50,7 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
     await Promise.all([...threads.map(stopThread), ...supervised.map((thread) => thread.stop())]);
   }
   async function stop(limit_ms = STOP_MS): Promise<boolean> {
+    endWatch();
     const answered = http?.close();
     const ended = (async () => {
       await Promise.race([answered, delay(limit_ms * REQUESTS_FIRST, undefined, { ref: false })]);
@@ -69,14 +71,16 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
           resourceLimits: heapOf(roles),
         });
       if (roles.includes('checker')) {
-        supervised.push(new SupervisedThread({ start, started, logger, failed: failure.resolve }));
+        supervised.push(
+          new SupervisedThread({ start, started, logger, isHopeless: isDamage, failed: failure.resolve }),
+        );
         continue;
       }
       const thread = start();
       threads.push(thread);
       thread.on('error', (error: Error) => failure.resolve(error));
       thread.on('message', (message: ThreadMessage) => {
-        if (message.type === 'failed') failure.resolve(new Error(message.reason));
+        if (message.type === 'failed') failure.resolve(failureOf(message));
       });
       thread.on('exit', (code) => stopping || failure.resolve(new Error(`${roles.join(' and ')} ended with ${code}`)));
     }
@@ -98,9 +102,14 @@ function raise(error: Error): never {
   throw error;
 }
 
+/** What a thread failed of, which loses its class on the way. */
+function failureOf({ reason, code }: ThreadMessage & { type: 'failed' }): Error {
+  return code === 'start' ? new StartError(reason) : new Error(reason);
+}
+
 async function started(thread: Worker): Promise<void> {
   const [message] = (await once(thread, 'message')) as [ThreadMessage];
-  if (message.type === 'failed') throw new Error(message.reason);
+  if (message.type === 'failed') throw failureOf(message);
 }
 
 async function stopThread(thread: Worker): Promise<void> {

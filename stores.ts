@@ -9,6 +9,7 @@ import { openSqliteQueue } from './adapters/queue/sqlite/sqlite-queue.ts';
 import { openMemoryRates } from './adapters/rate-counters/memory.ts';
 import type { Queue } from './checkers/queue.ts';
 import type { Config } from './config.ts';
+import { StartError } from './data-dir.ts';
 import { withCodec } from './events/codec.ts';
 import type { EventStore } from './events/event-store.ts';
 import type { RateCounters } from './http/rate-counters.ts';
@@ -63,7 +64,7 @@ export interface OpeningOptions {
   waiting: (reason: string | null) => void;
 }
 
-/** Waits for servers that do not answer yet, for as long as it takes. Throws what waiting does not mend. */
+/** Waits for servers that do not answer yet, for as long as it takes. Throws what waiting does not mend, StartError for a bad URL. */
 export async function openStores(config: Config, logger: Logger, options: OpeningOptions): Promise<Stores> {
   const { data_dir, eventstore_url, mongodb_url } = config;
   await mkdir(data_dir, { recursive: true });
@@ -90,10 +91,12 @@ export async function openStores(config: Config, logger: Logger, options: Openin
     const { openMongoDocuments } = await import('./adapters/documents/mongodb/mongodb-documents.ts');
     return openMongoDocuments({ url: mongodb_url, log: logger });
   }
+  const log_setting = { name: 'EVENTSTORE_URL', url: eventstore_url };
   try {
-    const log = withCodec(await whenThere('the event log', openLog, logger, options));
+    const log = withCodec(await whenThere('the event log', () => openLog().catch(blame(log_setting)), logger, options));
     opened.push(log);
-    const documents = await whenThere('the store of documents', openDocuments, logger, options);
+    const openThem = () => openDocuments().catch(blame({ name: 'MONGODB_URL', url: mongodb_url }));
+    const documents = await whenThere('the store of documents', openThem, logger, options);
     opened.push(documents);
     const openBlobs = () => openFileBlobs({ folder: join(data_dir, 'blobs') });
     const blobs = await whenThere('the folder of files', openBlobs, logger, options);
@@ -107,12 +110,13 @@ export async function openStores(config: Config, logger: Logger, options: Openin
 /** Waits for its server like `openStores`. */
 export function openQueue(config: Config, logger: Logger, options: OpeningOptions): Promise<Queue> {
   const { data_dir, nats_url } = config;
+  const setting = { name: 'NATS_URL', url: nats_url };
   async function open(): Promise<Queue> {
     if (!nats_url) return openSqliteQueue({ path: join(data_dir, 'queue.db') });
     const { openNatsQueue } = await import('./adapters/queue/nats/nats-queue.ts');
     return openNatsQueue({ url: nats_url, log: logger });
   }
-  return whenThere('the queue', open, logger, options);
+  return whenThere('the queue', () => open().catch(blame(setting)), logger, options);
 }
 
 async function whenThere<T>(
@@ -135,4 +139,15 @@ async function whenThere<T>(
       await pause(Math.min(100 * 2 ** failures, RETRY_MS), signal);
     }
   }
+}
+
+/** A server that cannot be opened, and not because it is away: its URL is at fault. What is secret in it is not said again. */
+function blame({ name, url }: { name: string; url: string | null }): (error: unknown) => never {
+  return (error) => {
+    if (url === null || isStoreFault(error)) throw error;
+    const { message } = error as Error;
+    const secrets = /:\/\/([^/]*)@/.exec(url)?.[1]?.split(/[:@]/) ?? [];
+    const shown = secrets.some((secret) => secret !== '' && message.includes(secret)) ? 'it is malformed' : message;
+    throw new StartError(`${name} cannot be used: ${shown.split('\n')[0]}`);
+  };
 }

@@ -33,6 +33,8 @@ export interface SupervisedOptions {
   /** Resolves when a new thread works; rejects when it cannot. */
   started: (thread: Worker) => Promise<void>;
   logger: Logger;
+  /** Whether another thread would meet the same, whatever it does. Default: never. */
+  isHopeless?: (error: Error) => boolean;
   /** It cannot be kept alive. */
   failed: (error: Error) => void;
   /** Milliseconds that never go back. */
@@ -126,6 +128,9 @@ export class SupervisedThread {
     thread.on('error', (fault: Error) => {
       error ??= fault;
     });
+    thread.on('message', (message: { type: string; reason?: string }) => {
+      if (message.type === 'failed') error ??= new Error(message.reason);
+    });
     const ended = exitOf(thread).then((code) => {
       clearInterval(timer);
       return { error: error ?? new Error(`the checker's thread ended with ${code}`), url: pulse.url };
@@ -135,9 +140,13 @@ export class SupervisedThread {
 
   async #replaceFrom(first: ThreadEnd): Promise<void> {
     const { signal } = this.#stop;
-    const { logger, failed, pause = paused } = this.#options;
+    const { logger, failed, isHopeless = () => false, pause = paused } = this.#options;
     for (let end = first; !signal.aborted; ) {
       const { error, url } = end;
+      if (isHopeless(error)) {
+        failed(error);
+        return;
+      }
       if (url !== null) this.#suspects = [...this.#suspects, url].slice(-MAX_SUSPECTS);
       const pause_ms = this.#count(url !== null);
       if (pause_ms === null) {

@@ -31,6 +31,8 @@ export interface AppOptions extends AccessOptions, SystemOptions {
    * for each request, also for those that are refused for their credentials or their path: these have no caller.
    */
   admit?(request: { path: string; caller: Caller | null; ip: string }): Promise<Readonly<Record<string, string>>>;
+  /** Called with what a request failed of through no fault of its client. */
+  fault?(error: unknown): void;
   /** Bounds those of heavy routes. */
   heavy_requests: HeavyRequests;
   /** Resolves when reads see this place of the log, and after a bounded time anyhow. */
@@ -72,6 +74,7 @@ export function createApp<Services>(routes: readonly Route<Services>[], services
     if (!state || state.cut_off || !isOfStream(error, ctx?.body)) return;
     state.cut_off = true;
     options.log.error({ err: error, request_id: state.request_id }, 'response cut off');
+    options.fault?.(error);
   });
   return app;
 }
@@ -152,6 +155,7 @@ function answerErrors(options: AppOptions): Middleware {
       const error = toHttpError(thrown, request_id);
       if (error !== thrown) {
         options.log[error.status === 503 ? 'warn' : 'error']({ err: thrown, request_id }, 'request failed');
+        options.fault?.(thrown);
       }
       ctx.status = error.status;
       // A 401 has to say how to do better (RFC 9110, 15.5.2); of routes without a bearer, by a signature.

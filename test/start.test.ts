@@ -1,7 +1,7 @@
 // Starting where something is wrong: one line that says what, no stack, exit code 2; and damaged stores that can be made again.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,8 +10,11 @@ import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { openSqliteDocuments } from '../adapters/documents/sqlite/sqlite-documents.ts';
 import { openSqliteEventStore } from '../adapters/eventstore/sqlite/sqlite-event-store.ts';
-import { markForCheck, prepareDataDir, StartError } from '../data-dir.ts';
+import type { Config } from '../config.ts';
+import { markForCheck, onReplacement, prepareDataDir, StartError } from '../data-dir.ts';
 import { apiKeys } from '../readmodels/api-keys.ts';
+import { type OpeningOptions, openStores } from '../stores.ts';
+import { freePort } from './support/service-process.ts';
 
 const MAIN = new URL('../main.ts', import.meta.url).pathname;
 
@@ -21,11 +24,20 @@ async function folderOf(t: ExecutionContext): Promise<string> {
   return folder;
 }
 
+const NOBODY = 65_534;
+
+/** The service as whoever may do nothing, where this is root, who may do everything. */
+function start(env: Record<string, string>) {
+  const nobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  return spawn(process.execPath, [MAIN], {
+    env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', PORT: '0', ...env },
+    ...(env.DATA_DIR?.endsWith('/of-nobody') ? nobody : {}),
+  });
+}
+
 /** What the service says when it cannot start. */
 async function refused(t: ExecutionContext, env: Record<string, string>): Promise<string> {
-  const child = spawn(process.execPath, [MAIN], {
-    env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', PORT: '0', ...env },
-  });
+  const child = start(env);
   const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
   t.is(code, 2, said);
   t.is(said.trimEnd().split('\n').length, 1, said);
@@ -33,22 +45,28 @@ async function refused(t: ExecutionContext, env: Record<string, string>): Promis
   return said;
 }
 
-test('a port that is taken, a folder that is none, a log that is damaged: one line each, and exit code 2', async (t) => {
-  const folder = await folderOf(t);
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  t.regex(await refused(t, { DATA_DIR: folder, PORT: String(port) }), new RegExp(`PORT ${port} .* is taken`));
-  server.close();
-  await writeFile(join(folder, 'file'), '');
-  t.regex(await refused(t, { DATA_DIR: join(folder, 'file') }), /DATA_DIR .*file is not a folder that can be written/);
-  const damaged = join(folder, 'damaged');
-  await mkdir(damaged);
-  await writeFile(join(damaged, 'events.db'), 'garbage '.repeat(1_000));
-  const said = await refused(t, { DATA_DIR: damaged });
-  t.regex(said, /events\.db is damaged .*backup/);
-  t.deepEqual(await readFile(join(damaged, 'events.db'), 'utf8'), 'garbage '.repeat(1_000));
-});
+test.serial(
+  'a port that is taken, a folder that is none, a log that is damaged: one line each, and exit code 2',
+  async (t) => {
+    const folder = await folderOf(t);
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as { port: number };
+    t.regex(await refused(t, { DATA_DIR: folder, PORT: String(port) }), new RegExp(`PORT ${port} .* is taken`));
+    server.close();
+    await writeFile(join(folder, 'file'), '');
+    t.regex(
+      await refused(t, { DATA_DIR: join(folder, 'file') }),
+      /DATA_DIR .*file is not a folder that can be written/,
+    );
+    const damaged = join(folder, 'damaged');
+    await mkdir(damaged);
+    await writeFile(join(damaged, 'events.db'), 'garbage '.repeat(1_000));
+    const said = await refused(t, { DATA_DIR: damaged });
+    t.regex(said, /events\.db is damaged .*backup/);
+    t.deepEqual(await readFile(join(damaged, 'events.db'), 'utf8'), 'garbage '.repeat(1_000));
+  },
+);
 
 const OPEN = { eventstore_url: null, mongodb_url: null, nats_url: null };
 
@@ -116,4 +134,150 @@ test('a log that is cut off is refused, and left as it is', async (t) => {
   await truncate(path, 4096);
   await t.throwsAsync(prepareDataDir({ data_dir, ...OPEN }, warnings().logger), { instanceOf: StartError });
   t.is((await readFile(path)).length, 4096);
+});
+
+async function folderOfNobody(t: ExecutionContext, mode: number): Promise<string> {
+  const folder = await folderOf(t);
+  await chmod(folder, 0o755);
+  const data_dir = join(folder, 'of-nobody');
+  await mkdir(data_dir);
+  if (process.getuid?.() === 0) await chown(data_dir, NOBODY, NOBODY);
+  await chmod(data_dir, mode);
+  return data_dir;
+}
+
+test.serial('a folder that is read-only, and one in which a store is: one line each', async (t) => {
+  const read_only = await folderOfNobody(t, 0o555);
+  t.regex(await refused(t, { DATA_DIR: read_only }), /DATA_DIR .* is not a folder that can be written: EACCES/);
+  t.deepEqual(await readdir(read_only), []);
+  const data_dir = await folderOfNobody(t, 0o755);
+  await (await openSqliteEventStore({ path: join(data_dir, 'events.db') })).close();
+  await chmod(join(data_dir, 'events.db'), 0o444);
+  t.regex(await refused(t, { DATA_DIR: data_dir }), /events\.db cannot be written/);
+});
+
+test.serial('a port that only root may take is named', async (t) => {
+  const first = Number(await readFile('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8').catch(() => '0'));
+  if (first <= 1) return t.pass('every port may be taken here');
+  const data_dir = await folderOfNobody(t, 0o755);
+  t.regex(
+    await refused(t, { DATA_DIR: data_dir, PORT: '1' }),
+    /HTTP cannot be served on 127\.0\.0\.1, PORT 1: .*EACCES/,
+  );
+});
+
+test.serial(
+  'a URL of a server that its client does not take is refused with a line that names the setting',
+  async (t) => {
+    const said = await refused(t, { DATA_DIR: await folderOf(t), NATS_URL: 'nats://127.0.0.1:99999' });
+    t.regex(said, /^NATS_URL cannot be used: Invalid URL$/m);
+  },
+);
+
+for (const given of [
+  { eventstore_url: 'esdb://user:secret@127.0.0.1:2113?tls=maybe' },
+  { mongodb_url: 'mongodb://' },
+  { mongodb_url: 'mongodb://a:secret@c:d@127.0.0.1/' },
+  { mongodb_url: 'mongodb://127.0.0.1:99999/' },
+  { mongodb_url: 'mongodb://127.0.0.1/?bogus=1' },
+]) {
+  test(`the stores are not opened by ${Object.values(given)}, and its secret is not said`, async (t) => {
+    const signal = new AbortController();
+    const options: OpeningOptions = { of: 'others', signal: signal.signal, waiting: () => signal.abort() };
+    const config = { data_dir: await folderOf(t), ...OPEN, ...given } as unknown as Config;
+    const error = await t.throwsAsync(openStores(config, warnings().logger, options), { instanceOf: StartError });
+    t.regex(error.message, /^(EVENTSTORE|MONGODB)_URL cannot be used: /);
+    t.notRegex(error.message, /secret/);
+  });
+}
+
+/** The lines of a service that runs, until the test ends. */
+function running(t: ExecutionContext, env: Record<string, string>) {
+  const child = start({ LOG_LEVEL: 'info', ...env });
+  const lines: { level: number; msg: string; url?: string; err?: { message: string } }[] = [];
+  let rest = '';
+  const exited = once(child, 'exit');
+  t.teardown(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  const heard = new Set<() => void>();
+  child.stdout.on('data', (piece) => {
+    const parts = `${rest}${piece}`.split('\n');
+    rest = parts.pop()!;
+    for (const part of parts) lines.push(JSON.parse(part));
+    for (const wake of heard) wake();
+  });
+  const said = text(child.stderr);
+  async function line(pattern: RegExp) {
+    for (;;) {
+      const found = lines.find(({ msg }) => pattern.test(msg));
+      if (found) return found;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      heard.add(resolve);
+      const end = await Promise.race([promise, exited]);
+      if (end) throw new Error(`it ended with ${end[0]}: ${await said} ${JSON.stringify(lines)}`);
+    }
+  }
+  return { lines, line, exited, stop: () => child.kill('SIGTERM') };
+}
+
+test.serial('servers that are absent are waited for: one line each, alive and not ready', async (t) => {
+  const away = await freePort();
+  const service = running(t, {
+    DATA_DIR: await folderOf(t),
+    MONGODB_URL: `mongodb://127.0.0.1:${away}/?serverSelectionTimeoutMS=500`,
+    ROLES: 'http',
+    WEBHOOK_SIGNING_KEY: 'k'.repeat(32),
+  });
+  const { url } = await service.line(/the service runs/);
+  t.is((await fetch(`${url}/healthz`)).status, 200);
+  t.is((await fetch(`${url}/readyz`)).status, 503);
+  t.is(service.lines.filter(({ level }) => level >= 40).length, 1);
+});
+
+test.serial('of two services that start at once over damaged stores one sets them aside, and both run', async (t) => {
+  const data_dir = await filled(t);
+  for (const name of ['documents.db', 'queue.db']) await writeFile(join(data_dir, name), 'garbage '.repeat(1_000));
+  const services = [running(t, { DATA_DIR: data_dir }), running(t, { DATA_DIR: data_dir })];
+  for (const { line } of services) await line(/the service runs/);
+  t.is((await asideOf(data_dir)).filter((name) => name.startsWith('documents.db')).length, 1);
+  t.is((await asideOf(data_dir)).filter((name) => name.startsWith('queue.db')).length, 1);
+  for (const { lines } of services)
+    t.deepEqual(
+      lines.filter(({ level }) => level >= 50),
+      [],
+    );
+});
+
+test.serial('damage that a request meets ends the process with a line that names the file', async (t) => {
+  const data_dir = await folderOf(t);
+  const built = running(t, { DATA_DIR: data_dir });
+  await fetch(`${(await built.line(/the service runs/)).url}/users/me/credits`);
+  built.stop();
+  await built.exited;
+  const first = running(t, { DATA_DIR: data_dir, ROLES: 'http' });
+  const { url } = await first.line(/the service runs/);
+  const path = join(data_dir, 'documents.db');
+  const bytes = await readFile(path);
+  await writeFile(path, bytes.fill('x', 4096));
+  const headers = { authorization: `Bearer uc_live_${'x'.repeat(43)}` };
+  const answer = await fetch(`${url}/api/v2/usage`, { headers, signal: AbortSignal.timeout(10_000) });
+  t.true(answer.status >= 500);
+  const [code] = await first.exited;
+  t.is(code, 1);
+  t.regex((await first.line(/the service ends/)).msg, /documents\.db is damaged/);
+  const second = running(t, { DATA_DIR: data_dir, ROLES: 'http' });
+  await second.line(/set aside/);
+  await second.line(/the service runs/);
+});
+
+test('a process whose store another has set aside is told', async (t) => {
+  const data_dir = await filled(t);
+  const { promise, resolve } = Promise.withResolvers<Error>();
+  t.teardown(onReplacement({ data_dir, ...OPEN }, resolve, 5));
+  await writeFile(join(data_dir, 'documents.db'), 'garbage '.repeat(1_000));
+  await prepareDataDir({ data_dir, ...OPEN }, warnings().logger);
+  await (await openSqliteDocuments({ path: join(data_dir, 'documents.db') })).close();
+  t.regex((await promise).message, /another file is in the place of .*documents\.db/);
 });
