@@ -82,6 +82,20 @@ export interface AggregateOptions<State> {
   begin?(stream: string): Promise<Loaded<State> | null>;
 }
 
+/** For `begin`, where the last event alone makes the state: a stream that only grows is then never read whole. */
+export function fromLastEvent<State, Event extends AnyEvent>(
+  log: EventStore,
+  fold: Fold<State, Event>,
+): (stream: string) => Promise<Loaded<State> | null> {
+  return async (stream) => {
+    for await (const event of log.readStream(stream, { direction: 'backwards', limit: 1 })) {
+      const state = fold.evolve(fold.initial(), event as unknown as Event);
+      return { state, revision: event.revision, position: event.position };
+    }
+    return null;
+  };
+}
+
 /**
  * States are kept from one command to the next, so that a command reads only what came since. Commands of one stream
  * run one after the other within the process; between processes the expected revision decides.

@@ -3,7 +3,7 @@ import { hash, randomBytes } from 'node:crypto';
 import type { ApiKeyCreated, ApiKeysEvent, ApiKeyUseEvent } from '../events/api-key.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import { apiKeysStream, apiKeyUsesStream } from '../events/streams.ts';
-import { type CommandContext, type Decision, openAggregate, type Refusal } from './aggregate.ts';
+import { type CommandContext, type Decision, fromLastEvent, openAggregate, type Refusal } from './aggregate.ts';
 
 export const MAX_KEYS = 50;
 
@@ -70,7 +70,7 @@ export interface ApiKeys {
 
 export function openApiKeys(log: EventStore): ApiKeys {
   const keys = openAggregate<ApiKeysState, ApiKeysEvent>(log, fold);
-  const used = openAggregate<{ used_at: number }, ApiKeyUseEvent>(log, uses);
+  const used = openAggregate<{ used_at: number }, ApiKeyUseEvent>(log, uses, { begin: fromLastEvent(log, uses) });
   const run = (user_id: string, command: ApiKeysCommand, context: CommandContext) =>
     keys.handle(apiKeysStream(user_id), context, (state) => decide(state, command));
   return {

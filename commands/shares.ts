@@ -3,7 +3,7 @@ import { hash, randomBytes } from 'node:crypto';
 import type { EventStore, Position } from '../events/event-store.ts';
 import type { ShareCreated, SharesEvent, ShareUsed, ShareUseEvent } from '../events/share.ts';
 import { sharesStream, shareUsesStream } from '../events/streams.ts';
-import { type CommandContext, type Decision, openAggregate, type Refusal } from './aggregate.ts';
+import { type CommandContext, type Decision, fromLastEvent, openAggregate, type Refusal } from './aggregate.ts';
 
 export const MAX_SHARES = 100;
 
@@ -66,7 +66,7 @@ const uses = { initial: () => null, evolve: () => null };
 
 export function openShares(log: EventStore): Shares {
   const shares = openAggregate<SharesState, SharesEvent>(log, fold);
-  const used = openAggregate<null, ShareUseEvent>(log, uses);
+  const used = openAggregate<null, ShareUseEvent>(log, uses, { begin: fromLastEvent(log, uses) });
   const run = (job_id: string, command: SharesCommand, context: CommandContext) =>
     shares.handle(sharesStream(job_id), context, (state) => decide(state, command));
   return {

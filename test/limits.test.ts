@@ -1,8 +1,11 @@
 // Limits on what one owner may have hold however many requests ask at once, of two processes, and the lists show all there is.
+import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { MAX_KEYS, openApiKeys } from '../commands/api-keys.ts';
+import { MAX_BLOCKED, openBlocklistCommands } from '../commands/blocklist.ts';
 import { MAX_SHARES, newShareToken, openShares } from '../commands/shares.ts';
 import { readConfig } from '../config.ts';
+import { BLOCKLIST_STREAM, shareUsesStream } from '../events/streams.ts';
 import { openLogger } from '../logger.ts';
 import { startService } from '../service.ts';
 import { openTestClient, startTestService, type TestClient } from './support/service.ts';
@@ -30,6 +33,50 @@ test('of many that are asked for at once by several processes, as many are made 
     ),
   );
   t.is(shared.filter(({ ok }) => ok).length, MAX_SHARES);
+});
+
+test('of domains that several processes block at once, as many are blocked as the list takes', async (t) => {
+  const { log } = await openTestStores(t);
+  const room = 50;
+  const entry = { reason: 'a', block_type: 'legal', error_codes: [], added_at: new Date(0).toISOString() };
+  for (let first = 0; first < MAX_BLOCKED - room; first += 1_000) {
+    const events = Array.from({ length: Math.min(1_000, MAX_BLOCKED - room - first) }, (_, n) => ({
+      id: randomUUID(),
+      type: 'DomainBlocked',
+      data: { ...entry, domain: `${first + n}.example` },
+      metadata: { command_id: randomUUID(), causation_id: 'test', actor: 'process:test', at: entry.added_at },
+    }));
+    await log.append(BLOCKLIST_STREAM, first === 0 ? 'no_stream' : first - 1, events);
+  }
+  const lists = [openBlocklistCommands(log), openBlocklistCommands(log), openBlocklistCommands(log)];
+  const said = { reason: 'a', block_type: 'legal', error_codes: [] };
+  const made = await Promise.all(
+    Array.from({ length: AT_ONCE }, (_, n) =>
+      lists[n % 3]!.block({ ...said, domain: `new${n}.example` }, commandContext()),
+    ),
+  );
+  t.is(made.filter(({ ok }) => ok).length, room);
+  t.is((await Array.fromAsync(log.readStream(BLOCKLIST_STREAM, { from: MAX_BLOCKED - room }))).length, room);
+});
+
+test('the uses of a share are appended by a process that has read one event of them', async (t) => {
+  const { log } = await openTestStores(t);
+  const used = { count: 1, last_used_at: new Date(0).toISOString() };
+  for (let n = 0; n < 5; n++) await openShares(log).recordUses('s', used, commandContext());
+  let read = 0;
+  const counted: typeof log = {
+    ...log,
+    append: log.append.bind(log),
+    async *readStream(...args) {
+      for await (const event of log.readStream(...args)) {
+        read++;
+        yield event;
+      }
+    },
+  };
+  await openShares(counted).recordUses('s', used, commandContext());
+  t.is(read, 1);
+  t.is((await Array.fromAsync(log.readStream(shareUsesStream('s')))).length, 6);
 });
 
 test('keys and shares that many requests make at once are all listed, and one revoked makes room for one', async (t) => {
