@@ -72,7 +72,18 @@ type Decide<State, Event extends AnyEvent, Refused extends Refusal> = (
   state: Readonly<State>,
 ) => Decision<Event, Refused> | Promise<Decision<Event, Refused>>;
 
+interface Waiting<State, Event extends AnyEvent> {
+  context: CommandContext;
+  decide: Decide<State, Event, Refusal>;
+  answer: PromiseWithResolvers<Handled<State>>;
+}
+
 export interface AggregateOptions<State> {
+  /**
+   * So many commands that wait for one stream are decided one after the other and appended together, all or none. 1 unless
+   * told: for streams that many commands of one process meet at.
+   */
+  together?: number;
   /** What is kept from one command to the next: at most so many states, 1,000 unless told. */
   max_states?: number;
   /** And at most this size of all together, each as `sizeOf` says. */
@@ -103,13 +114,14 @@ export function fromLastEvent<State, Event extends AnyEvent>(
 export function openAggregate<State, Event extends AnyEvent>(
   log: EventStore,
   fold: Fold<State, Event>,
-  { max_states = 1000, max_size = 0, sizeOf = () => 1, begin }: AggregateOptions<State> = {},
+  { max_states = 1000, max_size = 0, sizeOf = () => 1, begin, together = 1 }: AggregateOptions<State> = {},
 ): Aggregate<State, Event> {
   const states = new LRUCache<string, Loaded<State>>({
     max: max_states,
     ...(max_size > 0 && { maxSize: max_size, sizeCalculation: ({ state }: Loaded<State>) => sizeOf(state) }),
   });
   const turns = new Map<string, Promise<unknown>>();
+  const waiting = new Map<string, Waiting<State, Event>[]>();
 
   async function load(stream: string): Promise<Loaded<State>> {
     const loaded: Loaded<State> = states.get(stream) ??
@@ -123,30 +135,69 @@ export function openAggregate<State, Event extends AnyEvent>(
     return loaded;
   }
 
-  async function attempt<Refused extends Refusal>(
-    stream: string,
-    context: CommandContext,
-    decide: Decide<State, Event, Refused>,
-  ): Promise<Handled<State, Refused>> {
+  /** Decides one command after the other, and appends what they decide at once. Rejects when the append may or may not be stored. */
+  async function attempt(stream: string, commands: readonly Waiting<State, Event>[]): Promise<void> {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const loaded = await load(stream);
-      const decision = await decide(loaded.state);
-      if ('refused' in decision) return { ok: false, refused: decision.refused };
-      const { events } = decision;
-      if (events.length === 0) return { ok: true, state: loaded.state, position: loaded.position, appended: 0 };
-      const first = after(loaded.revision);
-      const result = await log.append(stream, loaded.revision, stamp(events, context, stream, first));
-      if (!result.ok) {
-        // Two that go in step would meet again each time.
-        await delay(Math.random() * Math.min(2 ** tries, MAX_PAUSE_MS));
-        continue;
+      const answers: (() => void)[] = [];
+      const new_events: NewEvent[] = [];
+      /** Of the last command: the state that is kept has them when the log has. */
+      let last: readonly Event[] = [];
+      for (const { context, decide, answer } of commands) {
+        for (const event of last) loaded.state = fold.evolve(loaded.state, event);
+        last = [];
+        try {
+          const decision = await decide(loaded.state);
+          if ('refused' in decision) {
+            answers.push(() => answer.resolve({ ok: false, refused: decision.refused }));
+            continue;
+          }
+          last = decision.events;
+        } catch (error) {
+          answers.push(() => answer.reject(error));
+          continue;
+        }
+        const appended = last.length;
+        new_events.push(...stamp(last, context, stream, after(loaded.revision) + new_events.length));
+        answers.push(() => answer.resolve({ ok: true, state: loaded.state, position: loaded.position, appended }));
       }
-      for (const event of events) loaded.state = fold.evolve(loaded.state, event);
-      loaded.revision = result.revision;
-      loaded.position = result.position;
-      return { ok: true, state: loaded.state, position: result.position, appended: events.length };
+      if (new_events.length > 0) {
+        const result = await log.append(stream, loaded.revision, new_events);
+        if (!result.ok) {
+          if (new_events.length > last.length) states.delete(stream);
+          // Two that go in step would meet again each time.
+          await delay(Math.random() * Math.min(2 ** tries, MAX_PAUSE_MS));
+          continue;
+        }
+        for (const event of last) loaded.state = fold.evolve(loaded.state, event);
+        loaded.revision = result.revision;
+        loaded.position = result.position;
+      }
+      for (const answer of answers) answer();
+      return;
     }
     throw new ConflictPersists(`stream ${stream}: other writers were first ${MAX_TRIES} times`);
+  }
+
+  /** The commands whose turn it is: none, when those before took them along. */
+  async function answerNext(stream: string): Promise<void> {
+    const line = waiting.get(stream) ?? [];
+    let commands = line.splice(0, together);
+    if (line.length === 0) waiting.delete(stream);
+    if (commands.length === 0) return;
+    try {
+      await attempt(stream, commands).catch(async (error: unknown) => {
+        if (commands.length === 1 || (error as { code?: unknown }).code !== 'append_too_large') throw error;
+        // Nothing was appended: each goes alone.
+        for (; commands.length > 0; commands = commands.slice(1)) {
+          states.delete(stream);
+          await attempt(stream, commands.slice(0, 1));
+        }
+      });
+    } catch (error) {
+      for (const { answer } of commands) answer.reject(error);
+      throw error;
+    }
   }
 
   /** One at a time for each stream: the kept state changes in place. */
@@ -168,7 +219,15 @@ export function openAggregate<State, Event extends AnyEvent>(
         const { state, position } = await load(stream);
         return { state, position };
       }),
-    handle: (stream, context, decide) => inTurn(stream, () => attempt(stream, context, decide)),
+    handle<Refused extends Refusal>(stream: string, context: CommandContext, decide: Decide<State, Event, Refused>) {
+      const answer = Promise.withResolvers<Handled<State, Refused>>();
+      const command = { context, decide, answer } as unknown as Waiting<State, Event>;
+      const line = waiting.get(stream);
+      if (line) line.push(command);
+      else waiting.set(stream, [command]);
+      void inTurn(stream, () => answerNext(stream));
+      return answer.promise;
+    },
   };
 }
 

@@ -193,6 +193,9 @@ export interface CreditsLedger {
 /** States are kept of at most so many entries and lots together: about 30 MB. */
 const KEPT_LINES = 200_000;
 
+/** Entries of a user whose jobs begin and end at once, in one append. */
+const TOGETHER = 16;
+
 const sizeOf = ({ done, lots, adjustments }: Credits) => 1 + done.size + lots.length + adjustments.size;
 
 function runCredits(
@@ -224,7 +227,7 @@ export function openCredits(log: EventStore): CreditsLedger {
   const aggregate = openAggregate<Credits, CreditsEvent>(
     log,
     { initial, evolve },
-    { begin: (stream) => loadLedger(log, stream), sizeOf, max_size: KEPT_LINES },
+    { begin: (stream) => loadLedger(log, stream), sizeOf, max_size: KEPT_LINES, together: TOGETHER },
   );
   return { aggregate, run: (user_id, command, context) => runCredits(log, aggregate, user_id, command, context) };
 }

@@ -59,6 +59,8 @@ const IDLE_PASS_MS = 500;
 const SWEEP_MS = 30_000;
 const PROGRESS_MS = 5_000;
 const PROJECTED_MS = 1_000;
+/** Where jobs end one upon the other, those of so long a time are completed together. */
+const ENDINGS_MS = 40;
 const LONGEST_PAUSE_MS = 5_000;
 const LOST_AFTER_MS = 5 * 60_000;
 
@@ -181,9 +183,11 @@ async function endingPasses(
     const reached = await completeJobs(job_documents, stats_documents, commands, contextOf('completion', now));
     await settleJobs(job_documents, commands, credits, contextOf('settlement', now));
     works();
-    // Until then the same jobs would be found again.
-    if (reached !== null) await readmodels.passed(reached, PROJECTED_MS);
-    else await untilMoved(readmodels, seen, IDLE_PASS_MS, signal);
+    if (reached !== null) {
+      // Until then the same jobs would be found again.
+      await readmodels.passed(reached, PROJECTED_MS);
+      await pause(ENDINGS_MS, signal);
+    } else await untilMoved(readmodels, seen, IDLE_PASS_MS, signal);
   }
 }
 

@@ -2,7 +2,7 @@
 import type { CreditsEvent } from '../events/credits.ts';
 import type { RecordedEvent } from '../events/event-store.ts';
 import { idOf } from '../events/streams.ts';
-import { type BalanceDocument, balances, transactions } from '../readmodels/credits.ts';
+import { type BalanceDocument, balances, type TransactionDocument, transactions } from '../readmodels/credits.ts';
 import type { Projection } from './projection.ts';
 
 export const creditsProjection: Projection = {
@@ -14,30 +14,32 @@ export const creditsProjection: Projection = {
     const balance_documents = await open(balances);
     const transaction_documents = await open(transactions);
     const users = [...new Set(events.map(({ stream }) => idOf(stream)))];
-    const before = new Map((await balance_documents.getMany(users)).map((balance) => [balance._id, balance]));
+    const balance_of = new Map((await balance_documents.getMany(users)).map((balance) => [balance._id, balance]));
+    const entries: TransactionDocument[] = [];
     for (const event of events) {
       const user_id = idOf(event.stream);
       const { data } = event as unknown as CreditsEvent;
       const { transaction_id, transaction_type, amount, reference_id, balance_after, hash } = data;
-      const balance = { _id: user_id, balance: balance_after, hash, ...used(event, before.get(user_id)) };
-      before.set(user_id, balance);
-      await balance_documents.write([{ replace: balance }]);
-      await transaction_documents.write([
-        {
-          replace: {
-            _id: `${user_id}:${event.revision}`,
-            user_id,
-            number: event.revision,
-            transaction_id,
-            transaction_type,
-            amount,
-            reference_id,
-            balance_after,
-            created_at: event.metadata.at,
-          },
-        },
-      ]);
+      balance_of.set(user_id, {
+        _id: user_id,
+        balance: balance_after,
+        hash,
+        ...used(event, balance_of.get(user_id)),
+      });
+      entries.push({
+        _id: `${user_id}:${event.revision}`,
+        user_id,
+        number: event.revision,
+        transaction_id,
+        transaction_type,
+        amount,
+        reference_id,
+        balance_after,
+        created_at: event.metadata.at,
+      });
     }
+    await balance_documents.write([...balance_of.values()].map((balance) => ({ replace: balance })));
+    await transaction_documents.write(entries.map((entry) => ({ replace: entry })));
   },
 };
 

@@ -4,25 +4,33 @@ import { type DomainHealthDocument, domainHealth } from '../readmodels/domain-he
 import type { Counts } from '../readmodels/stats.ts';
 import type { Projection } from './projection.ts';
 
+/** The domains of many small jobs go together: most of them are the same ones. */
+const FEW_DOMAINS = 20;
+const READ_AT_ONCE = 1000;
+
 export const domainHealthProjection: Projection = {
   name: 'domain_health',
   version: 2,
   types: ['DomainsChecked'],
-  heavy: ['DomainsChecked'],
+  isHeavy: (event) => event.type === 'DomainsChecked' && (event.data as DomainsChecked).domains.length > FEW_DOMAINS,
   collections: [domainHealth],
   async apply(events, open) {
     const collection = await open(domainHealth);
-    for (const event of events) {
-      const { domains } = event.data as DomainsChecked;
-      const there = await collection.getMany(domains.map(({ domain }) => domain));
-      const documents = new Map(there.map((document) => [document._id, document]));
-      await collection.write(domains.map((found) => ({ replace: add(documents.get(found.domain), found) })));
+    const all_found = events.flatMap(({ data }) => (data as DomainsChecked).domains);
+    const names = [...new Set(all_found.map(({ domain }) => domain))];
+    const documents = new Map<string, DomainHealthDocument>();
+    for (let from = 0; from < names.length; from += READ_AT_ONCE) {
+      for (const document of await collection.getMany(names.slice(from, from + READ_AT_ONCE))) {
+        documents.set(document._id, document);
+      }
     }
+    for (const found of all_found) documents.set(found.domain, add(documents.get(found.domain), found));
+    await collection.write([...documents.values()].map((document) => ({ replace: document })));
   },
 };
 
 function add(document: DomainHealthDocument | undefined, { domain, ...found }: FoundOfDomain): DomainHealthDocument {
-  const sum = document ?? { _id: domain, ...found, failure_rate: 0, avg_response_time_ms: null };
+  const sum = document ?? { _id: domain, ...copyOf(found), failure_rate: 0, avg_response_time_ms: null };
   if (document) {
     sum.checks += found.checks;
     sum.failures += found.failures;
@@ -39,6 +47,14 @@ function add(document: DomainHealthDocument | undefined, { domain, ...found }: F
   sum.avg_response_time_ms = sum.answers === 0 ? null : Math.round(sum.response_time_total_ms / sum.answers);
   return sum;
 }
+
+/** An event is applied again when its transaction fails: what others are added to is not the event's own. */
+const copyOf = (found: Omit<FoundOfDomain, 'domain'>) => ({
+  ...found,
+  status_codes: { ...found.status_codes },
+  error_codes: { ...found.error_codes },
+  verdicts: { ...found.verdicts },
+});
 
 function addCounts(sum: Counts, counts: Counts): void {
   for (const [value, count] of Object.entries(counts)) sum[value] = (sum[value] ?? 0) + count;

@@ -32,7 +32,7 @@ export const jobsProjection: Projection = {
     'DomainsChecked',
   ],
   collections: [jobs, results, purges, ...STATS_COLLECTIONS],
-  heavy: ['ResultsPurged'],
+  isHeavy: ({ type }) => type === 'ResultsPurged',
   async apply(events, open) {
     const job_documents = await open(jobs);
     const result_documents = await open(results);

@@ -13,8 +13,8 @@ export interface Projection {
    */
   readonly version: number;
   readonly types: readonly string[];
-  /** Types that write as much as one transaction should: each of their events has a transaction of its own. */
-  readonly heavy?: readonly string[];
+  /** Whether an event writes as much as one transaction should: each such event has a transaction of its own. */
+  isHeavy?(event: RecordedEvent): boolean;
   // biome-ignore lint/suspicious/noExplicitAny: of whatever document types
   readonly collections: readonly CollectionSpec<any>[];
   /**

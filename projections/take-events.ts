@@ -31,8 +31,8 @@ class NotTaken extends Error {
   }
 }
 
-const isHeavy = ({ type }: RecordedEvent, projections: readonly Projection[]) =>
-  projections.some(({ heavy }) => heavy?.includes(type));
+const isHeavy = (event: RecordedEvent, projections: readonly Projection[]) =>
+  projections.some((projection) => projection.isHeavy?.(event));
 
 /** Events up to a position, cut so that each heavy one stands alone. */
 export function* partsOf(
@@ -94,7 +94,7 @@ const openIn =
 async function clear(commit: Commit, targets: readonly Target[], event: RecordedEvent): Promise<void> {
   for (const target of targets) {
     const { projection, generation } = target;
-    if (!projection.clear || !projection.heavy?.includes(event.type)) continue;
+    if (!projection.clear || !projection.isHeavy?.(event)) continue;
     for (let more = true; more; ) {
       await commit(async (inside) => {
         more = await guarded(target, () => projection.clear!(event, openIn(inside, generation)));

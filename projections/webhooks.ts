@@ -48,7 +48,7 @@ export const webhooksProjection: Projection = {
     'WebhookResendRequested',
   ],
   collections: [webhookEndpoints, webhookDeliveries],
-  heavy: ['WebhookEndpointDeleted'],
+  isHeavy: ({ type }) => type === 'WebhookEndpointDeleted',
   async clear({ data }, open) {
     const deliveries = await open(webhookDeliveries);
     const { endpoint_id } = data as { endpoint_id: string };

@@ -53,3 +53,80 @@ test('after an append whose answer never came, the next command looks at the log
   await aggregate.handle('count-1', commandContext(), count);
   t.is((await aggregate.read('count-1')).state.n, 2);
 });
+
+test('commands that wait for one stream are decided in order and appended together', async (t) => {
+  const { log } = await openTestStores(t);
+  const appends: number[] = [];
+  const counted: EventStore = {
+    ...log,
+    readStream: (...args) => log.readStream(...args),
+    append(stream, expected, events) {
+      appends.push(events.length);
+      return log.append(stream, expected, events);
+    },
+  };
+  const aggregate = openAggregate(counted, fold, { together: 8 });
+  const refused = { code: 'no', message: 'No.' };
+  const defect = new Error('a defect of one command');
+  const outcomes = await Promise.allSettled([
+    aggregate.handle('count-1', commandContext(), count),
+    aggregate.handle('count-1', commandContext(), () => ({ refused })),
+    aggregate.handle('count-1', commandContext(), () => Promise.reject(defect)),
+    aggregate.handle('count-1', commandContext(), count),
+    aggregate.handle('count-1', commandContext(), ({ n }) => (n === 2 ? { events: [] } : count({ n: 100 }))),
+  ]);
+  t.deepEqual(
+    outcomes.map((one) => (one.status === 'rejected' ? one.reason : one.value.ok ? one.value.appended : 'refused')),
+    [1, 'refused', defect, 1, 0],
+  );
+  t.deepEqual(appends, [2]);
+  t.is((await openAggregate(log, fold).read('count-1')).state.n, 2);
+});
+
+test('of two processes that append together nothing is lost or counted twice', async (t) => {
+  const { log } = await openTestStores(t);
+  const [here, there] = [1, 2].map(() => openAggregate(log, fold, { together: 8 }));
+  await Promise.all(
+    Array.from({ length: 60 }, (_, i) => (i % 2 ? here! : there!).handle('count-1', commandContext(), count)),
+  );
+  const numbers = (await Array.fromAsync(log.readStream('count-1'))).map(({ data }) => (data as Counted['data']).n);
+  t.deepEqual(
+    numbers,
+    Array.from({ length: 60 }, (_, n) => n + 1),
+  );
+  t.is((await here!.read('count-1')).state.n, 60);
+});
+
+test('when the answer to an append of several never comes, each is told and the next looks at the log again', async (t) => {
+  const { log } = await openTestStores(t);
+  let lost = true;
+  const unreliable: EventStore = {
+    ...log,
+    readStream: (...args) => log.readStream(...args),
+    async append(...args) {
+      const result = await log.append(...args);
+      if (!lost) return result;
+      lost = false;
+      throw Object.assign(new Error('no answer'), { code: 'unavailable' });
+    },
+  };
+  const aggregate = openAggregate(unreliable, fold, { together: 8 });
+  const told = await Promise.allSettled([1, 2, 3].map(() => aggregate.handle('count-1', commandContext(), count)));
+  t.deepEqual(
+    told.map(({ status }) => status),
+    ['rejected', 'rejected', 'rejected'],
+  );
+  await aggregate.handle('count-1', commandContext(), count);
+  t.is((await aggregate.read('count-1')).state.n, 4);
+});
+
+test('what is too large for one append together goes one by one', async (t) => {
+  const { log } = await openTestStores(t);
+  const aggregate = openAggregate(log, fold, { together: 8 });
+  const large = ({ n }: { n: number }) => ({
+    events: [{ type: 'Counted' as const, data: { n: n + 1, text: 'x'.repeat(600_000) } }],
+  });
+  const handled = await Promise.all([1, 2, 3].map(() => aggregate.handle('count-1', commandContext(), large)));
+  t.true(handled.every(({ ok }) => ok));
+  t.is((await openAggregate(log, fold).read('count-1')).state.n, 3);
+});

@@ -208,3 +208,25 @@ test('of equal failure rates the domain with the most checks comes first, and fe
   t.is(await page(2, 'desc'), 'cb');
   t.is(await page(4, 'desc'), '');
 });
+
+test('the domains of several small jobs are counted together, and again when their transaction fails', async (t) => {
+  const of = (job_id: string): FoundOfDomain => ({
+    ...{ domain: 'shared.test', checks: 2, failures: 1, blocked_count: 0, answers: 1, response_time_total_ms: 30 },
+    ...{ last_checked_at: job_id, status_codes: { 200: 1, 404: 1 }, error_codes: {}, verdicts: { ok: 1, broken: 1 } },
+  });
+  const events = ['1', '2', '3'].map(
+    (job_id) => ({ type: 'DomainsChecked', data: { job_id, domains: [of(job_id)], last: true } }) as never,
+  ) as RecordedEvent[];
+  const { documents } = await openTestStores(t);
+  const before = structuredClone(events);
+  const failed = documents.transaction(async (inside) => {
+    await domainHealthProjection.apply(events, (spec) => inside.collection(spec));
+    throw new Error('not committed');
+  });
+  await t.throwsAsync(failed, { message: 'not committed' });
+  t.deepEqual(events, before);
+  await domainHealthProjection.apply(events, (spec) => documents.collection(spec));
+  const counted = await (await documents.collection(domainHealth)).get('shared.test');
+  t.like(counted, { checks: 6, failures: 3, status_codes: { 200: 3, 404: 3 }, avg_response_time_ms: 30 });
+  t.false(events.some((event) => domainHealthProjection.isHeavy!(event)));
+});

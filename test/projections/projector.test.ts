@@ -254,7 +254,7 @@ test('what an event deletes is deleted in slices, before it is applied', async (
   const slices: number[] = [];
   const clearing: Projection = {
     ...listing(1),
-    heavy: ['Counted'],
+    isHeavy: () => true,
     /** The event of number 9 deletes all rows before it, four at a time. */
     async clear({ data }, open) {
       if ((data as { n: number }).n < 9) return false;

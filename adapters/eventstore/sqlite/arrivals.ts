@@ -1,5 +1,5 @@
 // Wakes the subscriptions of one store when the log has grown: at once for appends of this process, in any thread, and
-// within the polling interval for those of other processes.
+// within the polling interval for those of other processes, and where appends come one upon the other.
 import { realpathSync } from 'node:fs';
 import { BroadcastChannel } from 'node:worker_threads';
 
@@ -11,6 +11,7 @@ export class Arrivals {
   /** The subscriptions that wait, each by what wakes it, with the rowid after which it waits. */
   readonly #waiting = new Map<() => void, number>();
   #poll: NodeJS.Timeout | undefined;
+  #announced_at = Number.NEGATIVE_INFINITY;
 
   /** `head`: the rowid of the log's last event now. */
   constructor(path: string, head: () => number) {
@@ -23,8 +24,12 @@ export class Arrivals {
 
   /** To be called after each commit that appended. */
   announce(): void {
-    this.#channel.postMessage(null);
     this.wake();
+    const now = performance.now();
+    // Who waits in another thread finds it by polling, as soon as a message to each would be worth its cost.
+    if (now - this.#announced_at < POLL_MS) return;
+    this.#announced_at = now;
+    this.#channel.postMessage(null);
   }
 
   /** Returns when there may be events after the rowid, or `signal` aborts. The caller looks at the log again. */

@@ -1,6 +1,6 @@
 // The event log in one SQLite file, open to any number of threads and processes of one machine.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type AppendResult,
   BEGINNING,
@@ -32,6 +32,12 @@ export interface SqliteEventStoreOptions {
   /** For tests: the file grows no further, as on a full disk. */
   max_pages?: number;
 }
+
+/**
+ * The least time between two looks of a subscription that is at the end of the log: what comes meanwhile is read, and mostly
+ * written, together. The first event after a pause is read at once.
+ */
+const SPACING_MS = 20;
 
 /** The store was closed. */
 export class EventStoreClosed extends Error {
@@ -133,11 +139,14 @@ class SqliteEventStore implements EventStore {
           await this.#arrivals.wait(rowid, signal);
           continue;
         }
+        const read_at = performance.now();
         const { events, reached } = await this.#whenOpen(() => pages.read(rowid, head));
         if (signal.aborted) return;
         rowid = reached;
         yield { events, position: toPosition(reached) };
-        await nextTurn();
+        const early_ms = reached === head ? SPACING_MS - (performance.now() - read_at) : 0;
+        if (early_ms > 0) await delay(early_ms, undefined, { signal }).catch(() => {});
+        else await nextTurn();
       }
     } catch (error) {
       // Closing the store is an end like the signal's.

@@ -168,3 +168,21 @@ test('a page ends at its size, also when events are large', async (t) => {
   t.deepEqual(sizes, [5, 5, 2]);
   t.is((await all(store.readStream('large-1'))).length, 12);
 });
+
+test('a subscription at the end of the log takes together what comes one upon the other', async (t) => {
+  const store = await openStore(t, await newPath(t));
+  const read_at: number[] = [];
+  let events_read = 0;
+  const reading = (async () => {
+    for await (const { events } of store.subscribe({ signal: new AbortController().signal })) {
+      read_at.push(performance.now());
+      events_read += events.length;
+      if (events_read === 50) return;
+    }
+  })();
+  for (let n = 0; n < 50; n++) await store.append(`one-${n}`, 'no_stream', newEvents(1));
+  await reading;
+  // A look begins some time before what it finds is here, by which the next one may seem too early.
+  const lasted_ms = read_at.at(-1)! - read_at[0]!;
+  t.true(read_at.length <= 2 + lasted_ms / 10, `${read_at.length} looks in ${lasted_ms} ms`);
+});
