@@ -8,6 +8,8 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 export interface Connections {
   /** Gives the function that ends every connection as soon as no request is in flight on it. */
   watch(server: Server): () => void;
+  /** Requests on it that are not answered yet. */
+  unanswered(socket: Socket): number;
   /** Whether it came when all others were busy: only probes are answered on it. */
   isSpare(socket: Socket): boolean;
   measure(registry: Registry): void;
@@ -104,6 +106,7 @@ export function openConnections(options: { most: number; log: Logger; monotonic?
         }
       };
     },
+    unanswered: (socket) => sockets.get(socket)?.size ?? 0,
     isSpare: (socket) => spare.has(socket),
     measure(registry) {
       new Gauge({

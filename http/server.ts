@@ -15,6 +15,8 @@ const HEADERS_MS = 15_000;
 const REQUEST_MS = 600_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_HEADERS = 100;
+/** Requests that a client sends on one connection before the first is answered. */
+const MAX_PIPELINED = 100;
 /** How long requests in flight may go on after `close`. */
 const DRAIN_MS = 10_000;
 
@@ -42,7 +44,11 @@ export async function startServer(
   const draining = connections.watch(server);
 
   server.on('request', (request, response) => {
-    if (connections.isSpare(request.socket) && !PROBES.has(request.url ?? '')) refuseForRoom(request, response);
+    const { socket } = request;
+    // Thousands come in one read, and would all be worked on before anybody else's.
+    if (connections.unanswered(socket) > MAX_PIPELINED) socket.destroy();
+    if (socket.destroyed) return;
+    if (connections.isSpare(socket) && !PROBES.has(request.url ?? '')) refuseForRoom(request, response);
     else void handle(request, response);
   });
   server.on('checkContinue', (request, response) => {

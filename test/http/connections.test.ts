@@ -118,3 +118,15 @@ test('when everybody is busy a probe is answered, and whoever wants more is sent
   await until(() => waiting.filter((socket) => socket.resume().closed).length >= 12);
   for (const socket of [...busy, ...waiting]) socket.destroy();
 });
+
+test('a connection with hundreds of requests in flight is cut off, and only the first are worked on', async (t) => {
+  const log = pino({ level: 'silent' });
+  let asked = 0;
+  const app = { callback: () => () => void asked++ };
+  const server = await startServer(app, { host: '127.0.0.1', port: 0, log, drain_ms: 0 });
+  t.teardown(() => server.close());
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => {});
+  socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(1000));
+  await until(() => socket.resume().closed);
+  t.is(asked, 100);
+});
