@@ -1,4 +1,5 @@
 // The service: reads its settings, starts its roles, and ends them cleanly on SIGINT or SIGTERM.
+import type { Logger } from 'pino';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { damageSentence, isDamage, markForCheck, StartError } from './data-dir.ts';
 import { openLogger } from './logger.ts';
@@ -11,12 +12,13 @@ const STOP_AFTER_FAULT_MS = 4_000;
 const FOLDER_CODES = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EISDIR', 'ENOENT', 'ENOSPC'];
 
 let config: Config | null = null;
+let logger: Logger | null = null;
 try {
   config = readConfig(process.env);
-  const logger = openLogger(config);
+  logger = openLogger(config);
   // Whatever nobody caught: the state of this process is not known any more.
   process.on('uncaughtException', (error) => {
-    logger.fatal({ err: error }, 'the service ends: a fault that nobody foresaw');
+    logger?.fatal({ err: error }, 'the service ends: a fault that nobody foresaw');
     process.exit(1);
   });
   const signal = interrupted();
@@ -31,6 +33,10 @@ try {
   process.exit(failed || !is_clean ? 1 : 0);
 } catch (error) {
   const sentence = config !== null && isDamage(error) ? await reasonOf(error as Error, config) : sentenceOf(error);
+  if (sentence === null && logger) {
+    logger.fatal({ err: error }, `the service ends: a role failed: ${(error as Error).message}`);
+    process.exit(1);
+  }
   if (sentence === null) throw error;
   process.stderr.write(`${sentence}\n`);
   process.exit(2);

@@ -1,7 +1,7 @@
 // Starting where something is wrong: one line that says what, no stack, exit code 2; and damaged stores that can be made again.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,15 +24,12 @@ async function folderOf(t: ExecutionContext): Promise<string> {
   return folder;
 }
 
-const NOBODY = 65_534;
+/** Root may write and bind anything: without its capabilities it may do no more than the modes of files say. */
+const UNPRIVILEGED = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : [];
 
-/** The service as whoever may do nothing, where this is root, who may do everything. */
 function start(env: Record<string, string>) {
-  const nobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
-  return spawn(process.execPath, [MAIN], {
-    env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', PORT: '0', ...env },
-    ...(env.DATA_DIR?.endsWith('/of-nobody') ? nobody : {}),
-  });
+  const [program, ...args] = [...UNPRIVILEGED, process.execPath, MAIN];
+  return spawn(program!, args, { env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', PORT: '0', ...env } });
 }
 
 /** What the service says when it cannot start. */
@@ -136,21 +133,12 @@ test('a log that is cut off is refused, and left as it is', async (t) => {
   t.is((await readFile(path)).length, 4096);
 });
 
-async function folderOfNobody(t: ExecutionContext, mode: number): Promise<string> {
-  const folder = await folderOf(t);
-  await chmod(folder, 0o755);
-  const data_dir = join(folder, 'of-nobody');
-  await mkdir(data_dir);
-  if (process.getuid?.() === 0) await chown(data_dir, NOBODY, NOBODY);
-  await chmod(data_dir, mode);
-  return data_dir;
-}
-
 test.serial('a folder that is read-only, and one in which a store is: one line each', async (t) => {
-  const read_only = await folderOfNobody(t, 0o555);
+  const read_only = await folderOf(t);
+  await chmod(read_only, 0o555);
   t.regex(await refused(t, { DATA_DIR: read_only }), /DATA_DIR .* is not a folder that can be written: EACCES/);
   t.deepEqual(await readdir(read_only), []);
-  const data_dir = await folderOfNobody(t, 0o755);
+  const data_dir = await folderOf(t);
   await (await openSqliteEventStore({ path: join(data_dir, 'events.db') })).close();
   await chmod(join(data_dir, 'events.db'), 0o444);
   t.regex(await refused(t, { DATA_DIR: data_dir }), /events\.db cannot be written/);
@@ -159,7 +147,7 @@ test.serial('a folder that is read-only, and one in which a store is: one line e
 test.serial('a port that only root may take is named', async (t) => {
   const first = Number(await readFile('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8').catch(() => '0'));
   if (first <= 1) return t.pass('every port may be taken here');
-  const data_dir = await folderOfNobody(t, 0o755);
+  const data_dir = await folderOf(t);
   t.regex(
     await refused(t, { DATA_DIR: data_dir, PORT: '1' }),
     /HTTP cannot be served on 127\.0\.0\.1, PORT 1: .*EACCES/,
