@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { partOf } from './budget.ts';
 import type { Engine, Peers } from './engine/engine.ts';
 import type { ProbeRequest } from './engine/probes.ts';
+import { pause } from './pause.ts';
 import type { Queue } from './queue.ts';
 import { SharedProbes } from './shared-probes.ts';
 import {
@@ -143,8 +144,8 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
     void announce();
   }, announce_ms);
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
-  await passed(announce_ms * ANSWERED_WITHIN, signal);
-  if (alive.length > 1) await passed(2 * announce_ms, signal);
+  await pause(announce_ms * ANSWERED_WITHIN, signal);
+  if (alive.length > 1) await pause(2 * announce_ms, signal);
   return {
     get alone() {
       return alive.length === 1;
@@ -157,17 +158,4 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
 function turnAt(now: number, attempt_ms: number): { turn: number; is_changing: boolean } {
   const turn_ms = TURN_ATTEMPTS * attempt_ms;
   return { turn: Math.floor(now / turn_ms), is_changing: now % turn_ms < attempt_ms };
-}
-
-function passed(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done);
-    if (signal.aborted) done();
-  });
 }

@@ -10,6 +10,7 @@ import type { EventStore, Position } from '../events/event-store.ts';
 import type { Engine } from './engine/engine.ts';
 import { Hands } from './hands.ts';
 import { openPatience } from './patience.ts';
+import { pause } from './pause.ts';
 import { joinPeers } from './peers.ts';
 import type { Delivery, Queue } from './queue.ts';
 import { followStops } from './stops.ts';
@@ -162,17 +163,4 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
       await queue.broadcast(IN_HAND_SUBJECT, { checker_id, jobs: jobs.slice(from, from + JOBS_A_BROADCAST) });
     }
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done);
-    if (signal.aborted) done();
-  });
 }

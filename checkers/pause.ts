@@ -1,0 +1,15 @@
+// Waiting that an abort ends.
+
+/** Resolves after `ms`, or early and without an error when `signal` aborts. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done);
+    if (signal.aborted) done();
+  });
+}
