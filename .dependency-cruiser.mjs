@@ -7,17 +7,23 @@ import { Visitor } from '@swc/core/Visitor.js';
  */
 export const FOLDERS = {
   events: [],
+  time: [],
   intake: [],
   // The vocabulary: a read model says what happened in the same words.
   readmodels: ['events'],
   web: [],
   examples: [],
   commands: ['events'],
-  projections: ['events', 'readmodels'],
-  // The queue's port and what travels in it: the processes publish the work that the checkers pull.
-  processes: ['events', 'commands', 'readmodels', 'checkers/queue.ts', 'checkers/work.ts'],
-  checkers: ['events', 'commands'],
-  http: ['events', 'commands', 'readmodels', 'intake', 'config.ts'],
+  roles: ['readmodels/documents.ts', 'time'],
+  projections: ['events', 'readmodels', 'roles', 'time'],
+  // The queue's port and what travels in it: the processes publish the work that the checkers pull. And the port of the
+  // uploads, which they delete with their jobs.
+  processes: [
+    ...['events', 'commands', 'readmodels', 'roles', 'time'],
+    ...['checkers/queue.ts', 'checkers/work.ts', 'intake/blobs.ts'],
+  ],
+  checkers: ['events', 'commands', 'time'],
+  http: ['events', 'commands', 'readmodels', 'intake', 'roles', 'config.ts'],
   adapters: [], // and the port that each implements: see PORTS
   cli: 'any',
   bench: 'any',
@@ -30,7 +36,7 @@ export const PORTS = {
   eventstore: 'events/event-store.ts',
   documents: 'readmodels/documents.ts',
   queue: 'checkers/queue.ts',
-  blobs: 'readmodels/blobs.ts',
+  blobs: 'intake/blobs.ts',
   'webhook-sender': 'processes/webhook-sender.ts',
 };
 /** What an adapter may import besides its port. */

@@ -53,14 +53,14 @@ import { blockedDomains, blocklistVersion } from './readmodels/blocked-domains.t
 import { balances, transactions } from './readmodels/credits.ts';
 import { domainHealth } from './readmodels/domain-health.ts';
 import { endedJob, jobs } from './readmodels/jobs.ts';
-import { pause } from './readmodels/leases.ts';
 import { openReadModels } from './readmodels/read-models.ts';
 import { results } from './readmodels/results.ts';
-import { openRoleWatch } from './readmodels/role-signs.ts';
 import { shares } from './readmodels/shares.ts';
 import { jobDomains, jobResponseTimes, jobStats } from './readmodels/stats.ts';
 import { webhookDeliveries, webhookEndpoints } from './readmodels/webhooks.ts';
+import { openRoleWatch } from './roles/role-signs.ts';
 import { isStoreFault, type OpeningOptions, openRateCounters, openStores, type Stores } from './stores.ts';
+import { pause } from './time/pause.ts';
 
 /** How long a read waits for what its client has just done. */
 const READ_YOUR_WRITES_MS = 2000;

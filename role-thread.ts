@@ -21,11 +21,12 @@ import type { Mailer } from './processes/mail.ts';
 import { runProcesses } from './processes/processes.ts';
 import { ALL_PROJECTIONS } from './projections/all.ts';
 import { runProjector } from './projections/projector.ts';
-import { openLeases, pause } from './readmodels/leases.ts';
 import { openReadModels } from './readmodels/read-models.ts';
-import { giveRoleSigns, type RoleSigns } from './readmodels/role-signs.ts';
+import { openLeases } from './roles/leases.ts';
+import { giveRoleSigns, type RoleSigns } from './roles/role-signs.ts';
 import { isStoreFault, type OpeningOptions, openQueue, openStores, type Stores } from './stores.ts';
 import type { ThreadStart } from './supervised-thread.ts';
+import { pause } from './time/pause.ts';
 
 export interface ThreadData {
   config: Config;

@@ -13,9 +13,9 @@ import { StartError } from './data-dir.ts';
 import { withCodec } from './events/codec.ts';
 import type { EventStore } from './events/event-store.ts';
 import type { RateCounters } from './http/rate-counters.ts';
-import type { Blobs } from './readmodels/blobs.ts';
+import type { Blobs } from './intake/blobs.ts';
 import type { Documents } from './readmodels/documents.ts';
-import { pause } from './readmodels/leases.ts';
+import { pause } from './time/pause.ts';
 
 /** What counts requests: shared by all processes where there is a server for it. */
 export async function openRateCounters({ mongodb_url }: Config, logger: Logger): Promise<RateCounters> {

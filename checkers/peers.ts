@@ -2,10 +2,10 @@
 // and who asks for all.
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { pause } from '../time/pause.ts';
 import { partOf } from './budget.ts';
 import type { Engine, Peers } from './engine/engine.ts';
 import type { ProbeRequest } from './engine/probes.ts';
-import { pause } from './pause.ts';
 import type { Queue } from './queue.ts';
 import { SharedProbes } from './shared-probes.ts';
 import {

@@ -1,6 +1,6 @@
 // Whether the service does its work, wherever its roles run: looked at every second, so that asking costs nothing.
 import { Gauge, type Registry } from 'prom-client';
-import type { RoleWatch } from '../readmodels/role-signs.ts';
+import type { RoleWatch } from '../roles/role-signs.ts';
 
 export interface ReadinessOptions {
   /** Of the log, and where the read models are. */

@@ -5,9 +5,9 @@ import type { DomainChecks } from '../commands/domain-checks.ts';
 import type { FoundOfDomain } from '../events/domain-checks.ts';
 import { jsonBytes, runsOf } from '../events/event-store.ts';
 import { type JobDocument, jobs } from '../readmodels/jobs.ts';
-import { pause } from '../readmodels/leases.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { foundOfDomains, jobDomains, jobStats } from '../readmodels/stats.ts';
+import { pause } from '../time/pause.ts';
 import { inParallel } from './in-parallel.ts';
 
 /** Bytes of the domains of one part, cut at the same places each time: an append has a limit, and domains may be long. */

@@ -6,10 +6,10 @@ import type { CommandContext } from '../commands/aggregate.ts';
 import type { JobCommand, Jobs } from '../commands/job.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import { checksStream, urlsStream } from '../events/streams.ts';
-import type { Blobs } from '../readmodels/blobs.ts';
-import { pause } from '../readmodels/leases.ts';
+import type { Blobs } from '../intake/blobs.ts';
 import { type PurgeDocument, purges } from '../readmodels/purges.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
+import { pause } from '../time/pause.ts';
 
 /** Results that one transaction of the read models removes. */
 const SLICE = 5000;

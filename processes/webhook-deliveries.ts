@@ -6,9 +6,9 @@ import type { WebhookDeliveries } from '../commands/webhook-delivery.ts';
 import { signingSecret, type WebhookEndpoint, type WebhookEndpoints } from '../commands/webhook-endpoints.ts';
 import type { Position } from '../events/event-store.ts';
 import type { WebhookDeliveryRequested } from '../events/webhook.ts';
-import { pause } from '../readmodels/leases.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { type WebhookDeliveryDocument, webhookDeliveries } from '../readmodels/webhooks.ts';
+import { pause } from '../time/pause.ts';
 import type { WebhookSender } from './webhook-sender.ts';
 import { signedRequest } from './webhook-signature.ts';
 

@@ -6,9 +6,9 @@ import type { WebhookEndpoints } from '../commands/webhook-endpoints.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { userStream } from '../events/streams.ts';
 import type { UserEvent } from '../events/user.ts';
-import { pause } from '../readmodels/leases.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { type WebhookEndpointDocument, webhookDeliveries, webhookEndpoints } from '../readmodels/webhooks.ts';
+import { pause } from '../time/pause.ts';
 import type { Mail, Mailer } from './mail.ts';
 import { requestOf } from './webhook-deliveries.ts';
 

@@ -3,7 +3,6 @@
 import type { Logger } from 'pino';
 import { BEGINNING, type EventStore, type Position, type RecordedEvent } from '../events/event-store.ts';
 import type { Documents } from '../readmodels/documents.ts';
-import { pause } from '../readmodels/leases.ts';
 import {
   inGeneration,
   type ProjectionState,
@@ -12,6 +11,7 @@ import {
   projectionStates,
   withoutNext,
 } from '../readmodels/projection-state.ts';
+import { pause } from '../time/pause.ts';
 import { type Commit, type Fence, Overtaken } from './fence.ts';
 import type { Projection, Target } from './projection.ts';
 import { partsOf, type Reached, takeEvents } from './take-events.ts';

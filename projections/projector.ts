@@ -2,8 +2,9 @@
 import type { Logger } from 'pino';
 import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
 import type { Documents } from '../readmodels/documents.ts';
-import { type LeaseKeeper, pause, type Say, whileHeld } from '../readmodels/leases.ts';
 import { inGeneration } from '../readmodels/projection-state.ts';
+import { type LeaseKeeper, type Say, whileHeld } from '../roles/leases.ts';
+import { pause } from '../time/pause.ts';
 import { type BuildOptions, build, dropOrphans, runBuilds, stateOf } from './build.ts';
 import { type Fence, Overtaken, openFence } from './fence.ts';
 import { runLive } from './live-run.ts';

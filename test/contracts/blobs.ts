@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
-import type { Blobs } from '../../readmodels/blobs.ts';
+import type { Blobs } from '../../intake/blobs.ts';
 
 export interface BlobsFixture {
   /** Another instance on the same data. */

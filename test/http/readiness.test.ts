@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { Registry } from 'prom-client';
 import { openReadiness } from '../../http/readiness.ts';
-import { giveRoleSigns, openRoleWatch, type RoleSigns } from '../../readmodels/role-signs.ts';
+import { giveRoleSigns, openRoleWatch, type RoleSigns } from '../../roles/role-signs.ts';
 import { until } from '../support/behind.ts';
 import { openTestStores } from '../support/stores.ts';
 

@@ -14,7 +14,7 @@ import { ALL_PROJECTIONS } from '../../projections/all.ts';
 import type { Projection } from '../../projections/projection.ts';
 import { runProjector } from '../../projections/projector.ts';
 import type { Documents } from '../../readmodels/documents.ts';
-import { openLeases } from '../../readmodels/leases.ts';
+import { openLeases } from '../../roles/leases.ts';
 
 export interface TestStores {
   log: EventStore;

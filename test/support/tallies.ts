@@ -5,8 +5,8 @@ import type { EventStore } from '../../events/event-store.ts';
 import type { Projection } from '../../projections/projection.ts';
 import { type ProjectorOptions, runProjector } from '../../projections/projector.ts';
 import type { CollectionSpec, Document } from '../../readmodels/documents.ts';
-import type { LeaseKeeper } from '../../readmodels/leases.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
+import type { LeaseKeeper } from '../../roles/leases.ts';
 import { commandContext, silent, type TestStores } from './stores.ts';
 
 export interface Tally extends Document {

@@ -14,9 +14,9 @@ import { tendWebhookEndpoints } from '../../processes/webhook-endpoints.ts';
 import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../../processes/webhook-sender.ts';
 import { runProjector } from '../../projections/projector.ts';
 import { webhooksProjection } from '../../projections/webhooks.ts';
-import { openLeases } from '../../readmodels/leases.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { webhookDeliveries, webhookEndpoints } from '../../readmodels/webhooks.ts';
+import { openLeases } from '../../roles/leases.ts';
 import { commandContext, openTestStores, silent } from './stores.ts';
 
 export const SECOND = 1000;

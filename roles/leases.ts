@@ -3,8 +3,8 @@
 // stands by takes over when it has watched the same count for the lease's time.
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { CollectionSpec, Document, Documents } from './documents.ts';
-import { WriteConflict } from './documents.ts';
+import { type CollectionSpec, type Document, type Documents, WriteConflict } from '../readmodels/documents.ts';
+import { pause } from '../time/pause.ts';
 import { hasEnded, type ProcessIdentity, thisProcess } from './this-process.ts';
 
 interface Lease extends Document {
@@ -146,17 +146,3 @@ export async function whileHeld(
 const LEASE_MS = 10_000;
 const RETRY_MS = 500;
 const NEVER = new AbortController().signal;
-
-/** Ends early, without an error, when `signal` aborts. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done, { once: true });
-  });
-}

@@ -2,8 +2,9 @@
 // whether a role works watches the counts by a clock of its own; no wall clock is compared with another.
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Collection, CollectionSpec, Document, Documents } from './documents.ts';
-import { pause, type RoleState, type Say } from './leases.ts';
+import type { Collection, CollectionSpec, Document, Documents } from '../readmodels/documents.ts';
+import { pause } from '../time/pause.ts';
+import type { RoleState, Say } from './leases.ts';
 
 export interface RoleSign extends Document {
   role: string;

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import test from 'ava';
-import { openLeases, whileHeld } from '../../readmodels/leases.ts';
-import { hasEnded, type ProcessIdentity, thisProcess } from '../../readmodels/this-process.ts';
+import { openLeases, whileHeld } from '../../roles/leases.ts';
+import { hasEnded, type ProcessIdentity, thisProcess } from '../../roles/this-process.ts';
 import { until } from '../support/behind.ts';
 import { openTestStores } from '../support/stores.ts';
 

@@ -1,6 +1,6 @@
 // The clock by which webhooks are due: wall time, without its steps back.
 import test from 'ava';
-import { steadyClock } from '../../processes/steady-clock.ts';
+import { steadyClock } from '../../time/steady-clock.ts';
 
 const MINUTE = 60_000;
 
