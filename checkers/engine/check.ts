@@ -187,7 +187,7 @@ export class Check implements Task {
       this.#jar.store(this.current, set_cookie, this.#rules.wall());
     }
     this.#seen ??= new Set([hopKey(this.current, null)]);
-    const cookie = this.#jar?.header(next.url) ?? null;
+    const cookie = this.#jar?.header(next.url, this.#rules.wall()) ?? null;
     const key = hopKey(next.url, cookie);
     if (this.#seen.has(key)) return this.#failed('redirect_loop');
     if (this.#chain.length >= MAX_REDIRECTS) return this.#failed('too_many_redirects');

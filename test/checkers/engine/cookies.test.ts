@@ -7,7 +7,7 @@ const NOW = Date.UTC(2026, 0, 1);
 function sent(from: string, set_cookie: string | string[], to: string): string | null {
   const jar = new CookieJar();
   jar.store(new URL(from), set_cookie, NOW);
-  return jar.header(new URL(to));
+  return jar.header(new URL(to), NOW);
 }
 
 const ROWS: readonly [what: string, from: string, set_cookie: string | string[], to: string, header: string | null][] =
