@@ -1,6 +1,7 @@
 // The stream `blocklist-domains`: how domains came on to the blocklist, and off it again. There is one, because there is a limit on
 // their number.
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
+import { type DataOf, type EventsOf, event } from './event-spec.ts';
 
 /** What is said of a blocked domain, which any later event may say anew. */
 const why = {
@@ -12,19 +13,18 @@ const why = {
   error_codes: Type.Array(Type.String()),
 };
 
-export const DomainBlocked = Type.Object({
-  /** A host in the URL parser's form; whatever is under it is blocked too. */
-  domain: Type.String(),
-  ...why,
-  added_at: Type.String({ format: 'date-time' }),
-});
-export const DomainBlockUpdated = Type.Object({ domain: Type.String(), ...why });
-export const DomainUnblocked = Type.Object({ domain: Type.String() });
+export const BLOCKLIST_EVENTS = {
+  DomainBlocked: event({
+    /** A host in the URL parser's form; whatever is under it is blocked too. */
+    domain: Type.String(),
+    ...why,
+    added_at: Type.String({ format: 'date-time' }),
+  }),
+  DomainBlockUpdated: event({ domain: Type.String(), ...why }),
+  DomainUnblocked: event({ domain: Type.String() }),
+};
 
-export type DomainBlocked = Static<typeof DomainBlocked>;
-export type DomainBlockUpdated = Static<typeof DomainBlockUpdated>;
+export type DomainBlocked = DataOf<typeof BLOCKLIST_EVENTS.DomainBlocked>;
+export type DomainBlockUpdated = DataOf<typeof BLOCKLIST_EVENTS.DomainBlockUpdated>;
 
-export type BlocklistEvent =
-  | { type: 'DomainBlocked'; data: DomainBlocked }
-  | { type: 'DomainBlockUpdated'; data: DomainBlockUpdated }
-  | { type: 'DomainUnblocked'; data: Static<typeof DomainUnblocked> };
+export type BlocklistEvent = EventsOf<typeof BLOCKLIST_EVENTS>;

@@ -2,6 +2,7 @@
 // time at the revision that its range implies, so that no URL of a job can be counted twice.
 
 import { type Static, Type } from 'typebox';
+import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { Nullable } from './nullable.ts';
 
 export const VERDICTS = ['ok', 'redirected', 'broken', 'soft_404', 'blocked', 'unreachable'] as const;
@@ -72,13 +73,15 @@ export const Outcome = Type.Object({
 });
 export type Outcome = Static<typeof Outcome>;
 
-export const URLChecked = Type.Object({
-  job_id: Type.String(),
-  index: Type.Integer({ minimum: 0, description: 'Of the URL in the job, in order of submission.' }),
-  url: Type.String({ description: 'As submitted.' }),
-  ...Outcome.properties,
-});
-export type URLChecked = Static<typeof URLChecked>;
+export const CHECKS_EVENTS = {
+  URLChecked: event({
+    job_id: Type.String(),
+    index: Type.Integer({ minimum: 0, description: 'Of the URL in the job, in order of submission.' }),
+    url: Type.String({ description: 'As submitted.' }),
+    ...Outcome.properties,
+  }),
+};
+export type URLChecked = DataOf<typeof CHECKS_EVENTS.URLChecked>;
 
 /** The outcome with its texts cut to what is kept of them. */
 export function boundedOutcome(outcome: Outcome): Outcome {
@@ -105,4 +108,4 @@ const isWithin = (text: string | null | undefined, chars: number) => (text?.leng
 /** Half a pair of surrogates, where the cut is, becomes U+FFFD. */
 const cut = (text: string, chars: number) => text.slice(0, chars).toWellFormed();
 
-export type ChecksEvent = { type: 'URLChecked'; data: URLChecked };
+export type ChecksEvent = EventsOf<typeof CHECKS_EVENTS>;

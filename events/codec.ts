@@ -2,19 +2,7 @@
 // and what comes out has today's shape, whatever version of its type was appended.
 import { Compile, type Validator } from 'typebox/compile';
 import type { EventStore, NewEvent, RecordedEvent } from './event-store.ts';
-import { type EventType, isEventType, SCHEMAS } from './vocabulary.ts';
-
-/** From the data of one version of a type to the data of the next one. It never changes what it is given. */
-export type Upcaster = (data: unknown) => unknown;
-
-/**
- * For each type whose shape has changed: the n-th function makes version n + 1 from version n, counted from 1. The current
- * version of a type is one more than the number of its upcasters. An event says its version in its metadata; one that says
- * none has version 1.
- */
-export type Upcasters = { readonly [Type in EventType]?: readonly Upcaster[] };
-
-export const UPCASTERS: Upcasters = {};
+import { EVENT_TYPES, type EventType, isEventType } from './vocabulary.ts';
 
 /** An event that does not have the shape of its type: a defect of whoever appends it. Nothing was appended. */
 export class InvalidEvent extends Error {
@@ -27,14 +15,14 @@ export class EventFromLater extends Error {
 }
 
 /** The same store, with every event checked on its way in and upcast on its way out. */
-export function withCodec(store: EventStore, upcasters: Upcasters = UPCASTERS): EventStore {
+export function withCodec(store: EventStore, types = EVENT_TYPES): EventStore {
   const validators = new Map<EventType, Validator>();
 
   function encode(event: NewEvent): NewEvent {
     const { type, data } = event;
     if (!isEventType(type)) throw new InvalidEvent(`the vocabulary has no event type ${type}`);
     let validator = validators.get(type);
-    if (!validator) validators.set(type, (validator = Compile(SCHEMAS[type])));
+    if (!validator) validators.set(type, (validator = Compile(types[type].schema)));
     if (!validator.Check(data)) {
       const [first] = validator.Errors(data);
       throw new InvalidEvent(`${type}${first?.instancePath ?? ''} ${first?.message ?? 'is not what its schema says'}`);
@@ -43,7 +31,7 @@ export function withCodec(store: EventStore, upcasters: Upcasters = UPCASTERS): 
     return version === 1 ? event : { ...event, metadata: { ...event.metadata, version } };
   }
 
-  const currentVersion = (type: EventType) => (upcasters[type]?.length ?? 0) + 1;
+  const currentVersion = (type: EventType) => types[type].upcasters.length + 1;
 
   function decode(event: RecordedEvent): RecordedEvent {
     const { type, metadata, stream, revision } = event;
@@ -56,7 +44,7 @@ export function withCodec(store: EventStore, upcasters: Upcasters = UPCASTERS): 
       );
     }
     if (version === current) return event;
-    const steps = upcasters[type]!.slice(version - 1);
+    const steps = types[type].upcasters.slice(version - 1);
     return { ...event, data: steps.reduce((data, upcast) => upcast(data), event.data) };
   }
 

@@ -2,6 +2,7 @@
 // before it, so that an auditor proves a balance from the entries alone.
 import { hash } from 'node:crypto';
 import { type Static, Type } from 'typebox';
+import { type DataOf, type EventsOf, event } from './event-spec.ts';
 
 /** A part of an amount: of which lot (the grant that brought the credits in) how many. */
 export const LotPart = Type.Object({ lot_id: Type.String(), amount: Type.Integer({ minimum: 1 }) });
@@ -58,34 +59,31 @@ const entry = {
   snapshot: Type.Optional(LedgerSnapshot),
 };
 
-/** Opens a lot, named by the transaction. */
-export const CreditsGranted = Type.Object({
-  ...entry,
-  expires_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
-});
-export const CreditsReserved = Type.Object({
-  ...entry,
-  reservation_id: Type.String(),
-  parts: Type.Array(LotPart),
-});
-/** Of a `refund` the parts go back to where the job's reservations came from; of a `release`, that one's. */
-export const CreditsRefunded = Type.Object({ ...entry, parts: Type.Array(LotPart) });
-/** By an administrator. Added credits open a lot; removed ones come from `parts`. */
-export const CreditsAdjusted = Type.Object({ ...entry, reason: Type.String(), parts: Type.Array(LotPart) });
-export const CreditsExpired = Type.Object({ ...entry, lot_id: Type.String() });
+export const CREDITS_EVENTS = {
+  /** Opens a lot, named by the transaction. */
+  CreditsGranted: event({
+    ...entry,
+    expires_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  }),
+  CreditsReserved: event({
+    ...entry,
+    reservation_id: Type.String(),
+    parts: Type.Array(LotPart),
+  }),
+  /** Of a `refund` the parts go back to where the job's reservations came from; of a `release`, that one's. */
+  CreditsRefunded: event({ ...entry, parts: Type.Array(LotPart) }),
+  /** By an administrator. Added credits open a lot; removed ones come from `parts`. */
+  CreditsAdjusted: event({ ...entry, reason: Type.String(), parts: Type.Array(LotPart) }),
+  CreditsExpired: event({ ...entry, lot_id: Type.String() }),
+};
 
-export type CreditsGranted = Static<typeof CreditsGranted>;
-export type CreditsReserved = Static<typeof CreditsReserved>;
-export type CreditsRefunded = Static<typeof CreditsRefunded>;
-export type CreditsAdjusted = Static<typeof CreditsAdjusted>;
-export type CreditsExpired = Static<typeof CreditsExpired>;
+export type CreditsGranted = DataOf<typeof CREDITS_EVENTS.CreditsGranted>;
+export type CreditsReserved = DataOf<typeof CREDITS_EVENTS.CreditsReserved>;
+export type CreditsRefunded = DataOf<typeof CREDITS_EVENTS.CreditsRefunded>;
+export type CreditsAdjusted = DataOf<typeof CREDITS_EVENTS.CreditsAdjusted>;
+export type CreditsExpired = DataOf<typeof CREDITS_EVENTS.CreditsExpired>;
 
-export type CreditsEvent =
-  | { type: 'CreditsGranted'; data: CreditsGranted }
-  | { type: 'CreditsReserved'; data: CreditsReserved }
-  | { type: 'CreditsRefunded'; data: CreditsRefunded }
-  | { type: 'CreditsAdjusted'; data: CreditsAdjusted }
-  | { type: 'CreditsExpired'; data: CreditsExpired };
+export type CreditsEvent = EventsOf<typeof CREDITS_EVENTS>;
 
 export interface EntryFacts {
   transaction_id: string;

@@ -1,6 +1,7 @@
 // The streams `domain_checks-{jobId}`: what the checks of an ended job say of each domain, in parts. A job's own events go
 // when it is deleted; these stay.
 import { type Static, Type } from 'typebox';
+import { type DataOf, type EventsOf, event } from './event-spec.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 const Counts = Type.Record(Type.String(), Type.Integer({ minimum: 1 }));
@@ -21,14 +22,16 @@ export const FoundOfDomain = Type.Object({
   verdicts: Counts,
 });
 
-export const DomainsChecked = Type.Object({
-  job_id: Type.String(),
-  domains: Type.Array(FoundOfDomain, { maxItems: 1000 }),
-  last: Type.Boolean({ description: 'Whether no part comes after this one.' }),
-});
+export const DOMAIN_CHECKS_EVENTS = {
+  DomainsChecked: event({
+    job_id: Type.String(),
+    domains: Type.Array(FoundOfDomain, { maxItems: 1000 }),
+    last: Type.Boolean({ description: 'Whether no part comes after this one.' }),
+  }),
+};
 
 /** How often each value was counted. */
 export type Counts = Static<typeof Counts>;
 export type FoundOfDomain = Static<typeof FoundOfDomain>;
-export type DomainsChecked = Static<typeof DomainsChecked>;
-export type DomainChecksEvent = { type: 'DomainsChecked'; data: DomainsChecked };
+export type DomainsChecked = DataOf<typeof DOMAIN_CHECKS_EVENTS.DomainsChecked>;
+export type DomainChecksEvent = EventsOf<typeof DOMAIN_CHECKS_EVENTS>;

@@ -1,12 +1,13 @@
 // The streams `user-{userId}`: who the identity provider says that someone is.
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
+import { type EventsOf, event } from './event-spec.ts';
 import { Nullable } from './nullable.ts';
 
 const NullableText = Nullable(Type.String());
 
-export const UserRegistered = Type.Object({ user_id: Type.String(), email: NullableText });
-export const UserUpdated = Type.Object({ email: NullableText });
+export const USER_EVENTS = {
+  UserRegistered: event({ user_id: Type.String(), email: NullableText }),
+  UserUpdated: event({ email: NullableText }),
+};
 
-export type UserEvent =
-  | { type: 'UserRegistered'; data: Static<typeof UserRegistered> }
-  | { type: 'UserUpdated'; data: Static<typeof UserUpdated> };
+export type UserEvent = EventsOf<typeof USER_EVENTS>;

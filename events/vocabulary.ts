@@ -1,93 +1,46 @@
-// Every event type of the log with its JSON Schema: the codec holds each event to it, and analysts read the log by it.
-import type { Static, TSchema } from 'typebox';
-import { ApiKeyCreated, ApiKeyRevoked, ApiKeyUsed } from './api-key.ts';
-import { DomainBlocked, DomainBlockUpdated, DomainUnblocked } from './blocked-domain.ts';
-import { URLChecked } from './checks.ts';
-import { CreditsAdjusted, CreditsExpired, CreditsGranted, CreditsRefunded, CreditsReserved } from './credits.ts';
-import { DomainsChecked } from './domain-checks.ts';
+// Every event type of the log, by the category of its stream: the codec holds each event to it, and analysts read the log by it.
+import { API_KEY_USES_EVENTS, API_KEYS_EVENTS } from './api-key.ts';
+import { BLOCKLIST_EVENTS } from './blocked-domain.ts';
+import { CHECKS_EVENTS } from './checks.ts';
+import { CREDITS_EVENTS } from './credits.ts';
+import { DOMAIN_CHECKS_EVENTS } from './domain-checks.ts';
+import type { DataOf, EventSpec, EventSpecs } from './event-spec.ts';
 import type { RecordedEvent } from './event-store.ts';
-import { RequestAbandoned, RequestAnswered, RequestClaimed, RequestReleased } from './idempotency.ts';
-import {
-  JobCancelled,
-  JobCompleted,
-  JobCreated,
-  JobDeleted,
-  JobFailed,
-  JobPaused,
-  JobPurged,
-  JobResumed,
-  ListingDiscarded,
-  ReservationVoided,
-  ResultsPurged,
-  UrlsListed,
-} from './job.ts';
-import { ProxyObserved } from './proxy.ts';
-import { LogIdentified } from './service.ts';
-import { ShareCreated, ShareRevoked, ShareUsed } from './share.ts';
-import { UserRegistered, UserUpdated } from './user.ts';
-import {
-  WebhookAttempted,
-  WebhookDelivered,
-  WebhookDeliveryGivenUp,
-  WebhookDeliveryRequested,
-  WebhookEndpointCreated,
-  WebhookEndpointDeleted,
-  WebhookEndpointDisabled,
-  WebhookEndpointOwnerNotified,
-  WebhookResendRequested,
-} from './webhook.ts';
+import { IDEMPOTENCY_EVENTS } from './idempotency.ts';
+import { JOB_EVENTS, URLS_EVENTS } from './job.ts';
+import { PROXY_EVENTS } from './proxy.ts';
+import { SERVICE_EVENTS } from './service.ts';
+import { SHARE_USES_EVENTS, SHARES_EVENTS } from './share.ts';
+import { USER_EVENTS } from './user.ts';
+import { WEBHOOK_DELIVERY_EVENTS, WEBHOOK_ENDPOINTS_EVENTS } from './webhook.ts';
 
-/** By stream category, then by event type. */
 export const VOCABULARY = {
-  user: { UserRegistered, UserUpdated },
-  credits: { CreditsGranted, CreditsReserved, CreditsRefunded, CreditsAdjusted, CreditsExpired },
-  job: {
-    JobCreated,
-    JobPaused,
-    JobResumed,
-    JobCancelled,
-    JobCompleted,
-    JobFailed,
-    JobDeleted,
-    ResultsPurged,
-    JobPurged,
-    ReservationVoided,
-    ListingDiscarded,
-  },
-  urls: { UrlsListed },
-  checks: { URLChecked },
-  domain_checks: { DomainsChecked },
-  api_keys: { ApiKeyCreated, ApiKeyRevoked },
-  api_key_uses: { ApiKeyUsed },
-  blocklist: { DomainBlocked, DomainBlockUpdated, DomainUnblocked },
-  idempotency: { RequestClaimed, RequestAnswered, RequestReleased, RequestAbandoned },
-  proxy: { ProxyObserved },
-  service: { LogIdentified },
-  shares: { ShareCreated, ShareRevoked },
-  share_uses: { ShareUsed },
-  webhook_endpoints: {
-    WebhookEndpointCreated,
-    WebhookEndpointDisabled,
-    WebhookEndpointOwnerNotified,
-    WebhookEndpointDeleted,
-  },
-  webhook_delivery: {
-    WebhookDeliveryRequested,
-    WebhookAttempted,
-    WebhookDelivered,
-    WebhookDeliveryGivenUp,
-    WebhookResendRequested,
-  },
-} as const satisfies Readonly<Record<string, Readonly<Record<string, TSchema>>>>;
+  user: USER_EVENTS,
+  credits: CREDITS_EVENTS,
+  job: JOB_EVENTS,
+  urls: URLS_EVENTS,
+  checks: CHECKS_EVENTS,
+  domain_checks: DOMAIN_CHECKS_EVENTS,
+  api_keys: API_KEYS_EVENTS,
+  api_key_uses: API_KEY_USES_EVENTS,
+  blocklist: BLOCKLIST_EVENTS,
+  idempotency: IDEMPOTENCY_EVENTS,
+  proxy: PROXY_EVENTS,
+  service: SERVICE_EVENTS,
+  shares: SHARES_EVENTS,
+  share_uses: SHARE_USES_EVENTS,
+  webhook_endpoints: WEBHOOK_ENDPOINTS_EVENTS,
+  webhook_delivery: WEBHOOK_DELIVERY_EVENTS,
+} as const satisfies Readonly<Record<string, EventSpecs>>;
 
 type Categories = typeof VOCABULARY;
 type Merged<Union> = (Union extends unknown ? (each: Union) => void : never) extends (all: infer All) => void
   ? All
   : never;
-type Schemas = Merged<Categories[keyof Categories]>;
+type Specs = Merged<Categories[keyof Categories]>;
 
 /** The name of each event type, with the type of its data. */
-export type EventMap = { [Type in keyof Schemas]: Schemas[Type] extends TSchema ? Static<Schemas[Type]> : never };
+export type EventMap = { [Type in keyof Specs]: Specs[Type] extends EventSpec ? DataOf<Specs[Type]> : never };
 export type EventType = keyof EventMap;
 
 /** A recorded event whose `type` says what its `data` is. */
@@ -95,7 +48,9 @@ export type LogEvent<Type extends EventType = EventType> = {
   [Each in Type]: RecordedEvent<Each, EventMap[Each]>;
 }[Type];
 
-/** The schema of each event type, whatever its category. */
-export const SCHEMAS = Object.assign({}, ...Object.values(VOCABULARY)) as { readonly [Type in EventType]: TSchema };
+/** Of each event type, whatever its category. */
+export const EVENT_TYPES = Object.assign({}, ...Object.values(VOCABULARY)) as {
+  readonly [Type in EventType]: EventSpec;
+};
 
-export const isEventType = (type: string): type is EventType => Object.hasOwn(SCHEMAS, type);
+export const isEventType = (type: string): type is EventType => Object.hasOwn(EVENT_TYPES, type);

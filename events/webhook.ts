@@ -1,6 +1,7 @@
 // The streams `webhook_endpoints-{userId}` (where a user wants to hear of events; all of them in one stream, because
 // there is a limit on their number) and `webhook_delivery-{deliveryId}` (how one event came to one endpoint).
 import { type Static, Type } from 'typebox';
+import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { uuidV5 } from './ids.ts';
 import { Nullable } from './nullable.ts';
 
@@ -25,71 +26,67 @@ export const WebhookEvent = Type.Object({
 });
 export type WebhookEvent = Static<typeof WebhookEvent>;
 
-export const WebhookEndpointCreated = Type.Object({
-  endpoint_id: Type.String(),
-  user_id: Type.String(),
-  url: Type.String(),
-  /** What it hears of; none means all. */
-  events: Type.Array(Type.Enum(WEBHOOK_EVENT_TYPES)),
-});
 /** `gone`: it answered 410. `failing`: nothing arrived for days. */
 export const DISABLED_REASONS = ['gone', 'failing'] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
-export const WebhookEndpointDisabled = Type.Object({
-  endpoint_id: Type.String(),
-  reason: Type.Enum(DISABLED_REASONS),
-});
-/** The owner was sent a mail, or could not be: then `refused` says why. */
-export const WebhookEndpointOwnerNotified = Type.Object({
-  endpoint_id: Type.String(),
-  refused: Nullable(Type.String()),
-});
-export const WebhookEndpointDeleted = Type.Object({ endpoint_id: Type.String() });
-
-export const WebhookDeliveryRequested = Type.Object({
-  delivery_id: Type.String(),
-  endpoint_id: Type.String(),
-  user_id: Type.String(),
-  event: WebhookEvent,
-});
-export const WebhookAttempted = Type.Object({
-  /** From 1, over all resends. */
-  attempt: Type.Integer({ minimum: 1 }),
-  /** Null when no answer came; then `error` says why. */
-  status_code: Nullable(Type.Integer()),
-  error: Nullable(Type.String()),
-  /** The beginning of the answer's body. */
-  response_excerpt: Type.String(),
-  duration_ms: Count,
-  /** Null after the last one. */
-  next_attempt_at: Nullable(Time),
-});
-/** The attempt before it was answered with 2xx. */
-export const WebhookDelivered = Type.Object({});
 export const GIVEN_UP_REASONS = ['no_attempts_left', 'endpoint_gone', 'endpoint_disabled'] as const;
 export type GivenUpReason = (typeof GIVEN_UP_REASONS)[number];
-export const WebhookDeliveryGivenUp = Type.Object({ reason: Type.Enum(GIVEN_UP_REASONS) });
-/** By its owner: it is due at once, and the schedule begins anew. */
-export const WebhookResendRequested = Type.Object({});
 
-export type WebhookEndpointCreated = Static<typeof WebhookEndpointCreated>;
-export type WebhookEndpointDisabled = Static<typeof WebhookEndpointDisabled>;
-export type WebhookEndpointOwnerNotified = Static<typeof WebhookEndpointOwnerNotified>;
-export type WebhookDeliveryRequested = Static<typeof WebhookDeliveryRequested>;
-export type WebhookAttempted = Static<typeof WebhookAttempted>;
-export type WebhookDeliveryGivenUp = Static<typeof WebhookDeliveryGivenUp>;
+export const WEBHOOK_ENDPOINTS_EVENTS = {
+  WebhookEndpointCreated: event({
+    endpoint_id: Type.String(),
+    user_id: Type.String(),
+    url: Type.String(),
+    /** What it hears of; none means all. */
+    events: Type.Array(Type.Enum(WEBHOOK_EVENT_TYPES)),
+  }),
+  WebhookEndpointDisabled: event({
+    endpoint_id: Type.String(),
+    reason: Type.Enum(DISABLED_REASONS),
+  }),
+  /** The owner was sent a mail, or could not be: then `refused` says why. */
+  WebhookEndpointOwnerNotified: event({
+    endpoint_id: Type.String(),
+    refused: Nullable(Type.String()),
+  }),
+  WebhookEndpointDeleted: event({ endpoint_id: Type.String() }),
+};
 
-export type WebhookEndpointsEvent =
-  | { type: 'WebhookEndpointCreated'; data: WebhookEndpointCreated }
-  | { type: 'WebhookEndpointDisabled'; data: WebhookEndpointDisabled }
-  | { type: 'WebhookEndpointOwnerNotified'; data: WebhookEndpointOwnerNotified }
-  | { type: 'WebhookEndpointDeleted'; data: Static<typeof WebhookEndpointDeleted> };
-export type WebhookDeliveryEvent =
-  | { type: 'WebhookDeliveryRequested'; data: WebhookDeliveryRequested }
-  | { type: 'WebhookAttempted'; data: WebhookAttempted }
-  | { type: 'WebhookDelivered'; data: Static<typeof WebhookDelivered> }
-  | { type: 'WebhookDeliveryGivenUp'; data: WebhookDeliveryGivenUp }
-  | { type: 'WebhookResendRequested'; data: Static<typeof WebhookResendRequested> };
+export const WEBHOOK_DELIVERY_EVENTS = {
+  WebhookDeliveryRequested: event({
+    delivery_id: Type.String(),
+    endpoint_id: Type.String(),
+    user_id: Type.String(),
+    event: WebhookEvent,
+  }),
+  WebhookAttempted: event({
+    /** From 1, over all resends. */
+    attempt: Type.Integer({ minimum: 1 }),
+    /** Null when no answer came; then `error` says why. */
+    status_code: Nullable(Type.Integer()),
+    error: Nullable(Type.String()),
+    /** The beginning of the answer's body. */
+    response_excerpt: Type.String(),
+    duration_ms: Count,
+    /** Null after the last one. */
+    next_attempt_at: Nullable(Time),
+  }),
+  /** The attempt before it was answered with 2xx. */
+  WebhookDelivered: event({}),
+  WebhookDeliveryGivenUp: event({ reason: Type.Enum(GIVEN_UP_REASONS) }),
+  /** By its owner: it is due at once, and the schedule begins anew. */
+  WebhookResendRequested: event({}),
+};
+
+export type WebhookEndpointCreated = DataOf<typeof WEBHOOK_ENDPOINTS_EVENTS.WebhookEndpointCreated>;
+export type WebhookEndpointDisabled = DataOf<typeof WEBHOOK_ENDPOINTS_EVENTS.WebhookEndpointDisabled>;
+export type WebhookEndpointOwnerNotified = DataOf<typeof WEBHOOK_ENDPOINTS_EVENTS.WebhookEndpointOwnerNotified>;
+export type WebhookDeliveryRequested = DataOf<typeof WEBHOOK_DELIVERY_EVENTS.WebhookDeliveryRequested>;
+export type WebhookAttempted = DataOf<typeof WEBHOOK_DELIVERY_EVENTS.WebhookAttempted>;
+export type WebhookDeliveryGivenUp = DataOf<typeof WEBHOOK_DELIVERY_EVENTS.WebhookDeliveryGivenUp>;
+
+export type WebhookEndpointsEvent = EventsOf<typeof WEBHOOK_ENDPOINTS_EVENTS>;
+export type WebhookDeliveryEvent = EventsOf<typeof WEBHOOK_DELIVERY_EVENTS>;
 
 /** There is one event of a type for a job, whoever hears of it and however often. */
 export const webhookEventId = (job_id: string, type: WebhookEventType) => uuidV5(job_id, type);

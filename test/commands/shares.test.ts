@@ -84,7 +84,7 @@ test('many views are one event, and nothing is told while nobody looks', async (
   await uses.close();
   const [, used, ...more] = await eventsOf(stores, share_id);
   t.deepEqual([used, more], [{ type: 'ShareUsed', data: { count: 1001, last_used_at } }, []]);
-  t.true(Value.Check(VOCABULARY.share_uses.ShareUsed, used!.data));
+  t.true(Value.Check(VOCABULARY.share_uses.ShareUsed.schema, used!.data));
   t.like(await documentOf(stores, share_id), { use_count: 1001, last_used_at });
 });
 

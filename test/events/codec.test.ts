@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
+import { Type } from 'typebox';
 import { metadataOf } from '../../commands/aggregate.ts';
-import { EventFromLater, InvalidEvent, type Upcasters, withCodec } from '../../events/codec.ts';
+import { EventFromLater, InvalidEvent, withCodec } from '../../events/codec.ts';
+import { event as eventSpec } from '../../events/event-spec.ts';
 import type { NewEvent } from '../../events/event-store.ts';
-import { type EventType, SCHEMAS, VOCABULARY } from '../../events/vocabulary.ts';
+import { USER_EVENTS } from '../../events/user.ts';
+import { EVENT_TYPES, VOCABULARY } from '../../events/vocabulary.ts';
 import { commandContext, openTestStores } from '../support/stores.ts';
 
 const event = (type: string, data: unknown): NewEvent => ({
@@ -44,16 +47,15 @@ test('an event of a type that the vocabulary lacks is refused', async (t) => {
 
 test('events of every past version are read in the shape of today, by each way to read', async (t) => {
   const { log: store } = await openTestStores(t);
-  const split: Upcasters = {
-    UserRegistered: [
-      (data) => ({ ...(data as object), step: 1 }),
-      (data) => ({ ...(data as object), steps: [(data as { step: number }).step, 2] }),
-    ],
-  };
+  const UserRegistered = eventSpec(
+    { ...USER_EVENTS.UserRegistered.schema.properties, steps: Type.Array(Type.Integer()) },
+    (data) => ({ ...(data as object), step: 1 }),
+    (data) => ({ ...(data as object), steps: [(data as { step: number }).step, 2] }),
+  );
   const [v1, v2] = [event('UserRegistered', REGISTERED), event('UserRegistered', { ...REGISTERED, step: 7 })];
   v2.metadata = { ...v2.metadata, version: 2 };
   await store.append('user-alice', 'no_stream', [v1, v2]);
-  const log = withCodec(store, split);
+  const log = withCodec(store, { ...EVENT_TYPES, UserRegistered });
   t.true((await log.append('user-alice', 1, [event('UserRegistered', { ...REGISTERED, steps: [9] })])).ok);
 
   const steps = [[1, 2], [7, 2], [9]];
@@ -89,5 +91,5 @@ for (const version of [2, 0, 1.5, Number.MAX_SAFE_INTEGER]) {
 
 test('a type belongs to one category: its name says all', (t) => {
   const types = Object.values(VOCABULARY).flatMap((category) => Object.keys(category));
-  t.deepEqual(types.toSorted(), (Object.keys(SCHEMAS) as EventType[]).toSorted());
+  t.deepEqual(types.toSorted(), Object.keys(EVENT_TYPES).toSorted());
 });

@@ -4,7 +4,7 @@ import test from 'ava';
 import { Value } from 'typebox/value';
 import { openWebhookEndpoints } from '../../commands/webhook-endpoints.ts';
 import type { EventStore } from '../../events/event-store.ts';
-import { type EventType, SCHEMAS } from '../../events/vocabulary.ts';
+import { EVENT_TYPES, type EventType } from '../../events/vocabulary.ts';
 import { webhookDeliveryId, webhookEventId } from '../../events/webhook.ts';
 import { openWebhookDispatcher } from '../../processes/webhook-deliveries.ts';
 import type { ReadModels } from '../../readmodels/read-models.ts';
@@ -332,7 +332,7 @@ for (const when of ['before', 'after'] as const) {
         events.map(({ type }) => type),
         ['WebhookDeliveryRequested', 'WebhookAttempted', 'WebhookDelivered'],
       );
-      for (const { type, data } of events) t.true(Value.Check(SCHEMAS[type as EventType], data), type);
+      for (const { type, data } of events) t.true(Value.Check(EVENT_TYPES[type as EventType].schema, data), type);
     });
   }
 }

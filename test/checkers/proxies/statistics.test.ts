@@ -7,7 +7,7 @@ import { ProxyPool } from '../../../checkers/proxies/pool.ts';
 import { keepProxyStatistics } from '../../../checkers/proxies/statistics.ts';
 import { recordProxyObserved } from '../../../commands/proxy.ts';
 import type { EventStore } from '../../../events/event-store.ts';
-import { ProxyObserved } from '../../../events/proxy.ts';
+import { PROXY_EVENTS, type ProxyObserved } from '../../../events/proxy.ts';
 import { proxyStream } from '../../../events/streams.ts';
 import { commandContext, openTestStores, silent } from '../../support/stores.ts';
 
@@ -64,7 +64,7 @@ test('an event tells what was met since the last one, without the credentials', 
   t.deepEqual(first!.domains, [{ domain: 'guarded.example', blocked: 1, failed: 0 }]);
   t.like(second, { requests: 1, failed: 1, status: 'benched', interval: 1, from: first!.until });
   t.deepEqual(more, []);
-  t.true(Value.Check(ProxyObserved, first));
+  t.true(Value.Check(PROXY_EVENTS.ProxyObserved.schema, first));
   t.notRegex(JSON.stringify([first, second]), /secret|user/);
 });
 
