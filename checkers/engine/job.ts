@@ -11,9 +11,14 @@ export interface Waiter {
   reject: (error: Error) => void;
 }
 
+/** Where a check is. The head of `engine.ts` draws how it moves. */
+export type State = 'queued' | 'asking' | 'backing_off' | 'parked' | 'probing' | 'done';
+
 export class Job extends Check {
   readonly waiter: Waiter;
+  state: State = 'queued';
   batch: Batch | null = null;
+  /** The request in flight, while it is `asking`. */
   exchange: Exchange | null = null;
   /** Its next request follows a redirect, and is the same attempt. */
   follows = false;
@@ -22,14 +27,14 @@ export class Job extends Check {
   proxy_tries: ProxyTries | null = null;
   /** When its latest request began. */
   asked_at = 0;
-  /** For all that wait for its origin. */
+  /** It finds out for all parked checks of its origin whether the origin answers. */
   is_trial = false;
+  /** When a check that is `backing_off` is queued again. */
   retry_at = 0;
-  /** The probe that it waits for. */
+  /** The probe that a check waits for while it is `probing`. */
   probe: { folder: string; answered: (answer: ProbeAnswer) => void } | null = null;
   /** Of a probe, the URL whose page asked for it. */
   on_behalf_of: string | null = null;
-  done = false;
 
   constructor(url: URL, owner: string, group: string, purpose: 'url' | 'probe', rules: CheckRules, waiter: Waiter) {
     super(url, owner, group, purpose, rules);
@@ -39,6 +44,11 @@ export class Job extends Check {
   /** Nothing more of it is to start. */
   get isHeld(): boolean {
     return this.batch?.hold?.aborted === true;
+  }
+
+  /** A request is in flight, or the next one follows the redirect of one that was. */
+  get isUnderWay(): boolean {
+    return this.state === 'asking' || this.follows;
   }
 }
 

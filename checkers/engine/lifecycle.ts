@@ -1,0 +1,350 @@
+// The life of every check in the engine. Each is in one state:
+//
+//               ┌──── a redirect, or the same request once more ────┐
+//               ▼                                                   │
+//   check() ─▶ queued ──── a slot of its host ────▶ asking ─────────┤
+//               ▲  ▲                │                 ▲             ├─▶ backing_off ── its time comes ──▶ queued
+//               │  │      the origin's circuit        │             ├─▶ probing ── its folder answers ──▶ done
+//               │  │             is open            slot            └─▶ done
+//               │  │                ▼                 │
+//               │  └─ closed ──── parked ─ half-open ─┘   a failed trial gives all that are parked its failure ──▶ done
+//
+// A hold ends whatever is not asking, with `NotStarted`; an abort ends everything. Every check ends: the sweep looks at
+// all of them many times a second, so that no request needs a timer of its own.
+import type { Outcome } from '../../events/checks.ts';
+import { type CheckRules, checkerFault, type Step } from './check.ts';
+import { canOpenFile } from './errors.ts';
+import type { Exchange } from './exchange.ts';
+import { PageMemory } from './fingerprints.ts';
+import { Batches, type Job } from './job.ts';
+import { Origins } from './origins.ts';
+import { countAnswer, failsOver } from './proxied.ts';
+import { Requests } from './requests.ts';
+import { RETRY_BASE_MS } from './retries.ts';
+import { Room } from './room.ts';
+import { Scheduler } from './scheduler.ts';
+import { Siblings } from './siblings.ts';
+import { type Left, Sweeps, sweepInterval } from './sweeps.ts';
+import { watchThread } from './thread-load.ts';
+import { type EngineParts, type EngineSettings, NotStarted } from './types.ts';
+
+/**
+ * Checks known to the engine, at least, and as a multiple of the slots. Those of slow hosts pile up here, and must not keep
+ * the others out: it is more than a job can have published at a time. Each takes little more than a kilobyte.
+ */
+const MIN_BACKLOG = 65_536;
+const SLOTS_IN_BACKLOG = 16;
+/** A held check follows its redirect within so long, or not at all. */
+const LAST_HOP_MS = 1_000;
+
+export class Lifecycle {
+  /** What every check goes by. */
+  readonly rules: CheckRules;
+  readonly origins: Origins;
+  readonly siblings: Siblings;
+  readonly #concurrency: number;
+  readonly #parts: EngineParts;
+  readonly #now: () => number;
+  readonly #scheduler: Scheduler<Job>;
+  readonly #requests: Requests;
+  readonly #sweeps: Sweeps;
+  readonly #busy: () => boolean;
+
+  readonly #jobs = new Set<Job>();
+  readonly #batches = new Batches(
+    (job) => this.#withdraw(job, abortError()),
+    (job) => this.#hold(job),
+  );
+  readonly #backing_off = new Set<Job>();
+  /** Held checks whose next request follows a redirect. */
+  readonly #last_hops = new Set<Job>();
+  /** How many requests this machine has files, memory and ports for. */
+  readonly #room: Room;
+  #is_starved = false;
+  #is_waking = false;
+  #is_closed = false;
+
+  /** `now`: milliseconds that never go back. */
+  constructor(settings: EngineSettings, parts: EngineParts, now: () => number) {
+    const { concurrency, per_host, host_gap_ms = 0, timeout_ms, retries } = settings;
+    const { random = Math.random, retry_base_ms = RETRY_BASE_MS } = parts;
+    this.#concurrency = concurrency;
+    this.#parts = parts;
+    this.#now = now;
+    this.#busy = parts.busy ?? watchThread();
+    this.#room = new Room(concurrency);
+    this.rules = { timeout_ms, retries, retry_base_ms, random, wall: Date.now, pages: new PageMemory() };
+    this.origins = new Origins({
+      per_host,
+      gap_ms: host_gap_ms,
+      retry_base_ms,
+      random,
+      wall: this.rules.wall,
+      limitChanged: (host) => this.limitChanged(host),
+      unparked: (job, first) => this.#enqueue(job, first),
+      givenUp: (job, failure) => this.#finish(job, job.givenUp(failure)),
+    });
+    this.#scheduler = new Scheduler(concurrency, (host) => this.origins.hosts.limitOf(host));
+    this.#requests = new Requests(settings, parts, now, (job, exchange) => this.#ended(job, exchange));
+    this.siblings = new Siblings({
+      rules: this.rules,
+      send: (probe) => {
+        this.#jobs.add(probe);
+        this.#enqueue(probe, true);
+      },
+      cancel: (probe) => this.#withdraw(probe, new NotStarted()),
+    });
+    this.#sweeps = new Sweeps(sweepInterval(timeout_ms, host_gap_ms), now, (at) => this.#sweep(at));
+  }
+
+  /** How many more checks could start now. */
+  get free(): number {
+    if (this.#is_closed || this.#is_starved) return 0;
+    const slots = this.#room.limit - this.#scheduler.running - this.#scheduler.startable;
+    const backlog = Math.max(MIN_BACKLOG, SLOTS_IN_BACKLOG * this.#concurrency);
+    return Math.max(0, Math.min(slots, backlog - this.#jobs.size));
+  }
+
+  /** Checks without a slot. */
+  get backlog(): number {
+    return this.#jobs.size - this.#scheduler.running;
+  }
+
+  get isClosed(): boolean {
+    return this.#is_closed;
+  }
+
+  /** Begins a check. `signal` and `hold` end it, as `CheckOptions` says. */
+  begin(job: Job, signal: AbortSignal | undefined, hold: AbortSignal | undefined): void {
+    this.#jobs.add(job);
+    this.#batches.join(job, signal, hold);
+    this.#enqueue(job, false);
+  }
+
+  /** The limits of hosts are others now: of one, or of all. */
+  limitChanged(host?: string): void {
+    for (const name of host === undefined ? this.#scheduler.hosts : [host]) this.#scheduler.limitChanged(name);
+    this.#wake();
+  }
+
+  /** Aborts every check; resolves when every socket is closed. */
+  async close(): Promise<void> {
+    this.#is_closed = true;
+    this.siblings.close();
+    for (const job of this.#jobs) this.#withdraw(job, abortError());
+    this.#sweeps.stop();
+    await this.#requests.close();
+  }
+
+  #enqueue(job: Job, first: boolean): void {
+    job.state = 'queued';
+    this.#scheduler.add(job, first);
+    this.#wake();
+  }
+
+  /** Starts what may start once the callbacks of this moment are through: undici must not be re-entered from one. */
+  #wake(): void {
+    if (this.#is_waking) return;
+    this.#is_waking = true;
+    queueMicrotask(this.#start);
+  }
+
+  readonly #start = (): void => {
+    this.#is_waking = false;
+    if (this.#is_closed) return;
+    while (this.#requests.ready) {
+      if (this.#room.isShort && !this.#room.mayStart(this.#scheduler.running, this.#now())) break;
+      const job = this.#scheduler.next();
+      if (job === undefined) break;
+      const admission = this.origins.admit(job, this.#now());
+      if (admission === 'go') {
+        this.#ask(job);
+        continue;
+      }
+      this.#scheduler.release(job);
+      if (admission === 'parked') job.state = 'parked';
+      else this.#finish(job, job.givenUp(admission));
+    }
+    if (this.#jobs.size > 0) this.#sweeps.start();
+  };
+
+  #ask(job: Job): void {
+    const now = this.#now();
+    job.state = 'asking';
+    job.started(now);
+    job.follows = false;
+    job.asked_at = now;
+    if (this.origins.hosts.started(job.host, now)) this.#scheduler.limitChanged(job.host);
+    this.#requests.send(job, now, job.proxy_tries?.proxies);
+  }
+
+  /** An exchange has ended: its slot is given back before the check decides what comes next. */
+  #ended(job: Job, exchange: Exchange): void {
+    this.#scheduler.release(job);
+    if (exchange.is_shortage) {
+      this.#room.failed(job.asked_at, this.#scheduler.running, this.#now());
+      this.#askAgain(job, job.asked_at);
+      return;
+    }
+    if (this.#room.isShort) this.#room.succeeded(this.#now());
+    const second_look = exchange.worth_second_look && !job.lenient;
+    if (exchange.failedOnUsedConnection || second_look) {
+      job.lenient ||= second_look;
+      this.#askAgain(job, this.#now());
+      return;
+    }
+    if (failsOver(this.#parts.proxies, job, exchange)) {
+      this.#askAgain(job, job.asked_at);
+      return;
+    }
+    // The step may lead to another host.
+    const { host, origin } = job;
+    let step: Step;
+    this.#parts.working?.enter(job.on_behalf_of ?? job.first.href);
+    try {
+      step = job.step(exchange);
+      this.origins.learn(job, host, origin, exchange, this.#now());
+      countAnswer(this.#parts.proxies, job, exchange);
+    } catch (defect) {
+      // Were it thrown on, undici would take it for a failure of the request, and the check would never end.
+      this.#failedOver(job, defect as Error);
+      return;
+    } finally {
+      this.#parts.working?.leave();
+    }
+    if (step === 'hop') {
+      job.paused(this.#now());
+      job.follows = true;
+      if (job.isHeld) this.#last_hops.add(job);
+      this.#enqueue(job, true);
+    } else if (step === 'probe') {
+      this.#compare(job);
+    } else if ('retry_after_ms' in step) {
+      this.#backOff(job, step.retry_after_ms);
+    } else {
+      this.#finish(job, step);
+    }
+  }
+
+  /** Makes a request once more that counts as no attempt; the attempt's clock stands still from `paused_at` on. */
+  #askAgain(job: Job, paused_at: number): void {
+    job.paused(paused_at);
+    if (job.isHeld) this.#fail(job, new NotStarted());
+    else this.#enqueue(job, true);
+  }
+
+  #backOff(job: Job, wait_ms: number): void {
+    if (job.isHeld) {
+      this.#fail(job, new NotStarted());
+      return;
+    }
+    job.state = 'backing_off';
+    job.retry_at = this.#now() + wait_ms;
+    this.#backing_off.add(job);
+    this.#wake();
+  }
+
+  /** Compares a suspect page with a sibling of it that cannot be there. */
+  #compare(job: Job): void {
+    job.state = 'probing';
+    const is_asked = this.siblings.compare(job, (outcome) => {
+      if (job.state === 'probing') this.#finish(job, outcome);
+    });
+    if (!is_asked) this.#fail(job, new NotStarted());
+  }
+
+  /** The engine itself failed over an answer: only that URL pays for it, and its neighbours are checked. */
+  #failedOver(job: Job, defect: Error): void {
+    this.#parts.defect?.(defect, job.first.href);
+    if (job.purpose === 'probe') this.#fail(job, defect);
+    else this.#finish(job, checkerFault());
+  }
+
+  #finish(job: Job, outcome: Outcome): void {
+    this.#forget(job);
+    job.waiter.resolve(outcome);
+    this.#wake();
+  }
+
+  #fail(job: Job, error: Error): void {
+    this.#forget(job);
+    job.waiter.reject(error);
+    this.#wake();
+  }
+
+  #forget(job: Job): void {
+    job.state = 'done';
+    this.#jobs.delete(job);
+    this.origins.ended(job);
+    this.#batches.leave(job);
+  }
+
+  /** Ends a held check, unless a request is in flight: its own, or that of the sibling that it waits for. */
+  #hold(job: Job): void {
+    if (job.state === 'asking') return;
+    if (job.follows) {
+      this.#last_hops.add(job);
+      return;
+    }
+    if (job.state === 'probing' && !this.siblings.isQueued(job.probe!.folder)) return;
+    this.#withdraw(job, new NotStarted());
+  }
+
+  /** Ends a check wherever it is. */
+  #withdraw(job: Job, error: Error): void {
+    if (job.state === 'done') return;
+    if (job.state === 'asking') {
+      this.#requests.abandon(job);
+      this.#scheduler.release(job);
+    } else if (job.state === 'queued') {
+      this.#scheduler.remove(job);
+    } else if (job.state === 'backing_off') {
+      this.#backing_off.delete(job);
+    } else if (job.state === 'parked') {
+      this.origins.remove(job);
+    } else {
+      this.siblings.remove(job);
+    }
+    this.#fail(job, error);
+  }
+
+  #sweep(now: number): Left {
+    this.#requests.sweep(now);
+    for (const job of this.#backing_off) {
+      if (job.retry_at > now) continue;
+      this.#backing_off.delete(job);
+      this.#enqueue(job, false);
+    }
+    for (const job of this.#last_hops) {
+      if (job.state === 'done' || !job.follows) this.#last_hops.delete(job);
+      else if (now - job.paused_at > LAST_HOP_MS) this.#withdraw(job, new NotStarted());
+    }
+    this.origins.sweep(now);
+    if (this.#room.isShort) this.#lookForRoom(now);
+    this.#scheduler.look(this.#busy());
+    // A slow host may have more connections now, and a proxy may be well again.
+    this.#wake();
+    if (this.#jobs.size > 0 || this.#is_starved) return 'work';
+    return this.#requests.idle > 0 ? 'idle' : 'nothing';
+  }
+
+  /** While the machine has had no room for long, URLs go back to the queue, and the engine takes no more. */
+  #lookForRoom(now: number): void {
+    if (this.#is_starved) {
+      if (!canOpenFile()) return;
+      this.#is_starved = false;
+      this.#room.tryAgain(now);
+      this.#parts.starved?.(null);
+    } else if (this.#room.isStarved(now)) {
+      this.#is_starved = true;
+      this.#parts.starved?.('the machine lacks files, memory or ports for requests');
+      for (const job of this.#jobs) {
+        if (job.state !== 'asking' && job.purpose === 'url') this.#withdraw(job, new NotStarted());
+      }
+    }
+  }
+}
+
+export function abortError(): Error {
+  return new DOMException('The check was aborted', 'AbortError');
+}

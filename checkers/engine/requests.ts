@@ -1,0 +1,100 @@
+// The requests in flight: each is one exchange on one connection, directly or through a proxy, and ends within its limits.
+import type { PooledProxy } from '../proxies/pool.ts';
+import { createAddressGuard } from './addresses.ts';
+import { ACCEPT_ENCODING } from './body.ts';
+import { Connections } from './connections.ts';
+import { Exchange, type ExchangeOwner, type Limits } from './exchange.ts';
+import type { Job } from './job.ts';
+import { createDnsLookup, createResolver, type Resolver } from './resolver.ts';
+import type { EngineParts, EngineSettings } from './types.ts';
+
+const ACCEPT = 'text/html,application/xhtml+xml,*/*;q=0.8';
+/** Proxies may have any address: the operator names them. */
+const ANY_ADDRESS = { allows: () => true, excepts: () => true };
+
+/** Told of each exchange that ended by itself, after its connection was given back. */
+export type Ended = (job: Job, exchange: Exchange) => void;
+
+export class Requests implements ExchangeOwner {
+  readonly limits: Limits;
+  readonly now: () => number;
+  readonly #ended: Ended;
+  readonly #connections: Connections;
+  readonly #resolver: Resolver;
+  readonly #stop_lookup: () => void;
+  readonly #headers: readonly string[];
+  readonly #in_flight = new Set<Exchange>();
+
+  /** `now`: milliseconds that never go back. */
+  constructor(settings: EngineSettings, { lookup, ca, proxies }: EngineParts, now: () => number, ended: Ended) {
+    const { per_host, timeout_ms, allow_addresses, user_agent } = settings;
+    this.limits = { connect_ms: (timeout_ms * 2) / 3, body_ms: timeout_ms / 3 };
+    this.now = now;
+    this.#ended = ended;
+    this.#headers = ['user-agent', user_agent, 'accept', ACCEPT, 'accept-encoding', ACCEPT_ENCODING];
+    const dns = lookup === undefined ? createDnsLookup() : { lookup, close() {} };
+    this.#stop_lookup = dns.close;
+    this.#resolver = createResolver(createAddressGuard(allow_addresses), dns.lookup, now);
+    const proxy_resolver = createResolver(ANY_ADDRESS, dns.lookup, now);
+    this.#connections = new Connections({
+      per_host,
+      resolver: this.#resolver,
+      proxy_resolver,
+      proxies: proxies ?? null,
+      now,
+      ca,
+    });
+  }
+
+  /** Whether a request can be sent: a proxy may have to be free for it. */
+  get ready(): boolean {
+    return this.#connections.ready;
+  }
+
+  /** Connections that wait for another request. */
+  get idle(): number {
+    return this.#connections.idle;
+  }
+
+  /** Sends the request that `job` wants next. The caller holds a slot of its host, and has seen that one is `ready`. */
+  send(job: Job, now: number, avoided: ReadonlySet<PooledProxy> | undefined): void {
+    const connection = this.#connections.take(job.host, job.origin, job.lenient, avoided);
+    const exchange = new Exchange(job, connection, this, now);
+    job.exchange = exchange;
+    this.#in_flight.add(exchange);
+    const headers = job.cookie === null ? this.#headers : [...this.#headers, 'cookie', job.cookie];
+    connection.client.dispatch({ path: job.path, method: 'GET', headers: headers as string[] }, exchange);
+  }
+
+  /** Ends the request of `job`, if one is in flight, without a word to the owner. */
+  abandon({ exchange }: Job): void {
+    if (exchange === null) return;
+    exchange.abandon();
+    this.#release(exchange);
+  }
+
+  ended(exchange: Exchange): void {
+    this.#release(exchange);
+    this.#ended(exchange.check as Job, exchange);
+  }
+
+  /** To be called regularly: ends the requests whose time is over, and connections that were idle for too long. */
+  sweep(now: number): void {
+    for (const exchange of this.#in_flight) exchange.sweep(now, exchange.check.deadline);
+    this.#connections.sweep();
+  }
+
+  /** No request may be in flight; resolves when every socket is closed. */
+  async close(): Promise<void> {
+    this.#stop_lookup();
+    this.#resolver.close();
+    await this.#connections.close();
+  }
+
+  #release(exchange: Exchange): void {
+    this.#in_flight.delete(exchange);
+    (exchange.check as Job).exchange = null;
+    if (exchange.reusable) this.#connections.give(exchange.connection);
+    else this.#connections.destroy(exchange.connection);
+  }
+}
