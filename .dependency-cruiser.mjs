@@ -8,12 +8,13 @@ import { Visitor } from '@swc/core/Visitor.js';
 export const FOLDERS = {
   events: [],
   time: [],
-  intake: [],
+  // The port that it implements, and the blocklist that it leaves URLs out by.
+  intake: ['commands/intake.ts', 'readmodels'],
   // The vocabulary: a read model says what happened in the same words.
   readmodels: ['events'],
   web: [],
   examples: [],
-  commands: ['events'],
+  commands: ['events', 'intake/blobs.ts'],
   roles: ['readmodels/documents.ts', 'time'],
   projections: ['events', 'readmodels', 'roles', 'time'],
   // The queue's port and what travels in it: the processes publish the work that the checkers pull. And the port of the

@@ -12,13 +12,11 @@ import { hashOfKey, idOfKey, openApiKeys } from './commands/api-keys.ts';
 import { openBlocklistCommands } from './commands/blocklist.ts';
 import { openCredits } from './commands/credits.ts';
 import { openDeleteJob } from './commands/delete-job.ts';
-import { openIdempotencyKeys } from './commands/idempotency.ts';
 import { openJobs } from './commands/job.ts';
 import { identifyLog } from './commands/log-identity.ts';
 import { openResumeJob } from './commands/resume-job.ts';
 import { openShares } from './commands/shares.ts';
-import { openSubmitJob } from './commands/submit-job.ts';
-import { openSubmitOnce } from './commands/submit-once.ts';
+import { openSubmissions } from './commands/submit.ts';
 import { openUsers } from './commands/user.ts';
 import { openWebhookDeliveries } from './commands/webhook-delivery.ts';
 import { openWebhookEndpoints } from './commands/webhook-endpoints.ts';
@@ -28,7 +26,6 @@ import type { UrlsListed } from './events/job.ts';
 import { jobStream, urlsStream } from './events/streams.ts';
 import { openApiKeyUses } from './http/api-key-uses.ts';
 import { createApp } from './http/app.ts';
-import { openBlocklist } from './http/blocklist.ts';
 import { mostConnections, openConnections } from './http/connections.ts';
 import { openCursors } from './http/cursors.ts';
 import { HttpError } from './http/errors.ts';
@@ -47,6 +44,9 @@ import { openSignedLinks } from './http/signed-links.ts';
 import { openStarting } from './http/starting.ts';
 import { removeAbandonedUploads } from './http/uploads.ts';
 import { openWebhookTargets } from './http/webhook-targets.ts';
+import { openBlocklist } from './intake/blocklist.ts';
+import { openIntake } from './intake/intake.ts';
+import { limitsOf } from './intake/limits.ts';
 import { keyOf } from './local-key.ts';
 import { apiKeys } from './readmodels/api-keys.ts';
 import { blockedDomains, blocklistVersion } from './readmodels/blocked-domains.ts';
@@ -204,10 +204,11 @@ async function wire(
   );
   const link_key = await keyOf(config.link_signing_key, config.data_dir, 'link-key');
   const { webhook_allow_addresses } = config;
+  const blocklist = openBlocklist(readmodels.collection(blockedDomains), readmodels.collection(blocklistVersion));
+  const intake = openIntake(blocklist, limitsOf(config));
   const services: Services = {
     config,
-    submitJob: openSubmitJob(log, job_commands, credits),
-    submitOnce: openSubmitOnce(log, openIdempotencyKeys(log), job_commands, credits),
+    submissions: openSubmissions({ log, jobs: job_commands, credits, intake, blobs }),
     jobs: job_commands,
     resumeJob: openResumeJob(job_commands, credits),
     deleteJob: openDeleteJob(job_commands, credits, async (job_id, position) => {
@@ -223,7 +224,7 @@ async function wire(
     },
     apiKeys: api_key_commands,
     blockedDomains: openBlocklistCommands(log),
-    blocklist: openBlocklist(readmodels.collection(blockedDomains), readmodels.collection(blocklistVersion)),
+    blocklist,
     shares: share_commands,
     shareUses: share_uses,
     jobWatch: job_watch,
@@ -236,7 +237,6 @@ async function wire(
     webhookKey: await keyOf(config.webhook_signing_key, config.data_dir, 'webhook-key'),
     links: openSignedLinks({ key: link_key, base_url: public_url, now: Date.now }),
     cursors: openCursors(link_key),
-    blobs,
     async *urls(job_id) {
       for await (const { data } of log.readStream(urlsStream(job_id))) yield (data as UrlsListed).urls;
     },

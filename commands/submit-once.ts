@@ -6,8 +6,9 @@ import type { JobCreated } from '../events/job.ts';
 import type { CommandContext } from './aggregate.ts';
 import type { CreditsLedger } from './credits.ts';
 import type { IdempotencyKeys, IdempotencyRefusal, KeyScope } from './idempotency.ts';
+import type { OrUnusable } from './intake.ts';
 import type { Jobs } from './job.ts';
-import { takeBack } from './submit-job.ts';
+import { type Submitted, takeBack } from './submit-job.ts';
 
 export interface OneSubmission {
   scope: KeyScope;
@@ -16,10 +17,8 @@ export interface OneSubmission {
   lease_ms: number;
   /** An id for the job. Not computed from the key: who guesses a key must not know of a job. */
   new_job_id: () => string;
-  /** Makes the job under this id, or throws. */
-  submit(job_id: string): Promise<JobCreated>;
-  /** Whether what `submit` threw tells the client that there is no job, and the key is to be forgotten. */
-  isRefusal(error: unknown): boolean;
+  /** Makes the job under this id. When it is refused there is no job, and the key is forgotten. */
+  submit(job_id: string): Promise<OrUnusable<Submitted>>;
   /** `created_at`: milliseconds since the epoch. */
   answerOf(job: JobCreated, created_at: number): Omit<RequestAnswered, 'job_id'>;
 }
@@ -29,7 +28,8 @@ export type KeyRefused = Extract<IdempotencyRefusal, { code: `idempotency_${stri
 
 export type SubmittedOnce =
   | { ok: true; answer: RequestAnswered; position: Position; replayed: boolean }
-  | { ok: false; refused: KeyRefused };
+  | { ok: false; refused: KeyRefused }
+  | Extract<OrUnusable<Submitted>, { ok: false }>;
 
 export type SubmitOnce = (submission: OneSubmission, context: CommandContext) => Promise<SubmittedOnce>;
 
@@ -67,17 +67,18 @@ export function openSubmitOnce(log: EventStore, keys: IdempotencyKeys, jobs: Job
   }
 
   async function make(job_id: string, submission: OneSubmission, context: CommandContext): Promise<SubmittedOnce> {
-    const { scope, submit, isRefusal, answerOf } = submission;
-    let job: JobCreated;
-    try {
-      job = await submit(job_id);
-    } catch (error) {
-      const type = isRefusal(error) ? 'release' : 'abandon';
-      // Where the log cannot be told, the lease runs out.
-      await keys.run(scope, { type, job_id }, context).catch(() => {});
+    const { scope, submit, answerOf } = submission;
+    // Where the log cannot be told, the lease runs out.
+    const end = (type: 'release' | 'abandon') => keys.run(scope, { type, job_id }, context).catch(() => {});
+    const submitted = await submit(job_id).catch(async (error: unknown) => {
+      await end('abandon');
       throw error;
+    });
+    if (!submitted.ok) {
+      await end('release');
+      return submitted;
     }
-    const answer = { job_id, ...answerOf(job, context.now) };
+    const answer = { job_id, ...answerOf(submitted.job, context.now) };
     const answered = await keys.run(scope, { type: 'answer', answer }, context);
     if (!answered.ok) throw new Error(answered.refused.message);
     return { ok: true, answer, position: answered.position, replayed: false };

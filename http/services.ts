@@ -7,12 +7,11 @@ import type { DeleteJob } from '../commands/delete-job.ts';
 import type { Jobs } from '../commands/job.ts';
 import type { ResumeJob } from '../commands/resume-job.ts';
 import type { Shares } from '../commands/shares.ts';
-import type { SubmitJob } from '../commands/submit-job.ts';
-import type { SubmitOnce } from '../commands/submit-once.ts';
+import type { Submissions } from '../commands/submit.ts';
 import type { WebhookDeliveries } from '../commands/webhook-delivery.ts';
 import type { WebhookEndpoints } from '../commands/webhook-endpoints.ts';
 import type { Config } from '../config.ts';
-import type { Blobs } from '../intake/blobs.ts';
+import type { Blocklist } from '../intake/blocklist.ts';
 import type { ApiKeyDocument } from '../readmodels/api-keys.ts';
 import type { BlockedDomainDocument } from '../readmodels/blocked-domains.ts';
 import type { BalanceDocument, TransactionDocument } from '../readmodels/credits.ts';
@@ -23,7 +22,6 @@ import type { ResultDocument } from '../readmodels/results.ts';
 import type { ShareDocument } from '../readmodels/shares.ts';
 import type { DomainDocument, ResponseTimesDocument, StatsDocument } from '../readmodels/stats.ts';
 import type { WebhookDeliveryDocument, WebhookEndpointDocument } from '../readmodels/webhooks.ts';
-import type { Blocklist } from './blocklist.ts';
 import type { Cursors } from './cursors.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { JobWatch } from './job-watch.ts';
@@ -34,8 +32,7 @@ import type { WebhookTargets } from './webhook-targets.ts';
 
 export interface Services {
   config: Config;
-  submitJob: SubmitJob;
-  submitOnce: SubmitOnce;
+  submissions: Submissions;
   jobs: Jobs;
   resumeJob: ResumeJob;
   deleteJob: DeleteJob;
@@ -55,7 +52,6 @@ export interface Services {
   webhookKey: Uint8Array;
   links: SignedLinks;
   cursors: Cursors;
-  blobs: Blobs;
   /** The URLs of a job in order of submission, some hundreds at a time; none when there is no such job. */
   urls(job_id: string): AsyncIterable<readonly string[]>;
   /** Waits until reads see the position; false when they do not within a bounded time. */

@@ -1,31 +1,20 @@
-// From what a client sent to a job: shared by the upload of the gateway and the list of the public API.
-import { randomUUID } from 'node:crypto';
-import type { CommandContext } from '../commands/aggregate.ts';
-import type { KeyRefused } from '../commands/submit-once.ts';
-import type { Config } from '../config.ts';
+// A submission over HTTP: from what a client sent to the command, and from what became of it to the answer.
+
+import type { IntakeRefusal } from '../commands/intake.ts';
+import type { JobRequest, Keyed } from '../commands/submit.ts';
+import type { Submitted } from '../commands/submit-job.ts';
+import type { SubmittedOnce } from '../commands/submit-once.ts';
 import type { Position } from '../events/event-store.ts';
+import type { RequestAnswered } from '../events/idempotency.ts';
 import type { JobCreated, JobSource } from '../events/job.ts';
-import type { CollectedUrls } from '../intake/collect-urls.ts';
-import { IntakeError, type IntakeErrorCode } from '../intake/errors.ts';
-import { ClientGone, HttpError, ValidationError } from './errors.ts';
+import { HttpError, ValidationError } from './errors.ts';
 import { type JobView, newJobView } from './job-view.ts';
 import type { Caller, Reply } from './route.ts';
 import { contextOf, reached, type Services } from './services.ts';
 
-export interface Submitted {
-  source: JobSource;
-  urls: CollectedUrls;
-  file: { filename: string | null; blob_key: string; job_id: string } | null;
-  needs_credits: boolean;
-}
-
-/** What an upload or a list may take. */
-export const intakeLimits = (config: Config) => ({
-  max_urls: config.max_urls_per_job,
-  max_url_chars: config.max_url_chars,
-  max_file_bytes: config.max_file_bytes,
-  max_inflated_bytes: config.max_inflated_bytes,
-});
+type Wanted = Pick<JobRequest, 'source' | 'given' | 'options' | 'needs_credits'>;
+/** Method and path are those of the route. */
+type Key = Omit<Keyed, 'scope' | 'answerOf'> & { method: string; route: string; key: string };
 
 interface Asking {
   caller: Caller;
@@ -39,115 +28,59 @@ export interface NewJob {
 }
 
 /** Throws HttpError for what cannot become a job; then there is no job and nothing is charged. */
-export async function submit(submitted: Submitted, request: Asking, services: Services): Promise<NewJob> {
-  const context = contextOf(request, services.now());
-  const job_id = submitted.file?.job_id ?? randomUUID();
-  const { job, position } = await makeJob(job_id, submitted, request, services, context);
-  return newJob(answerOf(job, context.now), position);
-}
-
-/** What a request with an idempotency key says of itself. */
-export interface Keyed {
-  key: string;
-  /** Method and path of the route. */
-  route: { method: string; path: string };
-  fingerprint: string;
-  size_bytes: number;
+export async function submit(wanted: Wanted, asking: Asking, { submissions, now }: Services): Promise<NewJob> {
+  const context = contextOf(asking, now());
+  const submitted = await submissions.submit(requestOf(wanted, asking), context);
+  if (!submitted.ok) throw refusal(submitted.refused, wanted.source);
+  return newJob(answerOf(submitted.job, context.now), submitted.position);
 }
 
 /** The same, at most once for each key: a request that comes again gets the first one's answer. */
 export async function submitOnce(
-  submitted: Submitted,
-  keyed: Keyed,
-  request: Asking,
-  services: Services,
+  wanted: Wanted,
+  { method, route, key, ...sent }: Key,
+  asking: Asking,
+  { submissions, now }: Services,
 ): Promise<NewJob> {
-  const context = contextOf(request, services.now());
-  const { key, route, fingerprint, size_bytes } = keyed;
-  const once = await services.submitOnce(
-    {
-      scope: { user_id: request.caller.user_id, method: route.method, route: route.path, key },
-      fingerprint,
-      lease_ms: LEASE_MS + size_bytes * LEASE_MS_A_BYTE,
-      new_job_id: randomUUID,
-      submit: async (job_id) => (await makeJob(job_id, submitted, request, services, context)).job,
-      isRefusal: (error) => error instanceof HttpError && error.status < 500,
-      answerOf,
-    },
-    context,
-  );
-  if (!once.ok) {
-    const { refused } = once;
-    throw new HttpError(409, refused.code, refused.message, undefined, retryAfter(refused));
-  }
-  const { status, body } = once.answer;
-  return newJob({ status, body: body as JobView }, once.position, once.replayed ? REPLAYED : {});
+  const scope = { user_id: asking.caller.user_id, method, route, key };
+  const context = contextOf(asking, now());
+  const once = await submissions.submitOnce(requestOf(wanted, asking), { ...sent, scope, answerOf }, context);
+  if (!once.ok) throw refusal(once.refused, wanted.source);
+  return newJob(once.answer, once.position, once.replayed ? REPLAYED : {});
 }
 
 const REPLAYED = { 'Idempotency-Replayed': 'true' };
-/** Most requests are done long before another one would take them for dead. */
-const RETRY_S = 5;
 
-function retryAfter(refused: KeyRefused): Record<string, string> {
-  if (refused.code !== 'idempotency_in_progress') return {};
-  return { 'retry-after': String(Math.min(Math.ceil(refused.left_ms / 1000), RETRY_S)) };
-}
-
-/** So long a request may take before another one with its key takes it for dead. */
-const LEASE_MS = 30_000;
-/** A second for each 200 kB: ten times what listing takes. */
-const LEASE_MS_A_BYTE = 1 / 200;
+/** Nobody is charged for a job that they went away from while it was read. */
+const requestOf = (wanted: Wanted, { caller, signal }: Asking): JobRequest => ({
+  ...wanted,
+  owner_id: caller.user_id,
+  owner_email: caller.email,
+  options: { ...wanted.options, signal },
+});
 
 const answerOf = (job: JobCreated, created_at: number) => ({ status: 201, body: newJobView(job, created_at) });
 
-function newJob({ status, body }: { status: number; body: JobView }, position: Position, more = {}): NewJob {
+function newJob({ status, body: job }: Omit<RequestAnswered, 'job_id'>, position: Position, more = {}): NewJob {
+  const body = job as JobView;
   const location = `${body.source === 'api' ? '/api/v2' : ''}/jobs/${body.job_id}`;
   return { reply: { status, body, headers: { ...reached(position), location, ...more } }, position };
 }
 
-async function makeJob(
-  job_id: string,
-  submitted: Submitted,
-  request: Asking,
-  services: Services,
-  context: CommandContext,
-): Promise<{ job: JobCreated; position: Position }> {
-  const { urls, file } = submitted;
-  const result = await services
-    .submitJob(
-      {
-        job_id,
-        owner_id: request.caller.user_id,
-        owner_email: request.caller.email,
-        source: submitted.source,
-        filename: file?.filename ?? null,
-        blob_key: file?.blob_key ?? null,
-        pages: whileThere(urls, request.signal),
-        counts() {
-          const { duplicates_removed, invalid_urls_rejected, blocked_urls_skipped } = urls.summary;
-          return { duplicates_removed, invalid_urls_rejected, blocked_urls_skipped };
-        },
-        needs_credits: submitted.needs_credits,
-      },
-      context,
-    )
-    .catch((error: unknown) => refuseIntake(error, submitted.source));
-  if (!result.ok) {
-    const { code, message } = result.refused;
-    throw new HttpError(code === 'no_credits' ? 402 : 409, code, message);
-  }
-  return result;
+type Refused = Extract<Submitted | SubmittedOnce, { ok: false }>['refused'];
+
+/** Most requests are done long before another one would take them for dead. */
+const RETRY_S = 5;
+
+function refusal(refused: Refused, source: JobSource): HttpError {
+  if ('rows' in refused) return unusable(refused, source);
+  const { code, message } = refused;
+  if (code !== 'idempotency_in_progress') return new HttpError(code === 'no_credits' ? 402 : 409, code, message);
+  const retry_s = Math.min(Math.ceil(refused.left_ms / 1000), RETRY_S);
+  return new HttpError(409, code, message, undefined, { 'retry-after': String(retry_s) });
 }
 
-/** Nobody is charged for a job that they went away from while it was read. */
-export async function* whileThere<Page>(pages: AsyncIterable<Page>, signal: AbortSignal): AsyncGenerator<Page> {
-  for await (const page of pages) {
-    if (signal.aborted) throw new ClientGone('the client went away while its URLs were read');
-    yield page;
-  }
-}
-
-const STATUSES: Partial<Record<IntakeErrorCode, number>> = {
+const STATUSES: Readonly<Record<string, number>> = {
   file_too_large: 413,
   inflated_too_large: 413,
   zip_bomb: 413,
@@ -156,11 +89,9 @@ const STATUSES: Partial<Record<IntakeErrorCode, number>> = {
 };
 
 /** What is wrong with a file or a list is the client's to mend. */
-export function refuseIntake(error: unknown, source: JobSource): never {
-  if (!(error instanceof IntakeError)) throw error;
-  const { code, message, rows } = error;
+export function unusable({ code, message, rows }: IntakeRefusal, source: JobSource): HttpError {
   const status = STATUSES[code];
-  if (status !== undefined) throw new HttpError(status, code, message);
+  if (status !== undefined) return new HttpError(status, code, message);
   const loc = ['body', source === 'upload' ? 'file' : 'urls'];
   const of_rows = rows.map((issue) => ({
     loc: [...loc, issue.row],
@@ -168,5 +99,5 @@ export function refuseIntake(error: unknown, source: JobSource): never {
     type: issue.reason,
     value: issue.value,
   }));
-  throw new ValidationError([{ loc, msg: message, type: code }, ...of_rows], code);
+  return new ValidationError([{ loc, msg: message, type: code }, ...of_rows], code);
 }

@@ -1,6 +1,7 @@
 // Cells to the URLs of a job: each classified, counted, and accepted once. Pages go out as cells come in, so that a
 // million rows never are in memory together; what went out counts only when the end was reached without an error.
 import { strict as assert } from 'node:assert';
+import type { IntakeOptions, RowIssue } from '../commands/intake.ts';
 import {
   type BlockedDomainOf,
   type Category,
@@ -10,18 +11,12 @@ import {
   type InvalidReason,
 } from './classify-url.ts';
 import { DigestSet } from './digest-set.ts';
-import { IntakeError, type RowIssue } from './errors.ts';
+import { IntakeError } from './errors.ts';
 import { breather } from './event-loop.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import type { Cell } from './sheet.ts';
 
-export interface CollectOptions {
-  /** Add https:// where it is missing; else such a URL is invalid. Default true. */
-  auto_add_prefix?: boolean;
-  /** Leave URLs of blocked domains out; else they are checked, and counted as a warning. Default true. */
-  skip_blocked?: boolean;
-  /** Leave out what cannot be checked; else it is an error that names the first rows. Default true. */
-  skip_invalid?: boolean;
+export interface CollectOptions extends IntakeOptions {
   blocked_domain_of?: BlockedDomainOf;
   max_urls?: number;
   max_url_chars?: number;
@@ -81,7 +76,7 @@ const MAX_ISSUE_CHARS = 200;
 export function collectUrls(cells: AsyncIterable<readonly Cell[]>, options: CollectOptions = {}): CollectedUrls {
   const collector = new Collector(options);
   return {
-    [Symbol.asyncIterator]: () => pagesOf(cells, collector, options.page_size ?? DEFAULT_PAGE_SIZE),
+    [Symbol.asyncIterator]: () => pagesOf(cells, collector, options),
     get summary() {
       assert(collector.ended, 'the summary is complete when the pages have been read');
       return collector.summary;
@@ -102,6 +97,7 @@ export async function analyzeUrls(
   const collector = new Collector(options);
   const breathe = breather();
   for await (const some of cells) {
+    options.signal?.throwIfAborted();
     for (const cell of some) {
       collector.take(cell);
       if (collector.summary.total_rows % ROWS_A_BREATH === 0) await breathe();
@@ -113,11 +109,12 @@ export async function analyzeUrls(
 async function* pagesOf(
   cells: AsyncIterable<readonly Cell[]>,
   collector: Collector,
-  page_size: number,
+  { page_size = DEFAULT_PAGE_SIZE, signal }: CollectOptions,
 ): AsyncGenerator<string[]> {
   const breathe = breather();
   let page: string[] = [];
   for await (const some of cells) {
+    signal?.throwIfAborted();
     for (const cell of some) {
       const url = collector.take(cell);
       if (collector.summary.total_rows % ROWS_A_BREATH === 0) await breathe();

@@ -1,4 +1,5 @@
 // Why an upload or a list cannot become a job: one error class, its codes, and what each of them means.
+import type { IntakeRefusal, RowIssue } from '../commands/intake.ts';
 
 export const INTAKE_ERROR_CODES = {
   empty_file: 'There is nothing in the file.',
@@ -15,16 +16,8 @@ export const INTAKE_ERROR_CODES = {
 } as const;
 export type IntakeErrorCode = keyof typeof INTAKE_ERROR_CODES;
 
-/** A cell or list entry that cannot be checked, for an answer to the client. */
-export interface RowIssue {
-  row: number;
-  value: string;
-  reason: string;
-  message: string;
-}
-
 /** The client's mistake, never ours: http answers it with a 4xx. The message says what is wrong and what is wanted. */
-export class IntakeError extends Error {
+export class IntakeError extends Error implements IntakeRefusal {
   override readonly name = 'IntakeError';
   readonly code: IntakeErrorCode;
   /** The first rows at fault, where rows are at fault. */

@@ -12,6 +12,19 @@ export interface IntakeLimits {
   max_row_chars: number;
 }
 
+/** The limits that the settings name. */
+export const limitsOf = (settings: {
+  readonly max_urls_per_job: number;
+  readonly max_url_chars: number;
+  readonly max_file_bytes: number;
+  readonly max_inflated_bytes: number;
+}) => ({
+  max_urls: settings.max_urls_per_job,
+  max_url_chars: settings.max_url_chars,
+  max_file_bytes: settings.max_file_bytes,
+  max_inflated_bytes: settings.max_inflated_bytes,
+});
+
 export const DEFAULT_LIMITS: Readonly<IntakeLimits> = {
   max_urls: 1_000_000,
   max_url_chars: 2_048,

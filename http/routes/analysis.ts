@@ -5,7 +5,9 @@ import { Nullable } from '../../events/nullable.ts';
 import { INVALID_REASONS } from '../../intake/classify-url.ts';
 import { analyzeUrls, type IntakeSummary } from '../../intake/collect-urls.ts';
 import { type ParsedDomain, parseDomain } from '../../intake/domain.ts';
+import { IntakeError } from '../../intake/errors.ts';
 import { breather } from '../../intake/event-loop.ts';
+import { limitsOf } from '../../intake/limits.ts';
 import { openSheet } from '../../intake/open-sheet.ts';
 import type { Sheet } from '../../intake/sheet.ts';
 import { balanceOf } from '../../readmodels/credits.ts';
@@ -13,7 +15,7 @@ import { Block, blockExample } from '../domain-view.ts';
 import { type Problem, ValidationError } from '../errors.ts';
 import { fileBody, listBody } from '../route.ts';
 import { route } from '../services.ts';
-import { intakeLimits, refuseIntake, whileThere } from '../submit.ts';
+import { unusable } from '../submit.ts';
 
 const tags = ['analysis'];
 const MAX_DOMAINS = 1000;
@@ -153,16 +155,17 @@ export const analyzeFile = route({
     422: 'The file is empty, damaged, or has no column that could be one of URLs.',
   },
   async handler({ body: file, caller, signal }, { config, blocklist, read }) {
-    const limits = intakeLimits(config);
+    const limits = limitsOf(config);
     const { blocked_domain_of } = await blocklist.current();
-    const [sheet, summary] = await analyze().catch((error: unknown) => refuseIntake(error, 'upload'));
+    const [sheet, summary] = await analyze().catch((error: unknown) => {
+      throw error instanceof IntakeError ? unusable(error, 'upload') : error;
+    });
     const balance = await balanceOf(read.balances, caller.user_id);
     return { body: analysisView(sheet, summary, balance) };
 
     async function analyze() {
       const sheet = await openSheet(file.path, file.filename ?? 'upload', limits);
-      const cells = whileThere(sheet.cells(), signal);
-      return [sheet, await analyzeUrls(cells, { ...limits, blocked_domain_of })] as const;
+      return [sheet, await analyzeUrls(sheet.cells(), { ...limits, blocked_domain_of, signal })] as const;
     }
   },
 });

@@ -1,9 +1,5 @@
 // The gateway's jobs: upload, list, look, results.
-import { randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { Type } from 'typebox';
-import { collectUrls } from '../../intake/collect-urls.ts';
-import { openSheet } from '../../intake/open-sheet.ts';
 import { jobsPage } from '../../readmodels/jobs.ts';
 import { resultsPage } from '../../readmodels/result-pages.ts';
 import { HttpError } from '../errors.ts';
@@ -11,7 +7,7 @@ import { JOB_STATUSES, JobView, jobExample, jobView } from '../job-view.ts';
 import { filterOf, paging, ResultView, resultExample, resultFilters, resultView, statusGroup } from '../result-view.ts';
 import { fileBody } from '../route.ts';
 import { route } from '../services.ts';
-import { intakeLimits, refuseIntake, submit } from '../submit.ts';
+import { submit } from '../submit.ts';
 
 const tags = ['jobs'];
 
@@ -42,23 +38,10 @@ export const upload = route({
     422: 'The file holds nothing that can be checked.',
   },
   async handler(request, services) {
-    const { config, blobs, blocklist } = services;
-    const { body: file, query } = request;
-    const filename = file.filename ?? 'upload';
-    const limits = intakeLimits(config);
-    const sheet = await openSheet(file.path, filename, limits).catch((error: unknown) => refuseIntake(error, 'upload'));
-    const { blocked_domain_of } = await blocklist.current();
-    const urls = collectUrls(sheet.cells(), { ...query, ...limits, blocked_domain_of });
-    const job_id = randomUUID();
-    const blob_key = `uploads/${job_id}`;
-    await blobs.put(blob_key, createReadStream(file.path));
-    try {
-      const what = { source: 'upload' as const, urls, file: { filename, blob_key, job_id }, needs_credits: false };
-      return (await submit(what, request, services)).reply;
-    } catch (error) {
-      await blobs.delete(blob_key);
-      throw error;
-    }
+    const { path, filename } = request.body;
+    const given = { kind: 'file' as const, path, filename: filename ?? 'upload' };
+    const wanted = { source: 'upload' as const, given, options: request.query, needs_credits: false };
+    return (await submit(wanted, request, services)).reply;
   },
 });
 

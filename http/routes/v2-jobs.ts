@@ -1,6 +1,5 @@
 // The public API's jobs: submit a list, look, wait, page through the results, cancel.
 import { Type } from 'typebox';
-import { submitList } from '../../intake/collect-urls.ts';
 import { contiguousResults, type JobDocument } from '../../readmodels/jobs.ts';
 import { resultsAfter, resultsPage } from '../../readmodels/result-pages.ts';
 import type { ResultsFilter } from '../../readmodels/results.ts';
@@ -19,7 +18,7 @@ import {
 } from '../result-view.ts';
 import { type Caller, listBody, type RouteRequest, type StringList } from '../route.ts';
 import { route, type Services } from '../services.ts';
-import { intakeLimits, submit, submitOnce } from '../submit.ts';
+import { submit, submitOnce } from '../submit.ts';
 import { cancelJob } from './job-lifecycle.ts';
 
 const tags = ['jobs'];
@@ -185,14 +184,11 @@ const hasStopped = ({ status, due }: JobDocument) => status !== 'processing' && 
 type Submitting = RouteRequest<unknown, unknown, { 'idempotency-key'?: string }, StringList, Caller>;
 
 async function submitted(request: Submitting, path: string, services: Services) {
-  const { body: list, headers: given } = request;
-  const { blocked_domain_of } = await services.blocklist.current();
-  const urls = submitList(list.pages(), { ...intakeLimits(services.config), blocked_domain_of });
-  const what = { source: 'api' as const, urls, file: null, needs_credits: true };
-  const key = given['idempotency-key'];
-  if (key === undefined) return await submit(what, request, services);
-  const { fingerprint, size_bytes } = list;
-  return await submitOnce(what, { key, route: { method: 'POST', path }, fingerprint, size_bytes }, request, services);
+  const { fingerprint, size_bytes, pages } = request.body;
+  const wanted = { source: 'api' as const, given: { kind: 'list' as const, pages: pages() }, needs_credits: true };
+  const key = request.headers['idempotency-key'];
+  if (key === undefined) return await submit(wanted, request, services);
+  return await submitOnce(wanted, { method: 'POST', route: path, key, fingerprint, size_bytes }, request, services);
 }
 
 export const get = route({

@@ -1,6 +1,6 @@
 // The blocklist in memory: read anew when it has changed, and never older than what its reader could have seen.
 import test from 'ava';
-import { openBlocklist } from '../../http/blocklist.ts';
+import { openBlocklist } from '../../intake/blocklist.ts';
 import type { BlockedDomainDocument } from '../../readmodels/blocked-domains.ts';
 
 /** A list that changes, whose reading can be held up. */

@@ -17,7 +17,6 @@ export const DAY_MS = 24 * 3_600_000;
 export const NOW = Date.parse('2026-01-31T09:00:00.000Z');
 
 export class Killed extends Error {}
-export class Refused extends Error {}
 
 /** A process: its own commands over a log that it may share with others. */
 export function openProcess(log: EventStore) {
@@ -48,8 +47,8 @@ export function openProcess(log: EventStore) {
         lease_ms: LEASE_MS,
         new_job_id: randomUUID,
         async submit(job_id) {
-          if (urls.length === 0) throw new Refused('no URLs');
-          const made = await submitJob(
+          if (urls.length === 0) return { ok: false, refused: { code: 'no_urls', message: 'no URLs', rows: [] } };
+          return await submitJob(
             {
               ...{ job_id, owner_id: scope.user_id, owner_email: null, source: 'api', filename: null, blob_key: null },
               ...{ pages: pages(), needs_credits: true },
@@ -57,10 +56,7 @@ export function openProcess(log: EventStore) {
             },
             context,
           );
-          if (!made.ok) throw new Refused(made.refused.code);
-          return made.job;
         },
-        isRefusal: (error) => error instanceof Refused,
         answerOf: (job, created_at) => ({
           status: 201,
           body: { job_id: job.job_id, created_at, urls: job.total_urls },

@@ -1,10 +1,9 @@
 // The blocklist in the memory of the process: asked about every URL of an upload, read anew only when it has changed.
-
-import { blockedDomains } from '../intake/blocked-domains.ts';
-import type { BlockedDomainOf } from '../intake/classify-url.ts';
-import { breather } from '../intake/event-loop.ts';
 import { BLOCKLIST, type BlockedDomainDocument, type BlocklistVersionDocument } from '../readmodels/blocked-domains.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
+import { blockedDomains } from './blocked-domains.ts';
+import type { BlockedDomainOf } from './classify-url.ts';
+import { breather } from './event-loop.ts';
 
 /** The list at one moment. Hosts are as the URL parser has them. */
 export interface BlockedNow {
