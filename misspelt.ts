@@ -1,5 +1,6 @@
 // Variables of the environment that look like settings and are none. The environment is full of other people's variables: only a
 // name that nobody else would choose, or that differs from a setting's by a slip of the hand, is taken for a mistake.
+import { distance } from 'fastest-levenshtein';
 
 /** Groups of settings whose names are all our own. */
 const FAMILIES = ['CHECKER_', 'IDENTITY_', 'PAYMENT_', 'WEBHOOK_', 'RATE_LIMIT_'];
@@ -36,21 +37,8 @@ function nearest(name: string, names: readonly string[], max_slips: number): str
   let least = max_slips + 1;
   for (const one of names) {
     if (Math.min(one.length, name.length) < MIN_CHARS || Math.abs(one.length - name.length) >= least) continue;
-    const slips = slipsBetween(name, one);
+    const slips = distance(name, one);
     if (slips < least) [found, least] = [one, slips];
   }
   return found;
-}
-
-/** Characters to put in, leave out or exchange (Levenshtein's distance). */
-function slipsBetween(a: string, b: string): number {
-  let above = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (const [i, char] of [...a].entries()) {
-    const row = [i + 1];
-    for (let j = 0; j < b.length; j++) {
-      row.push(Math.min(above[j + 1]! + 1, row[j]! + 1, above[j]! + (char === b[j] ? 0 : 1)));
-    }
-    above = row;
-  }
-  return above[b.length]!;
 }

@@ -1,5 +1,6 @@
 // What a page says of itself: its title, its headings, how much it has to say, and a sketch to compare pages by.
 import { hash } from 'node:crypto';
+import { decodeHTML } from 'entities';
 
 export interface Heading {
   level: 1 | 2;
@@ -88,46 +89,7 @@ const NOT_FOUND_CLASS =
   /[\s"'](?:error-?404|template-404|page-404|error-404-page|path-system-404|cms-no-?route(?:-index)?|page-?not-?found|not-?found(?:-page)?|no-results|search-no-results|noarticle)(?=["'\s]|$)/i;
 
 function label(text: string, length = MAX_LABEL): string {
-  return decodeEntities(text.slice(0, length)).replace(/\s+/g, ' ').trim();
-}
-
-const ENTITIES: { readonly [name: string]: string } = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: ' ',
-  ndash: '–',
-  mdash: '—',
-  middot: '·',
-  bull: '•',
-  laquo: '«',
-  raquo: '»',
-  rsquo: '’',
-  hellip: '…',
-  aacute: 'á',
-  agrave: 'à',
-  atilde: 'ã',
-  auml: 'ä',
-  ccedil: 'ç',
-  eacute: 'é',
-  egrave: 'è',
-  iacute: 'í',
-  ntilde: 'ñ',
-  oacute: 'ó',
-  ouml: 'ö',
-  uacute: 'ú',
-  uuml: 'ü',
-};
-
-function decodeEntities(text: string): string {
-  if (!text.includes('&')) return text;
-  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]+));/gi, (whole, decimal, hex, name) => {
-    if (name !== undefined) return ENTITIES[name.toLowerCase()] ?? whole;
-    const code = decimal !== undefined ? Number(decimal) : Number.parseInt(hex, 16);
-    return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole;
-  });
+  return decodeHTML(text.slice(0, length)).replace(/\s+/g, ' ').trim();
 }
 
 /** Whether the page's own words are fewer than `enough` characters, spaces apart. */
