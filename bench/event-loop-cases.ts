@@ -49,7 +49,7 @@ function unwanted(path: string, field: string, method_path = path): Case[] {
 }
 
 export async function casesOf(filled: Filled, made: { share: string; link: string }): Promise<Record<string, Case[]>> {
-  const { job_id, redirected_id, ended, endpoint_id } = filled;
+  const { job_id, redirected_id, ended, large_ended, endpoint_id, spare_endpoints, spare_keys, spare_shares } = filled;
   const job = `/jobs/${job_id}`;
   const [deep, page] = [`offset=${URLS - 1000}&limit=1000`, 'limit=1000'];
   const csv = Buffer.from(`url\n${lots(URLS, urlAt).join('\n')}`);
@@ -77,6 +77,10 @@ export async function casesOf(filled: Filled, made: { share: string; link: strin
   ];
   const redirected = (path: string) => get('1,000 results with ten redirects of 8,192 characters', `${path}?${page}`);
   const small = (path: string) => get('', path);
+  const each = (what: string, ids: string[], path: (id: string) => string): Case => ({
+    what,
+    request: (n) => ({ path: path(ids[n % ids.length]!) }),
+  });
   return {
     'POST /jobs': files.map(([what, content, name]) => ({ what, request: () => upload('/jobs', content, name) })),
     'GET /jobs': [get('1,000 of 4,000, the last', `/jobs?email=bench@example.com&limit=1000&offset=3000`)],
@@ -90,7 +94,7 @@ export async function casesOf(filled: Filled, made: { share: string; link: strin
     'POST /jobs/{job_id}/pause': [small(`/jobs/${ended[0]}/pause`)],
     'POST /jobs/{job_id}/resume': [small(`/jobs/${ended[0]}/resume`)],
     'POST /jobs/{job_id}/cancel': [small(`/jobs/${ended[0]}/cancel`)],
-    'DELETE /jobs/{job_id}': [{ what: '', request: (n) => ({ path: `/jobs/${ended.at(-1 - n)}` }) }],
+    'DELETE /jobs/{job_id}': [each('100,000 results', large_ended, (id) => `/jobs/${id}`)],
     'POST /jobs/bulk-delete': [
       {
         what: '1,000 jobs',
@@ -112,7 +116,7 @@ export async function casesOf(filled: Filled, made: { share: string; link: strin
     'GET /downloads/{job_id}': [small(made.link)],
     'POST /jobs/{job_id}/share': unwanted(`${job}/share`, 'expires_in_hours'),
     'GET /jobs/{job_id}/shares': [small(`${job}/shares?${page}`)],
-    'DELETE /jobs/{job_id}/share/{token}': [small(`${job}/share/none`)],
+    'DELETE /jobs/{job_id}/share/{token}': [each('', spare_shares, (token) => `${job}/share/${token}`)],
     'GET /share/{token}': pages(`/share/${made.share}`),
     'POST /check-domains': [
       { what: '1,000 times "a" with 2,040 dots and ":x"', request: () => json('/check-domains', { domains: dots }) },
@@ -149,7 +153,7 @@ export async function casesOf(filled: Filled, made: { share: string; link: strin
     ],
     'POST /users/me/api-keys': unwanted('/users/me/api-keys', 'name'),
     'GET /users/me/api-keys': [small('/users/me/api-keys')],
-    'DELETE /users/me/api-keys/{id}': [small('/users/me/api-keys/none')],
+    'DELETE /users/me/api-keys/{id}': [each('', spare_keys, (id) => `/users/me/api-keys/${id}`)],
     'POST /api/v2/jobs': lists('/api/v2/jobs'),
     'POST /api/v2/jobs/wait': lists('/api/v2/jobs/wait').map(({ what, request }) => ({
       what,
@@ -161,12 +165,14 @@ export async function casesOf(filled: Filled, made: { share: string; link: strin
       get('by cursor', `/api/v2${job}/results?${page}&cursor=`),
       redirected(`/api/v2/jobs/${redirected_id}/results`),
     ],
-    'DELETE /api/v2/jobs/{id}': [small(`/api/v2/jobs/${ended[0]}`)],
+    'DELETE /api/v2/jobs/{id}': [each('', ended.slice(-5), (id) => `/api/v2/jobs/${id}`)],
     'GET /api/v2/usage': [small('/api/v2/usage')],
     'POST /api/v2/webhooks/endpoints': unwanted('/api/v2/webhooks/endpoints', 'events'),
     'GET /api/v2/webhooks/endpoints': [small('/api/v2/webhooks/endpoints')],
     'GET /api/v2/webhooks/endpoints/{id}': [small(`/api/v2/webhooks/endpoints/${endpoint_id}`)],
-    'DELETE /api/v2/webhooks/endpoints/{id}': [small('/api/v2/webhooks/endpoints/none')],
+    'DELETE /api/v2/webhooks/endpoints/{id}': [
+      each('2,000 deliveries', spare_endpoints, (id) => `/api/v2/webhooks/endpoints/${id}`),
+    ],
     'GET /api/v2/webhooks/endpoints/{id}/deliveries': [
       get(
         '1,000 of 2,000 with 20 attempts each',

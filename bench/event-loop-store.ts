@@ -4,9 +4,18 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { stamp } from '../commands/aggregate.ts';
 import { MAX_BLOCKED } from '../commands/blocklist.ts';
+import { openCredits } from '../commands/credits.ts';
+import { idOfShareToken, newShareToken } from '../commands/shares.ts';
 import type { Config } from '../config.ts';
 import { appendRuns, type EventStore, type ExpectedRevision } from '../events/event-store.ts';
-import { BLOCKLIST_STREAM, jobStream, urlsStream } from '../events/streams.ts';
+import {
+  apiKeysStream,
+  BLOCKLIST_STREAM,
+  jobStream,
+  sharesStream,
+  urlsStream,
+  webhookEndpointsStream,
+} from '../events/streams.ts';
 import { openLogger } from '../logger.ts';
 import type { Collection, CollectionSpec, Document } from '../readmodels/documents.ts';
 import { type DomainHealthDocument, domainHealth } from '../readmodels/domain-health.ts';
@@ -15,7 +24,7 @@ import { inGeneration } from '../readmodels/projection-state.ts';
 import { openReadModels } from '../readmodels/read-models.ts';
 import { type ResultDocument, resultId, results } from '../readmodels/results.ts';
 import { domainId, jobDomains, jobStats, noStats } from '../readmodels/stats.ts';
-import { type WebhookDeliveryDocument, webhookDeliveries, webhookEndpoints } from '../readmodels/webhooks.ts';
+import { type WebhookDeliveryDocument, webhookDeliveries } from '../readmodels/webhooks.ts';
 import { startService } from '../service.ts';
 import { openStores, type Stores } from '../stores.ts';
 import { appendLongLedger } from '../test/support/long-ledger.ts';
@@ -29,12 +38,22 @@ export interface Filled {
   redirected_id: string;
   /** Jobs that have ended and can be deleted, more than are deleted at once. */
   ended: string[];
+  /** Jobs with `LARGE_ENDED` results that have ended and can be deleted. */
+  large_ended: string[];
   endpoint_id: string;
+  /** Webhook endpoints with as many deliveries as the first, API keys, and shares of the job with `URLS` results: to be deleted. */
+  spare_endpoints: string[];
+  spare_keys: string[];
+  spare_shares: string[];
 }
 
 export const URLS = 1_000_000;
 const REDIRECTED = 1001;
 const ENDED = 4000;
+const LARGE_ENDED = 100_000;
+/** Of each kind that is deleted: a bench asks for no more times. */
+const SPARE = 5;
+const CREDITS = 1_000_000_000;
 const TRANSACTIONS = 10_000;
 const DOMAINS = 100_000;
 const DELIVERIES = 2000;
@@ -49,11 +68,17 @@ export async function fill(config: Config): Promise<Filled> {
     job_id: randomUUID(),
     redirected_id: randomUUID(),
     ended: Array.from({ length: ENDED }, () => randomUUID()),
+    large_ended: lots(SPARE, () => randomUUID()),
     endpoint_id: randomUUID(),
+    spare_endpoints: lots(SPARE, () => randomUUID()),
+    spare_keys: lots(SPARE, () => randomUUID()),
+    spare_shares: lots(SPARE, newShareToken),
   };
   const stores = await open(config);
   try {
     filled.user_id = (await appendLongLedger(stores.log, TRANSACTIONS)).user_id;
+    const grant = { type: 'grant', transaction_type: 'purchase', reference_id: 'bench', amount: CREDITS } as const;
+    await openCredits(stores.log).run(filled.user_id, { ...grant, expires_at: null }, commandContext());
     await fillLog(stores.log, filled);
   } finally {
     await stores.close();
@@ -72,11 +97,11 @@ const open = (config: Config) =>
   openStores(config, openLogger(config), { of: 'others', signal: new AbortController().signal, waiting() {} });
 
 async function fillLog(log: EventStore, filled: Filled): Promise<void> {
-  const { user_id: owner_id, job_id, redirected_id, ended } = filled;
+  const { user_id: owner_id, job_id, redirected_id, ended, large_ended } = filled;
   await append(log, BLOCKLIST_STREAM, lots(MAX_BLOCKED - 1000, blocked));
-  const large = { [job_id]: URLS, [redirected_id]: REDIRECTED };
-  for (const id of [job_id, redirected_id, ...ended]) {
-    const total_urls = large[id] ?? 1;
+  const unended = { [job_id]: URLS, [redirected_id]: REDIRECTED };
+  for (const id of [job_id, redirected_id, ...large_ended, ...ended]) {
+    const total_urls = unended[id] ?? (large_ended.includes(id) ? LARGE_ENDED : 1);
     const job = {
       ...{ job_id: id, owner_id, owner_email: null, source: 'api', total_urls, batch_size: 100 },
       ...{ credits_allocated: 0, reservation_id: `${id}:0`, filename: null, blob_key: null },
@@ -84,15 +109,40 @@ async function fillLog(log: EventStore, filled: Filled): Promise<void> {
     };
     const end = { type: 'JobCancelled', data: {} };
     const pause = { type: 'JobPaused', data: { reason: 'credit_ceiling' } };
-    await append(log, jobStream(id), [{ type: 'JobCreated', data: job }, pause, ...(id in large ? [] : [end])]);
+    await append(log, jobStream(id), [{ type: 'JobCreated', data: job }, pause, ...(id in unended ? [] : [end])]);
   }
+  for (const [id, total_urls] of [[job_id, URLS] as const, ...large_ended.map((id) => [id, LARGE_ENDED] as const)]) {
+    await append(
+      log,
+      urlsStream(id),
+      lots(total_urls / A_LOG_CHUNK, (n) => {
+        const urls = lots(A_LOG_CHUNK, (i) => urlAt(n * A_LOG_CHUNK + i));
+        return { type: 'UrlsListed', data: { job_id: id, from_index: n * A_LOG_CHUNK, urls } };
+      }),
+    );
+  }
+  const { endpoint_id, spare_endpoints, spare_keys, spare_shares } = filled;
   await append(
     log,
-    urlsStream(job_id),
-    lots(URLS / A_LOG_CHUNK, (n) => {
-      const urls = lots(A_LOG_CHUNK, (i) => urlAt(n * A_LOG_CHUNK + i));
-      return { type: 'UrlsListed', data: { job_id, from_index: n * A_LOG_CHUNK, urls } };
-    }),
+    webhookEndpointsStream(owner_id),
+    [endpoint_id, ...spare_endpoints].map((id) => ({
+      type: 'WebhookEndpointCreated',
+      data: { endpoint_id: id, user_id: owner_id, url: 'https://example.com/', events: [] },
+    })),
+  );
+  const key = { user_id: owner_id, email: null, name: 'spare', prefix: 'uc_live_spare', key_hash: '' };
+  await append(
+    log,
+    apiKeysStream(owner_id),
+    spare_keys.map((key_id) => ({ type: 'ApiKeyCreated', data: { ...key, key_id } })),
+  );
+  await append(
+    log,
+    sharesStream(job_id),
+    spare_shares.map((token) => ({
+      type: 'ShareCreated',
+      data: { share_id: idOfShareToken(token), job_id, user_id: owner_id, expires_at: null },
+    })),
   );
 }
 
@@ -127,7 +177,7 @@ async function project(config: Config): Promise<void> {
 }
 
 async function fillDocuments({ documents }: Stores, filled: Filled): Promise<void> {
-  const { job_id, redirected_id, endpoint_id, user_id } = filled;
+  const { job_id, redirected_id, large_ended, endpoint_id, spare_endpoints, user_id } = filled;
   const generations = new Map(
     (await openReadModels(documents).projections()).flatMap((p) => p.collections.map((n) => [n, p.generation])),
   );
@@ -140,7 +190,10 @@ async function fillDocuments({ documents }: Stores, filled: Filled): Promise<voi
     const found = healthAt(n);
     return { ...found, _id: domainId(job_id, found._id), job_id, domain: found._id };
   });
-  await insert(await live(webhookDeliveries), DELIVERIES, (n) => deliveryAt(n, endpoint_id, user_id), 100);
+  for (const id of large_ended) await insert(await live(results), LARGE_ENDED, (n) => resultAt(id, n));
+  for (const id of [endpoint_id, ...spare_endpoints]) {
+    await insert(await live(webhookDeliveries), DELIVERIES, (n) => deliveryAt(n, id, user_id), 100);
+  }
   const stats = {
     ...noStats(job_id),
     ...{ checked_urls: URLS, broken_urls: URLS / 10, domains_total: DOMAINS },
@@ -157,9 +210,6 @@ async function fillDocuments({ documents }: Stores, filled: Filled): Promise<voi
     const done = { completed_urls: total, status: 'completed' as const, batches_done_before: Math.ceil(total / 100) };
     await all_jobs.write([{ update: id, set: { $set: done } }]);
   }
-  const endpoint = { _id: endpoint_id, user_id, url: 'https://example.com/', events: [], status: 'enabled' as const };
-  const unfailing = { disabled_reason: null, failing_since: null, due: null };
-  await (await live(webhookEndpoints)).write([{ insert: { ...endpoint, ...unfailing, created_at: at(0) } }]);
 }
 
 async function insert<T extends Document>(
