@@ -36,6 +36,9 @@ export interface Stores {
  * the copying of the write-ahead log to the other threads.
  */
 const FOR_CHECKER = { group_ms: 50, checkpoint_pages: 64_000 };
+/** No request waits while the write-ahead log is copied. */
+const FOR_HTTP = { checkpoint_thread: true };
+const LOG_OPTIONS = { http: FOR_HTTP, checker: FOR_CHECKER, others: {} };
 /** http stands still for no read: one thread for heavy ones, and one for others. */
 const HTTP_READERS = 2;
 /** The longest wait between two looks for a server that is away. */
@@ -76,7 +79,7 @@ export async function openStores(config: Config, logger: Logger, options: Openin
   async function openLog(): Promise<EventStore> {
     if (!eventstore_url) {
       const path = join(data_dir, 'events.db');
-      return openSqliteEventStore({ path, ...(options.of === 'checker' ? FOR_CHECKER : {}) });
+      return openSqliteEventStore({ path, ...LOG_OPTIONS[options.of] });
     }
     const { openEventStoreDb } = await import('./adapters/eventstore/eventstoredb/eventstoredb-event-store.ts');
     return openEventStoreDb({ url: eventstore_url, log: logger });

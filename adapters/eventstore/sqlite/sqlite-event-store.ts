@@ -14,6 +14,7 @@ import {
 } from '../../../events/event-store.ts';
 import { transaction } from '../../sqlite.ts';
 import { Arrivals } from './arrivals.ts';
+import { Checkpointer } from './checkpointer.ts';
 import { connect, whenLogIsFree } from './connection.ts';
 import { categoryOf, checkStream, GroupCommit } from './group-commit.ts';
 import { LogPages, StreamPages } from './pages.ts';
@@ -24,6 +25,8 @@ export interface SqliteEventStoreOptions {
   path: string;
   /** The length at which the write-ahead log is copied into the file, in pages of 4 KiB; 16,000 (64 MB) unless told. */
   checkpoint_pages?: number;
+  /** Whether a thread of its own copies it, and no commit does: for a thread that must not stand still. */
+  checkpoint_thread?: boolean;
   /**
    * The least time between two commits: appends in between wait and share one, and its fsync, during which the thread
    * stands still. For a thread that appends all the time and waits for none of it. 0 unless told.
@@ -49,24 +52,32 @@ export class EventStoreClosed extends Error {
 
 /** Rejects with `NewerSchema` (code `newer_schema`) when the file is of a later version of the service. */
 export async function openSqliteEventStore(options: SqliteEventStoreOptions): Promise<EventStore> {
-  const db = await connect(options.path, options.checkpoint_pages ?? 16_000);
-  if (options.max_pages !== undefined) db.exec(`PRAGMA max_page_count = ${options.max_pages}`);
-  return new SqliteEventStore(db, options.path, options.group_ms ?? 0);
+  const { path, checkpoint_pages = 16_000, checkpoint_thread = false, group_ms = 0, max_pages } = options;
+  const db = await connect(path, checkpoint_pages);
+  if (max_pages !== undefined) db.exec(`PRAGMA max_page_count = ${max_pages}`);
+  if (!checkpoint_thread) return new SqliteEventStore(db, path, group_ms, null);
+  db.exec('PRAGMA wal_autocheckpoint = 0');
+  return new SqliteEventStore(db, path, group_ms, new Checkpointer(db, { path, restart_pages: checkpoint_pages }));
 }
 
 class SqliteEventStore implements EventStore {
   readonly #db: DatabaseSync;
   readonly #arrivals: Arrivals;
   readonly #writer: GroupCommit;
+  readonly #checkpointer: Checkpointer | null;
   readonly #streams: StreamPages;
   readonly #findStream: StatementSync;
   readonly #lastRowid: StatementSync;
   #closing: Promise<void> | undefined;
 
-  constructor(db: DatabaseSync, path: string, group_ms: number) {
+  constructor(db: DatabaseSync, path: string, group_ms: number, checkpointer: Checkpointer | null) {
     this.#db = db;
+    this.#checkpointer = checkpointer;
     this.#arrivals = new Arrivals(path, () => this.#head());
-    this.#writer = new GroupCommit(db, group_ms, () => this.#arrivals.announce());
+    this.#writer = new GroupCommit(db, group_ms, () => {
+      this.#arrivals.announce();
+      this.#checkpointer?.look();
+    });
     this.#streams = new StreamPages(db);
     this.#findStream = db.prepare(`
       SELECT id, (SELECT max(revision) FROM events WHERE stream_id = streams.id) AS revision
@@ -181,6 +192,7 @@ class SqliteEventStore implements EventStore {
     // Those that wait look again, find the store closed, and end.
     this.#arrivals.wake();
     await this.#writer.settled();
+    await this.#checkpointer?.close();
     this.#arrivals.close();
     this.#db.close();
   }

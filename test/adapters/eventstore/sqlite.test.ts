@@ -156,6 +156,23 @@ test('the write-ahead log stays short beside a read that does not end', async (t
   await reading.return?.();
 });
 
+test('a thread copies the write-ahead log while appends go on, and it is begun anew', async (t) => {
+  const path = await newPath(t);
+  const store = await openSqliteEventStore({ path, checkpoint_pages: 100, checkpoint_thread: true });
+  t.teardown(() => store.close());
+  const beside = new DatabaseSync(path);
+  t.teardown(() => beside.close());
+  const pages = () => (beside.prepare('PRAGMA wal_checkpoint(NOOP)').get() as { log: number }).log;
+  const large = () => newEvents(1).map((event) => ({ ...event, data: { text: 'x'.repeat(500_000) } }));
+  let { revision } = await appended(store.append('s', 'no_stream', large()));
+  t.true(pages() > 100);
+  for (let before = 0; pages() >= before; ) {
+    before = pages();
+    ({ revision } = await appended(store.append('s', revision, large())));
+  }
+  t.is((await all(store.readStream('s'))).length, revision + 1);
+});
+
 test('a page ends at its size, also when events are large', async (t) => {
   const store = await openStore(t, await newPath(t));
   const events = Array.from({ length: 12 }, (_, n) => newEvent({ n, text: 'x'.repeat(1_000_000) }));
