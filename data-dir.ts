@@ -5,8 +5,9 @@ import { access, constants, mkdir, open, rename, rm, stat } from 'node:fs/promis
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Logger } from 'pino';
-import { sqliteCode, whenFree } from './adapters/sqlite.ts';
+import { roomError, sqliteCode, whenFree } from './adapters/sqlite.ts';
 import type { Config } from './config.ts';
+import { storeFaultOf } from './events/store-faults.ts';
 
 /** What keeps the service from starting and an operator can mend: a sentence, for one line. */
 export class StartError extends Error {
@@ -24,7 +25,10 @@ const MARK = 'check-stores';
 
 type Embedded = Pick<Config, 'data_dir' | 'eventstore_url' | 'mongodb_url' | 'nats_url'>;
 
-/** Throws StartError. Of processes that start at once one checks, and the others wait for it. */
+/**
+ * Throws StartError; what stores throw without room, where the folder has none. Of processes that start at once one checks,
+ * and the others wait for it.
+ */
 export async function prepareDataDir(config: Embedded, logger: Logger): Promise<void> {
   const { data_dir, eventstore_url, mongodb_url, nats_url } = config;
   await assertWritable(data_dir);
@@ -105,6 +109,7 @@ async function assertWritable(data_dir: string): Promise<void> {
     await (await open(probe, 'wx')).close();
     await rm(probe, { force: true });
   } catch (error) {
+    if (storeFaultOf(error) !== null) throw error;
     throw new StartError(`DATA_DIR ${data_dir} is not a folder that can be written: ${(error as Error).message}`);
   }
 }
@@ -118,7 +123,7 @@ async function assertStoreWritable(path: string): Promise<void> {
   }
 }
 
-/** SQLite's own lock: gone with the process that holds it, however that ends. */
+/** SQLite's own lock: gone with the process that holds it, however that ends. Nothing is written, so it wants no room. */
 async function takeLock(data_dir: string): Promise<DatabaseSync> {
   const path = join(data_dir, 'start.lock');
   const stuck = (error: unknown) => new StartError(`${path} cannot be locked: ${(error as Error).message}`);
@@ -126,11 +131,12 @@ async function takeLock(data_dir: string): Promise<DatabaseSync> {
   try {
     lock = new DatabaseSync(path, { timeout: 0 });
     const held = lock;
-    await whenFree(() => held.exec('BEGIN EXCLUSIVE'), { patience_ms: LOCK_PATIENCE_MS, stuck });
+    const lockIt = () => held.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+    await whenFree(lockIt, { patience_ms: LOCK_PATIENCE_MS, stuck });
     return held;
   } catch (error) {
     lock?.close();
-    throw stuck(error);
+    throw storeFaultOf(error) === null ? stuck(error) : error;
   }
 }
 
@@ -161,7 +167,10 @@ async function damageOf(path: string, whole: boolean): Promise<string | null> {
     if (code === SQLITE_CORRUPT || code === SQLITE_NOTADB) return (error as Error).message;
     // Whoever holds it could read it.
     if (code === SQLITE_BUSY) return null;
-    throw new StartError(`${path} cannot be opened: ${(error as Error).message}`);
+    const fault = roomError(error);
+    throw storeFaultOf(fault) === null
+      ? new StartError(`${path} cannot be opened: ${(error as Error).message}`)
+      : fault;
   } finally {
     db?.close();
   }

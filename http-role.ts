@@ -59,7 +59,15 @@ import { shares } from './readmodels/shares.ts';
 import { jobDomains, jobResponseTimes, jobStats } from './readmodels/stats.ts';
 import { webhookDeliveries, webhookEndpoints } from './readmodels/webhooks.ts';
 import { openRoleWatch } from './roles/role-signs.ts';
-import { isStoreFault, type OpeningOptions, openRateCounters, openStores, type Stores } from './stores.ts';
+import {
+  type OpeningOptions,
+  openRateCounters,
+  openStores,
+  type Stores,
+  type Waiting,
+  type WaitingOptions,
+  whenThere,
+} from './stores.ts';
 import { pause } from './time/pause.ts';
 
 /** How long a read waits for what its client has just done. */
@@ -68,7 +76,6 @@ const READ_YOUR_WRITES_MS = 2000;
 const ABANDONED_MS = 86_400_000;
 /** How long an end waits for stores that are being opened. */
 const CLOSE_MS = 500;
-const RETRY_MS = 1000;
 const JOB_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export interface Http {
@@ -78,18 +85,22 @@ export interface Http {
   close(): Promise<void>;
 }
 
-/**
- * Listens when requests can be answered, or when it waits for a server that is away: requests are then refused, and the
- * probes say why. `threads_replaced`: of the checker in this process, so far.
- */
-export async function startHttp(config: Config, logger: Logger, threads_replaced = () => 0): Promise<Http> {
+export interface HttpParts {
+  /** What comes before the stores are opened. */
+  begin: (waiting: WaitingOptions['waiting']) => Promise<void>;
+  /** Of the checker in this process, so far. */
+  threads_replaced: () => number;
+}
+
+/** Listens when requests can be answered, or when it waits: requests are then refused, and the probes say why. */
+export async function startHttp(config: Config, logger: Logger, { begin, threads_replaced }: HttpParts): Promise<Http> {
   const starting = openStarting();
   const stop = new AbortController();
   const failure = Promise.withResolvers<Error>();
   const waits = Promise.withResolvers<void>();
   let { public_url } = config;
-  const waiting = (reason: string | null) => {
-    starting.waits(reason);
+  const waiting = (for_what: Waiting | null) => {
+    starting.waits(for_what);
     waits.resolve();
   };
   const registry = new Registry();
@@ -109,7 +120,8 @@ export async function startHttp(config: Config, logger: Logger, threads_replaced
   if (most < config.max_connections) logger.info({ most }, 'too few open files for MAX_CONNECTIONS');
   const fault = (error: unknown) => void (isDamage(error) && failure.resolve(error as Error));
   const parts = { public_url: () => public_url, registry, fault };
-  const opening = openApp(config, logger, parts, { of: 'http', signal: stop.signal, waiting });
+  const options: OpeningOptions = { of: 'http', signal: stop.signal, waiting };
+  const opening = begin(waiting).then(() => openApp(config, logger, parts, options));
   opening.then(
     ({ app }) => starting.started(app),
     (error: Error) => stop.signal.aborted || failure.resolve(error),
@@ -148,19 +160,17 @@ interface OpenedApp {
 }
 
 /** Again from the start when a store goes away meanwhile. */
-async function openApp(config: Config, logger: Logger, parts: AppParts, opening: OpeningOptions): Promise<OpenedApp> {
-  for (;;) {
+function openApp(config: Config, logger: Logger, parts: AppParts, opening: OpeningOptions): Promise<OpenedApp> {
+  const open = async () => {
     const stores = await openStores(config, logger, opening);
     try {
       return await wire(config, logger, parts, stores);
     } catch (error) {
       await stores.close();
-      if (!isStoreFault(error) || opening.signal.aborted) throw error;
-      logger.warn({ err: error }, 'a store does not answer: http begins when it does');
-      opening.waiting('a store does not answer');
-      await pause(RETRY_MS, opening.signal);
+      throw error;
     }
-  }
+  };
+  return whenThere('a store', open, logger, opening);
 }
 
 async function wire(

@@ -15,6 +15,7 @@ import { openJobs } from './commands/job.ts';
 import { identifyLog } from './commands/log-identity.ts';
 import type { Config, Role } from './config.ts';
 import { StartError } from './data-dir.ts';
+import { storeFaultOf } from './events/store-faults.ts';
 import { keyOf } from './local-key.ts';
 import { openLogger } from './logger.ts';
 import type { Mailer } from './processes/mail.ts';
@@ -24,7 +25,7 @@ import { runProjector } from './projections/projector.ts';
 import { openReadModels } from './readmodels/read-models.ts';
 import { openLeases } from './roles/leases.ts';
 import { giveRoleSigns, type RoleSigns } from './roles/role-signs.ts';
-import { isStoreFault, type OpeningOptions, openQueue, openStores, type Stores } from './stores.ts';
+import { type OpeningOptions, openQueue, openStores, type Stores } from './stores.ts';
 import type { ThreadStart } from './supervised-thread.ts';
 import { pause } from './time/pause.ts';
 
@@ -125,9 +126,11 @@ async function play(role: Role, stores: Stores, opening: Promise<Queue> | null):
         await run(role, { ...stores, queue: queue! }, signs, role_logger);
       } catch (error) {
         if (signal.aborted) return;
-        if (!isStoreFault(error)) throw error;
-        role_logger.warn({ err: error, failures }, 'a store does not answer: the role goes on when it does');
-        signs.say('waiting', 'a store does not answer');
+        const fault = storeFaultOf(error);
+        if (fault === null) throw error;
+        const reason = fault === 'storage_full' ? 'there is no room to write' : 'a store does not answer';
+        role_logger.warn({ err: error, failures }, `${reason}: the role waits, and goes on by itself`);
+        signs.say('waiting', reason);
         await pause(Math.min(100 * 2 ** failures, LONGEST_PAUSE_MS), signal);
       }
     }

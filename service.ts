@@ -1,14 +1,15 @@
 // Starts the roles that the settings name: http in this thread, projector and processes in a second one, the checker
 // in a third, so that each has a core of its own.
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import type { Config, Role } from './config.ts';
 import { isDamage, onReplacement, prepareDataDir, StartError } from './data-dir.ts';
 import { type Http, startHttp } from './http-role.ts';
 import type { ThreadData, ThreadMessage } from './role-thread.ts';
+import { type WaitingOptions, whenThere } from './stores.ts';
 import { exitOf, SupervisedThread, type ThreadStart } from './supervised-thread.ts';
+import { pause } from './time/pause.ts';
 
 export interface Service {
   /** Of the http role; null where it does not run here. */
@@ -37,31 +38,35 @@ const STOP_MS = 14_000;
 const REQUESTS_FIRST = 1 / 3;
 
 export async function startService(config: Config, logger: Logger): Promise<Service> {
-  await prepareDataDir(config, logger);
   const failure = Promise.withResolvers<Error>();
-  const endWatch = onReplacement(config, failure.resolve);
+  const ending = new AbortController();
   const threads: Worker[] = [];
   const supervised: SupervisedThread[] = [];
+  let endWatch = () => {};
   let http: Http | null = null;
-  let stopping = false;
 
   async function stopThreads(): Promise<void> {
-    stopping = true;
     await Promise.all([...threads.map(stopThread), ...supervised.map((thread) => thread.stop())]);
   }
   async function stop(limit_ms = STOP_MS): Promise<boolean> {
+    ending.abort();
     endWatch();
+    const done = new AbortController();
     const answered = http?.close();
     const ended = (async () => {
-      await Promise.race([answered, delay(limit_ms * REQUESTS_FIRST, undefined, { ref: false })]);
+      await Promise.race([answered, pause(limit_ms * REQUESTS_FIRST, done.signal)]);
       await Promise.all([answered, stopThreads()]);
       return true;
     })();
-    const is_clean = await Promise.race([ended, delay(limit_ms, false, { ref: false })]);
+    // The wait keeps the process alive: whatever never ends is cut off, and never by an empty event loop.
+    const is_clean = await Promise.race([ended, pause(limit_ms, done.signal).then(() => false)]);
+    done.abort();
     if (!is_clean) await Promise.all([...threads, ...supervised].map((thread) => thread.terminate()));
     return is_clean;
   }
-  try {
+  /** The roles open the same files and servers: they start together. Resolves when each works, or waits for a server. */
+  async function startThreads(): Promise<void> {
+    ending.signal.throwIfAborted();
     for (const group of THREADS) {
       const roles = group.filter((role) => config.roles.includes(role));
       if (roles.length === 0) continue;
@@ -82,14 +87,30 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
       thread.on('message', (message: ThreadMessage) => {
         if (message.type === 'failed') failure.resolve(failureOf(message));
       });
-      thread.on('exit', (code) => stopping || failure.resolve(new Error(`${roles.join(' and ')} ended with ${code}`)));
+      thread.on(
+        'exit',
+        (code) => ending.signal.aborted || failure.resolve(new Error(`${roles.join(' and ')} ended with ${code}`)),
+      );
     }
-    // The roles open the same files and servers: they start together, and http is there when all are, or wait for a server.
     const starting = [...threads.map(started), ...supervised.map((thread) => thread.start())];
     await Promise.all(starting.map((one) => Promise.race([one, failure.promise.then(raise)])));
+  }
+  async function begin(waiting: WaitingOptions['waiting']): Promise<void> {
+    const prepare = () => prepareDataDir(config, logger);
+    await whenThere('DATA_DIR', prepare, logger, { signal: ending.signal, waiting });
+    endWatch = onReplacement(config, failure.resolve);
+    await startThreads();
+  }
+  try {
     if (config.roles.includes('http')) {
-      http = await startHttp(config, logger, () => supervised.reduce((sum, { replaced }) => sum + replaced, 0));
+      const threads_replaced = () => supervised.reduce((sum, { replaced }) => sum + replaced, 0);
+      http = await startHttp(config, logger, { begin, threads_replaced });
       void http.failed.then(failure.resolve);
+    } else {
+      const waits = Promise.withResolvers<void>();
+      const begun = begin(() => waits.resolve());
+      begun.catch((error: Error) => ending.signal.aborted || failure.resolve(error));
+      await Promise.race([begun, waits.promise]);
     }
     return { url: http?.url ?? null, stop, failed: failure.promise };
   } catch (error) {

@@ -1,5 +1,4 @@
 // Picks the adapters: the embedded ones over one folder, or servers, by settings alone.
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { openFileBlobs } from './adapters/blobs/files/file-blobs.ts';
@@ -12,6 +11,7 @@ import type { Config } from './config.ts';
 import { StartError } from './data-dir.ts';
 import { withCodec } from './events/codec.ts';
 import type { EventStore } from './events/event-store.ts';
+import { type StoreFault, storeFaultOf } from './events/store-faults.ts';
 import type { RateCounters } from './http/rate-counters.ts';
 import type { Blobs } from './intake/blobs.ts';
 import type { Documents } from './readmodels/documents.ts';
@@ -43,34 +43,27 @@ const LOG_OPTIONS = { http: FOR_HTTP, checker: FOR_CHECKER, others: {} };
 const HTTP_READERS = 2;
 /** The longest wait between two looks for a server that is away. */
 const RETRY_MS = 2_000;
-/** The codes of stores that are away, have no room, or are held by another process for too long. */
-const STORE_FAULTS: ReadonlySet<unknown> = new Set([
-  'unavailable',
-  'storage_full',
-  'log_busy',
-  'write_conflict',
-  'ENOSPC',
-  'EDQUOT',
-  'EFBIG',
-]);
 
-/** Whether a fault of a store passes without anybody's doing anything to this process: what failed may be tried again. */
-export function isStoreFault(error: unknown): boolean {
-  return STORE_FAULTS.has((error as { code?: unknown } | null)?.code);
+/** What a start waits for, in words that anybody may read. */
+export interface Waiting {
+  code: StoreFault;
+  reason: string;
 }
 
-export interface OpeningOptions {
-  of: 'http' | 'checker' | 'others';
-  /** Ends the waiting for servers that are away: what opens them then throws. */
+export interface WaitingOptions {
+  /** Ends the waiting: what is waited for then throws. */
   signal: AbortSignal;
-  /** Called when a server is waited for, and with null when it is there. */
-  waiting: (reason: string | null) => void;
+  /** Called when something is waited for, and with null when it is there. */
+  waiting: (for_what: Waiting | null) => void;
+}
+
+export interface OpeningOptions extends WaitingOptions {
+  of: 'http' | 'checker' | 'others';
 }
 
 /** Waits for servers that do not answer yet, for as long as it takes. Throws what waiting does not mend, StartError for a bad URL. */
 export async function openStores(config: Config, logger: Logger, options: OpeningOptions): Promise<Stores> {
   const { data_dir, eventstore_url, mongodb_url } = config;
-  await mkdir(data_dir, { recursive: true });
   const opened: { close(): Promise<void> }[] = [];
   const close = async () => {
     await Promise.allSettled(opened.map((store) => store.close()));
@@ -122,11 +115,12 @@ export function openQueue(config: Config, logger: Logger, options: OpeningOption
   return whenThere('the queue', () => open().catch(blame(setting)), logger, options);
 }
 
-async function whenThere<T>(
+/** What `open` gives, which is tried again for as long as a store is away or has no room. Throws every other error. */
+export async function whenThere<T>(
   name: string,
   open: () => Promise<T>,
   logger: Logger,
-  { signal, waiting }: OpeningOptions,
+  { signal, waiting }: WaitingOptions,
 ): Promise<T> {
   for (let failures = 0; ; failures += 1) {
     try {
@@ -134,10 +128,13 @@ async function whenThere<T>(
       if (failures > 0) waiting(null);
       return store;
     } catch (error) {
-      if (!isStoreFault(error) || signal.aborted) throw error;
+      const code = storeFaultOf(error);
+      if (code === null || signal.aborted) throw error;
       if (failures === 0) {
-        logger.warn({ reason: (error as Error).message }, `${name} does not answer: waiting for it`);
-        waiting(`${name} does not answer`);
+        const reason = code === 'storage_full' ? `there is no room to write to ${name}` : `${name} does not answer`;
+        const awaited = code === 'storage_full' ? 'room' : 'it';
+        logger.warn({ reason: (error as Error).message }, `${reason}: waiting for ${awaited}`);
+        waiting({ code, reason });
       }
       await pause(Math.min(100 * 2 ** failures, RETRY_MS), signal);
     }
@@ -147,7 +144,7 @@ async function whenThere<T>(
 /** A server that cannot be opened, and not because it is away: its URL is at fault. What is secret in it is not said again. */
 function blame({ name, url }: { name: string; url: string | null }): (error: unknown) => never {
   return (error) => {
-    if (url === null || isStoreFault(error)) throw error;
+    if (url === null || storeFaultOf(error) !== null) throw error;
     const { message } = error as Error;
     const secrets = /:\/\/([^/]*)@/.exec(url)?.[1]?.split(/[:@]/) ?? [];
     const shown = secrets.some((secret) => secret !== '' && message.includes(secret)) ? 'it is malformed' : message;

@@ -1,5 +1,6 @@
 // What is answered when something is wrong: the error that handlers throw, and its body in the shape of each API.
 import { STATUS_CODES } from 'node:http';
+import { storeFaultOf } from '../events/store-faults.ts';
 
 /** One thing that is wrong with a request. */
 export interface Problem {
@@ -57,12 +58,12 @@ function summary(problems: readonly Problem[]): string {
 /** What a thrown thing is answered with; what nobody foresaw is a 500 that tells nothing but the request's id. */
 export function toHttpError(thrown: unknown, request_id: string): HttpError {
   if (thrown instanceof HttpError) return thrown;
-  const code = (thrown as { code?: unknown } | null)?.code;
-  if (NO_ROOM.has(code)) {
+  const fault = storeFaultOf(thrown);
+  if (fault === 'storage_full') {
     const message = 'There is no room to store anything at the moment. Reading works; try writing again later.';
     return new HttpError(503, 'storage_full', message, undefined, { 'retry-after': '30' });
   }
-  if (UNAVAILABLE.has(code)) {
+  if (fault === 'unavailable') {
     const message = 'A part of the service cannot be reached at the moment. Try again in a few seconds.';
     return new HttpError(503, 'unavailable', message, undefined, { 'retry-after': '5' });
   }
@@ -72,11 +73,6 @@ export function toHttpError(thrown: unknown, request_id: string): HttpError {
   }
   return new HttpError(500, 'internal_error', `Something went wrong on our side. Its number is ${request_id}.`);
 }
-
-/** Of stores, and of the file system's own errors: a full disk, a quota, a limit on the size of files. */
-const NO_ROOM: ReadonlySet<unknown> = new Set(['storage_full', 'ENOSPC', 'EDQUOT', 'EFBIG']);
-/** Stores that are away, or that others hold for too long. */
-const UNAVAILABLE: ReadonlySet<unknown> = new Set(['unavailable', 'log_busy', 'write_conflict']);
 
 /** Which API a path is of: they differ in the shape of errors. */
 export const isV2 = (path: string) => path === '/api/v2' || path.startsWith('/api/v2/');

@@ -1,6 +1,6 @@
 // Writing a reply: JSON with its type and entity tag, streams, and what becomes of a request body that nobody read.
-import { hash } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import { hash, randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
 import { hasBody, isAwaitingContinue } from './bodies.ts';
@@ -128,6 +128,25 @@ export const answerEarly: Middleware = async (ctx, next) => {
   await readAway(req);
   res.end();
 };
+
+/** An answer without the application, which ends the connection; what its client still sends is read away. */
+export async function answerAndClose(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, body, headers }: { status: number; body: object; headers?: Readonly<Record<string, string>> },
+): Promise<void> {
+  const json = JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': JSON_TYPE,
+    'content-length': Buffer.byteLength(json),
+    'X-Request-ID': randomUUID(),
+    connection: 'close',
+    ...headers,
+  });
+  if (request.method !== 'HEAD') response.write(json);
+  if (hasBody(request) && !request.complete && !isAwaitingContinue(request)) await readAway(request);
+  response.end();
+}
 
 async function readAway(request: IncomingMessage): Promise<void> {
   let left_bytes = LINGER_BYTES;

@@ -1,44 +1,40 @@
 // What is answered before the service can answer: it lives, and says what it waits for.
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type Koa from 'koa';
+import type { StoreFault } from '../events/store-faults.ts';
 import { errorBody, HttpError } from './errors.ts';
+import { answerAndClose } from './replies.ts';
+
+interface Missing {
+  code: StoreFault;
+  reason: string;
+}
 
 export interface Starting {
   callback(): RequestListener;
-  /** Names what is missing, or null. */
-  waits(reason: string | null): void;
+  /** Says what is missing; null when nothing is. */
+  waits(for_what: Missing | null): void;
   /** From here on the application answers. */
   started(app: Koa): void;
 }
 
 export function openStarting(): Starting {
-  let reason = 'the service starts';
-  let handle: RequestListener = (request, response) => answer(request, response, reason);
+  let missing = NOTHING;
+  let handle: RequestListener = (request, response) => void answer(request, response, missing);
   return {
     callback: () => (request, response) => handle(request, response),
-    waits: (missing) => (reason = missing ?? 'the service starts'),
+    waits: (for_what) => (missing = for_what ?? NOTHING),
     started: (app) => (handle = app.callback()),
   };
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, reason: string): void {
+const NOTHING: Missing = { code: 'unavailable', reason: 'the service starts' };
+
+function answer(request: IncomingMessage, response: ServerResponse, { code, reason }: Missing): Promise<void> {
   const path = (request.url ?? '/').split('?', 1)[0]!;
-  const not_yet = new HttpError(503, 'unavailable', `The service cannot answer yet: ${reason}.`);
-  const [status, body] =
-    path === '/healthz'
-      ? [200, { status: 'ok' }]
-      : path === '/readyz'
-        ? [503, { status: 'unavailable', failed: ['start'], checks: { start: { ok: false, detail: reason } } }]
-        : [503, errorBody(not_yet, path)];
-  const json = JSON.stringify(body);
-  response.writeHead(status as number, {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(json),
-    'x-request-id': randomUUID(),
-    ...(status === 503 ? { 'retry-after': '5' } : {}),
-    // What its client still sends is not read.
-    connection: 'close',
-  });
-  response.end(request.method === 'HEAD' ? undefined : json);
+  if (path === '/healthz') return answerAndClose(request, response, { status: 200, body: { status: 'ok' } });
+  const not_yet = new HttpError(503, code, `The service cannot answer yet: ${reason}.`);
+  const checks = { start: { ok: false, detail: reason } };
+  const body = path === '/readyz' ? { status: 'unavailable', failed: ['start'], checks } : errorBody(not_yet, path);
+  return answerAndClose(request, response, { status: 503, body, headers: { 'retry-after': '5' } });
 }

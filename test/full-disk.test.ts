@@ -8,10 +8,16 @@ import { issueLocalToken } from '../adapters/identity/index.ts';
 import { until } from './support/behind.ts';
 import { assertExactFolder } from './support/ledger.ts';
 import { openTestClient } from './support/service.ts';
-import { startServiceProcess } from './support/service-process.ts';
+import { type ServiceProcess, startServiceProcess } from './support/service-process.ts';
 import { openSite } from './support/sites.ts';
 
 const URLS = 300;
+
+/** No file of the service grows past so many bytes: the system refuses as it does without room. */
+const limitOf =
+  ({ pid }: ServiceProcess) =>
+  (bytes: number | 'unlimited') =>
+    execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:`]);
 
 test('without room it answers reads and refuses writes, and with room again nothing is lost', async (t) => {
   t.timeout(180_000);
@@ -33,9 +39,7 @@ test('without room it answers reads and refuses writes, and with room again noth
     CHECKER_PER_HOST: '300',
     CHECKER_TIMEOUT_MS: '120000',
   });
-  /** No file of the service grows past so many bytes: the system refuses as it does without room. */
-  const limitFiles = (bytes: number | 'unlimited') =>
-    execFileSync('prlimit', ['--pid', String(service.pid), `--fsize=${bytes}:`]);
+  const limitFiles = limitOf(service);
   try {
     const token = await issueLocalToken(data_dir, { user_id: 'alice', email: null, is_admin: false, hours: 1 });
     const alice = openTestClient(service.url, token);
@@ -83,3 +87,53 @@ test('without room it answers reads and refuses writes, and with room again noth
     await rm(data_dir, { recursive: true, force: true });
   }
 });
+
+for (const [where, leaveBehind] of Object.entries({
+  'an empty folder': async () => {},
+  'the folder of a service that was killed': async (env: Record<string, string>) => {
+    const service = await startServiceProcess(env);
+    await openTestClient(service.url, await tokenOf(env.DATA_DIR!)).upload('http://127.0.0.1:9/');
+    await service.kill();
+  },
+})) {
+  test(`started without room in ${where} it says so once, waits, and goes on when there is room`, async (t) => {
+    t.timeout(120_000);
+    const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-full-'));
+    t.teardown(() => rm(data_dir, { recursive: true, force: true }));
+    const env = { DATA_DIR: data_dir, LOG_LEVEL: 'warn', CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8', CHECKER_RETRIES: '0' };
+    const token = await tokenOf(data_dir);
+    await leaveBehind(env);
+    const service = await startServiceProcess(env, ['prlimit', '--fsize=0:']);
+    t.teardown(service.kill);
+    const alice = openTestClient(service.url, token);
+    t.is((await alice.ask('GET', '/healthz')).status, 200);
+    const { status, body } = await alice.ask('GET', '/readyz');
+    t.is(status, 503);
+    t.regex(body.checks.start.detail, /there is no room to write/);
+    const refused = await alice.upload('http://127.0.0.1:9/');
+    t.deepEqual([refused.status, refused.body.code], [503, 'storage_full']);
+    t.truthy(refused.headers.get('retry-after'));
+    const told = service.output().match(/^.*waiting for room.*$/gm) ?? [];
+    const of_threads = new Set(told.map((line) => String(JSON.parse(line).roles)));
+    t.is(told.length, of_threads.size, 'each thread says so once');
+
+    limitOf(service)('unlimited');
+    await until(async () => (await alice.ask('GET', '/readyz')).status === 200);
+    const created = await alice.upload('http://127.0.0.1:9/again');
+    t.is((await alice.ended(created.body.job_id)).status, 'completed');
+    t.is(await service.stop(), 0);
+    await assertExactFolder(t, data_dir);
+  });
+}
+
+test('a service that waits for room ends when it is told to', async (t) => {
+  const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-full-'));
+  t.teardown(() => rm(data_dir, { recursive: true, force: true }));
+  for (const ROLES of ['http', 'projector,processes', 'checker']) {
+    const service = await startServiceProcess({ DATA_DIR: data_dir, ROLES }, ['prlimit', '--fsize=0:']);
+    t.is(await service.stop(), 0, ROLES);
+  }
+});
+
+const tokenOf = (data_dir: string) =>
+  issueLocalToken(data_dir, { user_id: 'alice', email: null, is_admin: false, hours: 1 });

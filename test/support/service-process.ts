@@ -9,17 +9,26 @@ const MAIN = fileURLToPath(new URL('../../main.ts', import.meta.url));
 export interface ServiceProcess {
   url: string;
   pid: number;
+  /** All that it has written. */
+  output(): string;
   /** kill -9: returns when the process is gone. */
   kill(): Promise<void>;
   /** SIGTERM: the exit code. */
   stop(): Promise<number | null>;
 }
 
-/** Resolves when the service answers, or says that it runs where it has no http role. */
-export async function startServiceProcess(env: Record<string, string>): Promise<ServiceProcess> {
+/**
+ * Resolves when the service answers, or says that it runs where it has no http role. `under`: a program that becomes the
+ * service, with its arguments.
+ */
+export async function startServiceProcess(
+  env: Record<string, string>,
+  under: readonly string[] = [],
+): Promise<ServiceProcess> {
   const port = env.PORT ?? String(await freePort());
   const has_http = (env.ROLES ?? 'http').includes('http');
-  const child = spawn(process.execPath, [MAIN], {
+  const [program, ...args] = [...under, process.execPath, MAIN];
+  const child = spawn(program!, args, {
     env: { ...process.env, LOG_LEVEL: has_http ? 'warn' : 'info', ...env, PORT: port },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -35,6 +44,7 @@ export async function startServiceProcess(env: Record<string, string>): Promise<
   return {
     url,
     pid: child.pid!,
+    output: () => output,
     kill: () => end(child, 'SIGKILL').then(() => {}),
     stop: () => end(child, 'SIGTERM'),
   };

@@ -3,10 +3,11 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { transaction, whenFree } from '../../sqlite.ts';
+import { QueueError } from '../limits.ts';
 
 const OPENING = {
   patience_ms: 2_000,
-  stuck: (cause: unknown) => new Error('the file of the queue stayed locked while it was opened', { cause }),
+  stuck: (cause: unknown) => new QueueError('unavailable', 'the file of the queue stayed locked', cause),
 };
 
 const SCHEMA = `
