@@ -164,6 +164,8 @@ test.serial(
 
 for (const given of [
   { eventstore_url: 'esdb://user:secret@127.0.0.1:2113?tls=maybe' },
+  { eventstore_url: 'esdb://user:secret@127.0.0.1:99999?tls=false' },
+  { eventstore_url: 'esdb+discover://one:2113,two:0' },
   { mongodb_url: 'mongodb://' },
   { mongodb_url: 'mongodb://a:secret@c:d@127.0.0.1/' },
   { mongodb_url: 'mongodb://127.0.0.1:99999/' },

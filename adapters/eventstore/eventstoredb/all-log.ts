@@ -61,7 +61,7 @@ const CAUGHT_UP = Symbol('caught up');
 /** Parts may be empty, when only `position` or `caught_up` changed. Never ends by itself. */
 export async function* allLog(connection: Connection, options: AllLogOptions): AsyncGenerator<LogPart, void> {
   const { filter, signal, forever } = options;
-  const { limits, log } = connection;
+  const { limits } = connection;
   const passes = eventPasses(filter);
   const patience = new Patience(limits);
   const reached: Reached = { position: options.from, event: options.from };
@@ -70,6 +70,7 @@ export async function* allLog(connection: Connection, options: AllLogOptions): A
     try {
       for await (const items of session(connection, { position: reached.position, filter, phase, signal })) {
         patience.renew();
+        connection.answered();
         const events = fold(items, reached, passes);
         const caught_up = items.includes(CAUGHT_UP);
         yield { events, position: reached.position, caught_up };
@@ -82,10 +83,7 @@ export async function* allLog(connection: Connection, options: AllLogOptions): A
       if (isPermanent(error)) throw error;
       phase = 'catching_up';
       const wait_ms = patience.next('reading the log', error, forever);
-      log.warn(
-        { err: error, position: reached.position, wait_ms },
-        'event store: the reading of the log broke off, beginning again',
-      );
+      connection.missed(error, `the reading of the log broke off at ${reached.position}, beginning again`);
       await sleep(wait_ms, undefined, { signal }).catch(() => undefined);
     }
   }

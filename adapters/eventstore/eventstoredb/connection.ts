@@ -9,7 +9,10 @@ import { type Limits, Patience } from './patience.ts';
 export interface Connection {
   client: EventStoreDBClient;
   limits: Limits;
-  log: Logger;
+  /** Logs what failed and is tried again: one warning for as long as nothing is answered. */
+  missed(error: unknown, message: string): void;
+  /** Something was answered. */
+  answered(): void;
   /** Aborts when the store is closed. */
   closed: AbortSignal;
   /**
@@ -29,7 +32,18 @@ function toClientUrl(url: string): string {
   return NEW_NAMES.includes(name) ? ['esdb', ...rest].join('+') + url.slice(scheme.length) : url;
 }
 
+/** The client takes any port, and then looks for it for ever. */
+function assertPorts(url: string): void {
+  const [authority = ''] = url.slice(url.indexOf('://') + 3).split(/[/?]/);
+  for (const host of authority.slice(authority.lastIndexOf('@') + 1).split(',')) {
+    const [, port = '2113'] = host.split(':');
+    if (!(Number(port) >= 1 && Number(port) <= 65_535)) throw new TypeError(`${port} is no port: it wants 1 to 65535`);
+  }
+}
+
+/** Throws TypeError when the URL names no server. */
 export function connect(url: string, limits: Limits, log: Logger): Connection {
+  assertPorts(url);
   const client = EventStoreDBClient.connectionString(toClientUrl(url));
   const closeChannel = keepChannel(client);
   // Appends go as calls of their own instead of over the client's one BatchAppend stream: that has no deadline, and all
@@ -39,6 +53,7 @@ export function connect(url: string, limits: Limits, log: Logger): Connection {
 
   const closing = new AbortController();
   const waiting = new Set<(reason: Error) => void>();
+  let is_away = false;
   const closedError = () => new EventStoreError('closed', 'the event store is closed');
 
   /** The promise, or an error when it takes too long or the store is closed. */
@@ -54,10 +69,20 @@ export function connect(url: string, limits: Limits, log: Logger): Connection {
     }
   }
 
+  function missed(error: unknown, message: string): void {
+    log[is_away ? 'debug' : 'warn']({ err: error }, `event store: ${message}`);
+    is_away = true;
+  }
+  function answered(): void {
+    if (is_away) log.info('event store: it answers again');
+    is_away = false;
+  }
+
   return {
     client,
     limits,
-    log,
+    missed,
+    answered,
     closed: closing.signal,
 
     async request(what, attempt) {
@@ -65,12 +90,14 @@ export function connect(url: string, limits: Limits, log: Logger): Connection {
       for (;;) {
         if (closing.signal.aborted) throw closedError();
         try {
-          return await limited(attempt());
+          const answer = await limited(attempt());
+          answered();
+          return answer;
         } catch (error) {
           if (closing.signal.aborted) throw closedError();
           if (isPermanent(error)) throw error;
           const wait_ms = patience.next(what, error);
-          log.warn({ err: error, wait_ms }, `event store: ${what} failed, trying again`);
+          missed(error, `${what} failed, trying again`);
           await sleep(wait_ms, undefined, { signal: closing.signal }).catch(() => {
             throw closedError();
           });
@@ -82,7 +109,10 @@ export function connect(url: string, limits: Limits, log: Logger): Connection {
       if (closing.signal.aborted) return;
       closing.abort(closedError());
       for (const reject of waiting) reject(closedError());
-      await Promise.race([client.dispose(), sleep(limits.answer_ms, undefined, { ref: false })]);
+      // The wait keeps the process alive: the client may never end, and whoever closes it goes on all the same.
+      const disposed = new AbortController();
+      const late = sleep(limits.answer_ms, undefined, { signal: disposed.signal }).catch(() => {});
+      await Promise.race([client.dispose(), late]).finally(() => disposed.abort());
       closeChannel();
     },
   };

@@ -23,7 +23,7 @@ export async function* readStream(
   stream: string,
   { from, direction = 'forwards', limit = Number.MAX_SAFE_INTEGER }: ReadStreamOptions,
 ): AsyncGenerator<RecordedEvent, void> {
-  const { client, limits, closed, log } = connection;
+  const { client, limits, closed } = connection;
   const step = direction === 'forwards' ? 1 : -1;
   const patience = new Patience(limits);
   let next = from;
@@ -48,6 +48,7 @@ export async function* readStream(
       });
       for await (const items of parts) {
         patience.renew();
+        connection.answered();
         for (const item of items) {
           const event = toRecorded(item as ResolvedEvent);
           if (event === null) continue;
@@ -63,7 +64,7 @@ export async function* readStream(
       if (closed.aborted) throw new EventStoreError('closed', 'the event store is closed');
       if (isPermanent(error)) throw error;
       const wait_ms = patience.next(`reading ${stream}`, error);
-      log.warn({ err: error, wait_ms }, `event store: reading ${stream} broke off, going on`);
+      connection.missed(error, `reading ${stream} broke off, going on`);
       await sleep(wait_ms, undefined, { signal: closed }).catch(() => undefined);
     }
   }

@@ -15,7 +15,7 @@ import {
 interface Scene {
   server: EventStoreDbServer;
   store: EventStore;
-  /** Emits 'trouble' for each failure that the store will try again after. */
+  /** Emits 'trouble', with the level of its line in the log, for each failure that the store will try again after. */
   seen: EventEmitter;
 }
 
@@ -29,9 +29,10 @@ const scene =
   (setting: Setting, body: (t: ExecutionContext, scene: Scene) => Promise<void>) => async (t: ExecutionContext) => {
     const server = await startEventStoreDbServer({ shared_commit: setting.shared_commit });
     const seen = new EventEmitter();
+    const tell = ({ err, level }: { err?: object; level: number }) => void (err && seen.emit('trouble', level));
     const store = await openEventStoreDb({
       url: server.url,
-      log: pino({ level: 'warn' }, { write: () => seen.emit('trouble') }),
+      log: pino({ level: 'debug' }, { write: (line) => tell(JSON.parse(line)) }),
       answer_timeout_ms: setting.answer_timeout_ms ?? 10_000,
       unavailable_after_ms: setting.unavailable_after_ms ?? 20_000,
       backoff_ms: { first: 10, last: 200 },
@@ -147,12 +148,19 @@ test.serial(
 );
 
 test.serial(
-  'a server that stays away makes appends and reads unavailable, with the cause',
-  scene({ unavailable_after_ms: 300 }, async (t, { server, store }) => {
+  'a server that stays away makes appends and reads unavailable, with the cause, and is warned of once',
+  scene({ unavailable_after_ms: 300 }, async (t, { server, store, seen }) => {
+    const levels: number[] = [];
+    seen.on('trouble', (level) => levels.push(level));
     await server.stop();
     const error = await t.throwsAsync(store.append('job-1', 'no_stream', newEvents(1)), { code: 'unavailable' });
     t.true(error.cause instanceof Error);
     await t.throwsAsync(store.head(), { code: 'unavailable' });
+    t.true(levels.length > 3);
+    t.deepEqual(
+      levels.filter((level) => level >= 40),
+      [40],
+    );
   }),
 );
 
