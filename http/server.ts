@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import { awaitContinue } from './bodies.ts';
 import { type Connections, openConnections } from './connections.ts';
 import { errorBody, HttpError, statusText } from './errors.ts';
+import { answerAndClose } from './replies.ts';
 
 /** Longer than the idle time of the usual load balancers (60 s), which would else use a connection that we just closed. */
 const KEEP_ALIVE_MS = 65_000;
@@ -38,6 +39,7 @@ export async function startServer(
     requestTimeout: REQUEST_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: 5000,
+    requireHostHeader: false, // Node's own refusal has no body
   });
   server.maxHeadersCount = MAX_HEADERS;
   const handle = app.callback();
@@ -48,13 +50,15 @@ export async function startServer(
     // Thousands come in one read, and would all be worked on before anybody else's.
     if (connections.unanswered(socket) > MAX_PIPELINED) socket.destroy();
     if (socket.destroyed) return;
-    if (connections.isSpare(socket) && !PROBES.has(request.url ?? '')) refuseForRoom(request, response);
+    if (connections.isSpare(socket) && !PROBES.has(request.url ?? '')) refuse(FULL, request, response);
+    else if (request.headers.host === undefined && request.httpVersion === '1.1') refuse(NO_HOST, request, response);
     else void handle(request, response);
   });
   server.on('checkContinue', (request, response) => {
     awaitContinue(request);
     server.emit('request', request, response);
   });
+  server.on('checkExpectation', (request, response) => refuse(NOT_EXPECTED, request, response));
   server.on('clientError', answerBroken);
   await listening(server, port, host);
   const bound = server.address() as AddressInfo;
@@ -78,15 +82,23 @@ export async function startServer(
 
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
-function refuseForRoom({ url = '' }: IncomingMessage, response: ServerResponse): void {
-  const full = new HttpError(503, 'unavailable', 'The service has as many connections as it takes. Try again soon.');
-  response.writeHead(full.status, {
-    'content-type': 'application/json; charset=utf-8',
-    'x-request-id': randomUUID(),
-    'retry-after': '5',
-    connection: 'close',
-  });
-  response.end(JSON.stringify(errorBody(full, url)));
+const FULL = new HttpError(
+  503,
+  'unavailable',
+  'The service has as many connections as it takes. Try again soon.',
+  undefined,
+  { 'retry-after': '5' },
+);
+const NO_HOST = new HttpError(400, 'malformed_request', 'The header Host is missing.');
+const NOT_EXPECTED = new HttpError(
+  417,
+  'expectation_failed',
+  'The header Expect may be 100-continue and nothing else.',
+);
+
+function refuse(error: HttpError, request: IncomingMessage, response: ServerResponse): void {
+  const { status, headers } = error;
+  void answerAndClose(request, response, { status, headers, body: errorBody(error, request.url ?? '') });
 }
 
 /** What a parser refuses: no route sees it, but its sender gets an answer in the shape of the API that it meant. */

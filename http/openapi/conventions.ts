@@ -56,9 +56,10 @@ null. By \`limit\` and \`offset\` pages may shift while a job is processing.
 
 ## Rate limits
 
-An API key has a number of requests a minute and a day. Every answer says how many are left: \`X-RateLimit-Limit\`,
+An API key has a number of requests a minute and a day. An answer says how many are left: \`X-RateLimit-Limit\`,
 \`X-RateLimit-Remaining\`, and in \`X-RateLimit-Reset\` when they are all there again, in seconds since the epoch. One too many is 429
-with \`Retry-After\`.
+with \`Retry-After\`. Two kinds of answers have none of the three: a 503, and the refusal of what is no whole HTTP request (400, 408,
+413, 417 or 431), which ends the connection.
 
 ## Webhooks
 

@@ -36,7 +36,8 @@ export function headersOf(route: Route<never>, status: number, components: Compo
   const is_success = status >= 200 && status < 300;
   const headers = {
     ...REQUEST_ID,
-    ...(isV2(route.path) ? RATE_LIMIT : {}),
+    // A service that cannot answer counts nothing.
+    ...(isV2(route.path) && status !== 503 ? RATE_LIMIT : {}),
     ...(status === 401 ? CHALLENGE : {}),
     ...(status === 429 || status === 503 ? RETRY_AFTER : {}),
     ...(is_success && changes(route) ? LOG_POSITION : {}),

@@ -107,7 +107,7 @@ test('closing twice is closing once', async (t) => {
   t.pass();
 });
 
-test('headers beyond the limit and no HTTP at all are refused without harm', async (t) => {
+test('headers beyond the limit, no host, odd expectations and no HTTP at all are refused without harm', async (t) => {
   const server = await startServer(waitingApp().app, { host: '127.0.0.1', port: 0, log });
   const exchange = async (text: string) => {
     const socket = await opened(server.url);
@@ -130,6 +130,12 @@ test('headers beyond the limit and no HTTP at all are refused without harm', asy
     'HTTP/1.1 400 Bad Request',
     { detail: 'The request is not HTTP/1.1.', code: 'malformed_request' },
   ]);
+  t.deepEqual(await exchange('GET /now HTTP/1.1\r\n\r\n'), [
+    'HTTP/1.1 400 Bad Request',
+    { detail: 'The header Host is missing.', code: 'malformed_request' },
+  ]);
+  const [status] = await exchange('POST /now HTTP/1.1\r\nHost: a\r\nExpect: cake\r\nContent-Length: 1\r\n\r\na');
+  t.is(status, 'HTTP/1.1 417 Expectation Failed');
   t.is((await ask(`${server.url}/now`)).text, 'done');
   await server.close();
 });
