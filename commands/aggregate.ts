@@ -89,6 +89,8 @@ export interface AggregateOptions<State> {
   /** And at most this size of all together, each as `sizeOf` says. */
   max_size?: number;
   sizeOf?(state: State): number;
+  /** Finishes events that have their ids and metadata, the first at `first_revision`, on a state without them. */
+  seal?(state: Readonly<State>, stream: string, first_revision: number, events: readonly NewEvent[]): NewEvent[];
   /** A quicker way than from the beginning to a state that is not kept; null where there is none. */
   begin?(stream: string): Promise<Loaded<State> | null>;
 }
@@ -114,7 +116,7 @@ export function fromLastEvent<State, Event extends AnyEvent>(
 export function openAggregate<State, Event extends AnyEvent>(
   log: EventStore,
   fold: Fold<State, Event>,
-  { max_states = 1000, max_size = 0, sizeOf = () => 1, begin, together = 1 }: AggregateOptions<State> = {},
+  { max_states = 1000, max_size = 0, sizeOf = () => 1, begin, seal, together = 1 }: AggregateOptions<State> = {},
 ): Aggregate<State, Event> {
   const states = new LRUCache<string, Loaded<State>>({
     max: max_states,
@@ -142,23 +144,28 @@ export function openAggregate<State, Event extends AnyEvent>(
       const answers: (() => void)[] = [];
       const new_events: NewEvent[] = [];
       /** Of the last command: the state that is kept has them when the log has. */
-      let last: readonly Event[] = [];
-      for (const { context, decide, answer } of commands) {
-        for (const event of last) loaded.state = fold.evolve(loaded.state, event);
+      let last: readonly NewEvent[] = [];
+      const evolve = () => {
+        for (const event of last) loaded.state = fold.evolve(loaded.state, event as unknown as Event);
         last = [];
+      };
+      for (const { context, decide, answer } of commands) {
+        evolve();
         try {
           const decision = await decide(loaded.state);
           if ('refused' in decision) {
             answers.push(() => answer.resolve({ ok: false, refused: decision.refused }));
             continue;
           }
-          last = decision.events;
+          const first = after(loaded.revision) + new_events.length;
+          const events = stamp(decision.events, context, stream, first);
+          last = seal ? seal(loaded.state, stream, first, events) : events;
         } catch (error) {
           answers.push(() => answer.reject(error));
           continue;
         }
         const appended = last.length;
-        new_events.push(...stamp(last, context, stream, after(loaded.revision) + new_events.length));
+        new_events.push(...last);
         answers.push(() => answer.resolve({ ok: true, state: loaded.state, position: loaded.position, appended }));
       }
       if (new_events.length > 0) {
@@ -169,7 +176,7 @@ export function openAggregate<State, Event extends AnyEvent>(
           await delay(Math.random() * Math.min(2 ** tries, MAX_PAUSE_MS));
           continue;
         }
-        for (const event of last) loaded.state = fold.evolve(loaded.state, event);
+        evolve();
         loaded.revision = result.revision;
         loaded.position = result.position;
       }

@@ -1,13 +1,7 @@
 // The aggregate of one user's credits: a ledger that is never negative, spends what expires first, and gives back to
 // where it took from.
-import {
-  type CreditsEvent,
-  type EntryFacts,
-  entryHash,
-  type LotPart,
-  type TransactionType,
-} from '../events/credits.ts';
-import type { EventStore } from '../events/event-store.ts';
+import { type CreditsEvent, entryHash, type LotPart, type TransactionType, UNSEALED } from '../events/credits.ts';
+import type { EventStore, NewEvent } from '../events/event-store.ts';
 import { creditsStream } from '../events/streams.ts';
 import { type Aggregate, type CommandContext, type Decision, openAggregate, type Refusal } from './aggregate.ts';
 import { type Credits, evolve, initial, type Lot } from './ledger.ts';
@@ -109,11 +103,11 @@ export function decide(
   return { events: ledger.events };
 }
 
-/** The entries that a decision adds, each on the balance, the hash and the lots that the one before it left. */
+/** The entries that a decision adds, each on the balance and the lots that the one before it left. */
 function openLedger(credits: Readonly<Credits>, recalled: Readonly<Recalled>) {
   const events: CreditsEvent[] = [];
-  const { balance, hash, entries, snapshot_at } = credits;
-  const draft: Credits = { ...initial(), balance, hash, entries, snapshot_at };
+  const { balance, entries, snapshot_at } = credits;
+  const draft: Credits = { ...initial(), balance, entries, snapshot_at };
   draft.lots = credits.lots.map((lot) => ({ ...lot }));
   draft.adjustments = new Set(credits.adjustments);
 
@@ -121,8 +115,7 @@ function openLedger(credits: Readonly<Credits>, recalled: Readonly<Recalled>) {
     const balance_after = draft.balance + amount;
     if (balance_after < 0) throw new Error(`the ledger would go to ${balance_after}`);
     const transaction_id = `${transaction_type}:${key}`;
-    const facts: EntryFacts = { transaction_id, transaction_type, amount, reference_id, balance_after };
-    return { ...facts, hash: entryHash(draft.hash, facts) };
+    return { transaction_id, transaction_type, amount, reference_id, balance_after, hash: UNSEALED };
   }
   function add(event: CreditsEvent): void {
     evolve(draft, event);
@@ -152,7 +145,7 @@ function openLedger(credits: Readonly<Credits>, recalled: Readonly<Recalled>) {
       for (const { lot_id, remaining, expires_at } of draft.lots.slice()) {
         if (remaining === 0 || expires_at === null || Date.parse(expires_at) > now) continue;
         // A lot can come back to life by a refund and expire again: the key says which time it is.
-        const key = `${lot_id}@${events.length}:${draft.hash.slice(0, 8)}`;
+        const key = `${lot_id}@${draft.entries}`;
         add({ type: 'CreditsExpired', data: { ...entry('expiry', key, lot_id, -remaining), lot_id } });
       }
     },
@@ -223,11 +216,25 @@ function givingBack(command: CreditsCommand): GivingBack | null {
   return { transaction_id: `release:${command.reservation_id}`, reservation_ids: [command.reservation_id], amount: 1 };
 }
 
+/** Chains new entries to the ledger, whose next one has `first_revision`. */
+export function seal(
+  { hash }: Readonly<Credits>,
+  stream: string,
+  first_revision: number,
+  events: readonly NewEvent[],
+): NewEvent[] {
+  let previous = hash;
+  return events.map((event, n) => {
+    previous = entryHash(previous, { ...event, stream, revision: first_revision + n });
+    return { ...event, data: { ...(event.data as CreditsEvent['data']), hash: previous } };
+  });
+}
+
 export function openCredits(log: EventStore): CreditsLedger {
   const aggregate = openAggregate<Credits, CreditsEvent>(
     log,
     { initial, evolve },
-    { begin: (stream) => loadLedger(log, stream), sizeOf, max_size: KEPT_LINES, together: TOGETHER },
+    { begin: (stream) => loadLedger(log, stream), seal, sizeOf, max_size: KEPT_LINES, together: TOGETHER },
   );
   return { aggregate, run: (user_id, command, context) => runCredits(log, aggregate, user_id, command, context) };
 }

@@ -1,7 +1,7 @@
 // Long ledgers: one of every some hundred entries carries a snapshot of the ledger, from which it is loaded, and what the
 // state has forgotten is asked of the log. The entries stay the truth: a snapshot that does not fit its entry is passed over.
 import { Compile } from 'typebox/compile';
-import { type CreditsEvent, LedgerSnapshot, snapshotHash } from '../events/credits.ts';
+import { type CreditsEvent, entryHash, LedgerSnapshot } from '../events/credits.ts';
 import { type EventStore, jsonBytes, MAX_APPEND_BYTES, type RecordedEvent } from '../events/event-store.ts';
 import type { Loaded } from './aggregate.ts';
 import { type Credits, evolve, initial, KNOWN_ENTRIES, RELEASED, type Reservation, remember } from './ledger.ts';
@@ -21,19 +21,20 @@ type Entry = RecordedEvent & CreditsEvent;
 const SHAPE = Compile(LedgerSnapshot);
 
 /** The snapshot that the ledger's last entry is to carry; none, mostly. */
-export function snapshotOf({ entries, snapshot_at, hash, lots, adjustments }: Credits): LedgerSnapshot | undefined {
+export function snapshotOf({ entries, snapshot_at, lots, adjustments }: Credits): LedgerSnapshot | undefined {
   const lines = lots.length + adjustments.size;
   if (lines > MAX_LINES || entries - snapshot_at < Math.max(EVERY_ENTRIES, lines)) return undefined;
   const said = { version: VERSION, entries, lots: lots.map((lot) => ({ ...lot })), adjustments: [...adjustments] };
-  return jsonBytes(said) > MAX_BYTES ? undefined : { ...said, hash: snapshotHash(hash, said) };
+  return jsonBytes(said) > MAX_BYTES ? undefined : said;
 }
 
-/** Whether the entry carries a snapshot that is of this version, of this place and of these credits. */
-export function isSnapshot({ revision, data }: Entry): boolean {
+/** Whether the entry carries a snapshot of this version, of this place and of these credits, and is as it was sealed. */
+export function isSnapshot(entry: Entry, previous: Entry): boolean {
+  const { revision, data } = entry;
   const { snapshot } = data;
   if (snapshot?.version !== VERSION || snapshot.entries !== revision + 1 || !SHAPE.Check(snapshot)) return false;
   const left = snapshot.lots.reduce((sum, lot) => sum + lot.remaining, 0);
-  return left === data.balance_after && snapshot.hash === snapshotHash(data.hash, snapshot);
+  return left === data.balance_after && data.hash === entryHash(previous.data.hash, entry);
 }
 
 /**
@@ -45,8 +46,9 @@ export async function loadLedger(log: EventStore, stream: string): Promise<Loade
   let snapshot_at = -1;
   for await (const event of log.readStream(stream, { direction: 'backwards' })) {
     const entry = event as unknown as Entry;
+    const next = newest.at(-1);
+    if (snapshot_at < 0 && next && isSnapshot(next, entry)) snapshot_at = newest.length - 1;
     newest.push(entry);
-    if (snapshot_at < 0 && isSnapshot(entry)) snapshot_at = newest.length - 1;
     if (snapshot_at >= 0 && newest.length >= KNOWN_ENTRIES) break;
     if (snapshot_at < 0 && newest.length >= MAX_SEARCHED) return null;
   }

@@ -1,8 +1,10 @@
 // The streams `credits-{userId}`: the ledger. Every entry carries the balance after it and a hash chained to the entry
 // before it, so that an auditor proves a balance from the entries alone.
 import { hash } from 'node:crypto';
+import canonicalize from 'canonicalize';
 import { type Static, Type } from 'typebox';
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
+import type { RecordedEvent } from './event-store.ts';
 
 /** A part of an amount: of which lot (the grant that brought the credits in) how many. */
 export const LotPart = Type.Object({ lot_id: Type.String(), amount: Type.Integer({ minimum: 1 }) });
@@ -23,7 +25,7 @@ export type TransactionType = (typeof TRANSACTION_TYPES)[number];
 
 /**
  * The ledger after an entry, in one of every some hundred, so that a long ledger is not read whole. It is computed of the
- * entries up to its own, and whoever replays them can hold it to them. The balance and the chained hash are the entry's.
+ * entries up to its own, and whoever replays them can hold it to them. The balance and the hash are the entry's.
  */
 export const LedgerSnapshot = Type.Object({
   /** Of this shape; a snapshot of another version is passed over. */
@@ -40,8 +42,6 @@ export const LedgerSnapshot = Type.Object({
   ),
   /** The transaction ids of adjustments that removed credits. */
   adjustments: Type.Array(Type.String()),
-  /** See `snapshotHash`. */
-  hash: Type.String(),
 });
 export type LedgerSnapshot = Static<typeof LedgerSnapshot>;
 
@@ -55,7 +55,7 @@ const entry = {
   reference_id: Type.String(),
   balance_after: Type.Integer({ minimum: 0 }),
   /** See `entryHash`. */
-  hash: Type.String(),
+  hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
   snapshot: Type.Optional(LedgerSnapshot),
 };
 
@@ -85,22 +85,19 @@ export type CreditsExpired = DataOf<typeof CREDITS_EVENTS.CreditsExpired>;
 
 export type CreditsEvent = EventsOf<typeof CREDITS_EVENTS>;
 
-export interface EntryFacts {
-  transaction_id: string;
-  transaction_type: TransactionType;
-  amount: number;
-  reference_id: string;
-  balance_after: number;
-}
+/** A decision leaves the hash of its entries empty: only the append knows the id, the revision and the time that it covers. */
+export const UNSEALED = '';
 
-/** SHA-256, hex, over the hash of the entry before (empty for the first) and the JSON array of this one's facts. */
-export function entryHash(previous: string, e: EntryFacts): string {
-  const facts = JSON.stringify([e.transaction_id, e.transaction_type, e.amount, e.reference_id, e.balance_after]);
-  return hash('sha256', `${previous}\n${facts}`, 'hex');
-}
+/** An entry as it is in the log. */
+export type RecordedEntry = Pick<RecordedEvent, 'stream' | 'revision' | 'id' | 'type' | 'data' | 'metadata'>;
 
-/** SHA-256, hex, over the hash of the entry that carries the snapshot and the JSON array of what the snapshot says. */
-export function snapshotHash(entry_hash: string, s: Omit<LedgerSnapshot, 'hash'>): string {
-  const lots = s.lots.map(({ lot_id, remaining, expires_at }) => [lot_id, remaining, expires_at]);
-  return hash('sha256', `${entry_hash}\n${JSON.stringify([s.version, s.entries, lots, s.adjustments])}`, 'hex');
+/**
+ * SHA-256, hex, over the canonical JSON (RFC 8785) of the whole entry without its hash, and of the hash of the entry before
+ * it: '' for the first one. Nothing of an entry can be changed, nor an entry moved, left out or put in, without another hash.
+ */
+export function entryHash(previous: string, { stream, revision, id, type, data, metadata }: RecordedEntry): string {
+  const { version = 1, ...cause } = metadata;
+  const { hash: _, ...facts } = data as CreditsEvent['data'];
+  const entry = { previous, stream, revision, id, type, version, data: facts, metadata: cause };
+  return hash('sha256', canonicalize(entry)!, 'hex');
 }

@@ -2,7 +2,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { type Credits, type CreditsCommand, decide, evolve, initial } from '../../commands/credits.ts';
-import { type CreditsEvent, entryHash } from '../../events/credits.ts';
+import type { CreditsEvent } from '../../events/credits.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 const DAY = 86_400_000;
@@ -117,7 +117,7 @@ test('a released reservation gives everything back, once, and cannot be refunded
   t.throws(() => run(credits, refund('j', 1)));
 });
 
-test('whatever happens: balance = sum of entries = what the lots hold ≥ 0, and the hashes chain', (t) => {
+test('whatever happens: balance = sum of entries = what the lots hold ≥ 0, and no transaction comes twice', (t) => {
   const step = fc.oneof(
     fc.record({
       kind: fc.constant('grant' as const),
@@ -153,11 +153,6 @@ test('whatever happens: balance = sum of entries = what the lots hold ≥ 0, and
         const sum = ledger.reduce((total, event) => total + event.data.amount, 0);
         const held = credits.lots.reduce((total, lot) => total + lot.remaining, 0);
         if (!(sum === credits.balance && held === sum && sum >= 0)) throw new Error(`${sum} ${held}`);
-      }
-      let hash = '';
-      for (const { data } of ledger) {
-        hash = entryHash(hash, data);
-        if (hash !== data.hash) throw new Error('the chain is broken');
       }
       if (new Set(ledger.map((event) => event.data.transaction_id)).size !== ledger.length) {
         throw new Error('a transaction id came twice');

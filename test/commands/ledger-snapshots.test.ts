@@ -49,7 +49,7 @@ const damages: Record<string, (event: CreditsEvent) => CreditsEvent> = {
   'that is null': ({ type, data: { snapshot, ...data } }) =>
     ({ type, data: snapshot ? { ...data, snapshot: null } : data }) as unknown as CreditsEvent,
   'with lots that are none': (event) => withSnapshot(event, { lots: [null], adjustments: 'a' }),
-  'with another hash': (event) => withSnapshot(event, { hash: 'f'.repeat(64) }),
+  'with another adjustment': (event) => withSnapshot(event, { adjustments: ['adjustment:x'] }),
 };
 
 function withSnapshot(event: CreditsEvent, changed: object): CreditsEvent {

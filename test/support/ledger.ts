@@ -59,7 +59,7 @@ export async function assertLedger(t: Asserting, log: EventStore): Promise<void>
     const ledger = ledgers.get(event.stream) ?? { balance: 0, hash: '' };
     const { data } = event as unknown as CreditsEvent;
     ledger.balance += data.amount;
-    ledger.hash = entryHash(ledger.hash, data);
+    ledger.hash = entryHash(ledger.hash, event);
     t.true(ledger.balance >= 0, `${event.stream} is negative at ${event.revision}`);
     t.is(data.balance_after, ledger.balance);
     t.is(data.hash, ledger.hash);

@@ -2,9 +2,9 @@
 // now and then.
 import { randomUUID } from 'node:crypto';
 import { stamp } from '../../commands/aggregate.ts';
-import { type CreditsCommand, decide, evolve, initial } from '../../commands/credits.ts';
+import { type CreditsCommand, decide, evolve, initial, seal } from '../../commands/credits.ts';
 import type { CreditsEvent } from '../../events/credits.ts';
-import { appendRuns, type EventStore, type ExpectedRevision } from '../../events/event-store.ts';
+import { appendRuns, type EventStore, type ExpectedRevision, type NewEvent } from '../../events/event-store.ts';
 import { creditsStream } from '../../events/streams.ts';
 import { commandContext } from './stores.ts';
 
@@ -30,10 +30,9 @@ export async function appendLongLedger(
   const context = commandContext();
   const credits = initial();
   let revision: ExpectedRevision = 'no_stream';
-  let held: CreditsEvent[] = [];
+  let held: NewEvent[] = [];
   const flush = async () => {
-    const first = revision === 'no_stream' ? 0 : revision + 1;
-    for (const run of appendRuns(stamp(held, context, stream, first))) {
+    for (const run of appendRuns(held)) {
       const result = await log.append(stream, revision, run);
       if (!result.ok) throw new Error('somebody else writes to this ledger');
       revision = result.revision;
@@ -43,9 +42,10 @@ export async function appendLongLedger(
   const run = (command: CreditsCommand) => {
     const decision = decide(credits, command, context.now);
     if ('refused' in decision) throw new Error(decision.refused.message);
-    for (const event of decision.events) {
-      evolve(credits, event);
-      held.push(change(event));
+    const first = credits.entries;
+    for (const event of seal(credits, stream, first, stamp(decision.events, context, stream, first))) {
+      evolve(credits, event as unknown as CreditsEvent);
+      held.push({ ...event, ...change(event as unknown as CreditsEvent) });
     }
   };
   for (let n = 0; credits.entries < entries; n += 1) {

@@ -1,0 +1,89 @@
+// Whoever changes an entry of the ledger in the store is found out by its hash: every field of every type is forged.
+import test from 'ava';
+import { openCredits } from '../../commands/credits.ts';
+import { CREDITS_EVENTS, type CreditsEvent, entryHash } from '../../events/credits.ts';
+import type { EventStore, RecordedEvent } from '../../events/event-store.ts';
+import { creditsStream } from '../../events/streams.ts';
+import { commandContext, openTestStores } from '../support/stores.ts';
+
+const DAY_MS = 86_400_000;
+
+/** A ledger with an entry of every type. */
+async function ledgerOf(log: EventStore, user_id: string): Promise<RecordedEvent[]> {
+  const credits = openCredits(log);
+  const run = (command: Parameters<typeof credits.run>[1], now = Date.now()) =>
+    credits.run(user_id, command, { ...commandContext(), now });
+  const expires_at = new Date(Date.now() + DAY_MS).toISOString();
+  await run({ type: 'grant', transaction_type: 'subscription', reference_id: 's1', amount: 50, expires_at });
+  await run({ type: 'grant', transaction_type: 'purchase', reference_id: 'p1', amount: 100, expires_at: null });
+  await run({ type: 'reserve', reservation_id: 'a:0', job_id: 'a', up_to: 60 });
+  await run({ type: 'refund', job_id: 'a', reservation_ids: ['a:0'], amount: 15 });
+  await run({ type: 'reserve', reservation_id: 'b:0', job_id: 'b', up_to: 3 });
+  await run({ type: 'release', reservation_id: 'b:0' });
+  await run({ type: 'adjust', adjustment_id: 'x', amount: -7, reason: 'a double charge' });
+  await run({ type: 'adjust', adjustment_id: 'y', amount: 9, reason: 'a gift' });
+  await run({ type: 'grant', transaction_type: 'trial', reference_id: 't1', amount: 5, expires_at });
+  await run({ type: 'expire' }, Date.now() + 2 * DAY_MS);
+  return Array.fromAsync(log.readStream(creditsStream(user_id)));
+}
+
+/** The revision of the first entry of a user's ledger that its hash gives away; null when the chain holds. */
+function firstForged(user_id: string, entries: readonly RecordedEvent[]): number | null {
+  let previous = '';
+  for (const [n, entry] of entries.entries()) {
+    const hash = entryHash(previous, { ...entry, stream: creditsStream(user_id), revision: n });
+    if (hash !== (entry as unknown as CreditsEvent).data.hash) return n;
+    previous = hash;
+  }
+  return null;
+}
+
+/** Every copy of `value` with one of its fields changed, left out or added, at any depth, and where. */
+function* forgeries(value: unknown, path: string): Generator<[path: string, forged: unknown]> {
+  if (typeof value === 'string') yield [path, `${value}x`];
+  else if (typeof value === 'number') yield [path, value + 1];
+  else if (typeof value === 'boolean') yield [path, !value];
+  else if (value === null) yield [path, '2030-01-01T00:00:00.000Z'];
+  else if (Array.isArray(value)) {
+    yield [`${path}[+]`, [...value, 'x']];
+    for (const [n, item] of value.entries()) {
+      yield [`${path}[-${n}]`, value.toSpliced(n, 1)];
+      for (const [at, forged] of forgeries(item, `${path}[${n}]`)) yield [at, value.with(n, forged)];
+    }
+  } else if (value !== undefined) {
+    yield [`${path}.+`, { ...(value as object), added: 1 }];
+    for (const [key, field] of Object.entries(value as object)) {
+      const { [key]: _, ...rest } = value as Record<string, unknown>;
+      yield [`${path}.-${key}`, rest];
+      for (const [at, forged] of forgeries(field, `${path}.${key}`)) yield [at, { ...rest, [key]: forged }];
+    }
+  }
+}
+
+test('every field of every type of entry is covered by its hash', async (t) => {
+  const { log } = await openTestStores(t);
+  const entries = await ledgerOf(log, 'alice');
+  t.deepEqual(new Set(entries.map(({ type }) => type)), new Set(Object.keys(CREDITS_EVENTS)));
+  t.is(firstForged('alice', entries), null);
+  let forged_count = 0;
+  for (const [n, entry] of entries.entries()) {
+    for (const field of ['id', 'type', 'data', 'metadata'] as const) {
+      for (const [path, forged] of forgeries(entry[field], `${entry.type}.${field}`)) {
+        forged_count++;
+        t.is(firstForged('alice', entries.with(n, { ...entry, [field]: forged } as RecordedEvent)), n, path);
+      }
+    }
+  }
+  t.log(`${forged_count} forgeries of ${entries.length} entries`);
+});
+
+test("another user's entries, an entry left out, put in twice or exchanged with its neighbour are found", async (t) => {
+  const { log } = await openTestStores(t);
+  const [alice, bob] = [await ledgerOf(log, 'alice'), await ledgerOf(log, 'bob')];
+  t.is(firstForged('alice', alice.with(0, bob[0]!)), 0);
+  for (let n = 0; n < alice.length - 1; n++) {
+    t.is(firstForged('alice', alice.toSpliced(n, 1)), n, `without ${n}`);
+    t.is(firstForged('alice', alice.toSpliced(n, 0, alice[n]!)), n + 1, `${n} twice`);
+    t.is(firstForged('alice', alice.with(n, alice[n + 1]!).with(n + 1, alice[n]!)), n, `${n} exchanged`);
+  }
+});
