@@ -34,14 +34,16 @@ export const VOCABULARY = {
 } as const satisfies Readonly<Record<string, EventSpecs>>;
 
 type Categories = typeof VOCABULARY;
+export type Category = keyof Categories;
 type Merged<Union> = (Union extends unknown ? (each: Union) => void : never) extends (all: infer All) => void
   ? All
   : never;
-type Specs = Merged<Categories[keyof Categories]>;
+type Specs = Merged<Categories[Category]>;
 
 /** The name of each event type, with the type of its data. */
 export type EventMap = { [Type in keyof Specs]: Specs[Type] extends EventSpec ? DataOf<Specs[Type]> : never };
 export type EventType = keyof EventMap;
+export type EventTypeOf<Each extends Category> = Each extends Category ? keyof Categories[Each] : never;
 
 /** A recorded event whose `type` says what its `data` is. */
 export type LogEvent<Type extends EventType = EventType> = {

@@ -1,5 +1,4 @@
 // The read model of the blocklist.
-import type { BlocklistEvent } from '../events/blocked-domain.ts';
 import {
   BLOCKLIST,
   type BlockedDomainDocument,
@@ -7,26 +6,27 @@ import {
   blocklistVersion,
 } from '../readmodels/blocked-domains.ts';
 import type { Write } from '../readmodels/documents.ts';
-import type { Projection } from './projection.ts';
+import { type Projection, projection } from './projection.ts';
 
-export const blockedDomainsProjection: Projection = {
+export const blockedDomainsProjection: Projection = projection({
   name: 'blocked_domains',
   version: 2,
-  types: ['DomainBlocked', 'DomainBlockUpdated', 'DomainUnblocked'],
   collections: [blockedDomains, blocklistVersion],
-  async apply(events, open) {
-    const writes = events.map((event): Write<BlockedDomainDocument> => {
-      const { type, data } = event as unknown as BlocklistEvent;
-      if (type === 'DomainUnblocked') return { delete: data.domain };
-      if (type === 'DomainBlockUpdated') {
-        const { domain, ...said } = data;
-        return { update: domain, set: { $set: said } };
-      }
-      const { domain: _id, ...entry } = data;
-      return { replace: { _id, ...entry } };
-    });
+  covers: ['blocklist'],
+  begin: (_open, events) => ({ writes: [] as Write<BlockedDomainDocument>[], position: events.at(-1)!.position }),
+  on: {
+    DomainBlocked({ data: { domain: _id, ...entry } }, { writes }) {
+      writes.push({ replace: { _id, ...entry } });
+    },
+    DomainBlockUpdated({ data: { domain, ...said } }, { writes }) {
+      writes.push({ update: domain, set: { $set: said } });
+    },
+    DomainUnblocked({ data: { domain } }, { writes }) {
+      writes.push({ delete: domain });
+    },
+  },
+  async end({ writes, position }, open) {
     await (await open(blockedDomains)).write(writes);
-    const { position } = events.at(-1)!;
     await (await open(blocklistVersion)).write([{ replace: { _id: BLOCKLIST, position } }]);
   },
-};
+});

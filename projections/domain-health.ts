@@ -1,22 +1,27 @@
 // The read model of domains: what all checks of their URLs found, over all jobs that have ended.
-import type { DomainsChecked, FoundOfDomain } from '../events/domain-checks.ts';
+import type { FoundOfDomain } from '../events/domain-checks.ts';
 import { type DomainHealthDocument, domainHealth } from '../readmodels/domain-health.ts';
 import type { Counts } from '../readmodels/stats.ts';
-import type { Projection } from './projection.ts';
+import { type Projection, projection } from './projection.ts';
 
 /** The domains of many small jobs go together: most of them are the same ones. */
 const FEW_DOMAINS = 20;
 const READ_AT_ONCE = 1000;
 
-export const domainHealthProjection: Projection = {
+export const domainHealthProjection: Projection = projection({
   name: 'domain_health',
   version: 2,
-  types: ['DomainsChecked'],
-  isHeavy: (event) => event.type === 'DomainsChecked' && (event.data as DomainsChecked).domains.length > FEW_DOMAINS,
+  isHeavy: ({ type, data }) => type === 'DomainsChecked' && data.domains.length > FEW_DOMAINS,
   collections: [domainHealth],
-  async apply(events, open) {
+  covers: ['domain_checks'],
+  begin: () => [] as FoundOfDomain[],
+  on: {
+    DomainsChecked({ data }, all_found) {
+      all_found.push(...data.domains);
+    },
+  },
+  async end(all_found, open) {
     const collection = await open(domainHealth);
-    const all_found = events.flatMap(({ data }) => (data as DomainsChecked).domains);
     const names = [...new Set(all_found.map(({ domain }) => domain))];
     const documents = new Map<string, DomainHealthDocument>();
     for (let from = 0; from < names.length; from += READ_AT_ONCE) {
@@ -27,7 +32,7 @@ export const domainHealthProjection: Projection = {
     for (const found of all_found) documents.set(found.domain, add(documents.get(found.domain), found));
     await collection.write([...documents.values()].map((document) => ({ replace: document })));
   },
-};
+});
 
 function add(document: DomainHealthDocument | undefined, { domain, ...found }: FoundOfDomain): DomainHealthDocument {
   const sum = document ?? { _id: domain, ...copyOf(found), failure_rate: 0, avg_response_time_ms: null };

@@ -2,7 +2,7 @@
 // many results a batch holds, each document that they touch is read once and written once.
 import type { URLChecked } from '../events/checks.ts';
 import type { FoundOfDomain } from '../events/domain-checks.ts';
-import type { RecordedEvent } from '../events/event-store.ts';
+import type { LogEvent } from '../events/vocabulary.ts';
 import type { Collection, Document } from '../readmodels/documents.ts';
 import {
   type Counts,
@@ -25,7 +25,7 @@ import type { OpenCollection } from './projection.ts';
 
 export const STATS_COLLECTIONS = [jobStats, jobResponseTimes, jobDomains] as const;
 
-type Checked = RecordedEvent<string, URLChecked>;
+type Checked = LogEvent<'URLChecked'>;
 
 /** Adds results that were not added before. */
 export async function countResults(results: readonly Checked[], open: OpenCollection): Promise<void> {

@@ -1,13 +1,10 @@
 // The read models of webhooks. A completed job makes a delivery for each endpoint that its owner has at that place in the
 // log: an endpoint that is made later hears nothing of it, whenever this runs.
-import type { RecordedEvent } from '../events/event-store.ts';
-import type { JobCompleted } from '../events/job.ts';
-import { categoryOf, idOf } from '../events/streams.ts';
+import { idOf } from '../events/streams.ts';
+import type { LogEvent } from '../events/vocabulary.ts';
 import {
   isDelivered,
   type WebhookAttempted,
-  type WebhookDeliveryEvent,
-  type WebhookEndpointsEvent,
   type WebhookEvent,
   webhookDeliveryId,
   webhookEventId,
@@ -20,7 +17,7 @@ import {
   webhookDeliveries,
   webhookEndpoints,
 } from '../readmodels/webhooks.ts';
-import type { Projection } from './projection.ts';
+import { type Projection, projection } from './projection.ts';
 
 /** An endpoint that fails for as long, without a success in between, is disabled. */
 const FAILING_LIMIT_MS = 5 * 86_400_000;
@@ -33,50 +30,79 @@ interface Collections {
   deliveries: Collection<WebhookDeliveryDocument>;
 }
 
-export const webhooksProjection: Projection = {
+export const webhooksProjection: Projection = projection({
   name: 'webhooks',
   version: 1,
-  types: [
-    'JobCompleted',
-    'WebhookEndpointCreated',
-    'WebhookEndpointDisabled',
-    'WebhookEndpointOwnerNotified',
-    'WebhookEndpointDeleted',
-    'WebhookAttempted',
-    'WebhookDelivered',
-    'WebhookDeliveryGivenUp',
-    'WebhookResendRequested',
-  ],
   collections: [webhookEndpoints, webhookDeliveries],
+  covers: ['webhook_endpoints', 'webhook_delivery'],
+  // Its document is made when the job completes.
+  ignores: ['WebhookDeliveryRequested'],
   isHeavy: ({ type }) => type === 'WebhookEndpointDeleted',
-  async clear({ data }, open) {
+  async clear({ type, data }, open) {
+    if (type !== 'WebhookEndpointDeleted') return false;
     const deliveries = await open(webhookDeliveries);
-    const { endpoint_id } = data as { endpoint_id: string };
     const some = await deliveries.find(
-      { endpoint_id },
+      { endpoint_id: data.endpoint_id },
       { sort: { endpoint_id: 1, created_at: -1 }, limit: CLEARED_AT_ONCE },
     );
     await deliveries.write(some.map(({ _id }) => ({ delete: _id })));
     return some.length === CLEARED_AT_ONCE;
   },
-  async apply(events, open) {
-    const collections = { endpoints: await open(webhookEndpoints), deliveries: await open(webhookDeliveries) };
-    for (const event of events) {
-      if (event.type === 'JobCompleted') await jobCompleted(event, collections);
-      else if (categoryOf(event.stream) === 'webhook_endpoints') await endpointChanged(event, collections);
-      else await deliveryChanged(event, collections);
-    }
+  begin: async (open): Promise<Collections> => ({
+    endpoints: await open(webhookEndpoints),
+    deliveries: await open(webhookDeliveries),
+  }),
+  on: {
+    JobCompleted: requestDeliveries,
+    async WebhookEndpointCreated({ data, metadata: { at } }, { endpoints }) {
+      const { endpoint_id: _id, ...said } = data;
+      const fresh = { status: 'enabled', disabled_reason: null, failing_since: null, due: null } as const;
+      await endpoints.write([{ replace: { _id, ...said, created_at: at, ...fresh } }]);
+    },
+    async WebhookEndpointDisabled({ data: { endpoint_id, reason } }, { endpoints }) {
+      const disabled = { status: 'disabled', disabled_reason: reason, due: 'notice' };
+      await endpoints.write([{ update: endpoint_id, set: { $set: disabled } }]);
+    },
+    async WebhookEndpointOwnerNotified({ data: { endpoint_id } }, { endpoints }) {
+      await endpoints.write([{ update: endpoint_id, set: { $set: { due: null } } }]);
+    },
+    async WebhookEndpointDeleted({ data: { endpoint_id } }, { endpoints }) {
+      await endpoints.write([{ delete: endpoint_id }]);
+    },
+    async WebhookAttempted(event, collections) {
+      const { data, metadata } = event;
+      const { next_attempt_at, ...attempt } = data;
+      const delivery = await changeDelivery(event, collections, ({ attempts }) => ({
+        attempt_count: data.attempt,
+        attempts: [...attempts, { ...attempt, at: metadata.at }].slice(-KEPT_ATTEMPTS),
+        next_attempt_at,
+      }));
+      const endpoint = delivery && (await collections.endpoints.get(delivery.endpoint_id));
+      if (endpoint?.status !== 'enabled') return;
+      await collections.endpoints.write([{ replace: afterAttempt(endpoint, data, metadata.at) }]);
+    },
+    async WebhookDelivered(event, collections) {
+      await changeDelivery(event, collections, () => ({ status: 'delivered', next_attempt_at: null }));
+    },
+    async WebhookDeliveryGivenUp(event, collections) {
+      const { reason: given_up_reason } = event.data;
+      await changeDelivery(event, collections, () => ({ status: 'given_up', given_up_reason, next_attempt_at: null }));
+    },
+    async WebhookResendRequested(event, collections) {
+      const next_attempt_at = event.metadata.at;
+      await changeDelivery(event, collections, () => ({ status: 'pending', given_up_reason: null, next_attempt_at }));
+    },
   },
-};
+});
 
-async function jobCompleted(event: RecordedEvent, { endpoints, deliveries }: Collections): Promise<void> {
-  const { owner_id, completed_urls, broken_urls } = event.data as JobCompleted;
+async function requestDeliveries(event: LogEvent<'JobCompleted'>, { endpoints, deliveries }: Collections) {
+  const { owner_id, completed_urls, broken_urls } = event.data;
   // Jobs that ended before there were endpoints.
   if (owner_id === undefined || broken_urls === undefined) return;
   const job_id = idOf(event.stream);
   const { at } = event.metadata;
   const type = 'job.completed';
-  const told: WebhookEvent = {
+  const payload: WebhookEvent = {
     id: webhookEventId(job_id, type),
     type,
     created_at: at,
@@ -89,10 +115,10 @@ async function jobCompleted(event: RecordedEvent, { endpoints, deliveries }: Col
   await deliveries.write(
     subscribed.map(({ _id: endpoint_id, user_id }) => ({
       replace: {
-        _id: webhookDeliveryId(endpoint_id, told.id),
+        _id: webhookDeliveryId(endpoint_id, payload.id),
         endpoint_id,
         user_id,
-        event: told,
+        event: payload,
         status: 'pending',
         given_up_reason: null,
         attempt_count: 0,
@@ -104,50 +130,17 @@ async function jobCompleted(event: RecordedEvent, { endpoints, deliveries }: Col
   );
 }
 
-async function endpointChanged(event: RecordedEvent, { endpoints }: Collections): Promise<void> {
-  const { type, data } = event as unknown as WebhookEndpointsEvent;
-  const { at } = event.metadata;
-  const { endpoint_id } = data;
-  if (type === 'WebhookEndpointCreated') {
-    const { user_id, url, events } = data;
-    const fresh = { status: 'enabled', disabled_reason: null, failing_since: null, due: null } as const;
-    await endpoints.write([{ replace: { _id: endpoint_id, user_id, url, events, created_at: at, ...fresh } }]);
-  } else if (type === 'WebhookEndpointDisabled') {
-    const disabled = { status: 'disabled', disabled_reason: data.reason, due: 'notice' };
-    await endpoints.write([{ update: endpoint_id, set: { $set: disabled } }]);
-  } else if (type === 'WebhookEndpointOwnerNotified') {
-    await endpoints.write([{ update: endpoint_id, set: { $set: { due: null } } }]);
-  } else {
-    await endpoints.write([{ delete: endpoint_id }]);
-  }
-}
-
-async function deliveryChanged(event: RecordedEvent, { endpoints, deliveries }: Collections): Promise<void> {
-  const { type, data } = event as unknown as WebhookDeliveryEvent;
-  const delivery = await deliveries.get(idOf(event.stream));
-  // Its endpoint was deleted.
-  if (!delivery) return;
-  const { at } = event.metadata;
-  if (type === 'WebhookAttempted') {
-    const { next_attempt_at, ...attempt } = data;
-    delivery.attempt_count = data.attempt;
-    delivery.attempts = [...delivery.attempts, { ...attempt, at }].slice(-KEPT_ATTEMPTS);
-    delivery.next_attempt_at = next_attempt_at;
-    const endpoint = await endpoints.get(delivery.endpoint_id);
-    if (endpoint?.status === 'enabled') await endpoints.write([{ replace: afterAttempt(endpoint, data, at) }]);
-  } else if (type === 'WebhookDelivered') {
-    delivery.status = 'delivered';
-    delivery.next_attempt_at = null;
-  } else if (type === 'WebhookDeliveryGivenUp') {
-    delivery.status = 'given_up';
-    delivery.given_up_reason = data.reason;
-    delivery.next_attempt_at = null;
-  } else {
-    delivery.status = 'pending';
-    delivery.given_up_reason = null;
-    delivery.next_attempt_at = at;
-  }
-  await deliveries.write([{ replace: delivery }]);
+/** Null when its endpoint was deleted, and the delivery with it. */
+async function changeDelivery(
+  { stream }: LogEvent,
+  { deliveries }: Collections,
+  change: (delivery: WebhookDeliveryDocument) => Partial<WebhookDeliveryDocument>,
+): Promise<WebhookDeliveryDocument | null> {
+  const delivery = await deliveries.get(idOf(stream));
+  if (!delivery) return null;
+  const changed = { ...delivery, ...change(delivery) };
+  await deliveries.write([{ replace: changed }]);
+  return changed;
 }
 
 function afterAttempt(
