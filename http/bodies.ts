@@ -1,7 +1,8 @@
 // Reading request bodies, with a limit on each: JSON and raw bytes.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
-import { ClientGone, HttpError, ValidationError } from './errors.ts';
+import { bodyChunks } from './body-chunks.ts';
+import { HttpError, ValidationError } from './errors.ts';
 import type { JsonBody, RawBody } from './route.ts';
 
 const MAX_DEPTH = 32;
@@ -10,16 +11,6 @@ export const MAX_VALUES = 10_000_000;
 const MAX_CONTAINERS = 10_000;
 /** Smaller ones are parsed in milliseconds, whatever they hold. */
 const COUNTED_FROM_BYTES = 64 * 1024;
-
-/** Requests whose client waits for `100 Continue` before it sends the body: one that is refused is never sent. */
-const awaiting_continue = new WeakSet<IncomingMessage>();
-export const awaitContinue = (request: IncomingMessage) => void awaiting_continue.add(request);
-export const isAwaitingContinue = (request: IncomingMessage) => awaiting_continue.has(request);
-
-/** Called when the body is about to be read. */
-export function sendContinue(request: IncomingMessage, response: ServerResponse): void {
-  if (awaiting_continue.delete(request)) response.writeContinue();
-}
 
 /** Whether the request says that a body follows. */
 export function hasBody({ headers }: IncomingMessage): boolean {
@@ -40,41 +31,25 @@ function assertTakes(ctx: Context, limit_bytes: number): void {
 
 /** At once when the announced length is over the limit, else when what came is. */
 async function readAll(ctx: Context, limit_bytes: number): Promise<Buffer> {
-  assertTakes(ctx, limit_bytes);
-  sendContinue(ctx.req, ctx.res);
   const chunks: Buffer[] = [];
+  for await (const chunk of chunksAtMost(ctx, limit_bytes)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function* chunksAtMost(ctx: Context, limit_bytes: number): AsyncGenerator<Buffer> {
+  assertTakes(ctx, limit_bytes);
   let size_bytes = 0;
-  return await new Promise((resolve, reject) => {
-    const settle = (finish: () => void) => {
-      ctx.req.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone).pause();
-      finish();
-    };
-    const onData = (chunk: Buffer) => {
-      chunks.push(chunk);
-      size_bytes += chunk.length;
-      if (size_bytes > limit_bytes) settle(() => reject(tooLarge(limit_bytes)));
-    };
-    const onEnd = () => settle(() => resolve(Buffer.concat(chunks)));
-    const onGone = () => settle(() => reject(new ClientGone('the client left while it sent the body')));
-    ctx.req.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);
-  });
+  for await (const chunk of bodyChunks(ctx)) {
+    size_bytes += chunk.length;
+    if (size_bytes > limit_bytes) throw tooLarge(limit_bytes);
+    yield chunk;
+  }
 }
 
 /** A JSON body as its bytes come, at the pace of whoever takes them. What is not taken is left to be read away. */
 export async function* readJsonChunks(ctx: Context, limit_bytes: number): AsyncGenerator<Buffer> {
   assertJsonType(ctx);
-  assertTakes(ctx, limit_bytes);
-  sendContinue(ctx.req, ctx.res);
-  let size_bytes = 0;
-  try {
-    for await (const chunk of ctx.req.iterator({ destroyOnReturn: false })) {
-      size_bytes += chunk.length;
-      if (size_bytes > limit_bytes) throw tooLarge(limit_bytes);
-      yield chunk;
-    }
-  } catch (error) {
-    throw error instanceof HttpError ? error : new ClientGone('the client left while it sent the body');
-  }
+  yield* chunksAtMost(ctx, limit_bytes);
 }
 
 export async function readRaw(ctx: Context, body: RawBody): Promise<Buffer> {
@@ -96,7 +71,7 @@ export function parseJson(bytes: Buffer): unknown {
   const text = decoded(bytes);
   if (text.trim() === '') return undefined;
   const value = parsed(text);
-  assertPlain(value, text.includes('\\u0000'));
+  assertShallow(value);
   return value;
 }
 
@@ -162,23 +137,13 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Not nested deeper than any schema goes, which could exhaust the stack of whoever walks it; and no NUL characters. */
-function assertPlain(root: unknown, may_hold_nul: boolean): void {
+/** Not nested deeper than any schema goes, which could exhaust the stack of whoever walks it. */
+function assertShallow(root: unknown): void {
   let level: object[] = isContainer(root) ? [root] : [];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > MAX_DEPTH) throw new HttpError(400, 'too_deep', `The body is nested deeper than ${MAX_DEPTH} levels.`);
-    if (may_hold_nul && level.some(holdsNul)) {
-      throw new ValidationError([{ loc: ['body'], msg: 'holds a NUL character', type: 'nul' }]);
-    }
     level = level.flatMap((container) => Object.values(container).filter(isContainer));
   }
 }
 
 const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
-
-/** No field has a use for it, and stores and logs do not agree on what it means. */
-function holdsNul(container: object): boolean {
-  return Object.entries(container).some(([name, value]) =>
-    `${name}${typeof value === 'string' ? value : ''}`.includes('\0'),
-  );
-}

@@ -16,7 +16,6 @@ export function readQuery(search: string, schema: TObject): { query: Record<stri
   for (const [name, text] of new URLSearchParams(search)) {
     const parameter = (Object.hasOwn(schema.properties, name) ? schema.properties[name] : {}) as Parameter;
     const is_list = parameter.type === 'array';
-    if (text.includes('\0')) problems.push({ loc: ['query', name], msg: 'holds a NUL character', type: 'nul' });
     if (is_list) {
       query[name] = [...((query[name] as unknown[] | undefined) ?? []), coerced(text, parameter.items?.type)];
     } else if (Object.hasOwn(query, name)) {
@@ -25,7 +24,21 @@ export function readQuery(search: string, schema: TObject): { query: Record<stri
       define(query, name, coerced(text, parameter.type));
     }
   }
-  return { query, problems };
+  return { query, problems: [...problems, ...encodingProblems(search)] };
+}
+
+/** Bytes that are not UTF-8 would be read as U+FFFD, and nothing found that has them. */
+function encodingProblems(search: string): Problem[] {
+  if (!/%[89a-f]/i.test(search)) return [];
+  return search.split('&').flatMap((parameter) => {
+    try {
+      decodeURIComponent(parameter.replace(/%(?![0-9a-f]{2})/gi, '%25'));
+      return [];
+    } catch {
+      const [name = ''] = new URLSearchParams(parameter).keys();
+      return [{ loc: ['query', name], msg: 'is not UTF-8', type: 'encoding' }];
+    }
+  });
 }
 
 function coerced(text: string, type: string | undefined): unknown {

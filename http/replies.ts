@@ -3,7 +3,8 @@ import { hash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
-import { hasBody, isAwaitingContinue } from './bodies.ts';
+import { hasBody } from './bodies.ts';
+import { isAwaitingContinue } from './body-chunks.ts';
 import { hasLongList, jsonPieces } from './json-pieces.ts';
 import type { Reply, Route } from './route.ts';
 import { successStatus } from './route.ts';
@@ -13,8 +14,9 @@ const MAX_TAGGED_BYTES = 1024 * 1024;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** How long the reader of a stream may stand still. */
-const STALLED_MS = 60_000;
+/** A client that takes less than so much of what waits for it, in so long, is cut off: 8 kbit/s. */
+const READ_BYTES = 64 * 1024;
+const READ_MS = 60_000;
 
 export async function writeReply(
   ctx: Context,
@@ -51,7 +53,7 @@ async function writeLongJson(ctx: Context, body: object): Promise<void> {
   ctx.set('Content-Type', JSON_TYPE);
   ctx.body = Readable.from(pieces);
   ctx.length = size_bytes;
-  endWhenStalled(ctx);
+  endWhenSlow(ctx);
 }
 
 function writeText(ctx: Context, text: string): void {
@@ -82,12 +84,23 @@ async function writeStream(ctx: Context, stream: Readable, content_type: string,
     return;
   }
   if (stream.readableLength === 0 && !stream.readableEnded) await firstBytes(stream);
-  if (!is_lasting) endWhenStalled(ctx);
+  if (!is_lasting) endWhenSlow(ctx);
   ctx.body = stream;
 }
 
-/** A client that reads nothing for so long has left without a word. */
-const endWhenStalled = (ctx: Context) => ctx.res.setTimeout(STALLED_MS, () => ctx.res.destroy());
+/** One that reads nothing has left without a word, and one that reads byte by byte keeps others of its user from being answered. */
+function endWhenSlow({ res }: Context): void {
+  const taken = () => (res.socket ? res.socket.bytesWritten - res.socket.writableLength : 0);
+  let before = taken();
+  const look = () => {
+    const now = taken();
+    if (res.writableNeedDrain && now - before < READ_BYTES) res.destroy();
+    before = now;
+  };
+  // Where this process stood still, what its client took meanwhile is seen first.
+  const timer = setInterval(() => setImmediate(look), READ_MS);
+  res.once('close', () => clearInterval(timer));
+}
 
 async function firstBytes(stream: Readable): Promise<void> {
   if (stream.errored) throw stream.errored;

@@ -34,24 +34,12 @@ export function compileRoute(route: Omit<Route, 'handler'>): RouteChecks {
       const headers = Object.fromEntries(
         header_names.flatMap((name) => (given_headers[name] === undefined ? [] : [[name, given_headers[name]]])),
       );
-      const problems = [
-        ...path(params),
-        ...nulProblems(params),
-        ...read.problems,
-        ...query(read.query),
-        ...header(headers),
-      ];
+      const problems = [...path(params), ...read.problems, ...query(read.query), ...header(headers)];
       return { params, query: read.query, headers, problems };
     },
     body: route.body && 'schema' in route.body ? validation.compile('body', route.body.schema) : () => [],
     reply: replyCheck(route),
   };
-}
-
-function nulProblems(params: Record<string, string>): Problem[] {
-  return Object.entries(params)
-    .filter(([, value]) => value.includes('\0'))
-    .map(([name]) => ({ loc: ['path', name], msg: 'holds a NUL character', type: 'nul' }));
 }
 
 function replyCheck(route: Omit<Route, 'handler'>): RouteChecks['reply'] {

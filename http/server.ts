@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
-import { awaitContinue } from './bodies.ts';
+import { awaitContinue, refusingSmallChunks } from './body-chunks.ts';
 import { type Connections, openConnections } from './connections.ts';
 import { errorBody, HttpError, statusText } from './errors.ts';
 import { answerAndClose } from './replies.ts';
@@ -40,6 +40,10 @@ export async function startServer(
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: 5000,
     requireHostHeader: false, // Node's own refusal has no body
+    IncomingMessage: refusingSmallChunks(({ socket }) => {
+      answerBroken(Object.assign(new Error('small chunks'), { code: SMALL_CHUNKS }), socket);
+      socket.destroySoon();
+    }),
   });
   server.maxHeadersCount = MAX_HEADERS;
   const handle = app.callback();
@@ -101,6 +105,8 @@ function refuse(error: HttpError, request: IncomingMessage, response: ServerResp
   void answerAndClose(request, response, { status, headers, body: errorBody(error, request.url ?? '') });
 }
 
+const SMALL_CHUNKS = 'SMALL_CHUNKS';
+
 /** What a parser refuses: no route sees it, but its sender gets an answer in the shape of the API that it meant. */
 const BROKEN: Readonly<Record<string, HttpError>> = {
   HPE_HEADER_OVERFLOW: new HttpError(
@@ -109,6 +115,7 @@ const BROKEN: Readonly<Record<string, HttpError>> = {
     `The headers are larger than ${MAX_HEADER_BYTES} bytes.`,
   ),
   HPE_CHUNK_EXTENSIONS_OVERFLOW: new HttpError(413, 'too_large', 'The extensions of the chunks are too large.'),
+  [SMALL_CHUNKS]: new HttpError(400, 'chunks_too_small', 'The body comes in too many small chunks: send larger ones.'),
   ERR_HTTP_REQUEST_TIMEOUT: new HttpError(408, 'too_slow', 'The request took too long to arrive.'),
 };
 const NOT_HTTP = new HttpError(400, 'malformed_request', 'The request is not HTTP/1.1.');

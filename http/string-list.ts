@@ -1,6 +1,7 @@
 // Reads the JSON object `{"<field>": ["…", …]}` as its bytes come, so that a million strings never are in memory together.
 import { Tokenizer, TokenType } from '@streamparser/json';
 import { HttpError, type Problem, ValidationError } from './errors.ts';
+import { textProblem } from './validation.ts';
 
 export interface StringListReader {
   /** Throws HttpError at the first byte that cannot belong to such an object, ValidationError at what is not as declared. */
@@ -63,7 +64,8 @@ export function openStringListReader(
       const text = value as string;
       if (index > max_items) fail([field], `must NOT have more than ${max_items} items`, 'maxItems');
       if (text.length > max_chars) fail(loc, `must NOT have more than ${max_chars} characters`, 'maxLength');
-      if (text.includes('\0')) fail(loc, 'holds a NUL character', 'nul');
+      const problem = textProblem(text);
+      if (problem) fail(loc, problem.msg, problem.type);
       if (problems.length === 0) take(text.length > MAX_KEPT_CHARS ? text.slice(0, MAX_KEPT_CHARS) : text);
       return 'after item';
     }

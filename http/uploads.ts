@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from 'koa';
-import { hasBody, sendContinue, tooLarge } from './bodies.ts';
+import { hasBody, tooLarge } from './bodies.ts';
+import { bodyChunks } from './body-chunks.ts';
 import { inflated } from './content-encoding.ts';
 import { ClientGone, HttpError, ValidationError } from './errors.ts';
 import { boundaryOf, MultipartError, type PartHead, readParts } from './multipart.ts';
@@ -36,14 +37,13 @@ export async function withUpload<Result>(
   const boundary = boundaryOf(ctx.get('content-type'));
   if (boundary === null) throw brokenForm('its content type names no boundary');
   if (Number(ctx.get('content-length')) > max_file_bytes + FORM_BYTES) throw tooLarge(max_file_bytes);
-  const body = inflated(ctx.req.iterator({ destroyOnReturn: false }), ctx.get('content-encoding'));
+  const body = inflated(bodyChunks(ctx), ctx.get('content-encoding'));
   await mkdir(limits.folder, { recursive: true });
   const path = join(limits.folder, `${UPLOAD_PREFIX}${randomUUID()}`);
   // The file is there before anything is awaited of the client, and nobody else opens it: who closes it removes it.
   const file = await open(path, 'wx', 0o600);
   try {
     try {
-      sendContinue(ctx.req, ctx.res);
       const form = await readForm(atMost(body, max_file_bytes + FORM_BYTES, max_file_bytes), boundary, file, limits);
       await file.close();
       return await use({ path, ...form });

@@ -29,9 +29,37 @@ export function openValidation(): Validation {
       const all = thorough.compile(plain);
       // Only bodies can be large.
       const first = place === 'body' ? brief.compile(plain) : all;
-      return (value, size_bytes = 0) => run(size_bytes > ALL_PROBLEMS_BYTES ? first : all, place, value);
+      return (value, size_bytes = 0) => {
+        const problems = textProblems(value, [place]);
+        if (problems.length > 0) return problems;
+        return run(size_bytes > ALL_PROBLEMS_BYTES ? first : all, place, value);
+      };
     },
   };
+}
+
+/** Why no field takes the text, or null. Stores and logs do not agree on what a NUL or half of a surrogate pair means. */
+export function textProblem(text: string): Pick<Problem, 'msg' | 'type'> | null {
+  if (text.includes('\0')) return { msg: 'holds a NUL character', type: 'nul' };
+  return text.isWellFormed() ? null : { msg: 'holds half of a surrogate pair', type: 'surrogate' };
+}
+
+/** The first text in the value, or name of a field, that no field takes; the value is of bounded depth. */
+function textProblems(value: unknown, loc: Problem['loc']): Problem[] {
+  if (typeof value === 'string') {
+    const problem = textProblem(value);
+    return problem ? [{ loc, ...problem }] : [];
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  for (const name of Object.keys(value)) {
+    const problem = Array.isArray(value) ? null : textProblem(name);
+    if (problem) return [{ loc: [...loc, name.toWellFormed().slice(0, 200)], ...problem }];
+    const inside = (value as Record<string, unknown>)[name];
+    if (typeof inside !== 'string' && typeof inside !== 'object') continue;
+    const problems = textProblems(inside, [...loc, Array.isArray(value) ? Number(name) : name]);
+    if (problems.length > 0) return problems;
+  }
+  return [];
 }
 
 /** `$id` names a component of the OpenAPI document; to a validator, the same id twice is an error. */

@@ -106,6 +106,13 @@ const TOO_LARGE: Shared = [
   'too_large',
   'The body is larger than 1048576 bytes.',
 ];
+const TOO_SLOW: Shared = [
+  408,
+  'TooSlow',
+  'The body began too late or came too slowly.',
+  'too_slow',
+  'The body took too long to arrive.',
+];
 const INVALID: Shared = [422, 'Invalid', 'The request is not valid.', 'validation_error', ''];
 const RATE_LIMITED: Shared = [
   429,
@@ -188,7 +195,7 @@ function impliedErrors({ access, owns, foreign, body, path, heavy }: Route<never
       found.push([404, 'NotFound', "There is no such job, or it is not the caller's.", 'job_not_found', no_job]);
     }
   }
-  if (body !== null) found.push(TOO_LARGE);
+  if (body !== null) found.push(TOO_LARGE, TOO_SLOW);
   if (body !== null && body.kind !== 'raw') found.push(...OF_THE_BODY);
   // Of every route: parameters that it does not know are refused.
   found.push(INVALID);

@@ -129,6 +129,8 @@ const WRONG_QUERIES: [query: string, loc: string[], type: string][] = [
   ['limti=1', ['query', 'limti'], 'unexpected'],
   ['__proto__=1', ['query', '__proto__'], 'unexpected'],
   ['search=a%00b', ['query', 'search'], 'nul'],
+  ['search=a%FF', ['query', 'search'], 'encoding'],
+  ['search=%ED%A0%80', ['query', 'search'], 'encoding'],
 ];
 for (const [query, loc, type] of WRONG_QUERIES) {
   test(`?${query} is refused: ${type}`, async (t) => {
@@ -186,7 +188,11 @@ const WRONG_BODIES: [what: string, body: unknown, loc: (string | number)[], type
   ['a list for an object', ['a'], ['body'], 'object_type'],
   ['null', null, ['body'], 'object_type'],
   ['text', '"a"', ['body'], 'object_type'],
-  ['a NUL character', { urls: ['a\0'] }, ['body'], 'nul'],
+  ['a NUL character', { urls: ['a\0'] }, ['body', 'urls', 0], 'nul'],
+  ['a NUL character in a name', { urls: ['a'], more: { 'a\0': 1 } }, ['body', 'more', 'a\0'], 'nul'],
+  ['half of a surrogate pair', { urls: ['a', 'b\ud800'] }, ['body', 'urls', 1], 'surrogate'],
+  ['half of a pair in a nested text', { urls: ['a'], more: { name: '\udc00' } }, ['body', 'more', 'name'], 'surrogate'],
+  ['half of a pair in a name', { urls: ['a'], 'n\ud800': 1 }, ['body', 'n\ufffd'], 'surrogate'],
 ];
 for (const [what, body, loc, type] of WRONG_BODIES) {
   test(`a body with ${what} is refused: ${type}`, async (t) => {
@@ -196,6 +202,12 @@ for (const [what, body, loc, type] of WRONG_BODIES) {
     t.deepEqual([answer.body.detail[0].loc, answer.body.detail[0].type], [loc, type]);
   });
 }
+
+test('a parameter may hold a percent sign, and any character in UTF-8', async (t) => {
+  const { status, body } = await get(`/list/a?search=100%${encodeURIComponent(' \ufffd😀')}`);
+  t.is(status, 200);
+  t.is(body.query.search, '100% \ufffd😀');
+});
 
 test('an escaped backslash before u0000 is no NUL', async (t) => {
   t.deepEqual((await post('/jobs', { urls: ['a\\u0000'] })).body.urls, ['a\\u0000']);

@@ -120,6 +120,7 @@ const REFUSED: [what: string, body: string | Uint8Array, status: number, loc: un
   ['an object in the list', list('"a"', '{}'), 422, ['body', 'urls', 1], 'string_type'],
   ['endless nesting', list('['.repeat(100_000)), 422, ['body', 'urls', 0], 'string_type'],
   ['a NUL character', list('"a\\u0000"'), 422, ['body', 'urls', 0], 'nul'],
+  ['half of a surrogate pair', list('"a\\ud800"'), 422, ['body', 'urls', 0], 'surrogate'],
 ];
 for (const [what, body, status, loc, type] of REFUSED) {
   test.serial(`${what}: ${status} ${type}`, async (t) => {

@@ -200,12 +200,12 @@ test('replies have their content type, headers and example', (t) => {
 
 const ERRORS: [method: string, path: string, statuses: string[]][] = [
   ['get', '/jobs', ['200', '304', '401', '403', '422', '500', '503']],
-  ['post', '/jobs', ['201', '400', '401', '413', '415', '422', '500', '503']],
+  ['post', '/jobs', ['201', '400', '401', '408', '413', '415', '422', '500', '503']],
   ['delete', '/jobs/{job_id}', ['204', '401', '403', '404', '409', '422', '500', '503']],
   ['get', '/jobs/{job_id}/export', ['200', '401', '404', '422', '500', '503']],
   ['post', '/admin/x', ['200', '401', '403', '422', '500', '503']],
   ['post', '/agency-events', ['202', '403', '422', '500', '503']],
-  ['post', '/webhooks/payment', ['200', '401', '413', '422', '500', '503']],
+  ['post', '/webhooks/payment', ['200', '401', '408', '413', '422', '500', '503']],
 ];
 for (const [method, path, statuses] of ERRORS) {
   test(`the errors of ${method} ${path} follow from its access and its input`, (t) => {
