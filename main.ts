@@ -8,6 +8,9 @@ import { startService } from './service.ts';
 /** A role that failed may not end any more: the process does, so that its supervisor starts it again. */
 const STOP_AFTER_FAULT_MS = 4_000;
 
+/** A thread that hangs outside of JavaScript can neither be ended nor waited for. */
+const KILL_MS = 20_000;
+
 /** Of LOG_FILE and whatever else is opened at the start. */
 const FOLDER_CODES = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EISDIR', 'ENOENT', 'ENOSPC'];
 
@@ -28,6 +31,7 @@ try {
   const failed = ended instanceof Error;
   if (failed) logger.fatal({ err: ended }, `the service ends: ${await reasonOf(ended, config)}`);
   else logger.info({ signal: ended }, 'the service ends');
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), KILL_MS).unref();
   const is_clean = await service.stop(failed ? STOP_AFTER_FAULT_MS : undefined);
   if (!is_clean) logger.warn('the service did not end in time: what it had in hand is done again');
   process.exit(failed || !is_clean ? 1 : 0);

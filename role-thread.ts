@@ -32,8 +32,7 @@ import { pause } from './time/pause.ts';
 export interface ThreadData {
   config: Config;
   roles: readonly Role[];
-  /** Of a thread that is supervised. */
-  own?: ThreadStart | undefined;
+  own: ThreadStart;
 }
 /** `started`: it works, or waits for a server that is away. */
 export type ThreadMessage = { type: 'started' } | { type: 'failed'; reason: string; code?: StartError['code'] };
@@ -52,8 +51,8 @@ port.on('message', () => {
   is_told = true;
   stop.abort();
 });
-const pulse = own === undefined ? null : new Pulse(own.pulse);
-const beats = setInterval(() => pulse?.beat(), BEAT_MS);
+const pulse = new Pulse(own.pulse);
+const beats = setInterval(() => pulse.beat(), BEAT_MS);
 
 try {
   await playAll();
@@ -179,7 +178,7 @@ async function run(
       },
       {
         ...(proxies && { proxies: proxies.pool }),
-        ...(pulse && { working: pulse }),
+        working: pulse,
         starved(reason) {
           if (reason === null) signs.say('working');
           else signs.say('waiting', reason);
@@ -187,7 +186,7 @@ async function run(
         defect: (error, url) => role_logger.error({ err: error, url }, 'the checker failed over what a URL answered'),
       },
     );
-    for (const url of own?.suspects ?? []) engine.suspect(url);
+    for (const url of own.suspects) engine.suspect(url);
     try {
       const { checker_ack_wait_ms: ack_wait_ms, checker_timeout_ms: attempt_ms } = config;
       signs.say('working');

@@ -3,12 +3,13 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
+import { Pulse } from './checkers/pulse.ts';
 import type { Config, Role } from './config.ts';
 import { isDamage, onReplacement, prepareDataDir, StartError } from './data-dir.ts';
 import { type Http, startHttp } from './http-role.ts';
 import type { ThreadData, ThreadMessage } from './role-thread.ts';
 import { type WaitingOptions, whenThere } from './stores.ts';
-import { exitOf, SupervisedThread, type ThreadStart } from './supervised-thread.ts';
+import { exitOf, SupervisedThread, type ThreadStart, watchSilence } from './supervised-thread.ts';
 import { pause } from './time/pause.ts';
 
 export interface Service {
@@ -32,6 +33,8 @@ const heapOf = (roles: readonly Role[]) => ({
   maxYoungGenerationSizeMb: roles.includes('checker') ? 80 : 48,
   maxOldGenerationSizeMb: 384,
 });
+/** A thread without a sign of life for so long hangs; whatever it does in one turn takes seconds at the most. */
+const SILENT_MS = 120_000;
 /** Supervisors wait for longer than this before they kill. */
 const STOP_MS = 14_000;
 /** Requests in flight may want the roles: these end when the requests have, or when so much of the time is over. */
@@ -70,7 +73,7 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
     for (const group of THREADS) {
       const roles = group.filter((role) => config.roles.includes(role));
       if (roles.length === 0) continue;
-      const start = (own?: ThreadStart) =>
+      const start = (own: ThreadStart) =>
         new Worker(new URL('./role-thread.ts', import.meta.url), {
           workerData: { config, roles, own } satisfies ThreadData,
           resourceLimits: heapOf(roles),
@@ -81,8 +84,14 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
         );
         continue;
       }
-      const thread = start();
+      const pulse = new Pulse();
+      const thread = start({ pulse: pulse.memory, suspects: [] });
       threads.push(thread);
+      const endWatch = watchSilence(pulse, { limit_ms: SILENT_MS }, (silent_ms) => {
+        const silent_s = Math.round(silent_ms / 1000);
+        failure.resolve(new Error(`${roles.join(' and ')} gave no sign of life for ${silent_s} s`));
+      });
+      void exitOf(thread).then(endWatch);
       thread.on('error', (error: Error) => failure.resolve(error));
       thread.on('message', (message: ThreadMessage) => {
         if (message.type === 'failed') failure.resolve(failureOf(message));

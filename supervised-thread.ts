@@ -67,6 +67,27 @@ export class Silence {
   }
 }
 
+/** How the signs of life of a thread are looked at; times in milliseconds. */
+export interface WatchOptions {
+  limit_ms: number;
+  monotonic?: () => number;
+  look_ms?: number;
+}
+
+/** Calls `silent` again and again once the thread has given no sign of life for `limit_ms`. Returns what ends the watch. */
+export function watchSilence(
+  pulse: Pulse,
+  { limit_ms, monotonic = () => performance.now(), look_ms = LOOK_MS }: WatchOptions,
+  silent: (silent_ms: number) => void,
+): () => void {
+  const silence = new Silence(pulse.beats, monotonic(), look_ms);
+  const timer = setInterval(() => {
+    const silent_ms = silence.look(pulse.beats, monotonic());
+    if (silent_ms >= (pulse.beats === 0 ? Math.max(LOADING_MS, limit_ms) : limit_ms)) silent(silent_ms);
+  }, look_ms);
+  return () => clearInterval(timer);
+}
+
 /** Its code when it is gone. `once` of node:events rejects when the thread fails, before that. */
 export function exitOf(thread: Worker): Promise<number> {
   return new Promise((resolve) => thread.once('exit', resolve));
@@ -75,7 +96,6 @@ export function exitOf(thread: Worker): Promise<number> {
 export class SupervisedThread {
   readonly #options: SupervisedOptions;
   readonly #monotonic: () => number;
-  readonly #look_ms: number;
   readonly #stop = new AbortController();
   #suspects: string[] = [];
   /** When threads ended of late, and whether a URL was to blame. */
@@ -86,7 +106,6 @@ export class SupervisedThread {
   constructor(options: SupervisedOptions) {
     this.#options = options;
     this.#monotonic = options.monotonic ?? (() => performance.now());
-    this.#look_ms = options.look_ms ?? LOOK_MS;
   }
 
   /** Resolves when the first thread works; rejects when it does not. */
@@ -116,15 +135,12 @@ export class SupervisedThread {
     const pulse = new Pulse();
     const thread = this.#options.start({ pulse: pulse.memory, suspects: this.#suspects });
     this.#thread = thread;
-    const { silent_ms: limit_ms = SILENT_MS } = this.#options;
+    const { silent_ms: limit_ms = SILENT_MS, look_ms } = this.#options;
     let error: Error | null = null;
-    const silence = new Silence(pulse.beats, this.#monotonic(), this.#look_ms);
-    const timer = setInterval(() => {
-      const silent_ms = silence.look(pulse.beats, this.#monotonic());
-      if (silent_ms < (pulse.beats === 0 ? LOADING_MS : limit_ms)) return;
+    const endWatch = watchSilence(pulse, { limit_ms, look_ms, monotonic: this.#monotonic }, (silent_ms) => {
       error ??= new Error(`the checker's thread gave no sign of life for ${Math.round(silent_ms / 1000)} s`);
       void thread.terminate();
-    }, this.#look_ms);
+    });
     thread.on('error', (fault: Error) => {
       error ??= fault;
     });
@@ -132,7 +148,7 @@ export class SupervisedThread {
       if (message.type === 'failed') error ??= new Error(message.reason);
     });
     const ended = exitOf(thread).then((code) => {
-      clearInterval(timer);
+      endWatch();
       return { error: error ?? new Error(`the checker's thread ended with ${code}`), url: pulse.url };
     });
     return { thread, ended };

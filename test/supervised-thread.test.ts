@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import test from 'ava';
 import { pino } from 'pino';
-import { Silence, SupervisedThread, type ThreadStart } from '../supervised-thread.ts';
+import { Pulse } from '../checkers/pulse.ts';
+import { Silence, SupervisedThread, type ThreadStart, watchSilence } from '../supervised-thread.ts';
 
 const PULSE = new URL('../checkers/pulse.ts', import.meta.url).href;
 const logger = pino({ level: 'silent' });
@@ -59,6 +60,22 @@ test('what the supervisor slept through is no silence of the thread', (t) => {
   const silence = new Silence(0, 0, 1000);
   t.is(silence.look(0, 3_600_000), 2000);
   t.is(silence.look(1, 3_601_000), 0);
+});
+
+test('of a thread that hangs whoever watches it is told, and of one that lives nobody', async (t) => {
+  const [living, hanging] = [new Pulse(), new Pulse()];
+  const threads = [
+    threadOf('setInterval(() => pulse.beat(), 5);')({ pulse: living.memory, suspects: [] }),
+    threadOf('for (;;);')({ pulse: hanging.memory, suspects: [] }),
+  ];
+  await Promise.all(threads.map(started));
+  let lived = true;
+  const options = { limit_ms: 2000, look_ms: 100 };
+  const endWatch = watchSilence(living, options, () => (lived = false));
+  await new Promise<number>((resolve) => t.teardown(watchSilence(hanging, options, resolve)));
+  t.true(lived);
+  endWatch();
+  await Promise.all(threads.map((thread) => thread.terminate()));
 });
 
 test('a thread that hangs over a URL is replaced at once, and the next one knows the URL', async (t) => {
