@@ -1,6 +1,7 @@
 // What goes wrong with a shape, one thing after the other and at times two at once, until the time is up; then all of it is
 // taken back.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fairNow } from './fair-clock.ts';
 import type { Random } from './random.ts';
 import type { Shape } from './shapes.ts';
 
@@ -12,7 +13,7 @@ const ENDED_WHILE_STARTING = 143;
 /** Past the lease of a role, which is 10 s. */
 const PAST_LEASE_MS = 12_000;
 
-/** A time in which something was wrong, in monotonic milliseconds. */
+/** A time in which something was wrong, by the fair clock. */
 export interface Span {
   what: string;
   from: number;
@@ -122,10 +123,10 @@ export function openFaults(shape: Shape, random: Random, violated: (what: string
 
   async function trouble(fault: Fault): Promise<void> {
     counts.set(fault.kind, (counts.get(fault.kind) ?? 0) + 1);
-    const span = { what: fault.kind, from: performance.now(), to: Number.POSITIVE_INFINITY };
+    const span = { what: fault.kind, from: fairNow(), to: Number.POSITIVE_INFINITY };
     spans.push(span);
     await fault.run();
-    span.to = performance.now();
+    span.to = fairNow();
   }
 
   return {
@@ -133,7 +134,7 @@ export function openFaults(shape: Shape, random: Random, violated: (what: string
     counts,
     current: () =>
       spans
-        .filter(({ to }) => to > performance.now() - 3000)
+        .filter(({ to }) => to > fairNow() - 3000)
         .map(({ what }) => what)
         .join(', ') || 'nothing',
     async run(for_ms) {

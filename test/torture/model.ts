@@ -7,8 +7,10 @@ import type { LoggedJob, LogView } from './log-view.ts';
 import type { Shape } from './shapes.ts';
 import type { Target } from './target.ts';
 
-/** From a cancel's or a pause's answer on, and from the end of a fault on, so long may requests still come. */
-const STOPPED_MS = 5000;
+/** From a cancel's or a pause's answer on so long may requests still come, by the fair clock. */
+const STOPPED_MS = 1000;
+/** From the end of a fault on: who was cut off looks again after 5 s at the latest. */
+const AFTER_FAULT_MS = 5000;
 /** Of a URL's requests: its own, its repetition, and one for each fault that may have lost the answer. */
 const ASKED_BESIDES_FAULTS = 2;
 
@@ -30,6 +32,18 @@ export interface Evidence {
 type Check = (evidence: Evidence, found: Findings) => void | Promise<void>;
 
 const submissionsOf = ({ clients }: Evidence) => clients.flatMap(({ submitted }) => submitted);
+
+/** The least and the most that may have been completed: of a job that is being deleted, checks may be gone before they were read. */
+function chargedOf({ ended_as, completed, total_urls, purged }: LoggedJob): [least: number, most: number] {
+  if (!purged) return [completed, completed];
+  return ended_as === 'completed' ? [total_urls, total_urls] : [completed, total_urls];
+}
+
+function isSettled(job: LoggedJob): boolean {
+  const [least, most] = chargedOf(job);
+  const charged = job.allocated - job.refunded;
+  return least <= charged && charged <= most;
+}
 
 export const CHECKS: Readonly<Record<string, Check>> = {
   'every submission that was answered is one job, with its URLs'(evidence, found) {
@@ -93,10 +107,10 @@ export const CHECKS: Readonly<Record<string, Check>> = {
         `URL ${index} of job ${job_id} is ${right} and was found ${verdict} (${error_code ?? status_code}): ${url}`,
       );
     }
-    for (const { job_id, ended_as, completed, total_urls, purged } of view.jobs.values()) {
-      if (purged) continue;
-      if (ended_as === 'completed' && completed !== total_urls)
-        found.broken.push(`job ${job_id} is completed with ${completed} of ${total_urls}`);
+    for (const job of view.jobs.values()) {
+      const [completed] = chargedOf(job);
+      if (job.ended_as === 'completed' && completed !== job.total_urls)
+        found.broken.push(`job ${job.job_id} is completed with ${completed} of ${job.total_urls}`);
     }
   },
 
@@ -120,7 +134,9 @@ export const CHECKS: Readonly<Record<string, Check>> = {
         found.looked++;
         const late = target.requests(tag).filter((at) => {
           if (at <= from + STOPPED_MS || at >= to) return false;
-          return !spans.some((span) => span.from < at && span.to + STOPPED_MS > at && span.to > from - STOPPED_MS);
+          return !spans.some(
+            (span) => span.from < at && span.to + AFTER_FAULT_MS > at && span.to > from - AFTER_FAULT_MS,
+          );
         });
         const last_ms = Math.round((late.at(-1) ?? 0) - from);
         if (late.length > 0)
@@ -130,13 +146,14 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   },
 
   'allocated is completed and refunded, of each job that has ended'({ view }, found) {
-    for (const { job_id, status, ended_as, allocated, completed, refunded, purged } of view.jobs.values()) {
-      if (ended_as === null || status === 'failed' || purged) continue;
+    for (const job of view.jobs.values()) {
+      if (job.ended_as === null || job.status === 'failed') continue;
       found.looked++;
-      if (allocated !== completed + refunded)
-        found.broken.push(
-          `job ${job_id}, ${ended_as}: ${allocated} allocated, ${completed} completed, ${refunded} refunded`,
-        );
+      if (isSettled(job)) continue;
+      const { job_id, ended_as, allocated, completed, refunded } = job;
+      found.broken.push(
+        `job ${job_id}, ${ended_as}: ${allocated} allocated, ${completed} completed, ${refunded} refunded`,
+      );
     }
   },
 
@@ -186,11 +203,11 @@ export function unsettled({ view, target, clients }: Evidence): string[] {
       .map(({ endpoint, job_id }) => `${endpoint} ${job_id}`),
   );
   return [...view.jobs.values()].flatMap((job) => {
-    const { job_id, status, ended_as, allocated, completed, refunded, purged } = job;
+    const { job_id, status, ended_as, allocated, completed } = job;
     const left = missingNotices(job, view, names, arrived);
     if (status === 'processing') left.push(`job ${job_id} is processing with ${completed} of ${allocated}`);
-    const is_settled = ended_as === null || status === 'failed' || purged || allocated === completed + refunded;
-    if (!is_settled) left.push(`job ${job_id}, ${ended_as}, is not settled`);
+    if (ended_as !== null && status !== 'failed' && !isSettled(job))
+      left.push(`job ${job_id}, ${ended_as}, is not settled`);
     return left;
   });
 }

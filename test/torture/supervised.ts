@@ -13,6 +13,7 @@ export interface Program {
   name: string;
   command: string;
   args: readonly string[];
+  /** Its whole environment; unset: the driver's. */
   env?: Record<string, string>;
   /** Its output is appended there. */
   log_file: string;
@@ -45,7 +46,7 @@ export function supervise(program: Program, ended_by_itself: (how: string) => vo
     if (over) return;
     asked = false;
     const log = openSync(log_file, 'a');
-    const started = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', log, log] });
+    const started = spawn(command, args, { env: env ?? process.env, stdio: ['ignore', log, log] });
     closeSync(log);
     child = started;
     started.once('exit', (code, signal) => {

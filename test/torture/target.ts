@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Verdict } from '../../events/checks.ts';
+import { fairNow } from './fair-clock.ts';
 import type { Random } from './random.ts';
 
 const HOSTS = ['127.0.0.1', '127.0.0.2', '127.0.0.3', '127.0.0.4'];
@@ -40,7 +41,7 @@ export interface Target {
   /** How often it was asked for; a URL that leads nowhere was never. */
   asked(url: string): number;
   leadsHere(url: string): boolean;
-  /** When each request under the tag came, in the driver's monotonic milliseconds. */
+  /** When each request under the tag came, by the fair clock. */
   requests(tag: string): readonly number[];
   total(): number;
   hook(endpoint: string): string;
@@ -72,7 +73,7 @@ export async function openTarget(random: Random): Promise<Target> {
     const whole = `http://${request.headers.host}${path}`;
     asked.set(whole, (asked.get(whole) ?? 0) + 1);
     const times = requests.get(tag!) ?? [];
-    times.push(performance.now());
+    times.push(fairNow());
     requests.set(tag!, times);
     if (kind === 'slow') setTimeout(page, SLOW_MS, path, response);
     else if (kind === 'moved') response.writeHead(302, { location: `/${tag}/ok/${path.split('/')[3]}000` }).end();

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { issueLocalToken } from '../../adapters/identity/index.ts';
 import { type Client, openClient, type Watch } from './clients.ts';
+import { fairNow } from './fair-clock.ts';
 import { openFaults } from './faults.ts';
 import { openLogView } from './log-view.ts';
 import { CHECKS, checkStores, type Evidence, type Findings, unsettled } from './model.ts';
@@ -17,10 +18,11 @@ import { answers, openShape, SHAPES, type ShapeName } from './shapes.ts';
 import { openTarget } from './target.ts';
 
 const USERS = 4;
-/** With nothing new in the log for so long, what is not settled is stuck. */
-const STUCK_MS = 60_000;
-const SETTLED_WITHIN_MS = 300_000;
-const READY_MS = 120_000;
+/** With nothing new in the log for so long, what is not settled is stuck. Times are of the fair clock. */
+const STUCK_MS = 30_000;
+const SETTLED_WITHIN_MS = 120_000;
+/** A lease lasts for 10 s, and whoever waits for a store looks every 5 s. */
+const READY_MS = 30_000;
 const LOOK_MS = 500;
 const EXPORTS = 12;
 
@@ -113,7 +115,7 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
 
 async function settle(evidence: Evidence, found: Findings): Promise<void> {
   const { view } = evidence;
-  const began = performance.now();
+  const began = fairNow();
   let moved = began;
   for (;;) {
     const before = view.position();
@@ -121,7 +123,7 @@ async function settle(evidence: Evidence, found: Findings): Promise<void> {
     found.looked++;
     const left = unsettled(evidence);
     if (left.length === 0) return;
-    const now = performance.now();
+    const now = fairNow();
     if (view.position() !== before) moved = now;
     if (now - moved > STUCK_MS || now - began > SETTLED_WITHIN_MS) {
       found.broken.push(...left.map((what) => `${Math.round((now - began) / 1000)} s after the last fault, ${what}`));
