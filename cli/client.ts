@@ -3,10 +3,11 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { basename } from 'node:path';
 import { blob } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
+import type { JobStatus } from '../events/job.ts';
 
 export interface JobView {
   job_id: string;
-  status: 'processing' | 'paused' | 'completed' | 'cancelled' | 'failed';
+  status: JobStatus;
   total_urls: number;
   completed_urls: number;
   credits_allocated: number;

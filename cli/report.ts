@@ -2,12 +2,13 @@
 import { createReadStream } from 'node:fs';
 import { styleText } from 'node:util';
 import { parse } from 'csv-parse';
+import type { ErrorCode, Verdict } from '../events/checks.ts';
 import type { JobView } from './client.ts';
 import { count } from './progress.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
-const VERDICTS: Record<string, { style: Style; means: string }> = {
+const VERDICTS: Record<Verdict, { style: Style; means: string }> = {
   ok: { style: 'green', means: 'answers as it should' },
   redirected: { style: 'cyan', means: 'answers somewhere else' },
   broken: { style: 'red', means: 'answers with an error' },
@@ -16,7 +17,7 @@ const VERDICTS: Record<string, { style: Style; means: string }> = {
   unreachable: { style: 'red', means: 'no answer' },
 };
 
-const REASONS: Record<string, string> = {
+const REASONS: Record<ErrorCode, string> = {
   dns_not_found: 'no such name',
   dns_failed: 'its name could not be looked up',
   connection_refused: 'connection refused',
@@ -64,7 +65,7 @@ export async function tallyOf(path: string): Promise<Tally> {
 
 function reasonOf(row: Row): string {
   if (row.is_soft_404 === 'true') return 'soft 404: the page says that there is nothing';
-  const reason = REASONS[row.error_code] ?? row.error_code;
+  const reason = REASONS[row.error_code as ErrorCode] ?? row.error_code;
   return [row.status_code, reason].filter(Boolean).join(', ') || row.verdict;
 }
 

@@ -13,7 +13,7 @@ export type CreditsCommand =
   /** Once for each (transaction_type, reference_id). `expires_at`: ISO 8601, or null for never. */
   | {
       type: 'grant';
-      transaction_type: 'signup_bonus' | 'purchase' | 'subscription' | 'trial';
+      transaction_type: TransactionType<'CreditsGranted'>;
       reference_id: string;
       amount: number;
       expires_at: string | null;
@@ -111,7 +111,12 @@ function openLedger(credits: Readonly<Credits>, recalled: Readonly<Recalled>) {
   draft.lots = credits.lots.map((lot) => ({ ...lot }));
   draft.adjustments = new Set(credits.adjustments);
 
-  function entry(transaction_type: TransactionType, key: string, reference_id: string, amount: number) {
+  function entry<Type extends TransactionType>(
+    transaction_type: Type,
+    key: string,
+    reference_id: string,
+    amount: number,
+  ) {
     const balance_after = draft.balance + amount;
     if (balance_after < 0) throw new Error(`the ledger would go to ${balance_after}`);
     const transaction_id = `${transaction_type}:${key}`;
@@ -132,7 +137,11 @@ function openLedger(credits: Readonly<Credits>, recalled: Readonly<Recalled>) {
     entry,
     add,
     /** Runs `then` unless the transaction has happened. */
-    once(type: TransactionType, key: string, then: (entry_of: (amount: number) => ReturnType<typeof entry>) => void) {
+    once<Type extends TransactionType>(
+      type: Type,
+      key: string,
+      then: (entry_of: (amount: number) => ReturnType<typeof entry<Type>>) => void,
+    ) {
       const id = `${type}:${key}`;
       const is_done =
         credits.done.has(id) ||

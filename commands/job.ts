@@ -1,10 +1,8 @@
 // The aggregate of one job: what may happen to it, and when.
 import type { EventStore } from '../events/event-store.ts';
-import type { FailureReason, JobCreated, JobEvent, PauseReason } from '../events/job.ts';
+import type { FailureReason, JobCreated, JobEvent, JobStatus, PauseReason } from '../events/job.ts';
 import { jobStream } from '../events/streams.ts';
 import { type Aggregate, type CommandContext, type Decision, openAggregate, type Refusal } from './aggregate.ts';
-
-export type JobStatus = 'processing' | 'paused' | 'completed' | 'cancelled' | 'failed';
 
 export interface Job {
   /** `none` before it is created. */

@@ -10,18 +10,25 @@ import type { RecordedEvent } from './event-store.ts';
 export const LotPart = Type.Object({ lot_id: Type.String(), amount: Type.Integer({ minimum: 1 }) });
 export type LotPart = Static<typeof LotPart>;
 
-export const TRANSACTION_TYPES = [
-  'signup_bonus',
-  'purchase',
-  'subscription',
-  'trial',
-  'reservation',
-  'refund',
-  'release',
-  'adjustment',
-  'expiry',
-] as const;
-export type TransactionType = (typeof TRANSACTION_TYPES)[number];
+/** Each type of transaction, with the event that records it. */
+const RECORDED_AS = {
+  signup_bonus: 'CreditsGranted',
+  purchase: 'CreditsGranted',
+  subscription: 'CreditsGranted',
+  trial: 'CreditsGranted',
+  reservation: 'CreditsReserved',
+  refund: 'CreditsRefunded',
+  release: 'CreditsRefunded',
+  adjustment: 'CreditsAdjusted',
+  expiry: 'CreditsExpired',
+} as const;
+type Recorded = typeof RECORDED_AS;
+type EntryType = Recorded[keyof Recorded];
+/** Of the transactions that these events record. */
+export type TransactionType<Entry extends EntryType = EntryType> = {
+  [Each in keyof Recorded]: Recorded[Each] extends Entry ? Each : never;
+}[keyof Recorded];
+export const TRANSACTION_TYPES = Object.keys(RECORDED_AS) as readonly TransactionType[];
 
 /**
  * The ledger after an entry, in one of every some hundred, so that a long ledger is not read whole. It is computed of the
@@ -46,9 +53,11 @@ export const LedgerSnapshot = Type.Object({
 export type LedgerSnapshot = Static<typeof LedgerSnapshot>;
 
 /** What every entry has. */
-const entry = {
+const entry = <Entry extends EntryType>(type: Entry) => ({
   transaction_id: Type.String(),
-  transaction_type: Type.Enum(TRANSACTION_TYPES),
+  transaction_type: Type.Enum(
+    TRANSACTION_TYPES.filter((each): each is TransactionType<Entry> => RECORDED_AS[each] === type),
+  ),
   /** Credits: positive in, negative out. */
   amount: Type.Integer(),
   /** What it was for: a job (reservation, refund), a reservation (release), a payment, a lot (expiry). */
@@ -57,24 +66,24 @@ const entry = {
   /** See `entryHash`. */
   hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
   snapshot: Type.Optional(LedgerSnapshot),
-};
+});
 
 export const CREDITS_EVENTS = {
   /** Opens a lot, named by the transaction. */
   CreditsGranted: event({
-    ...entry,
+    ...entry('CreditsGranted'),
     expires_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
   }),
   CreditsReserved: event({
-    ...entry,
+    ...entry('CreditsReserved'),
     reservation_id: Type.String(),
     parts: Type.Array(LotPart),
   }),
   /** Of a `refund` the parts go back to where the job's reservations came from; of a `release`, that one's. */
-  CreditsRefunded: event({ ...entry, parts: Type.Array(LotPart) }),
+  CreditsRefunded: event({ ...entry('CreditsRefunded'), parts: Type.Array(LotPart) }),
   /** By an administrator. Added credits open a lot; removed ones come from `parts`. */
-  CreditsAdjusted: event({ ...entry, reason: Type.String(), parts: Type.Array(LotPart) }),
-  CreditsExpired: event({ ...entry, lot_id: Type.String() }),
+  CreditsAdjusted: event({ ...entry('CreditsAdjusted'), reason: Type.String(), parts: Type.Array(LotPart) }),
+  CreditsExpired: event({ ...entry('CreditsExpired'), lot_id: Type.String() }),
 };
 
 export type CreditsGranted = DataOf<typeof CREDITS_EVENTS.CreditsGranted>;

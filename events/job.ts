@@ -6,6 +6,12 @@ import { Nullable } from './nullable.ts';
 const Count = Type.Integer({ minimum: 0 });
 const NullableText = Nullable(Type.String());
 
+/** Where a job can stand, and whether it has ended there: nothing more of it is checked. */
+const ENDED = { processing: false, paused: false, completed: true, cancelled: true, failed: true };
+export type JobStatus = keyof typeof ENDED;
+export const JOB_STATUSES = Object.keys(ENDED) as readonly JobStatus[];
+export const hasEnded = (status: JobStatus): boolean => ENDED[status];
+
 export const JOB_SOURCES = ['upload', 'api', 'rerun'] as const;
 export const PAUSE_REASONS = ['owner', 'credit_ceiling'] as const;
 export const FAILURE_REASONS = ['no_progress', 'batch_undeliverable'] as const;

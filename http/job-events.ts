@@ -1,5 +1,6 @@
 // A job as server-sent events. Each is the whole job, and its id says where the job stands: whoever comes back with an
 // id misses nothing that still matters, whichever process answers, and nothing is kept for it.
+import { hasEnded } from '../events/job.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import { jobView } from './job-view.ts';
 
@@ -19,8 +20,7 @@ export function isAfter(id: string, other: string): boolean {
 }
 
 /** Nothing will change any more: it has ended, and what it did not use is given back. */
-export const isOver = ({ status, due }: JobDocument) =>
-  status !== 'processing' && status !== 'paused' && due !== 'settlement';
+export const isOver = ({ status, due }: JobDocument) => hasEnded(status) && due !== 'settlement';
 
 export const jobEvent = (name: 'progress' | 'end', job: JobDocument) => frame(name, jobView(job), eventId(job));
 

@@ -1,11 +1,9 @@
 // How clients see a job, in both APIs.
 
 import { type Static, Type } from 'typebox';
-import { FAILURE_REASONS, JOB_SOURCES, type JobCreated, PAUSE_REASONS } from '../events/job.ts';
+import { FAILURE_REASONS, JOB_SOURCES, JOB_STATUSES, type JobCreated, PAUSE_REASONS } from '../events/job.ts';
 import { Nullable } from '../events/nullable.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
-
-export const JOB_STATUSES = ['processing', 'paused', 'completed', 'cancelled', 'failed'] as const;
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 const Time = (description: string) => Type.String({ format: 'date-time', description });

@@ -1,5 +1,6 @@
 // The read models of jobs, of their results, of what is counted over these, and of what is left of deleted jobs: one
 // projection, because the order of a job's events decides which results count.
+import { hasEnded } from '../events/job.ts';
 import { checksOf, idOf } from '../events/streams.ts';
 import type { EventTypeOf, LogEvent } from '../events/vocabulary.ts';
 import type { Write } from '../readmodels/documents.ts';
@@ -71,7 +72,7 @@ export const jobsProjection: Projection = projection({
     URLChecked(event, page) {
       const job = jobOf(event, page);
       // A result that comes after the job has ended in the log is nobody's and is charged to nobody.
-      if (!job || hasEnded(job)) return;
+      if (!job || hasEnded(job.status)) return;
       page.counted.push(event);
       page.result_writes.push({ replace: checked(job, event) });
       page.progress.set(job, event);
@@ -139,8 +140,6 @@ function toPurge(job: JobDocument, event: LogEvent): PurgeDocument {
   };
 }
 
-const hasEnded = ({ status }: JobDocument) => status !== 'processing' && status !== 'paused';
-
 function created(event: LogEvent<'JobCreated'>): JobDocument {
   const { job_id, reservation_id: _, ...rest } = event.data;
   const { at } = event.metadata;
@@ -182,7 +181,7 @@ function sizeOfBatch(job: JobDocument, batch: number): number {
 }
 
 function due(job: JobDocument): JobDocument['due'] {
-  if (!hasEnded(job)) {
+  if (!hasEnded(job.status)) {
     if (job.completed_urls === job.total_urls) return 'completion';
     return job.status === 'processing' && job.completed_urls === job.credits_allocated ? 'ceiling' : null;
   }

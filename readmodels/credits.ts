@@ -1,4 +1,5 @@
 // The read models of credits: a balance a user, and the transactions behind it.
+import type { TransactionType } from '../events/credits.ts';
 import type { Collection, CollectionSpec, Document } from './documents.ts';
 
 export interface BalanceDocument extends Document {
@@ -18,7 +19,7 @@ export interface TransactionDocument extends Document {
   /** Its place in the ledger, from 0. */
   number: number;
   transaction_id: string;
-  transaction_type: string;
+  transaction_type: TransactionType;
   amount: number;
   reference_id: string;
   balance_after: number;

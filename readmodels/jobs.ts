@@ -1,12 +1,12 @@
 // The read model of jobs: one document a job, with its progress.
 import type { Position } from '../events/event-store.ts';
-import type { FailureReason, JobSource, PauseReason } from '../events/job.ts';
+import { type FailureReason, hasEnded, type JobSource, type JobStatus, type PauseReason } from '../events/job.ts';
 import type { Collection, CollectionSpec, Document, Filter } from './documents.ts';
 
 export interface JobDocument extends Document {
   owner_id: string;
   owner_email: string | null;
-  status: 'processing' | 'paused' | 'completed' | 'cancelled' | 'failed';
+  status: JobStatus;
   total_urls: number;
   completed_urls: number;
   credits_allocated: number;
@@ -79,7 +79,7 @@ export interface JobsPage {
 /** The newest first. */
 export async function jobsPage(
   collection: Pick<Collection<JobDocument>, 'find' | 'count'>,
-  of: { owner_id?: string; owner_email?: string; status?: string },
+  of: { owner_id?: string; owner_email?: string; status?: JobStatus },
   page: { limit: number; offset: number },
 ): Promise<JobsPage> {
   const filter: Filter = { ...of };
@@ -96,6 +96,6 @@ export async function jobsPage(
  */
 export function contiguousResults(job: JobDocument): number {
   const { status, batch_size, batches_done_before, batches_done, total_urls } = job;
-  if (status !== 'processing' && status !== 'paused') return total_urls;
+  if (hasEnded(status)) return total_urls;
   return batches_done_before * batch_size + (batches_done[batches_done_before] ?? 0);
 }

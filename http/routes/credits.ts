@@ -1,6 +1,6 @@
 // The gateway's view of one's credits.
 import { Type } from 'typebox';
-import { TRANSACTION_TYPES } from '../../events/credits.ts';
+import { TRANSACTION_TYPES, type TransactionType } from '../../events/credits.ts';
 import { balanceOf, type TransactionDocument, transactionsPage } from '../../readmodels/credits.ts';
 import { paging } from '../result-view.ts';
 import { route } from '../services.ts';
@@ -13,10 +13,23 @@ export const Credits = Type.Object({
   available_credits: Type.Integer({ minimum: 0, description: 'The same.' }),
 });
 
+const MEANINGS: Record<TransactionType, string> = {
+  signup_bonus: 'given with the account',
+  purchase: 'bought',
+  subscription: 'of a plan, for one period',
+  trial: 'to try a plan',
+  reservation: 'held for a job',
+  refund: 'held for a job that ended without using them',
+  release: 'held for a job that was never made or resumed',
+  adjustment: 'by an administrator',
+  expiry: 'past their last day',
+};
+const meanings = Object.entries(MEANINGS).map(([type, meaning]) => `\`${type}\`: ${meaning}`);
+
 const Transaction = Type.Object(
   {
     transaction_id: Type.String(),
-    transaction_type: Type.Enum(TRANSACTION_TYPES),
+    transaction_type: Type.Enum(TRANSACTION_TYPES, { description: `${meanings.join('; ')}.` }),
     amount: Type.Integer({ description: 'Positive in, negative out.' }),
     reference_id: Type.String({ description: 'What it was for: for a reservation or a refund the job id.' }),
     balance_after: Type.Integer({ minimum: 0 }),

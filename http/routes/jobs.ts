@@ -1,9 +1,10 @@
 // The gateway's jobs: upload, list, look, results.
 import { Type } from 'typebox';
+import { JOB_STATUSES } from '../../events/job.ts';
 import { jobsPage } from '../../readmodels/jobs.ts';
 import { resultsPage } from '../../readmodels/result-pages.ts';
 import { HttpError } from '../errors.ts';
-import { JOB_STATUSES, JobView, jobExample, jobView } from '../job-view.ts';
+import { JobView, jobExample, jobView } from '../job-view.ts';
 import { filterOf, paging, ResultView, resultExample, resultFilters, resultView, statusGroup } from '../result-view.ts';
 import { fileBody } from '../route.ts';
 import { route } from '../services.ts';
