@@ -26,6 +26,17 @@ export interface Fold<State, Event extends AnyEvent> {
   evolve(state: State, event: Event): State;
 }
 
+/** By event type, what an event makes of the state. */
+type Cases<State, Event extends AnyEvent> = {
+  readonly [Type in Event['type']]: (state: State, data: Extract<Event, { type: Type }>['data']) => State;
+};
+
+/** An `evolve` with a case for each event type: without one it does not compile. An event of a later version changes nothing. */
+export function evolveBy<State, Event extends AnyEvent>(cases: Cases<State, Event>): Fold<State, Event>['evolve'] {
+  const by_type = cases as Readonly<Record<string, (state: State, data: unknown) => State>>;
+  return (state, event) => by_type[event.type]?.(state, event.data) ?? state;
+}
+
 export interface Refusal {
   code: string;
   message: string;

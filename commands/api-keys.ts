@@ -3,7 +3,14 @@ import { hash, randomBytes } from 'node:crypto';
 import type { ApiKeyCreated, ApiKeysEvent, ApiKeyUseEvent } from '../events/api-key.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import { apiKeysStream, apiKeyUsesStream } from '../events/streams.ts';
-import { type CommandContext, type Decision, fromLastEvent, openAggregate, type Refusal } from './aggregate.ts';
+import {
+  type CommandContext,
+  type Decision,
+  evolveBy,
+  fromLastEvent,
+  openAggregate,
+  type Refusal,
+} from './aggregate.ts';
 
 export const MAX_KEYS = 50;
 
@@ -15,11 +22,16 @@ export interface ApiKeysState {
 
 const fold = {
   initial: (): ApiKeysState => ({ keys: new Map(), valid_count: 0 }),
-  evolve(state: ApiKeysState, { type, data }: ApiKeysEvent): ApiKeysState {
-    state.keys.set(data.key_id, type === 'ApiKeyCreated' ? 'valid' : 'revoked');
-    state.valid_count += type === 'ApiKeyCreated' ? 1 : -1;
-    return state;
-  },
+  evolve: evolveBy<ApiKeysState, ApiKeysEvent>({
+    ApiKeyCreated: ({ keys, valid_count }, { key_id }) => ({
+      keys: keys.set(key_id, 'valid'),
+      valid_count: valid_count + 1,
+    }),
+    ApiKeyRevoked: ({ keys, valid_count }, { key_id }) => ({
+      keys: keys.set(key_id, 'revoked'),
+      valid_count: valid_count - 1,
+    }),
+  }),
 };
 
 export type ApiKeysCommand = { type: 'create'; key: ApiKeyCreated } | { type: 'revoke'; key_id: string };
@@ -43,9 +55,14 @@ export const USE_TOLD_MS = 3_600_000;
 
 /** When a key was used, as it was recorded last, in milliseconds since the epoch. */
 const uses = {
-  initial: () => ({ used_at: 0 }),
-  evolve: (_: { used_at: number }, { data }: ApiKeyUseEvent) => ({ used_at: Date.parse(data.used_at) }),
+  initial: () => 0,
+  evolve: evolveBy<number, ApiKeyUseEvent>({ ApiKeyUsed: (_, { used_at }) => Date.parse(used_at) }),
 };
+
+export function decideUse(last_used_at: number, now: number): Decision<ApiKeyUseEvent> {
+  if (now - last_used_at < USE_TOLD_MS) return { events: [] };
+  return { events: [{ type: 'ApiKeyUsed', data: { used_at: new Date(now).toISOString() } }] };
+}
 
 export const hashOfKey = (plaintext: string) => hash('sha256', plaintext, 'hex');
 
@@ -70,7 +87,7 @@ export interface ApiKeys {
 
 export function openApiKeys(log: EventStore): ApiKeys {
   const keys = openAggregate<ApiKeysState, ApiKeysEvent>(log, fold);
-  const used = openAggregate<{ used_at: number }, ApiKeyUseEvent>(log, uses, { begin: fromLastEvent(log, uses) });
+  const used = openAggregate<number, ApiKeyUseEvent>(log, uses, { begin: fromLastEvent(log, uses) });
   const run = (user_id: string, command: ApiKeysCommand, context: CommandContext) =>
     keys.handle(apiKeysStream(user_id), context, (state) => decide(state, command));
   return {
@@ -80,10 +97,7 @@ export function openApiKeys(log: EventStore): ApiKeys {
     },
     revoke: ({ key_id, user_id }, context) => run(user_id, { type: 'revoke', key_id }, context),
     async recordUse(key_id, context) {
-      const used_at = new Date(context.now).toISOString();
-      await used.handle(apiKeyUsesStream(key_id), context, (last) => ({
-        events: context.now - last.used_at < USE_TOLD_MS ? [] : [{ type: 'ApiKeyUsed', data: { used_at } }],
-      }));
+      await used.handle(apiKeyUsesStream(key_id), context, (last_used_at) => decideUse(last_used_at, context.now));
     },
   };
 }

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { BlocklistEvent, DomainBlocked, DomainBlockUpdated } from '../events/blocked-domain.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import { BLOCKLIST_STREAM } from '../events/streams.ts';
-import { type CommandContext, type Decision, openAggregate, type Refusal } from './aggregate.ts';
+import { type CommandContext, type Decision, evolveBy, openAggregate, type Refusal } from './aggregate.ts';
 
 export const MAX_BLOCKED = 100_000;
 
@@ -18,14 +18,17 @@ export type BlocklistState = Map<string, Entry>;
 
 const fold = {
   initial: (): BlocklistState => new Map(),
-  evolve(entries: BlocklistState, { type, data }: BlocklistEvent): BlocklistState {
-    if (type === 'DomainUnblocked') entries.delete(data.domain);
-    else {
-      const added_at = type === 'DomainBlocked' ? data.added_at : (entries.get(data.domain)?.added_at ?? '');
-      entries.set(data.domain, { added_at, said: digestOf(data) });
-    }
-    return entries;
-  },
+  evolve: evolveBy<BlocklistState, BlocklistEvent>({
+    DomainBlocked: (entries, data) => entries.set(data.domain, { added_at: data.added_at, said: digestOf(data) }),
+    DomainBlockUpdated(entries, data) {
+      const added_at = entries.get(data.domain)?.added_at ?? '';
+      return entries.set(data.domain, { added_at, said: digestOf(data) });
+    },
+    DomainUnblocked(entries, { domain }) {
+      entries.delete(domain);
+      return entries;
+    },
+  }),
 };
 
 export type BlocklistCommand = { type: 'block'; entry: DomainBlocked } | { type: 'unblock'; domain: string };

@@ -2,29 +2,40 @@
 import type { DomainChecksEvent, DomainsChecked } from '../events/domain-checks.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { domainChecksStream } from '../events/streams.ts';
-import { type CommandContext, openAggregate } from './aggregate.ts';
+import { type CommandContext, type Decision, evolveBy, openAggregate } from './aggregate.ts';
+
+export interface RecordedParts {
+  parts: number;
+  closed: boolean;
+}
 
 const fold = {
-  initial: () => ({ parts: 0, closed: false }),
-  evolve(recorded: { parts: number; closed: boolean }, { data }: DomainChecksEvent) {
-    recorded.parts++;
-    recorded.closed = data.last;
-    return recorded;
-  },
+  initial: (): RecordedParts => ({ parts: 0, closed: false }),
+  evolve: evolveBy<RecordedParts, DomainChecksEvent>({
+    DomainsChecked: ({ parts }, { last }) => ({ parts: parts + 1, closed: last }),
+  }),
 };
 
+/** Part number `part`, from 0. One that is there already, or that comes too early, makes no event. */
+export function decide(
+  { parts, closed }: Readonly<RecordedParts>,
+  part: number,
+  data: DomainsChecked,
+): Decision<DomainChecksEvent> {
+  return { events: closed || part !== parts ? [] : [{ type: 'DomainsChecked', data }] };
+}
+
 export interface DomainChecks {
-  /** Part number `part`, from 0. One that is there already stays as it is. */
   record(part: number, checked: DomainsChecked, context: CommandContext): Promise<void>;
 }
 
 export function openDomainChecks(log: EventStore): DomainChecks {
-  const aggregate = openAggregate<ReturnType<typeof fold.initial>, DomainChecksEvent>(log, fold);
+  const aggregate = openAggregate<RecordedParts, DomainChecksEvent>(log, fold);
   return {
     async record(part, data, context) {
-      await aggregate.handle(domainChecksStream(data.job_id), context, ({ parts, closed }) => ({
-        events: closed || part !== parts ? [] : [{ type: 'DomainsChecked', data }],
-      }));
+      await aggregate.handle(domainChecksStream(data.job_id), context, (recorded) => decide(recorded, part, data));
     },
   };
 }
+
+export const { initial, evolve } = fold;

@@ -3,7 +3,14 @@ import { hash } from 'node:crypto';
 import type { EventStore } from '../events/event-store.ts';
 import type { IdempotencyEvent, RequestAnswered } from '../events/idempotency.ts';
 import { idempotencyStream } from '../events/streams.ts';
-import { type CommandContext, type Decision, type Handled, openAggregate, type Refusal } from './aggregate.ts';
+import {
+  type CommandContext,
+  type Decision,
+  evolveBy,
+  type Handled,
+  openAggregate,
+  type Refusal,
+} from './aggregate.ts';
 
 /** How long a key is remembered, from the request that first had it. */
 const REMEMBERED_MS = 24 * 3_600_000;
@@ -43,18 +50,12 @@ const fold = {
     until: '',
     answer: null,
   }),
-  evolve(key: IdempotencyKey, event: IdempotencyEvent): IdempotencyKey {
-    switch (event.type) {
-      case 'RequestClaimed':
-        return { status: 'claimed', ...event.data, answer: null };
-      case 'RequestAnswered':
-        return { ...key, status: 'answered', answer: event.data };
-      case 'RequestReleased':
-        return { ...key, status: 'free' };
-      case 'RequestAbandoned':
-        return { ...key, status: 'abandoned' };
-    }
-  },
+  evolve: evolveBy<IdempotencyKey, IdempotencyEvent>({
+    RequestClaimed: (_key, claim) => ({ status: 'claimed', ...claim, answer: null }),
+    RequestAnswered: (key, answer) => ({ ...key, status: 'answered', answer }),
+    RequestReleased: (key) => ({ ...key, status: 'free' }),
+    RequestAbandoned: (key) => ({ ...key, status: 'abandoned' }),
+  }),
 };
 
 export function decide(

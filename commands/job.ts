@@ -2,7 +2,14 @@
 import type { EventStore } from '../events/event-store.ts';
 import type { FailureReason, JobCreated, JobEvent, JobStatus, PauseReason } from '../events/job.ts';
 import { jobStream } from '../events/streams.ts';
-import { type Aggregate, type CommandContext, type Decision, openAggregate, type Refusal } from './aggregate.ts';
+import {
+  type Aggregate,
+  type CommandContext,
+  type Decision,
+  evolveBy,
+  openAggregate,
+  type Refusal,
+} from './aggregate.ts';
 
 export interface Job {
   /** `none` before it is created. */
@@ -38,52 +45,32 @@ const fold = {
     reservations: new Map(),
     listing_discarded: false,
   }),
-  evolve(job: Job, event: JobEvent): Job {
-    switch (event.type) {
-      case 'JobCreated':
-        job.status = 'processing';
-        job.owner_id = event.data.owner_id;
-        job.total_urls = event.data.total_urls;
-        job.credits_allocated = event.data.credits_allocated;
-        job.reservations.set(event.data.reservation_id, 'used');
-        break;
-      case 'JobPaused':
-        job.status = 'paused';
-        job.pause_reason = event.data.reason;
-        break;
-      case 'JobResumed':
-        job.status = 'processing';
-        job.pause_reason = null;
-        job.credits_allocated = event.data.credits_allocated;
-        if (event.data.reservation_id) job.reservations.set(event.data.reservation_id, 'used');
-        break;
-      case 'JobCancelled':
-        job.status = 'cancelled';
-        break;
-      case 'JobCompleted':
-        job.status = 'completed';
-        break;
-      case 'JobFailed':
-        job.status = 'failed';
-        break;
-      case 'JobDeleted':
-        job.status = 'deleted';
-        break;
-      case 'ResultsPurged':
-        job.purged_to = event.data.to_index;
-        break;
-      case 'JobPurged':
-        job.purged = true;
-        break;
-      case 'ListingDiscarded':
-        job.listing_discarded = true;
-        break;
-      case 'ReservationVoided':
-        job.reservations.set(event.data.reservation_id, 'voided');
-        break;
-    }
-    return job;
-  },
+  evolve: evolveBy<Job, JobEvent>({
+    JobCreated: ({ reservations, ...job }, { owner_id, total_urls, credits_allocated, reservation_id }) => ({
+      ...job,
+      status: 'processing',
+      owner_id,
+      total_urls,
+      credits_allocated,
+      reservations: reservations.set(reservation_id, 'used'),
+    }),
+    JobPaused: (job, { reason }) => ({ ...job, status: 'paused', pause_reason: reason }),
+    JobResumed({ reservations, ...job }, { credits_allocated, reservation_id }) {
+      if (reservation_id) reservations.set(reservation_id, 'used');
+      return { ...job, status: 'processing', pause_reason: null, credits_allocated, reservations };
+    },
+    JobCancelled: (job) => ({ ...job, status: 'cancelled' }),
+    JobCompleted: (job) => ({ ...job, status: 'completed' }),
+    JobFailed: (job) => ({ ...job, status: 'failed' }),
+    JobDeleted: (job) => ({ ...job, status: 'deleted' }),
+    ResultsPurged: (job, { to_index }) => ({ ...job, purged_to: to_index }),
+    JobPurged: (job) => ({ ...job, purged: true }),
+    ListingDiscarded: (job) => ({ ...job, listing_discarded: true }),
+    ReservationVoided: (job, { reservation_id }) => ({
+      ...job,
+      reservations: job.reservations.set(reservation_id, 'voided'),
+    }),
+  }),
 };
 
 export type JobCommand =

@@ -1,5 +1,6 @@
 // The state of one user's ledger: what its entries add up to, and the newest of them by name.
 import type { CreditsEvent, LotPart } from '../events/credits.ts';
+import { evolveBy } from './aggregate.ts';
 
 /** What one grant brought in and what is left of it. */
 export interface Lot {
@@ -56,29 +57,22 @@ export function evolve(credits: Credits, event: CreditsEvent): Credits {
   credits.hash = data.hash;
   credits.entries += 1;
   if (data.snapshot) credits.snapshot_at = credits.entries;
-  switch (event.type) {
-    case 'CreditsGranted':
-      addLot(credits.lots, event.data.transaction_id, event.data.amount, event.data.expires_at);
-      break;
-    case 'CreditsReserved':
-      take(credits.lots, event.data.parts);
-      break;
-    case 'CreditsRefunded':
-      giveBack(credits.lots, event.data.parts);
-      break;
-    case 'CreditsAdjusted':
-      if (data.amount > 0) addLot(credits.lots, data.transaction_id, data.amount, null);
-      else {
-        take(credits.lots, event.data.parts);
-        credits.adjustments.add(data.transaction_id);
-      }
-      break;
-    case 'CreditsExpired':
-      take(credits.lots, [{ lot_id: event.data.lot_id, amount: -event.data.amount }]);
-      break;
-  }
-  return remember(credits, event);
+  return remember(moveCredits(credits, event), event);
 }
+
+/** Between the lots and the balance. */
+const moveCredits = evolveBy<Credits, CreditsEvent>({
+  CreditsGranted: (credits, { transaction_id, amount, expires_at }) =>
+    addLot(credits, transaction_id, amount, expires_at),
+  CreditsReserved: (credits, { parts }) => take(credits, parts),
+  CreditsRefunded: (credits, { parts }) => giveBack(credits, parts),
+  CreditsAdjusted(credits, { transaction_id, amount, parts }) {
+    if (amount > 0) return addLot(credits, transaction_id, amount, null);
+    credits.adjustments.add(transaction_id);
+    return take(credits, parts);
+  },
+  CreditsExpired: (credits, { lot_id, amount }) => take(credits, [{ lot_id, amount: -amount }]),
+});
 
 /** Notes the entry among the newest ones, and forgets the oldest of them. */
 export function remember(credits: Credits, { type, data }: CreditsEvent): Credits {
@@ -98,22 +92,26 @@ export function remember(credits: Credits, { type, data }: CreditsEvent): Credit
   return credits;
 }
 
-function addLot(lots: Lot[], lot_id: string, remaining: number, expires_at: string | null): void {
+function addLot(credits: Credits, lot_id: string, remaining: number, expires_at: string | null): Credits {
+  const { lots } = credits;
   const later = lots.findIndex(
     (lot) => expires_at !== null && (lot.expires_at === null || lot.expires_at > expires_at),
   );
   lots.splice(later < 0 ? lots.length : later, 0, { lot_id, remaining, expires_at });
+  return credits;
 }
 
-function take(lots: Lot[], parts: readonly LotPart[]): void {
-  for (const { lot_id, amount } of parts) change(lots, lot_id, -amount);
+function take(credits: Credits, parts: readonly LotPart[]): Credits {
+  for (const { lot_id, amount } of parts) changeLot(credits.lots, lot_id, -amount);
+  return credits;
 }
 
-function giveBack(lots: Lot[], parts: readonly LotPart[]): void {
-  for (const { lot_id, amount } of parts) change(lots, lot_id, amount);
+function giveBack(credits: Credits, parts: readonly LotPart[]): Credits {
+  for (const { lot_id, amount } of parts) changeLot(credits.lots, lot_id, amount);
+  return credits;
 }
 
-function change(lots: Lot[], lot_id: string, amount: number): void {
+function changeLot(lots: Lot[], lot_id: string, amount: number): void {
   const lot = lots.find((candidate) => candidate.lot_id === lot_id);
   if (!lot || lot.remaining + amount < 0) throw new Error(`lot ${lot_id} cannot change by ${amount}`);
   lot.remaining += amount;

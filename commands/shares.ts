@@ -3,7 +3,14 @@ import { hash, randomBytes } from 'node:crypto';
 import type { EventStore, Position } from '../events/event-store.ts';
 import type { ShareCreated, SharesEvent, ShareUsed, ShareUseEvent } from '../events/share.ts';
 import { sharesStream, shareUsesStream } from '../events/streams.ts';
-import { type CommandContext, type Decision, fromLastEvent, openAggregate, type Refusal } from './aggregate.ts';
+import {
+  type CommandContext,
+  type Decision,
+  evolveBy,
+  fromLastEvent,
+  openAggregate,
+  type Refusal,
+} from './aggregate.ts';
 
 export const MAX_SHARES = 100;
 
@@ -15,11 +22,16 @@ export interface SharesState {
 
 const fold = {
   initial: (): SharesState => ({ shares: new Map(), valid_count: 0 }),
-  evolve(state: SharesState, { type, data }: SharesEvent): SharesState {
-    state.shares.set(data.share_id, type === 'ShareCreated' ? 'valid' : 'revoked');
-    state.valid_count += type === 'ShareCreated' ? 1 : -1;
-    return state;
-  },
+  evolve: evolveBy<SharesState, SharesEvent>({
+    ShareCreated: ({ shares, valid_count }, { share_id }) => ({
+      shares: shares.set(share_id, 'valid'),
+      valid_count: valid_count + 1,
+    }),
+    ShareRevoked: ({ shares, valid_count }, { share_id }) => ({
+      shares: shares.set(share_id, 'revoked'),
+      valid_count: valid_count - 1,
+    }),
+  }),
 };
 
 export type SharesCommand = { type: 'create'; share: ShareCreated } | { type: 'revoke'; share_id: string };
@@ -61,8 +73,9 @@ export interface Shares {
   recordUses(share_id: string, uses: ShareUsed, context: CommandContext): Promise<void>;
 }
 
-/** Views are appended, not decided on. */
-const uses = { initial: () => null, evolve: () => null };
+/** All views are recorded, whatever came before: there is no state. */
+const uses = { initial: () => null, evolve: evolveBy<null, ShareUseEvent>({ ShareUsed: () => null }) };
+export const decideUse = (data: ShareUsed): Decision<ShareUseEvent> => ({ events: [{ type: 'ShareUsed', data }] });
 
 export function openShares(log: EventStore): Shares {
   const shares = openAggregate<SharesState, SharesEvent>(log, fold);
@@ -74,7 +87,7 @@ export function openShares(log: EventStore): Shares {
       run(of.job_id, { type: 'create', share: { share_id: idOfShareToken(token), ...of } }, context),
     revoke: ({ share_id, job_id }, context) => run(job_id, { type: 'revoke', share_id }, context),
     async recordUses(share_id, data, context) {
-      await used.handle(shareUsesStream(share_id), context, () => ({ events: [{ type: 'ShareUsed', data }] }));
+      await used.handle(shareUsesStream(share_id), context, () => decideUse(data));
     },
   };
 }

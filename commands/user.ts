@@ -2,7 +2,7 @@
 import type { EventStore, Position } from '../events/event-store.ts';
 import { userStream } from '../events/streams.ts';
 import type { UserEvent } from '../events/user.ts';
-import { type CommandContext, type Decision, openAggregate } from './aggregate.ts';
+import { type CommandContext, type Decision, evolveBy, openAggregate } from './aggregate.ts';
 import type { CreditsLedger } from './credits.ts';
 
 export interface User {
@@ -12,11 +12,10 @@ export interface User {
 
 const fold = {
   initial: (): User => ({ registered: false, email: null }),
-  evolve(user: User, event: UserEvent): User {
-    user.registered = true;
-    user.email = event.data.email;
-    return user;
-  },
+  evolve: evolveBy<User, UserEvent>({
+    UserRegistered: (_user, { email }) => ({ registered: true, email }),
+    UserUpdated: (user, { email }) => ({ ...user, email }),
+  }),
 };
 
 /** What the identity provider says now: no events when it is known already. */

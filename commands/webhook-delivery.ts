@@ -8,7 +8,7 @@ import {
   type WebhookDeliveryEvent,
   type WebhookDeliveryRequested,
 } from '../events/webhook.ts';
-import { type CommandContext, type Decision, type Handled, openAggregate } from './aggregate.ts';
+import { type CommandContext, type Decision, evolveBy, type Handled, openAggregate } from './aggregate.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -37,20 +37,13 @@ export interface WebhookDelivery {
 
 const fold = {
   initial: (): WebhookDelivery => ({ status: 'none', attempts: 0, tries: 0 }),
-  evolve(delivery: WebhookDelivery, event: WebhookDeliveryEvent): WebhookDelivery {
-    switch (event.type) {
-      case 'WebhookDeliveryRequested':
-        return { ...delivery, status: 'pending' };
-      case 'WebhookAttempted':
-        return { ...delivery, attempts: event.data.attempt, tries: delivery.tries + 1 };
-      case 'WebhookDelivered':
-        return { ...delivery, status: 'delivered' };
-      case 'WebhookDeliveryGivenUp':
-        return { ...delivery, status: 'given_up' };
-      case 'WebhookResendRequested':
-        return { ...delivery, status: 'pending', tries: 0 };
-    }
-  },
+  evolve: evolveBy<WebhookDelivery, WebhookDeliveryEvent>({
+    WebhookDeliveryRequested: (delivery) => ({ ...delivery, status: 'pending' }),
+    WebhookAttempted: (delivery, { attempt }) => ({ ...delivery, attempts: attempt, tries: delivery.tries + 1 }),
+    WebhookDelivered: (delivery) => ({ ...delivery, status: 'delivered' }),
+    WebhookDeliveryGivenUp: (delivery) => ({ ...delivery, status: 'given_up' }),
+    WebhookResendRequested: (delivery) => ({ ...delivery, status: 'pending', tries: 0 }),
+  }),
 };
 
 /** What came of an attempt. */

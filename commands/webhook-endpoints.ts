@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import type { EventStore, Position } from '../events/event-store.ts';
 import { webhookEndpointsStream } from '../events/streams.ts';
 import type { DisabledReason, WebhookEndpointCreated, WebhookEndpointsEvent } from '../events/webhook.ts';
-import { type CommandContext, type Decision, openAggregate, type Refusal } from './aggregate.ts';
+import { type CommandContext, type Decision, evolveBy, openAggregate, type Refusal } from './aggregate.ts';
 
 export const MAX_ENDPOINTS = 20;
 
@@ -19,18 +19,19 @@ export type WebhookEndpointsState = Map<string, WebhookEndpoint | null>;
 
 const fold = {
   initial: (): WebhookEndpointsState => new Map(),
-  evolve(endpoints: WebhookEndpointsState, { type, data }: WebhookEndpointsEvent): WebhookEndpointsState {
-    const { endpoint_id } = data;
-    if (type === 'WebhookEndpointCreated') {
-      return endpoints.set(endpoint_id, { url: data.url, status: 'enabled', notified: false });
-    }
-    if (type === 'WebhookEndpointDeleted') return endpoints.set(endpoint_id, null);
-    const endpoint = endpoints.get(endpoint_id);
-    if (!endpoint) return endpoints;
-    const changed = type === 'WebhookEndpointDisabled' ? { status: 'disabled' as const } : { notified: true };
-    return endpoints.set(endpoint_id, { ...endpoint, ...changed });
-  },
+  evolve: evolveBy<WebhookEndpointsState, WebhookEndpointsEvent>({
+    WebhookEndpointCreated: (endpoints, { endpoint_id, url }) =>
+      endpoints.set(endpoint_id, { url, status: 'enabled', notified: false }),
+    WebhookEndpointDisabled: (endpoints, { endpoint_id }) => change(endpoints, endpoint_id, { status: 'disabled' }),
+    WebhookEndpointOwnerNotified: (endpoints, { endpoint_id }) => change(endpoints, endpoint_id, { notified: true }),
+    WebhookEndpointDeleted: (endpoints, { endpoint_id }) => endpoints.set(endpoint_id, null),
+  }),
 };
+
+function change(endpoints: WebhookEndpointsState, endpoint_id: string, changes: Partial<WebhookEndpoint>) {
+  const endpoint = endpoints.get(endpoint_id);
+  return endpoint ? endpoints.set(endpoint_id, { ...endpoint, ...changes }) : endpoints;
+}
 
 export type WebhookEndpointsCommand =
   | { type: 'create'; endpoint: WebhookEndpointCreated }
