@@ -29,6 +29,8 @@ export interface PeersOptions {
   attempt_ms: number;
   /** Between two signs of life. */
   announce_ms?: number;
+  /** Milliseconds that never go back. */
+  monotonic?: () => number;
 }
 
 const ANNOUNCE_MS = 1000;
@@ -47,9 +49,13 @@ const TURN_ATTEMPTS = 4;
  */
 export async function joinPeers(options: PeersOptions): Promise<{ readonly alone: boolean; leave(): Promise<void> }> {
   const { queue, engine, logger, signal, attempt_ms, announce_ms = ANNOUNCE_MS } = options;
+  const { monotonic = () => performance.now() } = options;
   const me = randomUUID();
   /** By id, when it was last heard; this one too. */
-  const heard_at = new Map<string, number>([[me, performance.now()]]);
+  const heard_at = new Map<string, number>([[me, monotonic()]]);
+  /** From this checker's clock to the one that turns go by: the furthest of all, which who leaves hands on. */
+  let ahead_ms = 0;
+  const clock = () => monotonic() + ahead_ms;
   let alive: readonly string[] = [me];
   let turns = '';
 
@@ -59,11 +65,11 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
     say: (subject, body) => void say(subject, body),
     attempt_ms,
     look_ms: announce_ms,
-    now: () => performance.now(),
+    now: monotonic,
   });
   const peers: Peers = {
     part(host, limit) {
-      const { turn, is_changing } = turnAt(Date.now(), attempt_ms);
+      const { turn, is_changing } = turnAt(clock(), attempt_ms);
       const now = partOf(host, me, alive, limit, turn);
       return is_changing ? Math.min(now, partOf(host, me, alive, limit, turn - 1)) : now;
     },
@@ -80,13 +86,14 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
     }
   }
 
-  function hear({ id, leaves }: Alive): void {
+  function hear({ id, leaves, clock_ms = 0 }: Alive): void {
+    ahead_ms = Math.max(ahead_ms, clock_ms - monotonic());
     if (leaves) {
       if (id !== me && heard_at.delete(id)) share();
       return;
     }
     const is_new = !heard_at.has(id);
-    heard_at.set(id, performance.now());
+    heard_at.set(id, monotonic());
     if (!is_new) return;
     share();
     // It is to know at once whom it shares with, and what not to ask for.
@@ -100,7 +107,7 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
     probes.share(alive);
   }
 
-  const announce = () => say(ALIVE_SUBJECT, { id: me, leaves: false });
+  const announce = () => say(ALIVE_SUBJECT, { id: me, leaves: false, clock_ms: clock() });
 
   async function tellSuspects(): Promise<void> {
     const urls = engine.suspects.slice(-MAX_TOLD_SUSPECTS);
@@ -108,11 +115,11 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
   }
 
   function look(): void {
-    const oldest = performance.now() - FORGOTTEN_AFTER * announce_ms;
+    const oldest = monotonic() - FORGOTTEN_AFTER * announce_ms;
     // Who does not hear itself hears nobody: that says nothing of the others.
     const gone = heard_at.get(me)! < oldest ? [] : [...heard_at].filter(([, at]) => at < oldest);
     for (const [id] of gone) heard_at.delete(id);
-    const { turn, is_changing } = turnAt(Date.now(), attempt_ms);
+    const { turn, is_changing } = turnAt(clock(), attempt_ms);
     const turned = `${turn} ${is_changing}`;
     if (gone.length > 0 || (turned !== turns && alive.length > 1)) share();
     turns = turned;
@@ -150,11 +157,10 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
     get alone() {
       return alive.length === 1;
     },
-    leave: () => say(ALIVE_SUBJECT, { id: me, leaves: true }),
+    leave: () => say(ALIVE_SUBJECT, { id: me, leaves: true, clock_ms: clock() }),
   };
 }
 
-/** By the wall clock, which all machines share well enough. */
 function turnAt(now: number, attempt_ms: number): { turn: number; is_changing: boolean } {
   const turn_ms = TURN_ATTEMPTS * attempt_ms;
   return { turn: Math.floor(now / turn_ms), is_changing: now % turn_ms < attempt_ms };

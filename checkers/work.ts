@@ -40,6 +40,8 @@ export const PROBED_SUBJECT = 'probes.answered';
 export interface Alive {
   id: string;
   leaves: boolean;
+  /** The sender's turn clock, in milliseconds: all follow the one that is furthest. Absent from checkers of an older version. */
+  clock_ms?: number;
 }
 
 /** Which batches a checker works on, said regularly. */

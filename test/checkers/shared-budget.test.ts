@@ -26,7 +26,7 @@ const SETTINGS: EngineSettings = {
 const ANNOUNCE_MS = 40;
 
 /** A checker that only says that it is there, and hears what its engine is told. */
-async function peer(t: ExecutionContext, queue: Queue) {
+async function peer(t: ExecutionContext, queue: Queue, monotonic?: () => number) {
   const heard = { peers: null as Peers | null, held: [] as unknown[] };
   const engine = fakeEngine({
     share: (peers) => (heard.peers = peers),
@@ -41,9 +41,28 @@ async function peer(t: ExecutionContext, queue: Queue) {
     signal: stop.signal,
     attempt_ms: 1000,
     announce_ms: ANNOUNCE_MS,
+    ...(monotonic === undefined ? {} : { monotonic }),
   });
   return { heard, joined: await joining, stop };
 }
+
+test('checkers whose clocks began at different times take turns at a host together', async (t) => {
+  const open = await oneQueue(t);
+  let passed_ms = 0;
+  const began_ms = [9_000_500, 70_300, 4_100];
+  const peers: Awaited<ReturnType<typeof peer>>[] = [];
+  for (const began of began_ms) peers.push(await peer(t, await open(), () => began + passed_ms));
+  const parts = () => peers.map(({ heard }) => heard.peers?.part('a.example', 1) ?? 1);
+  await until(() => peers.every(({ heard }) => heard.peers !== null));
+  const whose = new Set<number>();
+  for (let turn = 0; turn < 3; turn++) {
+    // The clocks are 1,500 ms into a turn of 4,000: nobody gives a host up, and nobody takes it.
+    passed_ms = 1000 + turn * 4000;
+    await until(() => parts().reduce((sum, part) => sum + part) === 1);
+    whose.add(parts().indexOf(1));
+  }
+  t.is(whose.size, 3);
+});
 
 test('one alone has the plain limit', async (t) => {
   const open = await oneQueue(t);
