@@ -1,11 +1,15 @@
 // Requests counted in the memory of one process: what it has counted ends with it.
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { RateCounter, RateCounters, RateWindow } from '../../http/rate-counters.ts';
-import { countedBy } from './counted-by.ts';
 
 export const openMemoryRates = (): RateCounters => ({ open: openMemoryRate, close: async () => {} });
 
 export function openMemoryRate({ name, duration_s }: RateWindow): RateCounter {
   const limiter = new RateLimiterMemory({ keyPrefix: name, points: Number.MAX_SAFE_INTEGER, duration: duration_s });
-  return { count: (key) => countedBy(limiter, key) };
+  return {
+    async count(key) {
+      const { consumedPoints, msBeforeNext } = await limiter.consume(key);
+      return { used: consumedPoints, resets_in_ms: msBeforeNext };
+    },
+  };
 }

@@ -177,6 +177,27 @@ function suite(url: string): void {
     }
   });
 
+  test('a window of requests that a clock of before made too long is over, and none is longer than its duration', async (t) => {
+    const database = `rates_${randomBytes(8).toString('hex')}`;
+    const rates = await openMongoRates({ url, database, log });
+    await using client = new MongoClient(url);
+    try {
+      const minute = rates.open({ name: 'minute', duration_s: 60 });
+      for (const used of [1, 2]) t.is((await minute.count('k')).used, used);
+      const hours = (count: number) => ({ $set: { ends_at: new Date(Date.now() + count * 3_600_000), used: 60 } });
+      for (const away of [24, -24]) {
+        await client.db(database).collection('rate_windows').updateOne({}, hours(away));
+        const { used, resets_in_ms } = await minute.count('k');
+        t.is(used, 1);
+        t.true(resets_in_ms > 0 && resets_in_ms <= 60_000);
+        t.is((await minute.count('k')).used, 2);
+      }
+    } finally {
+      await rates.close();
+      await client.db(database).dropDatabase();
+    }
+  });
+
   test('requests are counted in MongoDB for all processes together, and go on being counted when it is away', async (t) => {
     const [, host, port] = /^mongodb:\/\/(?:[^@/]*@)?([^:/,?]+)(?::(\d+))?/.exec(url)!;
     const proxy = new TcpProxy({ host: host!, port: Number(port ?? 27017) });
