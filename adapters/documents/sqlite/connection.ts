@@ -3,11 +3,12 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { LRUCache } from 'lru-cache';
 import { WriteConflict } from '../../../readmodels/documents.ts';
 import { whenFree } from '../../sqlite.ts';
+import { StoreUnavailable } from '../unavailable.ts';
 
 /** Statements are as many as the shapes of filters, sorts and writes; those used last are kept. */
 const MAX_STATEMENTS = 500;
 const MAX_PATTERNS = 100;
-/** How long a reader waits, with its thread, for the few moments in which SQLite needs the file alone. */
+/** How long a reader waits for the few moments in which SQLite needs the file alone. */
 const READER_BUSY_MS = 5_000;
 /** Of a new file. Rows come in the order of their keys: with larger pages fewer are written, and less of each. */
 const PAGE_BYTES = 16 * 1024;
@@ -16,6 +17,14 @@ const CHECKPOINT_PAGES = 2500;
 const CACHE_KIB = 64 * 1024;
 /** How long anyone waits for the writers of other threads and processes. */
 const PATIENCE_MS = 30_000;
+
+export interface ReaderOptions {
+  cache_kib?: number;
+  /** Whether the read that runs is to go on. */
+  wanted?: () => boolean;
+  /** Whether its thread may stand still while the file is held. Elsewhere reads go through `whenReadable`. */
+  own_thread?: boolean;
+}
 
 export class Connection {
   readonly #db: DatabaseSync;
@@ -62,9 +71,10 @@ export class Connection {
     }
   }
 
-  /** Sees what was committed before each of its statements began. `wanted`: whether the read that runs is to go on. */
-  static reader(path: string, { cache_kib = CACHE_KIB, wanted = (): boolean => true } = {}): Connection {
-    const db = new DatabaseSync(path, { timeout: READER_BUSY_MS });
+  /** Sees what was committed before each of its statements began. */
+  static reader(path: string, options: ReaderOptions = {}): Connection {
+    const { cache_kib = CACHE_KIB, wanted, own_thread = false } = options;
+    const db = new DatabaseSync(path, { timeout: own_thread ? READER_BUSY_MS : 0 });
     db.exec(`PRAGMA query_only = 1; PRAGMA cache_size = -${cache_kib}`);
     return new Connection(db, wanted);
   }
@@ -111,4 +121,10 @@ export function whenWritable<R>(work: () => R): Promise<R> {
   const stuck = (cause: unknown) =>
     new WriteConflict(`the file was held by another writer for ${PATIENCE_MS} ms`, { cause });
   return whenFree(work, { patience_ms: PATIENCE_MS, stuck });
+}
+
+/** Runs `work` when SQLite does not need the file alone; the event loop runs meanwhile. Throws `StoreUnavailable` after a while. */
+export function whenReadable<R>(work: () => R): Promise<R> {
+  const stuck = (cause: unknown) => new StoreUnavailable(`the file was held for ${READER_BUSY_MS} ms`, { cause });
+  return whenFree(work, { patience_ms: READER_BUSY_MS, stuck });
 }

@@ -23,6 +23,7 @@ const port = parentPort!;
 let reading = 0;
 const connection = Connection.reader(path, {
   cache_kib: CACHE_KIB,
+  own_thread: true,
   wanted: () => Atomics.load(unwanted, 0) !== reading,
 });
 

@@ -32,7 +32,7 @@ export interface Access {
   /** For queries and counts, which may look at many documents. */
   rows(plan: ReadPlan, signal?: AbortSignal): Promise<Rows>;
   /** For what is read by ids. */
-  read<R>(work: (connection: Connection) => R): R;
+  read<R>(work: (connection: Connection) => R): Promise<R>;
   /** All or none of what `work` writes. */
   write(work: (connection: Connection) => void): Promise<void>;
 }
@@ -49,14 +49,14 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
   }
 
   async get(id: string): Promise<T | null> {
-    const rows = this.#access.read((connection) => connection.all(this.#getSql(), [id]));
+    const rows = await this.#access.read((connection) => connection.all(this.#getSql(), [id]));
     return this.#parsed(rows)[0] ?? null;
   }
 
   async getMany(ids: readonly string[]): Promise<T[]> {
     if (ids.length > MAX_LIMIT) throw new UnsupportedQuery(`${ids.length} ids: at most ${MAX_LIMIT}`);
     const sql = `SELECT doc FROM json_each(?) AS ids CROSS JOIN ${this.#table} AS t ON t._id = ids.value ORDER BY ids.key`;
-    return this.#parsed(this.#access.read((connection) => connection.all(sql, [JSON.stringify(ids)])));
+    return this.#parsed(await this.#access.read((connection) => connection.all(sql, [JSON.stringify(ids)])));
   }
 
   async find(filter: Filter, options?: FindOptions): Promise<T[]> {

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import type { Collection, CollectionSpec, Document, Documents, Reading } from '../../../readmodels/documents.ts';
 import { TransactionScope } from '../transaction-scope.ts';
 import { collectionNames, dropCollection, makeCollection } from './catalogue.ts';
-import { Connection } from './connection.ts';
+import { Connection, whenReadable } from './connection.ts';
 import { KnownCollections } from './known-collections.ts';
 import { type ReadPlan, type Rows, runPlan } from './read-plan.ts';
 import { ReaderPool } from './reader-pool.ts';
@@ -60,13 +60,13 @@ class SqliteDocuments implements Documents {
     this.#known_inside = known_inside;
     this.#access = {
       rows: (plan, signal) => this.#rows(plan, signal),
-      read: (work) => work(reader),
+      read: (work) => whenReadable(() => work(reader)),
       write: (work) => this.#write(work),
     };
   }
 
   async collection<T extends Document>(spec: CollectionSpec<T>): Promise<Collection<T>> {
-    const { declared, is_there } = this.#known.look(spec);
+    const { declared, is_there } = await whenReadable(() => this.#known.look(spec));
     if (!is_there) await this.#write((connection) => makeCollection(connection, declared));
     return new SqliteCollection<T>(declared, this.#access);
   }
@@ -88,7 +88,7 @@ class SqliteDocuments implements Documents {
   }
 
   async names(): Promise<string[]> {
-    return collectionNames(this.#reader);
+    return whenReadable(() => collectionNames(this.#reader));
   }
 
   async close(): Promise<void> {
@@ -101,7 +101,8 @@ class SqliteDocuments implements Documents {
   async #rows(plan: ReadPlan, signal: AbortSignal | undefined): Promise<Rows> {
     signal?.throwIfAborted();
     const is_short = !plan.is_heavy && plan.page !== null && plan.page.limit <= SHORT_PAGE;
-    return this.#pool === null || is_short ? runPlan(this.#reader, plan) : this.#pool.run(plan, signal);
+    if (this.#pool !== null && !is_short) return this.#pool.run(plan, signal);
+    return whenReadable(() => runPlan(this.#reader, plan));
   }
 
   async #write<R>(work: (connection: Connection) => R): Promise<R> {
@@ -127,7 +128,7 @@ class InsideTransaction implements Documents {
         signal?.throwIfAborted();
         return runPlan(connection, plan);
       },
-      read: (work) => {
+      read: async (work) => {
         scope.check();
         return work(connection);
       },
@@ -145,7 +146,7 @@ class InsideTransaction implements Documents {
   }
 
   async collection<T extends Document>(spec: CollectionSpec<T>): Promise<Collection<T>> {
-    const { declared, is_there } = this.#access.read(() => this.#known.look(spec));
+    const { declared, is_there } = await this.#access.read(() => this.#known.look(spec));
     if (!is_there) {
       await this.#access.write((connection) => makeCollection(connection, declared));
       // What is found from here on may be rolled back, and the version of the tables with it.

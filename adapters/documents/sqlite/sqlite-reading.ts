@@ -23,15 +23,15 @@ export class SqliteReading<T extends Document> implements Reading<T> {
   }
 
   async get(id: string): Promise<T | null> {
-    return this.#isThere() ? this.#collection.get(id) : null;
+    return (await this.#isThere()) ? this.#collection.get(id) : null;
   }
 
   async getMany(ids: readonly string[]): Promise<T[]> {
-    return this.#isThere() ? this.#collection.getMany(ids) : [];
+    return (await this.#isThere()) ? this.#collection.getMany(ids) : [];
   }
 
   async find(filter: Filter, options?: FindOptions): Promise<T[]> {
-    if (this.#isThere()) return this.#collection.find(filter, options);
+    if (await this.#isThere()) return this.#collection.find(filter, options);
     checkQuery(this.#declared, filter, options);
     return [];
   }
@@ -41,12 +41,12 @@ export class SqliteReading<T extends Document> implements Reading<T> {
   }
 
   async count(filter: Filter, options?: { signal?: AbortSignal }): Promise<number> {
-    if (this.#isThere()) return this.#collection.count(filter, options);
+    if (await this.#isThere()) return this.#collection.count(filter, options);
     checkFilter(this.#declared, filter);
     return 0;
   }
 
-  #isThere(): boolean {
+  #isThere(): Promise<boolean> {
     const known = this.#known();
     return this.#access.read(() => {
       if (known.look(this.#spec).is_there) return true;
