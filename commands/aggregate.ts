@@ -71,10 +71,14 @@ export class ConflictPersists extends Error {
 export interface Aggregate<State, Event extends AnyEvent> {
   /** The state as the log has it now. */
   read(stream: string): Promise<{ state: Readonly<State>; position: Position }>;
+  /** The state that is kept of earlier commands, which others may have changed since; as `read` where none is kept. */
+  peek(stream: string): Promise<Readonly<State>>;
+  /** `assume_empty`: the stream is most likely new, so the command is decided before the log is asked for it. */
   handle<Refused extends Refusal = Refusal>(
     stream: string,
     context: CommandContext,
     decide: Decide<State, Event, Refused>,
+    options?: { assume_empty?: boolean },
   ): Promise<Handled<State, Refused>>;
 }
 
@@ -86,6 +90,7 @@ type Decide<State, Event extends AnyEvent, Refused extends Refusal> = (
 interface Waiting<State, Event extends AnyEvent> {
   context: CommandContext;
   decide: Decide<State, Event, Refusal>;
+  assume_empty: boolean;
   answer: PromiseWithResolvers<Handled<State>>;
 }
 
@@ -121,8 +126,10 @@ export function fromLastEvent<State, Event extends AnyEvent>(
 }
 
 /**
- * States are kept from one command to the next, so that a command reads only what came since. Commands of one stream
- * run one after the other within the process; between processes the expected revision decides.
+ * States are kept from one command to the next. A command is first decided on the kept state, without a read: the append at its
+ * revision succeeds only where nobody has written since. After a conflict, and before anybody is told that nothing was to be
+ * appended, what came since is read and all is decided again. Commands of one stream run one after the other within
+ * the process; between processes the expected revision decides.
  */
 export function openAggregate<State, Event extends AnyEvent>(
   log: EventStore,
@@ -136,9 +143,10 @@ export function openAggregate<State, Event extends AnyEvent>(
   const turns = new Map<string, Promise<unknown>>();
   const waiting = new Map<string, Waiting<State, Event>[]>();
 
+  const empty = (): Loaded<State> => ({ state: fold.initial(), revision: 'no_stream', position: BEGINNING });
+
   async function load(stream: string): Promise<Loaded<State>> {
-    const loaded: Loaded<State> = states.get(stream) ??
-      (await begin?.(stream)) ?? { state: fold.initial(), revision: 'no_stream', position: BEGINNING };
+    const loaded = states.get(stream) ?? (await begin?.(stream)) ?? empty();
     for await (const event of log.readStream(stream, { from: after(loaded.revision) })) {
       loaded.state = fold.evolve(loaded.state, event as unknown as Event);
       loaded.revision = event.revision;
@@ -150,8 +158,11 @@ export function openAggregate<State, Event extends AnyEvent>(
 
   /** Decides one command after the other, and appends what they decide at once. Rejects when the append may or may not be stored. */
   async function attempt(stream: string, commands: readonly Waiting<State, Event>[]): Promise<void> {
+    let guess = states.get(stream) ?? (commands.every(({ assume_empty }) => assume_empty) ? empty() : null);
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const loaded = await load(stream);
+      const is_guess = guess !== null;
+      const loaded = guess ?? (await load(stream));
+      guess = null;
       const answers: (() => void)[] = [];
       const new_events: NewEvent[] = [];
       /** Of the last command: the state that is kept has them when the log has. */
@@ -184,13 +195,14 @@ export function openAggregate<State, Event extends AnyEvent>(
         if (!result.ok) {
           if (new_events.length > last.length) states.delete(stream);
           // Two that go in step would meet again each time.
-          await delay(Math.random() * Math.min(2 ** tries, MAX_PAUSE_MS));
+          if (!is_guess) await delay(Math.random() * Math.min(2 ** tries, MAX_PAUSE_MS));
           continue;
         }
         evolve();
         loaded.revision = result.revision;
         loaded.position = result.position;
-      }
+        states.set(stream, loaded);
+      } else if (is_guess) continue;
       for (const answer of answers) answer();
       return;
     }
@@ -231,15 +243,21 @@ export function openAggregate<State, Event extends AnyEvent>(
     return turn;
   }
 
-  return {
+  const aggregate: Aggregate<State, Event> = {
     read: (stream) =>
       inTurn(stream, async () => {
         const { state, position } = await load(stream);
         return { state, position };
       }),
-    handle<Refused extends Refusal>(stream: string, context: CommandContext, decide: Decide<State, Event, Refused>) {
+    peek: async (stream) => states.get(stream)?.state ?? (await aggregate.read(stream)).state,
+    handle<Refused extends Refusal>(
+      stream: string,
+      context: CommandContext,
+      decide: Decide<State, Event, Refused>,
+      { assume_empty = false } = {},
+    ) {
       const answer = Promise.withResolvers<Handled<State, Refused>>();
-      const command = { context, decide, answer } as unknown as Waiting<State, Event>;
+      const command = { context, decide, assume_empty, answer } as unknown as Waiting<State, Event>;
       const line = waiting.get(stream);
       if (line) line.push(command);
       else waiting.set(stream, [command]);
@@ -247,6 +265,7 @@ export function openAggregate<State, Event extends AnyEvent>(
       return answer.promise;
     },
   };
+  return aggregate;
 }
 
 const after = (revision: ExpectedRevision) => (revision === 'no_stream' ? 0 : revision + 1);

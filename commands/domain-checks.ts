@@ -33,7 +33,9 @@ export function openDomainChecks(log: EventStore): DomainChecks {
   const aggregate = openAggregate<RecordedParts, DomainChecksEvent>(log, fold);
   return {
     async record(part, data, context) {
-      await aggregate.handle(domainChecksStream(data.job_id), context, (recorded) => decide(recorded, part, data));
+      await aggregate.handle(domainChecksStream(data.job_id), context, (recorded) => decide(recorded, part, data), {
+        assume_empty: part === 0,
+      });
     },
   };
 }

@@ -128,7 +128,9 @@ export function openIdempotencyKeys(log: EventStore): IdempotencyKeys {
     idempotencyStream(hash('sha256', JSON.stringify([user_id, method, route, key]), 'hex'));
   return {
     run: (scope, command, context) =>
-      aggregate.handle(streamOf(scope), context, (key) => decide(key, command, context.now)),
+      aggregate.handle(streamOf(scope), context, (key) => decide(key, command, context.now), {
+        assume_empty: command.type === 'claim',
+      }),
   };
 }
 

@@ -199,7 +199,9 @@ export interface Jobs {
 }
 
 const runJob = (aggregate: Aggregate<Job, JobEvent>, job_id: string, command: JobCommand, context: CommandContext) =>
-  aggregate.handle<JobRefusal>(jobStream(job_id), context, (job) => decide(job, command));
+  aggregate.handle<JobRefusal>(jobStream(job_id), context, (job) => decide(job, command), {
+    assume_empty: command.type === 'create',
+  });
 
 export function openJobs(log: EventStore): Jobs {
   const aggregate = openAggregate<Job, JobEvent>(log, fold);

@@ -35,6 +35,58 @@ test('a refusal appends nothing', async (t) => {
   t.is(await log.head(), '');
 });
 
+test('a command reads nothing where nobody else has written', async (t) => {
+  const { log } = await openTestStores(t);
+  const { reads, counted } = countingReads(log);
+  const aggregate = openAggregate(counted, fold);
+  await aggregate.handle('count-1', commandContext(), count, { assume_empty: true });
+  const second = await aggregate.handle('count-1', commandContext(), count);
+  t.true(second.ok && second.state.n === 2);
+  t.is(reads(), 0);
+});
+
+test('what was decided on an old state, or on none, is decided again before anybody is told', async (t) => {
+  const { log } = await openTestStores(t);
+  const [here, there] = [openAggregate(log, fold), openAggregate(log, fold)];
+  await here.handle('count-1', commandContext(), count);
+  await there.handle('count-1', commandContext(), count);
+  const refused = { code: 'no', message: 'No.' };
+  const onlyAt = (n: number) => (state: { n: number }) => (state.n === n ? count(state) : { refused });
+  t.like(await here.handle('count-1', commandContext(), onlyAt(2)), { ok: true, appended: 1 });
+  t.like(await there.handle('count-1', commandContext(), onlyAt(2)), { ok: false, refused });
+  t.like(await there.handle('count-1', commandContext(), ({ n }) => (n === 3 ? { events: [] } : count({ n }))), {
+    ok: true,
+    appended: 0,
+  });
+  const elsewhere = openAggregate(log, fold);
+  t.like(await elsewhere.handle('count-1', commandContext(), onlyAt(0), { assume_empty: true }), { ok: false });
+  const defect = ({ n }: { n: number }) => (n === 3 ? count({ n }) : Promise.reject(new Error('a defect')));
+  t.like(await openAggregate(log, fold).handle('count-1', commandContext(), defect, { assume_empty: true }), {
+    ok: true,
+    state: { n: 4 },
+  });
+});
+
+test('what is kept can be looked at without the log', async (t) => {
+  const { log } = await openTestStores(t);
+  const { reads, counted } = countingReads(log);
+  await openAggregate(log, fold).handle('count-1', commandContext(), count);
+  const aggregate = openAggregate(counted, fold);
+  t.deepEqual([await aggregate.peek('count-1'), reads()], [{ n: 1 }, 1]);
+  await openAggregate(log, fold).handle('count-1', commandContext(), count);
+  t.deepEqual([await aggregate.peek('count-1'), reads()], [{ n: 1 }, 1]);
+  t.deepEqual((await aggregate.read('count-1')).state, { n: 2 });
+});
+
+function countingReads(log: EventStore): { reads: () => number; counted: EventStore } {
+  let reads = 0;
+  const readStream: EventStore['readStream'] = (...args) => {
+    reads++;
+    return log.readStream(...args);
+  };
+  return { reads: () => reads, counted: { ...log, append: (...args) => log.append(...args), readStream } };
+}
+
 test('after an append whose answer never came, the next command looks at the log again', async (t) => {
   const { log } = await openTestStores(t);
   let lost = true;
