@@ -1,4 +1,4 @@
-// Submitting a job: list its URLs, reserve its credits, then create it. A step that fails takes back those before it at once; where
+// Submitting a job: list its URLs and reserve its credits, then create it. A step that fails takes back those before it at once; where
 // the process was killed, or the log is away, the sweeper finds them: a listing without a job is deleted, a reservation without
 // a job event is released.
 import type { EventStore, NewEvent, Position, RecordedEvent } from '../events/event-store.ts';
@@ -45,9 +45,7 @@ export type SubmitJob = (submission: Submission, context: CommandContext) => Pro
 export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedger): SubmitJob {
   async function submit(submission: Submission, context: CommandContext): Promise<Submitted> {
     const { job_id, owner_id } = submission;
-    if (submission.needs_credits && (await credits.aggregate.read(creditsStream(owner_id))).state.balance === 0) {
-      return noCredits();
-    }
+    if (submission.needs_credits && !(await mayHaveCredits(owner_id))) return noCredits();
     let total_urls = 0;
     // A submission that failed before its first URLs has left nothing. Another request may have taken the listing back already.
     const undo = async () => {
@@ -55,8 +53,17 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
       return await takeBack({ log, jobs, credits }, { job_id, owner_id }, context);
     };
     try {
-      total_urls = await list(log, submission, context);
-      const made = await make(submission, total_urls, context);
+      const listing = openListing(log, job_id, context);
+      const last = await listing.allButTheLast(submission.pages);
+      total_urls = listing.listed + last.length;
+      // Neither needs the other. When one fails, both are over before they are taken back.
+      const [listed, reserved] = await Promise.allSettled([
+        listing.append(last),
+        reserve(submission, total_urls, context),
+      ]);
+      if (listed.status === 'rejected') throw listed.reason;
+      if (reserved.status === 'rejected') throw reserved.reason;
+      const made = await make(submission, total_urls, reserved.value, context);
       if (!made.ok) await undo();
       return made;
     } catch (error) {
@@ -67,13 +74,28 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
     }
   }
 
-  async function make(submission: Submission, total_urls: number, context: CommandContext): Promise<Submitted> {
-    const { job_id, owner_id } = submission;
+  /** Before anything is listed. What is reserved then decides. */
+  async function mayHaveCredits(owner_id: string): Promise<boolean> {
+    const stream = creditsStream(owner_id);
+    if ((await credits.aggregate.peek(stream)).balance > 0) return true;
+    return (await credits.aggregate.read(stream)).state.balance > 0;
+  }
+
+  /** The number of credits that the job has. */
+  async function reserve({ job_id, owner_id }: Submission, up_to: number, context: CommandContext): Promise<number> {
     const reservation_id = firstReservation(job_id);
-    const reserve = { type: 'reserve' as const, reservation_id, job_id, up_to: total_urls };
-    const reserved = await credits.run(owner_id, reserve, context);
+    const reserved = await credits.run(owner_id, { type: 'reserve', reservation_id, job_id, up_to }, context);
     if (!reserved.ok) throw new Error(reserved.refused.message);
-    const credits_allocated = reserved.state.reservations.get(reservation_id)?.amount ?? 0;
+    return reserved.state.reservations.get(reservation_id)?.amount ?? 0;
+  }
+
+  async function make(
+    submission: Submission,
+    total_urls: number,
+    credits_allocated: number,
+    context: CommandContext,
+  ): Promise<Submitted> {
+    const { job_id, owner_id } = submission;
     if (credits_allocated === 0 && submission.needs_credits) return noCredits();
     const job: JobCreated = {
       job_id,
@@ -83,7 +105,7 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
       total_urls,
       batch_size: batchSize(total_urls),
       credits_allocated,
-      reservation_id,
+      reservation_id: firstReservation(job_id),
       ...submission.counts(),
       filename: submission.filename,
       blob_key: submission.blob_key,
@@ -134,42 +156,51 @@ const noCredits = () => ({
   },
 });
 
-/** Appends the listing chunk by chunk while it is read; the number of URLs. */
-async function list(log: EventStore, submission: Submission, context: CommandContext): Promise<number> {
-  const stream = urlsStream(submission.job_id);
-  let listed = 0;
+/** Appends a listing chunk by chunk while its URLs are read. */
+function openListing(log: EventStore, job_id: string, context: CommandContext) {
+  const stream = urlsStream(job_id);
   let revision: number | 'no_stream' = 'no_stream';
+  const listing = {
+    listed: 0,
+    /** The chunk that is left when all pages are read. */
+    async allButTheLast(pages: Submission['pages']): Promise<string[]> {
+      let last: string[] = [];
+      for await (const chunk of chunksOf(pages)) {
+        if (last.length > 0) await listing.append(last);
+        last = chunk;
+      }
+      if (last.length === 0) throw new Error('a submission has at least one URL');
+      return last;
+    },
+    async append(urls: string[]): Promise<void> {
+      const event: UrlsEvent = { type: 'UrlsListed', data: { job_id, from_index: listing.listed, urls } };
+      const first = revision === 'no_stream' ? 0 : revision + 1;
+      const events: NewEvent[] = stamp([event], context, stream, first);
+      const result = await log.append(stream, revision, events);
+      // It was taken for dead, and taken back.
+      if (!result.ok) throw new ConflictPersists(`the listing of job ${job_id} is not this request's any more`);
+      revision = result.revision;
+      listing.listed += urls.length;
+    },
+  };
+  return listing;
+}
+
+async function* chunksOf(pages: Submission['pages']): AsyncGenerator<string[]> {
   let chunk: string[] = [];
   let chunk_bytes = 0;
-
-  async function flush(): Promise<void> {
-    if (chunk.length === 0) return;
-    const event: UrlsEvent = {
-      type: 'UrlsListed',
-      data: { job_id: submission.job_id, from_index: listed, urls: chunk },
-    };
-    const first = revision === 'no_stream' ? 0 : revision + 1;
-    const events: NewEvent[] = stamp([event], context, stream, first);
-    const result = await log.append(stream, revision, events);
-    // It was taken for dead, and taken back.
-    if (!result.ok)
-      throw new ConflictPersists(`the listing of job ${submission.job_id} is not this request's any more`);
-    revision = result.revision;
-    listed += chunk.length;
-    chunk = [];
-    chunk_bytes = 0;
-  }
-
-  for await (const page of submission.pages) {
+  for await (const page of pages) {
     for (const url of page) {
       // At most three bytes a UTF-16 unit.
       const size_bytes = url.length * 3;
-      if (chunk.length === CHUNK_URLS || chunk_bytes + size_bytes > CHUNK_BYTES) await flush();
+      if (chunk.length === CHUNK_URLS || (chunk.length > 0 && chunk_bytes + size_bytes > CHUNK_BYTES)) {
+        yield chunk;
+        chunk = [];
+        chunk_bytes = 0;
+      }
       chunk.push(url);
       chunk_bytes += size_bytes;
     }
   }
-  await flush();
-  if (listed === 0) throw new Error('a submission has at least one URL');
-  return listed;
+  if (chunk.length > 0) yield chunk;
 }
