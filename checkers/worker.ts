@@ -37,6 +37,8 @@ export interface WorkerOptions {
 /** Messages of one pull: each holds at most 100 URLs. */
 const MAX_PULL = 8;
 const URLS_A_MESSAGE = 100;
+/** What the largest of the messages before is worth, message by message. */
+const FORGETTING = 0.8;
 const PULL_WAIT_MS = 1000;
 const BUSY_MS = 2;
 /** While the log takes nothing, no more than so many URLs of which it does not know are in hand before nothing more is taken. */
@@ -79,6 +81,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   const hands = new Hands({ log, jobs: options.jobs, engine, logger, signal, patiently, context, began_at });
   const deliveries = new Set<Delivery<Work>>();
   const settled = new Set<Promise<void>>();
+  let urls_a_message = URLS_A_MESSAGE;
   /** Failures of messages, by their ids: deliveries are spent by crashes too. */
   const failures = new LRUCache<string, number>({ max: FAILURES_KEPT });
 
@@ -117,8 +120,11 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
 
   async function pull(): Promise<Delivery<Work>[]> {
     try {
-      const wanted = Math.ceil(engine.free / URLS_A_MESSAGE);
-      return await consumer.pull(Math.min(MAX_PULL, Math.max(1, wanted)), PULL_WAIT_MS);
+      const wanted = Math.ceil(engine.free / urls_a_message);
+      const pulled = await consumer.pull(Math.min(MAX_PULL, Math.max(1, wanted)), PULL_WAIT_MS);
+      // Messages are mostly like those before them: of small jobs more are taken at once.
+      for (const { body } of pulled) urls_a_message = Math.max(urlsOf(body), urls_a_message * FORGETTING);
+      return pulled;
     } catch (error) {
       if (signal.aborted) return [];
       logger.warn({ err: error }, 'the queue did not answer; asking again');
@@ -164,3 +170,5 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     }
   }
 }
+
+const urlsOf = ({ ranges }: Work) => ranges.reduce((sum, { urls }) => sum + urls.length, 0);

@@ -8,28 +8,33 @@ export const pendingProjection: Projection = projection({
   name: 'pending',
   version: 1,
   collections: [pending],
-  begin: () => [] as Write<PendingDocument>[],
+  /** The last write of each document: the steps of a job mostly come together. */
+  begin: () => new Map<string, Write<PendingDocument>>(),
   on: {
     UrlsListed({ data: { job_id, from_index }, metadata: { at: since } }, writes) {
       if (from_index > 0) return;
-      writes.push({ replace: { _id: listingId(job_id), kind: 'listing', job_id, user_id: null, since } });
+      const _id = listingId(job_id);
+      writes.set(_id, { replace: { _id, kind: 'listing', job_id, user_id: null, since } });
     },
     CreditsReserved({ data: { reservation_id, reference_id: job_id }, stream, metadata: { at: since } }, writes) {
       const _id = reservationDocumentId(reservation_id);
-      writes.push({ replace: { _id, kind: 'reservation', job_id, user_id: idOf(stream), since } });
+      writes.set(_id, { replace: { _id, kind: 'reservation', job_id, user_id: idOf(stream), since } });
     },
     CreditsRefunded({ data: { transaction_type, reference_id } }, writes) {
-      if (transaction_type === 'release') writes.push({ delete: reservationDocumentId(reference_id) });
+      if (transaction_type === 'release') forget(reservationDocumentId(reference_id), writes);
     },
     JobCreated({ data: { job_id, reservation_id } }, writes) {
-      writes.push({ delete: listingId(job_id) }, { delete: reservationDocumentId(reservation_id) });
+      forget(listingId(job_id), writes);
+      forget(reservationDocumentId(reservation_id), writes);
     },
     JobResumed({ data: { reservation_id } }, writes) {
-      if (reservation_id) writes.push({ delete: reservationDocumentId(reservation_id) });
+      if (reservation_id) forget(reservationDocumentId(reservation_id), writes);
     },
     ListingDiscarded({ stream }, writes) {
-      writes.push({ delete: listingId(idOf(stream)) });
+      forget(listingId(idOf(stream)), writes);
     },
   },
-  end: async (writes, open) => (await open(pending)).write(writes),
+  end: async (writes, open) => (await open(pending)).write([...writes.values()]),
 });
+
+const forget = (id: string, writes: Map<string, Write<PendingDocument>>) => writes.set(id, { delete: id });

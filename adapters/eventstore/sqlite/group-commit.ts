@@ -18,6 +18,12 @@ const MAX_STREAM_CHARS = 512;
 /** What one transaction takes: more waits for the next, so that other writers get their turn. */
 const GROUP_EVENTS = 5_000;
 const GROUP_CHARS = 32 * 2 ** 20;
+/**
+ * Where appends come all the time, so long passes from one commit to the next: each costs an fsync, however much it holds. A
+ * commit within this time of the one before counts as one of a row, and so many of a row are made at once.
+ */
+const BUSY_GROUP_MS = 15;
+const COMMITS_AT_ONCE = 8;
 /** Rows of one INSERT: a statement costs more than a row. */
 const ROWS = 10;
 
@@ -45,6 +51,7 @@ export class GroupCommit {
   readonly #insertMany: StatementSync;
   readonly #group_ms: number;
   #committed_at = Number.NEGATIVE_INFINITY;
+  #commits_in_a_row = 0;
   #pending: Append[] = [];
   #writing: Promise<void> | undefined;
 
@@ -91,7 +98,10 @@ export class GroupCommit {
   async #write(): Promise<void> {
     while (this.#pending.length > 0) {
       // The first after a pause is written at once: a small job does not wait for company.
-      const wait_ms = this.#group_ms - (performance.now() - this.#committed_at);
+      const since_ms = performance.now() - this.#committed_at;
+      this.#commits_in_a_row = since_ms < BUSY_GROUP_MS ? this.#commits_in_a_row + 1 : 0;
+      const busy_ms = this.#commits_in_a_row > COMMITS_AT_ONCE ? BUSY_GROUP_MS : 0;
+      const wait_ms = Math.max(this.#group_ms, busy_ms) - since_ms;
       await (wait_ms > 0 ? delay(wait_ms) : nextTurn());
       await this.#commit(this.#takeGroup());
       this.#committed_at = performance.now();

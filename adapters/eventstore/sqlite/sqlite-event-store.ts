@@ -41,6 +41,9 @@ export interface SqliteEventStoreOptions {
  * written, together. The first event after a pause is read at once.
  */
 const SPACING_MS = 20;
+/** And so long where the last few looks all found something: whoever appends all the time is read in larger pieces. */
+const BUSY_SPACING_MS = 80;
+const BUSY_LOOKS = 6;
 
 /** The store was closed. */
 export class EventStoreClosed extends Error {
@@ -144,18 +147,22 @@ class SqliteEventStore implements EventStore {
     try {
       const pages = await this.#whenOpen(() => new LogPages(this.#db, filter));
       let rowid = toRowid(from);
+      let looks = 0;
       while (!signal.aborted) {
         const head = await this.#whenOpen(() => this.#head());
         if (head <= rowid) {
+          looks = 0;
           await this.#arrivals.wait(rowid, signal);
           continue;
         }
+        looks++;
         const read_at = performance.now();
         const { events, reached } = await this.#whenOpen(() => pages.read(rowid, head));
         if (signal.aborted) return;
         rowid = reached;
         yield { events, position: toPosition(reached) };
-        const early_ms = reached === head ? SPACING_MS - (performance.now() - read_at) : 0;
+        const spacing_ms = looks > BUSY_LOOKS ? BUSY_SPACING_MS : SPACING_MS;
+        const early_ms = reached === head ? spacing_ms - (performance.now() - read_at) : 0;
         if (early_ms > 0) await delay(early_ms, undefined, { signal }).catch(() => {});
         else await nextTurn();
       }

@@ -20,6 +20,8 @@ import { WakeUps } from './wake-ups.ts';
 
 /** How long what another process published stays unseen. A look in vain takes some microseconds. */
 const POLL_MS = 20;
+/** How long an acknowledgement waits for others: nobody waits for it, and a message in hand is nobody else's. */
+const SETTLE_MS = 10;
 /** How long one transaction waits for those of others; theirs take milliseconds. */
 const BUSY = {
   patience_ms: 5_000,
@@ -121,11 +123,11 @@ class SqliteQueue implements Queue {
     };
   }
 
-  /** Those of one turn of the event loop share a transaction. */
+  /** Those of a few milliseconds share a transaction. */
   #settle(settlement: Settlement): Promise<void> {
     const settled = Promise.withResolvers<void>();
     this.#settling.push({ settlement, settled });
-    if (this.#settling.length === 1) setImmediate(() => void this.#settleAll());
+    if (this.#settling.length === 1) setTimeout(() => void this.#settleAll(), SETTLE_MS);
     return settled.promise;
   }
 
