@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { Pulse } from './checkers/pulse.ts';
 import type { Config, Role } from './config.ts';
 import { isDamage, onReplacement, prepareDataDir, StartError } from './data-dir.ts';
+import { openFilesAllowed } from './http/connections.ts';
 import { type Http, startHttp } from './http-role.ts';
 import type { ThreadData, ThreadMessage } from './role-thread.ts';
 import { type WaitingOptions, whenThere } from './stores.ts';
@@ -35,12 +36,17 @@ const heapOf = (roles: readonly Role[]) => ({
 });
 /** A thread without a sign of life for so long hangs; whatever it does in one turn takes seconds at the most. */
 const SILENT_MS = 120_000;
+/** All roles have some 70 open while they rest: with fewer, no store can be read. */
+const LEAST_FILES = 128;
 /** Supervisors wait for longer than this before they kill. */
 const STOP_MS = 14_000;
 /** Requests in flight may want the roles: these end when the requests have, or when so much of the time is over. */
 const REQUESTS_FIRST = 1 / 3;
 
 export async function startService(config: Config, logger: Logger): Promise<Service> {
+  const open_files = openFilesAllowed();
+  if (open_files < LEAST_FILES)
+    throw new StartError(`${open_files} files may be open at a time: it wants ${LEAST_FILES}, by \`ulimit -n\``);
   const failure = Promise.withResolvers<Error>();
   const ending = new AbortController();
   const threads: Worker[] = [];

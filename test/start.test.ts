@@ -27,14 +27,18 @@ async function folderOf(t: ExecutionContext): Promise<string> {
 /** Root may write and bind anything: without its capabilities it may do no more than the modes of files say. */
 const UNPRIVILEGED = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : [];
 
-function start(env: Record<string, string>) {
-  const [program, ...args] = [...UNPRIVILEGED, process.execPath, MAIN];
+function start(env: Record<string, string>, under: readonly string[] = []) {
+  const [program, ...args] = [...under, ...UNPRIVILEGED, process.execPath, MAIN];
   return spawn(program!, args, { env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', PORT: '0', ...env } });
 }
 
 /** What the service says when it cannot start. */
-async function refused(t: ExecutionContext, env: Record<string, string>): Promise<string> {
-  const child = start(env);
+async function refused(
+  t: ExecutionContext,
+  env: Record<string, string>,
+  under: readonly string[] = [],
+): Promise<string> {
+  const child = start(env, under);
   const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
   t.is(code, 2, said);
   t.is(said.trimEnd().split('\n').length, 1, said);
@@ -142,6 +146,11 @@ test.serial('a folder that is read-only, and one in which a store is: one line e
   await (await openSqliteEventStore({ path: join(data_dir, 'events.db') })).close();
   await chmod(join(data_dir, 'events.db'), 0o444);
   t.regex(await refused(t, { DATA_DIR: data_dir }), /events\.db cannot be written/);
+});
+
+test.serial('too few open files are told of, with how many it wants', async (t) => {
+  const said = await refused(t, { DATA_DIR: await folderOf(t) }, ['prlimit', '--nofile=64']);
+  t.is(said, '64 files may be open at a time: it wants 128, by `ulimit -n`\n');
 });
 
 test.serial('a port that only root may take is named', async (t) => {
