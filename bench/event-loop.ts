@@ -76,7 +76,7 @@ export async function benchEventLoop(
         if (!of_route) throw new Error(`${name} has no case in bench/event-loop-cases.ts`);
         for (const one of of_route) {
           const asked = async (n: number) =>
-            await ask(client, route, one, n, route.access === 'api-key' ? key! : token);
+            await ask(client, route, one, n, route.api.credentials === 'api-key' ? key! : token);
           measured.push(await measure(name, one.what, asked, times));
           tell(measured.at(-1)!);
         }

@@ -12,11 +12,10 @@ import type { RecordedEvent } from '../events/event-store.ts';
 import { batchSize, type JobCreated } from '../events/job.ts';
 import { checksStream, jobStream } from '../events/streams.ts';
 import type { Reply, Route, RouteRequest } from '../http/route.ts';
-import { filterOptions, stats } from '../http/routes/job-stats.ts';
-import type { Services } from '../http/services.ts';
+import { type Deps, filterOptions, stats } from '../http/routes/job-stats.ts';
 import { jobsProjection } from '../projections/jobs.ts';
 import type { Documents } from '../readmodels/documents.ts';
-import { jobs } from '../readmodels/jobs.ts';
+import { type JobDocument, jobs } from '../readmodels/jobs.ts';
 import { jobDomains, jobResponseTimes, jobStats } from '../readmodels/stats.ts';
 import { median } from './loopback-urls.ts';
 
@@ -49,7 +48,7 @@ export async function benchStats({ urls = 1_000_000, small = 1000, hosts = 5000 
       jobResponseTimes: await documents.collection(jobResponseTimes),
       jobDomains: await documents.collection(jobDomains),
     };
-    const services = { read } as unknown as Services;
+    const services = { read } as unknown as Deps;
     const answers: StatsBench['answers'] = {};
     for (const route of [stats, filterOptions]) {
       const times: Record<string, number[]> = { [small_job]: [], [large_job]: [] };
@@ -67,9 +66,10 @@ export async function benchStats({ urls = 1_000_000, small = 1000, hosts = 5000 
 }
 
 /** Milliseconds that it takes to make the text of an answer. */
-async function answer(route: Route<Services>, job_id: string, services: Services): Promise<number> {
+async function answer(route: Route<Deps>, job_id: string, services: Deps): Promise<number> {
+  const job = { _id: job_id } as JobDocument;
   const began = performance.now();
-  const reply: Reply = await route.handler({ params: { job_id } } as RouteRequest, services);
+  const reply: Reply = await route.handler({ job } as unknown as RouteRequest, services);
   JSON.stringify(reply.body);
   return performance.now() - began;
 }

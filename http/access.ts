@@ -1,15 +1,23 @@
-// Who may ask: from the credentials of a request to its caller, and whether the job is the caller's.
+// Who may ask: from the credentials of a request to its caller, and the job that a path names, where it is theirs.
 import { hash, timingSafeEqual } from 'node:crypto';
-import { HttpError } from './errors.ts';
+import type { JobDocument } from '../readmodels/jobs.ts';
+import { HttpError, jobNotFound } from './errors.ts';
 import type { Identity } from './identity.ts';
-import type { Caller, Route } from './route.ts';
+import { type Caller, isOfOwner, type OwnedJob, type Route } from './route.ts';
+
+/** Finds the job that a path names. Null when there is none. */
+export interface JobFinder {
+  /** As the documents have it. */
+  shown(job_id: string): Promise<JobDocument | null>;
+  /** By the log, where the documents have not seen it yet. */
+  owned(job_id: string): Promise<OwnedJob | null>;
+}
 
 export interface AccessOptions {
   identity: Identity;
   /** Null for a key that is none or is revoked. */
   api_key(plaintext: string): Promise<Caller | null>;
-  /** Null when there is no such job. For routes of owners and those that say `owns`. */
-  job_owner(job_id: string): Promise<{ owner_id: string } | null>;
+  jobs: JobFinder;
   /** For `shared-secret`; null closes such routes. `header` in lower case. */
   shared_secret: { header: string; value: string } | null;
 }
@@ -19,7 +27,7 @@ const API_KEY = /^uc_live_[A-Za-z0-9_-]{43}$/;
 
 /** The caller, or null where the route asks for none. Throws 401 or 403. */
 export async function authenticate(
-  route: Pick<Route, 'access'>,
+  route: Pick<Route, 'access' | 'api'>,
   header: (name: string) => string,
   options: AccessOptions,
 ): Promise<Caller | null> {
@@ -30,10 +38,10 @@ export async function authenticate(
     case 'shared-secret':
       assertSecret(header, options.shared_secret);
       return null;
-    case 'api-key':
-      return await keyHolder(header('authorization'), options);
     default: {
-      const user = await signedIn(header('authorization'), options.identity);
+      const authorization = header('authorization');
+      const by_key = route.api.credentials === 'api-key';
+      const user = by_key ? await keyHolder(authorization, options) : await signedIn(authorization, options.identity);
       if (route.access === 'admin' && !user.is_admin)
         throw new HttpError(403, 'forbidden', 'This is for administrators.');
       return user;
@@ -41,21 +49,19 @@ export async function authenticate(
   }
 }
 
-/** Throws when the job is not there or not the caller's; the route says whether those two look the same. */
-export async function assertOwner(
-  route: Pick<Route, 'access' | 'foreign'>,
+/** The job that the path names. Throws when it is not there or not the caller's; the route says whether those two look the same. */
+export async function findJob(
+  route: Pick<Route, 'access' | 'foreign' | 'method'>,
   job_id: string,
-  caller: Caller,
-  job_owner: AccessOptions['job_owner'],
-): Promise<void> {
-  const job = await job_owner(job_id);
+  caller: Caller | null,
+  jobs: JobFinder,
+): Promise<OwnedJob> {
+  const job = route.method === 'GET' ? await jobs.shown(job_id) : await jobs.owned(job_id);
   if (!job) throw jobNotFound();
-  if (job.owner_id === caller.user_id) return;
-  if (route.access === 'owner-or-admin' && caller.is_admin) return;
+  if (!isOfOwner(route.access) || job.owner_id === caller?.user_id) return job;
+  if (route.access === 'owner-or-admin' && caller?.is_admin) return job;
   throw route.foreign === 403 ? new HttpError(403, 'forbidden', 'This job is not yours.') : jobNotFound();
 }
-
-const jobNotFound = () => new HttpError(404, 'job_not_found', 'There is no such job.');
 
 async function signedIn(authorization: string, identity: Identity): Promise<Caller> {
   const token = bearer(authorization, 'Sign in: the header Authorization must be "Bearer" and a token.');

@@ -3,10 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
-import { type AccessOptions, assertOwner, authenticate } from './access.ts';
+import { type AccessOptions, authenticate, findJob } from './access.ts';
+import { apiOf } from './apis/all.ts';
+import type { Api } from './apis/api.ts';
 import { readJson, readRaw } from './bodies.ts';
 import { openClientAddress } from './client-address.ts';
-import { ClientGone, errorBody, HttpError, toHttpError, ValidationError } from './errors.ts';
+import { ClientGone, HttpError, toHttpError, ValidationError } from './errors.ts';
 import type { HeavyRequest, HeavyRequests } from './heavy-requests.ts';
 import { withList } from './list-bodies.ts';
 import { openHttpMetrics } from './metrics.ts';
@@ -30,7 +32,7 @@ export interface AppOptions extends AccessOptions, SystemOptions {
    * Whether a request may go on. Throws `HttpError` when not; headers that it returns are in the response. Asked once
    * for each request, also for those that are refused for their credentials or their path: these have no caller.
    */
-  admit?(request: { path: string; caller: Caller | null; ip: string }): Promise<Readonly<Record<string, string>>>;
+  admit?(request: { api: Api; caller: Caller | null; ip: string }): Promise<Readonly<Record<string, string>>>;
   /** Called with what a request failed of through no fault of its client. */
   fault?(error: unknown): void;
   /** Bounds those of heavy routes. */
@@ -52,14 +54,14 @@ interface State {
 }
 
 /** Serves these routes and those about the service itself: probes, metrics and the OpenAPI documents. */
-export function createApp<Services>(routes: readonly Route<Services>[], services: Services, options: AppOptions): Koa {
+export function createApp(routes: readonly Route[], options: AppOptions): Koa {
   const app = new Koa();
   const router = new Router({ strict: true, sensitive: true, exclusive: 'specificity' });
   const positions = openReadYourWrites();
   for (const route of [...routes, ...systemRoutes(routes, options)]) {
     const checks = compileRoute(route);
     const path = route.path.replace(/\{(\w+)\}/g, ':$1');
-    router.register(path, [route.method], serve(route, checks, services, options, positions));
+    router.register(path, [route.method], serve(route, checks, options, positions));
   }
   app.use(observe(options));
   app.use(answerEarly);
@@ -141,6 +143,9 @@ function callerName(caller: Caller | null | undefined): string | undefined {
   return caller.kind === 'key' ? `key:${caller.key_id} of ${caller.user_id}` : caller.user_id;
 }
 
+/** Of its route, or of its path where no route is found. */
+const apiOfRequest = (ctx: Context): Api => (ctx.state as State).route?.api ?? apiOf(ctx.path);
+
 /** Gives what was thrown the shape of the API that was asked. */
 function answerErrors(options: AppOptions): Middleware {
   return async (ctx, next) => {
@@ -161,16 +166,15 @@ function answerErrors(options: AppOptions): Middleware {
       // A 401 has to say how to do better (RFC 9110, 15.5.2); of routes without a bearer, by a signature.
       if (error.status === 401) ctx.set('WWW-Authenticate', 'Signature');
       ctx.set({ ...error.headers });
-      writeJson(ctx, errorBody(error, ctx.path));
+      writeJson(ctx, apiOfRequest(ctx).errorBody(error));
     }
   };
 }
 
 /** The way of one request: cheap refusals first, the body last, so that nothing large is read in vain. */
-function serve<Services>(
-  route: Route<Services>,
+function serve(
+  route: Route,
   checks: RouteChecks,
-  services: Services,
   options: AppOptions,
   positions: ReturnType<typeof openReadYourWrites>,
 ): Middleware {
@@ -178,7 +182,7 @@ function serve<Services>(
   return async (ctx) => {
     const state = ctx.state as State;
     const { ip, request_id } = state;
-    state.route = route as Route;
+    state.route = route;
     const caller = await authenticate(route, (name) => ctx.get(name), options).catch(async (refusal: unknown) => {
       await admit(ctx, options);
       throw refusal;
@@ -194,7 +198,7 @@ function serve<Services>(
 
     const expected = is_read ? positions.expected(position, caller?.user_id) : null;
     if (expected !== null) await options.await_position(expected);
-    if (route.owns !== null) await assertOwner(route, ctx.params[route.owns], caller!, options.job_owner);
+    const job = route.job === null ? null : await findJob(route, ctx.params[route.job], caller, options.jobs);
 
     const signal = clientSignal(ctx);
     const heavy = route.heavy ? entered(ctx, options.heavy_requests) : null;
@@ -202,8 +206,9 @@ function serve<Services>(
     const handle = async (body: unknown): Promise<Reply> => {
       await heavy?.work(signal);
       const { params, query, headers } = input;
-      const request: RouteRequest = { params, query, headers, body, caller, request_id, ip, signal, rest, ctx };
-      return await Promise.resolve(route.handler(request, services)).finally(rest);
+      const sent = { params, query, headers, body };
+      const request: RouteRequest = { route, ...sent, caller, job, request_id, ip, signal, rest, ctx };
+      return await Promise.resolve(route.handler(request, undefined)).finally(rest);
     };
     const reply = await withBody(ctx, route, checks, options, handle);
     if (options.check_replies) checks.reply(reply);
@@ -222,7 +227,7 @@ function entered(ctx: Context, heavy_requests: HeavyRequests): HeavyRequest {
 
 async function admit(ctx: Context, options: AppOptions): Promise<void> {
   const { ip, caller = null } = ctx.state as State;
-  if (options.admit) ctx.set({ ...(await options.admit({ path: ctx.path, caller, ip })) });
+  if (options.admit) ctx.set({ ...(await options.admit({ api: apiOfRequest(ctx), caller, ip })) });
 }
 
 async function withBody(

@@ -2,12 +2,13 @@
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { JobWatch } from './job-watch.ts';
 
-/** Resolves when `holds`, when the job was deleted, when the time is up, or when one of the signals aborts. */
+/** Resolves when `holds`, when the job was deleted, when the time is up, or when one of the signals aborts.
+ * `is_soon`: it is a matter of milliseconds, and looked for so often. */
 export function jobWhen(
   watch: JobWatch,
   job_id: string,
   holds: (job: JobDocument) => boolean,
-  options: { timeout_ms: number; signals: readonly AbortSignal[] },
+  options: { timeout_ms: number; signals: readonly AbortSignal[]; is_soon?: boolean },
 ): Promise<void> {
   const given_up = AbortSignal.any([...options.signals]);
   return new Promise((resolve) => {
@@ -20,8 +21,9 @@ export function jobWhen(
     };
     const timer = setTimeout(done, options.timeout_ms);
     given_up.addEventListener('abort', done);
-    const unfollow = watch.follow(job_id, (job) => {
+    const follower = (job: JobDocument | null) => {
       if (job === null || holds(job)) done();
-    });
+    };
+    const unfollow = watch.follow(job_id, follower, options);
   });
 }

@@ -7,13 +7,15 @@ import type { LiveCollection } from '../readmodels/read-models.ts';
 
 /** So often a follower is told of changes at the most. */
 const LOOK_MS = 250;
+/** While somebody waits for what is a matter of milliseconds. */
+const SOON_MS = 10;
 
 /** Told how the job is after a look, whether or not it has changed, and null when it was deleted. */
 export type Follower = (job: JobDocument | null) => void;
 
 export interface JobWatch {
-  /** Until the function that it gives is called. */
-  follow(job_id: string, follower: Follower): () => void;
+  /** Until the function that it gives is called. `is_soon`: what it waits for is a matter of milliseconds. */
+  follow(job_id: string, follower: Follower, how?: { is_soon?: boolean }): () => void;
   close(): void;
 }
 
@@ -33,6 +35,10 @@ export function openJobWatch({ jobs, position, is_deleted, log, look_ms = LOOK_M
   let seen: Position | null = null;
   let timer: NodeJS.Timeout | null = null;
   let failing = false;
+  let looking = false;
+  /** How many followers wait for what is a matter of milliseconds. */
+  let hurried = 0;
+  const goOn = () => setTimeout(lookAndGoOn, hurried > 0 ? Math.min(SOON_MS, look_ms) : look_ms);
 
   async function look(): Promise<void> {
     const at = await position();
@@ -47,6 +53,7 @@ export function openJobWatch({ jobs, position, is_deleted, log, look_ms = LOOK_M
     }
   }
   async function lookAndGoOn(): Promise<void> {
+    looking = true;
     try {
       await look();
       failing = false;
@@ -55,16 +62,23 @@ export function openJobWatch({ jobs, position, is_deleted, log, look_ms = LOOK_M
       if (!failing && followed.size > 0) log.warn({ err: error }, 'jobs that are followed cannot be read');
       failing = true;
     }
-    timer = followed.size > 0 ? setTimeout(lookAndGoOn, look_ms) : null;
+    looking = false;
+    timer = followed.size > 0 ? goOn() : null;
   }
   return {
-    follow(job_id, follower) {
+    follow(job_id, follower, { is_soon = false } = {}) {
       const followers = followed.get(job_id) ?? new Set();
       followed.set(job_id, followers.add(follower));
       seen = null;
-      timer ??= setTimeout(lookAndGoOn, look_ms);
+      if (is_soon) hurried++;
+      if (is_soon && timer && !looking) {
+        clearTimeout(timer);
+        timer = null;
+      }
+      timer ??= goOn();
       return () => {
-        followers.delete(follower);
+        if (!followers.delete(follower)) return;
+        if (is_soon) hurried--;
         if (followers.size === 0 && followed.get(job_id) === followers) followed.delete(job_id);
       };
     },

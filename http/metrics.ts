@@ -1,5 +1,5 @@
 // What is measured of requests, for Prometheus. Other roles add their own to the same registry.
-import { collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
 
 export interface HttpMetrics {
   started(): void;
@@ -36,6 +36,19 @@ export function openHttpMetrics(registry: Registry): HttpMetrics {
     },
     lasting: (more) => lasting.inc(more),
   };
+}
+
+/** `replaced`: how many of the checker's threads were, so far. */
+export function openThreadMetrics(registry: Registry, replaced: () => number): void {
+  new Counter({
+    name: 'checker_threads_replaced_total',
+    help: "Threads of this process's checker that hung or ended by a fault, and were replaced.",
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(replaced());
+    },
+  });
 }
 
 /** How each projection stands, asked when the metrics are: one of which something was parked does not show everything. */

@@ -1,6 +1,7 @@
-// Rate limits of the public API: requests of an API key a minute and a day; what comes without a key that is good
+// Rate limits of an API: requests of an API key a minute and a day; what comes without a key that is good
 // counts for the address that it comes from.
-import { HttpError, isV2 } from './errors.ts';
+import type { Api } from './apis/api.ts';
+import { HttpError } from './errors.ts';
 import type { RateCounter, RateCounters } from './rate-counters.ts';
 import type { Caller } from './route.ts';
 
@@ -9,7 +10,7 @@ const DAY_S = 86_400;
 
 export interface RateLimits {
   /** The headers that say what is left. Throws 429, with the same headers and Retry-After, when nothing is. */
-  admit(request: { path: string; caller: Caller | null; ip: string }): Promise<Record<string, string>>;
+  admit(request: { api: Api; caller: Caller | null; ip: string }): Promise<Record<string, string>>;
 }
 
 interface Limit {
@@ -51,8 +52,8 @@ export function openRateLimits(options: {
     };
   }
   return {
-    async admit({ path, caller, ip }) {
-      if (!isV2(path)) return {};
+    async admit({ api, caller, ip }) {
+      if (!api.is_rate_limited) return {};
       const [limits, key] = caller === null ? [of_address, ip] : [of_key, caller.key_id ?? caller.user_id];
       let tightest: Counted | null = null;
       for (const limit of limits) {

@@ -3,16 +3,21 @@
 import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import type { JobDocument } from '../readmodels/jobs.ts';
+import type { Api } from './apis/api.ts';
 import type { Problem } from './errors.ts';
 import { closedInput } from './input-schemas.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
- * Who may ask. `none`: anybody. `user`: who is signed in. `owner`: whose job it is. `admin`: who has the role.
- * `api-key`: the public API. `signature`: the handler verifies the raw body. `shared-secret`: a header that the frame compares.
+ * Who may ask. `none`: anybody. `user`: who shows the credentials of the route's API. `owner`: whose job it is. `admin`: who has the
+ * role. `signature`: the handler verifies the raw body. `shared-secret`: a header that the frame compares.
  */
-export type Access = 'none' | 'user' | 'owner' | 'owner-or-admin' | 'admin' | 'api-key' | 'signature' | 'shared-secret';
+export type Access = 'none' | 'user' | 'owner' | 'owner-or-admin' | 'admin' | 'signature' | 'shared-secret';
+
+export const isOfOwner = (access: Access) => access === 'owner' || access === 'owner-or-admin';
+export const isOfCaller = (access: Access) => access === 'user' || access === 'admin' || isOfOwner(access);
 
 /** Who asks, once it is known. */
 export interface Caller {
@@ -147,12 +152,16 @@ export interface RouteRequest<
   Headers = unknown,
   BodyValue = unknown,
   Who = unknown,
+  Job = unknown,
 > {
+  route: Pick<Route, 'api' | 'method' | 'path'>;
   params: Params;
   query: Query;
   headers: Headers;
   body: BodyValue;
   caller: Who;
+  /** What the rule of access has read of the job that the path names; null where it names none. */
+  job: Job;
   request_id: string;
   /** Of the client, behind trusted proxies too. */
   ip: string;
@@ -164,12 +173,14 @@ export interface RouteRequest<
 }
 
 /** A route as the frame sees it: what was not said is filled in, schemas are those that requests are held to. */
-export interface Route<Services = unknown> {
+export interface Route<Deps = unknown> {
+  api: Api;
   method: Method;
+  /** With the prefix of its API. */
   path: string;
   access: Access;
-  /** The path parameter whose job must be the caller's, if any. */
-  owns: string | null;
+  /** The path parameter that names a job, which must be there, and be the caller's where the access is an owner's. */
+  job: string | null;
   /** What someone else's job is answered with. */
   foreign: 403 | 404;
   summary: string;
@@ -188,7 +199,7 @@ export interface Route<Services = unknown> {
   lasting: boolean;
   /** It may take much work, by what is sent or asked for: of one caller only so many are answered at a time. */
   heavy: boolean;
-  handler(request: RouteRequest, services: Services): Reply | Promise<Reply>;
+  handler(request: RouteRequest, deps: Deps): Reply | Promise<Reply>;
 }
 
 type PathParams<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -206,24 +217,38 @@ type BodyOf<Declared> =
           ? StringList
           : undefined;
 type CallerOf<Given extends Access> = Given extends 'none' | 'signature' | 'shared-secret' ? null : Caller;
+/** What a change needs to know of its job: the log may have one that the documents do not have yet. */
+export interface OwnedJob {
+  _id: string;
+  owner_id: string;
+}
+type JobOf<Verb extends Method, Who extends Access, Named> = Who extends 'owner' | 'owner-or-admin'
+  ? Verb extends 'GET'
+    ? JobDocument
+    : OwnedJob
+  : Named extends string
+    ? JobDocument
+    : null;
 /** biome-ignore lint/complexity/noBannedTypes: the type of an object without properties */
 type Nothing = {};
 
 export interface RouteSpec<
-  Services,
+  Deps,
+  Verb extends Method,
   Path extends string,
   Who extends Access,
   Params extends TObject | undefined,
   Query extends TObject | undefined,
   Headers extends TObject | undefined,
   Declared extends Body | undefined,
+  Named extends string | undefined,
 > {
-  method: Method;
-  /** With parameters in braces: `/jobs/{job_id}`. */
+  method: Verb;
+  /** Under the prefix of its API, with parameters in braces: `/jobs/{job_id}`. */
   path: Path;
   access: Who;
-  /** `job_id` for routes of owners unless told; none for others. */
-  owns?: string;
+  /** `job_id` for routes of owners unless told; none for others. Where nobody owns it, the route is a GET. */
+  job?: Named;
   foreign?: 403 | 404;
   summary: string;
   description?: string;
@@ -245,39 +270,46 @@ export interface RouteSpec<
       Given<Query, Nothing>,
       Given<Headers, Nothing>,
       BodyOf<Declared>,
-      CallerOf<Who>
+      CallerOf<Who>,
+      JobOf<Verb, Who, Named>
     >,
-    services: Services,
+    deps: Deps,
   ): Reply | Promise<Reply>;
 }
 
-/** The `route` function for handlers that are given these services: `const route = routeOf<Services>()`. */
-export function routeOf<Services>() {
+/**
+ * The `route` function of an API, for handlers that are given these dependencies.
+ * @example const route = routeOf<ReturnType<typeof wire>>(GATEWAY);
+ */
+export function routeOf<Deps>(api: Api) {
   return function route<
+    const Verb extends Method,
     const Path extends string,
     const Who extends Access,
     Params extends TObject | undefined = undefined,
     Query extends TObject | undefined = undefined,
     Headers extends TObject | undefined = undefined,
     Declared extends Body | undefined = undefined,
-  >(spec: RouteSpec<Services, Path, Who, Params, Query, Headers, Declared>): Route<Services> {
-    const { params, query, headers, body, owns, ...rest } = spec;
+    Named extends string | undefined = undefined,
+  >(spec: RouteSpec<Deps, Verb, Path, Who, Params, Query, Headers, Declared, Named>): Route<Deps> {
+    const { params, query, headers, body, job, ...rest } = spec;
     const names = pathParameters(spec.path);
-    const of_owner = spec.access === 'owner' || spec.access === 'owner-or-admin';
-    const made: Route<Services> = {
+    const made: Route<Deps> = {
+      api,
       foreign: 404,
       errors: {},
       quiet: false,
       lasting: false,
       heavy: false,
       ...rest,
-      owns: owns ?? (of_owner ? 'job_id' : null),
+      path: api.prefix + spec.path,
+      job: job ?? (isOfOwner(spec.access) ? 'job_id' : null),
       params: params ?? Type.Object(Object.fromEntries(names.map((name) => [name, PathText]))),
       query: closedInput(query ?? Type.Object({})),
       headers: headers ?? Type.Object({}),
       body: body ?? null,
       // The types of the request are those of the schemas that it is validated by just before.
-      handler: spec.handler as Route<Services>['handler'],
+      handler: spec.handler as Route<Deps>['handler'],
     };
     assertWhole(made, names);
     return made;
@@ -295,9 +327,8 @@ function assertWhole(route: Route<never>, names: string[]): void {
   };
   const declared = Object.keys(route.params.properties);
   if ([...declared].sort().join() !== [...names].sort().join()) fail(`params are ${declared}, the path has ${names}`);
-  if (route.owns !== null && !names.includes(route.owns)) fail(`no path parameter ${route.owns} to find the job by`);
-  if (route.owns !== null && ['none', 'signature', 'shared-secret'].includes(route.access))
-    fail('nobody to own the job');
+  if (route.job !== null && !names.includes(route.job)) fail(`no path parameter ${route.job} to find the job by`);
+  if (route.job !== null && !isOfOwner(route.access) && route.method !== 'GET') fail('nobody to own the job');
   if (Object.keys(route.headers.properties).some((name) => name !== name.toLowerCase())) fail('headers in lower case');
   if (route.method === 'GET' && route.body !== null) fail('GET has no body');
   if (route.access === 'signature' && route.body?.kind !== 'raw') fail('a signature is of the raw body');

@@ -4,9 +4,10 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
+import { apiOf } from './apis/all.ts';
 import { awaitContinue, refusingSmallChunks } from './body-chunks.ts';
 import { type Connections, openConnections } from './connections.ts';
-import { errorBody, HttpError, statusText } from './errors.ts';
+import { HttpError, statusText } from './errors.ts';
 import { answerAndClose } from './replies.ts';
 
 /** Longer than the idle time of the usual load balancers (60 s), which would else use a connection that we just closed. */
@@ -102,7 +103,7 @@ const NOT_EXPECTED = new HttpError(
 
 function refuse(error: HttpError, request: IncomingMessage, response: ServerResponse): void {
   const { status, headers } = error;
-  void answerAndClose(request, response, { status, headers, body: errorBody(error, request.url ?? '') });
+  void answerAndClose(request, response, { status, headers, body: apiOf(request.url ?? '').errorBody(error) });
 }
 
 const SMALL_CHUNKS = 'SMALL_CHUNKS';
@@ -128,7 +129,7 @@ function answerBroken(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, soc
   }
   const refused = BROKEN[error.code ?? ''] ?? NOT_HTTP;
   const path = /^[A-Z]+ ([^ ?]+)/.exec(error.rawPacket?.toString('latin1', 0, 200) ?? '')?.[1] ?? '';
-  const body = JSON.stringify(errorBody(refused, path));
+  const body = JSON.stringify(apiOf(path).errorBody(refused));
   const head = [
     `HTTP/1.1 ${refused.status} ${statusText(refused.status)}`,
     'Content-Type: application/json; charset=utf-8',

@@ -2,7 +2,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type Koa from 'koa';
 import type { StoreFault } from '../events/store-faults.ts';
-import { errorBody, HttpError } from './errors.ts';
+import { apiOf } from './apis/all.ts';
+import { HttpError } from './errors.ts';
 import { answerAndClose } from './replies.ts';
 
 interface Missing {
@@ -35,6 +36,7 @@ function answer(request: IncomingMessage, response: ServerResponse, { code, reas
   if (path === '/healthz') return answerAndClose(request, response, { status: 200, body: { status: 'ok' } });
   const not_yet = new HttpError(503, code, `The service cannot answer yet: ${reason}.`);
   const checks = { start: { ok: false, detail: reason } };
-  const body = path === '/readyz' ? { status: 'unavailable', failed: ['start'], checks } : errorBody(not_yet, path);
+  const body =
+    path === '/readyz' ? { status: 'unavailable', failed: ['start'], checks } : apiOf(path).errorBody(not_yet);
   return answerAndClose(request, response, { status: 503, body, headers: { 'retry-after': '5' } });
 }

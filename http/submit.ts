@@ -7,20 +7,17 @@ import type { SubmittedOnce } from '../commands/submit-once.ts';
 import type { Position } from '../events/event-store.ts';
 import type { RequestAnswered } from '../events/idempotency.ts';
 import type { JobCreated, JobSource } from '../events/job.ts';
+import { contextOf } from './command-context.ts';
 import { HttpError, ValidationError } from './errors.ts';
+import type { Parts } from './group.ts';
 import { type JobView, newJobView } from './job-view.ts';
-import type { Caller, Reply } from './route.ts';
-import { contextOf, reached, type Services } from './services.ts';
+import { reached } from './read-your-writes.ts';
+import type { Caller, Reply, RouteRequest } from './route.ts';
 
 type Wanted = Pick<JobRequest, 'source' | 'given' | 'options' | 'needs_credits'>;
-/** Method and path are those of the route. */
-type Key = Omit<Keyed, 'scope' | 'answerOf'> & { method: string; route: string; key: string };
-
-interface Asking {
-  caller: Caller;
-  request_id: string;
-  signal: AbortSignal;
-}
+type Key = Omit<Keyed, 'scope' | 'answerOf'> & { key: string };
+type Asking = Pick<RouteRequest, 'route' | 'request_id' | 'signal'> & { caller: Caller };
+type Deps = Pick<Parts, 'submissions' | 'now'>;
 
 export interface NewJob {
   reply: Omit<Reply, 'body'> & { body: JobView };
@@ -28,25 +25,26 @@ export interface NewJob {
 }
 
 /** Throws HttpError for what cannot become a job; then there is no job and nothing is charged. */
-export async function submit(wanted: Wanted, asking: Asking, { submissions, now }: Services): Promise<NewJob> {
+export async function submit(wanted: Wanted, asking: Asking, { submissions, now }: Deps): Promise<NewJob> {
   const context = contextOf(asking, now());
   const submitted = await submissions.submit(requestOf(wanted, asking), context);
   if (!submitted.ok) throw refusal(submitted.refused, wanted.source);
-  return newJob(answerOf(submitted.job, context.now), submitted.position);
+  return newJob(answerOf(submitted.job, context.now), submitted.position, asking);
 }
 
 /** The same, at most once for each key: a request that comes again gets the first one's answer. */
 export async function submitOnce(
   wanted: Wanted,
-  { method, route, key, ...sent }: Key,
+  { key, ...sent }: Key,
   asking: Asking,
-  { submissions, now }: Services,
+  { submissions, now }: Deps,
 ): Promise<NewJob> {
+  const { method, path: route } = asking.route;
   const scope = { user_id: asking.caller.user_id, method, route, key };
   const context = contextOf(asking, now());
   const once = await submissions.submitOnce(requestOf(wanted, asking), { ...sent, scope, answerOf }, context);
   if (!once.ok) throw refusal(once.refused, wanted.source);
-  return newJob(once.answer, once.position, once.replayed ? REPLAYED : {});
+  return newJob(once.answer, once.position, asking, once.replayed ? REPLAYED : {});
 }
 
 const REPLAYED = { 'Idempotency-Replayed': 'true' };
@@ -61,9 +59,9 @@ const requestOf = (wanted: Wanted, { caller, signal }: Asking): JobRequest => ({
 
 const answerOf = (job: JobCreated, created_at: number) => ({ status: 201, body: newJobView(job, created_at) });
 
-function newJob({ status, body: job }: Omit<RequestAnswered, 'job_id'>, position: Position, more = {}): NewJob {
-  const body = job as JobView;
-  const location = `${body.source === 'api' ? '/api/v2' : ''}/jobs/${body.job_id}`;
+function newJob(answer: Omit<RequestAnswered, 'job_id'>, position: Position, { route }: Asking, more = {}): NewJob {
+  const { status, body } = answer as { status: number; body: JobView };
+  const location = `${route.api.prefix}/jobs/${body.job_id}`;
   return { reply: { status, body, headers: { ...reached(position), location, ...more } }, position };
 }
 

@@ -4,10 +4,10 @@ import test from 'ava';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { issueLocalToken } from '../adapters/identity/index.ts';
-import type { Access, Route } from '../http/route.ts';
+import type { Route } from '../http/route.ts';
 import { ALL_ROUTES } from '../http/routes/all.ts';
 import { systemRoutes } from '../http/routes/system.ts';
-import { allCredentials, CALLERS as COMMON_CALLERS, expectedAccess } from './support/access.ts';
+import { accessOf, allCredentials, CALLERS as COMMON_CALLERS, expectedAccess, type Shown } from './support/access.ts';
 import { until } from './support/behind.ts';
 import { type Descriptions, readDescriptions } from './support/described.ts';
 import { type Answer, answerOf, startTestService, type TestClient, type TestService } from './support/service.ts';
@@ -17,7 +17,7 @@ const CALLERS = [...COMMON_CALLERS, 'revoked_key', 'other_key'] as const;
 type Caller = (typeof CALLERS)[number];
 
 interface Row {
-  access: Access;
+  access: Shown;
   /** The answer to who gets in. */
   status: number;
   /** The answer about someone else's job, where the route is about a job that has an owner. */
@@ -164,11 +164,11 @@ test('the table has every route that is served and described, each with its acce
   const by_name = (names: readonly string[]) => [...names].sort();
   t.deepEqual(by_name(Object.keys(TABLE)), by_name(ROUTES.map(nameOf)));
   t.deepEqual(by_name(described.operations), by_name(ROUTES.map(nameOf)));
-  for (const route of ROUTES) t.is(route.access, TABLE[nameOf(route)]?.access as Access, nameOf(route));
+  for (const route of ROUTES) t.is(accessOf(route), TABLE[nameOf(route)]?.access as Shown, nameOf(route));
 });
 
 function expectedOf({ access, foreign, status, but }: Row, caller: Caller): number {
-  const of_others = { owns: foreign === undefined ? null : 'job', foreign: foreign ?? 404 };
+  const of_others = { job: foreign === undefined ? null : 'job', foreign: foreign ?? 404 };
   const gates = expectedAccess({ access, ...of_others });
   const gate = {
     ...gates,

@@ -1,8 +1,7 @@
 // A job as a whole, from outside: its statistics, what its results can be filtered by, and the list of its URLs.
 import test from 'ava';
 import * as routes from '../http/routes/job-stats.ts';
-import type { Services } from '../http/services.ts';
-import { startSample, until } from './http/sample-app.ts';
+import { jobsBy, startSample, until } from './http/sample-app.ts';
 import { type Answer, answerOf, startTestService, type TestService } from './support/service.ts';
 import { openSite, page, type Site } from './support/sites.ts';
 
@@ -141,7 +140,6 @@ test('what is not there is 404', async (t) => {
 async function endlessList() {
   const seen = { chunks: 0, closed: false };
   const services = {
-    read: { jobs: { get: async (_id: string) => ({ _id }) } },
     async *urls() {
       try {
         for (;;) {
@@ -152,8 +150,8 @@ async function endlessList() {
         seen.closed = true;
       }
     },
-  } as unknown as Services;
-  return { seen, sample: await startSample([routes.urlList], services) };
+  } as unknown as routes.Deps;
+  return { seen, sample: await startSample([routes.urlList], services, { jobs: jobsBy(() => ({})) }) };
 }
 
 test('who reads the list of URLs slowly holds back the reading of the log, and who leaves ends it', async (t) => {

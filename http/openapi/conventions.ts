@@ -1,13 +1,12 @@
-// What holds for all operations of an API, in words: the beginning of its document, its tags, and what the service sends.
+// What the documents of the APIs have in common: words that hold for all operations, tags, errors, and what the service sends.
 import { Type } from 'typebox';
 import { WebhookEvent } from '../../events/webhook.ts';
 import type { Json } from './components.ts';
-import type { Description } from './document.ts';
 
-const VERSION = '1.0.0';
-const license = { name: 'MIT', identifier: 'MIT' };
+export const VERSION = '1.0.0';
+export const LICENSE = { name: 'MIT', identifier: 'MIT' };
 
-const COMMON = `
+export const COMMON = `
 ## Requests and answers
 
 Bodies are JSON in UTF-8. Times are in UTC, as RFC 3339 writes them. Fields and parameters that an operation does not know
@@ -21,53 +20,7 @@ same caller to the same process, waits for at most 2 s until it sees the change.
 
 What is read as JSON has an \`ETag\`: sent back as \`If-None-Match\`, it is answered with 304 and no body while nothing has changed.`;
 
-const GATEWAY = `The API of the console: jobs from files, their results, exports and shares, credits and API keys, and the administrators'
-lists. Programs of others use the public API, \`/api/v2/openapi.json\`.
-${COMMON}
-
-## Errors
-
-\`{"detail": "...", "code": "..."}\`: a sentence for people and a word for programs. A request that is not as described is 422, with a
-list in \`detail\`: \`{"loc": ["query", "limit"], "msg": "must be <= 1000", "type": "maximum"}\` each.
-
-## Lists
-
-\`limit\` and \`offset\`, answered with \`items\` and the \`total\` over all pages.`;
-
-const V2 = `Submit lists of URLs, follow the jobs, page through the results, and be told when they are done.
-${COMMON}
-
-## Errors
-
-\`{"error": {"code": "...", "message": "...", "details": {}}}\`. \`code\` is one of a closed list (see \`Error\`), for programs to decide on; \`message\`
-says what to do; \`details\` has the rest. A request that is not as described is 422, with the same list of problems in
-\`error.details.problems\` and in \`detail\`. Repeat what was answered with 429, 503 or \`idempotency_in_progress\` after \`Retry-After\`
-seconds, and what was answered with 500 or not at all after a second, then two, four and so on; never another 4xx.
-
-## Idempotency
-
-Send submissions with an \`Idempotency-Key\`, one UUID v4 for each job that you want. For 24 hours the same key with the same URLs gets the
-first answer again, marked \`Idempotency-Replayed: true\`, and makes no second job: a request whose answer was lost is safe to repeat.
-
-## Pages of results
-
-By cursor no result is missed or repeated, even while results arrive: begin with an empty \`cursor\`, go on with \`next_cursor\` until it is
-null. By \`limit\` and \`offset\` pages may shift while a job is processing.
-
-## Rate limits
-
-An API key has a number of requests a minute and a day. An answer says how many are left: \`X-RateLimit-Limit\`,
-\`X-RateLimit-Remaining\`, and in \`X-RateLimit-Reset\` when they are all there again, in seconds since the epoch. One too many is 429
-with \`Retry-After\`. Two kinds of answers have none of the three: a 503, and the refusal of what is no whole HTTP request (400, 408,
-413, 417 or 431), which ends the connection.
-
-## Webhooks
-
-A webhook endpoint is sent \`job.completed\` for each job of yours that completes, signed in the header \`Service-Signature\`. Answer
-with any 2xx within 15 s; else it is sent again, 8 times in some 28 hours. It may arrive more than once: drop those whose
-\`Service-Event-Id\` you know.`;
-
-const TAGS = {
+export const TAGS = {
   jobs: 'A job is a list of URLs to check: made, looked at, paused, resumed, cancelled, deleted; with its results.',
   exports: 'The results of a job as files.',
   shares: 'Public, read-only links to a job.',
@@ -96,7 +49,7 @@ const header = (name: string, description: string, example: string): Json => ({
   ...{ name, in: 'header', required: true, description, schema: { type: 'string' }, example },
 });
 
-const JOB_COMPLETED: Json = {
+export const JOB_COMPLETED: Json = {
   operationId: 'job_completed',
   summary: 'A job is complete',
   description:
@@ -123,23 +76,19 @@ const JOB_COMPLETED: Json = {
 /** As a component of its own. */
 export const WebhookEventView = Type.Object(WebhookEvent.properties, { $id: 'WebhookEvent' });
 
-export const GATEWAY_API: Description = {
-  title: 'URL checking service: gateway',
-  version: VERSION,
-  summary: 'The API of the console and of administrators.',
-  description: GATEWAY,
-  license,
-  tags: TAGS,
-};
-
-export const PUBLIC_API: Description = {
-  title: 'URL checking service: public API',
-  version: VERSION,
-  summary: 'The API for programs.',
-  description: V2,
-  license,
-  tags: TAGS,
-  webhooks: {
-    'job.completed': { operation: JOB_COMPLETED, body: { schema: WebhookEventView, example: exampleEvent } },
+export const text = { type: 'string' };
+export const PROBLEM: Json = {
+  type: 'object',
+  required: ['loc', 'msg', 'type'],
+  properties: {
+    loc: {
+      type: 'array',
+      items: { type: ['string', 'integer'] },
+      description: 'Where: body, query, path or header, then the way to it.',
+    },
+    msg: { ...text, description: 'What is wrong there, for people.' },
+    type: { ...text, description: 'A word for programs.' },
+    value: { description: 'What was there, for an entry of a list.' },
   },
 };
+export const PROBLEMS: Json = { type: 'array', items: { $ref: '#/components/schemas/ValidationError' } };

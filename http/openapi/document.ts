@@ -1,33 +1,16 @@
 // The OpenAPI 3.1 description of an API, made from its routes: what is described is what is validated.
-import type { TSchema } from 'typebox';
+import type { Description } from '../apis/api.ts';
 import type { Route } from '../route.ts';
 import { type Json, openComponents } from './components.ts';
-import { ERROR_SCHEMAS, type ErrorShape } from './errors.ts';
-import { operationOf, SECURITY } from './operation.ts';
+import { operationOf, securityOf } from './operation.ts';
 
-export interface Description {
-  title: string;
-  version: string;
-  summary?: string;
-  description?: string;
-  license?: { name: string; identifier: string };
-  /** The path under which clients reach the service, where that is not the root of its host: `/checker`. */
-  base_path?: string;
-  /** What each tag stands for; those of the routes are in the document, in this order. */
-  tags?: Readonly<Record<string, string>>;
-  webhooks?: Readonly<Record<string, Webhook>>;
-}
-
-/** What the service sends to those who asked for it. */
-export interface Webhook {
-  operation: Json;
-  body: { schema: TSchema; example: unknown };
-}
-
-/** Throws when two routes would have one operation id, or two schemas one name: defects of the table. */
-export function openApi(routes: readonly Route<never>[], description: Description, error_shape: ErrorShape): Json {
-  const { base_path = '', tags = {}, webhooks, ...info } = description;
-  const components = openComponents(ERROR_SCHEMAS[error_shape]);
+/**
+ * `base_path`: the path under which clients reach the service, where that is not the root of its host, such as `/checker`.
+ * Throws when two routes would have one operation id, or two schemas one name: defects of the table.
+ */
+export function openApi(routes: readonly Route<never>[], description: Description, base_path = ''): Json {
+  const { tags = {}, webhooks, error_schemas, ...info } = description;
+  const components = openComponents(error_schemas);
   const paths: Record<string, Json> = {};
   const ids = new Set<string>();
   for (const route of routes) {
@@ -41,7 +24,7 @@ export function openApi(routes: readonly Route<never>[], description: Descriptio
     const content = { 'application/json': { schema: components.plain(body.schema), example: body.example } };
     return [name, { post: { ...operation, requestBody: { required: true, content } } }];
   });
-  const used = new Set(routes.flatMap((route) => SECURITY[route.access] ?? []));
+  const used = new Set(routes.map(securityOf));
   const { schemas, ...shared } = components.all();
   return {
     openapi: '3.1.0',

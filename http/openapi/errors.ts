@@ -1,91 +1,9 @@
-// How a document describes what goes wrong: the schemas of errors, and the answers that routes share, each with an example
-// that is made as the service makes its errors.
-import { errorBody, HttpError, isV2, V2_CODE_MEANINGS, ValidationError } from '../errors.ts';
-import type { ErrorSpec, Route } from '../route.ts';
+// How a document describes what goes wrong: the answers that routes share, each with an example that is made as the service
+// makes its errors.
+import { HttpError, NO_SUCH_JOB, ValidationError } from '../errors.ts';
+import { type ErrorSpec, isOfCaller, isOfOwner, type Route } from '../route.ts';
 import type { Components, Json } from './components.ts';
 import { headersOf, ownHeaders } from './headers.ts';
-
-export type ErrorShape = 'gateway' | 'v2';
-
-const text = { type: 'string' };
-const PROBLEM: Json = {
-  type: 'object',
-  required: ['loc', 'msg', 'type'],
-  properties: {
-    loc: {
-      type: 'array',
-      items: { type: ['string', 'integer'] },
-      description: 'Where: body, query, path or header, then the way to it.',
-    },
-    msg: { ...text, description: 'What is wrong there, for people.' },
-    type: { ...text, description: 'A word for programs.' },
-    value: { description: 'What was there, for an entry of a list.' },
-  },
-};
-const PROBLEMS: Json = { type: 'array', items: { $ref: '#/components/schemas/ValidationError' } };
-const CODE: Json = { ...text, description: 'A word for programs.' };
-const REASON: Json = { ...text, description: 'What exactly, where that is more than the code says.' };
-const V2_CODE: Json = {
-  ...text,
-  enum: Object.keys(V2_CODE_MEANINGS),
-  description: Object.entries(V2_CODE_MEANINGS)
-    .map(([code, means]) => `- \`${code}\`: ${means}`)
-    .join('\n'),
-};
-const V2_ERROR = { code: V2_CODE, message: { ...text, description: 'What is wrong and what to do, for people.' } };
-
-export const ERROR_SCHEMAS: Readonly<Record<ErrorShape, Record<string, Json>>> = {
-  gateway: {
-    Error: {
-      type: 'object',
-      required: ['detail', 'code'],
-      properties: {
-        detail: { ...text, description: 'What is wrong and what to do, for people.' },
-        code: CODE,
-        details: { description: 'More, where there is more to say.' },
-      },
-    },
-    ValidationError: PROBLEM,
-    HTTPValidationError: { type: 'object', required: ['detail'], properties: { detail: PROBLEMS } },
-  },
-  v2: {
-    Error: {
-      type: 'object',
-      required: ['error'],
-      properties: {
-        error: {
-          type: 'object',
-          required: ['code', 'message'],
-          properties: {
-            ...V2_ERROR,
-            details: {
-              type: 'object',
-              properties: { reason: REASON },
-              additionalProperties: true,
-              description: 'More, for programs.',
-            },
-          },
-        },
-      },
-    },
-    ValidationError: PROBLEM,
-    HTTPValidationError: {
-      type: 'object',
-      required: ['error', 'detail'],
-      properties: {
-        error: {
-          type: 'object',
-          required: ['code', 'message', 'details'],
-          properties: {
-            ...V2_ERROR,
-            details: { type: 'object', required: ['problems'], properties: { reason: REASON, problems: PROBLEMS } },
-          },
-        },
-        detail: PROBLEMS,
-      },
-    },
-  },
-};
 
 type Shared = readonly [status: number, name: string, description: string, code: string, message: string];
 
@@ -155,12 +73,12 @@ const OF_THE_SERVICE: readonly Shared[] = [
 ];
 
 /** What a route can answer by what its access and its input are. */
-function impliedErrors({ access, owns, foreign, body, path, heavy }: Route<never>): Shared[] {
+function impliedErrors({ api, access, foreign, body, heavy }: Route<never>): Shared[] {
   const no_credentials = 'No valid credentials.';
   const found: Shared[] = [];
-  if (access === 'api-key')
+  if (isOfCaller(access) && api.credentials === 'api-key')
     found.push([401, 'InvalidApiKey', no_credentials, 'invalid_api_key', 'The API key is not valid, or was revoked.']);
-  if (['user', 'owner', 'owner-or-admin', 'admin'].includes(access))
+  if (isOfCaller(access) && api.credentials === 'token')
     found.push([401, 'Unauthorized', no_credentials, 'invalid_token', 'The token is not valid, or no longer.']);
   if (access === 'signature')
     found.push([
@@ -186,20 +104,19 @@ function impliedErrors({ access, owns, foreign, body, path, heavy }: Route<never
       'forbidden',
       'The header x-agency-secret does not hold the secret.',
     ]);
-  if (owns !== null) {
-    const no_job = 'There is no such job.';
+  if (isOfOwner(access)) {
     if (foreign === 403) {
       found.push([403, 'NotYours', "The job is not the caller's.", 'forbidden', 'This job is not yours.']);
-      found.push([404, 'NoSuchJob', no_job, 'job_not_found', no_job]);
+      found.push([404, 'NoSuchJob', NO_SUCH_JOB, 'job_not_found', NO_SUCH_JOB]);
     } else {
-      found.push([404, 'NotFound', "There is no such job, or it is not the caller's.", 'job_not_found', no_job]);
+      found.push([404, 'NotFound', "There is no such job, or it is not the caller's.", 'job_not_found', NO_SUCH_JOB]);
     }
   }
   if (body !== null) found.push(TOO_LARGE, TOO_SLOW);
   if (body !== null && body.kind !== 'raw') found.push(...OF_THE_BODY);
   // Of every route: parameters that it does not know are refused.
   found.push(INVALID);
-  if (isV2(path)) found.push(heavy ? LIMITED : RATE_LIMITED);
+  if (api.is_rate_limited) found.push(heavy ? LIMITED : RATE_LIMITED);
   else if (heavy) found.push(TOO_MANY_AT_ONCE);
   return [...found, ...OF_THE_SERVICE];
 }
@@ -208,7 +125,7 @@ function impliedErrors({ access, owns, foreign, body, path, heavy }: Route<never
 const BY_STATUS: Readonly<Record<number, readonly [code: string, message: string]>> = {
   402: ['no_credits', 'There are no credits left.'],
   403: ['forbidden', 'This is not yours.'],
-  404: ['job_not_found', 'There is no such job.'],
+  404: ['job_not_found', NO_SUCH_JOB],
   409: ['conflict', 'It does not stand where this is possible.'],
   413: ['too_many_urls', 'There are more than 1,000,000 URLs.'],
   415: ['not_a_table', 'The file is not a table.'],
@@ -239,7 +156,7 @@ function errorAnswer(route: Route<never>, status: number, spec: ErrorSpec, compo
       status === 422
         ? new ValidationError([problem ?? EXAMPLE_PROBLEM], problem && code)
         : new HttpError(status, code, message, details);
-    return [code, { value: errorBody(error, route.path) }] as const;
+    return [code, { value: route.api.errorBody(error) }] as const;
   });
   const [first] = examples;
   return {

@@ -1,5 +1,4 @@
 // The headers that answers have beside their body, and those that requests may have on every route.
-import { isV2 } from '../errors.ts';
 import type { ResponseSpec, Route } from '../route.ts';
 import type { Components, Json } from './components.ts';
 
@@ -37,7 +36,7 @@ export function headersOf(route: Route<never>, status: number, components: Compo
   const headers = {
     ...REQUEST_ID,
     // A service that cannot answer counts nothing.
-    ...(isV2(route.path) && status !== 503 ? RATE_LIMIT : {}),
+    ...(route.api.is_rate_limited && status !== 503 ? RATE_LIMIT : {}),
     ...(status === 401 ? CHALLENGE : {}),
     ...(status === 429 || status === 503 ? RETRY_AFTER : {}),
     ...(is_success && changes(route) ? LOG_POSITION : {}),

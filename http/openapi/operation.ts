@@ -1,20 +1,18 @@
 // One route as an operation: its parameters, its body and every answer that it has.
-import type { Access, Body, ResponseSpec, Route } from '../route.ts';
+import { type Body, isOfCaller, type ResponseSpec, type Route } from '../route.ts';
 import type { Components, Json } from './components.ts';
 import { errorsOf } from './errors.ts';
 import { commonParameters, headerName, headersOf, isTagged, ownHeaders } from './headers.ts';
 
-export const SECURITY: Readonly<Partial<Record<Access, string>>> = {
-  user: 'bearer',
-  owner: 'bearer',
-  'owner-or-admin': 'bearer',
-  admin: 'bearer',
-  'api-key': 'api_key',
-  'shared-secret': 'shared_secret',
-};
+/** The name of the scheme by which callers show who they are. */
+export function securityOf({ access, api }: Route<never>): string | undefined {
+  if (access === 'shared-secret') return 'shared_secret';
+  if (!isOfCaller(access)) return undefined;
+  return api.credentials === 'api-key' ? 'api_key' : 'bearer';
+}
 
 export function operationOf(route: Route<never>, components: Components): Json {
-  const scheme = SECURITY[route.access];
+  const scheme = securityOf(route);
   return {
     operationId: operationId(route),
     summary: route.summary,

@@ -10,12 +10,21 @@ import { breather } from '../../intake/event-loop.ts';
 import { limitsOf } from '../../intake/limits.ts';
 import { openSheet } from '../../intake/open-sheet.ts';
 import type { Sheet } from '../../intake/sheet.ts';
-import { balanceOf } from '../../readmodels/credits.ts';
+import { balanceOf, balances } from '../../readmodels/credits.ts';
+import { GATEWAY } from '../apis/gateway.ts';
 import { Block, blockExample } from '../domain-view.ts';
 import { type Problem, ValidationError } from '../errors.ts';
-import { fileBody, listBody } from '../route.ts';
-import { route } from '../services.ts';
+import { groupOf, type Parts } from '../group.ts';
+import { fileBody, listBody, routeOf } from '../route.ts';
 import { unusable } from '../submit.ts';
+
+const wire = ({ config, blocklist, read }: Parts) => ({
+  limits: limitsOf(config),
+  blocklist,
+  read: read({ balances }),
+});
+export type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY);
 
 const tags = ['analysis'];
 const MAX_DOMAINS = 1000;
@@ -154,8 +163,7 @@ export const analyzeFile = route({
     415: 'The file is not a table.',
     422: 'The file is empty, damaged, or has no column that could be one of URLs.',
   },
-  async handler({ body: file, caller, signal }, { config, blocklist, read }) {
-    const limits = limitsOf(config);
+  async handler({ body: file, caller, signal }, { limits, blocklist, read }) {
     const { blocked_domain_of } = await blocklist.current();
     const [sheet, summary] = await analyze().catch((error: unknown) => {
       throw error instanceof IntakeError ? unusable(error, 'upload') : error;
@@ -184,3 +192,5 @@ function analysisView(sheet: Sheet, summary: IntakeSummary, credit_balance: numb
     ...{ cost: unique_urls, credit_balance, affordable: unique_urls <= credit_balance },
   };
 }
+
+export const group = groupOf(wire, [checkDomains, analyzeFile]);

@@ -1,11 +1,22 @@
 // The gateway's API keys: made, listed and revoked by whom they stand for.
 import { Type } from 'typebox';
-import { idOfKey, MAX_KEYS, newApiKey } from '../../commands/api-keys.ts';
+import { idOfKey, MAX_KEYS, newApiKey, openApiKeys } from '../../commands/api-keys.ts';
 import { Nullable } from '../../events/nullable.ts';
-import type { ApiKeyDocument } from '../../readmodels/api-keys.ts';
+import { type ApiKeyDocument, apiKeys } from '../../readmodels/api-keys.ts';
+import { GATEWAY } from '../apis/gateway.ts';
+import { contextOf } from '../command-context.ts';
 import { HttpError } from '../errors.ts';
-import { jsonBody } from '../route.ts';
-import { contextOf, reached, route } from '../services.ts';
+import { groupOf, type Parts } from '../group.ts';
+import { reached } from '../read-your-writes.ts';
+import { jsonBody, routeOf } from '../route.ts';
+
+const wire = ({ log, read, passed, now }: Parts) => ({
+  commands: openApiKeys(log),
+  read: read({ apiKeys }),
+  ...{ passed, now },
+});
+export type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY);
 
 const tags = ['account'];
 
@@ -55,12 +66,12 @@ export const create = route({
       examples: { too_many_keys: { message: `There are ${MAX_KEYS} keys already; revoke one.` } },
     },
   },
-  async handler(request, { apiKeys, passed, now }) {
+  async handler(request, { commands, passed, now }) {
     const { caller, body } = request;
     const plaintext = newApiKey();
     const context = contextOf(request, now());
     const { user_id, email } = caller;
-    const created = await apiKeys.create({ plaintext, user_id, email, name: body.name }, context);
+    const created = await commands.create({ plaintext, user_id, email, name: body.name }, context);
     if (!created.ok) throw new HttpError(409, created.refused.code, created.refused.message);
     // The key works as soon as its owner has it.
     await passed(created.position);
@@ -109,12 +120,14 @@ export const revoke = route({
       examples: { key_not_found: { message: 'There is no such API key.' } },
     },
   },
-  async handler(request, { apiKeys, passed, now }) {
+  async handler(request, { commands, passed, now }) {
     const { caller, params } = request;
-    const revoked = await apiKeys.revoke({ key_id: params.id, user_id: caller.user_id }, contextOf(request, now()));
+    const revoked = await commands.revoke({ key_id: params.id, user_id: caller.user_id }, contextOf(request, now()));
     if (!revoked.ok) throw new HttpError(404, revoked.refused.code, revoked.refused.message);
     // And no longer as soon as this is answered.
     await passed(revoked.position);
     return { status: 204, headers: reached(revoked.position) };
   },
 });
+
+export const group = groupOf(wire, [create, list, revoke]);

@@ -1,11 +1,22 @@
 // The gateway's view of one's credits.
 import { Type } from 'typebox';
 import { TRANSACTION_TYPES, type TransactionType } from '../../events/credits.ts';
-import { balanceOf, type TransactionDocument, transactionsPage } from '../../readmodels/credits.ts';
+import {
+  balanceOf,
+  balances,
+  transactions as entries,
+  type TransactionDocument,
+  transactionsPage,
+} from '../../readmodels/credits.ts';
+import { GATEWAY } from '../apis/gateway.ts';
+import { groupOf, type Parts } from '../group.ts';
 import { paging } from '../result-view.ts';
-import { route } from '../services.ts';
+import { routeOf } from '../route.ts';
 import { listOf } from './jobs.ts';
 
+const wire = ({ read }: Parts) => ({ read: read({ balances, transactions: entries }) });
+export type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY);
 const tags = ['account'];
 
 export const Credits = Type.Object({
@@ -95,3 +106,5 @@ export const transactions = route({
 function transactionView({ _id, user_id: _user, number: _number, ...view }: TransactionDocument) {
   return view;
 }
+
+export const group = groupOf(wire, [balance, transactions]);

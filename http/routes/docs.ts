@@ -1,11 +1,12 @@
 // The page that shows the OpenAPI documents to people, and the files that it is made of.
 import type { Context } from 'koa';
 import { Type } from 'typebox';
+import { GATEWAY } from '../apis/gateway.ts';
 import { DOCS_FILES, DOCS_PAGE, DOCS_POLICY, openDocsFiles } from '../docs-page.ts';
 import { HttpError } from '../errors.ts';
 import { type Reply, type Route, routeOf } from '../route.ts';
 
-const route = routeOf<unknown>();
+const route = routeOf<unknown>(GATEWAY);
 const tags = ['service'];
 /** Kept by browsers, and asked about each time: a new version of the service shows at once. */
 const CACHED = 'public, no-cache';

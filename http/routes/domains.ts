@@ -1,10 +1,12 @@
 // The administrators' blocklist, and how the domains that were checked are doing.
 import { Type } from 'typebox';
-import { MAX_BLOCKED } from '../../commands/blocklist.ts';
+import { MAX_BLOCKED, openBlocklistCommands } from '../../commands/blocklist.ts';
 import { INVALID_REASONS } from '../../intake/classify-url.ts';
 import { parseDomain } from '../../intake/domain.ts';
-import { BLOCKED_DOMAIN_SORTS, blockedDomainsPage } from '../../readmodels/blocked-domains.ts';
-import { DOMAIN_SORTS, domainHealthPage } from '../../readmodels/domain-health.ts';
+import { BLOCKED_DOMAIN_SORTS, blockedDomains, blockedDomainsPage } from '../../readmodels/blocked-domains.ts';
+import { DOMAIN_SORTS, domainHealth, domainHealthPage } from '../../readmodels/domain-health.ts';
+import { GATEWAY } from '../apis/gateway.ts';
+import { contextOf } from '../command-context.ts';
 import {
   BlockedDomainView,
   blockExample,
@@ -18,11 +20,19 @@ import {
   domainHealthView,
 } from '../domain-view.ts';
 import { HttpError, ValidationError } from '../errors.ts';
+import { groupOf, type Parts } from '../group.ts';
+import { reached } from '../read-your-writes.ts';
 import { paging } from '../result-view.ts';
-import { jsonBody } from '../route.ts';
-import { contextOf, reached, route } from '../services.ts';
+import { jsonBody, routeOf } from '../route.ts';
 import { listOf } from './jobs.ts';
 
+const wire = ({ log, blocklist, read, passed, now }: Parts) => ({
+  commands: openBlocklistCommands(log),
+  ...{ blocklist, passed, now },
+  read: read({ blockedDomains, domainHealth }),
+});
+export type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY);
 const tags = ['domains'];
 const sort_order = Type.Enum(['asc', 'desc'], { type: 'string', default: 'desc', description: 'Up or down.' });
 
@@ -91,9 +101,9 @@ export const block = route({
     },
     422: 'It is no domain, or the request is not valid.',
   },
-  async handler(request, { blockedDomains, passed, now }) {
+  async handler(request, { commands, passed, now }) {
     const said = { ...request.body, domain: domainToBlock(request.body.domain) };
-    const blocked = await blockedDomains.block(said, contextOf(request, now()));
+    const blocked = await commands.block(said, contextOf(request, now()));
     if (!blocked.ok) throw new HttpError(409, blocked.refused.code, blocked.refused.message);
     const { added_at, is_new, position } = blocked;
     // Anyone's next upload goes by it.
@@ -141,9 +151,9 @@ export const unblock = route({
       examples: { domain_not_blocked: { message: 'This domain is not on the blocklist.' } },
     },
   },
-  async handler(request, { blockedDomains, passed, now }) {
+  async handler(request, { commands, passed, now }) {
     const domain = domainAskedFor(request.params.domain);
-    const unblocked = await blockedDomains.unblock(domain, contextOf(request, now()));
+    const unblocked = await commands.unblock(domain, contextOf(request, now()));
     if (!unblocked.ok) throw new HttpError(404, unblocked.refused.code, unblocked.refused.message);
     await passed(unblocked.position);
     return { body: { removed: true, domain }, headers: reached(unblocked.position) };
@@ -220,3 +230,5 @@ export const breakdown = route({
     return { body: domainBreakdownView(document, blocked_domain_of(domain) !== null) };
   },
 });
+
+export const group = groupOf(wire, [listBlocked, block, unblock, health, breakdown]);

@@ -1,11 +1,24 @@
 // A job's results as a file: streamed to its owner, or to whoever has a signed link.
 import { Type } from 'typebox';
+import { jobs } from '../../readmodels/jobs.ts';
 import { totalOf } from '../../readmodels/result-pages.ts';
-import { HttpError } from '../errors.ts';
+import { results } from '../../readmodels/results.ts';
+import { jobStats } from '../../readmodels/stats.ts';
+import { GATEWAY } from '../apis/gateway.ts';
+import { HttpError, jobNotFound } from '../errors.ts';
 import { exportFilename } from '../export/file-name.ts';
 import { EXPORT_FORMATS, jobExport } from '../export/job-export.ts';
+import { groupOf, type Parts } from '../group.ts';
 import { filterOf, NON_2XX, resultFilters } from '../result-view.ts';
-import { route, type Services } from '../services.ts';
+import { routeOf } from '../route.ts';
+import { openSignedLinks } from '../signed-links.ts';
+
+const wire = ({ read, keys, public_url, now }: Parts) => ({
+  read: read({ jobs, results, jobStats }),
+  links: openSignedLinks({ key: keys.links, base_url: public_url, now }),
+});
+export type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY);
 
 const tags = ['exports'];
 
@@ -39,9 +52,7 @@ export const exportFile = route({
   tags,
   query: Type.Object({ format, ...filters }),
   responses: { 200: file },
-  async handler({ params, query, signal }, { read }) {
-    return await jobExport(read, await jobOf(params.job_id, read), filterOf(query), query.format, signal);
-  },
+  handler: ({ job, query, signal }, { read }) => jobExport(read, job, filterOf(query), query.format, signal),
 });
 
 export const download = route({
@@ -70,8 +81,7 @@ export const download = route({
       },
     },
   },
-  async handler({ params, query, signal }, { read, links }) {
-    const job = await jobOf(params.job_id, read);
+  async handler({ job, query, signal }, { read, links }) {
     const row_count = await totalOf(read, job, filterOf(query), signal);
     const link = links.sign(`/downloads/${job._id}`, { format: 'csv', ...query });
     return { body: { ...link, filename: exportFilename(job.filename, 'csv'), row_count } };
@@ -113,12 +123,10 @@ export const signedDownload = route({
     const link = links.verify(ctx.path, ctx.querystring);
     if (link === 'forged') throw new HttpError(403, 'link_invalid', 'This link is not valid.');
     if (link === 'expired') throw new HttpError(410, 'link_expired', 'This link has expired. Ask for a new one.');
-    return await jobExport(read, await jobOf(params.job_id, read), filterOf(query), query.format, signal);
+    const job = await read.jobs.get(params.job_id);
+    if (!job) throw jobNotFound();
+    return await jobExport(read, job, filterOf(query), query.format, signal);
   },
 });
 
-async function jobOf(job_id: string, read: Services['read']) {
-  const job = await read.jobs.get(job_id);
-  if (!job) throw new HttpError(404, 'job_not_found', 'There is no such job.');
-  return job;
-}
+export const group = groupOf(wire, [exportFile, download, signedDownload]);

@@ -1,11 +1,20 @@
 // The progress of a job as it happens, for whoever would else ask again and again.
 import { Type } from 'typebox';
 import type { JobDocument } from '../../readmodels/jobs.ts';
-import { HttpError } from '../errors.ts';
-import { STREAM_LIMITS } from '../event-streams.ts';
+import { GATEWAY } from '../apis/gateway.ts';
+import { openEventStreams, STREAM_LIMITS } from '../event-streams.ts';
+import { groupOf, type Parts } from '../group.ts';
 import { deletedEvent, EVENT_ID, eventId, isAfter, isOver, jobEvent } from '../job-events.ts';
 import { jobExample } from '../job-view.ts';
-import { route } from '../services.ts';
+import { routeOf } from '../route.ts';
+
+function wire({ jobWatch, closing }: Parts) {
+  const eventStreams = openEventStreams();
+  closing.addEventListener('abort', eventStreams.close);
+  return { jobWatch, eventStreams };
+}
+export type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY);
 
 const EXAMPLE = `retry: 2000
 
@@ -50,9 +59,8 @@ export const events = route({
     204: { description: '`Last-Event-ID` is that of the event `end`: there is nothing to wait for.' },
   },
   errors: { 429: `You follow ${STREAM_LIMITS.of_a_user} jobs already; the header Retry-After says when to try again.` },
-  async handler({ params: { job_id }, headers, caller }, { read, jobWatch, eventStreams }) {
-    const job = await read.jobs.get(job_id);
-    if (!job) throw new HttpError(404, 'job_not_found', 'There is no such job.');
+  handler({ job, headers, caller }, { jobWatch, eventStreams }) {
+    const { _id: job_id } = job;
     let sent = headers['last-event-id'] ?? '';
     if (isOver(job) && eventId(job) === sent) return { status: 204 };
     const stream = eventStreams.open(caller.user_id);
@@ -73,3 +81,5 @@ export const events = route({
     };
   },
 });
+
+export const group = groupOf(wire, [events]);

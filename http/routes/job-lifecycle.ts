@@ -1,13 +1,35 @@
 // What is done to a job: pause, resume, cancel, delete one or many. What may follow what is decided in commands/job.ts.
-import { setTimeout as delay } from 'node:timers/promises';
 import { Type } from 'typebox';
 import type { Refusal } from '../../commands/aggregate.ts';
+import { openDeleteJob } from '../../commands/delete-job.ts';
+import { openResumeJob } from '../../commands/resume-job.ts';
 import type { Position } from '../../events/event-store.ts';
 import { jobStream } from '../../events/streams.ts';
-import { HttpError } from '../errors.ts';
+import { endedJob, type JobDocument, jobs as jobDocuments } from '../../readmodels/jobs.ts';
+import { GATEWAY } from '../apis/gateway.ts';
+import { jobWhen } from '../await-job.ts';
+import { contextOf } from '../command-context.ts';
+import { HttpError, jobNotFound } from '../errors.ts';
+import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
-import { type Caller, jsonBody, type Reply, type RouteRequest } from '../route.ts';
-import { contextOf, reached, route, type Services } from '../services.ts';
+import { reached } from '../read-your-writes.ts';
+import { type Caller, jsonBody, type OwnedJob, type Reply, type RouteRequest, routeOf } from '../route.ts';
+
+function wire({ jobs, credits, jobFinder, jobWatch, read, passed, now }: Parts) {
+  const collections = read({ jobs: jobDocuments });
+  const deleteJob = openDeleteJob(jobs, credits, async (job_id, position) => {
+    const job = (await passed(position)) ? await collections.jobs.get(job_id) : null;
+    return job && endedJob(job);
+  });
+  return {
+    ...{ jobs, jobFinder, jobWatch, passed, now },
+    resumeJob: openResumeJob(jobs, credits),
+    deleteJob,
+    read: collections,
+  };
+}
+export type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY);
 
 const tags = ['jobs'];
 const ILLEGAL = {
@@ -22,7 +44,6 @@ const ILLEGAL = {
 
 /** How long the answer to a cancellation waits for the credits to be back. */
 const SETTLED_MS = 5000;
-const SETTLED_LOOK_MS = 10;
 const MAX_DELETED = 1000;
 /** All of them, however their JSON is spaced. */
 const MAX_DELETE_BYTES = 256 * 1024;
@@ -47,7 +68,7 @@ export const pause = route({
   },
   errors: { 409: ILLEGAL },
   async handler(request, services) {
-    const { job_id } = request.params;
+    const { _id: job_id } = request.job;
     const paused = await services.jobs.run(job_id, { type: 'pause' }, contextOf(request, services.now()));
     if (!paused.ok) throw refusal(paused.refused);
     return changed(job_id, paused.position, services);
@@ -66,7 +87,7 @@ export const resume = route({
   responses: { 200: { description: 'The job.', schema: JobView, example: jobExample } },
   errors: { 402: 'The job has used its credits, and there are none left.', 409: ILLEGAL },
   async handler(request, services) {
-    const { job_id } = request.params;
+    const { _id: job_id } = request.job;
     const resumed = await services.resumeJob(job_id, contextOf(request, services.now()));
     if (!resumed.ok) throw refusal(resumed.refused);
     return changed(job_id, resumed.position, services);
@@ -90,26 +111,26 @@ export const cancel = route({
     },
   },
   errors: { 409: ILLEGAL },
-  handler: (request, services) => cancelJob(request.params.job_id, request, services),
+  handler: cancelJob,
 });
 
 /** Cancels a job of the caller, and waits until it is settled. `or_is_cancelled`: that it was done before is no error. */
 export async function cancelJob(
-  job_id: string,
-  request: Asking,
-  services: Services,
+  request: Asking & Pick<RouteRequest, 'signal'> & { job: OwnedJob },
+  services: Pick<Deps, 'jobs' | 'jobWatch' | 'passed' | 'now' | 'read'>,
   { or_is_cancelled = false } = {},
 ): Promise<Reply> {
+  const { _id: job_id } = request.job;
   const asked = await services.jobs.run(job_id, { type: 'cancel' }, contextOf(request, services.now()));
   const is_done = !asked.ok && or_is_cancelled && asked.refused.details?.status === 'cancelled';
   if (!asked.ok && !is_done) throw refusal(asked.refused);
   const { position } = asked.ok ? asked : await services.jobs.aggregate.read(jobStream(job_id));
-  const until = performance.now() + SETTLED_MS;
-  while (performance.now() < until) {
-    const job = await services.read.jobs.get(job_id);
-    if (job?.status === 'cancelled' && job.due !== 'settlement') break;
-    await delay(SETTLED_LOOK_MS);
-  }
+  const isSettled = ({ status, due }: JobDocument) => status === 'cancelled' && due !== 'settlement';
+  await jobWhen(services.jobWatch, job_id, isSettled, {
+    timeout_ms: SETTLED_MS,
+    signals: [request.signal],
+    is_soon: true,
+  });
   return changed(job_id, position, services);
 }
 
@@ -142,7 +163,7 @@ export const remove = route({
     },
   },
   async handler(request, services) {
-    const { job_id } = request.params;
+    const { _id: job_id } = request.job;
     const deleted = await services.deleteJob(job_id, contextOf(request, services.now()));
     if (!deleted.ok) throw refusal(deleted.refused);
     await services.passed(deleted.position);
@@ -212,10 +233,10 @@ export const removeMany = route({
 });
 
 /** The position of its deletion, or why it was not deleted. */
-async function removeOne(job_id: string, request: Asking, services: Services): Promise<Position | HttpError> {
+async function removeOne(job_id: string, request: Asking, services: Deps): Promise<Position | HttpError> {
   const { caller } = request;
-  const job = await services.jobOwner(job_id);
-  if (!job) return new HttpError(404, 'job_not_found', 'There is no such job.');
+  const job = await services.jobFinder.owned(job_id);
+  if (!job) return jobNotFound();
   if (job.owner_id !== caller.user_id && !caller.is_admin) {
     return new HttpError(403, 'forbidden', 'This job is not yours.');
   }
@@ -224,7 +245,11 @@ async function removeOne(job_id: string, request: Asking, services: Services): P
 }
 
 /** The job as it is once the change is seen. */
-async function changed(job_id: string, position: Position, { passed, read }: Services): Promise<Reply> {
+async function changed(
+  job_id: string,
+  position: Position,
+  { passed, read }: Pick<Deps, 'passed' | 'read'>,
+): Promise<Reply> {
   const job = (await passed(position)) ? await read.jobs.get(job_id) : null;
   const retry = { 'retry-after': '1' };
   if (!job)
@@ -237,3 +262,5 @@ const STATUSES: Readonly<Record<string, number>> = { job_not_found: 404, no_cred
 function refusal({ code, message, details }: Refusal & { details?: object | undefined }): HttpError {
   return new HttpError(STATUSES[code] ?? 409, code, message, details);
 }
+
+export const group = groupOf(wire, [pause, resume, cancel, remove, removeMany]);

@@ -3,11 +3,16 @@
 import { Readable } from 'node:stream';
 import { Type } from 'typebox';
 import { ERROR_CODES, VERDICTS } from '../../events/checks.ts';
+import type { UrlsListed } from '../../events/job.ts';
 import { Nullable } from '../../events/nullable.ts';
+import { urlsStream } from '../../events/streams.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
 import { STATUS_GROUPS } from '../../readmodels/results.ts';
 import {
   type Counts,
+  jobDomains,
+  jobResponseTimes,
+  jobStats,
   NO_STATUS,
   noStats,
   percentiles,
@@ -15,11 +20,22 @@ import {
   statusGroups,
   topDomains,
 } from '../../readmodels/stats.ts';
-import { HttpError } from '../errors.ts';
-import { route, type Services } from '../services.ts';
+import { GATEWAY } from '../apis/gateway.ts';
+import { NO_SUCH_JOB } from '../errors.ts';
+import { groupOf, type Parts } from '../group.ts';
+import { routeOf } from '../route.ts';
 
+const wire = ({ read, log }: Parts) => ({
+  read: read({ jobStats, jobResponseTimes, jobDomains }),
+  /** The URLs of a job in order of submission, some hundreds at a time. */
+  async *urls(job_id: string): AsyncGenerator<readonly string[]> {
+    for await (const { data } of log.readStream(urlsStream(job_id))) yield (data as UrlsListed).urls;
+  },
+});
+export type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY);
 const tags = ['jobs'];
-const errors = { 404: 'There is no such job.' };
+const errors = { 404: NO_SUCH_JOB };
 const DOMAINS_IN_STATS = 100;
 const DOMAINS_IN_OPTIONS = 1000;
 const PERCENTS = [50, 90, 95, 99];
@@ -45,6 +61,7 @@ export const stats = route({
   method: 'GET',
   path: '/jobs/{job_id}/stats',
   access: 'none',
+  job: 'job_id',
   summary: 'Statistics of a job over all of its results',
   description:
     'Exact at any time, over all URLs that were checked. Percentiles are by nearest rank: the least of the measured ' +
@@ -98,8 +115,8 @@ export const stats = route({
     },
   },
   errors,
-  async handler({ params }, { read }) {
-    const { job, counted } = await countedOf(params.job_id, read);
+  async handler({ job }, { read }) {
+    const counted = await countedOf(job, read);
     const { count, sum_ms, min_ms, max_ms } = counted.response_times;
     const [percentile_ms, domains] = await Promise.all([
       percentiles(read.jobResponseTimes, counted, PERCENTS),
@@ -134,6 +151,7 @@ export const filterOptions = route({
   method: 'GET',
   path: '/jobs/{job_id}/filter-options',
   access: 'none',
+  job: 'job_id',
   summary: 'What the results of a job can be filtered by: its distinct status codes and domains',
   tags,
   responses: {
@@ -175,8 +193,8 @@ export const filterOptions = route({
     },
   },
   errors,
-  async handler({ params }, { read }) {
-    const { counted } = await countedOf(params.job_id, read);
+  async handler({ job }, { read }) {
+    const counted = await countedOf(job, read);
     const groups = statusGroups(counted);
     return {
       body: {
@@ -200,6 +218,7 @@ export const urlList = route({
   method: 'GET',
   path: '/jobs/{job_id}/url-list',
   access: 'none',
+  job: 'job_id',
   heavy: true,
   summary: 'The URLs of a job as text, one a line',
   description:
@@ -214,10 +233,7 @@ export const urlList = route({
     },
   },
   errors,
-  async handler({ params }, { read, urls }) {
-    await existing(params.job_id, read);
-    return { stream: Readable.from(lines(urls(params.job_id)), { objectMode: false }) };
-  },
+  handler: ({ job }, { urls }) => ({ stream: Readable.from(lines(urls(job._id)), { objectMode: false }) }),
 });
 
 async function* lines(chunks: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
@@ -228,22 +244,14 @@ async function* lines(chunks: AsyncIterable<readonly string[]>): AsyncGenerator<
   }
 }
 
-async function existing(job_id: string, read: Services['read']): Promise<JobDocument> {
-  const job = await read.jobs.get(job_id);
-  if (!job) throw new HttpError(404, 'job_not_found', 'There is no such job.');
-  return job;
-}
-
-/** A job with what was counted of it so far. */
-async function countedOf(
-  job_id: string,
-  read: Services['read'],
-): Promise<{ job: JobDocument; counted: StatsDocument }> {
-  const [job, counted] = await Promise.all([existing(job_id, read), read.jobStats.get(job_id)]);
-  return { job, counted: counted ?? noStats(job_id) };
+/** What was counted of a job so far. */
+async function countedOf({ _id }: JobDocument, { jobStats: counts }: Deps['read']): Promise<StatsDocument> {
+  return (await counts.get(_id)) ?? noStats(_id);
 }
 
 /** All of the names, with 0 where nothing was counted. */
 function namedCounts(names: readonly string[], counts: Counts): Counts {
   return Object.fromEntries(names.map((name) => [name, counts[name] ?? 0]));
 }
+
+export const group = groupOf(wire, [stats, filterOptions, urlList]);

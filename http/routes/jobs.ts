@@ -1,15 +1,24 @@
 // The gateway's jobs: upload, list, look, results.
 import { Type } from 'typebox';
 import { JOB_STATUSES } from '../../events/job.ts';
-import { jobsPage } from '../../readmodels/jobs.ts';
+import { jobs, jobsPage } from '../../readmodels/jobs.ts';
 import { resultsPage } from '../../readmodels/result-pages.ts';
-import { HttpError } from '../errors.ts';
+import { results as jobResults } from '../../readmodels/results.ts';
+import { jobStats } from '../../readmodels/stats.ts';
+import { GATEWAY } from '../apis/gateway.ts';
+import { HttpError, NO_SUCH_JOB } from '../errors.ts';
+import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
 import { filterOf, paging, ResultView, resultExample, resultFilters, resultView, statusGroup } from '../result-view.ts';
-import { fileBody } from '../route.ts';
-import { route } from '../services.ts';
+import { fileBody, routeOf } from '../route.ts';
 import { submit } from '../submit.ts';
 
+const wire = ({ submissions, now, read }: Parts) => ({
+  ...{ submissions, now },
+  read: read({ jobs, results: jobResults, jobStats }),
+});
+export type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY);
 const tags = ['jobs'];
 
 export const listOf = <T extends Parameters<typeof Type.Array>[0]>(item: T) =>
@@ -88,17 +97,14 @@ export const get = route({
   summary: 'Status and progress of a job',
   tags,
   responses: { 200: { description: 'The job.', schema: JobView, example: jobExample } },
-  async handler({ params }, { read }) {
-    const job = await read.jobs.get(params.job_id);
-    if (!job) throw new HttpError(404, 'job_not_found', 'There is no such job.');
-    return { body: jobView(job) };
-  },
+  handler: ({ job }) => ({ body: jobView(job) }),
 });
 
 export const results = route({
   method: 'GET',
   path: '/jobs/{job_id}/results',
   access: 'none',
+  job: 'job_id',
   heavy: true,
   summary: 'Results of a job, in order of submission',
   tags,
@@ -110,12 +116,12 @@ export const results = route({
       example: { items: [resultExample], total: 1, limit: 50, offset: 0 },
     },
   },
-  errors: { 404: 'There is no such job.' },
-  async handler({ params, query, signal }, { read }) {
+  errors: { 404: NO_SUCH_JOB },
+  async handler({ job, query, signal }, { read }) {
     const { limit, offset } = query;
-    const job = await read.jobs.get(params.job_id);
-    if (!job) throw new HttpError(404, 'job_not_found', 'There is no such job.');
     const { items, total } = await resultsPage(read, job, filterOf(query), { limit, offset, signal });
     return { body: { items: items.map(resultView), total, limit, offset } };
   },
 });
+
+export const group = groupOf(wire, [upload, list, get, results]);

@@ -1,18 +1,31 @@
 // Shares: public links to a job, made, listed and revoked by its owner, and what a visitor sees.
 import { Type } from 'typebox';
-import { idOfShareToken, MAX_SHARES, newShareToken } from '../../commands/shares.ts';
+import { idOfShareToken, MAX_SHARES, newShareToken, openShares } from '../../commands/shares.ts';
 import { VERDICTS } from '../../events/checks.ts';
-import type { JobDocument } from '../../readmodels/jobs.ts';
+import { type JobDocument, jobs } from '../../readmodels/jobs.ts';
 import { resultsPage } from '../../readmodels/result-pages.ts';
-import { STATUS_GROUPS } from '../../readmodels/results.ts';
-import { SHARE_STATUSES, type ShareDocument, shareStatus } from '../../readmodels/shares.ts';
-import { noStats, type StatsDocument, statusGroups } from '../../readmodels/stats.ts';
+import { results, STATUS_GROUPS } from '../../readmodels/results.ts';
+import { SHARE_STATUSES, type ShareDocument, shares as shareDocuments, shareStatus } from '../../readmodels/shares.ts';
+import { jobStats, noStats, type StatsDocument, statusGroups } from '../../readmodels/stats.ts';
+import { GATEWAY } from '../apis/gateway.ts';
+import { contextOf } from '../command-context.ts';
 import { HttpError } from '../errors.ts';
+import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
+import { reached } from '../read-your-writes.ts';
 import { filterOf, paging, ResultView, resultExample, resultFilters, resultView } from '../result-view.ts';
-import { jsonBody } from '../route.ts';
-import { contextOf, reached, route } from '../services.ts';
-import type { ShareUses } from '../share-uses.ts';
+import { jsonBody, routeOf } from '../route.ts';
+import { openShareUses, type ShareUses } from '../share-uses.ts';
+
+function wire({ log, logger, read, passed, now, public_url, atEnd }: Parts) {
+  const commands = openShares(log);
+  const shareUses = openShareUses(commands, logger, now);
+  atEnd(shareUses.close);
+  const collections = read({ jobs, results, shares: shareDocuments, jobStats });
+  return { shares: commands, shareUses, read: collections, passed, now, public_url };
+}
+export type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY);
 
 const tags = ['shares'];
 const MAX_HOURS = 8760;
@@ -283,3 +296,5 @@ export const view = route({
     };
   },
 });
+
+export const group = groupOf(wire, [create, list, revoke, view]);

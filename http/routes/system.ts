@@ -2,8 +2,8 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { Type } from 'typebox';
-import { isV2 } from '../errors.ts';
-import { GATEWAY_API, PUBLIC_API } from '../openapi/conventions.ts';
+import { APIS } from '../apis/all.ts';
+import { GATEWAY } from '../apis/gateway.ts';
 import { openApi } from '../openapi/document.ts';
 import { NotReady } from '../readiness.ts';
 import { type Route, routeOf } from '../route.ts';
@@ -18,12 +18,12 @@ export interface SystemOptions {
   base_path?: string;
 }
 
-const route = routeOf<unknown>();
+const route = routeOf<unknown>(GATEWAY);
 const tags = ['service'];
 const READY_MS = 2000;
 
 /** `routes`: all but these, which the descriptions describe. */
-export function systemRoutes(routes: readonly Route<never>[], options: SystemOptions): Route<unknown>[] {
+export function systemRoutes(routes: readonly Route<never>[], options: SystemOptions): Route[] {
   const { registry, base_path } = options;
   const state = Type.Object({
     status: Type.Enum(['ok', 'unavailable']),
@@ -124,18 +124,14 @@ async function checkAll({ log, readiness }: SystemOptions): Promise<Record<strin
   return Object.fromEntries(await Promise.all(outcomes));
 }
 
-const DOCUMENTS = [
-  { path: '/openapi.json', description: GATEWAY_API, shape: 'gateway' },
-  { path: '/api/v2/openapi.json', description: PUBLIC_API, shape: 'v2' },
-] as const;
-
 /** The documents describe themselves too; they are made once, at start, so that a defect of the table is found then. */
-function descriptions(others: readonly Route<never>[], base_path: string | undefined): Route<unknown>[] {
-  return DOCUMENTS.map(({ path, description, shape }) => {
+function descriptions(others: readonly Route<never>[], base_path: string | undefined): Route[] {
+  return [...APIS].reverse().map((api) => {
     let document: object | undefined;
-    const described = route({
+    const { title, version } = api.description;
+    const described = routeOf<unknown>(api)({
       method: 'GET',
-      path,
+      path: '/openapi.json',
       access: 'none',
       summary: 'This description',
       tags,
@@ -143,13 +139,12 @@ function descriptions(others: readonly Route<never>[], base_path: string | undef
         200: {
           description: 'An OpenAPI 3.1 document.',
           schema: Type.Object({ openapi: Type.String() }, { additionalProperties: true }),
-          example: { openapi: '3.1.0', info: { title: description.title, version: description.version }, paths: {} },
+          example: { openapi: '3.1.0', info: { title, version }, paths: {} },
         },
       },
       handler: () => ({ body: document!, headers: { 'cache-control': 'public, max-age=60' } }),
     });
-    const mine = [...others.filter((one) => isV2(one.path) === isV2(path)), described];
-    document = openApi(mine, { ...description, base_path }, shape);
+    document = openApi([...others.filter((one) => one.api === api), described], api.description, base_path);
     return described;
   });
 }

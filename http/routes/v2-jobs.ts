@@ -1,10 +1,15 @@
 // The public API's jobs: submit a list, look, wait, page through the results, cancel.
 import { Type } from 'typebox';
-import { contiguousResults, type JobDocument } from '../../readmodels/jobs.ts';
+import { contiguousResults, type JobDocument, jobs as jobDocuments } from '../../readmodels/jobs.ts';
 import { resultsAfter, resultsPage } from '../../readmodels/result-pages.ts';
 import type { ResultsFilter } from '../../readmodels/results.ts';
+import { results as resultDocuments } from '../../readmodels/results.ts';
+import { jobStats } from '../../readmodels/stats.ts';
+import { PUBLIC } from '../apis/public.ts';
 import { jobWhen } from '../await-job.ts';
-import { HttpError } from '../errors.ts';
+import { openCursors } from '../cursors.ts';
+import { HttpError, jobNotFound } from '../errors.ts';
+import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
 import {
   filterOf,
@@ -16,10 +21,17 @@ import {
   resultView,
   statusGroup,
 } from '../result-view.ts';
-import { type Caller, listBody, type RouteRequest, type StringList } from '../route.ts';
-import { route, type Services } from '../services.ts';
+import { type Caller, listBody, type RouteRequest, routeOf, type StringList } from '../route.ts';
 import { submit, submitOnce } from '../submit.ts';
 import { cancelJob } from './job-lifecycle.ts';
+
+const wire = ({ jobs, submissions, jobFinder, jobWatch, read, keys, passed, now, closing }: Parts) => ({
+  ...{ jobs, submissions, jobFinder, jobWatch, passed, now, closing },
+  cursors: openCursors(keys.links),
+  read: read({ jobs: jobDocuments, results: resultDocuments, jobStats }),
+});
+export type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(PUBLIC);
 
 const tags = ['jobs'];
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
@@ -86,8 +98,8 @@ const submissionErrors = {
 
 export const create = route({
   method: 'POST',
-  path: '/api/v2/jobs',
-  access: 'api-key',
+  path: '/jobs',
+  access: 'user',
   heavy: true,
   summary: 'Submit a list of URLs',
   description: 'Reserves one credit a URL. With fewer credits than URLs the job works up to them and is then paused.',
@@ -103,13 +115,13 @@ export const create = route({
     },
   },
   errors: submissionErrors,
-  handler: async (request, services) => (await submitted(request, '/api/v2/jobs', services)).reply,
+  handler: async (request, services) => (await submitted(request, services)).reply,
 });
 
 export const wait = route({
   method: 'POST',
-  path: '/api/v2/jobs/wait',
-  access: 'api-key',
+  path: '/jobs/wait',
+  access: 'user',
   heavy: true,
   summary: 'Submit a list of URLs and wait for the results',
   description:
@@ -149,7 +161,7 @@ export const wait = route({
   errors: submissionErrors,
   async handler(request, services) {
     const { read, jobWatch, passed, closing } = services;
-    const made = await submitted(request, '/api/v2/jobs/wait', services);
+    const made = await submitted(request, services);
     await request.body.release();
     request.rest();
     const { job_id } = made.reply.body;
@@ -163,7 +175,7 @@ export const wait = route({
       job = await read.jobs.get(job_id);
     }
     if (!job) {
-      if (!(await services.jobOwner(job_id))) throw new HttpError(404, 'not_found', 'The job has been deleted.');
+      if (!(await services.jobFinder.owned(job_id))) throw new HttpError(404, 'not_found', 'The job has been deleted.');
       // The read models are behind: this is how it was made.
       const next_cursor = services.cursors.after(-1, { job_id, filter: {} });
       return { ...made.reply, body: { ...made.reply.body, timed_out: true, results: [], next_cursor } };
@@ -183,32 +195,30 @@ const hasStopped = ({ status, due }: JobDocument) => status !== 'processing' && 
 
 type Submitting = RouteRequest<unknown, unknown, { 'idempotency-key'?: string }, StringList, Caller>;
 
-async function submitted(request: Submitting, path: string, services: Services) {
+async function submitted(request: Submitting, services: Deps) {
   const { fingerprint, size_bytes, pages } = request.body;
   const wanted = { source: 'api' as const, given: { kind: 'list' as const, pages: pages() }, needs_credits: true };
   const key = request.headers['idempotency-key'];
   if (key === undefined) return await submit(wanted, request, services);
-  return await submitOnce(wanted, { method: 'POST', route: path, key, fingerprint, size_bytes }, request, services);
+  return await submitOnce(wanted, { key, fingerprint, size_bytes }, request, services);
 }
 
 export const get = route({
   method: 'GET',
-  path: '/api/v2/jobs/{id}',
-  access: 'api-key',
-  owns: 'id',
+  path: '/jobs/{id}',
+  access: 'owner',
+  job: 'id',
   summary: 'Status and progress of a job',
   tags,
   responses: { 200: { description: 'The job.', schema: JobView, example: jobExample } },
-  async handler({ params }, { read }) {
-    return { body: jobView(await jobOf(params.id, read.jobs)) };
-  },
+  handler: ({ job }) => ({ body: jobView(job) }),
 });
 
 export const cancel = route({
   method: 'DELETE',
-  path: '/api/v2/jobs/{id}',
-  access: 'api-key',
-  owns: 'id',
+  path: '/jobs/{id}',
+  access: 'owner',
+  job: 'id',
   summary: 'Cancel a job',
   description:
     'Checking stops within a second, and credits of URLs that were not checked are given back. Results stay. A job that is ' +
@@ -232,7 +242,7 @@ export const cancel = route({
       },
     },
   },
-  handler: (request, services) => cancelJob(request.params.id, request, services, { or_is_cancelled: true }),
+  handler: (request, services) => cancelJob(request, services, { or_is_cancelled: true }),
 });
 
 const Cursor = Type.Union([Type.String(), Type.Null()], {
@@ -241,10 +251,10 @@ const Cursor = Type.Union([Type.String(), Type.Null()], {
 
 export const results = route({
   method: 'GET',
-  path: '/api/v2/jobs/{id}/results',
-  access: 'api-key',
+  path: '/jobs/{id}/results',
+  access: 'owner',
   heavy: true,
-  owns: 'id',
+  job: 'id',
   summary: 'Results of a job, in order of submission',
   description:
     'By offset, pages may shift while results arrive. By cursor they do not, and no result is repeated or missed: begin ' +
@@ -272,11 +282,10 @@ export const results = route({
       example: { results: [resultExample], items: [resultExample], next_cursor: null, total: 1 },
     },
   },
-  async handler({ params, query, signal, rest }, services) {
+  async handler({ job, query, signal, rest }, services) {
     const { read, cursors, jobWatch, closing } = services;
     const { limit, offset, cursor } = query;
     const filter = filterOf(query);
-    const job = await jobOf(params.id, read.jobs);
     if (cursor === undefined) {
       const page = await resultsPage(read, job, filter, { limit, offset, signal });
       // Who goes on by cursor from here may see a result again, and misses none.
@@ -291,15 +300,11 @@ export const results = route({
     const moved = (now: JobDocument) => contiguousResults(now) > contiguousResults(job) || now.status !== 'processing';
     await jobWhen(jobWatch, job._id, moved, { timeout_ms: EMPTY_PAGE_MS, signals: [signal, closing] });
     signal.throwIfAborted();
-    return answer(await cursorPage(await jobOf(params.id, read.jobs), { cursor, limit, signal }, filter, services));
+    const then = await read.jobs.get(job._id);
+    if (!then) throw jobNotFound();
+    return answer(await cursorPage(then, { cursor, limit, signal }, filter, services));
   },
 });
-
-async function jobOf(id: string, jobs: Services['read']['jobs']): Promise<JobDocument> {
-  const job = await jobs.get(id);
-  if (!job) throw new HttpError(404, 'not_found', 'There is no such job.');
-  return job;
-}
 
 interface Page {
   results: ResultView[];
@@ -313,7 +318,7 @@ async function cursorPage(
   job: JobDocument,
   { cursor, limit, signal }: { cursor: string; limit: number; signal: AbortSignal },
   filter: ResultsFilter,
-  { read, cursors }: Services,
+  { read, cursors }: Deps,
 ): Promise<Page> {
   const scope = { job_id: job._id, filter };
   const after = cursors.indexOf(cursor, scope);
@@ -328,3 +333,5 @@ async function cursorPage(
     total: page.total,
   };
 }
+
+export const group = groupOf(wire, [create, wait, get, results, cancel]);

@@ -1,15 +1,21 @@
 // The public API's view of one's credits.
 import { Type } from 'typebox';
-import { usageOf } from '../../readmodels/credits.ts';
-import { route } from '../services.ts';
+import { balances, usageOf } from '../../readmodels/credits.ts';
+import { PUBLIC } from '../apis/public.ts';
+import { groupOf, type Parts } from '../group.ts';
+import { routeOf } from '../route.ts';
 import { Credits } from './credits.ts';
+
+const wire = ({ read, now }: Parts) => ({ read: read({ balances }), now });
+export type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(PUBLIC);
 
 const Time = (description: string) => Type.String({ format: 'date-time', description });
 
 export const usage = route({
   method: 'GET',
-  path: '/api/v2/usage',
-  access: 'api-key',
+  path: '/usage',
+  access: 'user',
   summary: 'The credits that are left, and those used in the period',
   tags: ['usage'],
   responses: {
@@ -46,3 +52,5 @@ export const usage = route({
     return { body: { credit_balance, available_credits: credit_balance, plan: 'free', period_usage } };
   },
 });
+
+export const group = groupOf(wire, [usage]);

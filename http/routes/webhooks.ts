@@ -2,19 +2,37 @@
 // delivered to each.
 import { randomUUID } from 'node:crypto';
 import { Type } from 'typebox';
-import { MAX_ENDPOINTS, signingSecret } from '../../commands/webhook-endpoints.ts';
+import { openWebhookDeliveries } from '../../commands/webhook-delivery.ts';
+import { MAX_ENDPOINTS, openWebhookEndpoints, signingSecret } from '../../commands/webhook-endpoints.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { DISABLED_REASONS, GIVEN_UP_REASONS, WEBHOOK_EVENT_TYPES } from '../../events/webhook.ts';
 import {
   KEPT_ATTEMPTS,
   type WebhookDeliveryDocument,
   type WebhookEndpointDocument,
+  webhookDeliveries,
+  webhookEndpoints,
 } from '../../readmodels/webhooks.ts';
+import { PUBLIC } from '../apis/public.ts';
+import { contextOf } from '../command-context.ts';
 import { HttpError, ValidationError } from '../errors.ts';
+import { groupOf, type Parts } from '../group.ts';
 import { exampleEvent, WebhookEventView } from '../openapi/conventions.ts';
+import { reached } from '../read-your-writes.ts';
 import { paging } from '../result-view.ts';
-import { jsonBody } from '../route.ts';
-import { contextOf, reached, route, type Services } from '../services.ts';
+import { jsonBody, routeOf } from '../route.ts';
+import { openWebhookTargets } from '../webhook-targets.ts';
+
+const wire = ({ config, log, read, passed, now, keys, webhook_guard }: Parts) => ({
+  endpoints: openWebhookEndpoints(log),
+  redeliveries: openWebhookDeliveries(log),
+  targets: openWebhookTargets(webhook_guard, { http_somewhere: config.webhook_allow_addresses.length > 0 }),
+  key: keys.webhooks,
+  read: read({ webhookEndpoints, webhookDeliveries }),
+  ...{ passed, now },
+});
+export type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(PUBLIC);
 
 const tags = ['webhooks'];
 
@@ -53,8 +71,8 @@ function endpointView({ _id, url, events, status, disabled_reason, created_at }:
 
 export const create = route({
   method: 'POST',
-  path: '/api/v2/webhooks/endpoints',
-  access: 'api-key',
+  path: '/webhooks/endpoints',
+  access: 'user',
   summary: 'Make a webhook endpoint',
   description:
     'Events of jobs that complete from now on are posted to its URL. The signing secret is in this answer and never ' +
@@ -89,15 +107,15 @@ export const create = route({
       examples: { too_many_endpoints: { message: `There are ${MAX_ENDPOINTS} endpoints already; delete one.` } },
     },
   },
-  async handler(request, { webhookEndpoints, webhookKey, webhookTargets, passed, now }) {
+  async handler(request, { endpoints, key, targets, passed, now }) {
     const { caller, body } = request;
     const { url, events } = body;
-    const problem = webhookTargets.problemOf(url);
+    const problem = targets.problemOf(url);
     if (problem !== null) throw new ValidationError([{ loc: ['body', 'url'], msg: problem, type: 'webhook_url' }]);
     const endpoint_id = randomUUID();
     const context = contextOf(request, now());
     const endpoint = { endpoint_id, user_id: caller.user_id, url, events };
-    const made = await webhookEndpoints.run(caller.user_id, { type: 'create', endpoint }, context);
+    const made = await endpoints.run(caller.user_id, { type: 'create', endpoint }, context);
     if (!made.ok) throw new HttpError(409, made.refused.code, made.refused.message);
     await passed(made.position);
     const view = { url, events, status: 'enabled', disabled_reason: null };
@@ -107,7 +125,7 @@ export const create = route({
         id: endpoint_id,
         ...view,
         created_at: new Date(context.now).toISOString(),
-        signing_secret: signingSecret(webhookKey, endpoint_id),
+        signing_secret: signingSecret(key, endpoint_id),
       },
       headers: { ...reached(made.position), 'cache-control': 'no-store' },
     };
@@ -116,8 +134,8 @@ export const create = route({
 
 export const list = route({
   method: 'GET',
-  path: '/api/v2/webhooks/endpoints',
-  access: 'api-key',
+  path: '/webhooks/endpoints',
+  access: 'user',
   summary: "List one's webhook endpoints, the newest first",
   tags,
   query: Type.Object(paging(MAX_ENDPOINTS)),
@@ -151,7 +169,7 @@ const errors = {
   },
 };
 
-async function endpointOf(endpoint_id: string, user_id: string, read: Services['read']) {
+async function endpointOf(endpoint_id: string, user_id: string, read: Deps['read']) {
   const endpoint = await read.webhookEndpoints.get(endpoint_id);
   if (endpoint?.user_id !== user_id) throw new HttpError(404, 'endpoint_not_found', no_endpoint);
   return endpoint;
@@ -159,8 +177,8 @@ async function endpointOf(endpoint_id: string, user_id: string, read: Services['
 
 export const get = route({
   method: 'GET',
-  path: '/api/v2/webhooks/endpoints/{id}',
-  access: 'api-key',
+  path: '/webhooks/endpoints/{id}',
+  access: 'user',
   summary: 'Look at a webhook endpoint',
   tags,
   responses: { 200: { description: 'The endpoint.', schema: EndpointView, example: exampleEndpoint } },
@@ -172,17 +190,17 @@ export const get = route({
 
 export const remove = route({
   method: 'DELETE',
-  path: '/api/v2/webhooks/endpoints/{id}',
-  access: 'api-key',
+  path: '/webhooks/endpoints/{id}',
+  access: 'user',
   summary: 'Delete a webhook endpoint',
   description: 'Nothing more is sent to it, and the log of its deliveries is gone. Deleting it again changes nothing.',
   tags,
   responses: { 204: { description: 'It hears nothing more.' } },
   errors,
-  async handler(request, { webhookEndpoints, passed, now }) {
+  async handler(request, { endpoints, passed, now }) {
     const { caller, params } = request;
     const command = { type: 'delete', endpoint_id: params.id } as const;
-    const deleted = await webhookEndpoints.run(caller.user_id, command, contextOf(request, now()));
+    const deleted = await endpoints.run(caller.user_id, command, contextOf(request, now()));
     if (!deleted.ok) throw new HttpError(404, deleted.refused.code, deleted.refused.message);
     await passed(deleted.position);
     return { status: 204, headers: reached(deleted.position) };
@@ -240,8 +258,8 @@ function deliveryView(delivery: WebhookDeliveryDocument) {
 
 export const deliveries = route({
   method: 'GET',
-  path: '/api/v2/webhooks/endpoints/{id}/deliveries',
-  access: 'api-key',
+  path: '/webhooks/endpoints/{id}/deliveries',
+  access: 'user',
   summary: 'The deliveries of a webhook endpoint, the newest first',
   tags,
   query: Type.Object(paging(50)),
@@ -270,8 +288,8 @@ export const deliveries = route({
 
 export const resend = route({
   method: 'POST',
-  path: '/api/v2/webhooks/endpoints/{id}/deliveries/{delivery_id}/resend',
-  access: 'api-key',
+  path: '/webhooks/endpoints/{id}/deliveries/{delivery_id}/resend',
+  access: 'user',
   summary: 'Send a delivery again, now',
   description:
     'Whatever became of it: with the same event id, and retried like a new one. One that is still to be sent for the ' +
@@ -288,7 +306,7 @@ export const resend = route({
       examples: { endpoint_disabled: { message: 'The endpoint is disabled: delete it and make it anew.' } },
     },
   },
-  async handler(request, { webhookDeliveries, read, passed, now }) {
+  async handler(request, { redeliveries, read, passed, now }) {
     const { params, caller } = request;
     const endpoint = await endpointOf(params.id, caller.user_id, read);
     const delivery = await read.webhookDeliveries.get(params.delivery_id);
@@ -300,7 +318,7 @@ export const resend = route({
     }
     if (delivery.attempt_count === 0) return { status: 202, body: deliveryView(delivery) };
     const context = contextOf(request, now());
-    const resent = await webhookDeliveries.run(delivery._id, { type: 'resend' }, context);
+    const resent = await redeliveries.run(delivery._id, { type: 'resend' }, context);
     if (!resent.ok) throw new HttpError(404, resent.refused.code, resent.refused.message);
     await passed(resent.position);
     // It may have been sent by now.
@@ -312,3 +330,5 @@ export const resend = route({
     return { status: 202, body: deliveryView({ ...delivery, ...due }), headers: reached(resent.position) };
   },
 });
+
+export const group = groupOf(wire, [create, list, get, remove, deliveries, resend]);

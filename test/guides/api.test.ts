@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { delimiter, dirname } from 'node:path';
 import test from 'ava';
 import { openSampleSite, SAMPLE_PORT } from '../../cli/sample-site.ts';
-import { V2_CODES } from '../../http/errors.ts';
+import { PUBLIC_CODES } from '../../http/apis/public.ts';
 import { runGuide } from '../support/guide.ts';
 import { testWith } from '../support/programs.ts';
 import { startTestService } from '../support/service.ts';
@@ -33,6 +33,6 @@ testWith(
 test('the guide of the public API has a row for every code of an error, with its statuses', async (t) => {
   const rows = [...(await readFile('docs/guides/api.md', 'utf8')).matchAll(/^\| ([\d, ]+) \| `(\w+)` \| .+ \|$/gm)];
   const said = rows.flatMap(([, statuses, code]) => statuses!.split(', ').map((status) => `${status} ${code}`));
-  const listed = Object.entries(V2_CODES).flatMap(([status, codes]) => codes.map((code) => `${status} ${code}`));
+  const listed = Object.entries(PUBLIC_CODES).flatMap(([status, codes]) => codes.map((code) => `${status} ${code}`));
   t.deepEqual(said.sort(), listed.sort());
 });

@@ -1,11 +1,14 @@
 import test from 'ava';
 import { Type } from 'typebox';
+import { GATEWAY } from '../../http/apis/gateway.ts';
+import { PUBLIC } from '../../http/apis/public.ts';
 import { HttpError } from '../../http/errors.ts';
 import { jsonBody, type Route, rawBody, routeOf } from '../../http/route.ts';
 import { accessDifferences, allCredentials } from '../support/access.ts';
 import { ALICES_JOB, API_KEY, type Sample, startSample } from './sample-app.ts';
 
-const route = routeOf<unknown>();
+const route = routeOf<unknown>(GATEWAY);
+const publicRoute = routeOf<unknown>(PUBLIC);
 const ok = { 200: { description: 'Fine.', schema: Type.Object({}, { additionalProperties: true }) } };
 const about = { summary: 'A sample', tags: ['sample'], responses: ok };
 
@@ -43,11 +46,11 @@ const ROUTES: Route<unknown>[] = [
     ...about,
     handler: ({ query }) => ({ body: query }),
   }),
-  route({
+  publicRoute({
     method: 'GET',
-    path: '/api/v2/jobs/{id}',
-    access: 'api-key',
-    owns: 'id',
+    path: '/jobs/{id}',
+    access: 'owner',
+    job: 'id',
     ...about,
     handler: ({ caller }) => ({ body: { caller } }),
   }),
@@ -164,9 +167,10 @@ test('every caller that is known is seen once a request', async (t) => {
 test('what admits requests may refuse, and its headers are in every answer', async (t) => {
   let left = 1;
   const limited = await startSample(ROUTES, undefined, {
-    async admit({ path }) {
+    async admit({ api }) {
       const headers = { 'x-ratelimit-remaining': String(left) };
-      if (left-- === 0) throw new HttpError(429, 'rate_limited', `Later: ${path}.`, undefined, { 'retry-after': '7' });
+      if (left-- === 0)
+        throw new HttpError(429, 'rate_limited', `Later, ${api.credentials}.`, undefined, { 'retry-after': '7' });
       return headers;
     },
   });
@@ -175,6 +179,6 @@ test('what admits requests may refuse, and its headers are in every answer', asy
   const second = await limited.request('/open');
   t.is(second.status, 429);
   t.is(second.headers.get('retry-after'), '7');
-  t.deepEqual(await second.json(), { detail: 'Later: /open.', code: 'rate_limited' });
+  t.deepEqual(await second.json(), { detail: 'Later, token.', code: 'rate_limited' });
   await limited.close();
 });

@@ -12,11 +12,10 @@ import { COLUMNS } from '../../http/export/columns.ts';
 import { csvOf } from '../../http/export/csv.ts';
 import { attachment, exportFilename } from '../../http/export/file-name.ts';
 import { xlsxOf } from '../../http/export/xlsx.ts';
-import { download, exportFile, signedDownload } from '../../http/routes/exports.ts';
-import type { Services } from '../../http/services.ts';
+import { type Deps, download, exportFile, signedDownload } from '../../http/routes/exports.ts';
 import { openSignedLinks } from '../../http/signed-links.ts';
 import { type ResultDocument, resultId, results } from '../../readmodels/results.ts';
-import { ALICES_JOB, type Sample, startSample, until } from './sample-app.ts';
+import { ALICES_JOB, jobsBy, type Sample, startSample, until } from './sample-app.ts';
 
 const NAMES = COLUMNS.map(({ name }) => name);
 
@@ -230,8 +229,11 @@ async function openWorld(): Promise<World> {
         },
       },
     },
-  } as unknown as Services;
-  const sample = await startSample([exportFile, download, signedDownload], services);
+  } as unknown as Deps;
+  const owned = (id: string) => id === ALICES_JOB && job && { ...job, owner_id: 'alice' };
+  const sample = await startSample([exportFile, download, signedDownload], services, {
+    jobs: jobsBy((id) => owned(id) || null),
+  });
   return {
     sample,
     clock,

@@ -1,6 +1,7 @@
 // The bound on requests that make work: so many of one caller, so many at work, everybody in turn.
 import { Readable } from 'node:stream';
 import test from 'ava';
+import { GATEWAY } from '../../http/apis/gateway.ts';
 import { openHeavyRequests } from '../../http/heavy-requests.ts';
 import type { Caller } from '../../http/route.ts';
 import { routeOf } from '../../http/route.ts';
@@ -87,7 +88,7 @@ test('a request whose turn does not come is refused, and the turn goes to somebo
   await turn;
 });
 
-const route = routeOf<{ begun: number; rows: number }>();
+const route = routeOf<{ begun: number; rows: number }>(GATEWAY);
 const routes = [
   route({
     method: 'GET',

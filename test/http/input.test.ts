@@ -1,10 +1,13 @@
 import { request as httpRequest } from 'node:http';
 import test from 'ava';
 import { Type } from 'typebox';
+import { GATEWAY } from '../../http/apis/gateway.ts';
+import { PUBLIC } from '../../http/apis/public.ts';
 import { jsonBody, type Route, routeOf } from '../../http/route.ts';
 import { type Sample, startSample } from './sample-app.ts';
 
-const route = routeOf<unknown>();
+const route = routeOf<unknown>(GATEWAY);
+const publicRoute = routeOf<unknown>(PUBLIC);
 const responses = { 200: { description: 'Fine.', schema: Type.Object({}, { additionalProperties: true }) } };
 const about = { access: 'none', summary: 'A sample', tags: ['sample'], responses } as const;
 const Nullable = Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]);
@@ -47,10 +50,10 @@ const ROUTES: Route<unknown>[] = [
     ),
     handler: ({ body }) => ({ body }),
   }),
-  route({
+  publicRoute({
     ...about,
     method: 'POST',
-    path: '/api/v2/jobs',
+    path: '/jobs',
     body: jsonBody(Type.Object({ urls: Type.Array(Type.String()) })),
     handler: ({ body }) => ({ body }),
   }),

@@ -5,8 +5,7 @@ import { EVENT_ID, eventId, isAfter, isOver, jobEvent } from '../../http/job-eve
 import { jobView } from '../../http/job-view.ts';
 import type { Follower } from '../../http/job-watch.ts';
 import type { Caller, RouteRequest } from '../../http/route.ts';
-import { events } from '../../http/routes/job-events.ts';
-import type { Services } from '../../http/services.ts';
+import { type Deps, events } from '../../http/routes/job-events.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
 
 /** What its events say and depend on. */
@@ -64,7 +63,6 @@ test('a job is over when it has ended and what it did not use is given back', (t
 async function follow(first: JobDocument, last_event_id?: string) {
   let tell: Follower | undefined;
   const services = {
-    read: { jobs: { get: async () => first } },
     eventStreams: openEventStreams(),
     jobWatch: {
       follow(_job_id: string, follower: Follower) {
@@ -72,9 +70,9 @@ async function follow(first: JobDocument, last_event_id?: string) {
         return () => (tell = undefined);
       },
     },
-  } as unknown as Services;
+  } as unknown as Deps;
   const request = {
-    params: { job_id: first._id },
+    job: first,
     headers: last_event_id === undefined ? {} : { 'last-event-id': last_event_id },
     caller: { user_id: 'alice' } as Caller,
   } as unknown as RouteRequest;

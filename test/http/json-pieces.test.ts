@@ -2,6 +2,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { Type } from 'typebox';
+import { GATEWAY } from '../../http/apis/gateway.ts';
 import { hasLongList, jsonPieces } from '../../http/json-pieces.ts';
 import { routeOf } from '../../http/route.ts';
 import { startSample } from './sample-app.ts';
@@ -33,7 +34,7 @@ test('a page of long items is answered whole, with its length, and others have t
   const items = Array.from({ length: 1000 }, (_, n) => ({ n, text: 'ü'.repeat(20_000) }));
   let turns = 0;
   const looking = setInterval(() => turns++, 0);
-  const route = routeOf<unknown>();
+  const route = routeOf<unknown>(GATEWAY);
   const page = route({
     ...{ method: 'GET', path: '/page', access: 'none', summary: 'A page', tags: ['sample'] },
     responses: { 200: { description: 'It.', schema: Type.Object({}, { additionalProperties: true }) } },

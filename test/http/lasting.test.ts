@@ -2,12 +2,13 @@
 import test from 'ava';
 import { Registry } from 'prom-client';
 import { Type } from 'typebox';
+import { GATEWAY } from '../../http/apis/gateway.ts';
 import { ClientGone } from '../../http/errors.ts';
 import { type EventStreams, openEventStreams } from '../../http/event-streams.ts';
 import { type Route, routeOf } from '../../http/route.ts';
 import { startSample, until } from './sample-app.ts';
 
-const route = routeOf<EventStreams>();
+const route = routeOf<EventStreams>(GATEWAY);
 const ROUTES: Route<EventStreams>[] = [
   route({
     method: 'GET',

@@ -3,20 +3,21 @@ import { request as httpRequest } from 'node:http';
 import test from 'ava';
 import fc from 'fast-check';
 import { Type } from 'typebox';
+import { PUBLIC } from '../../http/apis/public.ts';
 import { HttpError } from '../../http/errors.ts';
 import { listBody, type Route, routeOf } from '../../http/route.ts';
 import { openStringListReader } from '../../http/string-list.ts';
 import { type Sample, startSample, until } from './sample-app.ts';
 
 const LIMIT_BYTES = 8 * 1024 * 1024;
-const route = routeOf<unknown>();
+const publicRoute = routeOf<unknown>(PUBLIC);
 let on_disk: string[] = [];
 let reading: (() => Promise<void>) | null = null;
 
 const ROUTES: Route<unknown>[] = [
-  route({
+  publicRoute({
     method: 'POST',
-    path: '/api/v2/list',
+    path: '/list',
     access: 'none',
     summary: 'A list',
     tags: ['sample'],

@@ -2,12 +2,14 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import test, { type ExecutionContext } from 'ava';
 import { Type } from 'typebox';
-import { V2_CODE_MEANINGS, V2_CODES } from '../../http/errors.ts';
+import { GATEWAY } from '../../http/apis/gateway.ts';
+import { CODE_MEANINGS, PUBLIC, PUBLIC_CODES } from '../../http/apis/public.ts';
 import { openApi } from '../../http/openapi/document.ts';
 import { fileBody, jsonBody, type Route, rawBody, routeOf } from '../../http/route.ts';
 import { startSample } from './sample-app.ts';
 
-const route = routeOf<unknown>();
+const route = routeOf<unknown>(GATEWAY);
+const publicRoute = routeOf<unknown>(PUBLIC);
 const tags = ['jobs'];
 const Job = Type.Object({ job_id: Type.String(), status: Type.Enum(['processing', 'paused']) }, { $id: 'Job' });
 const handler = () => ({});
@@ -102,10 +104,10 @@ const ROUTES: Route<unknown>[] = [
     responses: { 200: { description: 'Taken.' } },
     handler,
   }),
-  route({
+  publicRoute({
     method: 'POST',
-    path: '/api/v2/jobs',
-    access: 'api-key',
+    path: '/jobs',
+    access: 'user',
     summary: 'Submit',
     tags,
     body: jsonBody(Type.Object({ urls: Type.Array(Type.String()) })),
@@ -116,8 +118,9 @@ const ROUTES: Route<unknown>[] = [
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is looked into by path
 type Json = any;
-const GATEWAY = ROUTES.slice(0, -1);
-const document: Json = openApi(GATEWAY, { title: 'T', version: '1.0.0' }, 'gateway');
+const GATEWAY_ROUTES = ROUTES.slice(0, -1);
+const { error_schemas } = GATEWAY.description;
+const document: Json = openApi(GATEWAY_ROUTES, { title: 'T', version: '1.0.0', error_schemas });
 const operation = (method: string, path: string): Json => document.paths[path][method];
 /** What a reference leads to. */
 const resolved = (value: Json, root = document): Json =>
@@ -230,15 +233,15 @@ test('two schemas with one id, or one operation twice, are defects', (t) => {
     responses: { 200: { description: '', schema: Type.Object({}, { $id: 'Job' }) } },
     handler,
   });
-  const info = { title: 'T', version: '1' };
-  t.throws(() => openApi([...GATEWAY, other], info, 'gateway'), { message: /two schemas have the name Job/ });
-  t.throws(() => openApi([...GATEWAY, ROUTES[0]!], info, 'gateway'), { message: /operation id get_jobs/ });
+  const info = { title: 'T', version: '1', error_schemas };
+  t.throws(() => openApi([...GATEWAY_ROUTES, other], info), { message: /two schemas have the name Job/ });
+  t.throws(() => openApi([...GATEWAY_ROUTES, ROUTES[0]!], info), { message: /operation id get_jobs/ });
 });
 
 const DEFECTS: [what: string, spec: Partial<Parameters<typeof route>[0]>, message: RegExp][] = [
   ['params that are not in the path', { params: Type.Object({ id: Type.String() }) as never }, /params are id/],
   ['an owner of nothing', { access: 'owner' }, /no path parameter job_id/],
-  ['a job of nobody', { owns: 'x', path: '/a/{x}' }, /nobody to own/],
+  ['a change of a job of nobody', { method: 'POST', job: 'x', path: '/a/{x}' }, /nobody to own/],
   ['GET with a body', { body: jsonBody(Type.Object({})) as never }, /GET has no body/],
   ['a signature without the raw body', { access: 'signature' }, /raw body/],
   ['no success', { responses: { 404: { description: '' } } }, /no response that is a success/],
@@ -318,5 +321,5 @@ function find(at: Json, key: string): Json[] {
 }
 
 test('every code of the public API is in its list with what it means, and no other', (t) => {
-  t.deepEqual(Object.keys(V2_CODE_MEANINGS).sort(), [...new Set(Object.values(V2_CODES).flat())].sort());
+  t.deepEqual(Object.keys(CODE_MEANINGS).sort(), [...new Set(Object.values(PUBLIC_CODES).flat())].sort());
 });

@@ -1,11 +1,14 @@
 import test from 'ava';
 import { Type } from 'typebox';
 import { openMemoryRates } from '../../adapters/rate-counters/memory.ts';
+import { GATEWAY } from '../../http/apis/gateway.ts';
+import { PUBLIC } from '../../http/apis/public.ts';
 import { openRateLimits } from '../../http/rate-limits.ts';
 import { type Route, routeOf } from '../../http/route.ts';
 import { API_KEY, startSample } from './sample-app.ts';
 
-const route = routeOf<unknown>();
+const route = routeOf<unknown>(GATEWAY);
+const publicRoute = routeOf<unknown>(PUBLIC);
 const about = {
   method: 'GET',
   summary: 'A sample',
@@ -14,7 +17,7 @@ const about = {
   handler: () => ({ body: {} }),
 } as const;
 const ROUTES: Route<unknown>[] = [
-  route({ ...about, path: '/api/v2/usage', access: 'api-key' }),
+  publicRoute({ ...about, path: '/usage', access: 'user' }),
   route({ ...about, path: '/public', access: 'none' }),
 ];
 const OTHER_KEY = API_KEY.replaceAll('A', 'B');
@@ -87,7 +90,7 @@ test('what the minute refuses does not count for the day', async (t) => {
     close: async () => {},
   };
   const { admit } = limits(1, 10, counters);
-  const request = { path: '/api/v2/usage', caller: { ...caller, key_id: 'k1' }, ip: '::1' };
+  const request = { api: PUBLIC, caller: { ...caller, key_id: 'k1' }, ip: '::1' };
   await admit(request);
   await t.throwsAsync(admit(request), { message: /1 requests a minute/ });
   t.deepEqual(counted, ['key-minute', 'key-day', 'key-minute']);

@@ -1,9 +1,12 @@
 import test from 'ava';
 import { Type } from 'typebox';
+import { GATEWAY } from '../../http/apis/gateway.ts';
+import { PUBLIC } from '../../http/apis/public.ts';
 import { type Route, routeOf } from '../../http/route.ts';
-import { ALICES_JOB, API_KEY, startSample } from './sample-app.ts';
+import { ALICES_JOB, API_KEY, jobsBy, startSample } from './sample-app.ts';
 
-const route = routeOf<unknown>();
+const route = routeOf<unknown>(GATEWAY);
+const publicRoute = routeOf<unknown>(PUBLIC);
 const responses = { 200: { description: 'Fine.', schema: Type.Object({}, { additionalProperties: true }) } };
 const about = { summary: 'A sample', tags: ['sample'], responses } as const;
 
@@ -19,12 +22,12 @@ const ROUTES: Route<unknown>[] = [
   route({ ...about, method: 'GET', path: '/read', access: 'user', handler: () => ({ body: {} }) }),
   route({ ...about, method: 'GET', path: '/open', access: 'none', handler: () => ({ body: {} }) }),
   route({ ...about, method: 'GET', path: '/jobs/{job_id}', access: 'owner', handler: () => ({ body: {} }) }),
-  route({
+  publicRoute({
     ...about,
     method: 'GET',
-    path: '/api/v2/jobs/{id}',
-    access: 'api-key',
-    owns: 'id',
+    path: '/jobs/{id}',
+    access: 'owner',
+    job: 'id',
     handler: () => ({ body: {} }),
   }),
 ];
@@ -34,10 +37,10 @@ async function start() {
   const log: string[] = [];
   const sample = await startSample(ROUTES, undefined, {
     await_position: async (position) => void log.push(`await ${position}`),
-    job_owner: async () => {
+    jobs: jobsBy(() => {
       log.push('owner');
       return { owner_id: 'alice' };
-    },
+    }),
   });
   const { alice: as } = sample.tokens;
   const write = (position: string, who = as) =>

@@ -2,6 +2,8 @@ import { Readable } from 'node:stream';
 import test from 'ava';
 import { Registry } from 'prom-client';
 import { Type } from 'typebox';
+import { GATEWAY } from '../../http/apis/gateway.ts';
+import { PUBLIC } from '../../http/apis/public.ts';
 import { HttpError } from '../../http/errors.ts';
 import { jsonBody, type Route, routeOf } from '../../http/route.ts';
 import { API_KEY, type Sample, startSample, until } from './sample-app.ts';
@@ -11,7 +13,8 @@ interface Slow {
   started: number;
   left: unknown[];
 }
-const route = routeOf<Slow>();
+const route = routeOf<Slow>(GATEWAY);
+const publicRoute = routeOf<Slow>(PUBLIC);
 const ok = { description: 'Fine.', schema: Type.Object({}, { additionalProperties: true }) };
 const about = { access: 'none', summary: 'A sample', tags: ['sample'], responses: { 200: ok } } as const;
 class Unavailable extends Error {
@@ -47,7 +50,7 @@ const ROUTES: Route<Slow>[] = [
     }),
   }),
   route({ ...about, method: 'GET', path: '/me', access: 'user', handler: () => ({ body: {} }) }),
-  route({ ...about, method: 'GET', path: '/api/v2/usage', access: 'api-key', handler: () => ({ body: {} }) }),
+  publicRoute({ ...about, method: 'GET', path: '/usage', access: 'user', handler: () => ({ body: {} }) }),
   route({
     ...about,
     method: 'GET',
@@ -58,16 +61,16 @@ const ROUTES: Route<Slow>[] = [
       throw new Error('secret internals');
     },
   }),
-  route({
+  publicRoute({
     ...about,
     method: 'GET',
-    path: '/api/v2/fail',
+    path: '/fail',
     handler: () => Promise.reject(new Error('secret internals')),
   }),
-  route({
+  publicRoute({
     ...about,
     method: 'GET',
-    path: '/api/v2/no-credits',
+    path: '/no-credits',
     handler: () => Promise.reject(new HttpError(402, 'no_credits', 'None.')),
   }),
   route({

@@ -5,10 +5,13 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { issueLocalToken, openIdentity } from '../../adapters/identity/index.ts';
+import type { JobFinder } from '../../http/access.ts';
 import { type AppOptions, createApp } from '../../http/app.ts';
+import { bound } from '../../http/group.ts';
 import { openHeavyRequests } from '../../http/heavy-requests.ts';
 import type { Route } from '../../http/route.ts';
 import { startServer } from '../../http/server.ts';
+import type { JobDocument } from '../../readmodels/jobs.ts';
 
 export const API_KEY = `uc_live_${'A'.repeat(43)}`;
 export const ALICES_JOB = '2f1c9f2e-5d0c-4b7b-9a43-0c5c5f4b7d11';
@@ -34,14 +37,14 @@ export async function startSample<Services>(
   const logged: Record<string, unknown>[] = [];
   const log = pino({ level: 'debug' }, { write: (line: string) => void logged.push(JSON.parse(line)) });
   const { drain_ms, ...options } = overrides;
-  const app = createApp(routes, services, {
+  const app = createApp(bound(routes, services), {
     log,
     registry: new Registry(),
     readiness: {},
     identity: await openIdentity({ local: folder }),
     api_key: async (plaintext) =>
       plaintext === API_KEY ? { user_id: 'alice', email: null, is_admin: false, kind: 'key', key_id: 'k1' } : null,
-    job_owner: async (job_id) => (job_id === ALICES_JOB ? { owner_id: 'alice' } : null),
+    jobs: jobsBy((job_id) => (job_id === ALICES_JOB ? { owner_id: 'alice' } : null)),
     shared_secret: null,
     uploads: { folder: uploads, max_file_bytes: 1024 * 1024 },
     trusted_proxies: [],
@@ -81,6 +84,15 @@ export async function startSample<Services>(
       await rm(folder, { recursive: true });
     },
   };
+}
+
+/** The documents and the log have the same jobs. */
+export function jobsBy(find: (job_id: string) => object | null): JobFinder {
+  const job = async (_id: string) => {
+    const found = find(_id);
+    return found && ({ _id, ...found } as JobDocument);
+  };
+  return { shown: job, owned: job };
 }
 
 /** Resolves when it holds; the test's own time limit ends it when it never does. */

@@ -1,8 +1,7 @@
 // What a visitor of a shared link is answered, at a time that the test holds.
 import test from 'ava';
 import { idOfShareToken } from '../../commands/shares.ts';
-import { view } from '../../http/routes/shares.ts';
-import type { Services } from '../../http/services.ts';
+import { type Deps, view } from '../../http/routes/shares.ts';
 import { noStats } from '../../readmodels/stats.ts';
 import { startSample } from './sample-app.ts';
 
@@ -29,7 +28,7 @@ test('an expired link, and one whose job is gone, are answered like an unknown o
       results: { find: async () => [], count: async () => 0 },
       jobStats: { get: async () => noStats('j') },
     },
-  } as unknown as Services;
+  } as unknown as Deps;
   const sample = await startSample([view], services);
   const look = async (token = TOKEN) => {
     const response = await sample.request(`/share/${token}`);

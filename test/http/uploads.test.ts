@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import { Type } from 'typebox';
+import { GATEWAY } from '../../http/apis/gateway.ts';
 import { HttpError } from '../../http/errors.ts';
 import { fileBody, type Route, routeOf, type UploadedFile } from '../../http/route.ts';
 import { removeAbandonedUploads } from '../../http/uploads.ts';
@@ -14,7 +15,7 @@ import { type Sample, startSample, until } from './sample-app.ts';
 const MAX_FILE_BYTES = 1024 * 1024;
 /** What the handlers of one application were given. */
 type Received = UploadedFile[];
-const route = routeOf<Received>();
+const route = routeOf<Received>(GATEWAY);
 const responses = { 200: { description: 'Fine.', schema: Type.Object({}, { additionalProperties: true }) } };
 const about = { method: 'POST', summary: 'A sample', tags: ['sample'], responses, body: fileBody() } as const;
 

@@ -1,7 +1,7 @@
 // Who gets in where: a table of routes by callers, from the access that each route declares to the statuses expected.
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { SignJWT, UnsecuredJWT } from 'jose';
-import type { Route } from '../../http/route.ts';
+import { type Access, isOfCaller, type Route } from '../../http/route.ts';
 
 export const CALLERS = [
   'none',
@@ -54,11 +54,18 @@ export async function allCredentials(good: GoodCredentials): Promise<Credentials
 /** `in`: past the gate, whatever the handler answers then. */
 export type Expected = 'in' | 401 | 403 | 404;
 
-/** What each caller is answered by what a route declares, where the job of `owns` is the user's. */
-export function expectedAccess(route: Pick<Route, 'access' | 'owns' | 'foreign'>): Record<CallerName, Expected> {
+/** Who gets in, as the table of the public API has it too: `api-key` for all of its routes that have a caller. */
+export type Shown = Access | 'api-key';
+export const accessOf = ({ access, api }: Pick<Route, 'access' | 'api'>): Shown =>
+  isOfCaller(access) && api.credentials === 'api-key' ? 'api-key' : access;
+
+/** What each caller is answered by what a route declares, where the job of `job` is the user's. */
+export function expectedAccess(
+  route: Pick<Route, 'job' | 'foreign'> & { access: Shown },
+): Record<CallerName, Expected> {
   const everybody = (one: Expected) =>
     Object.fromEntries(CALLERS.map((caller) => [caller, one])) as Record<CallerName, Expected>;
-  const foreign = route.owns === null ? 'in' : route.foreign;
+  const foreign = route.job === null ? 'in' : route.foreign;
   switch (route.access) {
     case 'none':
       return everybody('in');
@@ -95,7 +102,7 @@ export async function accessDifferences(
 ): Promise<string[]> {
   const differences: string[] = [];
   for (const route of routes) {
-    for (const [caller, expected] of Object.entries(expectedAccess(route))) {
+    for (const [caller, expected] of Object.entries(expectedAccess({ ...route, access: accessOf(route) }))) {
       const status = await ask(base_url, route, credentials[caller as CallerName], params);
       const in_it = !REFUSALS.includes(status) || handler_statuses(route).includes(status);
       const right = expected === 'in' ? in_it : status === expected;

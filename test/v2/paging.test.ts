@@ -6,8 +6,7 @@ import type { RecordedEvent } from '../../events/event-store.ts';
 import { checksStream, jobStream } from '../../events/streams.ts';
 import { openCursors } from '../../http/cursors.ts';
 import type { ResultView } from '../../http/result-view.ts';
-import { results as route } from '../../http/routes/v2-jobs.ts';
-import type { Services } from '../../http/services.ts';
+import { type Deps, results as route } from '../../http/routes/v2-jobs.ts';
 import { jobsProjection } from '../../projections/jobs.ts';
 import { type JobDocument, jobs } from '../../readmodels/jobs.ts';
 import { results } from '../../readmodels/results.ts';
@@ -73,12 +72,12 @@ test('whatever the order, each result is on exactly one page', async (t) => {
         },
       },
       closing: new AbortController().signal,
-    } as unknown as Services;
+    } as unknown as Deps;
     return {
       arrive,
       async page(cursor) {
         const request = {
-          params: { id: job_id },
+          job: await services.read.jobs.get(job_id),
           query: { offset: 0, ...query, cursor },
           signal: services.closing,
           rest() {},

@@ -1,0 +1,48 @@
+// Callers as the log has them: whom an API key stands for, and the account of whoever comes for the first time.
+import { timingSafeEqual } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { hashOfKey, idOfKey, openApiKeys } from '../commands/api-keys.ts';
+import { openUsers } from '../commands/user.ts';
+import { apiKeys } from '../readmodels/api-keys.ts';
+import { openApiKeyUses } from './api-key-uses.ts';
+import type { AppOptions } from './app.ts';
+import { contextOf } from './command-context.ts';
+import { HttpError } from './errors.ts';
+import type { Parts } from './group.ts';
+
+const MAX_KNOWN = 100_000;
+
+export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> {
+  const { config, log, logger, credits, passed, now, atEnd } = parts;
+  const read = parts.read({ apiKeys });
+  const uses = openApiKeyUses(openApiKeys(log), logger, now);
+  atEnd(uses.close);
+  const users = openUsers(log, credits, config.signup_credits);
+  /** Users that this process has seen, with their address: they need no look at the log. */
+  const known = new LRUCache<string, string>({ max: MAX_KNOWN });
+  return {
+    async api_key(plaintext) {
+      const id = idOfKey(plaintext);
+      let key = await read.apiKeys.get(id);
+      if (!key) {
+        // It may be so new that the read model has not seen it: nobody is told that a good key is none.
+        if (!(await passed(await log.head()))) {
+          const message = 'The read models are behind the log.';
+          throw new HttpError(503, 'unavailable', message, undefined, { 'retry-after': '5' });
+        }
+        key = await read.apiKeys.get(id);
+      }
+      if (!key || key.revoked_at !== null) return null;
+      if (!timingSafeEqual(Buffer.from(key.key_hash), Buffer.from(hashOfKey(plaintext)))) return null;
+      uses.used(key);
+      return { user_id: key.user_id, email: key.email, is_admin: false, kind: 'key', key_id: key._id };
+    },
+    async seen(caller, { request_id }) {
+      const { user_id, email } = caller;
+      if (known.get(user_id) === (email ?? '')) return;
+      const position = await users.see({ user_id, email }, contextOf({ caller, request_id }, now()));
+      if (position !== null) await passed(position);
+      known.set(user_id, email ?? '');
+    },
+  };
+}

@@ -1,0 +1,127 @@
+// From stores and settings to the application: the parts that groups of routes are wired from, and what the frame is given.
+import { join } from 'node:path';
+import type Koa from 'koa';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { openCredits } from '../commands/credits.ts';
+import { openJobs } from '../commands/job.ts';
+import { identifyLog } from '../commands/log-identity.ts';
+import { openSubmissions } from '../commands/submit.ts';
+import type { Config } from '../config.ts';
+import type { EventStore } from '../events/event-store.ts';
+import type { Blobs } from '../intake/blobs.ts';
+import { openBlocklist } from '../intake/blocklist.ts';
+import { openIntake } from '../intake/intake.ts';
+import { limitsOf } from '../intake/limits.ts';
+import { blockedDomains, blocklistVersion } from '../readmodels/blocked-domains.ts';
+import type { Documents } from '../readmodels/documents.ts';
+import { jobs } from '../readmodels/jobs.ts';
+import { openReadModels } from '../readmodels/read-models.ts';
+import { openRoleWatch } from '../roles/role-signs.ts';
+import { createApp } from './app.ts';
+import { openCallers } from './callers.ts';
+import type { Parts } from './group.ts';
+import { openHeavyRequests } from './heavy-requests.ts';
+import type { Identity } from './identity.ts';
+import { openJobFinder } from './job-finder.ts';
+import { openJobWatch } from './job-watch.ts';
+import { openProjectionMetrics } from './metrics.ts';
+import type { RateCounters } from './rate-counters.ts';
+import { openRateLimits } from './rate-limits.ts';
+import { openReadiness } from './readiness.ts';
+import { ALL_GROUPS } from './routes/all.ts';
+import { removeAbandonedUploads } from './uploads.ts';
+
+/** How long a read waits for what its client has just done. */
+const READ_YOUR_WRITES_MS = 2000;
+/** No upload takes a day. */
+const ABANDONED_MS = 86_400_000;
+
+export interface OpeningParts extends Pick<Parts, 'keys' | 'webhook_guard' | 'public_url'> {
+  stores: { log: EventStore; documents: Documents; blobs: Blobs };
+  identity: Identity;
+  /** `shared` counts for all processes, `own` for this one. */
+  rates: { shared: RateCounters; own: RateCounters };
+  registry: Registry;
+  /** Called with what a request failed of. */
+  fault: (error: unknown) => void;
+}
+
+export interface OpenedApp {
+  app: Koa;
+  /** Ends what would go on for ever: long waits and streams of events. */
+  end(): void;
+  /** Leaves the stores open. */
+  close(): Promise<void>;
+}
+
+export async function openApp(config: Config, logger: Logger, opening: OpeningParts): Promise<OpenedApp> {
+  const { stores, identity, rates, registry, fault, ...given } = opening;
+  const { log, documents, blobs } = stores;
+  const now = Date.now;
+  const readmodels = openReadModels(documents, { log_id: () => identifyLog(log, 'process:http', now()) });
+  const closing = new AbortController();
+  const closes: (() => Promise<void>)[] = [rates.shared.close];
+  const read: Parts['read'] = (specs) => {
+    const opened = Object.entries(specs).map(([name, spec]) => [name, readmodels.collection(spec)]);
+    return Object.fromEntries(opened);
+  };
+  const [job_commands, credits] = [openJobs(log), openCredits(log)];
+  const job_documents = readmodels.collection(jobs);
+  const blocklist = openBlocklist(readmodels.collection(blockedDomains), readmodels.collection(blocklistVersion));
+  const intake = openIntake(blocklist, limitsOf(config));
+  const jobFinder = openJobFinder(job_documents, job_commands);
+  const jobWatch = openJobWatch({
+    jobs: job_documents,
+    position: readmodels.position,
+    is_deleted: async (job_id) => (await jobFinder.owned(job_id)) === null,
+    log: logger,
+  });
+  const parts: Parts = {
+    ...{ config, log, logger, read, credits, blocklist, jobFinder, jobWatch, now, closing: closing.signal, ...given },
+    jobs: job_commands,
+    submissions: openSubmissions({ log, jobs: job_commands, credits, intake, blobs }),
+    passed: (position) => readmodels.passed(position, READ_YOUR_WRITES_MS),
+    atEnd: (close) => closes.push(close),
+  };
+  openProjectionMetrics(registry, readmodels.projections);
+  const roles = openRoleWatch(documents);
+  const readiness = openReadiness({ head: () => log.head(), position: readmodels.position, roles, registry });
+  const uploads = join(config.data_dir, 'uploads');
+  const { agency_secret, rate_limit_per_minute: per_minute, rate_limit_per_day: per_day } = config;
+  const app = createApp(
+    ALL_GROUPS.flatMap((group) => group.open(parts)),
+    {
+      ...{ log: logger, registry, identity, fault },
+      ...openCallers(parts),
+      jobs: jobFinder,
+      shared_secret: agency_secret ? { header: 'x-agency-secret', value: agency_secret } : null,
+      uploads: { folder: uploads, max_file_bytes: config.max_file_bytes },
+      trusted_proxies: config.trusted_proxies,
+      https: config.public_url.startsWith('https:'),
+      base_path: new URL(config.public_url).pathname.replace(/\/$/, ''),
+      admit: openRateLimits({ ...rates, per_minute, per_day, now }).admit,
+      heavy_requests: openHeavyRequests({
+        per_caller: config.heavy_requests_per_caller,
+        at_once: config.heavy_requests_at_once,
+      }),
+      async await_position(position) {
+        if (await readmodels.passed(position, 0)) return;
+        // A place that the log has not reached was given to nobody.
+        if (position <= (await log.head())) await parts.passed(position);
+      },
+      readiness: readiness.checks,
+    },
+  );
+  // What a process left that was killed in the middle of an upload.
+  await removeAbandonedUploads(uploads, ABANDONED_MS, now());
+  return {
+    app,
+    end: () => closing.abort(),
+    async close() {
+      jobWatch.close();
+      readiness.close();
+      await Promise.allSettled(closes.map((close) => close()));
+    },
+  };
+}
