@@ -29,7 +29,8 @@ const UNPRIVILEGED = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all
 
 function start(env: Record<string, string>, under: readonly string[] = []) {
   const [program, ...args] = [...under, ...UNPRIVILEGED, process.execPath, MAIN];
-  return spawn(program!, args, { env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', PORT: '0', ...env } });
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  return spawn(program!, args, { env: { PATH, NODE_COMPILE_CACHE, LOG_LEVEL: 'warn', PORT: '0', ...env } });
 }
 
 /** What the service says when it cannot start. */
