@@ -36,9 +36,13 @@ export type Behind = Awaited<ReturnType<typeof openBehind>>;
 export const eventsOf = (log: EventStore, stream: string): Promise<RecordedEvent[]> =>
   Array.fromAsync(log.readStream(stream));
 
-/** Resolves when it holds; the test's own time limit ends it when it never does. */
+/**
+ * Resolves when it holds; the test's own time limit ends it when it never does. What takes long is looked at less and
+ * less often, for a look may be a request that takes the processor from what is waited for.
+ */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
+  for (let pause_ms = 5; !(await holds()); pause_ms = Math.min(pause_ms * 1.5, 40))
+    await new Promise((resolve) => setTimeout(resolve, pause_ms));
 }
 
 /** What is found of a URL where it does not matter what. */

@@ -6,6 +6,7 @@ import { issueLocalToken } from '../../adapters/identity/index.ts';
 import { readConfig } from '../../config.ts';
 import { openLogger } from '../../logger.ts';
 import { type Service, startService } from '../../service.ts';
+import { until } from './behind.ts';
 import { descriptions } from './described.ts';
 
 export interface Answer {
@@ -107,11 +108,12 @@ export function openTestClient(url: string, token: string, prefix = '', inspect 
       return send(`/jobs${query}`, { method: 'POST', body: form });
     },
     async ended(job_id) {
-      for (;;) {
-        const { body } = await this.ask('GET', `${prefix}/jobs/${job_id}`);
-        if (body.status !== 'processing') return body;
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
+      let body: Answer['body'];
+      await until(async () => {
+        ({ body } = await this.ask('GET', `${prefix}/jobs/${job_id}`));
+        return body.status !== 'processing';
+      });
+      return body;
     },
   };
 }
