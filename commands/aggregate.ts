@@ -27,7 +27,7 @@ export interface Fold<State, Event extends AnyEvent> {
 }
 
 /** By event type, what an event makes of the state. */
-type Cases<State, Event extends AnyEvent> = {
+export type Cases<State, Event extends AnyEvent> = {
   readonly [Type in Event['type']]: (state: State, data: Extract<Event, { type: Type }>['data']) => State;
 };
 

@@ -1,6 +1,7 @@
 // The state of one user's ledger: what its entries add up to, and the newest of them by name.
+import { EventFromLater } from '../events/codec.ts';
 import type { CreditsEvent, LotPart } from '../events/credits.ts';
-import { evolveBy } from './aggregate.ts';
+import { type Cases, evolveBy } from './aggregate.ts';
 
 /** What one grant brought in and what is left of it. */
 export interface Lot {
@@ -51,8 +52,14 @@ export const initial = (): Credits => ({
   reservations: new Map(),
 });
 
+/** Throws `EventFromLater` for an entry that this service does not know: a balance without it would be wrong. */
 export function evolve(credits: Credits, event: CreditsEvent): Credits {
-  const { data } = event;
+  const { type, data } = event;
+  if (!Object.hasOwn(MOVES, type)) {
+    throw new EventFromLater(
+      `entry ${credits.entries} of a ledger has the type ${type}, which this service does not know: start the later service`,
+    );
+  }
   credits.balance = data.balance_after;
   credits.hash = data.hash;
   credits.entries += 1;
@@ -61,7 +68,7 @@ export function evolve(credits: Credits, event: CreditsEvent): Credits {
 }
 
 /** Between the lots and the balance. */
-const moveCredits = evolveBy<Credits, CreditsEvent>({
+const MOVES: Cases<Credits, CreditsEvent> = {
   CreditsGranted: (credits, { transaction_id, amount, expires_at }) =>
     addLot(credits, transaction_id, amount, expires_at),
   CreditsReserved: (credits, { parts }) => take(credits, parts),
@@ -72,7 +79,8 @@ const moveCredits = evolveBy<Credits, CreditsEvent>({
     return take(credits, parts);
   },
   CreditsExpired: (credits, { lot_id, amount }) => take(credits, [{ lot_id, amount: -amount }]),
-});
+};
+const moveCredits = evolveBy(MOVES);
 
 /** Notes the entry among the newest ones, and forgets the oldest of them. */
 export function remember(credits: Credits, { type, data }: CreditsEvent): Credits {

@@ -120,7 +120,10 @@ async function guarded<R>(target: Target, work: () => Promise<R>): Promise<R> {
 
 const STORE_CODES = ['write_conflict', 'unavailable', 'storage_full', 'ERR_SQLITE_ERROR', 'ABORT_ERR'];
 
-/** What another attempt may mend: nothing of it is the event's or the projection's fault. */
+/**
+ * What another attempt, or an operator, may mend: nothing of it is the event's or the projection's fault. What MongoDB refuses of a
+ * document has a code of the port; its other errors, such as a right that is lacking, would be the same for every event.
+ */
 export function isOfStore(error: unknown): boolean {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   return STORE_CODES.includes(String(code)) || String(name).startsWith('Mongo');

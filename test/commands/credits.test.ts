@@ -1,8 +1,12 @@
 // The ledger: never negative, spends what expires first, gives back to where it took from, and happens once.
+import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import fc from 'fast-check';
-import { type Credits, type CreditsCommand, decide, evolve, initial } from '../../commands/credits.ts';
+import { metadataOf } from '../../commands/aggregate.ts';
+import { type Credits, type CreditsCommand, decide, evolve, initial, openCredits } from '../../commands/credits.ts';
 import type { CreditsEvent } from '../../events/credits.ts';
+import { creditsStream } from '../../events/streams.ts';
+import { commandContext, openTestStores } from '../support/stores.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 const DAY = 86_400_000;
@@ -181,4 +185,23 @@ test('whatever happens: balance = sum of entries = what the lots hold ≥ 0, and
     if (s.kind === 'adjust') return { type: 'adjust', adjustment_id: `a${i}`, amount: s.amount, reason: '' };
     return { type: 'expire' };
   }
+});
+
+test('a ledger with an entry of a later service decides nothing, and says so, whatever stands around the entry', async (t) => {
+  const { log } = await openTestStores(t);
+  const credits = openCredits(log);
+  await credits.run('alice', grant('p1', 300), commandContext());
+  const later = {
+    id: randomUUID(),
+    type: 'CreditsLent',
+    data: { amount: -50 },
+    metadata: metadataOf(commandContext()),
+  };
+  await log.append(creditsStream('alice'), 0, [later]);
+  const error = { code: 'unavailable', message: /CreditsLent.*start the later service/ };
+  await t.throwsAsync(credits.run('alice', reserve('job:0', 10), commandContext()), error);
+  await t.throwsAsync(credits.run('alice', reserve('job:0', 10), commandContext()), error);
+  await t.throwsAsync(openCredits(log).aggregate.read(creditsStream('alice')), error);
+  await credits.run('bob', grant('p1', 300), commandContext());
+  t.is((await credits.aggregate.read(creditsStream('bob'))).state.balance, 300);
 });

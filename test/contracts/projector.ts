@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext, TestFn } from 'ava';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
-import type { Projection } from '../../projections/projection.ts';
-import { requestRebuild } from '../../readmodels/projection-state.ts';
+import type { OpenCollection, Projection } from '../../projections/projection.ts';
+import { parkedEvents, requestRebuild } from '../../readmodels/projection-state.ts';
 import { stoppedAt } from '../support/stopped-documents.ts';
 import { project, silent, type TestStores } from '../support/stores.ts';
-import { count, counting, startProjector, tally } from '../support/tallies.ts';
+import { count, counting, startProjector, tallies, tally } from '../support/tallies.ts';
 import { type Fixture, sentences } from './documents/fixture.ts';
 
 const EVENTS_BEFORE = 3;
@@ -109,4 +109,49 @@ export function projectorContract(test: TestFn, name: string, fixture: Fixture):
   sentence('a projector of an older version that sleeps until after a flip loses nothing', async (t) => {
     await interleave(t, { sleeper: oneByOne(1, 10), other: oneByOne(2, 1), wakes: 'to go on' });
   });
+
+  for (const [what, fails] of Object.entries(POISONS)) {
+    sentence(`an event is parked with its error when ${what}, and the others go on`, async (t) => {
+      const opened = await fixture.open();
+      const folder = await mkdtemp(join(tmpdir(), 'url-checker-poison-'));
+      const log = await openSqliteEventStore({ path: join(folder, 'events.db') });
+      try {
+        const stores: TestStores = { log, documents: opened.documents };
+        await count(log, ALL_EVENTS);
+        const all = counting(1, 1);
+        const picky: Projection = {
+          ...all,
+          async apply(events, open) {
+            await all.apply(events, open);
+            if (events.some(({ revision }) => revision === POISON)) await fails(open);
+          },
+        };
+        const neighbour: Projection = { ...counting(1, 1), name: 'neighbours', collections: [], apply: async () => {} };
+        await project(stores, [picky, neighbour]);
+        t.is(await tally(stores), ALL_EVENTS - 1);
+        const [parked, ...more] = await opened.documents.reading(parkedEvents).find({});
+        t.like(parked, { projection: 'tallies', stream: 'count-1', revision: POISON });
+        t.regex(parked!.error, /poison|n: not a number|non-numeric type/);
+        t.deepEqual(more, []);
+      } finally {
+        await log.close();
+        await opened.close();
+        await rm(folder, { recursive: true, force: true });
+      }
+    });
+  }
 }
+
+const POISON = 2;
+
+/** How a projection fails for the sake of an event. */
+const POISONS: Record<string, (open: OpenCollection) => Promise<void>> = {
+  'its projection throws': async () => {
+    throw new Error('poison');
+  },
+  async 'the store refuses what its projection writes'(open) {
+    const collection = await open({ ...tallies, fields: {}, indexes: [] });
+    await collection.write([{ replace: { _id: 'poison', n: 'a text' as unknown as number } }]);
+    await collection.write([{ update: 'poison', set: { $inc: { n: 1 } } }]);
+  },
+};

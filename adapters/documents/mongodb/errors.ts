@@ -9,8 +9,13 @@ const NAMESPACE_EXISTS = 48;
 const MAX_TIME_EXPIRED = 50;
 const NAMESPACE_NOT_FOUND = 26;
 const OUT_OF_DISK_SPACE = 14031;
-/** `$inc` of what is not a number, a field inside a scalar, a document that is too large, a pattern not in PCRE. */
-const NOT_IN_SUBSET = [14, 28, 10334, 17419, 17420, 51091];
+/**
+ * What the server refuses of a document, an update or a filter, whoever asks and however often: bad values, `$inc` of what is not
+ * a number, overflow, a field inside a scalar, names that fields cannot have, a document that is too large, a pattern not in PCRE.
+ */
+const NOT_IN_SUBSET = [2, 9, 14, 15, 22, 28, 40, 52, 55, 56, 57, 66, 121, 10334, 17280, 17419, 17420, 51091];
+/** The driver's own refusals of what it was given, by name. */
+const NOT_SENT = ['MongoInvalidArgumentError', 'BSONError', 'BSONRuntimeError', 'BSONVersionError', 'BSONOffsetError'];
 /** The servers' names of being stopped, stepping down, or not being reached in time. */
 const NOT_THERE = [6, 7, 74, 76, 89, 91, 94, 133, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436];
 
@@ -28,6 +33,8 @@ export const isNamespaceNotFound = (error: unknown): boolean => codeOf(error) ==
 
 /** The port's own error where it has one, with the driver's as its cause. */
 export function portError(error: unknown): unknown {
+  if (error instanceof Error && NOT_SENT.includes(error.name))
+    return new UnsupportedQuery(error.message, { cause: error });
   if (!(error instanceof MongoError)) return error;
   const code = codeOf(error);
   const options = { cause: error };

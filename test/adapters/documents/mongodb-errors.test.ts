@@ -1,0 +1,35 @@
+// What the errors of MongoDB's driver mean: what is wrong with a document is not mistaken for what is wrong with the server.
+import test from 'ava';
+import { MongoInvalidArgumentError, MongoServerError } from 'mongodb';
+import { portError } from '../../../adapters/documents/mongodb/errors.ts';
+import { isOfStore } from '../../../projections/take-events.ts';
+
+const REFUSALS: Record<string, unknown> = {
+  'a bad value': new MongoServerError({ message: 'BadValue', code: 2 }),
+  'a document that its validator refuses': new MongoServerError({ message: 'DocumentValidationFailure', code: 121 }),
+  'a document that is too large': new MongoServerError({ message: 'BSONObjectTooLarge', code: 10334 }),
+  'what the driver does not send': new MongoInvalidArgumentError('Update document requires atomic operators'),
+};
+for (const [what, error] of Object.entries(REFUSALS)) {
+  test(`${what} is unsupported, which no other attempt mends`, (t) => {
+    const refused = portError(error) as Error & { code?: unknown };
+    t.is(refused.code, 'unsupported_query');
+    t.is(refused.cause, error);
+    t.false(isOfStore(refused));
+  });
+}
+
+const FAULTS: Record<string, [code: number, port_code: unknown]> = {
+  'a server that steps down': [189, 'unavailable'],
+  'a write that another transaction made first': [112, 'write_conflict'],
+  'a full disk': [14031, 'storage_full'],
+  'a right that is lacking': [13, 13],
+  'a sign-in that fails': [18, 18],
+};
+for (const [what, [code, port_code]] of Object.entries(FAULTS)) {
+  test(`${what} is the store's fault: no event is parked for it`, (t) => {
+    const error = portError(new MongoServerError({ message: what, code })) as { code?: unknown };
+    t.is(error.code, port_code);
+    t.true(isOfStore(error));
+  });
+}
