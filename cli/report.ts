@@ -2,19 +2,19 @@
 import { createReadStream } from 'node:fs';
 import { styleText } from 'node:util';
 import { parse } from 'csv-parse';
-import type { ErrorCode, Verdict } from '../events/checks.ts';
+import { type ErrorCode, VERDICT_MEANINGS, VERDICTS, type Verdict } from '../events/checks.ts';
 import type { JobView } from './client.ts';
 import { count } from './progress.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
-const VERDICTS: Record<Verdict, { style: Style; means: string }> = {
-  ok: { style: 'green', means: 'answers as it should' },
-  redirected: { style: 'cyan', means: 'answers somewhere else' },
-  broken: { style: 'red', means: 'answers with an error' },
-  soft_404: { style: 'magenta', means: 'says 200, but there is nothing there' },
-  blocked: { style: 'yellow', means: 'bot protection answered: not proven dead' },
-  unreachable: { style: 'red', means: 'no answer' },
+const STYLES: Record<Verdict, Style> = {
+  ok: 'green',
+  redirected: 'cyan',
+  broken: 'red',
+  soft_404: 'magenta',
+  blocked: 'yellow',
+  unreachable: 'red',
 };
 
 const REASONS: Record<ErrorCode, string> = {
@@ -88,9 +88,10 @@ export function report(job: CheckedJob, tally: Tally, seconds: number): string {
     ...dropped(job),
     '',
   ];
-  for (const [verdict, { style, means }] of Object.entries(VERDICTS)) {
+  for (const verdict of VERDICTS) {
     const n = tally.verdicts[verdict] ?? 0;
-    if (n > 0) lines.push(`  ${styleText(style, verdict.padEnd(12))}${count(n).padStart(9)}   ${means}`);
+    const name = styleText(STYLES[verdict], verdict.padEnd(12));
+    if (n > 0) lines.push(`  ${name}${count(n).padStart(9)}   ${VERDICT_MEANINGS[verdict]}`);
   }
   if (tally.broken.length > 0) {
     lines.push('', styleText('bold', 'Broken'));

@@ -5,8 +5,17 @@ import { type Static, Type } from 'typebox';
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { Nullable } from './nullable.ts';
 
-export const VERDICTS = ['ok', 'redirected', 'broken', 'soft_404', 'blocked', 'unreachable'] as const;
-export type Verdict = (typeof VERDICTS)[number];
+/** What each verdict says of a URL. */
+export const VERDICT_MEANINGS = {
+  ok: 'answers as it should',
+  redirected: 'answers somewhere else',
+  broken: 'answers with an error',
+  soft_404: 'says 200, but there is nothing there',
+  blocked: 'bot protection answered: not proven dead',
+  unreachable: 'no answer',
+};
+export type Verdict = keyof typeof VERDICT_MEANINGS;
+export const VERDICTS = Object.keys(VERDICT_MEANINGS) as readonly Verdict[];
 
 export const ERROR_CODES = [
   'dns_not_found',
@@ -58,7 +67,9 @@ export const Outcome = Type.Object({
   ),
   content_type: Nullable(Type.String({ maxLength: MAX_CONTENT_TYPE_CHARS })),
   error_code: Nullable(Type.Enum(ERROR_CODES)),
-  verdict: Type.Enum(VERDICTS),
+  verdict: Type.Enum(VERDICTS, {
+    description: `${VERDICTS.map((verdict) => `\`${verdict}\`: ${VERDICT_MEANINGS[verdict]}`).join('; ')}.`,
+  }),
   protection: Nullable(
     Type.String({
       maxLength: MAX_PROTECTION_CHARS,

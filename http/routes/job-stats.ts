@@ -104,7 +104,7 @@ export const stats = route({
         completed_urls: 660,
         status_codes: { 200: 640, 404: 12, none: 8 },
         status_groups: { '2xx': 640, '3xx': 0, '4xx': 12, '5xx': 0, broken: 20, unreachable: 8 },
-        verdicts: { ok: 600, redirected: 37, broken: 12, soft_404: 3, blocked: 0, unreachable: 8 },
+        verdicts: namedCounts(VERDICTS, { ok: 600, redirected: 37, broken: 12, soft_404: 3, unreachable: 8 }),
         error_codes: namedCounts(ERROR_CODES, { dns_not_found: 8 }),
         redirected_urls: 41,
         soft_404_urls: 3,
