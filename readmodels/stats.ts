@@ -88,6 +88,11 @@ export const noStats = (job_id: string): StatsDocument => ({
   response_times: { count: 0, sum_ms: 0, min_ms: null, max_ms: null, slots: {} },
 });
 
+/** All of the names, with 0 where nothing was counted. */
+export function namedCounts(names: readonly string[], counts: Counts): Counts {
+  return Object.fromEntries(names.map((name) => [name, counts[name] ?? 0]));
+}
+
 /** By the groups that results are filtered by. */
 export function statusGroups({ status_codes, broken_urls }: StatsDocument): Record<StatusGroup, number> {
   const groups = { '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0, broken: broken_urls, unreachable: 0 };

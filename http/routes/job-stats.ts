@@ -9,11 +9,11 @@ import { urlsStream } from '../../events/streams.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
 import { STATUS_GROUPS } from '../../readmodels/results.ts';
 import {
-  type Counts,
   jobDomains,
   jobResponseTimes,
   jobStats,
   NO_STATUS,
+  namedCounts,
   noStats,
   percentiles,
   type StatsDocument,
@@ -247,11 +247,6 @@ async function* lines(chunks: AsyncIterable<readonly string[]>): AsyncGenerator<
 /** What was counted of a job so far. */
 async function countedOf({ _id }: JobDocument, { jobStats: counts }: Deps['read']): Promise<StatsDocument> {
   return (await counts.get(_id)) ?? noStats(_id);
-}
-
-/** All of the names, with 0 where nothing was counted. */
-function namedCounts(names: readonly string[], counts: Counts): Counts {
-  return Object.fromEntries(names.map((name) => [name, counts[name] ?? 0]));
 }
 
 export const group = groupOf(wire, [stats, filterOptions, urlList]);

@@ -6,7 +6,7 @@ import { type JobDocument, jobs } from '../../readmodels/jobs.ts';
 import { resultsPage } from '../../readmodels/result-pages.ts';
 import { results, STATUS_GROUPS } from '../../readmodels/results.ts';
 import { SHARE_STATUSES, type ShareDocument, shares as shareDocuments, shareStatus } from '../../readmodels/shares.ts';
-import { jobStats, noStats, type StatsDocument, statusGroups } from '../../readmodels/stats.ts';
+import { jobStats, namedCounts, noStats, type StatsDocument, statusGroups } from '../../readmodels/stats.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { contextOf } from '../command-context.ts';
 import { HttpError } from '../errors.ts';
@@ -216,13 +216,12 @@ const SharedStats = Type.Object({
 
 function sharedStats(stats: StatsDocument) {
   const { checked_urls, broken_urls, soft_404_urls, redirected_urls } = stats;
-  const verdicts = Object.fromEntries(VERDICTS.map((verdict) => [verdict, stats.verdicts[verdict] ?? 0]));
   return {
     checked_urls,
     broken_urls,
     soft_404_urls,
     redirected_urls,
-    verdicts,
+    verdicts: namedCounts(VERDICTS, stats.verdicts),
     status_groups: statusGroups(stats),
   };
 }
@@ -256,7 +255,7 @@ export const view = route({
           broken_urls: 17,
           soft_404_urls: 2,
           redirected_urls: 31,
-          verdicts: { ok: 372, redirected: 29, broken: 14, soft_404: 2, blocked: 0, unreachable: 3 },
+          verdicts: namedCounts(VERDICTS, { ok: 372, redirected: 29, broken: 14, soft_404: 2, unreachable: 3 }),
           status_groups: { '2xx': 403, '3xx': 0, '4xx': 12, '5xx': 2, broken: 17, unreachable: 3 },
         },
         items: [resultExample],
