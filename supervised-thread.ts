@@ -7,8 +7,8 @@ import { Pulse } from './checkers/pulse.ts';
 
 /** A thread that gives no sign of life for so long hangs. */
 const SILENT_MS = 10_000;
-/** Until its first sign of life: it loads its modules. */
-const LOADING_MS = 60_000;
+/** Until its first sign of life: it loads its modules, which a busy machine makes long, and meets no page. */
+const LOADING_MS = 300_000;
 const LOOK_MS = 1_000;
 /** How long the next one waits after each end: the first begins at once. */
 const FIRST_PAUSE_MS = 1_000;

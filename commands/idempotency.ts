@@ -93,7 +93,8 @@ function claim(
     }
     if (key.status === 'answered') return { events: [] };
     const left_ms = Date.parse(key.until) - now;
-    if (key.status === 'claimed' && left_ms > 0) {
+    // One that lasts for longer than any can was made by a clock that has been set back since, and never ends by this one.
+    if (key.status === 'claimed' && left_ms > 0 && left_ms <= 2 * lease_ms) {
       const message = 'A request with the same key is still being worked on. Send it again in a moment.';
       return { refused: { code: 'idempotency_in_progress', message, left_ms } };
     }

@@ -120,6 +120,15 @@ test('a process that is killed while it makes up for another one is made up for 
   }
 });
 
+test('a claim of a process that died does not last for as long as the clock is set back', async (t) => {
+  const { log } = await start(t);
+  await openProcess(dyingAt(log, 1, 'after'))
+    .submit({ now: NOW + DAY_MS / 12 })
+    .catch(() => {});
+  t.is((await eventsOf(log, 'RequestClaimed')).length, 1);
+  await assertOneJob(t, log, await openProcess(log).submit());
+});
+
 /** Runs `meanwhile` before the n-th append. */
 function pausedAt(log: EventStore, n: number, meanwhile: () => Promise<unknown>): EventStore & { appends(): number } {
   let appends = 0;
