@@ -12,14 +12,14 @@ COPY . .
 # A named volume takes the owner of the folder that it is mounted on.
 RUN install -d -o node -g node /data /data/blobs
 
-ENV HOST=0.0.0.0 PORT=8080 DATA_DIR=/data
+ENV HOST=0.0.0.0 PORT=8080 METRICS_PORT=9464 DATA_DIR=/data
 USER node
 VOLUME /data
-EXPOSE 8080
+EXPOSE 8080 9464
 
-# Of the http role; containers without it switch it off.
+# Of every role.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.METRICS_PORT}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 
 # Node itself, not npm, so that it gets the signal to stop.
 CMD ["node", "main.ts"]

@@ -39,6 +39,11 @@ function integer(fallback: number, means: string, { min, max }: { min: number; m
   });
 }
 
+const port = (means: string): Setting<number | null> => ({
+  ...integer(0, means, { min: 0, max: 65535 }),
+  fallback: null,
+});
+
 /** In a header, a claim or a path: no control characters. */
 const isPlain = (text: string) => text.length <= 1000 && !/\p{Cc}/u.test(text);
 
@@ -102,6 +107,9 @@ const GiB = 1024 ** 3;
 export const SETTINGS = {
   PORT: integer(8080, 'The port that HTTP is served on; 0 lets the system pick one.', { min: 0, max: 65535 }),
   HOST: text('127.0.0.1', 'The address that HTTP is served on. Other than loopback it needs IDENTITY_JWKS_URL.'),
+  METRICS_PORT: port(
+    'The port of every process, whatever its roles, for /healthz, /readyz and /metrics; unset: PORT alone has them.',
+  ),
   PUBLIC_URL: url('Where clients reach the service, for the links that it gives out; unset: http://HOST:PORT.', [
     'http',
     'https',
@@ -239,6 +247,15 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 
 function disagreements(settings: Settings): string[] {
   const found: string[] = [];
+  const { metrics_port } = settings;
+  if (
+    metrics_port !== null &&
+    metrics_port !== 0 &&
+    metrics_port === settings.port &&
+    settings.roles.includes('http')
+  ) {
+    found.push(`METRICS_PORT is ${metrics_port}, as PORT is: it wants another one`);
+  }
   const { host, identity_jwks_url, roles: played, eventstore_url, webhook_signing_key } = settings;
   if (
     webhook_signing_key === null &&

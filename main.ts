@@ -56,9 +56,11 @@ async function reasonOf(error: Error, { data_dir, ...servers }: Config): Promise
 /** Of what an operator can mend; null for all else. */
 function sentenceOf(error: unknown): string | null {
   if (error instanceof ConfigError || error instanceof StartError) return error.message;
-  const { code = '', syscall, message } = error as NodeJS.ErrnoException;
-  const { HOST = '127.0.0.1', PORT = '8080' } = process.env;
-  if (code === 'EADDRINUSE') return `PORT ${PORT} of ${HOST} is taken by another process: end it, or set another PORT.`;
+  const { code = '', syscall, message, port } = error as NodeJS.ErrnoException & { port?: number };
+  const { HOST = '127.0.0.1', PORT = '8080', METRICS_PORT } = process.env;
+  const [name, taken] = String(port) === METRICS_PORT ? ['METRICS_PORT', METRICS_PORT] : ['PORT', PORT];
+  if (code === 'EADDRINUSE')
+    return `${name} ${taken} of ${HOST} is taken by another process: end it, or set another ${name}.`;
   if (syscall === 'listen' || syscall === 'getaddrinfo')
     return `HTTP cannot be served on ${HOST}, PORT ${PORT}: ${message}`;
   return FOLDER_CODES.includes(code) ? `A file cannot be opened: ${message}` : null;

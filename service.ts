@@ -16,6 +16,8 @@ import { pause } from './time/pause.ts';
 export interface Service {
   /** Of the http role; null where it does not run here. */
   url: string | null;
+  /** Of the port for probes; null where there is none. */
+  metrics_url: string | null;
   /**
    * Ends every role: what is in hand is recorded or given back. What has not ended after `limit_ms` is cut off, and is done
    * again by the next start: the answer is then false.
@@ -117,7 +119,7 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
     await startThreads();
   }
   try {
-    if (config.roles.includes('http')) {
+    if (config.roles.includes('http') || config.metrics_port !== null) {
       const threads_replaced = () => supervised.reduce((sum, { replaced }) => sum + replaced, 0);
       http = await startHttp(config, logger, { begin, threads_replaced });
       void http.failed.then(failure.resolve);
@@ -127,7 +129,7 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
       begun.catch((error: Error) => ending.signal.aborted || failure.resolve(error));
       await Promise.race([begun, waits.promise]);
     }
-    return { url: http?.url ?? null, stop, failed: failure.promise };
+    return { url: http?.url ?? null, metrics_url: http?.metrics_url ?? null, stop, failed: failure.promise };
   } catch (error) {
     await stop();
     throw error;

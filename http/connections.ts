@@ -4,6 +4,7 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Config } from '../config.ts';
 
 export interface Connections {
   /** Gives the function that ends every connection as soon as no request is in flight on it. */
@@ -40,6 +41,17 @@ export function openFilesAllowed(read = () => readFileSync('/proc/self/limits', 
   } catch {
     return Number.POSITIVE_INFINITY; // not Linux
   }
+}
+
+/** The connections of a process, beside those of its checker. */
+export function connectionsBeside(
+  { roles, checker_concurrency, max_connections: wanted }: Config,
+  log: Logger,
+): Connections {
+  const checks_at_once = roles.includes('checker') ? checker_concurrency : 0;
+  const most = mostConnections({ wanted, checks_at_once });
+  if (most < wanted) log.info({ most }, 'too few open files for MAX_CONNECTIONS');
+  return openConnections({ most, log });
 }
 
 export function openConnections(options: { most: number; log: Logger; monotonic?: () => number }): Connections {

@@ -1,6 +1,6 @@
 // From stores and settings to the application: the parts that groups of routes are wired from, and what the frame is given.
+import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
-import type Koa from 'koa';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { openCredits } from '../commands/credits.ts';
@@ -17,7 +17,6 @@ import { blockedDomains, blocklistVersion } from '../readmodels/blocked-domains.
 import type { Documents } from '../readmodels/documents.ts';
 import { jobs } from '../readmodels/jobs.ts';
 import { openReadModels } from '../readmodels/read-models.ts';
-import { openRoleWatch } from '../roles/role-signs.ts';
 import { createApp } from './app.ts';
 import { openCallers } from './callers.ts';
 import type { Parts } from './group.ts';
@@ -25,10 +24,9 @@ import { openHeavyRequests } from './heavy-requests.ts';
 import type { Identity } from './identity.ts';
 import { openJobFinder } from './job-finder.ts';
 import { openJobWatch } from './job-watch.ts';
-import { openProjectionMetrics } from './metrics.ts';
+import { openWatch, probesListener } from './probes.ts';
 import type { RateCounters } from './rate-counters.ts';
 import { openRateLimits } from './rate-limits.ts';
-import { openReadiness } from './readiness.ts';
 import { ALL_GROUPS } from './routes/all.ts';
 import { removeAbandonedUploads } from './uploads.ts';
 
@@ -48,7 +46,7 @@ export interface OpeningParts extends Pick<Parts, 'keys' | 'webhook_guard' | 'pu
 }
 
 export interface OpenedApp {
-  app: Koa;
+  app: { callback(): RequestListener };
   /** Ends what would go on for ever: long waits and streams of events. */
   end(): void;
   /** Leaves the stores open. */
@@ -84,9 +82,7 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
     passed: (position) => readmodels.passed(position, READ_YOUR_WRITES_MS),
     atEnd: (close) => closes.push(close),
   };
-  openProjectionMetrics(registry, readmodels.projections);
-  const roles = openRoleWatch(documents);
-  const readiness = openReadiness({ head: () => log.head(), position: readmodels.position, roles, registry });
+  const readiness = openWatch(stores, readmodels, registry);
   const uploads = join(config.data_dir, 'uploads');
   const { agency_secret, rate_limit_per_minute: per_minute, rate_limit_per_day: per_day } = config;
   const app = createApp(
@@ -124,4 +120,11 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
       await Promise.allSettled(closes.map((close) => close()));
     },
   };
+}
+
+/** What a process without the http role answers: the probes. */
+export function openProbes({ stores, registry }: Pick<OpeningParts, 'stores' | 'registry'>, log: Logger): OpenedApp {
+  const { checks: readiness, close } = openWatch(stores, openReadModels(stores.documents), registry);
+  const listener = probesListener({ log, registry, readiness });
+  return { app: { callback: () => listener }, end: () => {}, close: async () => close() };
 }

@@ -146,17 +146,17 @@ export const answerEarly: Middleware = async (ctx, next) => {
 export async function answerAndClose(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, body, headers }: { status: number; body: object; headers?: Readonly<Record<string, string>> },
+  { status, body, headers }: { status: number; body: object | string; headers?: Readonly<Record<string, string>> },
 ): Promise<void> {
-  const json = JSON.stringify(body);
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
   response.writeHead(status, {
     'content-type': JSON_TYPE,
-    'content-length': Buffer.byteLength(json),
+    'content-length': Buffer.byteLength(text),
     'X-Request-ID': randomUUID(),
     connection: 'close',
     ...headers,
   });
-  if (request.method !== 'HEAD') response.write(json);
+  if (request.method !== 'HEAD') response.write(text);
   if (hasBody(request) && !request.complete && !isAwaitingContinue(request)) await readAway(request);
   response.end();
 }

@@ -8,6 +8,7 @@ import { apiOf } from './apis/all.ts';
 import { awaitContinue, refusingSmallChunks } from './body-chunks.ts';
 import { type Connections, openConnections } from './connections.ts';
 import { HttpError, statusText } from './errors.ts';
+import { PROBES } from './probes.ts';
 import { answerAndClose } from './replies.ts';
 
 /** Longer than the idle time of the usual load balancers (60 s), which would else use a connection that we just closed. */
@@ -55,7 +56,7 @@ export async function startServer(
     // Thousands come in one read, and would all be worked on before anybody else's.
     if (connections.unanswered(socket) > MAX_PIPELINED) socket.destroy();
     if (socket.destroyed) return;
-    if (connections.isSpare(socket) && !PROBES.has(request.url ?? '')) refuse(FULL, request, response);
+    if (connections.isSpare(socket) && !Object.hasOwn(PROBES, request.url ?? '')) refuse(FULL, request, response);
     else if (request.headers.host === undefined && request.httpVersion === '1.1') refuse(NO_HOST, request, response);
     else void handle(request, response);
   });
@@ -84,8 +85,6 @@ export async function startServer(
   };
   return { url, close: () => (closed ??= close()) };
 }
-
-const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
 const FULL = new HttpError(
   503,

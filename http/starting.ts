@@ -1,6 +1,5 @@
 // What is answered before the service can answer: it lives, and says what it waits for.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type Koa from 'koa';
 import type { StoreFault } from '../events/store-faults.ts';
 import { apiOf } from './apis/all.ts';
 import { HttpError } from './errors.ts';
@@ -16,7 +15,7 @@ export interface Starting {
   /** Says what is missing; null when nothing is. */
   waits(for_what: Missing | null): void;
   /** From here on the application answers. */
-  started(app: Koa): void;
+  started(app: { callback(): RequestListener }): void;
 }
 
 export function openStarting(): Starting {

@@ -113,7 +113,7 @@ test('the table of streams names every category of the log', (t) => {
 test('docker-compose.yml passes on every setting and no other', (t) => {
   const compose = read('docker-compose.yml');
   // The image says where the service listens and keeps its files; logs go to standard output.
-  const set_by_image = ['HOST', 'PORT', 'DATA_DIR', 'LOG_FILE'];
+  const set_by_image = ['HOST', 'PORT', 'METRICS_PORT', 'DATA_DIR', 'LOG_FILE'];
   const passed_on = new Set([...compose.matchAll(/^ {2,6}([A-Z][A-Z0-9_]+): /gm)].map((line) => line[1]!));
   const of_other_servers = [...passed_on].filter((name) => name.startsWith('EVENTSTORE_') && name !== 'EVENTSTORE_URL');
   t.deepEqual(

@@ -1,26 +1,19 @@
 // The routes about the service itself: whether it runs, what it measures, and what its APIs look like.
-import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
 import { Type } from 'typebox';
 import { APIS } from '../apis/all.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { openApi } from '../openapi/document.ts';
-import { NotReady } from '../readiness.ts';
+import { PROBES, type ProbeOptions } from '../probes.ts';
 import { type Route, routeOf } from '../route.ts';
 import { docsRoutes } from './docs.ts';
 
-export interface SystemOptions {
-  log: Logger;
-  registry: Registry;
-  /** What must work before requests are sent here, by name; each throws when it does not. */
-  readiness: Readonly<Record<string, () => Promise<unknown>>>;
+export interface SystemOptions extends ProbeOptions {
   /** The path of `PUBLIC_URL`, where it has one. */
   base_path?: string;
 }
 
 const route = routeOf<unknown>(GATEWAY);
 const tags = ['service'];
-const READY_MS = 2000;
 
 /** `routes`: all but these, which the descriptions describe. */
 export function systemRoutes(routes: readonly Route<never>[], options: SystemOptions): Route[] {
@@ -43,7 +36,7 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
       tags,
       quiet: true,
       responses: { 200: { description: 'It is.', schema: state, example: { status: 'ok' } } },
-      handler: () => ({ body: { status: 'ok' } }),
+      handler: () => PROBES['/healthz']!(options),
     }),
     route({
       method: 'GET',
@@ -68,12 +61,7 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
           },
         },
       },
-      async handler() {
-        const checks = await checkAll(options);
-        const failed = Object.keys(checks).filter((name) => !checks[name]!.ok);
-        if (failed.length === 0) return { body: { status: 'ok', checks } };
-        return { status: 503, body: { status: 'unavailable', failed, checks }, headers: { 'retry-after': '5' } };
-      },
+      handler: () => PROBES['/readyz']!(options),
     }),
     route({
       method: 'GET',
@@ -90,38 +78,11 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
           example: '# TYPE http_requests_in_flight gauge\nhttp_requests_in_flight 2\n',
         },
       },
-      handler: async () => ({ body: await registry.metrics() }),
+      handler: () => PROBES['/metrics']!(options),
     }),
   ];
   const own = [...probes, ...docsRoutes()];
   return [...own, ...descriptions([...routes, ...own], base_path)];
-}
-
-interface Check {
-  ok: boolean;
-  detail?: string;
-}
-
-/** What each check says; one that takes too long has failed. */
-async function checkAll({ log, readiness }: SystemOptions): Promise<Record<string, Check>> {
-  const outcomes = Object.entries(readiness).map(async ([name, check]): Promise<[string, Check]> => {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new NotReady(`no answer within ${READY_MS} ms`)), READY_MS);
-    });
-    try {
-      await Promise.race([check(), late]);
-      return [name, { ok: true }];
-    } catch (error) {
-      // What others say of their faults may name addresses and is for the log alone.
-      const detail = error instanceof NotReady ? error.message : 'it does not work';
-      log.warn({ check: name, ...(error instanceof NotReady ? { detail } : { err: error }) }, 'not ready');
-      return [name, { ok: false, detail }];
-    } finally {
-      clearTimeout(timer);
-    }
-  });
-  return Object.fromEntries(await Promise.all(outcomes));
 }
 
 /** The documents describe themselves too; they are made once, at start, so that a defect of the table is found then. */

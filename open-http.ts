@@ -1,0 +1,46 @@
+// Opens the stores of what a process answers over HTTP, and what http needs besides: who vouches for callers, counters, keys.
+import type { Logger } from 'pino';
+import { openIdentity } from './adapters/identity/index.ts';
+import { openMemoryRates } from './adapters/rate-counters/memory.ts';
+import { createAddressGuard } from './checkers/engine/addresses.ts';
+import type { Config } from './config.ts';
+import { type OpenedApp, type OpeningParts, openApp, openProbes } from './http/open-app.ts';
+import { keyOf } from './local-key.ts';
+import { type OpeningOptions, openRateCounters, openStores, whenThere } from './stores.ts';
+
+type Own = Pick<OpeningParts, 'public_url' | 'registry' | 'fault'>;
+
+/** The application of the process: of the http role, or the probes alone. Again from the start when a store goes away meanwhile. */
+export function openHttp(config: Config, logger: Logger, own: Own, opening: OpeningOptions): Promise<OpenedApp> {
+  const open = async () => {
+    const stores = await openStores(config, logger, opening);
+    try {
+      const opened =
+        opening.of === 'http'
+          ? await openApp(config, logger, { ...own, stores, ...(await openOutside(config, logger)) })
+          : openProbes({ ...own, stores }, logger);
+      return { ...opened, close: () => opened.close().then(stores.close) };
+    } catch (error) {
+      await stores.close();
+      throw error;
+    }
+  };
+  return whenThere('a store', open, logger, opening);
+}
+
+async function openOutside(config: Config, logger: Logger) {
+  const { identity_jwks_url, identity_issuer, identity_audience, data_dir } = config;
+  return {
+    rates: { shared: await openRateCounters(config, logger), own: openMemoryRates() },
+    identity: await openIdentity(
+      identity_jwks_url
+        ? { jwks_url: identity_jwks_url, issuer: identity_issuer!, audience: identity_audience! }
+        : { local: data_dir },
+    ),
+    keys: {
+      links: await keyOf(config.link_signing_key, data_dir, 'link-key'),
+      webhooks: await keyOf(config.webhook_signing_key, data_dir, 'webhook-key'),
+    },
+    webhook_guard: createAddressGuard(config.webhook_allow_addresses),
+  };
+}

@@ -1,0 +1,55 @@
+// The port of METRICS_PORT: every process says whether it is up, whether the service works, and what it measures.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { ROLES, readConfig } from '../config.ts';
+import { startService } from '../service.ts';
+import { until } from './support/behind.ts';
+import { silent } from './support/stores.ts';
+
+const ENV = { PORT: '0', METRICS_PORT: '0', LOG_LEVEL: 'silent' };
+
+async function start(t: ExecutionContext, roles: string) {
+  const DATA_DIR = await mkdtemp(join(tmpdir(), 'url-checker-metrics-'));
+  const service = await startService(readConfig({ ...ENV, DATA_DIR, ROLES: roles }), silent);
+  t.teardown(async () => {
+    await service.stop();
+    await rm(DATA_DIR, { recursive: true, force: true });
+  });
+  return { ...service, ask: (path: string) => fetch(`${service.metrics_url}${path}`) };
+}
+
+type Readiness = { status: string; failed?: string[]; checks: Record<string, { ok: boolean; detail?: string }> };
+
+for (const role of ROLES.filter((one) => one !== 'http')) {
+  test(`a process of the role ${role} alone is seen`, async (t) => {
+    const { url, ask } = await start(t, role);
+    t.is(url, null);
+    await until(async () => ((await (await ask('/readyz')).json()) as Readiness).checks[role]?.ok === true);
+    const health = await ask('/healthz');
+    t.deepEqual([health.status, await health.json()], [200, { status: 'ok' }]);
+    const ready = await ask('/readyz');
+    const { failed, checks } = (await ready.json()) as Readiness;
+    t.is(ready.status, 503);
+    const others = ['projector', 'processes', 'checker'].filter((one) => one !== role);
+    t.deepEqual(failed?.filter((name) => name !== 'queue').sort(), others.sort());
+    t.true(checks.event_log!.ok && checks.documents!.ok);
+    const metrics = await ask('/metrics');
+    t.regex(metrics.headers.get('content-type')!, /^text\/plain/);
+    const text = await metrics.text();
+    t.regex(text, new RegExp(`^service_ready\\{check="${role}"\\} 1$`, 'm'));
+    t.regex(text, /^process_cpu_seconds_total /m);
+    t.is((await ask('/jobs')).status, 404);
+  });
+}
+
+test('with the http role both ports say the same', async (t) => {
+  const { url, ask } = await start(t, 'all');
+  await until(async () => (await fetch(`${url}/readyz`)).ok);
+  for (const path of ['/healthz', '/readyz']) {
+    t.deepEqual(await (await ask(path)).json(), await (await fetch(url + path)).json(), path);
+  }
+  t.regex(await (await ask('/metrics')).text(), /^http_request_duration_seconds_count\{/m);
+  t.is((await ask('/openapi.json')).status, 404);
+});
