@@ -1,10 +1,11 @@
-// Two projectors over documents in SQLite; over MongoDB in `test/servers/mongodb.test.ts`.
+// Two projectors, and exports at a flip, over documents in SQLite; over MongoDB in `test/servers/mongodb.test.ts`.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
 import type { Opened } from '../contracts/documents.ts';
+import { exportContract } from '../contracts/exports.ts';
 import { projectorContract } from '../contracts/projector.ts';
 
 async function open(): Promise<Opened> {
@@ -19,3 +20,4 @@ async function open(): Promise<Opened> {
 }
 
 projectorContract(test, 'projectors over SQLite', { open });
+exportContract(test, 'exports from SQLite', { open });

@@ -9,6 +9,7 @@ import { projectionState, projectionStates } from '../../readmodels/projection-s
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { THINGS, type Thing } from '../contracts/documents/fixture.ts';
 import { documentsContract, type Opened } from '../contracts/documents.ts';
+import { exportContract } from '../contracts/exports.ts';
 import { projectorContract } from '../contracts/projector.ts';
 import { serverSuite } from '../support/server-suites.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
@@ -55,6 +56,7 @@ function suite(url: string): void {
 
   documentsContract(test, 'documents in MongoDB', { open });
   projectorContract(test, 'projectors over MongoDB', { open });
+  exportContract(test, 'exports from MongoDB', { open });
 
   test('documents in MongoDB: a read of a read model costs one command, and none of the catalogue', async (t) => {
     const database = `counted_${randomBytes(8).toString('hex')}`;
