@@ -1,5 +1,5 @@
-// The streams `api_keys-{userId}` (the keys of the public API that a user has; all of them in one stream, because there is a limit
-// on their number) and `api_key_uses-{keyId}` (when one was used). The key itself is never in an event.
+// The streams `api_keys-{userId}` (a user's keys of the public API; one stream holds them all, so that it decides the limit
+// on their number) and `api_key_uses-{keyId}` (when a key was used). No event holds the key itself.
 import { Type } from 'typebox';
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 
@@ -9,7 +9,7 @@ export const API_KEYS_EVENTS = {
     user_id: Type.String(),
     email: Type.Union([Type.String(), Type.Null()]),
     name: Type.String(),
-    /** The first characters, for a person to tell keys apart. */
+    /** The first characters of the key, by which a person tells keys apart. */
     prefix: Type.String(),
     /** SHA-256 of the key, hex. */
     key_hash: Type.String(),

@@ -1,15 +1,15 @@
-// How large an append may be. EventStoreDB refuses one of more than 1 MiB (its MaxAppendSize from 23.10 to 25.0), so
-// every store of the port refuses it, and a writer that fits one fits all.
+// The size limits of an append. EventStoreDB refuses an append of more than 1 MiB (its MaxAppendSize from 23.10 to 25.0), so
+// every adapter of the port refuses it, and a writer that keeps the limit works with each of them.
 
-/** Bytes that the events of one append may have together, each counted by `eventBytes`. */
+/** The most bytes that the events of one append have together, each counted by `eventBytes`. */
 export const MAX_APPEND_BYTES = 2 ** 20;
 export const MAX_APPEND_EVENTS = 1_000;
 
-/** The events of one append have too many bytes. Nothing was appended, and trying again cannot help. */
+/** The events of one append have too many bytes. The store appended nothing, and a retry fails again. */
 export class AppendTooLarge extends Error {
   readonly code = 'append_too_large';
   constructor(stream: string, size_bytes: number, most_bytes: number = MAX_APPEND_BYTES, options?: ErrorOptions) {
-    super(`an append has at most ${most_bytes} bytes, not ${size_bytes}: ${stream}`, options);
+    super(`an append to ${stream} has ${size_bytes} bytes; the limit is ${most_bytes}`, options);
   }
 }
 
@@ -23,14 +23,17 @@ interface Sized {
 export const eventBytes = ({ type, data, metadata }: Sized): number =>
   jsonBytes(data) + jsonBytes(metadata) + 2 * type.length;
 
-/** The bytes of a value as JSON in UTF-8; 0 for what is no JSON. */
+/** The bytes of a value as JSON in UTF-8; 0 for a value that JSON cannot express, such as undefined. */
 export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '');
 
-/** The events in order, in as few runs as each fit one append. */
+/** Splits the events, in order, into as few runs as possible. Each run fits one append. */
 export const appendRuns = <E extends Sized>(events: readonly E[], most_bytes = MAX_APPEND_BYTES): E[][] =>
   runsOf(events, eventBytes, { most_bytes, most_items: MAX_APPEND_EVENTS });
 
-/** The items in order, in as few runs as each keep both limits. An item that alone is too large is a run of its own. */
+/**
+ * Splits the items, in order, into as few runs as keep both limits. An item larger than `most_bytes` is a run of its own.
+ * @example runsOf(['aa', 'b', 'c'], (text) => text.length, { most_bytes: 2 }) // [['aa'], ['b', 'c']]
+ */
 export function runsOf<Item>(
   items: readonly Item[],
   bytesOf: (item: Item) => number,

@@ -1,21 +1,21 @@
-// The stream `blocklist-domains`: how domains came on to the blocklist, and off it again. There is one, because there is a limit on
-// their number.
+// The stream `blocklist-domains`: which domains administrators blocked and unblocked. One stream holds them all, so that it
+// decides the limit on their number.
 import { Type } from 'typebox';
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 
-/** What is said of a blocked domain, which any later event may say anew. */
+/** Why a domain is blocked. `DomainBlockUpdated` replaces all three fields. */
 const why = {
-  /** For the users whose URLs are left out. */
+  /** The sentence shown to users whose URLs the intake skips. */
   reason: Type.String(),
   /** A word for programs, such as `legal`. */
   block_type: Type.String(),
-  /** What checks of its URLs come back with. */
+  /** The error codes that checks of the domain's URLs return. */
   error_codes: Type.Array(Type.String()),
 };
 
 export const BLOCKLIST_EVENTS = {
   DomainBlocked: event({
-    /** A host in the URL parser's form; whatever is under it is blocked too. */
+    /** A host in the URL parser's form. The entry blocks its subdomains too. */
     domain: Type.String(),
     ...why,
     added_at: Type.String({ format: 'date-time' }),

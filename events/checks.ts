@@ -1,5 +1,5 @@
-// The streams `checks-{jobId}-{batch}`: what checking each URL of a job found. One event a URL, appended a batch at a
-// time at the revision that its range implies, so that no URL of a job can be counted twice.
+// The streams `checks-{jobId}-{batch}`: the outcome of each URL of a job, one event a URL. A checker appends a batch at the
+// revision that its range implies, so that the log holds each URL of a job once.
 
 import { type Static, Type } from 'typebox';
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
@@ -40,30 +40,30 @@ export const ERROR_CODES = [
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
 /**
- * Of texts that servers send, so many characters are kept: with all of them an event fits an append of every store, at
- * the largest number of redirects and bytes a character.
+ * The most characters that an event keeps of a text that a server sent. With the most redirects and bytes a character an
+ * event still fits one append of every store.
  */
 export const MAX_FOUND_URL_CHARS = 8192;
 export const MAX_CONTENT_TYPE_CHARS = 256;
 export const MAX_PROTECTION_CHARS = 64;
-/** More hops than a check follows. */
+/** The most hops that an event keeps; a check follows fewer. */
 export const MAX_REDIRECTS_KEPT = 21;
 
 const foundUrl = (description?: string) =>
   Type.String({ maxLength: MAX_FOUND_URL_CHARS, ...(description ? { description } : {}) });
 
-/** What checking one URL found. */
+/** The outcome of one URL. */
 export const Outcome = Type.Object({
-  status_code: Nullable(Type.Integer({ description: 'Of the last response; null when none came.' })),
-  final_url: Nullable(foundUrl('After redirects; null when no response came.')),
-  is_broken: Type.Boolean({ description: '4xx, 5xx or unreachable.' }),
-  is_soft_404: Type.Boolean({ description: 'A 2xx page that says that there is nothing here.' }),
+  status_code: Nullable(Type.Integer({ description: 'Status code of the last response; null when none came.' })),
+  final_url: Nullable(foundUrl('The URL of the last response, after redirects; null when no response came.')),
+  is_broken: Type.Boolean({ description: 'True for 4xx, 5xx and unreachable URLs.' }),
+  is_soft_404: Type.Boolean({ description: 'True for a 2xx page that says that the page does not exist.' }),
   redirect_chain: Type.Array(foundUrl(), {
     maxItems: MAX_REDIRECTS_KEPT,
-    description: 'The URLs gone to after the first one, in order.',
+    description: 'The redirect targets that the check followed, in order.',
   }),
   response_time_ms: Nullable(
-    Type.Integer({ description: "From the start of the last attempt to the last response's headers." }),
+    Type.Integer({ description: "Time from the start of the last attempt to the last response's headers." }),
   ),
   content_type: Nullable(Type.String({ maxLength: MAX_CONTENT_TYPE_CHARS })),
   error_code: Nullable(Type.Enum(ERROR_CODES)),
@@ -73,28 +73,28 @@ export const Outcome = Type.Object({
   protection: Nullable(
     Type.String({
       maxLength: MAX_PROTECTION_CHARS,
-      description: 'The bot protection whose marks the answer bears.',
+      description: 'The bot protection product whose marks the answer bears; null for none.',
     }),
   ),
   attempts: Type.Integer({
     minimum: 1,
-    description: 'How often it was tried. 1 too where what its host did to others stands for it.',
+    description: 'Attempts made. 1 as well when an open circuit of the origin decided the outcome without a request.',
   }),
-  meta_refresh: Type.Optional(foundUrl('Where the page sends its reader by a meta refresh: noted, not followed.')),
+  meta_refresh: Type.Optional(foundUrl("The target of the page's meta refresh; the check does not follow it.")),
 });
 export type Outcome = Static<typeof Outcome>;
 
 export const CHECKS_EVENTS = {
   URLChecked: event({
     job_id: Type.String(),
-    index: Type.Integer({ minimum: 0, description: 'Of the URL in the job, in order of submission.' }),
-    url: Type.String({ description: 'As submitted.' }),
+    index: Type.Integer({ minimum: 0, description: 'Index of the URL in the job, in order of submission.' }),
+    url: Type.String({ description: 'The URL as submitted.' }),
     ...Outcome.properties,
   }),
 };
 export type URLChecked = DataOf<typeof CHECKS_EVENTS.URLChecked>;
 
-/** The outcome with its texts cut to what is kept of them. */
+/** Cuts the texts and the redirect chain of an outcome to the limits above. An outcome within them is returned as it is. */
 export function boundedOutcome(outcome: Outcome): Outcome {
   const { final_url, redirect_chain, content_type, protection, meta_refresh } = outcome;
   const fits =
@@ -116,7 +116,7 @@ export function boundedOutcome(outcome: Outcome): Outcome {
 }
 
 const isWithin = (text: string | null | undefined, chars: number) => (text?.length ?? 0) <= chars;
-/** Half a pair of surrogates, where the cut is, becomes U+FFFD. */
+/** Half a surrogate pair at the cut becomes U+FFFD. */
 const cut = (text: string, chars: number) => text.slice(0, chars).toWellFormed();
 
 export type ChecksEvent = EventsOf<typeof CHECKS_EVENTS>;

@@ -1,20 +1,23 @@
-// Between the event store and everybody who uses it: what goes in has the shape that the vocabulary gives its type,
-// and what comes out has today's shape, whatever version of its type was appended.
+// The codec wraps the event store. It refuses an event that breaks the schema of its type, and upcasts each event that it
+// reads to the current version of its type.
 import { Compile, type Validator } from 'typebox/compile';
 import type { EventStore, NewEvent, RecordedEvent } from './event-store.ts';
 import { EVENT_TYPES, type EventType, isEventType } from './vocabulary.ts';
 
-/** An event that does not have the shape of its type: a defect of whoever appends it. Nothing was appended. */
+/** An event breaks the schema of its type: a defect of the command that appends it. Nothing was appended. */
 export class InvalidEvent extends Error {
   readonly code = 'invalid_event';
 }
 
-/** A later version of the service appended the event, and only that one knows its shape. */
+/** A later version of the service appended the event, and this version cannot read its shape. */
 export class EventFromLater extends Error {
   readonly code = 'unavailable';
 }
 
-/** The same store, with every event checked on its way in and upcast on its way out. */
+/**
+ * The same store behind the codec. `append` throws InvalidEvent; reads and subscriptions throw EventFromLater.
+ * `types` replaces the vocabulary in tests.
+ */
 export function withCodec(store: EventStore, types = EVENT_TYPES): EventStore {
   const validators = new Map<EventType, Validator>();
 
@@ -25,7 +28,7 @@ export function withCodec(store: EventStore, types = EVENT_TYPES): EventStore {
     if (!validator) validators.set(type, (validator = Compile(types[type].schema)));
     if (!validator.Check(data)) {
       const [first] = validator.Errors(data);
-      throw new InvalidEvent(`${type}${first?.instancePath ?? ''} ${first?.message ?? 'is not what its schema says'}`);
+      throw new InvalidEvent(`${type}${first?.instancePath ?? ''} ${first?.message ?? 'breaks its schema'}`);
     }
     const version = currentVersion(type);
     return version === 1 ? event : { ...event, metadata: { ...event.metadata, version } };
@@ -40,7 +43,7 @@ export function withCodec(store: EventStore, types = EVENT_TYPES): EventStore {
     const current = currentVersion(type);
     if (!Number.isInteger(version) || version < 1 || version > current) {
       throw new EventFromLater(
-        `${stream} ${revision}: ${type} has version ${version}, and this service knows it up to ${current}: start the later service`,
+        `${stream} ${revision}: ${type} has version ${version}, but this service reads versions up to ${current}: start the later service`,
       );
     }
     if (version === current) return event;

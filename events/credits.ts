@@ -1,16 +1,16 @@
-// The streams `credits-{userId}`: the ledger. Every entry carries the balance after it and a hash chained to the entry
-// before it, so that an auditor proves a balance from the entries alone.
+// The streams `credits-{userId}`: the ledger. Every entry carries the balance after it and a hash chained to the previous
+// entry, so that an auditor proves a balance from the entries alone.
 import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { type Static, Type } from 'typebox';
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import type { RecordedEvent } from './event-store.ts';
 
-/** A part of an amount: of which lot (the grant that brought the credits in) how many. */
+/** The share of an amount that one lot covers. A lot is the grant that brought the credits in. */
 export const LotPart = Type.Object({ lot_id: Type.String(), amount: Type.Integer({ minimum: 1 }) });
 export type LotPart = Static<typeof LotPart>;
 
-/** Each type of transaction, with the event that records it. */
+/** The event type that records each type of transaction. */
 const RECORDED_AS = {
   signup_bonus: 'CreditsGranted',
   purchase: 'CreditsGranted',
@@ -24,22 +24,22 @@ const RECORDED_AS = {
 } as const;
 type Recorded = typeof RECORDED_AS;
 type EntryType = Recorded[keyof Recorded];
-/** Of the transactions that these events record. */
+/** The types of transaction that these event types record. */
 export type TransactionType<Entry extends EntryType = EntryType> = {
   [Each in keyof Recorded]: Recorded[Each] extends Entry ? Each : never;
 }[keyof Recorded];
 export const TRANSACTION_TYPES = Object.keys(RECORDED_AS) as readonly TransactionType[];
 
 /**
- * The ledger after an entry, in one of every some hundred, so that a long ledger is not read whole. It is computed of the
- * entries up to its own, and whoever replays them can hold it to them. The balance and the hash are the entry's.
+ * The ledger's state after an entry. Some entries carry one, so that a command need not read a long ledger whole. An auditor
+ * who replays the entries computes the same state. The entry itself has the balance and the hash.
  */
 export const LedgerSnapshot = Type.Object({
-  /** Of this shape; a snapshot of another version is passed over. */
+  /** Version of this shape. A reader ignores snapshots of other versions. */
   version: Type.Integer(),
-  /** How many entries the ledger has with this one: the entry's revision and one. */
+  /** Number of entries in the ledger, this one included: the entry's revision + 1. */
   entries: Type.Integer({ minimum: 1 }),
-  /** What is left of every grant, in order of spending. */
+  /** The remaining credits of every grant, in order of spending. */
   lots: Type.Array(
     Type.Object({
       lot_id: Type.String(),
@@ -52,7 +52,7 @@ export const LedgerSnapshot = Type.Object({
 });
 export type LedgerSnapshot = Static<typeof LedgerSnapshot>;
 
-/** What every entry has. */
+/** The fields of every entry. */
 const entry = <Entry extends EntryType>(type: Entry) => ({
   transaction_id: Type.String(),
   transaction_type: Type.Enum(
@@ -60,7 +60,7 @@ const entry = <Entry extends EntryType>(type: Entry) => ({
   ),
   /** Credits: positive in, negative out. */
   amount: Type.Integer(),
-  /** What it was for: a job (reservation, refund), a reservation (release), a payment, a lot (expiry). */
+  /** Id of the job (reservation, refund), the reservation (release), the payment or the lot (expiry). */
   reference_id: Type.String(),
   balance_after: Type.Integer({ minimum: 0 }),
   /** See `entryHash`. */
@@ -69,7 +69,7 @@ const entry = <Entry extends EntryType>(type: Entry) => ({
 });
 
 export const CREDITS_EVENTS = {
-  /** Opens a lot, named by the transaction. */
+  /** Opens a lot whose id is the transaction's id. */
   CreditsGranted: event({
     ...entry('CreditsGranted'),
     expires_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
@@ -79,9 +79,9 @@ export const CREDITS_EVENTS = {
     reservation_id: Type.String(),
     parts: Type.Array(LotPart),
   }),
-  /** Of a `refund` the parts go back to where the job's reservations came from; of a `release`, that one's. */
+  /** A `refund` returns credits to the lots of the job's reservations; a `release`, to the lots of one reservation. */
   CreditsRefunded: event({ ...entry('CreditsRefunded'), parts: Type.Array(LotPart) }),
-  /** By an administrator. Added credits open a lot; removed ones come from `parts`. */
+  /** An administrator added credits, which open a lot, or removed credits from the lots in `parts`. */
   CreditsAdjusted: event({ ...entry('CreditsAdjusted'), reason: Type.String(), parts: Type.Array(LotPart) }),
   CreditsExpired: event({ ...entry('CreditsExpired'), lot_id: Type.String() }),
 };
@@ -94,15 +94,15 @@ export type CreditsExpired = DataOf<typeof CREDITS_EVENTS.CreditsExpired>;
 
 export type CreditsEvent = EventsOf<typeof CREDITS_EVENTS>;
 
-/** A decision leaves the hash of its entries empty: only the append knows the id, the revision and the time that it covers. */
+/** The hash of an entry before its append: only the append knows the id, the revision and the time that the hash covers. */
 export const UNSEALED = '';
 
-/** An entry as it is in the log. */
+/** An entry as the log holds it. */
 export type RecordedEntry = Pick<RecordedEvent, 'stream' | 'revision' | 'id' | 'type' | 'data' | 'metadata'>;
 
 /**
- * SHA-256, hex, over the canonical JSON (RFC 8785) of the whole entry without its hash, and of the hash of the entry before
- * it: '' for the first one. Nothing of an entry can be changed, nor an entry moved, left out or put in, without another hash.
+ * SHA-256, in hex, over the canonical JSON (RFC 8785) of the entry without its hash, and the `previous` entry's hash ('' for
+ * the first entry). To change, move, drop or insert an entry breaks the chain of hashes.
  */
 export function entryHash(previous: string, { stream, revision, id, type, data, metadata }: RecordedEntry): string {
   const { version = 1, ...cause } = metadata;

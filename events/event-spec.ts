@@ -1,15 +1,15 @@
-// What the vocabulary says of one event type: the shape of its data today, and how older shapes become it.
+// The definition of one event type: the schema of its data in the current version, and the upcasters from older versions.
 import { type Static, type TObject, type TProperties, Type } from 'typebox';
 
-/** From the data of one version of a type to the data of the next one. It never changes what it is given. */
+/** Makes the data of the next version of a type from the data of one version. It never mutates its argument. */
 export type Upcaster = (data: unknown) => unknown;
 
 export interface EventSpec<Schema extends TObject = TObject> {
-  /** Of the data, in the current version. */
+  /** Schema of the data in the current version. */
   readonly schema: Schema;
   /**
-   * The n-th makes version n + 1 from version n, counted from 1: the current version is one more than there are upcasters. An
-   * event says its version in its metadata; one that says none has version 1.
+   * Upcaster n, counted from 1, makes version n + 1 from version n, so the current version is the number of upcasters + 1.
+   * An event's metadata has its version; an event without one has version 1.
    */
   readonly upcasters: readonly Upcaster[];
 }
@@ -28,7 +28,7 @@ export const event = <Properties extends TProperties>(
 
 export type DataOf<Spec extends EventSpec> = Static<Spec['schema']>;
 
-/** Any of the events of a category. */
+/** Any event of a category. */
 export type EventsOf<Specs extends EventSpecs> = {
   [Type in keyof Specs]: { type: Type; data: DataOf<Specs[Type]> };
 }[keyof Specs];

@@ -1,27 +1,27 @@
-// The streams `idempotency-{hash}`: what became of the requests with one idempotency key of one user on one route. The
-// hash is a SHA-256, in hex; neither the key nor the body is in an event.
+// The streams `idempotency-{hash}`: the requests with one idempotency key of one user on one route. The hash is a SHA-256,
+// in hex; no event holds the key or the body.
 import { Type } from 'typebox';
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 
 export const IDEMPOTENCY_EVENTS = {
-  /** A request with the key is under way. Until `until` no other may be; what it makes, it makes under `job_id`. */
+  /** A request with the key runs. No other request with the key may run before `until`. The request creates `job_id`. */
   RequestClaimed: event({
     /** SHA-256 of the body's content, hex. */
     fingerprint: Type.String(),
     job_id: Type.String(),
-    /** ISO 8601: when the key was first claimed since it was free. */
+    /** ISO 8601: when a request first claimed the key since it was free. */
     since: Type.String({ format: 'date-time' }),
     until: Type.String({ format: 'date-time' }),
   }),
-  /** What every later request with the key is answered with, for as long as the key is remembered. */
+  /** The answer that the service repeats to later requests with the key until the key expires. */
   RequestAnswered: event({
     job_id: Type.String(),
     status: Type.Integer(),
     body: Type.Object({}, { additionalProperties: true }),
   }),
-  /** The request made nothing, and told its client so: the key is as good as new. */
+  /** The request created nothing and its client knows: the key is free again. */
   RequestReleased: event({ job_id: Type.String() }),
-  /** The request ended without an answer: what it made is found out by the next one. */
+  /** The request ended without an answer: the next request with the key finds out whether the job exists. */
   RequestAbandoned: event({ job_id: Type.String() }),
 };
 

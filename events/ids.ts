@@ -1,7 +1,7 @@
-// Ids that say what they are of, so that doing a thing again makes the same id: uuid version 5 (RFC 9562, 5.5).
+// Deterministic ids: a retry computes the same id from the same names. uuid version 5 (RFC 9562, 5.5).
 import { hash } from 'node:crypto';
 
-/** What is hashed: the namespace, which is mostly that of the name before, and the name. */
+/** The hashed bytes: the namespace, which the next call mostly shares, and the name. */
 let bytes = Buffer.alloc(256);
 let namespace_of_bytes = '';
 const NAMESPACE_BYTES = 16;
@@ -20,8 +20,8 @@ export function uuidV5(namespace: string, name: string): string {
   return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-5${digest.slice(13, 16)}-${variant}${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
 }
 
-/** The n-th event that a command appends to a stream. */
+/** Id of the n-th event that a command appends to a stream. */
 export const eventId = (command_id: string, stream: string, n: number) => uuidV5(command_id, `${stream}/${n}`);
 
-/** The event of the URL at `index` of a job: there is but one. */
+/** Id of the only `URLChecked` of the URL at `index` in a job. */
 export const urlCheckedId = (job_id: string, index: number) => uuidV5(job_id, String(index));

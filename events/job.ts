@@ -1,4 +1,4 @@
-// The streams `job-{jobId}` (what happened to a job) and `urls-{jobId}` (what it is made of).
+// The streams `job-{jobId}` (what happened to a job) and `urls-{jobId}` (its URLs).
 import { Type } from 'typebox';
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { Nullable } from './nullable.ts';
@@ -6,7 +6,7 @@ import { Nullable } from './nullable.ts';
 const Count = Type.Integer({ minimum: 0 });
 const NullableText = Nullable(Type.String());
 
-/** Where a job can stand, and whether it has ended there: nothing more of it is checked. */
+/** The statuses of a job, and whether the job has ended in each. Checkers check no URL of an ended job. */
 const ENDED = { processing: false, paused: false, completed: true, cancelled: true, failed: true };
 export type JobStatus = keyof typeof ENDED;
 export const JOB_STATUSES = Object.keys(ENDED) as readonly JobStatus[];
@@ -27,7 +27,7 @@ export const JOB_EVENTS = {
     owner_email: NullableText,
     source: Type.Enum(JOB_SOURCES),
     total_urls: Type.Integer({ minimum: 1 }),
-    /** How many URLs one `checks` stream holds; see `batchSize`. */
+    /** Number of URLs in one `checks` stream; see `batchSize`. */
     batch_size: Type.Integer({ minimum: 1, maximum: 100 }),
     credits_allocated: Count,
     reservation_id: Type.String(),
@@ -35,7 +35,7 @@ export const JOB_EVENTS = {
     invalid_urls_rejected: Count,
     blocked_urls_skipped: Count,
     filename: NullableText,
-    /** Where the uploaded file is kept; null when there was none. */
+    /** Key of the uploaded file in the blob store; null for a job without a file. */
     blob_key: NullableText,
   }),
   JobPaused: event({ reason: Type.Enum(PAUSE_REASONS) }),
@@ -45,29 +45,29 @@ export const JOB_EVENTS = {
     reservation_id: NullableText,
   }),
   JobCancelled: event({}),
-  /** Whole enough to tell others of it when the job is gone. Only the oldest are without the last two. */
+  /** Carries all that a webhook needs after the job's deletion. Only the oldest events lack the optional fields. */
   JobCompleted: event({
     completed_urls: Count,
     broken_urls: Type.Optional(Count),
     owner_id: Type.Optional(Type.String()),
   }),
   JobFailed: event({ reason: Type.Enum(FAILURE_REASONS) }),
-  /** What it was charged and given back is settled by now. */
+  /** The owner deleted the job. Its charges and refunds were settled before. */
   JobDeleted: event({}),
-  /** Of a deleted job: the read models drop the results from `from_index` up to and without `to_index`. */
+  /** The read models drop a deleted job's results from `from_index` (inclusive) to `to_index` (exclusive). */
   ResultsPurged: event({ from_index: Count, to_index: Count }),
-  /** Nothing is left of a deleted job but this stream and the ledger's entries. */
+  /** The purge has removed everything of a deleted job but this stream and the ledger's entries. */
   JobPurged: event({}),
-  /** The job event that should have used the reservation never came, and from here on it cannot come. */
+  /** The sweeper voided a reservation that no job event used: the job's stream refuses such an event from now on. */
   ReservationVoided: event({ reservation_id: Type.String() }),
-  /** The listing of a job that can no longer be created has been deleted. */
+  /** The sweeper deleted the URL listing of a job that can no longer be created. */
   ListingDiscarded: event({}),
 };
 
 export const URLS_EVENTS = {
   UrlsListed: event({
     job_id: Type.String(),
-    /** Of the first of `urls` in the job. */
+    /** Index in the job of the first of `urls`. */
     from_index: Count,
     urls: Type.Array(Type.String(), { minItems: 1, maxItems: 1000 }),
   }),
@@ -82,7 +82,7 @@ export type JobEvent = EventsOf<typeof JOB_EVENTS>;
 
 export type UrlsEvent = EventsOf<typeof URLS_EVENTS>;
 
-/** A job is checked in about twenty batches or more, of 10 to 100 URLs each: every batch is a stream, and costs as one. */
+/** URLs in a batch: 10 to 100, so that a job has about twenty batches or more. Every batch costs a stream of its own. */
 export function batchSize(total_urls: number): number {
   return Math.min(100, Math.max(10, Math.floor(total_urls / 20)));
 }

@@ -1,4 +1,4 @@
-// The schema of what may be null: shared by the events and by the answers that show them.
+// A schema that also allows null. The events and the API's answers share it.
 import { Type } from 'typebox';
 
 export const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) =>

@@ -1,5 +1,5 @@
-// The streams `proxy-{proxyId}`: what each checker met through one proxy, a minute at a time. The id is computed from where
-// the proxy is and whose it is; its password is never in an event.
+// The streams `proxy-{proxyId}`: each checker's statistics of one proxy, at most one event a minute. The id is a hash of the
+// proxy's protocol, user, host and port. No event holds the password.
 import { Type } from 'typebox';
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 
@@ -9,21 +9,21 @@ export const PROXY_EVENTS = {
   ProxyObserved: event({
     proxy_id: Type.String({ format: 'uuid' }),
     address: Type.String({ description: 'Protocol, host and port: http://proxy.example:8080.' }),
-    observer: Type.String({ format: 'uuid', description: 'The run of a checker: one has one.' }),
-    interval: Type.Integer({ minimum: 0, description: "Of the observer's intervals, which one." }),
+    observer: Type.String({ format: 'uuid', description: "Id of the checker's run, drawn at each start." }),
+    interval: Type.Integer({ minimum: 0, description: "Number of the observer's interval, from 0." }),
     from: Type.String({ format: 'date-time' }),
     until: Type.String({ format: 'date-time' }),
     status: Type.Enum(['healthy', 'benched', 'unlisted'], {
-      description: 'At the end: benched ones are not used for a while, unlisted ones are off the list.',
+      description: 'At the end of the interval. The pool rests a benched proxy; an unlisted proxy left the list.',
     }),
     requests: Count,
-    answered: Type.Integer({ minimum: 0, description: 'Answers that bear no marks of bot protection.' }),
-    blocked: Type.Integer({ minimum: 0, description: 'Answers that do.' }),
+    answered: Type.Integer({ minimum: 0, description: 'Answers without marks of bot protection.' }),
+    blocked: Type.Integer({ minimum: 0, description: 'Answers with marks of bot protection.' }),
     timed_out: Count,
     failed: Count,
-    response_time_ms: Type.Integer({ minimum: 0, description: 'The sum over the answered and the blocked.' }),
+    response_time_ms: Type.Integer({ minimum: 0, description: 'Sum over the answered and blocked requests.' }),
     domains: Type.Array(Type.Object({ domain: Type.String(), blocked: Count, failed: Count }), {
-      description: 'The hosts that blocked it or failed through it: the first hundred of the interval.',
+      description: 'The first hundred hosts of the interval that blocked or failed requests through the proxy.',
     }),
   }),
 };

@@ -1,10 +1,10 @@
-// The stream `service-log`, one a log: which log this is. It is appended once, by whoever opens the log first.
+// The stream `service-log`, one in each log: the log's identity. The process that opens a new log appends it.
 import { Type } from 'typebox';
 import { type DataOf, event } from './event-spec.ts';
 
 export const SERVICE_EVENTS = {
   LogIdentified: event({
-    log_id: Type.String({ format: 'uuid', description: 'Drawn at random: no other log has it, unless it is a copy.' }),
+    log_id: Type.String({ format: 'uuid', description: 'A random id: only a copy of this log has the same.' }),
   }),
 };
 export type LogIdentified = DataOf<typeof SERVICE_EVENTS.LogIdentified>;

@@ -1,6 +1,6 @@
-// The streams `shares-{jobId}` (the public links to a job; all of them in one stream, because there is a limit on their number) and
-// `share_uses-{shareId}` (the views of one). The id of a share is the SHA-256 of the link's token, in hex; the token itself is never
-// in an event.
+// The streams `shares-{jobId}` (the public links to a job; one stream holds them all, so that it decides the limit on their
+// number) and `share_uses-{shareId}` (the views of a link). A share's id is the SHA-256 of the link's token, in hex; no
+// event holds the token itself.
 import { Type } from 'typebox';
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 
@@ -11,13 +11,13 @@ export const SHARES_EVENTS = {
     share_id,
     job_id: Type.String(),
     user_id: Type.String(),
-    /** Null: it is good until it is revoked. */
+    /** Null: the link works until its owner revokes it. */
     expires_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
   }),
   ShareRevoked: event({ share_id }),
 };
 export const SHARE_USES_EVENTS = {
-  /** Views are counted in memory and appended about a minute's worth at a time, however many there are. */
+  /** Views since the last such event: http processes count them in memory and append them about once a minute. */
   ShareUsed: event({
     count: Type.Integer({ minimum: 1 }),
     last_used_at: Type.String({ format: 'date-time' }),

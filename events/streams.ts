@@ -1,25 +1,22 @@
-// The names of the streams: `category-id`. A category is what stands before the first `-`.
+// The names of the streams: `category-id`. The category ends at the first `-`.
 
 export const userStream = (user_id: string) => `user-${user_id}`;
 export const creditsStream = (user_id: string) => `credits-${user_id}`;
 export const jobStream = (job_id: string) => `job-${job_id}`;
 export const urlsStream = (job_id: string) => `urls-${job_id}`;
 export const checksStream = (job_id: string, batch: number) => `checks-${job_id}-${batch}`;
-/** One a user. */
 export const apiKeysStream = (user_id: string) => `api_keys-${user_id}`;
 export const apiKeyUsesStream = (key_id: string) => `api_key_uses-${key_id}`;
 export const BLOCKLIST_STREAM = 'blocklist-domains';
 export const domainChecksStream = (job_id: string) => `domain_checks-${job_id}`;
-/** One a user. */
 export const webhookEndpointsStream = (user_id: string) => `webhook_endpoints-${user_id}`;
 export const webhookDeliveryStream = (delivery_id: string) => `webhook_delivery-${delivery_id}`;
 export const idempotencyStream = (hash: string) => `idempotency-${hash}`;
 export const proxyStream = (proxy_id: string) => `proxy-${proxy_id}`;
-/** One a job. */
 export const sharesStream = (job_id: string) => `shares-${job_id}`;
 export const shareUsesStream = (share_id: string) => `share_uses-${share_id}`;
 
-/** The only one of its category. */
+/** The only stream of its category. */
 export const LOG_IDENTITY_STREAM = 'service-log';
 
 export function categoryOf(stream: string): string {
@@ -27,12 +24,12 @@ export function categoryOf(stream: string): string {
   return end < 0 ? stream : stream.slice(0, end);
 }
 
-/** What follows the category. */
+/** The part of a stream's name after the category. */
 export function idOf(stream: string): string {
   return stream.slice(stream.indexOf('-') + 1);
 }
 
-/** Of a stream `checks-{jobId}-{batch}`. */
+/** The job and the batch of a stream `checks-{jobId}-{batch}`. */
 export function checksOf(stream: string): { job_id: string; batch: number } {
   const end = stream.lastIndexOf('-');
   return { job_id: stream.slice('checks-'.length, end), batch: Number(stream.slice(end + 1)) };

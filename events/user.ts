@@ -1,4 +1,4 @@
-// The streams `user-{userId}`: who the identity provider says that someone is.
+// The streams `user-{userId}`: a user as the identity provider describes them.
 import { Type } from 'typebox';
 import { type EventsOf, event } from './event-spec.ts';
 import { Nullable } from './nullable.ts';

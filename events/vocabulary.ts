@@ -1,4 +1,5 @@
-// Every event type of the log, by the category of its stream: the codec holds each event to it, and analysts read the log by it.
+// Every event type of the log, by the category of its stream. The codec checks each event against it; analysts read it as
+// the schema of the log.
 import { API_KEY_USES_EVENTS, API_KEYS_EVENTS } from './api-key.ts';
 import { BLOCKLIST_EVENTS } from './blocked-domain.ts';
 import { CHECKS_EVENTS } from './checks.ts';
@@ -40,7 +41,7 @@ type Merged<Union> = (Union extends unknown ? (each: Union) => void : never) ext
   : never;
 type Specs = Merged<Categories[Category]>;
 
-/** The name of each event type, with the type of its data. */
+/** The data type of each event type, by name. */
 export type EventMap = { [Type in keyof Specs]: Specs[Type] extends EventSpec ? DataOf<Specs[Type]> : never };
 export type EventType = keyof EventMap;
 export type EventTypeOf<Each extends Category> = Each extends Category ? keyof Categories[Each] : never;
@@ -50,7 +51,7 @@ export type LogEvent<Type extends EventType = EventType> = {
   [Each in Type]: RecordedEvent<Each, EventMap[Each]>;
 }[Type];
 
-/** Of each event type, whatever its category. */
+/** The event types of all categories, by name. */
 export const EVENT_TYPES = Object.assign({}, ...Object.values(VOCABULARY)) as {
   readonly [Type in EventType]: EventSpec;
 };

@@ -1,5 +1,5 @@
-// The streams `webhook_endpoints-{userId}` (where a user wants to hear of events; all of them in one stream, because
-// there is a limit on their number) and `webhook_delivery-{deliveryId}` (how one event came to one endpoint).
+// The streams `webhook_endpoints-{userId}` (a user's endpoints; one stream holds them all, so that it decides the limit on
+// their number) and `webhook_delivery-{deliveryId}` (the attempts to deliver one event to one endpoint).
 import { type Static, Type } from 'typebox';
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { uuidV5 } from './ids.ts';
@@ -11,7 +11,7 @@ const Time = Type.String({ format: 'date-time' });
 export const WEBHOOK_EVENT_TYPES = ['job.completed'] as const;
 export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number];
 
-/** What a receiver is sent: the same at every attempt and for every endpoint. */
+/** The body of a delivery: the same at every attempt and for every endpoint. */
 export const WebhookEvent = Type.Object({
   id: Type.String(),
   type: Type.Enum(WEBHOOK_EVENT_TYPES),
@@ -26,7 +26,7 @@ export const WebhookEvent = Type.Object({
 });
 export type WebhookEvent = Static<typeof WebhookEvent>;
 
-/** `gone`: it answered 410. `failing`: nothing arrived for days. */
+/** `gone`: the endpoint answered 410. `failing`: every attempt failed for days. */
 export const DISABLED_REASONS = ['gone', 'failing'] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
 export const GIVEN_UP_REASONS = ['no_attempts_left', 'endpoint_gone', 'endpoint_disabled'] as const;
@@ -37,14 +37,14 @@ export const WEBHOOK_ENDPOINTS_EVENTS = {
     endpoint_id: Type.String(),
     user_id: Type.String(),
     url: Type.String(),
-    /** What it hears of; none means all. */
+    /** The event types that the endpoint subscribes to; an empty list subscribes to all. */
     events: Type.Array(Type.Enum(WEBHOOK_EVENT_TYPES)),
   }),
   WebhookEndpointDisabled: event({
     endpoint_id: Type.String(),
     reason: Type.Enum(DISABLED_REASONS),
   }),
-  /** The owner was sent a mail, or could not be: then `refused` says why. */
+  /** The processes mailed the owner, or the mail was refused: then `refused` says why. */
   WebhookEndpointOwnerNotified: event({
     endpoint_id: Type.String(),
     refused: Nullable(Type.String()),
@@ -60,7 +60,7 @@ export const WEBHOOK_DELIVERY_EVENTS = {
     event: WebhookEvent,
   }),
   WebhookAttempted: event({
-    /** From 1, over all resends. */
+    /** Number of the attempt, from 1; resends go on counting. */
     attempt: Type.Integer({ minimum: 1 }),
     /** Null when no answer came; then `error` says why. */
     status_code: Nullable(Type.Integer()),
@@ -68,13 +68,13 @@ export const WEBHOOK_DELIVERY_EVENTS = {
     /** The beginning of the answer's body. */
     response_excerpt: Type.String(),
     duration_ms: Count,
-    /** Null after the last one. */
+    /** Null after the last attempt. */
     next_attempt_at: Nullable(Time),
   }),
-  /** The attempt before it was answered with 2xx. */
+  /** The endpoint answered the previous attempt with 2xx. */
   WebhookDelivered: event({}),
   WebhookDeliveryGivenUp: event({ reason: Type.Enum(GIVEN_UP_REASONS) }),
-  /** By its owner: it is due at once, and the schedule begins anew. */
+  /** The owner asked for a resend: the next attempt runs at once, and the retry schedule starts again. */
   WebhookResendRequested: event({}),
 };
 
@@ -88,9 +88,9 @@ export type WebhookDeliveryGivenUp = DataOf<typeof WEBHOOK_DELIVERY_EVENTS.Webho
 export type WebhookEndpointsEvent = EventsOf<typeof WEBHOOK_ENDPOINTS_EVENTS>;
 export type WebhookDeliveryEvent = EventsOf<typeof WEBHOOK_DELIVERY_EVENTS>;
 
-/** There is one event of a type for a job, whoever hears of it and however often. */
+/** Id of the only event of a type for a job: the same for every endpoint and attempt. */
 export const webhookEventId = (job_id: string, type: WebhookEventType) => uuidV5(job_id, type);
-/** And one delivery of it to an endpoint. */
+/** Id of the only delivery of an event to an endpoint. */
 export const webhookDeliveryId = (endpoint_id: string, event_id: string) => uuidV5(endpoint_id, event_id);
 
 export const isDelivered = (status_code: number | null) =>
