@@ -1,6 +1,6 @@
-// Waiting that an abort ends.
+// A wait that an abort signal ends early.
 
-/** Resolves after `ms`, or early and without an error when `signal` aborts. */
+/** Resolves after `ms`, or early and without an error when `signal` aborts. @example await pause(500, signal) */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

@@ -1,12 +1,12 @@
-// Wall time without its steps back: what is due at a time of the log neither waits for hours nor happens again and again
-// when somebody sets the clock.
+// Wall time without its steps back. A process that compares it with a timestamp of the log neither waits for hours nor acts
+// twice when an operator sets the system clock back.
 
-/** How much of the time this clock goes on while it is ahead of the wall clock. */
+/** The clock's rate while it is ahead of the wall clock. */
 const PACE = 0.5;
 
 /**
- * Milliseconds since 1970 that never go back. A step forward is followed at once. After a step back the clock goes on at
- * half its pace until wall time has caught up.
+ * Makes a clock of milliseconds since 1970 that never goes back. It follows a step forward at once. After a step back it
+ * runs at half speed until wall time has caught up. `now` is wall time, `monotonic` never goes back; both in ms.
  */
 export function steadyClock(now: () => number, monotonic: () => number): () => number {
   let shown_ms = now();
