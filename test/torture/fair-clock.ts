@@ -16,13 +16,18 @@ export function fairNow(): number {
 setInterval(() => {
   const now = performance.now();
   // What the driver itself was late is time in which nobody had a processor.
-  ms += Math.min(now - looked_at, 2 * LOOK_MS) / Math.max(1, runnable() / availableParallelism());
+  ms += Math.min(now - looked_at, 2 * LOOK_MS) / slowness();
   looked_at = now;
 }, LOOK_MS).unref();
 
 /** Resolves when so much of it has passed; keeps nothing alive. */
 export async function passed(wait_ms: number): Promise<void> {
   for (const until = ms + wait_ms; ms < until; ) await sleep(LOOK_MS, undefined, { ref: false });
+}
+
+/** How many threads want each processor at this moment; 1 at the least. */
+export function slowness(): number {
+  return Math.max(1, runnable() / availableParallelism());
 }
 
 /** Threads that run or want to, over the whole machine; none where the system does not say. */
