@@ -1,7 +1,6 @@
 // Long ledgers: one of every some hundred entries carries a snapshot of the ledger, from which it is loaded, and what the
 // state has forgotten is asked of the log. The entries stay the truth: a snapshot that does not fit its entry is passed over.
-import { Compile } from 'typebox/compile';
-import { type CreditsEvent, entryHash, LedgerSnapshot } from '../events/credits.ts';
+import { type CreditsEvent, entryHash, type LedgerSnapshot } from '../events/credits.ts';
 import { type EventStore, jsonBytes, MAX_APPEND_BYTES, type RecordedEvent } from '../events/event-store.ts';
 import type { Loaded } from './aggregate.ts';
 import { type Credits, evolve, initial, KNOWN_ENTRIES, RELEASED, type Reservation, remember } from './ledger.ts';
@@ -18,8 +17,6 @@ const MAX_SEARCHED = 5_000;
 
 type Entry = RecordedEvent & CreditsEvent;
 
-const SHAPE = Compile(LedgerSnapshot);
-
 /** The snapshot that the ledger's last entry is to carry; none, mostly. */
 export function snapshotOf({ entries, snapshot_at, lots, adjustments }: Credits): LedgerSnapshot | undefined {
   const lines = lots.length + adjustments.size;
@@ -32,9 +29,9 @@ export function snapshotOf({ entries, snapshot_at, lots, adjustments }: Credits)
 export function isSnapshot(entry: Entry, previous: Entry): boolean {
   const { revision, data } = entry;
   const { snapshot } = data;
-  if (snapshot?.version !== VERSION || snapshot.entries !== revision + 1 || !SHAPE.Check(snapshot)) return false;
-  const left = snapshot.lots.reduce((sum, lot) => sum + lot.remaining, 0);
-  return left === data.balance_after && data.hash === entryHash(previous.data.hash, entry);
+  if (snapshot?.version !== VERSION || snapshot.entries !== revision + 1) return false;
+  if (data.hash !== entryHash(previous.data.hash, entry)) return false;
+  return snapshot.lots.reduce((sum, lot) => sum + lot.remaining, 0) === data.balance_after;
 }
 
 /**
