@@ -8,6 +8,7 @@ import { Visitor } from '@swc/core/Visitor.js';
 export const FOLDERS = {
   events: [],
   time: [],
+  net: [],
   // The port that it implements, and the blocklist that it leaves URLs out by.
   intake: ['commands/intake.ts', 'readmodels'],
   // The vocabulary: a read model says what happened in the same words.
@@ -23,8 +24,8 @@ export const FOLDERS = {
     ...['events', 'commands', 'readmodels', 'roles', 'time'],
     ...['checkers/queue.ts', 'checkers/work.ts', 'intake/blobs.ts'],
   ],
-  checkers: ['events', 'commands', 'time'],
-  http: ['events', 'commands', 'readmodels', 'intake', 'roles', 'config.ts'],
+  checkers: ['events', 'commands', 'time', 'net'],
+  http: ['events', 'commands', 'readmodels', 'intake', 'roles', 'net', 'config.ts'],
   adapters: [], // and the port that each implements: see PORTS
   cli: 'any',
   bench: 'any',

@@ -1,7 +1,8 @@
 // The settings of the service: one table of rows, read from the environment and checked whole before anything starts.
 import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
+import { DEFAULT_LIMITS } from './intake/limits.ts';
 import { misspelt } from './misspelt.ts';
+import { isIn, parseAddress, parseRange } from './net/cidr.ts';
 
 interface Setting<Value> {
   /** What an unset or empty variable means. */
@@ -90,8 +91,13 @@ function list<Item extends string>(
 
 const cidrs = (means: string) =>
   list([], means, 'addresses or CIDRs such as 10.0.0.0/8, with commas between', (given) => {
-    if (isIP(given)) return `${given}/${isIP(given) === 4 ? 32 : 128}`;
-    return ipaddr.isValidCIDR(given) && isIP(given.split('/')[0]!) ? given : undefined;
+    const range = isIP(given) ? `${given}/${isIP(given) === 4 ? 32 : 128}` : given;
+    try {
+      parseRange(range);
+      return range;
+    } catch {
+      return undefined;
+    }
   });
 
 const roles = (means: string) =>
@@ -190,10 +196,13 @@ export const SETTINGS = {
     { min: 16, max: 1_000_000 },
   ),
   SIGNUP_CREDITS: integer(300, 'The credits of a new account.', { min: 0, max: 1_000_000 }),
-  MAX_URLS_PER_JOB: integer(1_000_000, 'URLs in one job.', { min: 1, max: 10_000_000 }),
-  MAX_FILE_BYTES: integer(104_857_600, 'The size of an uploaded file.', { min: 1, max: 10 * GiB }),
-  MAX_INFLATED_BYTES: integer(GiB, 'What an uploaded XLSX may inflate to.', { min: 1, max: 100 * GiB }),
-  MAX_URL_CHARS: integer(2048, 'The length of a URL.', { min: 16, max: 65_536 }),
+  MAX_URLS_PER_JOB: integer(DEFAULT_LIMITS.max_urls, 'URLs in one job.', { min: 1, max: 10_000_000 }),
+  MAX_FILE_BYTES: integer(DEFAULT_LIMITS.max_file_bytes, 'The size of an uploaded file.', { min: 1, max: 10 * GiB }),
+  MAX_INFLATED_BYTES: integer(DEFAULT_LIMITS.max_inflated_bytes, 'What an uploaded XLSX may inflate to.', {
+    min: 1,
+    max: 100 * GiB,
+  }),
+  MAX_URL_CHARS: integer(DEFAULT_LIMITS.max_url_chars, 'The length of a URL.', { min: 16, max: 65_536 }),
 } as const satisfies Readonly<Record<string, Setting<unknown>>>;
 
 /** Planned, and read by nothing yet: whoever sets one would believe that it does something. */
@@ -284,11 +293,13 @@ function disagreements(settings: Settings): string[] {
   return found;
 }
 
+const LOOPBACK = ['127.0.0.0/8', '::1/128', '::ffff:127.0.0.0/104'].map(parseRange);
+
 /** Whether only this machine reaches it. */
 export function isLoopback(host: string): boolean {
   const bare = host.replace(/^\[(.*)\]$/, '$1');
   if (bare === 'localhost') return true;
-  return isIP(bare) !== 0 && ipaddr.process(bare).range() === 'loopback';
+  return isIn(LOOPBACK, parseAddress(bare));
 }
 
 function baseUrl(host: string, port: number): string {

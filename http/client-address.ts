@@ -1,17 +1,14 @@
 // The address of the client: that of the connection, unless it is a trusted proxy's, which says whom it speaks for.
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import { isIn, parseAddress, parseRange } from '../net/cidr.ts';
 
 export type ClientAddress = (request: IncomingMessage) => string;
 
 /** `trusted_proxies`: CIDRs. Headers of anybody else are not believed: they could be anything. */
 export function openClientAddress(trusted_proxies: readonly string[]): ClientAddress {
-  const trusted = new BlockList();
-  for (const cidr of trusted_proxies) {
-    const [address, bits] = cidr.split('/');
-    trusted.addSubnet(address!, Number(bits), family(address!));
-  }
-  const isTrusted = (address: string) => isIP(address) !== 0 && trusted.check(address, family(address));
+  const trusted = trusted_proxies.map(parseRange);
+  const isTrusted = (address: string) => isIn(trusted, parseAddress(address));
 
   return (request) => {
     const peer = plain(request.socket.remoteAddress ?? '');
@@ -29,8 +26,6 @@ export function openClientAddress(trusted_proxies: readonly string[]): ClientAdd
     return peer;
   };
 }
-
-const family = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
 /** An IPv4 address as such, also where a socket of both families shows it mapped. */
 const plain = (address: string) => address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '');

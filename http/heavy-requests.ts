@@ -1,5 +1,5 @@
 // A bound on requests that make work: so many of one caller at a time, and so many at work of all, who take turns.
-import ipaddr from 'ipaddr.js';
+import { parseAddress } from '../net/cidr.ts';
 import { HttpError } from './errors.ts';
 import type { Caller } from './route.ts';
 
@@ -106,8 +106,8 @@ export function openHeavyRequests(options: { per_caller: number; at_once: number
 /** A user is one caller with all keys. Of IPv6 a client has whole networks: it is known by the first 64 bits. */
 function nameOf({ caller, ip }: { caller: Caller | null; ip: string }): string {
   if (caller) return `user ${caller.user_id}`;
-  if (!ip.includes(':') || !ipaddr.IPv6.isValid(ip)) return `address ${ip}`;
-  return `address ${ipaddr.IPv6.parse(ip).parts.slice(0, 4).join(':')}`;
+  const bytes = parseAddress(ip);
+  return `address ${bytes?.length === 16 ? bytes.slice(0, 8) : ip}`;
 }
 
 function tooMany(per_caller: number): HttpError {

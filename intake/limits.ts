@@ -28,7 +28,7 @@ export const limitsOf = (settings: {
 export const DEFAULT_LIMITS: Readonly<IntakeLimits> = {
   max_urls: 1_000_000,
   max_url_chars: 2_048,
-  max_file_bytes: 100_000_000,
-  max_inflated_bytes: 500_000_000,
+  max_file_bytes: 100 * 1024 ** 2,
+  max_inflated_bytes: 1024 ** 3,
   max_row_chars: 1_000_000,
 };

@@ -1,57 +1,6 @@
 // The address guard: which IP addresses a check may connect to. Only global unicast addresses pass, and those whose
 // embedded IPv4 address does; everything that IANA reserves for itself, for one network or for one machine does not.
-import assert from 'node:assert';
-import { isIP } from 'node:net';
-
-/** The 4 or 16 bytes of an address, or null when the text is none. One with a zone is of this machine alone: none. */
-export function parseAddress(text: string): readonly number[] | null {
-  const family = isIP(text);
-  if (family === 4) return text.split('.').map(Number);
-  if (family === 0 || text.includes('%')) return null;
-  // The syntax is known to be right: at most one `::`, and perhaps an IPv4 address at the end.
-  const dotted = text.includes('.') ? text.slice(text.lastIndexOf(':') + 1) : null;
-  const tail = dotted === null ? [] : dotted.split('.').map(Number);
-  const [before = '', after] = (dotted === null ? text : text.slice(0, -dotted.length)).split('::');
-  const head = hextets(before);
-  const rest = [...hextets(after ?? ''), ...tail];
-  const bytes = [...head, ...new Array<number>(16 - head.length - rest.length).fill(0), ...rest];
-  assert(bytes.length === 16);
-  return bytes;
-}
-
-function hextets(text: string): number[] {
-  return text
-    .split(':')
-    .filter((hextet) => hextet !== '')
-    .flatMap((hextet) => {
-      const value = Number.parseInt(hextet, 16);
-      return [value >> 8, value & 0xff];
-    });
-}
-
-interface Range {
-  readonly bytes: readonly number[];
-  readonly bits: number;
-}
-
-function parseRange(cidr: string): Range {
-  const [address = '', bits = ''] = cidr.split('/');
-  const bytes = parseAddress(address);
-  if (bytes === null || !/^\d{1,3}$/.test(bits) || Number(bits) > bytes.length * 8) {
-    throw new TypeError(`'${cidr}' is not a range of addresses such as 10.0.0.0/8`);
-  }
-  return { bytes, bits: Number(bits) };
-}
-
-function contains(range: Range, bytes: readonly number[]): boolean {
-  if (range.bytes.length !== bytes.length) return false;
-  let bits = range.bits;
-  for (let i = 0; bits > 0; i++, bits -= 8) {
-    const mask = bits >= 8 ? 0xff : (0xff << (8 - bits)) & 0xff;
-    if ((bytes[i]! & mask) !== (range.bytes[i]! & mask)) return false;
-  }
-  return true;
-}
+import { isIn, parseAddress, parseRange } from '../../net/cidr.ts';
 
 /** https://www.iana.org/assignments/iana-ipv4-special-registry, with multicast, class E and what clouds answer on. */
 const REFUSED_V4 = [
@@ -77,7 +26,7 @@ const REFUSED_V4 = [
 ].map(parseRange);
 
 /** In IPv6 only 2000::/3 is given out; these parts of it are not for the world. */
-const GLOBAL_V6 = parseRange('2000::/3');
+const GLOBAL_V6 = [parseRange('2000::/3')];
 const REFUSED_V6 = [
   '2001::/23', // IETF assignments: Teredo, benchmarks, ORCHID
   '2001:db8::/32', // documentation
@@ -87,9 +36,9 @@ const REFUSED_V6 = [
 
 /** Forms of IPv6 that stand for an IPv4 address, and the byte at which it is: as good as that address. */
 const EMBEDDING = [
-  { range: parseRange('::ffff:0:0/96'), at: 12 }, // mapped
-  { range: parseRange('64:ff9b::/96'), at: 12 }, // NAT64
-  { range: parseRange('2002::/16'), at: 2 }, // 6to4
+  { ranges: [parseRange('::ffff:0:0/96')], at: 12 }, // mapped
+  { ranges: [parseRange('64:ff9b::/96')], at: 12 }, // NAT64
+  { ranges: [parseRange('2002::/16')], at: 2 }, // 6to4
 ];
 
 export interface AddressGuard {
@@ -103,15 +52,13 @@ export interface AddressGuard {
 export function createAddressGuard(excepted: readonly string[]): AddressGuard {
   const exceptions = excepted.map(parseRange);
 
-  const isExcepted = (bytes: readonly number[]) => exceptions.some((range) => contains(range, bytes));
-
   function allowsBytes(bytes: readonly number[]): boolean {
-    if (isExcepted(bytes)) return true;
-    if (bytes.length === 4) return !REFUSED_V4.some((range) => contains(range, bytes));
-    for (const { range, at } of EMBEDDING) {
-      if (contains(range, bytes)) return allowsBytes(bytes.slice(at, at + 4));
+    if (isIn(exceptions, bytes)) return true;
+    if (bytes.length === 4) return !isIn(REFUSED_V4, bytes);
+    for (const { ranges, at } of EMBEDDING) {
+      if (isIn(ranges, bytes)) return allowsBytes(bytes.slice(at, at + 4));
     }
-    return contains(GLOBAL_V6, bytes) && !REFUSED_V6.some((range) => contains(range, bytes));
+    return isIn(GLOBAL_V6, bytes) && !isIn(REFUSED_V6, bytes);
   }
 
   return {
@@ -119,9 +66,6 @@ export function createAddressGuard(excepted: readonly string[]): AddressGuard {
       const bytes = parseAddress(address);
       return bytes !== null && allowsBytes(bytes);
     },
-    excepts(address) {
-      const bytes = parseAddress(address);
-      return bytes !== null && isExcepted(bytes);
-    },
+    excepts: (address) => isIn(exceptions, parseAddress(address)),
   };
 }

@@ -1,7 +1,7 @@
 // The client's side of SOCKS5 (RFC 1928) with user and password (RFC 1929), CONNECT to an address only.
 import assert from 'node:assert';
 import type { Socket } from 'node:net';
-import { parseAddress } from '../engine/addresses.ts';
+import { parseAddress } from '../../net/cidr.ts';
 import type { ProxyEndpoint } from './endpoint.ts';
 import { type TunnelDone, TunnelFailure } from './tunnel-failure.ts';
 
