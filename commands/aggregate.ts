@@ -51,6 +51,9 @@ export type Handled<State, Refused extends Refusal = Refusal> =
   /** `position`: of the stream's last event, `BEGINNING` when it has none. `appended`: how many events are new. */
   { ok: true; state: Readonly<State>; position: Position; appended: number } | { ok: false; refused: Refused };
 
+/** What came of a command whose caller needs no state. */
+export type Done = { ok: true; position: Position } | { ok: false; refused: Refusal };
+
 export interface Loaded<State> {
   state: State;
   revision: ExpectedRevision;

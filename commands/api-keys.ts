@@ -1,50 +1,32 @@
 // The aggregate of one user's API keys, and how a key is made: shown once, kept as a hash.
 import { hash, randomBytes } from 'node:crypto';
 import type { ApiKeyCreated, ApiKeysEvent, ApiKeyUseEvent } from '../events/api-key.ts';
-import type { EventStore, Position } from '../events/event-store.ts';
+import type { EventStore } from '../events/event-store.ts';
 import { apiKeysStream, apiKeyUsesStream } from '../events/streams.ts';
-import {
-  type CommandContext,
-  type Decision,
-  evolveBy,
-  fromLastEvent,
-  openAggregate,
-  type Refusal,
-} from './aggregate.ts';
+import { type CommandContext, type Decision, type Done, evolveBy, fromLastEvent, openAggregate } from './aggregate.ts';
 
 export const MAX_KEYS = 50;
 
 /** By id, whether it works. */
-export interface ApiKeysState {
-  keys: Map<string, 'valid' | 'revoked'>;
-  valid_count: number;
-}
+export type ApiKeysState = Map<string, 'valid' | 'revoked'>;
 
-const fold = {
-  initial: (): ApiKeysState => ({ keys: new Map(), valid_count: 0 }),
-  evolve: evolveBy<ApiKeysState, ApiKeysEvent>({
-    ApiKeyCreated: ({ keys, valid_count }, { key_id }) => ({
-      keys: keys.set(key_id, 'valid'),
-      valid_count: valid_count + 1,
-    }),
-    ApiKeyRevoked: ({ keys, valid_count }, { key_id }) => ({
-      keys: keys.set(key_id, 'revoked'),
-      valid_count: valid_count - 1,
-    }),
-  }),
-};
+export const initial = (): ApiKeysState => new Map();
+export const evolve = evolveBy<ApiKeysState, ApiKeysEvent>({
+  ApiKeyCreated: (keys, { key_id }) => keys.set(key_id, 'valid'),
+  ApiKeyRevoked: (keys, { key_id }) => keys.set(key_id, 'revoked'),
+});
 
 export type ApiKeysCommand = { type: 'create'; key: ApiKeyCreated } | { type: 'revoke'; key_id: string };
 
-export function decide(state: Readonly<ApiKeysState>, command: ApiKeysCommand): Decision<ApiKeysEvent> {
+export function decide(keys: Readonly<ApiKeysState>, command: ApiKeysCommand): Decision<ApiKeysEvent> {
   if (command.type === 'revoke') {
     const { key_id } = command;
-    const found = state.keys.get(key_id);
+    const found = keys.get(key_id);
     if (found === undefined) return { refused: { code: 'key_not_found', message: 'There is no such API key.' } };
     return { events: found === 'revoked' ? [] : [{ type: 'ApiKeyRevoked', data: { key_id } }] };
   }
-  if (state.keys.has(command.key.key_id)) return { events: [] };
-  if (state.valid_count >= MAX_KEYS) {
+  if (keys.has(command.key.key_id)) return { events: [] };
+  if ([...keys.values()].filter((state) => state === 'valid').length >= MAX_KEYS) {
     return { refused: { code: 'too_many_keys', message: `There are ${MAX_KEYS} keys already; revoke one.` } };
   }
   return { events: [{ type: 'ApiKeyCreated', data: command.key }] };
@@ -71,8 +53,6 @@ export const idOfKey = (plaintext: string) => hashOfKey(plaintext).slice(0, 32);
 
 export const newApiKey = () => `uc_live_${randomBytes(32).toString('base64url')}`;
 
-type Done = { ok: true; position: Position } | { ok: false; refused: Refusal };
-
 export interface ApiKeys {
   /** Refused as `too_many_keys`. */
   create(
@@ -86,10 +66,10 @@ export interface ApiKeys {
 }
 
 export function openApiKeys(log: EventStore): ApiKeys {
-  const keys = openAggregate<ApiKeysState, ApiKeysEvent>(log, fold);
+  const keys = openAggregate<ApiKeysState, ApiKeysEvent>(log, { initial, evolve });
   const used = openAggregate<number, ApiKeyUseEvent>(log, uses, { begin: fromLastEvent(log, uses) });
   const run = (user_id: string, command: ApiKeysCommand, context: CommandContext) =>
-    keys.handle(apiKeysStream(user_id), context, (state) => decide(state, command));
+    keys.handle(apiKeysStream(user_id), context, (held) => decide(held, command));
   return {
     create({ plaintext, ...of }, context) {
       const made = { key_id: idOfKey(plaintext), prefix: plaintext.slice(0, 12), key_hash: hashOfKey(plaintext) };
@@ -101,5 +81,3 @@ export function openApiKeys(log: EventStore): ApiKeys {
     },
   };
 }
-
-export const { initial, evolve } = fold;

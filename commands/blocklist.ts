@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { BlocklistEvent, DomainBlocked, DomainBlockUpdated } from '../events/blocked-domain.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import { BLOCKLIST_STREAM } from '../events/streams.ts';
-import { type CommandContext, type Decision, evolveBy, openAggregate, type Refusal } from './aggregate.ts';
+import { type CommandContext, type Decision, type Done, evolveBy, openAggregate, type Refusal } from './aggregate.ts';
 
 export const MAX_BLOCKED = 100_000;
 
@@ -16,20 +16,18 @@ interface Entry {
 /** By domain. */
 export type BlocklistState = Map<string, Entry>;
 
-const fold = {
-  initial: (): BlocklistState => new Map(),
-  evolve: evolveBy<BlocklistState, BlocklistEvent>({
-    DomainBlocked: (entries, data) => entries.set(data.domain, { added_at: data.added_at, said: digestOf(data) }),
-    DomainBlockUpdated(entries, data) {
-      const added_at = entries.get(data.domain)?.added_at ?? '';
-      return entries.set(data.domain, { added_at, said: digestOf(data) });
-    },
-    DomainUnblocked(entries, { domain }) {
-      entries.delete(domain);
-      return entries;
-    },
-  }),
-};
+export const initial = (): BlocklistState => new Map();
+export const evolve = evolveBy<BlocklistState, BlocklistEvent>({
+  DomainBlocked: (entries, data) => entries.set(data.domain, { added_at: data.added_at, said: digestOf(data) }),
+  DomainBlockUpdated(entries, data) {
+    const added_at = entries.get(data.domain)?.added_at ?? '';
+    return entries.set(data.domain, { added_at, said: digestOf(data) });
+  },
+  DomainUnblocked(entries, { domain }) {
+    entries.delete(domain);
+    return entries;
+  },
+});
 
 export type BlocklistCommand = { type: 'block'; entry: DomainBlocked } | { type: 'unblock'; domain: string };
 
@@ -60,14 +58,11 @@ export interface Blocklist {
     context: CommandContext,
   ): Promise<{ ok: true; added_at: string; is_new: boolean; position: Position } | { ok: false; refused: Refusal }>;
   /** Refused as `domain_not_blocked`. */
-  unblock(
-    domain: string,
-    context: CommandContext,
-  ): Promise<{ ok: true; position: Position } | { ok: false; refused: Refusal }>;
+  unblock(domain: string, context: CommandContext): Promise<Done>;
 }
 
 export function openBlocklistCommands(log: EventStore): Blocklist {
-  const aggregate = openAggregate<BlocklistState, BlocklistEvent>(log, fold);
+  const aggregate = openAggregate<BlocklistState, BlocklistEvent>(log, { initial, evolve });
   return {
     async block(said, context) {
       const entry = { ...said, added_at: new Date(context.now).toISOString() };
@@ -85,5 +80,3 @@ export function openBlocklistCommands(log: EventStore): Blocklist {
       aggregate.handle(BLOCKLIST_STREAM, context, (entries) => decide(entries, { type: 'unblock', domain })),
   };
 }
-
-export const { initial, evolve } = fold;

@@ -9,12 +9,10 @@ export interface RecordedParts {
   closed: boolean;
 }
 
-const fold = {
-  initial: (): RecordedParts => ({ parts: 0, closed: false }),
-  evolve: evolveBy<RecordedParts, DomainChecksEvent>({
-    DomainsChecked: ({ parts }, { last }) => ({ parts: parts + 1, closed: last }),
-  }),
-};
+export const initial = (): RecordedParts => ({ parts: 0, closed: false });
+export const evolve = evolveBy<RecordedParts, DomainChecksEvent>({
+  DomainsChecked: ({ parts }, { last }) => ({ parts: parts + 1, closed: last }),
+});
 
 /** Part number `part`, from 0. One that is there already, or that comes too early, makes no event. */
 export function decide(
@@ -30,7 +28,7 @@ export interface DomainChecks {
 }
 
 export function openDomainChecks(log: EventStore): DomainChecks {
-  const aggregate = openAggregate<RecordedParts, DomainChecksEvent>(log, fold);
+  const aggregate = openAggregate<RecordedParts, DomainChecksEvent>(log, { initial, evolve });
   return {
     async record(part, data, context) {
       await aggregate.handle(domainChecksStream(data.job_id), context, (recorded) => decide(recorded, part, data), {
@@ -39,5 +37,3 @@ export function openDomainChecks(log: EventStore): DomainChecks {
     },
   };
 }
-
-export const { initial, evolve } = fold;

@@ -41,22 +41,20 @@ export type IdempotencyCommand =
   | { type: 'answer'; answer: RequestAnswered }
   | { type: 'release' | 'abandon'; job_id: string };
 
-const fold = {
-  initial: (): IdempotencyKey => ({
-    status: 'free',
-    fingerprint: '',
-    job_id: '',
-    since: '',
-    until: '',
-    answer: null,
-  }),
-  evolve: evolveBy<IdempotencyKey, IdempotencyEvent>({
-    RequestClaimed: (_key, claim) => ({ status: 'claimed', ...claim, answer: null }),
-    RequestAnswered: (key, answer) => ({ ...key, status: 'answered', answer }),
-    RequestReleased: (key) => ({ ...key, status: 'free' }),
-    RequestAbandoned: (key) => ({ ...key, status: 'abandoned' }),
-  }),
-};
+export const initial = (): IdempotencyKey => ({
+  status: 'free',
+  fingerprint: '',
+  job_id: '',
+  since: '',
+  until: '',
+  answer: null,
+});
+export const evolve = evolveBy<IdempotencyKey, IdempotencyEvent>({
+  RequestClaimed: (_key, claim) => ({ status: 'claimed', ...claim, answer: null }),
+  RequestAnswered: (key, answer) => ({ ...key, status: 'answered', answer }),
+  RequestReleased: (key) => ({ ...key, status: 'free' }),
+  RequestAbandoned: (key) => ({ ...key, status: 'abandoned' }),
+});
 
 export function decide(
   key: Readonly<IdempotencyKey>,
@@ -124,7 +122,7 @@ export interface IdempotencyKeys {
 }
 
 export function openIdempotencyKeys(log: EventStore): IdempotencyKeys {
-  const aggregate = openAggregate<IdempotencyKey, IdempotencyEvent>(log, fold);
+  const aggregate = openAggregate<IdempotencyKey, IdempotencyEvent>(log, { initial, evolve });
   const streamOf = ({ user_id, method, route, key }: KeyScope) =>
     idempotencyStream(hash('sha256', JSON.stringify([user_id, method, route, key]), 'hex'));
   return {
@@ -134,5 +132,3 @@ export function openIdempotencyKeys(log: EventStore): IdempotencyKeys {
       }),
   };
 }
-
-export const { initial, evolve } = fold;

@@ -7,6 +7,7 @@ import {
   type CommandContext,
   type Decision,
   evolveBy,
+  type Handled,
   openAggregate,
   type Refusal,
 } from './aggregate.ts';
@@ -33,45 +34,43 @@ export type JobRefusal = Refusal & {
   details?: { status: JobStatus; legal: string[] };
 };
 
-const fold = {
-  initial: (): Job => ({
-    status: 'none',
-    owner_id: '',
-    total_urls: 0,
-    credits_allocated: 0,
-    pause_reason: null,
-    purged_to: 0,
-    purged: false,
-    reservations: new Map(),
-    listing_discarded: false,
+export const initial = (): Job => ({
+  status: 'none',
+  owner_id: '',
+  total_urls: 0,
+  credits_allocated: 0,
+  pause_reason: null,
+  purged_to: 0,
+  purged: false,
+  reservations: new Map(),
+  listing_discarded: false,
+});
+export const evolve = evolveBy<Job, JobEvent>({
+  JobCreated: ({ reservations, ...job }, { owner_id, total_urls, credits_allocated, reservation_id }) => ({
+    ...job,
+    status: 'processing',
+    owner_id,
+    total_urls,
+    credits_allocated,
+    reservations: reservations.set(reservation_id, 'used'),
   }),
-  evolve: evolveBy<Job, JobEvent>({
-    JobCreated: ({ reservations, ...job }, { owner_id, total_urls, credits_allocated, reservation_id }) => ({
-      ...job,
-      status: 'processing',
-      owner_id,
-      total_urls,
-      credits_allocated,
-      reservations: reservations.set(reservation_id, 'used'),
-    }),
-    JobPaused: (job, { reason }) => ({ ...job, status: 'paused', pause_reason: reason }),
-    JobResumed({ reservations, ...job }, { credits_allocated, reservation_id }) {
-      if (reservation_id) reservations.set(reservation_id, 'used');
-      return { ...job, status: 'processing', pause_reason: null, credits_allocated, reservations };
-    },
-    JobCancelled: (job) => ({ ...job, status: 'cancelled' }),
-    JobCompleted: (job) => ({ ...job, status: 'completed' }),
-    JobFailed: (job) => ({ ...job, status: 'failed' }),
-    JobDeleted: (job) => ({ ...job, status: 'deleted' }),
-    ResultsPurged: (job, { to_index }) => ({ ...job, purged_to: to_index }),
-    JobPurged: (job) => ({ ...job, purged: true }),
-    ListingDiscarded: (job) => ({ ...job, listing_discarded: true }),
-    ReservationVoided: (job, { reservation_id }) => ({
-      ...job,
-      reservations: job.reservations.set(reservation_id, 'voided'),
-    }),
+  JobPaused: (job, { reason }) => ({ ...job, status: 'paused', pause_reason: reason }),
+  JobResumed({ reservations, ...job }, { credits_allocated, reservation_id }) {
+    if (reservation_id) reservations.set(reservation_id, 'used');
+    return { ...job, status: 'processing', pause_reason: null, credits_allocated, reservations };
+  },
+  JobCancelled: (job) => ({ ...job, status: 'cancelled' }),
+  JobCompleted: (job) => ({ ...job, status: 'completed' }),
+  JobFailed: (job) => ({ ...job, status: 'failed' }),
+  JobDeleted: (job) => ({ ...job, status: 'deleted' }),
+  ResultsPurged: (job, { to_index }) => ({ ...job, purged_to: to_index }),
+  JobPurged: (job) => ({ ...job, purged: true }),
+  ListingDiscarded: (job) => ({ ...job, listing_discarded: true }),
+  ReservationVoided: (job, { reservation_id }) => ({
+    ...job,
+    reservations: job.reservations.set(reservation_id, 'voided'),
   }),
-};
+});
 
 export type JobCommand =
   | { type: 'create'; job: JobCreated }
@@ -195,17 +194,16 @@ function illegal(status: JobStatus, command: Transition): { refused: JobRefusal 
 
 export interface Jobs {
   aggregate: Aggregate<Job, JobEvent>;
-  run(job_id: string, command: JobCommand, context: CommandContext): ReturnType<typeof runJob>;
+  run(job_id: string, command: JobCommand, context: CommandContext): Promise<Handled<Job, JobRefusal>>;
 }
-
-const runJob = (aggregate: Aggregate<Job, JobEvent>, job_id: string, command: JobCommand, context: CommandContext) =>
-  aggregate.handle<JobRefusal>(jobStream(job_id), context, (job) => decide(job, command), {
-    assume_empty: command.type === 'create',
-  });
 
 export function openJobs(log: EventStore): Jobs {
-  const aggregate = openAggregate<Job, JobEvent>(log, fold);
-  return { aggregate, run: (job_id, command, context) => runJob(aggregate, job_id, command, context) };
+  const aggregate = openAggregate<Job, JobEvent>(log, { initial, evolve });
+  return {
+    aggregate,
+    run(job_id, command, context) {
+      const assume_empty = command.type === 'create';
+      return aggregate.handle(jobStream(job_id), context, (job) => decide(job, command), { assume_empty });
+    },
+  };
 }
-
-export const { initial, evolve } = fold;

@@ -1,52 +1,34 @@
 // The aggregate of the shares of one job, and how a token is made: shown once, kept as a hash.
 import { hash, randomBytes } from 'node:crypto';
-import type { EventStore, Position } from '../events/event-store.ts';
+import type { EventStore } from '../events/event-store.ts';
 import type { ShareCreated, SharesEvent, ShareUsed, ShareUseEvent } from '../events/share.ts';
 import { sharesStream, shareUsesStream } from '../events/streams.ts';
-import {
-  type CommandContext,
-  type Decision,
-  evolveBy,
-  fromLastEvent,
-  openAggregate,
-  type Refusal,
-} from './aggregate.ts';
+import { type CommandContext, type Decision, type Done, evolveBy, fromLastEvent, openAggregate } from './aggregate.ts';
 
 export const MAX_SHARES = 100;
 
 /** By id, whether it opens the job: expired ones do not, and count all the same. */
-export interface SharesState {
-  shares: Map<string, 'valid' | 'revoked'>;
-  valid_count: number;
-}
+export type SharesState = Map<string, 'valid' | 'revoked'>;
 
-const fold = {
-  initial: (): SharesState => ({ shares: new Map(), valid_count: 0 }),
-  evolve: evolveBy<SharesState, SharesEvent>({
-    ShareCreated: ({ shares, valid_count }, { share_id }) => ({
-      shares: shares.set(share_id, 'valid'),
-      valid_count: valid_count + 1,
-    }),
-    ShareRevoked: ({ shares, valid_count }, { share_id }) => ({
-      shares: shares.set(share_id, 'revoked'),
-      valid_count: valid_count - 1,
-    }),
-  }),
-};
+export const initial = (): SharesState => new Map();
+export const evolve = evolveBy<SharesState, SharesEvent>({
+  ShareCreated: (shares, { share_id }) => shares.set(share_id, 'valid'),
+  ShareRevoked: (shares, { share_id }) => shares.set(share_id, 'revoked'),
+});
 
 export type SharesCommand = { type: 'create'; share: ShareCreated } | { type: 'revoke'; share_id: string };
 
-export function decide(state: Readonly<SharesState>, command: SharesCommand): Decision<SharesEvent> {
+export function decide(shares: Readonly<SharesState>, command: SharesCommand): Decision<SharesEvent> {
   if (command.type === 'revoke') {
     const { share_id } = command;
-    const found = state.shares.get(share_id);
+    const found = shares.get(share_id);
     if (found === undefined) {
       return { refused: { code: 'share_not_found', message: 'There is no such share of this job.' } };
     }
     return { events: found === 'revoked' ? [] : [{ type: 'ShareRevoked', data: { share_id } }] };
   }
-  if (state.shares.has(command.share.share_id)) return { events: [] };
-  if (state.valid_count >= MAX_SHARES) {
+  if (shares.has(command.share.share_id)) return { events: [] };
+  if ([...shares.values()].filter((state) => state === 'valid').length >= MAX_SHARES) {
     const message = `The job has ${MAX_SHARES} shares already; revoke one.`;
     return { refused: { code: 'too_many_shares', message } };
   }
@@ -58,8 +40,6 @@ export const newShareToken = () => randomBytes(32).toString('base64url');
 
 /** Whoever holds the token can name its document; the id gives nothing away of the token. */
 export const idOfShareToken = (token: string) => hash('sha256', token, 'hex');
-
-type Done = { ok: true; position: Position } | { ok: false; refused: Refusal };
 
 export interface Shares {
   /** Refused as `too_many_shares`. */
@@ -78,10 +58,10 @@ const uses = { initial: () => null, evolve: evolveBy<null, ShareUseEvent>({ Shar
 export const decideUse = (data: ShareUsed): Decision<ShareUseEvent> => ({ events: [{ type: 'ShareUsed', data }] });
 
 export function openShares(log: EventStore): Shares {
-  const shares = openAggregate<SharesState, SharesEvent>(log, fold);
+  const shares = openAggregate<SharesState, SharesEvent>(log, { initial, evolve });
   const used = openAggregate<null, ShareUseEvent>(log, uses, { begin: fromLastEvent(log, uses) });
   const run = (job_id: string, command: SharesCommand, context: CommandContext) =>
-    shares.handle(sharesStream(job_id), context, (state) => decide(state, command));
+    shares.handle(sharesStream(job_id), context, (held) => decide(held, command));
   return {
     create: ({ token, ...of }, context) =>
       run(of.job_id, { type: 'create', share: { share_id: idOfShareToken(token), ...of } }, context),
@@ -91,5 +71,3 @@ export function openShares(log: EventStore): Shares {
     },
   };
 }
-
-export const { initial, evolve } = fold;

@@ -10,13 +10,11 @@ export interface User {
   email: string | null;
 }
 
-const fold = {
-  initial: (): User => ({ registered: false, email: null }),
-  evolve: evolveBy<User, UserEvent>({
-    UserRegistered: (_user, { email }) => ({ registered: true, email }),
-    UserUpdated: (user, { email }) => ({ ...user, email }),
-  }),
-};
+export const initial = (): User => ({ registered: false, email: null });
+export const evolve = evolveBy<User, UserEvent>({
+  UserRegistered: (_user, { email }) => ({ registered: true, email }),
+  UserUpdated: (user, { email }) => ({ ...user, email }),
+});
 
 /** What the identity provider says now: no events when it is known already. */
 export function see(user: Readonly<User>, seen: { user_id: string; email: string | null }): Decision<UserEvent> {
@@ -31,7 +29,7 @@ export interface Users {
 }
 
 export function openUsers(log: EventStore, credits: CreditsLedger, signup_credits: number): Users {
-  const aggregate = openAggregate<User, UserEvent>(log, fold);
+  const aggregate = openAggregate<User, UserEvent>(log, { initial, evolve });
   return {
     async see(seen, context) {
       const registered = await aggregate.handle(userStream(seen.user_id), context, (user) => see(user, seen));
@@ -55,5 +53,3 @@ export function openUsers(log: EventStore, credits: CreditsLedger, signup_credit
     },
   };
 }
-
-export const { initial, evolve } = fold;

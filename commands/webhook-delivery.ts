@@ -35,16 +35,14 @@ export interface WebhookDelivery {
   tries: number;
 }
 
-const fold = {
-  initial: (): WebhookDelivery => ({ status: 'none', attempts: 0, tries: 0 }),
-  evolve: evolveBy<WebhookDelivery, WebhookDeliveryEvent>({
-    WebhookDeliveryRequested: (delivery) => ({ ...delivery, status: 'pending' }),
-    WebhookAttempted: (delivery, { attempt }) => ({ ...delivery, attempts: attempt, tries: delivery.tries + 1 }),
-    WebhookDelivered: (delivery) => ({ ...delivery, status: 'delivered' }),
-    WebhookDeliveryGivenUp: (delivery) => ({ ...delivery, status: 'given_up' }),
-    WebhookResendRequested: (delivery) => ({ ...delivery, status: 'pending', tries: 0 }),
-  }),
-};
+export const initial = (): WebhookDelivery => ({ status: 'none', attempts: 0, tries: 0 });
+export const evolve = evolveBy<WebhookDelivery, WebhookDeliveryEvent>({
+  WebhookDeliveryRequested: (delivery) => ({ ...delivery, status: 'pending' }),
+  WebhookAttempted: (delivery, { attempt }) => ({ ...delivery, attempts: attempt, tries: delivery.tries + 1 }),
+  WebhookDelivered: (delivery) => ({ ...delivery, status: 'delivered' }),
+  WebhookDeliveryGivenUp: (delivery) => ({ ...delivery, status: 'given_up' }),
+  WebhookResendRequested: (delivery) => ({ ...delivery, status: 'pending', tries: 0 }),
+});
 
 /** What came of an attempt. */
 export interface AttemptOutcome extends Pick<WebhookAttempted, 'status_code' | 'error' | 'response_excerpt'> {
@@ -118,7 +116,7 @@ export interface WebhookDeliveries {
 }
 
 export function openWebhookDeliveries(log: EventStore): WebhookDeliveries {
-  const aggregate = openAggregate<WebhookDelivery, WebhookDeliveryEvent>(log, fold);
+  const aggregate = openAggregate<WebhookDelivery, WebhookDeliveryEvent>(log, { initial, evolve });
   return {
     run: (delivery_id, command, context) =>
       aggregate.handle(webhookDeliveryStream(delivery_id), context, (delivery) =>
@@ -126,5 +124,3 @@ export function openWebhookDeliveries(log: EventStore): WebhookDeliveries {
       ),
   };
 }
-
-export const { initial, evolve } = fold;

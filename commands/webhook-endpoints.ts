@@ -1,9 +1,9 @@
 // The aggregate of one user's webhook endpoints, and their signing secrets: made of a key that the log does not hold.
 import { createHmac } from 'node:crypto';
-import type { EventStore, Position } from '../events/event-store.ts';
+import type { EventStore } from '../events/event-store.ts';
 import { webhookEndpointsStream } from '../events/streams.ts';
 import type { DisabledReason, WebhookEndpointCreated, WebhookEndpointsEvent } from '../events/webhook.ts';
-import { type CommandContext, type Decision, evolveBy, openAggregate, type Refusal } from './aggregate.ts';
+import { type CommandContext, type Decision, type Done, evolveBy, openAggregate } from './aggregate.ts';
 
 export const MAX_ENDPOINTS = 20;
 
@@ -17,16 +17,14 @@ export interface WebhookEndpoint {
 /** By id; null is deleted. */
 export type WebhookEndpointsState = Map<string, WebhookEndpoint | null>;
 
-const fold = {
-  initial: (): WebhookEndpointsState => new Map(),
-  evolve: evolveBy<WebhookEndpointsState, WebhookEndpointsEvent>({
-    WebhookEndpointCreated: (endpoints, { endpoint_id, url }) =>
-      endpoints.set(endpoint_id, { url, status: 'enabled', notified: false }),
-    WebhookEndpointDisabled: (endpoints, { endpoint_id }) => change(endpoints, endpoint_id, { status: 'disabled' }),
-    WebhookEndpointOwnerNotified: (endpoints, { endpoint_id }) => change(endpoints, endpoint_id, { notified: true }),
-    WebhookEndpointDeleted: (endpoints, { endpoint_id }) => endpoints.set(endpoint_id, null),
-  }),
-};
+export const initial = (): WebhookEndpointsState => new Map();
+export const evolve = evolveBy<WebhookEndpointsState, WebhookEndpointsEvent>({
+  WebhookEndpointCreated: (endpoints, { endpoint_id, url }) =>
+    endpoints.set(endpoint_id, { url, status: 'enabled', notified: false }),
+  WebhookEndpointDisabled: (endpoints, { endpoint_id }) => change(endpoints, endpoint_id, { status: 'disabled' }),
+  WebhookEndpointOwnerNotified: (endpoints, { endpoint_id }) => change(endpoints, endpoint_id, { notified: true }),
+  WebhookEndpointDeleted: (endpoints, { endpoint_id }) => endpoints.set(endpoint_id, null),
+});
 
 function change(endpoints: WebhookEndpointsState, endpoint_id: string, changes: Partial<WebhookEndpoint>) {
   const endpoint = endpoints.get(endpoint_id);
@@ -77,17 +75,13 @@ function create(
 }
 
 export interface WebhookEndpoints {
-  run(
-    user_id: string,
-    command: WebhookEndpointsCommand,
-    context: CommandContext,
-  ): Promise<{ ok: true; position: Position } | { ok: false; refused: Refusal }>;
+  run(user_id: string, command: WebhookEndpointsCommand, context: CommandContext): Promise<Done>;
   /** As the log has it now; null when it is not this user's or was deleted. */
   find(user_id: string, endpoint_id: string): Promise<Readonly<WebhookEndpoint> | null>;
 }
 
 export function openWebhookEndpoints(log: EventStore): WebhookEndpoints {
-  const aggregate = openAggregate<WebhookEndpointsState, WebhookEndpointsEvent>(log, fold);
+  const aggregate = openAggregate<WebhookEndpointsState, WebhookEndpointsEvent>(log, { initial, evolve });
   return {
     run: (user_id, command, context) =>
       aggregate.handle(webhookEndpointsStream(user_id), context, (endpoints) => decide(endpoints, command)),
@@ -102,5 +96,3 @@ export function openWebhookEndpoints(log: EventStore): WebhookEndpoints {
 export function signingSecret(key: Uint8Array, endpoint_id: string): string {
   return `whsec_${createHmac('sha256', key).update(`webhook endpoint ${endpoint_id}`).digest('base64url')}`;
 }
-
-export const { initial, evolve } = fold;

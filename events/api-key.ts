@@ -22,6 +22,5 @@ export const API_KEY_USES_EVENTS = {
 };
 
 export type ApiKeyCreated = DataOf<typeof API_KEYS_EVENTS.ApiKeyCreated>;
-export type ApiKeyUsed = DataOf<typeof API_KEY_USES_EVENTS.ApiKeyUsed>;
 export type ApiKeysEvent = EventsOf<typeof API_KEYS_EVENTS>;
 export type ApiKeyUseEvent = EventsOf<typeof API_KEY_USES_EVENTS>;

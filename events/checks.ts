@@ -2,7 +2,7 @@
 // revision that its range implies, so that the log holds each URL of a job once.
 
 import { type Static, Type } from 'typebox';
-import { type DataOf, type EventsOf, event } from './event-spec.ts';
+import { type DataOf, event } from './event-spec.ts';
 import { Nullable } from './nullable.ts';
 
 /** What each verdict says of a URL. */
@@ -118,5 +118,3 @@ export function boundedOutcome(outcome: Outcome): Outcome {
 const isWithin = (text: string | null | undefined, chars: number) => (text?.length ?? 0) <= chars;
 /** Half a surrogate pair at the cut becomes U+FFFD. */
 const cut = (text: string, chars: number) => text.slice(0, chars).toWellFormed();
-
-export type ChecksEvent = EventsOf<typeof CHECKS_EVENTS>;

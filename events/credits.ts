@@ -86,11 +86,8 @@ export const CREDITS_EVENTS = {
   CreditsExpired: event({ ...entry('CreditsExpired'), lot_id: Type.String() }),
 };
 
-export type CreditsGranted = DataOf<typeof CREDITS_EVENTS.CreditsGranted>;
 export type CreditsReserved = DataOf<typeof CREDITS_EVENTS.CreditsReserved>;
 export type CreditsRefunded = DataOf<typeof CREDITS_EVENTS.CreditsRefunded>;
-export type CreditsAdjusted = DataOf<typeof CREDITS_EVENTS.CreditsAdjusted>;
-export type CreditsExpired = DataOf<typeof CREDITS_EVENTS.CreditsExpired>;
 
 export type CreditsEvent = EventsOf<typeof CREDITS_EVENTS>;
 

@@ -25,6 +25,5 @@ export const IDEMPOTENCY_EVENTS = {
   RequestAbandoned: event({ job_id: Type.String() }),
 };
 
-export type RequestClaimed = DataOf<typeof IDEMPOTENCY_EVENTS.RequestClaimed>;
 export type RequestAnswered = DataOf<typeof IDEMPOTENCY_EVENTS.RequestAnswered>;
 export type IdempotencyEvent = EventsOf<typeof IDEMPOTENCY_EVENTS>;

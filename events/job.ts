@@ -74,8 +74,6 @@ export const URLS_EVENTS = {
 };
 
 export type JobCreated = DataOf<typeof JOB_EVENTS.JobCreated>;
-export type JobCompleted = DataOf<typeof JOB_EVENTS.JobCompleted>;
-export type ResultsPurged = DataOf<typeof JOB_EVENTS.ResultsPurged>;
 export type UrlsListed = DataOf<typeof URLS_EVENTS.UrlsListed>;
 
 export type JobEvent = EventsOf<typeof JOB_EVENTS>;

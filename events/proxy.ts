@@ -1,7 +1,7 @@
 // The streams `proxy-{proxyId}`: each checker's statistics of one proxy, at most one event a minute. The id is a hash of the
 // proxy's protocol, user, host and port. No event holds the password.
 import { Type } from 'typebox';
-import { type DataOf, type EventsOf, event } from './event-spec.ts';
+import { type DataOf, event } from './event-spec.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 
@@ -29,4 +29,3 @@ export const PROXY_EVENTS = {
 };
 
 export type ProxyObserved = DataOf<typeof PROXY_EVENTS.ProxyObserved>;
-export type ProxyEvent = EventsOf<typeof PROXY_EVENTS>;

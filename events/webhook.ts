@@ -79,11 +79,8 @@ export const WEBHOOK_DELIVERY_EVENTS = {
 };
 
 export type WebhookEndpointCreated = DataOf<typeof WEBHOOK_ENDPOINTS_EVENTS.WebhookEndpointCreated>;
-export type WebhookEndpointDisabled = DataOf<typeof WEBHOOK_ENDPOINTS_EVENTS.WebhookEndpointDisabled>;
-export type WebhookEndpointOwnerNotified = DataOf<typeof WEBHOOK_ENDPOINTS_EVENTS.WebhookEndpointOwnerNotified>;
 export type WebhookDeliveryRequested = DataOf<typeof WEBHOOK_DELIVERY_EVENTS.WebhookDeliveryRequested>;
 export type WebhookAttempted = DataOf<typeof WEBHOOK_DELIVERY_EVENTS.WebhookAttempted>;
-export type WebhookDeliveryGivenUp = DataOf<typeof WEBHOOK_DELIVERY_EVENTS.WebhookDeliveryGivenUp>;
 
 export type WebhookEndpointsEvent = EventsOf<typeof WEBHOOK_ENDPOINTS_EVENTS>;
 export type WebhookDeliveryEvent = EventsOf<typeof WEBHOOK_DELIVERY_EVENTS>;
