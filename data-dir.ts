@@ -17,7 +17,7 @@ export class StartError extends Error {
 /** Reading so much takes about a second. Of larger files the header, the schema and the size are looked at. */
 const CHECKED_WHOLE_BYTES = 256 * 1024 * 1024;
 /** Other processes check the same files meanwhile. */
-const LOCK_PATIENCE_MS = 60_000;
+const LOCK_LIMIT_MS = 60_000;
 const [SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB] = [5, 11, 26];
 const LOOK_MS = 2_000;
 /** There after a process met damage while it ran: then files of any size are checked whole. */
@@ -132,7 +132,7 @@ async function takeLock(data_dir: string): Promise<DatabaseSync> {
     lock = new DatabaseSync(path, { timeout: 0 });
     const held = lock;
     const lockIt = () => held.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
-    await whenFree(lockIt, { patience_ms: LOCK_PATIENCE_MS, stuck });
+    await whenFree(lockIt, { limit_ms: LOCK_LIMIT_MS, stuck });
     return held;
   } catch (error) {
     lock?.close();

@@ -1,29 +1,34 @@
-// What all stores in SQLite files do alike: a transaction, and waiting, with the event loop, for whoever holds the file.
+// Shared by all stores in SQLite files: transactions, waiting for a locked file without blocking the event loop, and
+// the error of a full disk.
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The wait before another try: a transaction takes about a millisecond; who holds the file for longer is asked less often. */
+/** Bounds of the wait before the next try. A transaction takes about 1 ms; the wait grows while the lock stays held. */
 const SHORTEST_WAIT_MS = 2;
 const LONGEST_WAIT_MS = 20;
 const SQLITE_BUSY = 5;
-/** A lock in the shared memory of the write-ahead log that was lost too often in a row. */
+/** SQLite lost the race for a lock in the write-ahead log's shared memory too often in a row. */
 const SQLITE_PROTOCOL = 15;
 
-/** SQLITE_FULL, and what a quota, a limit on files and shared memory without room look like: SQLITE_IOERR_WRITE, …_SHMSIZE. */
+/** SQLITE_FULL; SQLITE_IOERR_WRITE and SQLITE_IOERR_SHMSIZE, which quotas, file size limits and full shared memory raise. */
 const NO_ROOM = [13, 778, 4874];
 
-/** There is no room for what was to be written: nothing was, and whoever asked may ask again. */
+/** The disk has no room. Nothing was written, and the caller may retry. */
 export class StorageFull extends Error {
   readonly code = 'storage_full';
 }
 
-/** `StorageFull` in place of SQLite's own errors of want of room; every other error as it is. */
+/** Maps SQLite's errors of a full disk to `StorageFull`; returns every other error unchanged. */
 export function roomError(error: unknown): unknown {
   if (!NO_ROOM.includes(sqliteCode(error))) return error;
   return new StorageFull(`no room to write: ${(error as Error).message}`, { cause: error });
 }
 
-/** All that `work` writes or, when it throws, none of it. Takes the write lock first: what it reads is what it changes. */
+/**
+ * Runs `work` in a transaction: commits its writes, or rolls them back when it throws. It takes the write lock first, so that
+ * no other connection changes what `work` has read.
+ * @example const changes = transaction(db, () => db.prepare('DELETE FROM messages').run().changes)
+ */
 export function transaction<R>(db: DatabaseSync, work: () => R): R {
   db.exec('BEGIN IMMEDIATE');
   try {
@@ -31,19 +36,20 @@ export function transaction<R>(db: DatabaseSync, work: () => R): R {
     db.exec('COMMIT');
     return result;
   } catch (error) {
-    // Some errors, a full disk among them, have rolled back already.
+    // SQLite itself rolls back after some errors, such as a full disk.
     if (db.isTransaction) db.exec('ROLLBACK');
     throw error;
   }
 }
 
 /**
- * Runs `work`, again and again while another thread or process holds the file; the event loop runs meanwhile. Who holds
- * it for longer than `patience_ms` is stuck: throws what `stuck` makes of SQLite's error.
+ * Retries `work` while another thread or process locks the file; the event loop runs between tries. Throws
+ * `stuck(error of SQLite)` when the file stays locked for longer than `limit_ms`, and `StorageFull` on a full disk.
+ * @example await whenFree(() => db.exec('VACUUM'), { limit_ms: 5_000, stuck: (cause) => new Error('locked', { cause }) })
  */
 export async function whenFree<R>(
   work: () => R,
-  { patience_ms, stuck }: { patience_ms: number; stuck: (cause: unknown) => Error },
+  { limit_ms, stuck }: { limit_ms: number; stuck: (cause: unknown) => Error },
 ): Promise<R> {
   const since = performance.now();
   for (;;) {
@@ -52,8 +58,8 @@ export async function whenFree<R>(
     } catch (error) {
       if (!isBusy(error)) throw roomError(error);
       const waited_ms = performance.now() - since;
-      if (waited_ms > patience_ms) throw stuck(error);
-      // Random, so that two that wait do not meet again.
+      if (waited_ms > limit_ms) throw stuck(error);
+      // Jitter, so that two waiting connections do not collide again.
       await delay(Math.random() * Math.min(SHORTEST_WAIT_MS + waited_ms / 10, LONGEST_WAIT_MS));
     }
   }

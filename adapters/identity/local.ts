@@ -11,12 +11,15 @@ const ALGORITHM = 'EdDSA';
 
 export async function openLocalIdentity(data_dir: string): Promise<Identity> {
   const { kty, crv, x, kid, alg } = await signingKey(data_dir);
-  // The public half alone verifies.
+  // Verifying needs only the public half.
   const keys = createLocalJWKSet({ keys: [{ kty: kty!, crv, x, kid, alg, use: 'sig' } as JWK & { kty: string }] });
   return openVerifier(keys, LOCAL);
 }
 
-/** A token that the local issuer of this data folder vouches for, from now on for so many hours. */
+/**
+ * Signs a token with the key of this data folder, valid from now for `hours`.
+ * @example await issueLocalToken('.data', { user_id: 'u1', email: null, is_admin: false, hours: 1 })
+ */
 export async function issueLocalToken(data_dir: string, of: Identified & { hours: number }): Promise<string> {
   const jwk = await signingKey(data_dir);
   const claims = { ...(of.email === null ? {} : { email: of.email }), ...(of.is_admin ? { role: 'admin' } : {}) };
@@ -32,14 +35,14 @@ export async function issueLocalToken(data_dir: string, of: Identified & { hours
 }
 
 /**
- * The key of this folder. Processes that start at once each make one, and `link` lets exactly one of them be the key:
- * it fails when the file is there, and what it puts there is whole.
+ * Reads this folder's signing key, or makes one. Processes that start at once each write a draft; `link` publishes exactly
+ * one of the drafts, because it fails when the file exists.
  */
 async function signingKey(data_dir: string): Promise<JWK> {
   const folder = join(data_dir, 'identity');
   const path = join(folder, 'signing-key.json');
-  const kept = await readKey(path);
-  if (kept) return kept;
+  const existing = await readKey(path);
+  if (existing) return existing;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const draft = join(folder, `${randomUUID()}.new`);
   try {
@@ -49,7 +52,7 @@ async function signingKey(data_dir: string): Promise<JWK> {
     await rm(draft, { force: true });
   }
   const made = await readKey(path);
-  if (!made) throw new Error(`${path} was made and is gone`);
+  if (!made) throw new Error(`${path} disappeared after it was written`);
   return made;
 }
 
@@ -66,7 +69,7 @@ async function readKey(path: string): Promise<JWK | null> {
   return key;
 }
 
-/** Takes an error of the file system as undefined when it has this code, and throws any other. */
+/** Makes an error handler that returns undefined for a file system error with this code and throws any other error. */
 function unless(code: string): (error: NodeJS.ErrnoException) => undefined {
   return (error) => {
     if (error.code !== code) throw error;

@@ -1,4 +1,4 @@
-// Mail for those who have no mail server: a line in the log.
+// Writes mails to the log instead of sending them, for installations without a mail server.
 import type { Mailer } from '../../processes/mail.ts';
 
 interface Log {
@@ -8,7 +8,7 @@ interface Log {
 export function openLogMailer(log: Log): Mailer {
   return {
     async send(mail) {
-      log.warn({ mail }, 'a mail that is not sent: SMTP_URL is unset');
+      log.warn({ mail }, 'this mail was not sent: SMTP_URL is unset');
       return null;
     },
     close() {},

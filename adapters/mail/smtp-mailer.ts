@@ -1,4 +1,4 @@
-// Mail by SMTP.
+// Sends mails by SMTP.
 import { createTransport } from 'nodemailer';
 import type { Mailer } from '../../processes/mail.ts';
 
@@ -10,7 +10,10 @@ interface SmtpError {
   response?: string;
 }
 
-/** `from`: an address, with or without a name. */
+/**
+ * `url`: `smtp://` or `smtps://` with user and password. `from`: the sender's address, with or without a name.
+ * `send` returns null, or the reason when the server refuses the recipient for good; it throws every other failure.
+ */
 export function openSmtpMailer({ url, from }: { url: string; from: string }): Mailer {
   const transport = createTransport(url, { from });
   const domain = /@([^\s>]+)/.exec(from)?.[1] ?? 'localhost';
@@ -23,7 +26,7 @@ export function openSmtpMailer({ url, from }: { url: string; from: string }): Ma
         return null;
       } catch (error) {
         const { code, responseCode, response } = error as SmtpError;
-        // The address is refused for good; all else may be the server's or the operator's.
+        // The server refuses the recipient for good. Other failures may be the server's or the operator's, and pass.
         if (code === 'EENVELOPE' && (responseCode ?? 500) >= 500) return response ?? (error as Error).message;
         throw error;
       }

@@ -1,4 +1,4 @@
-// Requests counted in the memory of one process: what it has counted ends with it.
+// Counts requests in the memory of one process. The counts end with the process.
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { RateCounter, RateCounters, RateWindow } from '../../http/rate-counters.ts';
 

@@ -1,5 +1,5 @@
-// Requests counted in MongoDB, for all processes together. While it does not answer, each process counts for itself:
-// nobody is locked out, and nobody is let in without a limit.
+// Counts requests in MongoDB, for all processes together. While MongoDB does not answer, each process counts in its own
+// memory, so that limits stay in force and no caller is locked out.
 import { MongoClient, MongoServerError } from 'mongodb';
 import type { RateCounter, RateCounters, RateWindow } from '../../http/rate-counters.ts';
 import { openMemoryRate } from './memory.ts';
@@ -9,14 +9,14 @@ interface Log {
 }
 
 const SERVER_WAIT_MS = 1000;
-/** So long no request waits after one that did so in vain. */
-const LEFT_ALONE_MS = 5000;
+/** After a failed count, requests skip MongoDB for this long. */
+const SKIP_MS = 5000;
 const MAX_CONNECTIONS = 5;
 const DEFAULT_DATABASE = 'url_checker';
 const COLLECTION = 'rate_windows';
 const DUPLICATE_KEY = 11000;
 
-/** `server_wait_ms`: so long a request waits for its count at the most. */
+/** `server_wait_ms`: the longest that a request waits for MongoDB before it counts in memory. */
 export async function openMongoRates(options: {
   url: string;
   database?: string;
@@ -30,42 +30,42 @@ export async function openMongoRates(options: {
     socketTimeoutMS: server_wait_ms,
     waitQueueTimeoutMS: server_wait_ms,
     maxPoolSize: MAX_CONNECTIONS,
-    // A count that is lost with a server is no loss.
+    // Losing a count together with a server is acceptable.
     writeConcern: { w: 1 },
   });
   const named = /^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(options.url)?.[1];
   const dbName = options.database ?? (named === undefined ? DEFAULT_DATABASE : decodeURIComponent(named));
-  let left_alone_until = 0;
-  const isThere = () => performance.now() >= left_alone_until;
-  function failed(error: unknown): void {
-    if (isThere()) log.warn({ err: error }, 'requests cannot be counted in MongoDB: each process counts its own');
-    left_alone_until = performance.now() + LEFT_ALONE_MS;
+  let skip_until_ms = 0;
+  const isAvailable = () => performance.now() >= skip_until_ms;
+  function skipFor(error: unknown): void {
+    if (isAvailable()) log.warn({ err: error }, 'MongoDB cannot count requests: each process counts its own');
+    skip_until_ms = performance.now() + SKIP_MS;
   }
 
   const windows = client.db(dbName).collection<Window>(COLLECTION);
-  let is_indexed: Promise<unknown> | null = null;
+  let indexing: Promise<unknown> | null = null;
 
   function open({ name, duration_s }: RateWindow): RateCounter {
     const own = openMemoryRate({ name, duration_s });
-    const counting = countingOf(duration_s * 1000);
-    const counted = (key: string) =>
-      windows.findOneAndUpdate({ _id: `${name}:${key}` }, counting, { upsert: true, returnDocument: 'after' });
+    const update = countUpdate(duration_s * 1000);
+    const increment = (key: string) =>
+      windows.findOneAndUpdate({ _id: `${name}:${key}` }, update, { upsert: true, returnDocument: 'after' });
     return {
       async count(key) {
-        if (isThere()) {
+        if (isAvailable()) {
           try {
-            // Windows that are over are removed, sooner or later.
-            await (is_indexed ??= windows.createIndex({ ends_at: 1 }, { expireAfterSeconds: 0 }));
-            // Of two that begin a window at once, one is told that it is there.
-            const window = await counted(key).catch((error: unknown) => {
-              if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) return counted(key);
+            // MongoDB removes expired windows by this index.
+            await (indexing ??= windows.createIndex({ ends_at: 1 }, { expireAfterSeconds: 0 }));
+            // When two requests insert the same window at once, MongoDB refuses one of them.
+            const window = await increment(key).catch((error: unknown) => {
+              if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) return increment(key);
               throw error;
             });
             const { used, ends_at, counted_at } = window!;
             return { used, resets_in_ms: ends_at.getTime() - counted_at.getTime() };
           } catch (error) {
-            is_indexed = null;
-            failed(error);
+            indexing = null;
+            skipFor(error);
           }
         }
         return own.count(key);
@@ -84,10 +84,10 @@ interface Window {
 }
 
 /**
- * Counts in the window that is open, or in a new one, by the clock of the server alone. No window ends later than one that begins now:
- * where that clock was set back, a window of before is over.
+ * Builds the update that counts in the open window, or opens a new one, by the server's clock alone. An open window ends at most
+ * `duration_ms` from now; one that ends later is from before the clock was set back, and counts as over.
  */
-function countingOf(duration_ms: number): object[] {
+function countUpdate(duration_ms: number): object[] {
   const latest_end = { $add: ['$$NOW', duration_ms] };
   const is_open = { $and: [{ $gt: ['$ends_at', '$$NOW'] }, { $lte: ['$ends_at', latest_end] }] };
   return [

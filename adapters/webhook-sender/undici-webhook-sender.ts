@@ -1,5 +1,5 @@
-// Posts webhooks with undici: a connection for each, to an address that the checker's guard has vetted, whatever the name
-// says by then.
+// Posts webhooks with undici. Each attempt opens its own connection, to an address that the checker's guard has vetted; a
+// later change of the DNS name has no effect on it.
 import { isIP } from 'node:net';
 import { Client, type Dispatcher } from 'undici';
 import { type AddressGuard, createAddressGuard } from '../../checkers/engine/addresses.ts';
@@ -14,16 +14,17 @@ const MAX_HEADER_SIZE_BYTES = 16 * 1024;
 const USER_AGENT = 'url-checker-webhooks/1.0';
 
 export interface WebhookSenderOptions {
-  /** CIDRs that the guard lets through all the same, by plain http too. */
+  /** CIDRs that the guard allows although they are private; plain http is allowed there too. */
   allow_addresses: readonly string[];
-  /** Of all of an attempt. */
+  /** Time limit of a whole attempt. */
   timeout_ms?: number;
-  /** Instead of DNS: for tests. */
+  /** Replaces DNS, for tests. */
   lookup?: Lookup;
-  /** PEM of the authorities trusted instead of the system's: for tests. */
+  /** PEM of the certificate authorities that replace the system's, for tests. */
   ca?: string;
 }
 
+/** `send` resolves to the endpoint's answer, or to one with an `error` code; it rejects only when `signal` aborts. */
 export function openUndiciWebhookSender(options: WebhookSenderOptions): WebhookSender {
   const { timeout_ms = TIMEOUT_MS, ca } = options;
   const guard = createAddressGuard(options.allow_addresses);
@@ -66,7 +67,7 @@ export function openUndiciWebhookSender(options: WebhookSenderOptions): WebhookS
   };
 }
 
-/** What is called back, or null when `limit` aborts before. */
+/** Resolves to the value that `ask` passes to its callback, or to null when `limit` aborts first. */
 function within<T>(limit: AbortSignal, ask: (done: (answer: T) => void) => void): Promise<T | null> {
   return new Promise((resolve) => {
     if (limit.aborted) return resolve(null);
@@ -86,7 +87,7 @@ function clientOf(origin: string, addresses: readonly string[], timeout_ms: numb
         if (all) answer(null, vetted);
         else answer(null, vetted[0]!.address, vetted[0]!.family);
       },
-      // The limit over all comes first, and says what it cut.
+      // Twice the limit, so that the caller's own limit fires first and names the phase that it cut.
       timeout: 2 * timeout_ms,
       ...(ca === undefined ? {} : { ca }),
     },
@@ -125,9 +126,9 @@ async function excerptOf(body: AsyncIterable<Uint8Array>): Promise<string> {
       if (size_bytes >= EXCERPT_BYTES) break;
     }
   } catch {
-    // The status has come: that is the answer, however its body ends.
+    // The status is the answer, even when the body breaks off.
   }
-  // A character that the cut goes through is left out.
+  // `stream` drops a character that the cut splits.
   const text = new TextDecoder().decode(Buffer.concat(chunks).subarray(0, EXCERPT_BYTES), { stream: true });
   return text.replace(/[^\P{Cc}\n\t]/gu, ' ').trim();
 }

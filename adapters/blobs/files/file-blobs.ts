@@ -1,4 +1,4 @@
-// Stored files in a folder of this machine: one file a blob, under the path that its key says.
+// Stores blobs in a folder of this machine: each blob is one file, and its key is the file's path.
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
@@ -8,10 +8,10 @@ import type { Blobs } from '../../../intake/blobs.ts';
 
 const MAX_KEY_LENGTH = 1_000;
 const MAX_WORD_LENGTH = 200;
-/** No word of a key has it, so that no key names a file that is still being written. */
+/** Prefix of files that are still being written. Keys cannot contain it. */
 const UNFINISHED = '~';
 const UNFINISHED_AGE_MS = 24 * 60 * 60_000;
-/** What users upload is nobody else's on this machine. */
+/** Other users of this machine cannot read uploads. */
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 
@@ -19,7 +19,10 @@ export class InvalidKeyError extends Error {
   readonly code = 'invalid_key';
 }
 
-/** `folder` is made when missing. Blobs that a crash left unfinished are removed a day later, when it is opened again. */
+/**
+ * Opens the blobs in `folder`, and makes it when missing. Removes files that a crash left unfinished more than a day ago.
+ * Calls throw `InvalidKeyError` (code `invalid_key`) for a key that is not words of [A-Za-z0-9._-] with / between.
+ */
 export async function openFileBlobs({ folder }: { folder: string }): Promise<Blobs> {
   const root = resolve(folder);
   await mkdir(root, { recursive: true, mode: FOLDER_MODE });
@@ -30,7 +33,7 @@ export async function openFileBlobs({ folder }: { folder: string }): Promise<Blo
       const path = pathOf(root, key);
       const unfinished = join(root, UNFINISHED + randomUUID());
       try {
-        // `flush` brings the content to the disk before the file has its name.
+        // `flush` syncs the content to the disk before the rename.
         const file = createWriteStream(unfinished, { flags: 'wx', mode: FILE_MODE, flush: true });
         await pipeline(content, file);
         const made = await mkdir(dirname(path), { recursive: true, mode: FOLDER_MODE });
@@ -65,7 +68,7 @@ function pathOf(root: string, key: string): string {
   return join(root, ...words);
 }
 
-/** From `folder` up to `top`: a new name is on the disk only when the folder that has it is. */
+/** Syncs `folder` and its parents up to `top`: a new file name is durable only when its folder is synced. */
 async function syncFolders(folder: string, top: string): Promise<void> {
   for (let path = folder; ; path = dirname(path)) {
     const handle = await open(path);
@@ -86,7 +89,7 @@ async function openExisting(path: string): Promise<FileHandle | null> {
   });
 }
 
-/** A folder is no blob: its name is the beginning of other keys. */
+/** False for a folder, whose path is only the beginning of other keys. */
 async function isFile(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isFile();
@@ -96,7 +99,7 @@ async function isFile(path: string): Promise<boolean> {
   }
 }
 
-/** ENOTDIR: the key goes on below a file. */
+/** ENOTDIR: a part of the key names a file, not a folder. */
 function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }
@@ -106,7 +109,7 @@ async function removeUnfinished(root: string): Promise<void> {
   for (const name of await readdir(root)) {
     if (!name.startsWith(UNFINISHED)) continue;
     const path = join(root, name);
-    // Another process may do the same.
+    // Another process may have removed it.
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }));
     if (mtimeMs < old_before) await rm(path, { force: true });
   }

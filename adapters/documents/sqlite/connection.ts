@@ -16,7 +16,7 @@ const PAGE_BYTES = 16 * 1024;
 const CHECKPOINT_PAGES = 2500;
 const CACHE_KIB = 64 * 1024;
 /** How long anyone waits for the writers of other threads and processes. */
-const PATIENCE_MS = 30_000;
+const LOCK_LIMIT_MS = 30_000;
 
 export interface ReaderOptions {
   cache_kib?: number;
@@ -119,12 +119,12 @@ export class Connection {
 /** Runs `work` when no other connection writes. Throws `WriteConflict` when one does for longer than anyone should. */
 export function whenWritable<R>(work: () => R): Promise<R> {
   const stuck = (cause: unknown) =>
-    new WriteConflict(`the file was held by another writer for ${PATIENCE_MS} ms`, { cause });
-  return whenFree(work, { patience_ms: PATIENCE_MS, stuck });
+    new WriteConflict(`the file was held by another writer for ${LOCK_LIMIT_MS} ms`, { cause });
+  return whenFree(work, { limit_ms: LOCK_LIMIT_MS, stuck });
 }
 
 /** Runs `work` when SQLite does not need the file alone; the event loop runs meanwhile. Throws `StoreUnavailable` after a while. */
 export function whenReadable<R>(work: () => R): Promise<R> {
   const stuck = (cause: unknown) => new StoreUnavailable(`the file was held for ${READER_BUSY_MS} ms`, { cause });
-  return whenFree(work, { patience_ms: READER_BUSY_MS, stuck });
+  return whenFree(work, { limit_ms: READER_BUSY_MS, stuck });
 }

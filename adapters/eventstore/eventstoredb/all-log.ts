@@ -1,36 +1,35 @@
-// The global log ($all) from a position on, over as many sessions with the server as it takes: each event once, in order.
+// Reads the global log ($all) from a position on: each event once, in order, reconnecting as often as needed.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AllStreamResolvedEvent, Position as ServerPosition } from '@eventstore/db-client';
 import { BEGINNING, type EventFilter, type Position, type RecordedEvent } from '../../../events/event-store.ts';
+import { BackOff } from './back-off.ts';
 import { bunches } from './bunches.ts';
 import type { Connection } from './connection.ts';
 import { isPermanent } from './errors.ts';
 import { eventPasses, serverFilter } from './filters.ts';
-import { Patience } from './patience.ts';
 import { fromPosition, isKnown, toPosition } from './positions.ts';
 import { toRecorded } from './wire-events.ts';
 
 /**
- * A session catches up with the server's filter, then a second one goes on without it and the adapter filters. With a
- * filter no version tells reliably how far the log has been searched once it is live: the last checkpoint of most stays
- * before trailing events that the filter leaves out, and whoever waits for their position would wait in vain. Without one
- * every event tells its position, and a reader that falls behind is served by pages of 32 events instead of pages of one
- * search window.
+ * A first session catches up with the server's filter; a second, live one has no filter, and the adapter filters. No server
+ * version reliably reports the progress of a live filtered subscription: most send no checkpoint past trailing events that
+ * the filter drops, so a caller that waits for their position would wait for ever. Without a filter every event carries its
+ * position, at a price: a reader that falls behind gets pages of 32 events instead of one search window each.
  */
 type Phase = 'catching_up' | 'live';
 
-/** While it catches up, the server tells how far it has searched (a checkpoint) after each so many events. */
+/** While a session catches up, the server sends a checkpoint after each so many searched events. */
 const SEARCH_WINDOW = 2_048;
 
-/** Objects that the client's stream may hold for us. */
+/** High-water mark of the client's stream, in objects. */
 const BUFFERED = 512;
 
 export interface LogPart {
-  /** In log order; all after the position of the part before. */
+  /** In log order, all after the position of the previous part. */
   events: RecordedEvent[];
-  /** Everything that passes the filter up to here has been given. */
+  /** Every event up to here that passes the filter has been delivered. */
   position: Position;
-  /** The end of the log, as it was when the session began or later, has been reached. */
+  /** The session has reached the log's end as it was when the session began, or later. */
   caught_up: boolean;
 }
 
@@ -39,17 +38,17 @@ export interface AllLogOptions {
   filter: EventFilter;
   /** Ends the iteration, quietly. */
   signal: AbortSignal;
-  /** Whether to wait for the server for ever, or to throw `unavailable` after the connection's limit. */
+  /** True retries for ever; false throws `unavailable` after the connection's limit. */
   forever: boolean;
 }
 
 interface Reached {
   position: Position;
-  /** The last event: what tells a repeat. A checkpoint does not, for some versions gave one of an event not yet sent. */
+  /** Position of the last delivered event, which detects repeats. Checkpoints cannot: some versions send one too early. */
   event: Position;
 }
 
-/** What the client tells by other ways than the stream is put into the stream, so that it keeps its place among the events. */
+/** The client reports checkpoints by callback; we push them into its stream, where they keep their place among the events. */
 class Checkpoint {
   readonly position: Position;
   constructor(position: Position) {
@@ -58,18 +57,18 @@ class Checkpoint {
 }
 const CAUGHT_UP = Symbol('caught up');
 
-/** Parts may be empty, when only `position` or `caught_up` changed. Never ends by itself. */
+/** Yields parts until `signal` aborts. A part has no events when only `position` or `caught_up` changed. */
 export async function* allLog(connection: Connection, options: AllLogOptions): AsyncGenerator<LogPart, void> {
   const { filter, signal, forever } = options;
   const { limits } = connection;
   const passes = eventPasses(filter);
-  const patience = new Patience(limits);
+  const back_off = new BackOff(limits);
   const reached: Reached = { position: options.from, event: options.from };
   let phase: Phase = 'catching_up';
   while (!signal.aborted) {
     try {
       for await (const items of session(connection, { position: reached.position, filter, phase, signal })) {
-        patience.renew();
+        back_off.reset();
         connection.answered();
         const events = fold(items, reached, passes);
         const caught_up = items.includes(CAUGHT_UP);
@@ -82,8 +81,8 @@ export async function* allLog(connection: Connection, options: AllLogOptions): A
       if (signal.aborted) return;
       if (isPermanent(error)) throw error;
       phase = 'catching_up';
-      const wait_ms = patience.next('reading the log', error, forever);
-      connection.missed(error, `the reading of the log broke off at ${reached.position}, beginning again`);
+      const wait_ms = back_off.next('reading the log', error, forever);
+      connection.missed(error, `the read of the log broke off at ${reached.position}, reading on from there`);
       await sleep(wait_ms, undefined, { signal }).catch(() => undefined);
     }
   }
@@ -98,7 +97,7 @@ async function* session(
     ...serverFilter(filter),
     maxSearchWindow: SEARCH_WINDOW,
     checkpointInterval: 1,
-    // Whatever this throws ends the process: it is called where nothing can catch it.
+    // The client calls this where nothing can catch an error, so it must not throw.
     checkpointReached: (of: { push(item: unknown): unknown }, reached: ServerPosition) => {
       if (isKnown(reached)) of.push(new Checkpoint(toPosition(reached)));
     },
@@ -110,23 +109,23 @@ async function* session(
     },
     { highWaterMark: BUFFERED },
   );
-  // The server says so again each time that it has caught up with a reader that was slower than the writers.
+  // The server repeats this event each time that a slow reader has caught up.
   subscription.on('caughtUp', () => {
     caughtUp = true;
     subscription.push(CAUGHT_UP);
   });
   const parts = bunches(subscription, {
     signal,
-    // A server that still has something to tell tells it; one that is at the end may be silent for days, and gRPC's
-    // own keep-alive finds out when it is gone.
-    patience_ms: () => (caughtUp ? Number.POSITIVE_INFINITY : connection.limits.answer_ms),
+    // While catching up the server must answer in time. A live session may be silent for days; gRPC's keep-alive notices
+    // a dead server.
+    wait_limit_ms: () => (caughtUp ? Number.POSITIVE_INFINITY : connection.limits.answer_ms),
     cancel: () => subscription.unsubscribe(),
   });
   yield* parts;
   if (!signal.aborted) throw new Error('the server ended the subscription');
 }
 
-/** Moves `reached` over the items and gives the events that pass. */
+/** Advances `reached` over the items and returns the events that pass. */
 function fold(items: unknown[], reached: Reached, passes: ReturnType<typeof eventPasses>): RecordedEvent[] {
   const events: RecordedEvent[] = [];
   const reach = (position: Position) => {

@@ -1,4 +1,4 @@
-// Appending, with the port's answer to a repeated append.
+// Appends events; a repeated append succeeds with the first one's result, as the port demands.
 import { strict as assert } from 'node:assert';
 import { MaxAppendSizeExceededError, StreamDeletedError, WrongExpectedVersionError } from '@eventstore/db-client';
 import {
@@ -15,8 +15,9 @@ import { readStream } from './read-stream.ts';
 import { propose } from './wire-events.ts';
 
 /**
- * The server itself makes a repeated append a success: it compares ids when the expected revision is behind the stream's.
- * So a try whose answer was lost is simply made again, with the same ids at the same revision.
+ * The server accepts a repeated append: it compares event ids when the expected revision is behind the stream's. So after a
+ * lost answer we retry with the same ids at the same revision. Throws `EventStoreError`, `AppendTooLarge`, or RangeError and
+ * TypeError for events that can never be appended.
  */
 export async function append(
   connection: Connection,
@@ -44,9 +45,9 @@ export async function append(
     assert.equal(revision, firstRevision(expected) + events.length - 1);
     if (result.position !== undefined) return { ok: true, revision, position: toPosition(result.position) };
   } catch (error) {
-    // A tombstone: the stream is gone for good, and every later append is refused.
+    // A tombstone refuses every later append.
     if (error instanceof StreamDeletedError) return { ok: false, conflict: true, actual: 'no_stream' };
-    // A server whose `--max-append-size` was set lower.
+    // The operator set the server's `--max-append-size` lower than our limit.
     if (error instanceof MaxAppendSizeExceededError) {
       throw new AppendTooLarge(stream, size_bytes, error.maxAppendSize, { cause: error });
     }
@@ -56,7 +57,7 @@ export async function append(
     const actual = error.actualVersion;
     return { ok: false, conflict: true, actual: typeof actual === 'bigint' ? Number(actual) : 'no_stream' };
   }
-  // A repeated append may be answered without its position.
+  // The server may answer a repeated append without its position.
   const already = await findAppended(connection, stream, expected, events);
   assert(already !== null, `the events that the server says are in ${stream} are not there`);
   return already;
@@ -64,7 +65,7 @@ export async function append(
 
 const firstRevision = (expected: ExpectedRevision): number => (expected === 'no_stream' ? 0 : expected + 1);
 
-/** The first time's result when exactly these events follow the expected revision; else null. */
+/** Returns the first append's result when exactly these events follow the expected revision; else null. */
 async function findAppended(
   connection: Connection,
   stream: string,

@@ -1,6 +1,6 @@
-// Reads a stream of the client in bunches: whatever has arrived, in order, and a bounded wait for more.
+// Reads a stream of the client in bunches: takes all items that have arrived, in order, then waits for more with a limit.
 
-/** What is needed of a `Readable`; the client's are typed by another version of Node's types. */
+/** The part of `Readable` that we use; the client's types come from another version of Node's types. */
 export interface ItemStream {
   read(): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
@@ -12,18 +12,18 @@ export interface ItemStream {
 export interface BunchOptions {
   /** Ends the reading, quietly. */
   signal: AbortSignal;
-  /** The longest wait for the next item, asked before each wait; `Infinity` waits for ever. */
-  patience_ms: () => number;
-  /** Tells the server that no more is wanted. */
+  /** Returns the longest wait for the next item, before each wait; `Infinity` waits for ever. */
+  wait_limit_ms: () => number;
+  /** Cancels the call on the server. */
   cancel: () => Promise<void>;
 }
 
-/** Items of one bunch at most. */
+/** The most items of one bunch. */
 const BUNCH = 500;
 
-/** Throws what the stream failed with, after all that arrived before, or when nothing arrives for too long. */
+/** Throws the stream's error after the items that arrived before it, or an error when no item arrives in time. */
 export async function* bunches(stream: ItemStream, options: BunchOptions): AsyncGenerator<unknown[], void> {
-  const { signal, patience_ms, cancel } = options;
+  const { signal, wait_limit_ms, cancel } = options;
   let failure: Error | undefined;
   let ended = false;
   let wake = Promise.withResolvers<void>();
@@ -33,7 +33,7 @@ export async function* bunches(stream: ItemStream, options: BunchOptions): Async
     ended = true;
     woken();
   });
-  // Stays for good: the client emits errors of a cancelled call too, and one that nobody hears ends the process.
+  // This listener stays: the client emits errors of a cancelled call too, and an unhandled one ends the process.
   stream.on('error', (error: Error) => {
     failure ??= error;
     woken();
@@ -50,14 +50,14 @@ export async function* bunches(stream: ItemStream, options: BunchOptions): Async
       }
       if (failure !== undefined) throw failure;
       if (ended) return;
-      await within(wake.promise, patience_ms());
+      await within(wake.promise, wait_limit_ms());
     }
   } finally {
     signal.removeEventListener('abort', woken);
-    // Without it the call stays open, with its events waiting in the connection. Not awaited, for a call that is still
-    // looking for its server; one that never began has nothing to cancel.
+    // Without a cancel the call stays open and its events fill the connection. We do not await it, because the call may
+    // still be connecting; we ignore errors, because a call that never began cannot be cancelled.
     cancel().catch(() => undefined);
-    // What has arrived is read to its end: else the client would keep the call, with its events, until it is disposed of.
+    // Drain the items that arrived: otherwise the client keeps the call and its events in memory until `dispose`.
     stream.off('readable', woken);
     stream.resume();
   }

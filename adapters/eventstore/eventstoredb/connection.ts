@@ -1,23 +1,23 @@
-// One client and the rules of talking to a server that may be slow or away: a time limit for every answer, tries again
-// with back-off for a bounded time, and an end to everything when the store is closed.
+// One client for a server that may be slow or away: every answer has a time limit, failed requests are retried with
+// back-off for a bounded time, and closing the store ends everything.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import type { Logger } from 'pino';
+import { BackOff, type Limits } from './back-off.ts';
 import { EventStoreError, isPermanent } from './errors.ts';
-import { type Limits, Patience } from './patience.ts';
 
 export interface Connection {
   client: EventStoreDBClient;
   limits: Limits;
-  /** Logs what failed and is tried again: one warning for as long as nothing is answered. */
+  /** Logs a failure that is retried: a warning for the first one of an outage, debug for the others. */
   missed(error: unknown, message: string): void;
-  /** Something was answered. */
+  /** Notes that the server answered, which ends an outage. */
   answered(): void;
   /** Aborts when the store is closed. */
   closed: AbortSignal;
   /**
    * Runs a request until it succeeds, fails for good, or `unavailable_after_ms` have passed.
-   * @throws EventStoreError with code `unavailable` or `closed`; what the request throws when trying again cannot help.
+   * @throws EventStoreError with code `unavailable` or `closed`, or the request's own error when a retry cannot help.
    */
   request<T>(what: string, attempt: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -32,12 +32,12 @@ function toClientUrl(url: string): string {
   return NEW_NAMES.includes(name) ? ['esdb', ...rest].join('+') + url.slice(scheme.length) : url;
 }
 
-/** The client takes any port, and then looks for it for ever. */
+/** The client accepts an invalid port and then tries to connect for ever, so we refuse it here. */
 function assertPorts(url: string): void {
   const [authority = ''] = url.slice(url.indexOf('://') + 3).split(/[/?]/);
   for (const host of authority.slice(authority.lastIndexOf('@') + 1).split(',')) {
     const [, port = '2113'] = host.split(':');
-    if (!(Number(port) >= 1 && Number(port) <= 65_535)) throw new TypeError(`${port} is no port: it wants 1 to 65535`);
+    if (!(Number(port) >= 1 && Number(port) <= 65_535)) throw new TypeError(`${port} is not a port from 1 to 65535`);
   }
 }
 
@@ -46,9 +46,9 @@ export function connect(url: string, limits: Limits, log: Logger): Connection {
   assertPorts(url);
   const client = EventStoreDBClient.connectionString(toClientUrl(url));
   const closeChannel = keepChannel(client);
-  // Appends go as calls of their own instead of over the client's one BatchAppend stream: that has no deadline, and all
-  // clients of a process share its table of pending answers, so that an error on one stream loses the answers of another
-  // and the first late one throws where nothing can catch it.
+  // `supports: false` sends each append as its own call instead of over the client's BatchAppend stream. That stream has no
+  // deadline, and all clients of a process share its table of pending answers: an error on one stream loses the answers of
+  // another, and the first late answer throws where nothing can catch it.
   Object.assign(client, { supports: async () => false });
 
   const closing = new AbortController();
@@ -56,7 +56,7 @@ export function connect(url: string, limits: Limits, log: Logger): Connection {
   let is_away = false;
   const closedError = () => new EventStoreError('closed', 'the event store is closed');
 
-  /** The promise, or an error when it takes too long or the store is closed. */
+  /** Rejects when `promise` takes longer than `answer_ms` or the store is closed. */
   async function limited<T>(promise: Promise<T>): Promise<T> {
     const { promise: late, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => reject(new Error(`no answer in ${limits.answer_ms} ms`)), limits.answer_ms);
@@ -74,7 +74,7 @@ export function connect(url: string, limits: Limits, log: Logger): Connection {
     is_away = true;
   }
   function answered(): void {
-    if (is_away) log.info('event store: it answers again');
+    if (is_away) log.info('event store: the server answers again');
     is_away = false;
   }
 
@@ -86,7 +86,7 @@ export function connect(url: string, limits: Limits, log: Logger): Connection {
     closed: closing.signal,
 
     async request(what, attempt) {
-      const patience = new Patience(limits);
+      const back_off = new BackOff(limits);
       for (;;) {
         if (closing.signal.aborted) throw closedError();
         try {
@@ -96,7 +96,7 @@ export function connect(url: string, limits: Limits, log: Logger): Connection {
         } catch (error) {
           if (closing.signal.aborted) throw closedError();
           if (isPermanent(error)) throw error;
-          const wait_ms = patience.next(what, error);
+          const wait_ms = back_off.next(what, error);
           missed(error, `${what} failed, trying again`);
           await sleep(wait_ms, undefined, { signal: closing.signal }).catch(() => {
             throw closedError();
@@ -109,7 +109,7 @@ export function connect(url: string, limits: Limits, log: Logger): Connection {
       if (closing.signal.aborted) return;
       closing.abort(closedError());
       for (const reject of waiting) reject(closedError());
-      // The wait keeps the process alive: the client may never end, and whoever closes it goes on all the same.
+      // `dispose` may never settle: this timer keeps the process alive meanwhile and bounds the wait.
       const disposed = new AbortController();
       const late = sleep(limits.answer_ms, undefined, { signal: disposed.signal }).catch(() => {});
       await Promise.race([client.dispose(), late]).finally(() => disposed.abort());
@@ -121,16 +121,16 @@ export function connect(url: string, limits: Limits, log: Logger): Connection {
 interface Channel {
   close(): void;
 }
-/** Parts of the client that it does not export. */
+/** Private methods of the client. */
 interface ClientParts {
   createChannel(): Promise<Channel>;
   handleError(...failure: unknown[]): Promise<void>;
 }
 
 /**
- * Gives what closes the client's connection, which the client itself leaves open. And keeps the client from ending the
- * process: its own handling of failures is awaited by nobody, and a call that is begun on a connection which it closes in
- * the same turn throws where nothing can catch it.
+ * Returns a function that closes the client's gRPC channel, which the client itself leaves open. Also keeps the client from
+ * ending the process: nobody awaits its `handleError`, and a call begun on a channel that it closes in the same turn of the
+ * event loop throws where nothing can catch it.
  */
 function keepChannel(client: EventStoreDBClient): () => void {
   const parts = client as unknown as ClientParts;

@@ -1,10 +1,10 @@
-// What can go wrong between this adapter and its server: what a caller may decide on, and what is worth another try.
+// The adapter's errors, and which errors of the server are worth a retry.
 import { AssertionError } from 'node:assert';
 import { ErrorType, isCommandError } from '@eventstore/db-client';
 
 /**
- * `unavailable`: the server did not answer for `unavailable_after_ms`; an append may or may not have been made, and may be
- * tried again with the same events at the same revision. `closed`: the store was closed.
+ * `unavailable`: the server did not answer for `unavailable_after_ms`. An append may or may not have succeeded; the caller may
+ * retry it with the same events at the same revision. `closed`: the store was closed.
  */
 export type EventStoreErrorCode = 'unavailable' | 'closed';
 
@@ -34,8 +34,8 @@ const PERMANENT_TYPES: readonly string[] = [
 const PERMANENT_CODES: readonly unknown[] = [3, 7, 8, 9, 11, 12];
 
 /**
- * Whether trying again cannot help. Whatever is not known to be so is tried again, for a bounded time: a connection that
- * breaks shows as many kinds of error, some of them without a type.
+ * Whether a retry cannot help. Unknown errors are retried for a bounded time: a broken connection raises many kinds of error,
+ * some of them without a type.
  */
 export function isPermanent(error: unknown): boolean {
   if (!(error instanceof Error)) return true;

@@ -1,6 +1,6 @@
-// The event log on EventStoreDB 24.10.5 or later, by its gRPC protocol. Each stream is a stream of the server, the log is
-// its `$all` without the system events, and a deleted stream is a tombstone: its events stay in reads of the whole log
-// until an operator scavenges. Streams are read from the cluster's leader: a follower may not have what was just appended.
+// The event log on EventStoreDB 24.10.5 or later, by its gRPC protocol. Each stream is a stream of the server, and the log is
+// the server's `$all` without system events. A deleted stream is a tombstone; its events stay in reads of the whole log until
+// an operator scavenges. The adapter reads from the cluster's leader, because a follower may lag behind an append.
 import { type AllStreamResolvedEvent, StreamDeletedError } from '@eventstore/db-client';
 import type { Logger } from 'pino';
 import {
@@ -12,10 +12,10 @@ import {
 } from '../../../events/event-store.ts';
 import { allLog } from './all-log.ts';
 import { append } from './append.ts';
+import type { Limits } from './back-off.ts';
 import { bunches } from './bunches.ts';
 import { type Connection, connect } from './connection.ts';
 import { isSystemEvent } from './filters.ts';
-import type { Limits } from './patience.ts';
 import { fromPosition, toPosition } from './positions.ts';
 import { readStream } from './read-stream.ts';
 
@@ -25,17 +25,18 @@ export interface EventStoreDbOptions {
   /** `esdb://user:password@host:2113?tls=true`, or `esdb+discover://…` for a cluster; `kurrentdb` is the same. */
   url: string;
   log: Logger;
-  /** How long one try of an append, or the wait for a read's next event, may take. 5 s. */
+  /** Time limit of one try of an append, and of the wait for a read's next event. Default 5 s. */
   answer_timeout_ms?: number;
-  /** After this long without an answer, appends and reads fail with code `unavailable`. 15 s. */
+  /** After this long without an answer, appends and reads fail with code `unavailable`. Default 15 s. */
   unavailable_after_ms?: number;
-  /** The waits before trying again, doubling from the first to the last, with jitter. 50 ms to 5 s. */
+  /** Back-off between tries: doubles from `first` to `last`, with jitter. Default 50 ms to 5 s. */
   backoff_ms?: { first: number; last: number };
 }
 
 /**
- * Connects with the first use, so that a service starts while its event store does.
- * The store's methods throw `EventStoreError` with the codes of `errors.ts`; subscriptions wait for the server for ever.
+ * Connects at the first use, so that the service can start before its event store.
+ * Methods reject with `EventStoreError`, code `unavailable` or `closed`; subscriptions wait for the server for ever.
+ * @example const log = await openEventStoreDb({ url: 'esdb://127.0.0.1:2113?tls=false', log: pino() })
  */
 export async function openEventStoreDb(options: EventStoreDbOptions): Promise<EventStore> {
   const limits: Limits = {
@@ -65,11 +66,11 @@ async function* readAll(
     limit = Number.POSITIVE_INFINITY,
   }: NonNullable<Parameters<EventStore['readAll']>[0]>,
 ): AsyncGenerator<RecordedEvent, void> {
-  if (from !== BEGINNING) fromPosition(from); // a foreign one compares as anything
+  if (from !== BEGINNING) fromPosition(from); // throws for another store's position
   const end = await head(connection);
   let left = limit;
   if (from >= end || left <= 0) return;
-  // The client cannot filter a read of `$all`, only a subscription: so a read is one that ends when it has caught up.
+  // The client filters subscriptions but no reads of `$all`, so a read is a subscription that ends when it has caught up.
   for await (const part of allLog(connection, { from, filter, signal: connection.closed, forever: false })) {
     for (const event of part.events) {
       if (event.position > end) return;
@@ -95,7 +96,7 @@ async function* subscribe(
   }
 }
 
-/** System events do not count: an idle server goes on writing its statistics. */
+/** Position of the last event that is not a system event: an idle server goes on appending its statistics. */
 async function head({ client, limits, closed, request }: Connection): Promise<Position> {
   return request('reading the head', async () => {
     let from: 'end' | { commit: bigint; prepare: bigint } = 'end';
@@ -104,7 +105,7 @@ async function head({ client, limits, closed, request }: Connection): Promise<Po
       const read = client.readAll({ direction: 'backwards', fromPosition: from, maxCount, requiresLeader: true });
       const parts = bunches(read, {
         signal: closed,
-        patience_ms: () => limits.answer_ms,
+        wait_limit_ms: () => limits.answer_ms,
         cancel: () => read.cancel(),
       });
       for await (const items of parts) {

@@ -1,10 +1,10 @@
-// The port's event filter, twice: as what the server is asked for (one kind, a superset) and as the exact rule.
+// Translates the port's event filter twice: to the server's filter, which passes a superset, and to the exact predicate.
 import { EVENT_TYPE, STREAM_NAME } from '@eventstore/db-client';
 import type { EventFilter } from '../../../events/event-store.ts';
 
 const anyOf = (names: readonly string[]): string => `(?:${names.map((name) => RegExp.escape(name)).join('|')})`;
 
-/** The server filters by stream name or by event type, not both: by type when types are listed, for they are fewer. */
+/** The server filters by event type or by stream name, not both. Types go first: they pass fewer events. */
 export function serverFilter({ categories, types }: EventFilter): {
   filterOn: typeof EVENT_TYPE | typeof STREAM_NAME;
   regex: string;
@@ -17,7 +17,7 @@ export function serverFilter({ categories, types }: EventFilter): {
 /** System events have a `$` before their type or stream: metadata, statistics, tombstones. They never pass. */
 export const isSystemEvent = (stream: string, type: string): boolean => type.startsWith('$') || stream.startsWith('$');
 
-/** The exact rule, for what the server let through, which once a subscription is live is everything. */
+/** The exact predicate. A live subscription has no server filter, so it runs on every event. */
 export function eventPasses({ categories, types }: EventFilter): (event: { stream: string; type: string }) => boolean {
   const listedTypes = types && new Set(types);
   const listedCategories = categories && new Set(categories);

@@ -1,21 +1,21 @@
-// The events of one stream, in either direction, over as many connections as it takes.
+// Reads the events of one stream in either direction, reconnecting as often as needed.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ResolvedEvent, StreamDeletedError, StreamNotFoundError } from '@eventstore/db-client';
 import type { RecordedEvent } from '../../../events/event-store.ts';
+import { BackOff } from './back-off.ts';
 import { bunches } from './bunches.ts';
 import type { Connection } from './connection.ts';
 import { EventStoreError, isPermanent } from './errors.ts';
-import { Patience } from './patience.ts';
 import { toRecorded } from './wire-events.ts';
 
 export interface ReadStreamOptions {
-  /** The first revision, inclusive; unset begins at the stream's start, or at its end when backwards. */
+  /** The first revision, inclusive. Default: the stream's start, or its end when reading backwards. */
   from?: number;
   direction?: 'forwards' | 'backwards';
   limit?: number;
 }
 
-/** Objects that the client's stream may hold for us. */
+/** High-water mark of the client's stream, in objects. */
 const BUFFERED = 512;
 
 export async function* readStream(
@@ -25,7 +25,7 @@ export async function* readStream(
 ): AsyncGenerator<RecordedEvent, void> {
   const { client, limits, closed } = connection;
   const step = direction === 'forwards' ? 1 : -1;
-  const patience = new Patience(limits);
+  const back_off = new BackOff(limits);
   let next = from;
   let left = limit;
   while (left > 0 && (next === undefined || next >= 0)) {
@@ -43,11 +43,11 @@ export async function* readStream(
       );
       const parts = bunches(read, {
         signal: closed,
-        patience_ms: () => limits.answer_ms,
+        wait_limit_ms: () => limits.answer_ms,
         cancel: () => read.cancel(),
       });
       for await (const items of parts) {
-        patience.renew();
+        back_off.reset();
         connection.answered();
         for (const item of items) {
           const event = toRecorded(item as ResolvedEvent);
@@ -63,8 +63,8 @@ export async function* readStream(
       if (error instanceof StreamNotFoundError || error instanceof StreamDeletedError) return;
       if (closed.aborted) throw new EventStoreError('closed', 'the event store is closed');
       if (isPermanent(error)) throw error;
-      const wait_ms = patience.next(`reading ${stream}`, error);
-      connection.missed(error, `reading ${stream} broke off, going on`);
+      const wait_ms = back_off.next(`reading ${stream}`, error);
+      connection.missed(error, `the read of ${stream} broke off, reading on from there`);
       await sleep(wait_ms, undefined, { signal: closed }).catch(() => undefined);
     }
   }

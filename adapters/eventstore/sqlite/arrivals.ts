@@ -1,5 +1,5 @@
-// Wakes the subscriptions of one store when the log has grown: at once for appends of this process, in any thread, and
-// within the polling interval for those of other processes, and where appends come one upon the other.
+// Wakes the subscriptions of one store when the log has grown: at once after an append by any thread of this process, and
+// within the polling interval after an append by another process or in a burst of appends.
 import { realpathSync } from 'node:fs';
 import { BroadcastChannel } from 'node:worker_threads';
 
@@ -8,31 +8,31 @@ const POLL_MS = 20;
 export class Arrivals {
   readonly #head: () => number;
   readonly #channel: BroadcastChannel;
-  /** The subscriptions that wait, each by what wakes it, with the rowid after which it waits. */
+  /** Waiting subscriptions: each one's wake function, and the rowid after which it waits. */
   readonly #waiting = new Map<() => void, number>();
   #poll: NodeJS.Timeout | undefined;
   #announced_at = Number.NEGATIVE_INFINITY;
 
-  /** `head`: the rowid of the log's last event now. */
+  /** `head` reads the rowid of the log's last event. */
   constructor(path: string, head: () => number) {
     this.#head = head;
     this.#channel = new BroadcastChannel(`event log ${realpathSync(path)}`);
     this.#channel.onmessage = () => this.wake();
-    // It would keep a process alive that has nothing to wait for; the poll of a waiting subscription does that.
+    // The channel alone does not keep the process alive; the polling timer of a waiting subscription does.
     this.#channel.unref();
   }
 
-  /** To be called after each commit that appended. */
+  /** The writer calls this after each commit that appended events. */
   announce(): void {
     this.wake();
     const now = performance.now();
-    // Who waits in another thread finds it by polling, as soon as a message to each would be worth its cost.
+    // In a burst of appends the other threads poll, which is cheaper than a message to each thread after each commit.
     if (now - this.#announced_at < POLL_MS) return;
     this.#announced_at = now;
     this.#channel.postMessage(null);
   }
 
-  /** Returns when there may be events after the rowid, or `signal` aborts. The caller looks at the log again. */
+  /** Resolves when there may be events after `rowid`, or when `signal` aborts. The caller then reads the log again. */
   async wait(rowid: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted || this.#look() > rowid) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -46,7 +46,7 @@ export class Arrivals {
     if (this.#waiting.size === 0) this.#stopPolling();
   }
 
-  /** Wakes those that wait for what is at or before `head`; all of them unless told. */
+  /** Wakes the subscriptions that wait after a rowid below `head`; without `head`, all of them. */
   wake(head = Number.POSITIVE_INFINITY): void {
     for (const [wake, rowid] of this.#waiting) if (head > rowid) wake();
   }
@@ -60,7 +60,7 @@ export class Arrivals {
     try {
       return this.#head();
     } catch {
-      // Not lost: those who are woken look at the log themselves, and wait or fail with it.
+      // The woken subscriptions read the log themselves, and wait or fail with this error.
       return Number.POSITIVE_INFINITY;
     }
   }

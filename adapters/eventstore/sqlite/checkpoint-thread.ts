@@ -1,9 +1,9 @@
-// The entry of the thread that copies the write-ahead log into the file of events, each time that it is asked to.
+// Entry of the checkpoint thread: copies the write-ahead log into the database file at each message.
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CheckpointerData, WalState } from './checkpointer.ts';
 
-/** How long writers are kept waiting for readers of the old pages, where the write-ahead log is begun anew. */
+/** While SQLite restarts the write-ahead log, writers wait at most this long for readers of the old pages. */
 const RESTART_WAIT_MS = 50;
 
 const { path, restart_pages } = workerData as CheckpointerData;
@@ -13,11 +13,11 @@ const checkpoint = (mode: 'PASSIVE' | 'RESTART') =>
 
 parentPort!.on('message', () => {
   try {
-    // Beside the writers: they do not wait for it.
+    // A passive checkpoint runs beside the writers; they do not wait for it.
     const { log } = checkpoint('PASSIVE');
     if (log >= restart_pages) checkpoint('RESTART');
   } catch {
-    // The file is held, damaged or without room: the next request tries again.
+    // The file is locked or damaged, or the disk is full. The next message tries again.
   }
   parentPort!.postMessage(null);
 });

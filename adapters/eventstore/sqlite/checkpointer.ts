@@ -1,14 +1,14 @@
-// Has the write-ahead log copied into the file by a thread of its own: to copy 16,000 pages takes up to a fifth of a second,
-// in which a thread that does it inside a commit answers nobody.
+// Runs checkpoints of the write-ahead log in a thread of their own: copying 16,000 pages takes up to 200 ms, and inside a
+// commit it would block the event loop of the thread that commits.
 import type { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 
 export interface CheckpointerData {
   path: string;
-  /** So many pages of 4 KiB in the write-ahead log, all of them copied, and writers begin it anew. */
+  /** Length of the write-ahead log, in pages of 4 KiB, from which writers restart it once all of its pages are copied. */
   restart_pages: number;
 }
-/** What SQLite tells of its write-ahead log, in pages. */
+/** SQLite's answer to `PRAGMA wal_checkpoint`: pages in the write-ahead log, and pages copied. */
 export type WalState = { busy: number; log: number; checkpointed: number };
 
 const LOOK_MS = 100;
@@ -20,14 +20,14 @@ export class Checkpointer {
   #is_copying = false;
   #looked_at = Number.NEGATIVE_INFINITY;
 
-  /** `db`: a connection to the same file, which never copies by itself. */
+  /** `db`: a connection to the same file, with automatic checkpoints switched off. */
   constructor(db: DatabaseSync, data: CheckpointerData) {
     this.#db = db;
     this.#data = data;
   }
 
-  /** To be called after each commit: begins to copy when a quarter of `restart_pages` waits for it. Never throws. */
-  look(): void {
+  /** The writer calls this after each commit. Starts a checkpoint when `restart_pages / 4` pages wait. Never throws. */
+  checkpointIfLong(): void {
     const now = performance.now();
     if (this.#is_copying || now - this.#looked_at < LOOK_MS) return;
     this.#looked_at = now;
@@ -49,7 +49,7 @@ export class Checkpointer {
     worker.on('message', () => {
       this.#is_copying = false;
     });
-    // What is wrong with the file, the next commit finds itself. The next look starts another thread.
+    // The next commit meets the same fault of the file and reports it; the next checkpoint starts another thread.
     worker.on('error', () => {});
     worker.on('exit', () => {
       this.#worker = null;

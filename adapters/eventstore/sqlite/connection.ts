@@ -1,4 +1,4 @@
-// Opens the log's file, keeps its schema, and waits where another thread or process holds it.
+// Opens the log's file, creates its schema, and waits while another thread or process locks it.
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -7,15 +7,13 @@ import { transaction, whenFree } from '../../sqlite.ts';
 /** Written to the file as `user_version`; raised with every change of the tables. */
 export const SCHEMA_VERSION = 1;
 
-/** Another connection that holds the file for longer than this is stuck, and the caller is told. */
-const PATIENCE_MS = 60_000;
+/** A call fails with `LogBusy` when another connection locks the file for longer than this. */
+const LOCK_LIMIT_MS = 60_000;
 
-// A stream's row stays when the stream is deleted: it refuses later appends. A stream's revision is not kept in it but
-// found in the index of `events`, so that there are not two truths of it.
-// AUTOINCREMENT: a position is never given twice, even when the last events were deleted. `data` is the last column, so
-// that a scan that looks only at the others never reads the pages over which large data flow.
-// There is no index on ids, categories or types: random ids would halve the rate of appends, and filtered reads are scans
-// in windows of bounded length.
+// A deleted stream keeps its row as a tombstone, which refuses later appends. A stream's revision is read from the index of
+// `events`, so that it is stored once. AUTOINCREMENT never reuses a position, even after the last events were deleted.
+// `data` is the last column, so that a scan of the other columns skips the overflow pages of large data. There is no index
+// on ids, categories or types: random ids would halve the rate of appends, and filtered reads scan bounded windows.
 const SCHEMA = `
   CREATE TABLE streams (
     id INTEGER PRIMARY KEY,
@@ -36,27 +34,27 @@ const SCHEMA = `
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
-/** The file was written by a later version of the service than this one. */
+/** A later version of the service wrote the file. */
 export class NewerSchema extends Error {
   readonly code = 'newer_schema';
 }
 
-/** Another connection held the file for longer than anyone should. Whoever asked may ask again. */
+/** Another connection locked the file for too long. The caller may retry. */
 export class LogBusy extends Error {
   readonly code = 'log_busy';
 }
 
 /**
  * Opens or creates the log at `path`, with its folder. `checkpoint_pages`: the length of the write-ahead log, in pages
- * of 4 KiB, at which it is copied into the file.
+ * of 4 KiB, at which SQLite copies it into the file.
  */
 export async function connect(path: string, checkpoint_pages: number): Promise<DatabaseSync> {
   await mkdir(dirname(path), { recursive: true });
-  // No busy timeout: SQLite's own waiting stops the thread, for up to 100 ms at a time. `whenLogIsFree` waits instead.
+  // No busy timeout: SQLite's own wait blocks the thread for up to 100 ms at a time. `whenLogIsFree` waits instead.
   const db = new DatabaseSync(path, { timeout: 0 });
   try {
     await whenLogIsFree(() => {
-      // Before anything is written: a file of a later version is left as it is.
+      // Checked before the first write, so that a file of a later version stays unchanged.
       refuseNewer(db, path);
       const { journal_mode } = db.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string };
       if (journal_mode !== 'wal')
@@ -89,8 +87,8 @@ function refuseNewer(db: DatabaseSync, path: string): number {
   return user_version;
 }
 
-/** Runs `work` when no other connection holds the log. */
+/** Runs `work` once no other connection locks the log. Throws `LogBusy` after a minute. */
 export function whenLogIsFree<R>(work: () => R): Promise<R> {
-  const stuck = (cause: unknown) => new LogBusy(`the event log was locked for ${PATIENCE_MS} ms`, { cause });
-  return whenFree(work, { patience_ms: PATIENCE_MS, stuck });
+  const stuck = (cause: unknown) => new LogBusy(`the event log was locked for ${LOCK_LIMIT_MS} ms`, { cause });
+  return whenFree(work, { limit_ms: LOCK_LIMIT_MS, stuck });
 }

@@ -1,5 +1,5 @@
-// Writes the log. The appends of one turn of the event loop, or of a few milliseconds, share a transaction, and so one
-// fsync; each is decided on its own, in the order of the calls.
+// Writes the log. Appends of one turn of the event loop, or of a few milliseconds, share one transaction and so one fsync.
+// Each append succeeds or conflicts on its own, in the order of the calls.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import {
@@ -15,16 +15,16 @@ import { whenLogIsFree } from './connection.ts';
 import { toPosition } from './position.ts';
 
 const MAX_STREAM_CHARS = 512;
-/** What one transaction takes: more waits for the next, so that other writers get their turn. */
+/** Limits of one transaction. Further appends wait for the next one, so that other writers get a turn. */
 const GROUP_EVENTS = 5_000;
 const GROUP_CHARS = 32 * 2 ** 20;
 /**
- * Where appends come all the time, so long passes from one commit to the next: each costs an fsync, however much it holds. A
- * commit within this time of the one before counts as one of a row, and so many of a row are made at once.
+ * Under steady appends, commits are at least BUSY_GROUP_MS apart, because each costs an fsync whatever its size. Commits that
+ * follow each other within this time form a run; the first COMMITS_AT_ONCE of a run do not wait.
  */
 const BUSY_GROUP_MS = 15;
 const COMMITS_AT_ONCE = 8;
-/** Rows of one INSERT: a statement costs more than a row. */
+/** Rows of one INSERT: executing a statement costs more than adding a row. */
 const ROWS = 10;
 
 interface Append {
@@ -55,7 +55,7 @@ export class GroupCommit {
   #pending: Append[] = [];
   #writing: Promise<void> | undefined;
 
-  /** `appended` is called after each commit that added events; `group_ms`: the least time between two commits. */
+  /** Calls `appended` after each commit that added events. `group_ms`: the least time between two commits. */
   constructor(db: DatabaseSync, group_ms: number, appended: () => void) {
     this.#db = db;
     this.#group_ms = group_ms;
@@ -74,7 +74,7 @@ export class GroupCommit {
     this.#insertMany = insert(ROWS);
   }
 
-  /** Throws for what can never be appended: a defect of the caller. The events may be changed after the call. */
+  /** Throws RangeError or AppendTooLarge for an append that can never succeed. The caller may change `events` after the call. */
   append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
     checkStream(stream);
     if (expected !== 'no_stream' && !(Number.isSafeInteger(expected) && expected >= 0)) {
@@ -82,7 +82,7 @@ export class GroupCommit {
     }
     const rows = toRows(events);
     const chars = rows.reduce((sum, { type, data, metadata }) => sum + data.length + metadata.length + type.length, 0);
-    // A unit takes at most three bytes: few appends need to be counted.
+    // A UTF-16 unit takes at most three bytes, so only large appends need an exact count.
     if (chars * 3 > MAX_APPEND_BYTES) checkSize(stream, rows);
     const done = Promise.withResolvers<AppendResult>();
     this.#pending.push({ stream, expected, rows, chars, done });
@@ -90,14 +90,14 @@ export class GroupCommit {
     return done.promise;
   }
 
-  /** Returns when every append that was called is settled. */
+  /** Resolves when every append called so far is settled. */
   async settled(): Promise<void> {
     await this.#writing;
   }
 
   async #write(): Promise<void> {
     while (this.#pending.length > 0) {
-      // The first after a pause is written at once: a small job does not wait for company.
+      // The first append after a pause is committed at once, so that a small job does not wait for others.
       const since_ms = performance.now() - this.#committed_at;
       this.#commits_in_a_row = since_ms < BUSY_GROUP_MS ? this.#commits_in_a_row + 1 : 0;
       const busy_ms = this.#commits_in_a_row > COMMITS_AT_ONCE ? BUSY_GROUP_MS : 0;
@@ -137,7 +137,7 @@ export class GroupCommit {
         append.done.resolve(results[index]!);
       });
     } catch (error) {
-      // One of them cannot be written: it must not fail its neighbours. Trying again is safe, for ids are compared.
+      // One append of the group cannot be written. Retrying each alone spares the others, and is safe because ids are compared.
       if (group.length > 1) for (const append of group) await this.#commit([append]);
       else group[0]!.done.reject(error);
       return;
@@ -164,7 +164,7 @@ export class GroupCommit {
     return { result: { ok: false, conflict: true, actual: last === -1 ? 'no_stream' : last }, wrote: false };
   }
 
-  /** Gives the rowid of the last one. */
+  /** Returns the rowid of the last inserted event. */
   #insert(stream: number, revision: number, rows: readonly Row[]): number {
     let position: number | bigint = 0;
     let next = 0;
@@ -187,7 +187,7 @@ export class GroupCommit {
 /** A stream's name up to the first dash. */
 export const categoryOf = (stream: string): string => stream.split('-', 1)[0]!;
 
-/** A name that SQLite would not give back as it was is refused. */
+/** Throws RangeError for a name that is empty, too long, or would come back changed from SQLite. */
 export function checkStream(stream: string): void {
   if (stream === '' || stream.length > MAX_STREAM_CHARS || !stream.isWellFormed() || stream.includes('\0')) {
     throw new RangeError(`not the name of a stream: ${JSON.stringify(stream.slice(0, 80))}`);
@@ -201,7 +201,7 @@ function toRows(events: readonly NewEvent[]): Row[] {
   let shared: unknown;
   let metadata = '';
   return events.map((event) => {
-    // The events of one command share their metadata, mostly as one object: it becomes text once.
+    // The events of one command mostly share one metadata object, which is serialized once.
     if (event.metadata !== shared) {
       shared = event.metadata;
       metadata = toJson(event.metadata);
@@ -218,7 +218,7 @@ function checkSize(stream: string, rows: readonly Row[]): void {
   if (size_bytes > MAX_APPEND_BYTES) throw new AppendTooLarge(stream, size_bytes);
 }
 
-/** Lone surrogates and NUL are escaped by `JSON.stringify`, so that every value survives SQLite's UTF-8. */
+/** `JSON.stringify` escapes lone surrogates and NUL, so that every value survives SQLite's UTF-8. */
 function toJson(value: unknown): string {
   const json = JSON.stringify(value);
   if (json === undefined) throw new TypeError('an event needs data and metadata that are JSON');

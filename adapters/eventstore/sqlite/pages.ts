@@ -1,17 +1,17 @@
-// Reads the log a page at a time: every page is one short read transaction of bounded size, so that neither the memory
-// nor the write-ahead log grows with the length of a read.
+// Reads the log in pages. Each page is one short read transaction of bounded size, so that neither memory nor the
+// write-ahead log grows with the length of a read.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { EventFilter } from '../../../events/event-store.ts';
 import { COLUMNS, type EventRow, StoredEvent } from './stored-event.ts';
 
 const PAGE_EVENTS = 1_000;
 const PAGE_CHARS = 4 * 2 ** 20;
-/** How much of the log one page looks through for what passes a filter: some milliseconds. */
+/** Events that one page scans for those that pass the filter; the scan takes some milliseconds. */
 const WINDOW = 10_000;
 
 export interface StreamRange {
   stream_id: number;
-  /** Inclusive, both. */
+  /** First and last revision, both inclusive. */
   first: number;
   last: number;
 }
@@ -31,7 +31,7 @@ export class StreamPages {
     this.#backwards = select('DESC');
   }
 
-  /** The next events of the range from the end at which `direction` begins; at least one if there is any. */
+  /** Reads the next events of the range in `direction`; at least one when the range has any. */
   read({ stream_id, first, last }: StreamRange, direction: 'forwards' | 'backwards', limit: number): StoredEvent[] {
     const statement = direction === 'forwards' ? this.#forwards : this.#backwards;
     return take(statement, [stream_id, first, last], Math.min(limit, PAGE_EVENTS)).events;
@@ -46,7 +46,7 @@ export class LogPages {
     const listed = (column: string, values: readonly string[] | undefined) =>
       values === undefined ? '' : `AND ${column} IN (${values.map(() => '?').join(', ')})`;
     this.#listed = [...(categories ?? []), ...(types ?? [])];
-    // CROSS JOIN: the log is read in its own order, whatever SQLite thinks of the streams.
+    // CROSS JOIN keeps SQLite's planner from reading the log in the order of streams.
     this.#statement = prepare(
       db,
       `SELECT ${COLUMNS} FROM events e CROSS JOIN streams s ON s.id = e.stream_id
@@ -56,8 +56,8 @@ export class LogPages {
   }
 
   /**
-   * Events that pass the filter after the rowid `after` and up to `end`; maybe none, when many do not pass.
-   * `reached`: no event up to there was left out but those that do not pass.
+   * Reads the events after rowid `after` and up to `end` that pass the filter; none when no event of the window passes.
+   * `reached`: the rowid up to which every passing event has been returned.
    */
   read(after: number, end: number, limit = PAGE_EVENTS): { events: StoredEvent[]; reached: number } {
     const window_end = Math.min(end, after + WINDOW);
@@ -72,7 +72,7 @@ function prepare(db: DatabaseSync, sql: string): StatementSync {
   return statement;
 }
 
-/** `full`: it ended at a limit, and there may be more. */
+/** `full`: the page ended at a limit, and more rows may follow. */
 function take(statement: StatementSync, values: (number | string)[], limit: number) {
   const events: StoredEvent[] = [];
   let chars = 0;

@@ -1,4 +1,4 @@
-// The event log in one SQLite file, open to any number of threads and processes of one machine.
+// The event log in one SQLite file, which any number of threads and processes of one machine may open.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import {
@@ -21,29 +21,29 @@ import { LogPages, StreamPages } from './pages.ts';
 import { toPosition, toRowid } from './position.ts';
 
 export interface SqliteEventStoreOptions {
-  /** Of the file, which is made, with its folder, when it is not there. */
+  /** Path of the file; the store makes the file and its folder when missing. */
   path: string;
-  /** The length at which the write-ahead log is copied into the file, in pages of 4 KiB; 16,000 (64 MB) unless told. */
+  /** Length of the write-ahead log, in pages of 4 KiB, at which it is copied into the file. Default 16,000 (64 MB). */
   checkpoint_pages?: number;
-  /** Whether a thread of its own copies it, and no commit does: for a thread that must not stand still. */
+  /** Whether a separate thread runs checkpoints, so that no commit blocks the caller's event loop for them. */
   checkpoint_thread?: boolean;
   /**
-   * The least time between two commits: appends in between wait and share one, and its fsync, during which the thread
-   * stands still. For a thread that appends all the time and waits for none of it. 0 unless told.
+   * The least time between two commits. Appends in between share the next commit and its fsync, which blocks the thread.
+   * For a thread that appends all the time without waiting for the answers. Default 0.
    */
   group_ms?: number;
-  /** For tests: the file grows no further, as on a full disk. */
+  /** Limit of the file's pages, by which tests simulate a full disk. */
   max_pages?: number;
 }
 
 /**
- * The least time between two looks of a subscription that is at the end of the log: what comes meanwhile is read, and mostly
- * written, together. The first event after a pause is read at once.
+ * The least time between two reads of a subscription at the end of the log, so that it delivers in batches what is
+ * appended meanwhile. The first event after a pause is read at once.
  */
 const SPACING_MS = 20;
-/** And so long where the last few looks all found something: whoever appends all the time is read in larger pieces. */
+/** The spacing after more than BUSY_READS reads in a row found events: larger batches under steady appends. */
 const BUSY_SPACING_MS = 80;
-const BUSY_LOOKS = 6;
+const BUSY_READS = 6;
 
 /** The store was closed. */
 export class EventStoreClosed extends Error {
@@ -53,7 +53,11 @@ export class EventStoreClosed extends Error {
   }
 }
 
-/** Rejects with `NewerSchema` (code `newer_schema`) when the file is of a later version of the service. */
+/**
+ * Opens the event log at `path`. Rejects with `NewerSchema` (code `newer_schema`) when a later version of the service wrote
+ * the file. Its methods reject with `LogBusy`, `StorageFull` or `EventStoreClosed`.
+ * @example const log = await openSqliteEventStore({ path: '.data/events.sqlite' })
+ */
 export async function openSqliteEventStore(options: SqliteEventStoreOptions): Promise<EventStore> {
   const { path, checkpoint_pages = 16_000, checkpoint_thread = false, group_ms = 0, max_pages } = options;
   const db = await connect(path, checkpoint_pages);
@@ -79,13 +83,13 @@ class SqliteEventStore implements EventStore {
     this.#arrivals = new Arrivals(path, () => this.#head());
     this.#writer = new GroupCommit(db, group_ms, () => {
       this.#arrivals.announce();
-      this.#checkpointer?.look();
+      this.#checkpointer?.checkpointIfLong();
     });
     this.#streams = new StreamPages(db);
     this.#findStream = db.prepare(`
       SELECT id, (SELECT max(revision) FROM events WHERE stream_id = streams.id) AS revision
       FROM streams WHERE name = ? AND NOT deleted`);
-    // The highest ever given, deleted or not: a checkpoint at the head stays at or before it.
+    // The highest rowid ever given, even if its event was deleted, so that the head never moves behind a checkpoint.
     this.#lastRowid = db.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'events'");
   }
 
@@ -102,13 +106,13 @@ class SqliteEventStore implements EventStore {
       () => this.#findStream.get(stream) as { id: number; revision: number } | undefined,
     );
     if (found === undefined) return;
-    // The end of the stream is fixed here: a reader cannot run after its writers.
+    // The read ends at the stream's revision of now, so that it ends even while others append.
     const range = { stream_id: found.id, first: 0, last: found.revision };
     if (direction === 'forwards') range.first = from ?? 0;
     else range.last = Math.min(from ?? range.last, range.last);
     for (let left = limit; left > 0 && range.first <= range.last; ) {
       const events = await this.#whenOpen(() => this.#streams.read(range, direction, left));
-      // None: the stream was deleted meanwhile.
+      // The stream was deleted meanwhile.
       if (events.length === 0) return;
       for (const event of events) yield event;
       left -= events.length;
@@ -147,27 +151,27 @@ class SqliteEventStore implements EventStore {
     try {
       const pages = await this.#whenOpen(() => new LogPages(this.#db, filter));
       let rowid = toRowid(from);
-      let looks = 0;
+      let reads = 0;
       while (!signal.aborted) {
         const head = await this.#whenOpen(() => this.#head());
         if (head <= rowid) {
-          looks = 0;
+          reads = 0;
           await this.#arrivals.wait(rowid, signal);
           continue;
         }
-        looks++;
+        reads++;
         const read_at = performance.now();
         const { events, reached } = await this.#whenOpen(() => pages.read(rowid, head));
         if (signal.aborted) return;
         rowid = reached;
         yield { events, position: toPosition(reached) };
-        const spacing_ms = looks > BUSY_LOOKS ? BUSY_SPACING_MS : SPACING_MS;
+        const spacing_ms = reads > BUSY_READS ? BUSY_SPACING_MS : SPACING_MS;
         const early_ms = reached === head ? spacing_ms - (performance.now() - read_at) : 0;
         if (early_ms > 0) await delay(early_ms, undefined, { signal }).catch(() => {});
         else await nextTurn();
       }
     } catch (error) {
-      // Closing the store is an end like the signal's.
+      // Closing the store ends the subscription quietly, like `signal`.
       if (!(error instanceof EventStoreClosed)) throw error;
     }
   }
@@ -196,7 +200,7 @@ class SqliteEventStore implements EventStore {
   }
 
   async #close(): Promise<void> {
-    // Those that wait look again, find the store closed, and end.
+    // The waiting subscriptions wake, find the store closed, and end.
     this.#arrivals.wake();
     await this.#writer.settled();
     await this.#checkpointer?.close();
@@ -209,7 +213,7 @@ class SqliteEventStore implements EventStore {
     return row?.seq ?? 0;
   }
 
-  /** Runs `work` when no other connection holds the file; throws when this store was closed before. */
+  /** Runs `work` once no other connection locks the file; throws `EventStoreClosed` after `close`. */
   #whenOpen<R>(work: () => R): Promise<R> {
     return whenLogIsFree(() => {
       this.#assertOpen();

@@ -1,5 +1,5 @@
-// An event as read from the log. Its `data` and `metadata` are parsed when they are first looked at: a subscriber that
-// needs only streams and revisions pays for no JSON.
+// An event as read from the log. It parses `data` and `metadata` at their first use, so that a subscriber that needs only
+// streams and revisions parses no JSON.
 import type { Metadata, Position, RecordedEvent } from '../../../events/event-store.ts';
 import { toPosition } from './position.ts';
 
@@ -17,8 +17,7 @@ export const COLUMNS = 'e.position, e.revision, e.type, e.id, e.metadata, e.data
 
 /**
  * `data` and `metadata` are accessors, but own, enumerable and writable like any property, so that spreading,
- * `JSON.stringify`, `structuredClone` and deep equality see their values. What was parsed once is the same object
- * from then on.
+ * `JSON.stringify`, `structuredClone` and deep equality see their values. Each is parsed once and then keeps its object.
  */
 export class StoredEvent implements RecordedEvent {
   readonly #row: EventRow;
@@ -36,7 +35,7 @@ export class StoredEvent implements RecordedEvent {
     this.#row = row;
     this.id = row[3];
     this.type = row[2];
-    // The same two descriptors for every event: V8 then gives all of them one hidden class.
+    // Every event shares these two descriptors, so that V8 gives all events one hidden class.
     Object.defineProperty(this, 'data', StoredEvent.#lazyData);
     Object.defineProperty(this, 'metadata', StoredEvent.#lazyMetadata);
     this.stream = row[6];
@@ -67,12 +66,12 @@ export class StoredEvent implements RecordedEvent {
   };
 
   static {
-    // Deep equality of test tools compares constructors: an event is equal to the plain object with its values.
+    // Deep equality of test tools compares constructors; without one, an event equals the plain object with its values.
     Reflect.deleteProperty(StoredEvent.prototype, 'constructor');
   }
 }
 
-/** The events of one command have one text, and come one after the other: it is parsed once. */
+/** Caches the last text: the events of one command follow each other and share one metadata text. */
 function metadataOf(text: string): Metadata {
   if (text !== parsed.text) parsed = { text, metadata: JSON.parse(text) };
   return parsed.metadata;

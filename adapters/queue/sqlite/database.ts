@@ -6,7 +6,7 @@ import { transaction, whenFree } from '../../sqlite.ts';
 import { QueueError } from '../limits.ts';
 
 const OPENING = {
-  patience_ms: 2_000,
+  limit_ms: 2_000,
   stuck: (cause: unknown) => new QueueError('unavailable', 'the file of the queue stayed locked', cause),
 };
 

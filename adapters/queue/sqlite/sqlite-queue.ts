@@ -24,7 +24,7 @@ const POLL_MS = 20;
 const SETTLE_MS = 10;
 /** How long one transaction waits for those of others; theirs take milliseconds. */
 const BUSY = {
-  patience_ms: 5_000,
+  limit_ms: 5_000,
   stuck: (cause: unknown) => new QueueError('unavailable', 'the file of the queue stayed locked', cause),
 };
 

@@ -1,17 +1,17 @@
-// How long to go on trying while the server is away, and how long to wait in between.
+// Back-off: how long to retry while the server is away, and how long to wait between tries.
 import { EventStoreError } from './errors.ts';
 
 export interface Limits {
-  /** How long the server may take for an answer, or for the next event of a read. */
+  /** Time limit of an answer, and of a read's next event. */
   answer_ms: number;
-  /** After this long without an answer an append or read fails with code `unavailable`. Subscriptions never give up. */
+  /** After this long without an answer, an append or read fails with code `unavailable`. Subscriptions never give up. */
   unavailable_after_ms: number;
-  /** The waits before trying again: from the first, doubling, to the last; each is jittered down to its half. */
+  /** Waits between tries: they double from `first` to `last`; jitter shortens each by up to a half. */
   backoff_ms: { first: number; last: number };
 }
 
-/** Counts tries and time since the last success, and says how long to wait before the next try. */
-export class Patience {
+/** Counts tries and time since the last success, and computes the wait before the next try. */
+export class BackOff {
   readonly #limits: Limits;
   #since = performance.now();
   #tries = 0;
@@ -20,15 +20,15 @@ export class Patience {
     this.#limits = limits;
   }
 
-  /** Call on progress: the next failure is a first one again. */
-  renew(): void {
+  /** Call after each success: the next failure starts over with the first wait. */
+  reset(): void {
     this.#since = performance.now();
     this.#tries = 0;
   }
 
   /**
-   * The jittered wait before the next try of `what`.
-   * @throws EventStoreError with code `unavailable` when there have been tries for long enough, unless `forever`.
+   * Returns the jittered wait before the next try of `what`, in ms.
+   * @throws EventStoreError with code `unavailable` when that try would come after `unavailable_after_ms`, unless `forever`.
    */
   next(what: string, cause: unknown, forever = false): number {
     const { backoff_ms, unavailable_after_ms } = this.#limits;
