@@ -10,14 +10,11 @@ export const apiKeysProjection: Projection = projection({
   covers: ['api_keys', 'api_key_uses'],
   begin: (open) => open(apiKeys),
   on: {
-    ApiKeyCreated({ data: { key_id: _id, ...key }, metadata: { at } }, keys) {
-      return keys.write([{ replace: { _id, ...key, created_at: at, revoked_at: null, last_used_at: null } }]);
-    },
-    ApiKeyRevoked({ data: { key_id }, metadata: { at } }, keys) {
-      return keys.write([{ update: key_id, set: { $set: { revoked_at: at } } }]);
-    },
-    ApiKeyUsed({ data: { used_at }, stream }, keys) {
-      return keys.write([{ update: idOf(stream), set: { $set: { last_used_at: used_at } } }]);
-    },
+    ApiKeyCreated: ({ data: { key_id: _id, ...key }, metadata: { at } }, keys) =>
+      keys.write([{ replace: { _id, ...key, created_at: at, revoked_at: null, last_used_at: null } }]),
+    ApiKeyRevoked: ({ data: { key_id }, metadata: { at } }, keys) =>
+      keys.write([{ update: key_id, set: { $set: { revoked_at: at } } }]),
+    ApiKeyUsed: ({ data: { used_at }, stream }, keys) =>
+      keys.write([{ update: idOf(stream), set: { $set: { last_used_at: used_at } } }]),
   },
 });

@@ -15,15 +15,10 @@ export const blockedDomainsProjection: Projection = projection({
   covers: ['blocklist'],
   begin: (_open, events) => ({ writes: [] as Write<BlockedDomainDocument>[], position: events.at(-1)!.position }),
   on: {
-    DomainBlocked({ data: { domain: _id, ...entry } }, { writes }) {
-      writes.push({ replace: { _id, ...entry } });
-    },
-    DomainBlockUpdated({ data: { domain, ...said } }, { writes }) {
-      writes.push({ update: domain, set: { $set: said } });
-    },
-    DomainUnblocked({ data: { domain } }, { writes }) {
-      writes.push({ delete: domain });
-    },
+    DomainBlocked: ({ data: { domain: _id, ...entry } }, { writes }) => writes.push({ replace: { _id, ...entry } }),
+    DomainBlockUpdated: ({ data: { domain, ...said } }, { writes }) =>
+      writes.push({ update: domain, set: { $set: said } }),
+    DomainUnblocked: ({ data: { domain } }, { writes }) => writes.push({ delete: domain }),
   },
   async end({ writes, position }, open) {
     await (await open(blockedDomains)).write(writes);

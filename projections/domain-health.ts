@@ -16,9 +16,7 @@ export const domainHealthProjection: Projection = projection({
   covers: ['domain_checks'],
   begin: () => [] as FoundOfDomain[],
   on: {
-    DomainsChecked({ data }, all_found) {
-      all_found.push(...data.domains);
-    },
+    DomainsChecked: ({ data }, all_found) => all_found.push(...data.domains),
   },
   async end(all_found, open) {
     const collection = await open(domainHealth);

@@ -33,25 +33,15 @@ export const jobsProjection: Projection = projection({
     return { open, documents, result_writes: [], counted: [], progress: new Map() };
   },
   on: {
-    JobCreated(event, { documents }) {
-      documents.set(event.data.job_id, created(event));
-    },
-    JobPaused(event, page) {
-      change(event, page, { status: 'paused', pause_reason: event.data.reason });
-    },
+    JobCreated: (event, { documents }) => documents.set(event.data.job_id, created(event)),
+    JobPaused: (event, page) => change(event, page, { status: 'paused', pause_reason: event.data.reason }),
     JobResumed(event, page) {
       const { credits_allocated } = event.data;
       change(event, page, { status: 'processing', pause_reason: null, credits_allocated });
     },
-    JobCancelled(event, page) {
-      end(event, page, { status: 'cancelled' });
-    },
-    JobCompleted(event, page) {
-      end(event, page, { status: 'completed' });
-    },
-    JobFailed(event, page) {
-      end(event, page, { status: 'failed', failure_reason: event.data.reason });
-    },
+    JobCancelled: (event, page) => end(event, page, { status: 'cancelled' }),
+    JobCompleted: (event, page) => end(event, page, { status: 'completed' }),
+    JobFailed: (event, page) => end(event, page, { status: 'failed', failure_reason: event.data.reason }),
     async JobDeleted(event, page) {
       const job = jobOf(event, page);
       if (!job) return;

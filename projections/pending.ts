@@ -30,9 +30,7 @@ export const pendingProjection: Projection = projection({
     JobResumed({ data: { reservation_id } }, writes) {
       if (reservation_id) forget(reservationDocumentId(reservation_id), writes);
     },
-    ListingDiscarded({ stream }, writes) {
-      forget(listingId(idOf(stream)), writes);
-    },
+    ListingDiscarded: ({ stream }, writes) => forget(listingId(idOf(stream)), writes),
   },
   end: async (writes, open) => (await open(pending)).write([...writes.values()]),
 });

@@ -41,8 +41,8 @@ export interface ProjectionSpec<Type extends EventType, Page, Covered extends Ca
   clear?(event: LogEvent, open: OpenCollection): Promise<boolean>;
   /** Reads what the handlers of these events need. */
   begin(open: OpenCollection, events: readonly LogEvent[]): Page | Promise<Page>;
-  /** The event types that it takes, each with its handler; called in log order. */
-  readonly on: { readonly [Each in Type]: (event: LogEvent<Each>, page: Page) => void | Promise<void> };
+  /** The event types that it takes, each with its handler: called in log order, each when the one before is done. */
+  readonly on: { readonly [Each in Type]: (event: LogEvent<Each>, page: Page) => unknown };
   /** Writes what the handlers have gathered. */
   end?(page: Page, open: OpenCollection): Promise<void>;
 }
@@ -68,7 +68,7 @@ export function projection<
 >(spec: ProjectionSpec<Type, Page, Covered, Ignored>): Complete<Exclude<EventTypeOf<Covered>, Type | Ignored>> {
   const { begin, on, end, ...rest } = spec;
   // `types` are its keys: no other event comes here.
-  const handlers = on as unknown as Readonly<Record<string, (event: LogEvent, page: Page) => void | Promise<void>>>;
+  const handlers = on as unknown as Readonly<Record<string, (event: LogEvent, page: Page) => unknown>>;
   const made: Projection = {
     ...rest,
     types: Object.keys(on),

@@ -63,12 +63,9 @@ export const webhooksProjection: Projection = projection({
       const disabled = { status: 'disabled', disabled_reason: reason, due: 'notice' };
       await endpoints.write([{ update: endpoint_id, set: { $set: disabled } }]);
     },
-    async WebhookEndpointOwnerNotified({ data: { endpoint_id } }, { endpoints }) {
-      await endpoints.write([{ update: endpoint_id, set: { $set: { due: null } } }]);
-    },
-    async WebhookEndpointDeleted({ data: { endpoint_id } }, { endpoints }) {
-      await endpoints.write([{ delete: endpoint_id }]);
-    },
+    WebhookEndpointOwnerNotified: ({ data: { endpoint_id } }, { endpoints }) =>
+      endpoints.write([{ update: endpoint_id, set: { $set: { due: null } } }]),
+    WebhookEndpointDeleted: ({ data: { endpoint_id } }, { endpoints }) => endpoints.write([{ delete: endpoint_id }]),
     async WebhookAttempted(event, collections) {
       const { data, metadata } = event;
       const { next_attempt_at, ...attempt } = data;
@@ -81,9 +78,8 @@ export const webhooksProjection: Projection = projection({
       if (endpoint?.status !== 'enabled') return;
       await collections.endpoints.write([{ replace: afterAttempt(endpoint, data, metadata.at) }]);
     },
-    async WebhookDelivered(event, collections) {
-      await changeDelivery(event, collections, () => ({ status: 'delivered', next_attempt_at: null }));
-    },
+    WebhookDelivered: (event, collections) =>
+      changeDelivery(event, collections, () => ({ status: 'delivered', next_attempt_at: null })),
     async WebhookDeliveryGivenUp(event, collections) {
       const { reason: given_up_reason } = event.data;
       await changeDelivery(event, collections, () => ({ status: 'given_up', given_up_reason, next_attempt_at: null }));
