@@ -20,6 +20,8 @@ const MAX_OF_ENDPOINT = 8;
 const PAGE = 2 * MAX_IN_HAND;
 const IDLE_MS = 200;
 const PROJECTED_MS = 5000;
+/** How often the dispatcher looks for deliveries that a clock set back would make wait. */
+const SET_BACK_LOOK_MS = 60_000;
 /** So long what is in hand may go on when the process ends. */
 const GRACE_MS = 5000;
 
@@ -57,6 +59,7 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
   const cut = new AbortController();
   let freed = new AbortController();
   let failure: { error: unknown } | null = null;
+  let looked_at = Number.NEGATIVE_INFINITY;
 
   function hasRoom(endpoint_id: string): boolean {
     const held = of_endpoint.get(endpoint_id) ?? 0;
@@ -68,6 +71,10 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
       const { error } = failure;
       failure = null;
       throw error;
+    }
+    if (monotonic() - looked_at >= SET_BACK_LOOK_MS) {
+      looked_at = monotonic();
+      await takeSetBack();
     }
     for (let more = true; more && in_hand.size < MAX_IN_HAND; ) {
       more = false;
@@ -86,6 +93,23 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
         take(delivery);
         more = true;
       }
+    }
+  }
+
+  /**
+   * Takes deliveries whose latest event lies in the future: the clock was set back while no process ran, so their next
+   * attempt would wait for wall time to catch up. An attempt that comes early harms nobody.
+   */
+  async function takeSetBack(): Promise<void> {
+    const at = new Date(now()).toISOString();
+    const latest = await documents.find(
+      { next_attempt_at: { $gt: at } },
+      { sort: { next_attempt_at: -1 }, limit: MAX_IN_HAND },
+    );
+    for (const delivery of latest) {
+      const { _id, attempts, created_at, endpoint_id } = delivery;
+      const written_at = attempts.at(-1)?.at ?? created_at;
+      if (written_at > at && !in_hand.has(_id) && hasRoom(endpoint_id)) take(delivery);
     }
   }
 

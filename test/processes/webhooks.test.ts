@@ -66,6 +66,24 @@ test('an endpoint hears of what comes after it was made and before it is deleted
   t.deepEqual(await world.deliveriesOf(a), []);
 });
 
+test('a clock that was set back while no process ran makes no delivery wait for it', async (t) => {
+  const world = await openWebhookWorld(t);
+  await world.endpoint(A);
+  const b = await world.endpoint(B);
+  world.receivers.set(B, () => ({ status_code: null, error: 'connection_refused' }));
+  await world.completedJob();
+  await world.openProcess().send();
+  await world.completedJob();
+  await world.caughtUp();
+  world.clock.now -= HOUR;
+  const restarted = world.openProcess();
+  await restarted.send();
+  t.deepEqual(world.sent.map(({ url }) => url).sort(), [A, A, B, B, B]);
+  await restarted.send();
+  t.is(world.sent.length, 5, 'what failed an hour ago, by the new clock, waits for its next attempt');
+  t.true((await world.deliveriesOf(b)).every(({ next_attempt_at }) => Date.parse(next_attempt_at!) > world.clock.now));
+});
+
 test('what is not delivered is sent again on schedule: another timestamp, the same event', async (t) => {
   const world = await openWebhookWorld(t);
   const process = world.openProcess();
