@@ -68,6 +68,23 @@ test('a link to what is not there is found', (t) => {
   t.false(broken(file, '../config.ts'));
 });
 
+for (const file of ['CONTRIBUTING.md', 'README.md']) {
+  test(`the commands of ${file} are there, and so are the files that they name`, (t) => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    const commands = [...read(file).matchAll(/npm (?:run (?:-s |--silent )?([\w:]+)|(test|start)\b)/g)];
+    t.true(commands.length > 3);
+    t.deepEqual(
+      commands.map(([, run, short]) => run ?? short!).filter((name) => !(name in scripts)),
+      [],
+    );
+    const files = [...read(file).matchAll(/\b(?:test|bench)\/[\w/.-]+\.ts\b/g)].map(([name]) => name);
+    t.deepEqual(
+      files.filter((name) => !existsSync(join(root, name))),
+      [],
+    );
+  });
+}
+
 test('every decision is in the index', (t) => {
   const decisions = documents.filter((file) => /^docs\/decisions\/\d{4}-/.test(file));
   t.true(decisions.length > 0);
