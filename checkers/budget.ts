@@ -1,18 +1,19 @@
-// What is whose, when several checkers are alive: the parts of a host's limit, and who asks a folder. Each computes its own from
-// the same facts, and together they make the whole. Pure.
+// How live checkers divide a host's limit, and which of them probes a folder. Each checker computes its own share from the
+// same facts, and the shares sum to the whole. Pure.
 import assert from 'node:assert';
 
 /**
- * Of `limit` requests at once to `host`, how many are `me`'s. `alive` has every checker's id, `me` among them, in any
- * order; its parts sum to `limit`. Where there are more checkers than requests, some have none in this `turn` and one in
- * another: each has its own in any `ceil(alive / limit)` turns that follow one another.
+ * The share of `me` in `limit` concurrent requests to `host`. `alive` has the id of every live checker, `me` included, in any
+ * order; their shares sum to `limit`. With more checkers than requests, a checker has a share of 0 in some turns: in any
+ * `ceil(alive.length / limit)` consecutive turns each checker has one turn with a share of 1.
+ * @example shareOf('example.com', 'a', ['a', 'b'], 10, 0) // 5
  */
-export function partOf(host: string, me: string, alive: readonly string[], limit: number, turn: number): number {
+export function shareOf(host: string, me: string, alive: readonly string[], limit: number, turn: number): number {
   const count = alive.length;
   const rest = limit % count;
   const whole = (limit - rest) / count;
   if (rest === 0) return whole;
-  // The rank by a hash of both (rendezvous hashing): who has the more of one host has the less of another.
+  // The rank by a hash of host and id (rendezvous hashing) spreads the larger shares of different hosts over the checkers.
   const mine = hash(host, me);
   let rank = 0;
   let found = false;
@@ -29,12 +30,12 @@ export function partOf(host: string, me: string, alive: readonly string[], limit
   return turned < rest ? whole + 1 : whole;
 }
 
-/** Whether a key belongs to `me`: to exactly one of those alive. */
+/** Whether `me` owns a key. Exactly one live checker does. */
 export function owns(me: string, key: string, alive: readonly string[]): boolean {
-  return partOf(key, me, alive, 1, 0) === 1;
+  return shareOf(key, me, alive, 1, 0) === 1;
 }
 
-/** FNV-1a over both, mixed at its end as in MurmurHash3, whose last letters would count too little without. */
+/** FNV-1a over key and id, with the final mix of MurmurHash3, without which the last characters would count too little. */
 function hash(key: string, id: string): number {
   let h = 0x811c9dc5;
   for (let i = 0; i < key.length; i++) h = Math.imul(h ^ key.charCodeAt(i), 0x01000193);

@@ -1,4 +1,4 @@
-// What a checker has in hand: the batches of each job, held together by what stops the job.
+// The work that a checker has in hand: the batches of each job, and the abort signals that stop them together.
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { CommandContext } from '../commands/aggregate.ts';
@@ -6,9 +6,9 @@ import type { Jobs } from '../commands/job.ts';
 import { recordChecks, recordedUpTo } from '../commands/record-checks.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import { jobStream } from '../events/streams.ts';
-import { Batch, type BatchParts } from './batch.ts';
+import { Batch, type BatchPorts } from './batch.ts';
 import type { Engine } from './engine/engine.ts';
-import type { Patiently } from './patience.ts';
+import type { Retry } from './retry.ts';
 import type { Stop } from './stops.ts';
 import type { InHand, Work, WorkRange } from './work.ts';
 
@@ -18,32 +18,32 @@ export interface HandsOptions {
   engine: Engine;
   logger: Logger;
   signal: AbortSignal;
-  patiently: Patiently;
+  retry: Retry;
   context: (job_id: string) => CommandContext;
-  /** Every stop after this position is told to `stop`; of those before it the log is asked. */
+  /** The caller passes every stop after this position to `stop`; `Hands` asks the log about earlier ones. */
   began_at: Position;
 }
 
 interface JobInHand {
   job_id: string;
-  /** Cuts off what is in flight. */
+  /** Aborts the requests in flight. */
   abort: AbortController;
-  /** Lets nothing more start; another one when the job goes on. */
+  /** Lets no further request start. A resumed job gets a new controller. */
   hold: AbortController;
   batches: Map<number, Batch>;
-  parts: BatchParts;
+  ports: BatchPorts;
 }
 
-/** `done`: the message needs no second delivery; `given_back`: another checker, or this one later, has to do it. */
-export type WorkEnded = 'done' | 'given_back';
+/** `done`: the worker acknowledges the message. `given_back`: the queue delivers it again, here or to another checker. */
+export type WorkResult = 'done' | 'given_back';
 
-/** Jobs whose stops are remembered for what is still to come of them. */
+/** Number of jobs whose latest stop this checker remembers, for messages that the queue still holds. */
 const STOPS_KEPT = 10_000;
 
 export class Hands {
   readonly #options: HandsOptions;
   readonly #jobs = new Map<string, JobInHand>();
-  /** Job to the revision up to which its work is void. */
+  /** Revision of a job's latest stop, by job id: work published under an older revision is void. */
   readonly #stops = new LRUCache<string, number>({ max: STOPS_KEPT });
   #waiting_for_log = 0;
 
@@ -51,17 +51,17 @@ export class Hands {
     this.#options = options;
   }
 
-  /** URLs whose outcomes the log has not taken for want of an answer. */
+  /** Number of URLs whose outcomes wait for the log's acknowledgement. */
   get waiting_for_log(): number {
     return this.#waiting_for_log;
   }
 
-  /** Rejects when a batch fails for its own sake. `again`: the message was delivered before. */
-  async work(work: Work, again: boolean): Promise<WorkEnded> {
+  /** Checks and records the ranges of a message. Rejects when a batch fails for a reason that no retry mends. */
+  async work(work: Work, is_redelivery: boolean): Promise<WorkResult> {
     if (this.#isVoid(work)) return 'done';
     const verified = work.position < this.#options.began_at ? this.#verify(work) : null;
-    const ranges = work.ranges.map((range) => this.#takeRange(work, range, again));
-    // Together: a rejection that is awaited later than it comes would end the thread.
+    const ranges = work.ranges.map((range) => this.#takeRange(work, range, is_redelivery));
+    // allSettled handles every rejection at once: one awaited later would be unhandled and end the thread.
     const [verification, ...ended] = await Promise.allSettled([verified, ...ranges]);
     if (this.#isVoid(work)) return 'done';
     const failed = [verification, ...ended].find((one) => one.status === 'rejected');
@@ -77,10 +77,10 @@ export class Hands {
     if (drops_in_flight) job.abort.abort();
   }
 
-  /** Batches that take long record what they have. */
+  /** Records the outcomes that each batch has so far, so that slow batches show progress. */
   recordSoFar(): void {
     for (const { batches } of this.#jobs.values()) {
-      // What fails here fails again when the batch ends, and is heard of there.
+      // An append that fails here fails again when the batch ends, and rejects its `done`.
       for (const batch of batches.values()) batch.recordSoFar().catch(() => {});
     }
   }
@@ -93,25 +93,25 @@ export class Hands {
     });
   }
 
-  /** Cuts off everything; what was found is recorded as far as the log answers at once. */
+  /** Aborts every check. Outcomes found so far are recorded if the log answers at once. */
   drop(): void {
     for (const { abort } of this.#jobs.values()) abort.abort();
   }
 
-  async #takeRange(work: Work, range: WorkRange, again: boolean): Promise<'recorded' | 'held'> {
+  async #takeRange(work: Work, range: WorkRange, is_redelivery: boolean): Promise<'recorded' | 'held'> {
     let job = this.#jobOf(work);
     for (let there = job.batches.get(range.batch); there; there = job.batches.get(range.batch)) {
-      if (there.takes(range)) {
+      if (there.canExtendWith(range)) {
         there.extend(range);
         return there.done;
       }
-      // Another part of the batch, which comes first or after a gap: what the log then has of it is not asked again.
+      // The range would leave a gap: it waits for the end of the batch in hand, then asks the log what it has.
       await there.done.catch(() => {});
       if (this.#isVoid(work)) return 'held';
-      again = true;
+      is_redelivery = true;
       job = this.#jobOf(work);
     }
-    const batch = new Batch(range, again, job.parts);
+    const batch = new Batch(range, is_redelivery, job.ports);
     job.batches.set(range.batch, batch);
     const forget = () => {
       if (job.batches.get(range.batch) === batch) job.batches.delete(range.batch);
@@ -121,11 +121,11 @@ export class Hands {
     return batch.done;
   }
 
-  /** A job that stopped before this checker began to listen. */
+  /** Reads the job from the log, which may have stopped before this checker followed the stops. */
   async #verify({ job_id, revision }: Work): Promise<void> {
-    const { jobs, patiently, signal } = this.#options;
+    const { jobs, retry, signal } = this.#options;
     const read = () => jobs.aggregate.read(jobStream(job_id));
-    const { status } = (await patiently('reading a job', read, signal)).state;
+    const { status } = (await retry('reading a job', read, signal)).state;
     if (status !== 'processing') {
       this.stop({ job_id, revision: revision + 1, drops_in_flight: status !== 'paused' });
     }
@@ -136,11 +136,11 @@ export class Hands {
   #jobOf({ job_id, owner_id, batch_size }: Work): JobInHand {
     const known = this.#jobs.get(job_id);
     if (known && !known.abort.signal.aborted) {
-      // It goes on after a pause.
+      // The job resumed after a pause.
       if (known.hold.signal.aborted) known.hold = new AbortController();
       return known;
     }
-    const { log, engine, signal, patiently, context } = this.#options;
+    const { log, engine, signal, retry, context } = this.#options;
     const abort = new AbortController();
     const ends = AbortSignal.any([signal, abort.signal]);
     const at = (batch: number) => ({ job_id, batch, batch_from_index: batch * batch_size });
@@ -149,21 +149,21 @@ export class Hands {
       abort,
       hold: new AbortController(),
       batches: new Map(),
-      parts: {
+      ports: {
         check: (url) =>
           engine.check(url, { owner: owner_id, group: job_id, signal: abort.signal, hold: job.hold.signal }),
         record: async ({ batch, from_index, urls }, outcomes) => {
-          // Of a job that has ended nothing counts any more.
+          // Checks recorded after the end of a job do not count, so they are not recorded.
           if (!signal.aborted) abort.signal.throwIfAborted();
           this.#waiting_for_log += urls.length;
           try {
             const range = { ...at(batch), from_index, urls };
-            await patiently('recording', () => recordChecks(log, range, outcomes, context(job_id)), ends);
+            await retry('recording', () => recordChecks(log, range, outcomes, context(job_id)), ends);
           } finally {
             this.#waiting_for_log -= urls.length;
           }
         },
-        recordedUpTo: (batch) => patiently('reading a batch', () => recordedUpTo(log, at(batch)), ends),
+        recordedUpTo: (batch) => retry('reading a batch', () => recordedUpTo(log, at(batch)), ends),
       },
     };
     this.#jobs.set(job_id, job);

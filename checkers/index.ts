@@ -5,7 +5,7 @@ import { createEngine, type EngineSettings } from './engine/engine.ts';
 export type { ErrorCode, Outcome, Verdict } from '../events/checks.ts';
 export { type CheckOptions, createEngine, type Engine, type EngineSettings, NotStarted } from './engine/engine.ts';
 
-/** Those of the service. */
+/** The defaults of the service. */
 export const DEFAULT_SETTINGS: EngineSettings = {
   concurrency: 256,
   per_host: 10,
@@ -17,10 +17,10 @@ export const DEFAULT_SETTINGS: EngineSettings = {
 };
 
 /**
- * Checks one URL and leaves nothing open: `(await check('https://example.com/')).verdict`. What is wrong with the URL is
- * its outcome; it rejects only with an AbortError, when `signal` aborts. Each call has connections, names and probes of
- * its own: for more than a few URLs make one engine with `createEngine({ ...DEFAULT_SETTINGS })`, call its `check` for
- * each while `free` is above 0, and `close` it in the end.
+ * Checks one URL and leaves no socket open. The outcome reports every fault of the URL; the promise rejects only with an
+ * AbortError, when `signal` aborts. Each call opens its own connections and DNS cache: for more than a few URLs make one
+ * engine with `createEngine`, call its `check` while `free` is above 0, and `close` it at the end.
+ * @example const { verdict } = await check('https://example.com/', { timeout_ms: 5_000 });
  */
 export async function check(
   url: string,

@@ -1,9 +1,9 @@
-// The other checkers: each says every second that it is alive, so that all know among how many a host's limit is shared,
-// and who asks for all.
+// The other checkers. Each broadcasts every second that it is alive, so that all of them divide a host's limit by the same
+// number and agree on the owner of each probe.
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { pause } from '../time/pause.ts';
-import { partOf } from './budget.ts';
+import { shareOf } from './budget.ts';
 import type { Engine, Peers } from './engine/engine.ts';
 import type { ProbeRequest } from './engine/probes.ts';
 import type { Queue } from './queue.ts';
@@ -25,108 +25,108 @@ export interface PeersOptions {
   engine: Engine;
   logger: Logger;
   signal: AbortSignal;
-  /** What one attempt may last: who has lost its turn at a host may still ask it for so long. */
+  /** Time limit of one attempt. A checker that lost its share of a host may have requests in flight for this long. */
   attempt_ms: number;
-  /** Between two signs of life. */
+  /** Time between two announcements. */
   announce_ms?: number;
   /** Milliseconds that never go back. */
   monotonic?: () => number;
 }
 
 const ANNOUNCE_MS = 1000;
-/** Of the latest, so that a message stays small. */
-const MAX_TOLD_SUSPECTS = 20;
-/** In announcements: after this long without one a checker is taken for gone. */
-const FORGOTTEN_AFTER = 5;
-/** Of the time between announcements, how long the first one waits for an answer: who is alone begins after it. */
-const ANSWERED_WITHIN = 1 / 4;
-/** In attempts. In the first of them a host belongs to those alone who had it in the turn before too. */
+/** Suspect URLs announced, the latest ones, so that a message stays small. */
+const MAX_ANNOUNCED_SUSPECTS = 20;
+/** A checker that missed this many announcements counts as gone. */
+const FORGOTTEN_AFTER_ANNOUNCEMENTS = 5;
+/** Share of `announce_ms` for which a new checker waits for other checkers before it starts alone. */
+const FIRST_WAIT_SHARE = 1 / 4;
+/** Length of a turn, in attempts. In the first attempt of a turn a checker has the smaller of its old and new shares. */
 const TURN_ATTEMPTS = 4;
 
 /**
- * Joins them: resolves when those who are alive know of this one, and have made room for it. `leave` gives its part back
- * to them; one that ends without is forgotten after some seconds.
+ * Joins the other checkers. Resolves when they know of this checker and have reduced their shares. `leave` returns its share
+ * to them; they forget a checker that ends without `leave` after some seconds.
  */
 export async function joinPeers(options: PeersOptions): Promise<{ readonly alone: boolean; leave(): Promise<void> }> {
   const { queue, engine, logger, signal, attempt_ms, announce_ms = ANNOUNCE_MS } = options;
   const { monotonic = () => performance.now() } = options;
   const me = randomUUID();
-  /** By id, when it was last heard; this one too. */
-  const heard_at = new Map<string, number>([[me, monotonic()]]);
-  /** From this checker's clock to the one that turns go by: the furthest of all, which who leaves hands on. */
+  /** When each checker last announced itself, by id, this checker included. */
+  const last_seen_at = new Map<string, number>([[me, monotonic()]]);
+  /** Milliseconds from this checker's clock to the turn clock, the furthest clock of all checkers. */
   let ahead_ms = 0;
   const clock = () => monotonic() + ahead_ms;
   let alive: readonly string[] = [me];
-  let turns = '';
+  let last_turn_key = '';
 
   const probes = new SharedProbes({
     me,
     probes: engine.probes,
-    say: (subject, body) => void say(subject, body),
+    broadcast: (subject, body) => void broadcast(subject, body),
     attempt_ms,
-    look_ms: announce_ms,
+    sweep_ms: announce_ms,
     now: monotonic,
   });
   const peers: Peers = {
-    part(host, limit) {
+    shareOf(host, limit) {
       const { turn, is_changing } = turnAt(clock(), attempt_ms);
-      const now = partOf(host, me, alive, limit, turn);
-      return is_changing ? Math.min(now, partOf(host, me, alive, limit, turn - 1)) : now;
+      const now = shareOf(host, me, alive, limit, turn);
+      return is_changing ? Math.min(now, shareOf(host, me, alive, limit, turn - 1)) : now;
     },
-    held: (host, wait_ms) => void say(HELD_SUBJECT, { id: me, host, wait_ms }),
+    held: (host, wait_ms) => void broadcast(HELD_SUBJECT, { id: me, host, wait_ms }),
     probe: (request) => probes.probe(request),
     probed: (folder, answer) => probes.probed(folder, answer),
   };
 
-  async function say(subject: string, body: Alive | Held | ProbeRequest | Probed | Suspected): Promise<void> {
+  async function broadcast(subject: string, body: Alive | Held | ProbeRequest | Probed | Suspected): Promise<void> {
     try {
       await queue.broadcast(subject, body);
     } catch (error) {
-      if (!signal.aborted) logger.warn({ err: error }, 'the other checkers could not be told');
+      if (!signal.aborted) logger.warn({ err: error }, 'the queue did not take a broadcast to the checkers');
     }
   }
 
-  function hear({ id, leaves, clock_ms = 0 }: Alive): void {
+  function receiveAlive({ id, leaves, clock_ms = 0 }: Alive): void {
     ahead_ms = Math.max(ahead_ms, clock_ms - monotonic());
     if (leaves) {
-      if (id !== me && heard_at.delete(id)) share();
+      if (id !== me && last_seen_at.delete(id)) aliveChanged();
       return;
     }
-    const is_new = !heard_at.has(id);
-    heard_at.set(id, monotonic());
+    const is_new = !last_seen_at.has(id);
+    last_seen_at.set(id, monotonic());
     if (!is_new) return;
-    share();
-    // It is to know at once whom it shares with, and what not to ask for.
+    aliveChanged();
+    // The new checker learns at once of this one, and of the URLs that it must not request.
     void announce();
-    void tellSuspects();
+    void announceSuspects();
   }
 
-  function share(): void {
-    alive = [...heard_at.keys()];
+  function aliveChanged(): void {
+    alive = [...last_seen_at.keys()];
     engine.share(alive.length > 1 ? peers : null);
-    probes.share(alive);
+    probes.setAlive(alive);
   }
 
-  const announce = () => say(ALIVE_SUBJECT, { id: me, leaves: false, clock_ms: clock() });
+  const announce = () => broadcast(ALIVE_SUBJECT, { id: me, leaves: false, clock_ms: clock() });
 
-  async function tellSuspects(): Promise<void> {
-    const urls = engine.suspects.slice(-MAX_TOLD_SUSPECTS);
-    if (urls.length > 0) await say(SUSPECT_SUBJECT, { urls });
+  async function announceSuspects(): Promise<void> {
+    const urls = engine.suspects.slice(-MAX_ANNOUNCED_SUSPECTS);
+    if (urls.length > 0) await broadcast(SUSPECT_SUBJECT, { urls });
   }
 
-  function look(): void {
-    const oldest = monotonic() - FORGOTTEN_AFTER * announce_ms;
-    // Who does not hear itself hears nobody: that says nothing of the others.
-    const gone = heard_at.get(me)! < oldest ? [] : [...heard_at].filter(([, at]) => at < oldest);
-    for (const [id] of gone) heard_at.delete(id);
+  function sweep(): void {
+    const oldest = monotonic() - FORGOTTEN_AFTER_ANNOUNCEMENTS * announce_ms;
+    // A checker that misses its own announcements receives none at all: that says nothing of the others.
+    const gone = last_seen_at.get(me)! < oldest ? [] : [...last_seen_at].filter(([, at]) => at < oldest);
+    for (const [id] of gone) last_seen_at.delete(id);
     const { turn, is_changing } = turnAt(clock(), attempt_ms);
-    const turned = `${turn} ${is_changing}`;
-    if (gone.length > 0 || (turned !== turns && alive.length > 1)) share();
-    turns = turned;
-    probes.look();
+    const turn_key = `${turn} ${is_changing}`;
+    if (gone.length > 0 || (turn_key !== last_turn_key && alive.length > 1)) aliveChanged();
+    last_turn_key = turn_key;
+    probes.sweep();
   }
 
-  await queue.listen(ALIVE_SUBJECT, (body) => hear(body as Alive), signal);
+  await queue.listen(ALIVE_SUBJECT, (body) => receiveAlive(body as Alive), signal);
   await queue.listen(
     HELD_SUBJECT,
     (body) => {
@@ -142,22 +142,22 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
     },
     signal,
   );
-  await queue.listen(PROBE_SUBJECT, (body) => probes.hearWanted(body as ProbeRequest), signal);
-  await queue.listen(PROBED_SUBJECT, (body) => probes.hearProbed(body as Probed), signal);
+  await queue.listen(PROBE_SUBJECT, (body) => probes.receiveRequest(body as ProbeRequest), signal);
+  await queue.listen(PROBED_SUBJECT, (body) => probes.receiveAnswer(body as Probed), signal);
   await announce();
-  await tellSuspects();
+  await announceSuspects();
   const timer = setInterval(() => {
-    look();
+    sweep();
     void announce();
   }, announce_ms);
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
-  await pause(announce_ms * ANSWERED_WITHIN, signal);
+  await pause(announce_ms * FIRST_WAIT_SHARE, signal);
   if (alive.length > 1) await pause(2 * announce_ms, signal);
   return {
     get alone() {
       return alive.length === 1;
     },
-    leave: () => say(ALIVE_SUBJECT, { id: me, leaves: true, clock_ms: clock() }),
+    leave: () => broadcast(ALIVE_SUBJECT, { id: me, leaves: true, clock_ms: clock() }),
   };
 }
 

@@ -1,9 +1,8 @@
-// The port of the work queue: hints of what to do, at least once. Work lost in it is found by a sweeper in
-// `processes/` and published again. Adapters: `adapters/queue/{sqlite,nats}`; their promises are the contract suite
-// in `test/contracts/queue.ts`.
+// The port of the work queue, with at-least-once delivery. The dispatcher in `processes/` publishes lost work again.
+// Adapters: `adapters/queue/{sqlite,nats}`; the contract suite in `test/contracts/queue.ts` tests each of them.
 
 export interface Message {
-  /** A message whose id was published in the last two minutes is dropped. */
+  /** The queue drops a message whose id was published in the last two minutes. */
   id: string;
   body: unknown;
 }
@@ -11,42 +10,42 @@ export interface Message {
 export interface Delivery<Body = unknown> {
   id: string;
   body: Body;
-  /** 1 on the first delivery. */
+  /** Number of this delivery, from 1. */
   delivery: number;
-  /** Done: never delivered again. */
+  /** Acknowledges the message: the queue never delivers it again. */
   ack(): Promise<void>;
-  /** Not done: delivered again, after `delay_ms` (0 unless told), unless this was the last delivery. */
+  /** Asks for redelivery after `delay_ms` (default 0). The queue drops the message if this was the last delivery. */
   nak(delay_ms?: number): Promise<void>;
-  /** Still at it: starts the time to redelivery afresh. */
+  /** Restarts `ack_wait_ms` for a message in progress. */
   working(): Promise<void>;
 }
 
 export interface ConsumeOptions {
-  /** After this long without ack, nak or working, a message is delivered again, to any consumer. */
+  /** The queue delivers a message again, to any consumer, after this long without ack, nak or working. */
   ack_wait_ms: number;
-  /** A message is dropped after this many deliveries. */
+  /** The queue drops a message after this many deliveries. */
   max_deliveries: number;
   signal: AbortSignal;
 }
 
-/** Pulls work: every message goes to one consumer at a time. */
+/** A consumer of a subject. The queue delivers each message to one consumer at a time. */
 export interface Consumer<Body = unknown> {
-  /** Up to `limit` messages: at once what is there, else the first to come; empty after `wait_ms` or when closed. */
+  /** Returns up to `limit` waiting messages, else the first new one; empty after `wait_ms` or when the queue is closed. */
   pull(limit: number, wait_ms: number): Promise<Delivery<Body>[]>;
 }
 
 export interface Queue {
-  /** What the body of a message may take as JSON in UTF-8. */
+  /** Size limit of a message's body, as JSON in UTF-8. */
   readonly max_body_bytes: number;
-  /** All are stored when it returns. Subjects are dotted words of `[a-z0-9_-]`. */
+  /** Resolves when the queue has stored all messages. Subjects are dotted words of `[a-z0-9_-]`. */
   publish(subject: string, messages: readonly Message[]): Promise<void>;
-  /** Consumers of one subject share its messages, over all processes; `options` must be equal for one subject. */
+  /** Consumers of one subject share its messages across processes; all of them pass equal `options`. */
   consume<Body = unknown>(subject: string, options: ConsumeOptions): Promise<Consumer<Body>>;
-  /** How many messages of the subject wait for their first or next delivery. */
+  /** Number of messages of the subject that wait for their first or next delivery. */
   depth(subject: string): Promise<number>;
-  /** To everyone who listens now; may be lost. */
+  /** Sends `body` to the current listeners, at most once. */
   broadcast(subject: string, body: unknown): Promise<void>;
-  /** Calls `heard` for each broadcast until `signal` aborts. */
-  listen(subject: string, heard: (body: unknown) => void, signal: AbortSignal): Promise<void>;
+  /** Calls `received` for each broadcast until `signal` aborts. */
+  listen(subject: string, received: (body: unknown) => void, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
-// One probe a folder and job among several checkers: who needs one says so, the checker that the folder belongs to asks
-// it, and what it said is told to all. Broadcasts may be lost and checkers may end: what is not answered is said again,
-// and in the end asked from here, for a verdict matters more than a request.
+// Shares one probe of a folder and job among several checkers. A checker that needs a probe broadcasts a request; the
+// folder's owner sends the probe and broadcasts the answer. Broadcasts may be lost and checkers may end, so a checker repeats
+// an unanswered request and finally sends the probe itself: a second probe costs less than a missing verdict.
 import { owns } from './budget.ts';
 import type { ProbePeers, ProbeRequest, Probes } from './engine/probes.ts';
 import type { ProbeAnswer } from './engine/soft-404.ts';
@@ -9,26 +9,25 @@ import { PROBE_SUBJECT, PROBED_SUBJECT, type Probed } from './work.ts';
 export interface SharedProbesOptions {
   me: string;
   probes: Pick<Probes, 'probe' | 'answer' | 'recall'>;
-  say: (subject: string, body: ProbeRequest | Probed) => void;
-  /** What one attempt may last. */
+  broadcast: (subject: string, body: ProbeRequest | Probed) => void;
+  /** Time limit of one attempt. */
   attempt_ms: number;
-  /** Between two looks. */
-  look_ms: number;
-  /** Milliseconds that never go back. */
+  /** Time between two calls of `sweep`. */
+  sweep_ms: number;
+  /** Monotonic clock, in milliseconds. */
   now: () => number;
 }
 
-/** An owner that is new leaves those who know the answer this time to tell it. */
-const TOLD_WITHIN_MS = 100;
-/** In looks. */
-const SAID_AGAIN_AFTER = 5;
-/** In attempts of its owner, who has retries and redirects to go through. */
-const GIVEN_UP_AFTER = 4;
+/** A new owner waits this long, in case another checker knows the answer and broadcasts it. */
+const ANSWER_WAIT_MS = 100;
+const REPEAT_AFTER_SWEEPS = 5;
+/** More than one attempt, because the owner's probe may be retried and redirected. */
+const ASK_AFTER_ATTEMPTS = 4;
 
 interface Wanted {
   request: ProbeRequest;
   since: number;
-  said_at: number;
+  requested_at: number;
 }
 
 export class SharedProbes implements ProbePeers {
@@ -43,51 +42,51 @@ export class SharedProbes implements ProbePeers {
 
   probe(request: ProbeRequest): void {
     const now = this.#options.now();
-    const wanted = { request, since: now, said_at: now };
+    const wanted = { request, since: now, requested_at: now };
     this.#wanted.set(request.folder, wanted);
-    this.#say(wanted);
+    this.#request(wanted);
   }
 
   probed(folder: string, { status, final_path, sketch }: ProbeAnswer): void {
     this.#wanted.delete(folder);
-    this.#options.say(PROBED_SUBJECT, { folder, status, final_path, sketch: sketch && [...sketch] });
+    this.#options.broadcast(PROBED_SUBJECT, { folder, status, final_path, sketch: sketch && [...sketch] });
   }
 
-  /** Another's wish, or the own. */
-  hearWanted(request: ProbeRequest): void {
+  /** Receives the request of any checker, this one included. */
+  receiveRequest(request: ProbeRequest): void {
     const { me, probes } = this.#options;
     const known = probes.recall(request.folder);
     if (known !== null) this.probed(request.folder, known);
-    else if (owns(me, request.folder, this.#alive)) setTimeout(() => probes.probe(request), TOLD_WITHIN_MS).unref();
+    else if (owns(me, request.folder, this.#alive)) setTimeout(() => probes.probe(request), ANSWER_WAIT_MS).unref();
   }
 
-  hearProbed({ folder, status, final_path, sketch }: Probed): void {
+  receiveAnswer({ folder, status, final_path, sketch }: Probed): void {
     this.#wanted.delete(folder);
     this.#options.probes.answer(folder, { status, final_path, sketch: sketch && Uint32Array.from(sketch) });
   }
 
-  /** These are alive now: what is wanted may belong to another. */
-  share(alive: readonly string[]): void {
+  /** The live checkers have changed: the folders of open requests may have new owners. */
+  setAlive(alive: readonly string[]): void {
     this.#alive = alive;
     if (alive.length > 1) {
-      for (const wanted of this.#wanted.values()) this.#say(wanted);
+      for (const wanted of this.#wanted.values()) this.#request(wanted);
       return;
     }
     for (const { request } of this.#wanted.values()) this.#options.probes.probe(request);
     this.#wanted.clear();
   }
 
-  /** To be called regularly. */
-  look(): void {
-    const { probes, attempt_ms, look_ms, now } = this.#options;
+  /** The caller runs it every `sweep_ms`: repeats old requests, and sends probes that no owner answered. */
+  sweep(): void {
+    const { probes, attempt_ms, sweep_ms, now } = this.#options;
     for (const wanted of this.#wanted.values()) {
-      if (now() - wanted.since > GIVEN_UP_AFTER * attempt_ms) probes.probe(wanted.request);
-      else if (now() - wanted.said_at > SAID_AGAIN_AFTER * look_ms) this.#say(wanted);
+      if (now() - wanted.since > ASK_AFTER_ATTEMPTS * attempt_ms) probes.probe(wanted.request);
+      else if (now() - wanted.requested_at > REPEAT_AFTER_SWEEPS * sweep_ms) this.#request(wanted);
     }
   }
 
-  #say(wanted: Wanted): void {
-    wanted.said_at = this.#options.now();
-    this.#options.say(PROBE_SUBJECT, wanted.request);
+  #request(wanted: Wanted): void {
+    wanted.requested_at = this.#options.now();
+    this.#options.broadcast(PROBE_SUBJECT, wanted.request);
   }
 }

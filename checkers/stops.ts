@@ -1,4 +1,4 @@
-// Hears of jobs that stop from the log itself, within milliseconds and whichever other parts of the service run.
+// Follows the log for jobs that stop: a checker learns of a stop within milliseconds, whichever other roles run.
 import type { Logger } from 'pino';
 import type { EventStore, Position } from '../events/event-store.ts';
 import { idOf } from '../events/streams.ts';
@@ -7,18 +7,18 @@ import { idOf } from '../events/streams.ts';
 export interface Stop {
   job_id: string;
   revision: number;
-  /** Whether requests in flight are cut off too (cancelled, failed) or finished (paused). */
+  /** True for cancelled and failed jobs: the checker aborts requests in flight. A paused job finishes them. */
   drops_in_flight: boolean;
 }
 
 const TYPES = ['JobPaused', 'JobCancelled', 'JobFailed'];
 const AGAIN_AFTER_MS = 500;
 
-/** Calls `heard` for each stop after `from`, until `signal` aborts. */
+/** Calls `stopped` for each stop after `from`, until `signal` aborts. It resubscribes after every error. */
 export async function followStops(
   log: EventStore,
   from: Position,
-  heard: (stop: Stop) => void,
+  stopped: (stop: Stop) => void,
   { logger, signal }: { logger: Logger; signal: AbortSignal },
 ): Promise<void> {
   const filter = { categories: ['job'], types: TYPES };
@@ -26,13 +26,13 @@ export async function followStops(
     try {
       for await (const { events, position } of log.subscribe({ from, filter, signal })) {
         for (const { stream, revision, type } of events) {
-          heard({ job_id: idOf(stream), revision, drops_in_flight: type !== 'JobPaused' });
+          stopped({ job_id: idOf(stream), revision, drops_in_flight: type !== 'JobPaused' });
         }
         from = position;
       }
     } catch (error) {
       if (signal.aborted) return;
-      logger.warn({ err: error }, 'the log does not say which jobs stop; asking again');
+      logger.warn({ err: error }, 'the subscription to stopped jobs failed; the checker subscribes again');
       await new Promise((resolve) => setTimeout(resolve, AGAIN_AFTER_MS));
     }
   }

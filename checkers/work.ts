@@ -1,32 +1,29 @@
-// What processes and checkers say to each other over the queue.
+// The messages and broadcasts that processes and checkers exchange over the queue.
 import type { Position } from '../events/event-store.ts';
 
 export const WORK_SUBJECT = 'checks';
 
-/** Consecutive URLs of one batch: the whole of it, or what a ceiling or the size of a message leaves. */
+/** Consecutive URLs of one batch. A credit ceiling or the size limit of a message may cut the batch. */
 export interface WorkRange {
   batch: number;
-  /** Of the first of `urls` in the job. */
+  /** Index in the job of the first of `urls`. */
   from_index: number;
   urls: string[];
 }
 
-/** What one message asks for: ranges of one job, of different batches. */
+/** A message: ranges of one job, each of a different batch. */
 export interface Work {
   owner_id: string;
   job_id: string;
-  /** Of the job's stream when this was published: work of a revision before a stop's is void. */
+  /** Revision of the job's stream when the dispatcher published the message. A later stop makes the message void. */
   revision: number;
   batch_size: number;
-  /** Up to where whoever published this had seen the job's events: what stopped it later comes after it in the log. */
+  /** The dispatcher had seen the job's events up to this position: any later stop comes after it in the log. */
   position: Position;
   ranges: WorkRange[];
 }
 
-/**
- * Deliveries after which the queue itself drops a message. So many are spent by processes that were killed, for which no
- * batch is to blame: a batch that fails is counted by the checker.
- */
+/** The queue drops a message after this many deliveries. Crashes use them up, so the checker counts failures itself. */
 export const MAX_DELIVERIES = 1000;
 
 export const ALIVE_SUBJECT = 'checkers.alive';
@@ -36,40 +33,40 @@ export const SUSPECT_SUBJECT = 'checkers.suspects';
 export const PROBE_SUBJECT = 'probes.wanted';
 export const PROBED_SUBJECT = 'probes.answered';
 
-/** A checker is there, or leaves. */
+/** A checker announces that it is alive, or that it leaves. */
 export interface Alive {
   id: string;
   leaves: boolean;
-  /** The sender's turn clock, in milliseconds: all follow the one that is furthest. Absent from checkers of an older version. */
+  /** The sender's turn clock, in ms. Every checker follows the furthest clock. Checkers of an older version omit it. */
   clock_ms?: number;
 }
 
-/** Which batches a checker works on, said regularly. */
+/** The batches that a checker works on, broadcast regularly. */
 export interface InHand {
   checker_id: string;
   jobs: {
     job_id: string;
     batches: number[];
-    /** Of these batches, so many outcomes are there or recorded: it changes as long as the job goes on. */
+    /** Number of outcomes found in these batches, recorded or not: it changes while the job makes progress. */
     found: number;
-    /** Whether some of its URLs are being checked; false when all that is missing is the log's answer. */
+    /** Whether checks of the job run; false when it only waits for the log. */
     is_checking: boolean;
   }[];
 }
 
-/** URLs over whose answers a checker hung or ended. */
+/** URLs whose answers made a checker hang or crash. */
 export interface Suspected {
   urls: readonly string[];
 }
 
-/** A checker was told that a host wants nothing for so long. */
+/** A host asked a checker, by Retry-After, to send no request for `wait_ms`. */
 export interface Held {
   id: string;
   host: string;
   wait_ms: number;
 }
 
-/** What a probe found; a sketch as its numbers. */
+/** The answer to a probe. `sketch` lists the numbers of a `Sketch`. */
 export interface Probed {
   folder: string;
   status: number | null;

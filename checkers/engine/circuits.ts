@@ -43,16 +43,16 @@ const ORIGIN_FAILURES: ReadonlySet<ErrorCode> = new Set([
   'response_timeout',
 ]);
 
-/** Null when the origin is there. `not_now`: it answered that it does not answer now. */
+/** Null when the origin is there. `is_explicit`: it answered that it does not answer now. */
 export function failureOf(
   { failure, status }: { failure: ErrorCode | null; status: number },
-  not_now: boolean,
+  is_explicit: boolean,
   protection: string | null,
 ): OriginFailure | null {
   if (failure !== null) {
     return ORIGIN_FAILURES.has(failure) ? { error_code: failure, status: null, protection: null } : null;
   }
-  return not_now ? { error_code: null, status, protection } : null;
+  return is_explicit ? { error_code: null, status, protection } : null;
 }
 
 interface Circuit {

@@ -33,7 +33,7 @@ export interface ExchangeOwner {
 }
 
 /** For whom a request is made. */
-export interface Asker {
+export interface Requester {
   /** How much of the body it wants; 0 for nothing. */
   bytesWanted(status: number, headers: IncomingHttpHeaders): number;
   /** When its attempt has to have ended, by the owner's clock. */
@@ -41,7 +41,7 @@ export interface Asker {
 }
 
 export class Exchange implements Dispatcher.DispatchHandler {
-  readonly check: Asker;
+  readonly check: Requester;
   readonly connection: Connection;
   readonly #owner: ExchangeOwner;
   readonly #made: number;
@@ -68,7 +68,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Whether the connection can serve another request. */
   reusable = false;
 
-  constructor(check: Asker, connection: Connection, owner: ExchangeOwner, now: number) {
+  constructor(check: Requester, connection: Connection, owner: ExchangeOwner, now: number) {
     this.check = check;
     this.connection = connection;
     this.#owner = owner;

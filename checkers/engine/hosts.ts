@@ -9,29 +9,29 @@ import { parseRetryAfter, RETRY_AFTER_CAP_MS } from './retries.ts';
 /** Several checkers share what a host is asked. */
 export interface HostPeers {
   /** Of so many requests at once, how many are this checker's: 0 to all. */
-  part(host: string, limit: number): number;
+  shareOf(host: string, limit: number): number;
   /** A host wants nothing for so long: the others are to know. */
   held(host: string, wait_ms: number): void;
 }
 
 /** What an answer says of how its host was asked. */
-export interface TooMuch {
+export interface Throttling {
   /** From Retry-After; null when it does not say. */
   retry_after_ms: number | null;
   /** A 429 or a Retry-After. A bare 503 may be about its page alone: it slows its host less. */
-  not_now: boolean;
+  is_explicit: boolean;
 }
 
 /** Null when it says nothing of it. A challenge that came as a 503 is not about how often it was asked. */
-export function tooMuch(
+export function throttlingOf(
   status: number,
   headers: IncomingHttpHeaders,
   protection: string | null,
   wall: () => number,
-): TooMuch | null {
+): Throttling | null {
   if (status !== 429 && (status !== 503 || protection !== null)) return null;
   const retry_after_ms = parseRetryAfter(firstOf(headers, 'retry-after'), wall());
-  return { retry_after_ms, not_now: status === 429 || retry_after_ms !== null };
+  return { retry_after_ms, is_explicit: status === 429 || retry_after_ms !== null };
 }
 
 export interface HostSettings {
@@ -88,8 +88,8 @@ export class Hosts {
     const limit = this.#paces.peek(host)?.limit ?? per_host;
     if (this.peers === null) return limit;
     // Who has a part keeps one request of it, however slow the host: together they are still within the setting.
-    const part = this.peers.part(host, per_host);
-    return Math.min(part, Math.max(1, Math.floor((limit * part) / per_host)));
+    const share = this.peers.shareOf(host, per_host);
+    return Math.min(share, Math.max(1, Math.floor((limit * share) / per_host)));
   }
 
   /** A request begins. True when the host's limit is another now. */
@@ -98,18 +98,18 @@ export class Hosts {
     if (gap_ms === 0 && this.#paces.size === 0) return false;
     const pace = this.#paces.get(host) ?? (gap_ms === 0 ? null : this.#begin(host));
     if (pace === null) return false;
-    const gap = Math.max(gap_ms && gap_ms * this.#others(host), pace.gap_ms * (0.75 + random() / 2));
+    const gap = Math.max(gap_ms && gap_ms * this.#gapFactor(host), pace.gap_ms * (0.75 + random() / 2));
     return gap > 0 && this.#hold(host, pace, now + gap);
   }
 
   /** An answer that said that it was too much, to what was asked at `asked_at`. True when this is news. */
-  slow(host: string, asked_at: number, now: number, { retry_after_ms, not_now }: TooMuch): boolean {
+  slow(host: string, asked_at: number, now: number, { retry_after_ms, is_explicit }: Throttling): boolean {
     const { random } = this.#settings;
     const pace = this.#paces.get(host) ?? this.#begin(host);
     const is_news = asked_at > pace.slowed_at;
     if (is_news) {
       pace.limit = Math.max(1, pace.limit >> 1);
-      const max = not_now ? MAX_GAP_MS : MAX_GAP_OF_503_MS;
+      const max = is_explicit ? MAX_GAP_MS : MAX_GAP_OF_503_MS;
       if (pace.gap_ms < max) pace.gap_ms = Math.min(max, Math.max(FIRST_GAP_MS, 2 * pace.gap_ms));
       pace.slowed_at = now;
       pace.answers = 0;
@@ -187,8 +187,8 @@ export class Hosts {
   }
 
   /** By how much this checker's gaps are longer, so that those of all together are not shorter than the setting's. */
-  #others(host: string): number {
+  #gapFactor(host: string): number {
     const { per_host } = this.#settings;
-    return this.peers === null ? 1 : per_host / Math.max(1, this.peers.part(host, per_host));
+    return this.peers === null ? 1 : per_host / Math.max(1, this.peers.shareOf(host, per_host));
   }
 }

@@ -17,7 +17,7 @@ export type State = 'queued' | 'asking' | 'backing_off' | 'parked' | 'probing' |
 export class Job extends Check {
   readonly waiter: Waiter;
   state: State = 'queued';
-  batch: Batch | null = null;
+  signals: SignalGroup | null = null;
   /** The request in flight, while it is `asking`. */
   exchange: Exchange | null = null;
   /** Its next request follows a redirect, and is the same attempt. */
@@ -43,7 +43,7 @@ export class Job extends Check {
 
   /** Nothing more of it is to start. */
   get isHeld(): boolean {
-    return this.batch?.hold?.aborted === true;
+    return this.signals?.hold?.aborted === true;
   }
 
   /** A request is in flight, or the next one follows the redirect of one that was. */
@@ -53,15 +53,15 @@ export class Job extends Check {
 }
 
 /** The checks of one pair of signals, each of which has one listener for all of them. */
-export interface Batch {
+export interface SignalGroup {
   readonly jobs: Set<Job>;
   readonly hold: AbortSignal | undefined;
   /** Takes the listeners off. */
   readonly end: () => void;
 }
 
-export class Batches {
-  readonly #batches = new Map<AbortSignal | undefined, Map<AbortSignal | undefined, Batch>>();
+export class SignalGroups {
+  readonly #groups = new Map<AbortSignal | undefined, Map<AbortSignal | undefined, SignalGroup>>();
   readonly #abort: (job: Job) => void;
   readonly #hold: (job: Job) => void;
 
@@ -73,18 +73,18 @@ export class Batches {
 
   join(job: Job, signal: AbortSignal | undefined, hold: AbortSignal | undefined): void {
     if (signal === undefined && hold === undefined) return;
-    job.batch = this.#batches.get(signal)?.get(hold) ?? this.#begin(signal, hold);
-    job.batch.jobs.add(job);
+    job.signals = this.#groups.get(signal)?.get(hold) ?? this.#begin(signal, hold);
+    job.signals.jobs.add(job);
   }
 
   leave(job: Job): void {
-    const { batch } = job;
-    if (batch === null) return;
-    batch.jobs.delete(job);
-    if (batch.jobs.size === 0) batch.end();
+    const { signals } = job;
+    if (signals === null) return;
+    signals.jobs.delete(job);
+    if (signals.jobs.size === 0) signals.end();
   }
 
-  #begin(signal: AbortSignal | undefined, hold: AbortSignal | undefined): Batch {
+  #begin(signal: AbortSignal | undefined, hold: AbortSignal | undefined): SignalGroup {
     const jobs = new Set<Job>();
     const abort = () => {
       for (const job of jobs) this.#abort(job);
@@ -94,16 +94,16 @@ export class Batches {
     };
     signal?.addEventListener('abort', abort);
     hold?.addEventListener('abort', stop);
-    const of_signal = this.#batches.get(signal) ?? new Map<AbortSignal | undefined, Batch>();
-    this.#batches.set(signal, of_signal);
+    const of_signal = this.#groups.get(signal) ?? new Map<AbortSignal | undefined, SignalGroup>();
+    this.#groups.set(signal, of_signal);
     const end = () => {
       signal?.removeEventListener('abort', abort);
       hold?.removeEventListener('abort', stop);
       of_signal.delete(hold);
-      if (of_signal.size === 0) this.#batches.delete(signal);
+      if (of_signal.size === 0) this.#groups.delete(signal);
     };
-    const batch = { jobs, hold, end };
-    of_signal.set(hold, batch);
-    return batch;
+    const signals = { jobs, hold, end };
+    of_signal.set(hold, signals);
+    return signals;
   }
 }

@@ -16,15 +16,15 @@ import { type CheckRules, checkerFault, type Step } from './check.ts';
 import { canOpenFile } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { PageMemory } from './fingerprints.ts';
-import { Batches, type Job } from './job.ts';
+import { type Job, SignalGroups } from './job.ts';
 import { Origins } from './origins.ts';
-import { countAnswer, failsOver } from './proxied.ts';
+import { countAnswer, shouldTryAnotherProxy } from './proxied.ts';
 import { Requests } from './requests.ts';
 import { RETRY_BASE_MS } from './retries.ts';
 import { Room } from './room.ts';
 import { Scheduler } from './scheduler.ts';
 import { Siblings } from './siblings.ts';
-import { type Left, Sweeps, sweepInterval } from './sweeps.ts';
+import { type Remaining, Sweeps, sweepInterval } from './sweeps.ts';
 import { watchThread } from './thread-load.ts';
 import { type EngineParts, type EngineSettings, NotStarted } from './types.ts';
 
@@ -51,7 +51,7 @@ export class Lifecycle {
   readonly #busy: () => boolean;
 
   readonly #jobs = new Set<Job>();
-  readonly #batches = new Batches(
+  readonly #groups = new SignalGroups(
     (job) => this.#withdraw(job, abortError()),
     (job) => this.#hold(job),
   );
@@ -117,7 +117,7 @@ export class Lifecycle {
   /** Begins a check. `signal` and `hold` end it, as `CheckOptions` says. */
   begin(job: Job, signal: AbortSignal | undefined, hold: AbortSignal | undefined): void {
     this.#jobs.add(job);
-    this.#batches.join(job, signal, hold);
+    this.#groups.join(job, signal, hold);
     this.#enqueue(job, false);
   }
 
@@ -193,7 +193,7 @@ export class Lifecycle {
       this.#askAgain(job, this.#now());
       return;
     }
-    if (failsOver(this.#parts.proxies, job, exchange)) {
+    if (shouldTryAnotherProxy(this.#parts.proxies, job, exchange)) {
       this.#askAgain(job, job.asked_at);
       return;
     }
@@ -207,7 +207,7 @@ export class Lifecycle {
       countAnswer(this.#parts.proxies, job, exchange);
     } catch (defect) {
       // Were it thrown on, undici would take it for a failure of the request, and the check would never end.
-      this.#failedOver(job, defect as Error);
+      this.#endWithDefect(job, defect as Error);
       return;
     } finally {
       this.#parts.working?.leave();
@@ -254,7 +254,7 @@ export class Lifecycle {
   }
 
   /** The engine itself failed over an answer: only that URL pays for it, and its neighbours are checked. */
-  #failedOver(job: Job, defect: Error): void {
+  #endWithDefect(job: Job, defect: Error): void {
     this.#parts.defect?.(defect, job.first.href);
     if (job.purpose === 'probe') this.#fail(job, defect);
     else this.#finish(job, checkerFault());
@@ -276,7 +276,7 @@ export class Lifecycle {
     job.state = 'done';
     this.#jobs.delete(job);
     this.origins.ended(job);
-    this.#batches.leave(job);
+    this.#groups.leave(job);
   }
 
   /** Ends a held check, unless a request is in flight: its own, or that of the sibling that it waits for. */
@@ -308,7 +308,7 @@ export class Lifecycle {
     this.#fail(job, error);
   }
 
-  #sweep(now: number): Left {
+  #sweep(now: number): Remaining {
     this.#requests.sweep(now);
     for (const job of this.#backing_off) {
       if (job.retry_at > now) continue;
@@ -321,7 +321,7 @@ export class Lifecycle {
     }
     this.origins.sweep(now);
     if (this.#room.isShort) this.#lookForRoom(now);
-    this.#scheduler.look(this.#busy());
+    this.#scheduler.sweep(this.#busy());
     // A slow host may have more connections now, and a proxy may be well again.
     this.#wake();
     if (this.#jobs.size > 0 || this.#is_starved) return 'work';

@@ -2,7 +2,7 @@
 // origin whose circuit is open are parked here until a trial says whether the origin answers.
 import { Circuits, failureOf, type OriginFailure } from './circuits.ts';
 import type { Exchange } from './exchange.ts';
-import { Hosts, tooMuch } from './hosts.ts';
+import { Hosts, throttlingOf } from './hosts.ts';
 import type { Job } from './job.ts';
 
 export interface OriginsOptions {
@@ -58,21 +58,21 @@ export class Origins {
     job.is_trial = false;
     const { status, headers } = exchange;
     const is_answer = exchange.failure === null;
-    const too_much = is_answer ? tooMuch(status, headers, job.protection, this.#options.wall) : null;
+    const throttling = is_answer ? throttlingOf(status, headers, job.protection, this.#options.wall) : null;
     // Nearly always: an answer, and no trouble with any host.
-    if (is_answer && too_much === null && this.hosts.size === 0 && this.#circuits.size === 0) return;
-    const failure = failureOf(exchange, too_much?.not_now === true, job.protection);
+    if (is_answer && throttling === null && this.hosts.size === 0 && this.#circuits.size === 0) return;
+    const failure = failureOf(exchange, throttling?.is_explicit === true, job.protection);
     if (failure !== null) {
       if (is_trial || job.attempts === 1) this.#circuits.failed(origin, failure, now, is_trial);
     } else if (this.#circuits.answered(origin)) {
       this.hosts.restart(host, now);
       this.#options.limitChanged(host);
-    } else if (too_much === null && this.hosts.answered(host, asked_at)) {
+    } else if (throttling === null && this.hosts.answered(host, asked_at)) {
       this.#options.limitChanged(host);
     }
-    if (too_much !== null) {
-      const is_news = this.hosts.slow(host, asked_at, now, too_much);
-      const { retry_after_ms } = too_much;
+    if (throttling !== null) {
+      const is_news = this.hosts.slow(host, asked_at, now, throttling);
+      const { retry_after_ms } = throttling;
       if (is_news && retry_after_ms !== null) this.hosts.peers?.held(host, retry_after_ms);
       this.#options.limitChanged(host);
     }

@@ -1,17 +1,17 @@
 // What an exchange through a proxy says of the proxy, and whether the check believes it.
 import type { ProxyPool } from '../proxies/pool.ts';
-import { metBy, ProxyTries } from '../proxies/tries.ts';
+import { ProxyTries, resultOf } from '../proxies/tries.ts';
 import type { Exchange } from './exchange.ts';
 import type { Job } from './job.ts';
 
 /** True when a failure may be the proxy's: the request is to be made through another one, and counts as no attempt. */
-export function failsOver(pool: ProxyPool | undefined, job: Job, exchange: Exchange): boolean {
+export function shouldTryAnotherProxy(pool: ProxyPool | undefined, job: Job, exchange: Exchange): boolean {
   const { failure, connection } = exchange;
   const { proxy, fault } = connection;
   if (pool === undefined || proxy === null || failure === null) return false;
   job.proxy_tries ??= new ProxyTries();
   exchange.failure = job.proxy_tries.believe(failure, fault, proxy, pool.size > 1);
-  if (fault !== 'none') pool.met(proxy, metBy(failure, fault), connection.host);
+  if (fault !== 'none') pool.record(proxy, resultOf(failure, fault), connection.host);
   return exchange.failure === null;
 }
 
@@ -24,5 +24,5 @@ export function countAnswer(
   const { proxy, host } = connection;
   if (pool === undefined || proxy === null || failure !== null) return;
   job.proxy_tries = null;
-  pool.met(proxy, job.protection === null ? 'answered' : 'blocked', host, responded_at - job.asked_at);
+  pool.record(proxy, job.protection === null ? 'answered' : 'blocked', host, responded_at - job.asked_at);
 }

@@ -60,7 +60,7 @@ export class Scheduler<T extends Task> {
    * one, and the connection costs as much as many requests: the host's tasks wait for those it has. Where none of them
    * ended from one look to the next, the host is slow, and gets one more; and a group that has little gets what it asks.
    */
-  look(is_busy: boolean): void {
+  sweep(is_busy: boolean): void {
     this.#is_busy = is_busy;
     for (const host of this.#waiting) {
       if (host.running >= host.limit) continue;

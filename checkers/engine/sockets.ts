@@ -77,19 +77,19 @@ export class Sockets {
         process.nextTick(done, failure, null);
         return;
       }
-      if (owner.proxy === null) this.#straight(owner, options, vetted.addresses, done);
-      else this.#through(owner.proxy, owner, options, vetted.addresses, done);
+      if (owner.proxy === null) this.#direct(owner, options, vetted.addresses, done);
+      else this.#viaProxy(owner.proxy, owner, options, vetted.addresses, done);
     });
   }
 
-  #straight(owner: SocketOwner, options: ConnectOptions, addresses: readonly string[], done: ConnectDone): void {
+  #direct(owner: SocketOwner, options: ConnectOptions, addresses: readonly string[], done: ConnectDone): void {
     const secure = options.protocol === 'https:';
     const target = targetOf(options.hostname, portOf(options), addresses);
     const socket = secure ? tls.connect({ ...target, ...this.#tls(owner, options) }) : net.connect(target);
-    this.#await(owner, socket, secure, (error) => this.#ready(owner, socket, secure, error, done));
+    this.#onceConnected(owner, socket, secure, (error) => this.#ready(owner, socket, secure, error, done));
   }
 
-  #through(
+  #viaProxy(
     { endpoint }: PooledProxy,
     owner: SocketOwner,
     options: ConnectOptions,
@@ -107,7 +107,7 @@ export class Sockets {
         return;
       }
       const inner = tls.connect({ socket: outer, ...this.#tls(owner, options) });
-      this.#await(owner, inner, true, (error) => this.#ready(owner, inner, true, error, done));
+      this.#onceConnected(owner, inner, true, (error) => this.#ready(owner, inner, true, error, done));
     };
     this.#settings.proxy_resolver.resolve(endpoint.host, (found) => {
       if (owner.destroyed || !found.ok) {
@@ -120,7 +120,7 @@ export class Sockets {
       const outer = secure_proxy
         ? tls.connect({ ...target, ...this.#identity(endpoint.host), secureContext: this.#context() })
         : net.connect(target);
-      this.#await(owner, outer, secure_proxy, (error) => {
+      this.#onceConnected(owner, outer, secure_proxy, (error) => {
         if (error !== null) return done(isShortage(error) ? error : new CheckFailure('proxy_failed'), null);
         owner.fault = 'no_way';
         requestTunnel(outer, endpoint, address, portOf(options), (failure) => {
@@ -144,7 +144,7 @@ export class Sockets {
   }
 
   /** `then` is called once: the socket is connected, or why it is not. */
-  #await(owner: SocketOwner, socket: net.Socket, secure: boolean, then: (error: Error | null) => void): void {
+  #onceConnected(owner: SocketOwner, socket: net.Socket, secure: boolean, then: (error: Error | null) => void): void {
     owner.socket = socket;
     this.#open.add(socket);
     let pending = true;

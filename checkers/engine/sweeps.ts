@@ -13,17 +13,17 @@ export function sweepInterval(timeout_ms: number, host_gap_ms: number): number {
 }
 
 /** What there is to look at after a sweep; for 'idle' the process need not stay alive. */
-export type Left = 'work' | 'idle' | 'nothing';
+export type Remaining = 'work' | 'idle' | 'nothing';
 
 export class Sweeps {
   readonly #interval_ms: number;
   readonly #now: () => number;
-  readonly #sweep: (now: number) => Left;
+  readonly #sweep: (now: number) => Remaining;
   #timer: NodeJS.Timeout | null = null;
   #swept_at = 0;
   #skipped = false;
 
-  constructor(interval_ms: number, now: () => number, sweep: (now: number) => Left) {
+  constructor(interval_ms: number, now: () => number, sweep: (now: number) => Remaining) {
     this.#interval_ms = interval_ms;
     this.#now = now;
     this.#sweep = sweep;

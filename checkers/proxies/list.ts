@@ -1,17 +1,16 @@
-// The list of proxies, fetched from where the operator keeps it and fetched again every few minutes. What was there before
-// stays when a fetch fails.
+// Fetches the operator's list of proxies every few minutes. After a failed fetch the previous list stays in use.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type ProxyEndpoint, parseProxy } from './endpoint.ts';
 
 export const REFRESH_MS = 5 * 60_000;
-/** After a fetch that failed, doubled with each until it is `REFRESH_MS`. */
+/** Back-off after a failed fetch; it doubles with each failure up to `REFRESH_MS`. */
 const FIRST_RETRY_MS = 5000;
 const FETCH_MS = 15_000;
 const MAX_LIST_BYTES = 1024 * 1024;
 const MAX_PROXIES = 1000;
 
-/** One proxy a line; empty lines and those that start with # are for people. `bad`: the numbers of the lines that are none. */
+/** Parses one proxy a line and skips # comments. `bad`: line numbers, from 1, that name no proxy or exceed the limit. */
 export function parseProxyList(text: string): { proxies: ProxyEndpoint[]; bad: number[] } {
   const proxies = new Map<string, ProxyEndpoint>();
   const bad: number[] = [];
@@ -41,16 +40,16 @@ export async function followProxyList(options: ProxyListOptions): Promise<void> 
   while (!signal.aborted) {
     try {
       const { proxies, bad } = parseProxyList(await fetchList(url, signal));
-      // The lines hold passwords: they are named by their numbers.
+      // The lines hold passwords, so the log names their numbers only.
       if (bad.length > 0)
-        logger.warn({ lines: bad.slice(0, 20), count: bad.length }, 'lines that are no proxies, or too many');
+        logger.warn({ lines: bad.slice(0, 20), count: bad.length }, 'the list of proxies has lines that were skipped');
       if (proxies.length === 0) throw new Error('the list names no proxy');
       listed(proxies);
       failures = 0;
     } catch (error) {
       if (signal.aborted) return;
       failures++;
-      logger.warn({ reason: reasonOf(error), failures }, 'the list of proxies was not read; what was known stays');
+      logger.warn({ reason: reasonOf(error), failures }, 'the list of proxies was not read; the last one stays');
     }
     const wait_ms = failures === 0 ? refresh_ms : Math.min(first_retry_ms * 2 ** (failures - 1), refresh_ms);
     await delay(wait_ms, undefined, { signal }).catch(() => {});
@@ -58,7 +57,7 @@ export async function followProxyList(options: ProxyListOptions): Promise<void> 
 }
 
 async function fetchList(url: string, signal: AbortSignal): Promise<string> {
-  // fetch takes no credentials in a URL.
+  // fetch refuses credentials in a URL.
   const { username, password, ...rest } = partsOf(url);
   const headers: Record<string, string> = {};
   if (username !== '') headers.authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
@@ -88,7 +87,7 @@ function partsOf(text: string): { href: string; username: string; password: stri
   return { href: url.href, username, password };
 }
 
-/** The message of an error of fetch may hold the URL, and that a key. */
+/** The code of an error, since the message of a fetch error may hold the URL with its key. */
 function reasonOf(error: unknown): string {
   const { cause, message } = error as Error;
   return (cause as NodeJS.ErrnoException | undefined)?.code ?? message;

@@ -1,39 +1,39 @@
-// Which proxy the next connection goes through: at random, by how well each did of late; one that fails is benched for a
-// while, ever longer, and then tried with one connection. It counts what each meets until someone asks.
+// Picks the proxy of each new connection at random, weighted by its recent results. A failing proxy is benched with growing
+// back-off, then half-open: one connection tries it. The pool counts the results of each proxy until `drain`.
 import assert from 'node:assert';
 import type { ProxyEndpoint } from './endpoint.ts';
 
-/** What a request through a proxy came to. */
-export type Met =
-  /** An answer, whatever it says. */
+/** The result of a request through a proxy. */
+export type ProxyResult =
+  /** An answer of any status. */
   | 'answered'
-  /** An answer that bears the marks of bot protection. */
+  /** An answer with marks of bot protection. */
   | 'blocked'
   | 'timed_out'
-  /** The proxy itself was not there, or would not have us. */
+  /** The proxy was unreachable, or refused us. */
   | 'proxy_down'
-  /** Anything else: the proxy's doing or the target's. */
+  /** Any other failure, of the proxy or of the target. */
   | 'failed';
 
-/** What it met since it was last asked. */
+/** The results of one proxy since the last `drain`. */
 export interface Counts {
   requests: number;
   answered: number;
   blocked: number;
   timed_out: number;
   failed: number;
-  /** The sum over the answered and the blocked, in milliseconds. */
+  /** Sum over the answered and blocked requests. */
   response_time_ms: number;
-  /** The hosts with something else than answers; at most `MAX_TROUBLED_HOSTS`. */
+  /** Hosts that blocked or failed requests, at most `MAX_TROUBLED_HOSTS`. */
   readonly hosts: Map<string, { blocked: number; failed: number }>;
 }
 
 /** Weight of the latest result in a proxy's score. */
 const RECENCY = 0.1;
-/** The worst is still chosen now and then, or it could never show that it is well again. */
+/** The pool still picks the worst proxy now and then, so that it can recover. */
 const MIN_SCORE = 0.05;
 const MAX_DRAWS = 16;
-/** So many failures in a row, over any hosts, are the proxy's. */
+/** The pool benches a proxy after this many consecutive failures, over any hosts. */
 const MAX_MISSES = 20;
 const BENCH_MS = 1000;
 const MAX_BENCH_MS = 5 * 60_000;
@@ -42,12 +42,13 @@ export const MAX_TROUBLED_HOSTS = 100;
 export class PooledProxy {
   endpoint: ProxyEndpoint;
   listed = true;
-  /** Connections through it, idle ones included. */
+  /** Open connections, idle ones included. */
   open = 0;
-  /** The share of answers among its results, the recent ones first. */
+  /** Moving average of the share of answers among the results. */
   score = 1;
+  /** Consecutive failures. */
   misses = 0;
-  /** How often it was benched since its last answer. */
+  /** How often the pool benched the proxy since its last answer. */
   benchings = 0;
   benched_until = Number.NEGATIVE_INFINITY;
   counts = newCounts();
@@ -58,9 +59,9 @@ export class PooledProxy {
 }
 
 export interface ProxyPoolOptions {
-  /** Connections at a time through one proxy. */
+  /** Most connections at a time through one proxy. */
   per_proxy: number;
-  /** Milliseconds that never go back. */
+  /** Monotonic clock, in milliseconds. */
   now?: () => number;
   /** In [0, 1). */
   random?: () => number;
@@ -71,7 +72,7 @@ export class ProxyPool {
   readonly #now: () => number;
   readonly #random: () => number;
   #proxies: readonly PooledProxy[] = [];
-  /** Off the list, and not yet reported so. */
+  /** Proxies that left the list and still await their last `drain`. */
   readonly #unlisted = new Set<PooledProxy>();
 
   constructor(options: ProxyPoolOptions) {
@@ -84,7 +85,7 @@ export class ProxyPool {
     return this.#proxies.length;
   }
 
-  /** Those that are still listed keep their health and their counts; what goes through the others ends by itself. */
+  /** Sets the list. Proxies on the old and the new list keep their health and counts; connections through others run on. */
   list(endpoints: readonly ProxyEndpoint[]): void {
     const known = new Map([...this.#proxies, ...this.#unlisted].map((proxy) => [proxy.endpoint.id, proxy]));
     const listed = new Map<string, PooledProxy>();
@@ -103,7 +104,7 @@ export class ProxyPool {
     this.#proxies = [...listed.values()];
   }
 
-  /** Whether `take` has one to give. */
+  /** Whether `take` would return a proxy. */
   get usable(): boolean {
     const now = this.#now();
     return this.#proxies.some((proxy) => this.#isUsable(proxy, now));
@@ -113,7 +114,7 @@ export class ProxyPool {
     return this.#now() < proxy.benched_until;
   }
 
-  /** One that is usable, of those to be avoided only when there is no other; null when none is. To be released. */
+  /** A usable proxy, one of `avoided` only if there is no other; null for none. The caller releases it. */
   take(avoided?: ReadonlySet<PooledProxy> | null): PooledProxy | null {
     const proxy = this.#draw(avoided ?? null);
     if (proxy !== null) proxy.open++;
@@ -125,34 +126,34 @@ export class ProxyPool {
     proxy.open--;
   }
 
-  /** `response_time_ms`: of an answer. `host`: the target's. */
-  met(proxy: PooledProxy, what: Met, host: string, response_time_ms = 0): void {
+  /** Counts the result of a request to the target `host`. `response_time_ms` is for answers only. */
+  record(proxy: PooledProxy, result: ProxyResult, host: string, response_time_ms = 0): void {
     const { counts } = proxy;
     counts.requests++;
-    if (what === 'answered' || what === 'blocked') {
-      counts[what]++;
+    if (result === 'answered' || result === 'blocked') {
+      counts[result]++;
       counts.response_time_ms += response_time_ms;
-      if (what === 'blocked') trouble(counts, host, 'blocked');
-      // A site that refuses us says nothing against the proxy, and to go on by another one would be evasion.
+      if (result === 'blocked') countTrouble(counts, host, 'blocked');
+      // A site's refusal says nothing against the proxy, and a retry through another proxy would be evasion.
       proxy.score += (1 - proxy.score) * RECENCY;
       proxy.misses = 0;
       proxy.benchings = 0;
       return;
     }
-    counts[what === 'timed_out' ? 'timed_out' : 'failed']++;
-    if (what !== 'proxy_down') trouble(counts, host, 'failed');
+    counts[result === 'timed_out' ? 'timed_out' : 'failed']++;
+    if (result !== 'proxy_down') countTrouble(counts, host, 'failed');
     proxy.score -= proxy.score * RECENCY;
     proxy.misses++;
-    // What was under way when it was benched fails with it: one failure.
+    // Requests in flight when the pool benched the proxy fail with it: that is one failure.
     if (this.isBenched(proxy)) return;
-    if (what === 'proxy_down' || proxy.misses >= MAX_MISSES) {
+    if (result === 'proxy_down' || proxy.misses >= MAX_MISSES) {
       proxy.benched_until = this.#now() + Math.min(BENCH_MS * 2 ** proxy.benchings, MAX_BENCH_MS);
       proxy.benchings++;
       proxy.misses = 0;
     }
   }
 
-  /** Everything counted since the last call, those off the list for the last time. */
+  /** Returns and resets the counts of each proxy. Unlisted proxies without open connections appear for the last time. */
   drain(): { proxy: PooledProxy; counts: Counts }[] {
     const drained = [...this.#proxies, ...this.#unlisted].map((proxy) => {
       const { counts } = proxy;
@@ -163,7 +164,7 @@ export class ProxyPool {
     return drained;
   }
 
-  /** After the bench one connection tells whether it is well. */
+  /** A proxy after its bench is half-open: it gets one connection. */
   #isUsable(proxy: PooledProxy, now: number): boolean {
     return now >= proxy.benched_until && proxy.open < (proxy.benchings > 0 ? 1 : this.#per_proxy);
   }
@@ -171,7 +172,7 @@ export class ProxyPool {
   #draw(avoided: ReadonlySet<PooledProxy> | null): PooledProxy | null {
     const proxies = this.#proxies;
     const now = this.#now();
-    // Each as likely as its score: drawn evenly, and kept with that probability.
+    // Rejection sampling: draw evenly, and keep a proxy with the probability of its score.
     for (let i = 0; i < MAX_DRAWS && proxies.length > 0; i++) {
       const proxy = proxies[Math.floor(this.#random() * proxies.length)]!;
       if (!this.#isUsable(proxy, now) || avoided?.has(proxy) === true) continue;
@@ -188,7 +189,7 @@ function newCounts(): Counts {
   return { requests: 0, answered: 0, blocked: 0, timed_out: 0, failed: 0, response_time_ms: 0, hosts: new Map() };
 }
 
-function trouble({ hosts }: Counts, host: string, kind: 'blocked' | 'failed'): void {
+function countTrouble({ hosts }: Counts, host: string, kind: 'blocked' | 'failed'): void {
   let counts = hosts.get(host);
   if (counts === undefined) {
     if (hosts.size >= MAX_TROUBLED_HOSTS) return;

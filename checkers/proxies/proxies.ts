@@ -1,4 +1,4 @@
-// The proxies of a checker: the list that is followed, the pool that it fills, and what is told of it.
+// Starts the proxies of a checker: the follower of the list, the pool that it fills, and the pool's statistics.
 import type { Logger } from 'pino';
 import type { EventStore } from '../../events/event-store.ts';
 import { followProxyList } from './list.ts';
@@ -7,7 +7,7 @@ import { keepProxyStatistics } from './statistics.ts';
 
 export interface Proxies {
   pool: ProxyPool;
-  /** After the engine: what it met is recorded. */
+  /** Records the last statistics. Close the engine first. */
   close(): Promise<void>;
 }
 

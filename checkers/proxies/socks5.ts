@@ -1,4 +1,4 @@
-// The client's side of SOCKS5 (RFC 1928) with user and password (RFC 1929), CONNECT to an address only.
+// The client side of SOCKS5 (RFC 1928) with user and password (RFC 1929). It sends CONNECT with IP addresses only.
 import assert from 'node:assert';
 import type { Socket } from 'node:net';
 import { parseAddress } from '../../net/cidr.ts';
@@ -14,7 +14,7 @@ const IPV4 = 1;
 const NAME = 3;
 const IPV6 = 4;
 
-/** What the replies other than 0 say of the target; any other one is the proxy's own refusal. */
+/** Replies that report a fault of the target. Any other reply but 0 is the proxy's own refusal. */
 const UNREACHED: ReadonlyMap<number, 'connection_refused' | 'connect_timeout'> = new Map([
   [3, 'connection_refused'], // network unreachable
   [4, 'connection_refused'], // host unreachable
@@ -31,7 +31,7 @@ export function requestSocks5(
 ): void {
   const has_credentials = username !== '' || password !== '';
   let received: Buffer = Buffer.alloc(0);
-  /** Takes one message off the front of `received`: how many bytes it was; 0 when it is not whole; or a failure. */
+  /** Parses one message at the front of `received`. Returns its bytes, 0 while it is incomplete, or a failure. */
   let next: (bytes: Buffer) => number | TunnelFailure = method;
 
   socket.on('data', read);
@@ -100,7 +100,7 @@ export function requestSocks5(
     socket.off('data', read);
     socket.off('close', closed);
     if (failure !== null) socket.destroy();
-    // What came after the reply is the target's.
+    // Bytes after the reply come from the target.
     else if (received.length > 0) socket.unshift(received);
     done(failure);
   }

@@ -1,4 +1,4 @@
-// What was met through the proxies, told to the log: an event a proxy and minute at most, and the rest at a clean stop.
+// Appends the pool's statistics to the log: at most one event a proxy and minute, and the rest at a clean stop.
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { recordProxyObserved } from '../../commands/proxy.ts';
@@ -7,13 +7,13 @@ import type { ProxyObserved } from '../../events/proxy.ts';
 import type { PooledProxy, ProxyPool } from './pool.ts';
 
 const INTERVAL_MS = 60_000;
-/** At a stop the log is given so many chances. */
+/** Attempts to append the last statistics at a stop. */
 const LAST_TRIES = 3;
 
 export interface ProxyStatistics {
-  /** Records what is there, at once; what the log does not take is kept for the next time. */
+  /** Appends the statistics so far. Events that the log does not take wait for the next flush. */
   flush(): Promise<void>;
-  /** Records the rest. */
+  /** Appends the last statistics. */
   close(): Promise<void>;
 }
 
@@ -27,21 +27,21 @@ export function keepProxyStatistics(options: {
   const observer = randomUUID();
   let interval = 0;
   let began = now();
-  /** What the log has not taken yet, the oldest first: with the same ids each time. */
+  /** Events that the log has not taken yet, the oldest first. A retry has the same ids. */
   const pending: ProxyObserved[] = [];
-  let told = new Map<string, ProxyObserved['status']>();
-  let turn = Promise.resolve();
+  let reported = new Map<string, ProxyObserved['status']>();
+  let last_flush = Promise.resolve();
 
   function collect(): void {
     const until = now();
-    const told_before = told;
-    told = new Map();
+    const reported_before = reported;
+    reported = new Map();
     for (const { proxy, counts } of pool.drain()) {
       const { id, address } = proxy.endpoint;
       const status = statusOf(proxy);
-      // One that nothing went through is worth an event when it is new to the list, off it, or of another health.
-      told.set(id, status);
-      if (counts.requests === 0 && told_before.get(id) === status) continue;
+      // A proxy without requests needs an event only when its status has changed.
+      reported.set(id, status);
+      if (counts.requests === 0 && reported_before.get(id) === status) continue;
       const { hosts, response_time_ms, ...numbers } = counts;
       pending.push({
         proxy_id: id,
@@ -77,15 +77,15 @@ export function keepProxyStatistics(options: {
     }
   }
 
-  /** One at a time. */
+  /** Flushes run one after another. */
   function flush(): Promise<void> {
-    turn = turn.then(async () => {
+    last_flush = last_flush.then(async () => {
       collect();
       await record().catch((error: unknown) => {
-        logger.warn({ err: error, pending: pending.length }, 'the log did not take what was met through proxies');
+        logger.warn({ err: error, pending: pending.length }, 'the log did not take proxy statistics yet');
       });
     });
-    return turn;
+    return last_flush;
   }
 
   const timer = setInterval(() => void flush(), INTERVAL_MS);
@@ -98,7 +98,7 @@ export function keepProxyStatistics(options: {
         await flush();
         if (pending.length === 0) return;
       }
-      logger.error({ lost: pending.length }, 'what was met through proxies is lost');
+      logger.error({ lost: pending.length }, 'the log did not take the last proxy statistics; they are lost');
     },
   };
 }

@@ -1,36 +1,36 @@
-// Whom a failure through a proxy speaks of. A URL is not said to be broken because of a proxy: until two of them have met
-// the same wall, or it is clear that none gets through, the request goes on through another and counts as no attempt.
+// Decides whether a failure through a proxy is the target's or the proxy's. A check reports the failure only when two proxies
+// agree on it or none gets through. Until then the request goes through another proxy and counts as no attempt.
 import type { ErrorCode } from '../../events/checks.ts';
-import type { Met, PooledProxy } from './pool.ts';
+import type { PooledProxy, ProxyResult } from './pool.ts';
 
-/** What stood in the way when it failed. */
+/** The part of the path that failed. */
 export type Fault =
-  /** No proxy had a part in it. */
+  /** The connection used no proxy. */
   | 'none'
-  /** The proxy is not fit for any target. */
+  /** The proxy serves no target. */
   | 'down'
-  /** The proxy hung up when it was asked for the target. */
+  /** The proxy hung up during the request for the target. */
   | 'broke_off'
-  /** The proxy could not reach the target, would not, or did not say. */
+  /** The proxy could not reach the target, refused, or gave no reason. */
   | 'no_way'
-  /** The target, as it is seen through the proxy. */
+  /** The target, through a working tunnel. */
   | 'target';
 
 const MAX_TRIES = 3;
 
-/** Of one check. */
+/** The proxies that one check has tried. */
 export class ProxyTries {
   readonly proxies = new Set<PooledProxy>();
   #count = 0;
 
   /**
-   * The error code to believe; null: try another proxy. `others`: whether there are other proxies. To be asked before
-   * the pool hears of the failure.
+   * The error code to report, or null to try another proxy. `others`: whether the pool has other proxies. Call it before
+   * the pool records the failure.
    */
   believe(code: ErrorCode, fault: Fault, proxy: PooledProxy, others: boolean): ErrorCode | null {
     if (fault === 'none') return code;
     this.proxies.add(proxy);
-    // A proxy that is out of order would be so for any target: the check waits for a better one, however long.
+    // A proxy that is down fails every target: the check waits for another one, for any time.
     if (fault === 'down' || (fault === 'broke_off' && proxy.benchings > 0)) return null;
     this.#count++;
     const enough = this.#count >= MAX_TRIES;
@@ -40,8 +40,8 @@ export class ProxyTries {
   }
 }
 
-/** The failure as the pool counts it. */
-export function metBy(code: ErrorCode, fault: Fault): Met {
+/** The result that the pool records for a failure. */
+export function resultOf(code: ErrorCode, fault: Fault): ProxyResult {
   if (fault === 'down' || fault === 'broke_off') return 'proxy_down';
   return code === 'connect_timeout' || code === 'response_timeout' ? 'timed_out' : 'failed';
 }

@@ -1,10 +1,10 @@
-// Why there is no tunnel through a proxy.
+// The reason why a proxy gave no tunnel.
 import type { ErrorCode } from '../../events/checks.ts';
 import type { Fault } from './tries.ts';
 
 export class TunnelFailure extends Error {
   readonly reason: Extract<Fault, 'down' | 'broke_off' | 'no_way'>;
-  /** What it says of the target, when it is believed. */
+  /** The error code of the outcome, if `ProxyTries` believes the failure. */
   readonly code: Extract<ErrorCode, 'proxy_failed' | 'connection_refused' | 'connect_timeout'>;
 
   constructor(reason: TunnelFailure['reason'], code: TunnelFailure['code'] = 'proxy_failed') {

@@ -1,5 +1,5 @@
-// A tunnel through a proxy to an address that was vetted here: CONNECT by undici, SOCKS5 by hand. The proxy is told the
-// address and never the name, so that what it would resolve a name to does not matter.
+// Opens a tunnel through a proxy: CONNECT by undici, SOCKS5 by `socks5.ts`. The proxy gets a vetted IP address and never the
+// name, so that it cannot resolve the name to another address.
 import net from 'node:net';
 import { Client } from 'undici';
 import type { ProxyEndpoint } from './endpoint.ts';
@@ -7,7 +7,7 @@ import { requestSocks5 } from './socks5.ts';
 import { type TunnelDone, TunnelFailure } from './tunnel-failure.ts';
 
 const MAX_ANSWER_HEADER_BYTES = 16 * 1024;
-/** Answers to CONNECT that are about us, not about the target: not paid, not authorized, too many. */
+/** Statuses by which a proxy refuses us, whatever the target: not paid, not authorized, too many requests. */
 const DOWN: ReadonlySet<number> = new Set([402, 407, 429]);
 const UNREACHED: ReadonlyMap<number, TunnelFailure['code']> = new Map([
   [502, 'connection_refused'],
@@ -15,7 +15,10 @@ const UNREACHED: ReadonlyMap<number, TunnelFailure['code']> = new Map([
   [504, 'connect_timeout'],
 ]);
 
-/** Asks over `socket`, which is connected to the proxy: without a failure it is then the tunnel. Destroying it ends the asking. */
+/**
+ * Requests a tunnel over `socket`, which is connected to the proxy. `done(null)` makes the socket the tunnel. Destroying the
+ * socket ends the request.
+ */
 export function requestTunnel(
   socket: net.Socket,
   proxy: ProxyEndpoint,
@@ -40,9 +43,9 @@ function requestConnect(
     headers['proxy-authorization'] = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
   }
   const client = new Client('http://proxy', {
-    // undici is still in the call that wants to connect.
+    // undici is still inside the call to `connect`, so it gets the socket in the next tick.
     connect: (_options, connected) => process.nextTick(connected, null, socket),
-    // The engine's sweep keeps the time.
+    // The engine's sweep enforces the time limits.
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: MAX_ANSWER_HEADER_BYTES,

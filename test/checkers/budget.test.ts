@@ -1,7 +1,7 @@
 // The parts of a host's limit, computed by each checker for itself, make the whole.
 import test from 'ava';
 import fc from 'fast-check';
-import { partOf } from '../../checkers/budget.ts';
+import { shareOf } from '../../checkers/budget.ts';
 
 const checkers = fc.uniqueArray(fc.uuid(), { minLength: 1, maxLength: 40 });
 const limits = fc.integer({ min: 1, max: 100 });
@@ -10,7 +10,7 @@ const hosts = fc.domain();
 
 test('parts sum to the limit, and differ by no more than one', (t) => {
   const property = fc.property(hosts, checkers, limits, turns, (host, alive, limit, turn) => {
-    const parts = alive.map((me) => partOf(host, me, alive, limit, turn));
+    const parts = alive.map((me) => shareOf(host, me, alive, limit, turn));
     t.is(
       parts.reduce((sum, part) => sum + part),
       limit,
@@ -23,20 +23,20 @@ test('parts sum to the limit, and differ by no more than one', (t) => {
 test('the order in which the others were heard does not matter', (t) => {
   const property = fc.property(hosts, checkers, limits, turns, (host, alive, limit, turn) => {
     for (const me of alive)
-      t.is(partOf(host, me, alive.toReversed(), limit, turn), partOf(host, me, alive, limit, turn));
+      t.is(shareOf(host, me, alive.toReversed(), limit, turn), shareOf(host, me, alive, limit, turn));
   });
   fc.assert(property);
 });
 
 test('one checker has it all', (t) => {
-  t.is(partOf('a.example', 'me', ['me'], 10, 7), 10);
+  t.is(shareOf('a.example', 'me', ['me'], 10, 7), 10);
 });
 
 test('where there are more checkers than requests, each has its turn, and as often as any other', (t) => {
   const property = fc.property(hosts, checkers, fc.integer({ min: 1, max: 20 }), (host, alive, limit) => {
     fc.pre(limit < alive.length);
     for (const me of alive) {
-      const had = Array.from({ length: alive.length }, (_, turn) => partOf(host, me, alive, limit, turn));
+      const had = Array.from({ length: alive.length }, (_, turn) => shareOf(host, me, alive, limit, turn));
       t.is(
         had.reduce((sum, part) => sum + part),
         limit,
@@ -51,7 +51,7 @@ test('where there are more checkers than requests, each has its turn, and as oft
 test('where there are enough for all, turns change nothing', (t) => {
   const alive = ['a', 'b', 'c'];
   for (const me of alive) {
-    const parts = Array.from({ length: 20 }, (_, turn) => partOf('a.example', me, alive, 10, turn));
+    const parts = Array.from({ length: 20 }, (_, turn) => shareOf('a.example', me, alive, 10, turn));
     t.is(new Set(parts).size, 1);
   }
 });
@@ -60,7 +60,7 @@ test('over many hosts what is left over is spread evenly', (t) => {
   const alive = ['a', 'b', 'c', 'd', 'e'];
   const sums = alive.map((me) => {
     let sum = 0;
-    for (let i = 0; i < 10_000; i++) sum += partOf(`host-${i}.example`, me, alive, 1, 0);
+    for (let i = 0; i < 10_000; i++) sum += shareOf(`host-${i}.example`, me, alive, 1, 0);
     return sum;
   });
   for (const sum of sums) t.true(Math.abs(sum - 2000) < 200, `${sums}`);

@@ -1,7 +1,7 @@
 // What a checker has in hand of a job that may have stopped before it began.
 import test from 'ava';
 import { Hands } from '../../checkers/hands.ts';
-import { openPatience } from '../../checkers/patience.ts';
+import { createRetry } from '../../checkers/retry.ts';
 import { openJobs } from '../../commands/job.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { until } from '../support/behind.ts';
@@ -28,7 +28,7 @@ test('a job that cannot be read fails its work when the work has ended, and not 
     engine,
     logger: silent,
     signal: new AbortController().signal,
-    patiently: openPatience({ logger: silent, wait: async () => {} }),
+    retry: createRetry({ logger: silent, wait: async () => {} }),
     context: () => commandContext(),
     began_at: '9',
   });

@@ -52,7 +52,7 @@ test('checkers whose clocks began at different times take turns at a host togeth
   const began_ms = [9_000_500, 70_300, 4_100];
   const peers: Awaited<ReturnType<typeof peer>>[] = [];
   for (const began of began_ms) peers.push(await peer(t, await open(), () => began + passed_ms));
-  const parts = () => peers.map(({ heard }) => heard.peers?.part('a.example', 1) ?? 1);
+  const parts = () => peers.map(({ heard }) => heard.peers?.shareOf('a.example', 1) ?? 1);
   await until(() => peers.every(({ heard }) => heard.peers !== null));
   const whose = new Set<number>();
   for (let turn = 0; turn < 3; turn++) {
@@ -74,7 +74,7 @@ test('a second one shares with the first before it begins, and gives its part ba
   const open = await oneQueue(t);
   const first = await peer(t, await open());
   const second = await peer(t, await open());
-  const parts = () => [first, second].map(({ heard }) => heard.peers?.part('a.example', 5) ?? 5);
+  const parts = () => [first, second].map(({ heard }) => heard.peers?.shareOf('a.example', 5) ?? 5);
   t.deepEqual(parts().toSorted(), [2, 3]);
   second.stop.abort();
   await second.joined.leave();

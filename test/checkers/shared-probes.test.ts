@@ -35,26 +35,26 @@ function checkers(...ids: string[]) {
       answer: (folder: string, answer: ProbeAnswer) => known.set(folder, answer),
       recall: (folder: string) => known.get(folder) ?? null,
     };
-    const say = (subject: string, body: ProbeRequest | Probed): void => {
+    const broadcast = (subject: string, body: ProbeRequest | Probed): void => {
       for (const [to, { probes }] of members) {
         if (lost.has(to) || lost.has(id)) continue;
-        if (subject === PROBE_SUBJECT) probes.hearWanted(body as ProbeRequest);
-        else probes.hearProbed(JSON.parse(JSON.stringify(body)) as Probed);
+        if (subject === PROBE_SUBJECT) probes.receiveRequest(body as ProbeRequest);
+        else probes.receiveAnswer(JSON.parse(JSON.stringify(body)) as Probed);
       }
     };
     const probes = new SharedProbes({
       me: id,
       probes: folders,
-      say,
+      broadcast,
       attempt_ms: ATTEMPT_MS,
-      look_ms: LOOK_MS,
+      sweep_ms: LOOK_MS,
       now: () => now,
     });
     members.set(id, { probes, known });
     share();
   };
   const share = (): void => {
-    for (const { probes } of members.values()) probes.share([...members.keys()]);
+    for (const { probes } of members.values()) probes.setAlive([...members.keys()]);
   };
   for (const id of ids) join(id);
   return {
@@ -67,7 +67,7 @@ function checkers(...ids: string[]) {
     },
     pass(ms: number) {
       now += ms;
-      for (const { probes } of members.values()) probes.look();
+      for (const { probes } of members.values()) probes.sweep();
     },
     want: (id: string, folder: string) =>
       members.get(id)!.probes.probe({ folder, group: 'job', url: 'http://a.example/x' }),

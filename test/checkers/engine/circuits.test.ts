@@ -116,8 +116,8 @@ test('what failed long ago is forgotten', (t) => {
 });
 
 test('what is a failure of the origin, and what is an answer', (t) => {
-  const at = (failure: Parameters<typeof failureOf>[0]['failure'], status = 0, not_now = false) =>
-    failureOf({ failure, status }, not_now, null);
+  const at = (failure: Parameters<typeof failureOf>[0]['failure'], status = 0, is_explicit = false) =>
+    failureOf({ failure, status }, is_explicit, null);
   for (const error_code of [
     'dns_failed',
     'connection_refused',

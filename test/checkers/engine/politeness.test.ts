@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import test from 'ava';
 import { createEngine, type EngineParts, type EngineSettings } from '../../../checkers/engine/engine.ts';
-import { type HostPeers, Hosts, tooMuch } from '../../../checkers/engine/hosts.ts';
+import { type HostPeers, Hosts, throttlingOf } from '../../../checkers/engine/hosts.ts';
 import { RETRY_AFTER_CAP_MS } from '../../../checkers/engine/retries.ts';
 import { until } from '../../support/behind.ts';
 import { startRawServer } from '../../support/raw-server.ts';
@@ -10,8 +10,8 @@ import { type Behaviour, reply, startTestSite } from '../../support/test-site.ts
 
 const WALL = () => Date.UTC(2026, 0, 1);
 const HOST = 'a.example';
-const NOT_NOW = { retry_after_ms: null, not_now: true };
-const BARE_503 = { retry_after_ms: null, not_now: false };
+const NOT_NOW = { retry_after_ms: null, is_explicit: true };
+const BARE_503 = { retry_after_ms: null, is_explicit: false };
 
 /** In the middle of all that is at random: gaps are as they are. */
 const open = (settings: Partial<{ per_host: number; gap_ms: number; random: () => number }> = {}) =>
@@ -26,13 +26,13 @@ function heldFor(hosts: Hosts, now: number): number {
 
 test('a host is too much for by 429 and 503, and says how long', (t) => {
   const at = (status: number, retry_after?: string, protection: string | null = null) =>
-    tooMuch(status, retry_after === undefined ? {} : { 'retry-after': retry_after }, protection, WALL);
-  t.deepEqual(at(429), { retry_after_ms: null, not_now: true });
-  t.deepEqual(at(429, '7'), { retry_after_ms: 7000, not_now: true });
-  t.deepEqual(at(429, 'Thu, 01 Jan 2026 00:00:07 GMT'), { retry_after_ms: 7000, not_now: true });
-  t.deepEqual(at(429, '7', 'cloudflare'), { retry_after_ms: 7000, not_now: true });
-  t.deepEqual(at(503), { retry_after_ms: null, not_now: false });
-  t.deepEqual(at(503, '7'), { retry_after_ms: 7000, not_now: true });
+    throttlingOf(status, retry_after === undefined ? {} : { 'retry-after': retry_after }, protection, WALL);
+  t.deepEqual(at(429), { retry_after_ms: null, is_explicit: true });
+  t.deepEqual(at(429, '7'), { retry_after_ms: 7000, is_explicit: true });
+  t.deepEqual(at(429, 'Thu, 01 Jan 2026 00:00:07 GMT'), { retry_after_ms: 7000, is_explicit: true });
+  t.deepEqual(at(429, '7', 'cloudflare'), { retry_after_ms: 7000, is_explicit: true });
+  t.deepEqual(at(503), { retry_after_ms: null, is_explicit: false });
+  t.deepEqual(at(503, '7'), { retry_after_ms: 7000, is_explicit: true });
   t.is(at(503, '7', 'cloudflare'), null);
   for (const status of [200, 301, 403, 404, 500, 502, 504]) t.is(at(status, '7'), null);
 });
@@ -75,16 +75,16 @@ test('refusals of what was asked before the slow-down say nothing new', (t) => {
 
 test('nothing starts until Retry-After is over, and a longer one counts', (t) => {
   const hosts = open({ random: () => 0 });
-  hosts.slow(HOST, 0, 0, { retry_after_ms: 2000, not_now: true });
-  hosts.slow(HOST, 0, 0, { retry_after_ms: 3000, not_now: true });
-  hosts.slow(HOST, 0, 0, { retry_after_ms: 1000, not_now: true });
+  hosts.slow(HOST, 0, 0, { retry_after_ms: 2000, is_explicit: true });
+  hosts.slow(HOST, 0, 0, { retry_after_ms: 3000, is_explicit: true });
+  hosts.slow(HOST, 0, 0, { retry_after_ms: 1000, is_explicit: true });
   t.is(hosts.limitOf(HOST), 0);
   t.is(heldFor(hosts, 0), 3000);
 });
 
 test('Retry-After is waited up to its cap', (t) => {
   const hosts = open({ random: () => 0 });
-  hosts.slow(HOST, 0, 0, { retry_after_ms: 86_400_000, not_now: true });
+  hosts.slow(HOST, 0, 0, { retry_after_ms: 86_400_000, is_explicit: true });
   t.is(heldFor(hosts, 0), RETRY_AFTER_CAP_MS);
 });
 
@@ -160,7 +160,7 @@ test('a host that was gone begins with one request', (t) => {
 
 test('with other checkers it is a part of the limit, and gaps that are longer in the same measure', (t) => {
   const hosts = open({ gap_ms: 100 });
-  const peers: HostPeers = { part: (_host, limit) => Math.floor(limit / 4), held: () => {} };
+  const peers: HostPeers = { shareOf: (_host, limit) => Math.floor(limit / 4), held: () => {} };
   hosts.peers = peers;
   t.is(hosts.limitOf(HOST), 2);
   hosts.started(HOST, 0);
@@ -170,7 +170,7 @@ test('with other checkers it is a part of the limit, and gaps that are longer in
 test('with other checkers a slow host keeps one request of each that has a part of it', (t) => {
   const hosts = open();
   const limitWith = (part: number): number => {
-    hosts.peers = { part: () => part, held: () => {} };
+    hosts.peers = { shareOf: () => part, held: () => {} };
     return hosts.limitOf(HOST);
   };
   hosts.slow(HOST, 0, 0, NOT_NOW);
@@ -297,7 +297,7 @@ test('others are told of a Retry-After, once a round', async (t) => {
   const engine = createEngine({ ...SETTINGS, retries: 0 }, parts);
   t.teardown(() => site.close());
   const told: unknown[] = [];
-  engine.share({ ...NO_PROBES, part: (_host, limit) => limit, held: (...what) => told.push(what) });
+  engine.share({ ...NO_PROBES, shareOf: (_host, limit) => limit, held: (...what) => told.push(what) });
   await Promise.all(Array.from({ length: 4 }, (_, i) => engine.check(`${site.origin}/p/${i}`)));
   t.deepEqual(told, [['127.0.0.1', 9000]]);
   await engine.close();
@@ -308,7 +308,7 @@ test('a checker that has no part of a host waits, and begins when it has', async
   const { parts, looked } = clocked();
   const engine = createEngine(SETTINGS, parts);
   t.teardown(() => site.close());
-  engine.share({ ...NO_PROBES, part: () => 0, held: () => {} });
+  engine.share({ ...NO_PROBES, shareOf: () => 0, held: () => {} });
   const check = engine.check(`${site.origin}/p/1`);
   await looked();
   t.is(site.requests.length, 0);

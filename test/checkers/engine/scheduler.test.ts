@@ -75,30 +75,30 @@ test('with a slot for every host they take turns, so that none needs a second co
 
 test('on a busy thread the tasks of a host wait for the connections it has', (t) => {
   const { scheduler, all, names } = scheduled(9, 9, ['a', 'g', 'x']);
-  scheduler.look(true);
+  scheduler.sweep(true);
   t.is(names(), 'a');
   const added = Array.from('bcdy', (name) => new Named(name, 'g', name === 'y' ? 'y' : 'x'));
   for (const task of added) scheduler.add(task);
   t.is(names(), 'y', 'a host without a connection gets one');
   scheduler.release(all[0]!);
   t.is(names(), 'b');
-  scheduler.look(true);
+  scheduler.sweep(true);
   t.is(names(), '', 'a task of it ended since the last look');
-  scheduler.look(true);
+  scheduler.sweep(true);
   t.is(names(), 'c', 'none did');
   scheduler.release(added[0]!);
   scheduler.release(added[1]!);
-  scheduler.look(true);
+  scheduler.sweep(true);
   t.is(names(), 'd', 'there is no more');
 });
 
 test('a thread that is busy no longer opens what connections the limits allow', (t) => {
   const { scheduler, all, names } = scheduled(9, 3, ['a', 'g', 'x'], ['b', 'g', 'x'], ['c', 'g', 'x'], ['d', 'g', 'x']);
-  scheduler.look(true);
+  scheduler.sweep(true);
   t.is(names(), 'a');
-  scheduler.look(false);
+  scheduler.sweep(false);
   t.is(names(), 'bc');
-  scheduler.look(true);
+  scheduler.sweep(true);
   scheduler.release(all[0]!);
   t.is(names(), 'd', 'it has three connections now');
 });
@@ -106,7 +106,7 @@ test('a thread that is busy no longer opens what connections the limits allow', 
 test('on a busy thread a group with few slots is not held back for those with many', (t) => {
   const many = Array.from('abcd', (name): [string, string, string] => [name, 'g', name === 'd' ? 'x' : name]);
   const { scheduler, names } = scheduled(12, 9, ...many, ['e', 'g', 'x']);
-  scheduler.look(true);
+  scheduler.sweep(true);
   t.is(names(), 'abcd');
   for (const name of '1234') scheduler.add(new Named(name, 'h', 'y'));
   t.is(names(), '123', 'up to half of its part');
@@ -243,7 +243,7 @@ test('whatever happens, limits hold and no startable task is left waiting', (t) 
           limits.set(`h${each.limited}`, each.to);
           scheduler.limitChanged(`h${each.limited}`);
         } else if ('is_busy' in each) {
-          scheduler.look(each.is_busy);
+          scheduler.sweep(each.is_busy);
         } else if (each.kind === 'start') {
           start();
         } else {
@@ -271,7 +271,7 @@ test('whatever happens, limits hold and no startable task is left waiting', (t) 
       }
       // What a busy thread holds back starts all the same: hosts without connections at once, others at the next looks.
       while (start());
-      for (let looks = 0; looks < 2 && running.size < concurrency; looks++) scheduler.look(true);
+      for (let looks = 0; looks < 2 && running.size < concurrency; looks++) scheduler.sweep(true);
       while (start());
       if (queued.size > 0 && running.size === 0) throw new Error('nothing runs');
       while (running.size > 0) {

@@ -38,7 +38,7 @@ test('of equals each is chosen as often', (t) => {
 test('one that fails half of the time is chosen half as often, and comes back when it is well', (t) => {
   const { pool, take } = world(['good', 'poor'], 100_000);
   const poor = pool.drain().find(({ proxy }) => proxy.endpoint.host === 'poor')!.proxy;
-  for (let i = 0; i < 50; i++) pool.met(poor, i % 2 === 0 ? 'answered' : 'failed', 'site.example');
+  for (let i = 0; i < 50; i++) pool.record(poor, i % 2 === 0 ? 'answered' : 'failed', 'site.example');
   const share = () => {
     let count = 0;
     for (let i = 0; i < 3000; i++) if (take() === poor) count++;
@@ -46,7 +46,7 @@ test('one that fails half of the time is chosen half as often, and comes back wh
   };
   const when_poor = share();
   t.true(when_poor > 0.25 && when_poor < 0.42, String(when_poor));
-  for (let i = 0; i < 50; i++) pool.met(poor, 'answered', 'site.example');
+  for (let i = 0; i < 50; i++) pool.record(poor, 'answered', 'site.example');
   t.true(share() > 0.45);
 });
 
@@ -55,9 +55,9 @@ test('one that is down is benched, longer each time, and tried with one connecti
   const proxy = take();
   const also = take();
   for (const bench_ms of [1000, 2000, 4000, 8000]) {
-    pool.met(proxy, 'proxy_down', 'site.example');
+    pool.record(proxy, 'proxy_down', 'site.example');
     // What was under way fails with it, and is no second failure.
-    pool.met(also, 'proxy_down', 'site.example');
+    pool.record(also, 'proxy_down', 'site.example');
     while (proxy.open > 0) pool.release(proxy);
     clock.ms += bench_ms - 1;
     t.false(pool.usable);
@@ -66,18 +66,18 @@ test('one that is down is benched, longer each time, and tried with one connecti
     t.is(pool.take(), proxy);
     t.is(pool.take(), null, 'one connection at a time until it answers');
   }
-  pool.met(proxy, 'answered', 'site.example');
+  pool.record(proxy, 'answered', 'site.example');
   t.is(pool.take(), proxy);
 });
 
 test('failures over many hosts in a row bench it, blocks and answers do not', (t) => {
   const { pool, take } = world(['only']);
   const proxy = take();
-  for (let i = 0; i < 19; i++) pool.met(proxy, 'timed_out', `site-${i}.example`);
-  pool.met(proxy, 'blocked', 'site.example');
-  for (let i = 0; i < 19; i++) pool.met(proxy, 'failed', `site-${i}.example`);
+  for (let i = 0; i < 19; i++) pool.record(proxy, 'timed_out', `site-${i}.example`);
+  pool.record(proxy, 'blocked', 'site.example');
+  for (let i = 0; i < 19; i++) pool.record(proxy, 'failed', `site-${i}.example`);
   t.true(pool.usable);
-  pool.met(proxy, 'failed', 'last.example');
+  pool.record(proxy, 'failed', 'last.example');
   t.false(pool.usable);
 });
 
@@ -97,7 +97,7 @@ test('a new list keeps the health and the counts of those that stay, and reports
   const { pool, take } = world(['stays', 'leaves']);
   while (pool.usable) {
     const proxy = take();
-    pool.met(proxy, 'proxy_down', 'site.example');
+    pool.record(proxy, 'proxy_down', 'site.example');
     pool.release(proxy);
   }
   pool.list([endpoint('stays'), endpoint('new')]);
@@ -117,16 +117,16 @@ test('a new list keeps the health and the counts of those that stay, and reports
 test('what is counted is handed over once, with the hosts that gave trouble, up to a bound', (t) => {
   const { pool, take } = world(['only']);
   const proxy = take();
-  pool.met(proxy, 'answered', 'good.example', 120);
-  pool.met(proxy, 'blocked', 'guarded.example', 80);
-  pool.met(proxy, 'timed_out', 'slow.example');
+  pool.record(proxy, 'answered', 'good.example', 120);
+  pool.record(proxy, 'blocked', 'guarded.example', 80);
+  pool.record(proxy, 'timed_out', 'slow.example');
   const [drained] = pool.drain();
   t.like(drained!.counts, { requests: 3, answered: 1, blocked: 1, timed_out: 1, failed: 0, response_time_ms: 200 });
   t.deepEqual(Object.fromEntries(drained!.counts.hosts), {
     'guarded.example': { blocked: 1, failed: 0 },
     'slow.example': { blocked: 0, failed: 1 },
   });
-  for (let i = 0; i < 3 * MAX_TROUBLED_HOSTS; i++) pool.met(proxy, 'blocked', `site-${i}.example`);
+  for (let i = 0; i < 3 * MAX_TROUBLED_HOSTS; i++) pool.record(proxy, 'blocked', `site-${i}.example`);
   const { counts } = pool.drain()[0]!;
   t.is(counts.requests, 3 * MAX_TROUBLED_HOSTS);
   t.is(counts.hosts.size, MAX_TROUBLED_HOSTS);

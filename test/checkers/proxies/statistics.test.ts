@@ -46,10 +46,10 @@ function appendingBy(log: EventStore, append: EventStore['append']): EventStore 
 test('an event tells what was met since the last one, without the credentials', async (t) => {
   const { log } = await openTestStores(t);
   const { pool, proxy, statistics } = checker(t, log);
-  pool.met(proxy, 'answered', 'site.example', 100.4);
-  pool.met(proxy, 'blocked', 'guarded.example', 50);
+  pool.record(proxy, 'answered', 'site.example', 100.4);
+  pool.record(proxy, 'blocked', 'guarded.example', 50);
   await statistics.flush();
-  pool.met(proxy, 'proxy_down', 'site.example');
+  pool.record(proxy, 'proxy_down', 'site.example');
   await statistics.flush();
   const [first, second, ...more] = await recorded(log);
   t.like(first, {
@@ -83,11 +83,11 @@ test('nothing new, no event; a proxy that leaves the list has a last one', async
 test('an event whose acknowledgement was lost is there once', async (t) => {
   const { log } = await openTestStores(t);
   const { pool, proxy, statistics } = checker(t, losing(log, 1));
-  pool.met(proxy, 'answered', 'site.example');
+  pool.record(proxy, 'answered', 'site.example');
   await statistics.flush();
   // Another one wrote in between.
   const other = checker(t, log);
-  other.pool.met(other.proxy, 'answered', 'site.example');
+  other.pool.record(other.proxy, 'answered', 'site.example');
   await other.statistics.flush();
   await statistics.flush();
   t.deepEqual(
@@ -102,12 +102,12 @@ test('checkers that write at once lose nothing, and what is left is recorded at 
   for (let round = 0; round < 5; round++) {
     await Promise.all(
       checkers.map(({ pool, proxy, statistics }) => {
-        pool.met(proxy, 'answered', 'site.example');
+        pool.record(proxy, 'answered', 'site.example');
         return statistics.flush();
       }),
     );
   }
-  for (const { pool, proxy } of checkers) pool.met(proxy, 'timed_out', 'site.example');
+  for (const { pool, proxy } of checkers) pool.record(proxy, 'timed_out', 'site.example');
   await Promise.all(checkers.map(({ statistics }) => statistics.close()));
   const events = await recorded(log);
   t.is(
@@ -131,9 +131,9 @@ test('what a log that is away did not take is kept for the next time', async (t)
       return log.append(...args);
     }),
   );
-  pool.met(proxy, 'answered', 'site.example');
+  pool.record(proxy, 'answered', 'site.example');
   await statistics.flush();
-  pool.met(proxy, 'answered', 'site.example');
+  pool.record(proxy, 'answered', 'site.example');
   away = false;
   await statistics.flush();
   t.deepEqual(
