@@ -27,7 +27,7 @@ import { openLeases } from './roles/leases.ts';
 import { giveRoleSigns, type RoleSigns } from './roles/role-signs.ts';
 import { type OpeningOptions, openQueue, openStores, type Stores } from './stores.ts';
 import type { ThreadStart } from './supervised-thread.ts';
-import { pause } from './time/pause.ts';
+import { backOff, pause } from './time/pause.ts';
 
 export interface ThreadData {
   config: Config;
@@ -130,7 +130,7 @@ async function play(role: Role, stores: Stores, opening: Promise<Queue> | null):
         const reason = fault === 'storage_full' ? 'there is no room to write' : 'a store does not answer';
         role_logger.warn({ err: error, failures }, `${reason}: the role waits, and goes on by itself`);
         signs.say('waiting', reason);
-        await pause(Math.min(100 * 2 ** failures, LONGEST_PAUSE_MS), signal);
+        await backOff(failures, LONGEST_PAUSE_MS, signal);
       }
     }
   } finally {

@@ -15,7 +15,7 @@ import { type StoreFault, storeFaultOf } from './events/store-faults.ts';
 import type { RateCounters } from './http/rate-counters.ts';
 import type { Blobs } from './intake/blobs.ts';
 import type { Documents } from './readmodels/documents.ts';
-import { pause } from './time/pause.ts';
+import { backOff } from './time/pause.ts';
 
 /** What counts requests: shared by all processes where there is a server for it. */
 export async function openRateCounters({ mongodb_url }: Config, logger: Logger): Promise<RateCounters> {
@@ -136,7 +136,7 @@ export async function whenThere<T>(
         logger.warn({ reason: (error as Error).message }, `${reason}: waiting for ${awaited}`);
         waiting({ code, reason });
       }
-      await pause(Math.min(100 * 2 ** failures, RETRY_MS), signal);
+      await backOff(failures, RETRY_MS, signal);
     }
   }
 }

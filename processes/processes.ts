@@ -18,7 +18,7 @@ import { pending } from '../readmodels/pending.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { jobStats } from '../readmodels/stats.ts';
 import { type LeaseKeeper, type Say, whileHeld } from '../roles/leases.ts';
-import { pause } from '../time/pause.ts';
+import { backOff, pause } from '../time/pause.ts';
 import { steadyClock } from '../time/steady-clock.ts';
 import { completeJobs } from './completion.ts';
 import { type Dispatcher, openDispatcher } from './dispatch.ts';
@@ -153,7 +153,7 @@ async function keepRunning(
       failures++;
       say?.('waiting', 'what dispatches and completes jobs failed and will run again');
       logger.error({ err: error, part, failures }, 'a part of the processes failed; it will run again');
-      await pause(Math.min(100 * 2 ** failures, LONGEST_PAUSE_MS), signal);
+      await backOff(failures, LONGEST_PAUSE_MS, signal);
     }
   }
 }

@@ -4,7 +4,7 @@ import { BEGINNING, type EventStore, type Position } from '../events/event-store
 import type { Documents } from '../readmodels/documents.ts';
 import { inGeneration } from '../readmodels/projection-state.ts';
 import { type LeaseKeeper, type Say, whileHeld } from '../roles/leases.ts';
-import { pause } from '../time/pause.ts';
+import { backOff, pause } from '../time/pause.ts';
 import { type BuildOptions, build, dropOrphans, runBuilds, stateOf } from './build.ts';
 import { type Fence, Overtaken, openFence } from './fence.ts';
 import { runLive } from './live-run.ts';
@@ -58,7 +58,7 @@ export async function runProjector(options: ProjectorOptions): Promise<void> {
       failures++;
       say?.('waiting', 'the projector failed and will go on from its checkpoint');
       logger.error({ err: error, failures }, 'projector failed; it will go on from its checkpoint');
-      await pause(Math.min(100 * 2 ** failures, LONGEST_PAUSE_MS), signal);
+      await backOff(failures, LONGEST_PAUSE_MS, signal);
     }
   };
   const sayOfLease: Say = (state, reason) => {

@@ -16,6 +16,7 @@ import { reached } from '../read-your-writes.ts';
 import { filterOf, paging, ResultView, resultExample, resultFilters, resultView } from '../result-view.ts';
 import { jsonBody, routeOf } from '../route.ts';
 import { openShareUses, type ShareUses } from '../share-uses.ts';
+import { listOf } from './jobs.ts';
 
 function wire({ log, logger, read, passed, now, public_url, atEnd }: Parts) {
   const commands = openShares(log);
@@ -119,12 +120,7 @@ export const list = route({
   responses: {
     200: {
       description: 'A page of shares, revoked and expired ones included.',
-      schema: Type.Object({
-        items: Type.Array(ShareView),
-        total: Type.Integer(),
-        limit: Type.Integer(),
-        offset: Type.Integer(),
-      }),
+      schema: listOf(ShareView),
       example: {
         items: [
           {

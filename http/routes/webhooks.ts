@@ -22,6 +22,7 @@ import { reached } from '../read-your-writes.ts';
 import { paging } from '../result-view.ts';
 import { jsonBody, routeOf } from '../route.ts';
 import { openWebhookTargets } from '../webhook-targets.ts';
+import { listOf } from './jobs.ts';
 
 const wire = ({ config, log, read, passed, now, keys, webhook_guard }: Parts) => ({
   endpoints: openWebhookEndpoints(log),
@@ -142,12 +143,7 @@ export const list = route({
   responses: {
     200: {
       description: 'The endpoints, disabled ones included.',
-      schema: Type.Object({
-        items: Type.Array(EndpointView),
-        total: Type.Integer(),
-        limit: Type.Integer(),
-        offset: Type.Integer(),
-      }),
+      schema: listOf(EndpointView),
       example: { items: [exampleEndpoint], total: 1, limit: MAX_ENDPOINTS, offset: 0 },
     },
   },
@@ -266,12 +262,7 @@ export const deliveries = route({
   responses: {
     200: {
       description: 'A page of deliveries with their attempts.',
-      schema: Type.Object({
-        items: Type.Array(DeliveryView),
-        total: Type.Integer(),
-        limit: Type.Integer(),
-        offset: Type.Integer(),
-      }),
+      schema: listOf(DeliveryView),
       example: { items: [exampleDelivery], total: 1, limit: 50, offset: 0 },
     },
   },
