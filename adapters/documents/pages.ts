@@ -1,4 +1,4 @@
-// Keyset paging: where the documents after a given one are, and a whole collection read page by page.
+// Keyset paging: the conditions of the page after a document, and streaming a whole collection page by page.
 import { setImmediate } from 'node:timers/promises';
 import type { Document, Filter, FindOptions, Scalar, Sort } from '../../readmodels/documents.ts';
 import { type SortKey, sortKeys } from './query.ts';
@@ -6,15 +6,15 @@ import { type Declared, valueAt } from './spec.ts';
 
 const STREAM_PAGE = 1_000;
 
-/** The documents that equal the given one in some first keys and come after it in the next. */
+/** The documents that equal the given one in the `equal` keys and come after it in the key `beyond`. */
 export interface Segment {
   equal: readonly { path: string; value: Scalar }[];
   beyond: SortKey & { value: Scalar };
 }
 
 /**
- * All documents after the one with these values, in segments that follow each other in the order: each is a seek in
- * an index, where the usual disjunction is a scan of all that is equal in the first key.
+ * Splits the documents after the one with these values into segments, in the sort's order. Each segment is a seek in an
+ * index, whereas the usual disjunction scans all documents that are equal in the first key.
  */
 export function segmentsAfter(keys: readonly SortKey[], after: readonly Scalar[]): Segment[] {
   const segments = keys.map((key, place): Segment => {
@@ -24,12 +24,12 @@ export function segmentsAfter(keys: readonly SortKey[], after: readonly Scalar[]
   return segments.reverse();
 }
 
-/** The values of the sort's fields that `after` takes to go on after the document. */
+/** The document's values of the sort's keys: `after` takes them to continue behind the document. */
 export function keysetOf(spec: Declared, keys: readonly SortKey[], document: Document): Scalar[] {
   return keys.map(({ path }) => (valueAt(document, spec.fields.get(path)!.segments) ?? null) as Scalar);
 }
 
-/** Every document that matches, a page in memory at a time. */
+/** Yields every matching document, with one page of them in memory at a time. */
 export async function* streamPages<T extends Document>(
   spec: Declared,
   find: (filter: Filter, options: FindOptions) => Promise<T[]>,
@@ -43,7 +43,7 @@ export async function* streamPages<T extends Document>(
     yield* page;
     if (page.length < STREAM_PAGE) return;
     after = keysetOf(spec, keys, page.at(-1)!);
-    // An embedded store answers without ever giving way: whatever else waits has its turn between pages.
+    // An embedded store never yields to the event loop, so other work gets its turn here, between pages.
     await setImmediate();
   }
 }

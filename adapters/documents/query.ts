@@ -1,5 +1,5 @@
-// Checks filters, sorts and pages against a collection's declaration, and gives them in the one form that the adapters
-// translate: what is not in the port's subset never reaches a database.
+// Checks filters, sorts and pages against a collection's declaration, and parses them into the form that both adapters
+// translate. A query outside of the port's subset throws `UnsupportedQuery` and never reaches a database.
 import { type Filter, type FindOptions, type Scalar, UnsupportedQuery } from '../../readmodels/documents.ts';
 import { type Declared, isPlainObject } from './spec.ts';
 
@@ -22,7 +22,7 @@ export type Comparison =
   | { op: 'contains'; text: string }
   | { op: 'regex'; pattern: string; ignore_case: boolean };
 
-/** A filter: a condition of one field, or several that must all, or of which any must hold. */
+/** A filter: a condition on one field, or several expressions of which all, or any, must hold. */
 export type Expression =
   | { all: readonly Expression[] }
   | { any: readonly Expression[] }
@@ -35,7 +35,7 @@ export interface SortKey {
 
 export interface Query {
   where: Expression;
-  /** A total order: it ends with `_id`, or where a unique index says that no two documents can be equal in it. */
+  /** A total order: it ends with `_id`, or with the last field of a unique index. */
   keys: readonly SortKey[];
   skip: number;
   limit: number;
@@ -71,7 +71,7 @@ export function checkQuery(spec: Declared, filter: Filter, options: FindOptions 
   return { where, keys, skip, limit, after: after?.slice(0, keys.length) ?? null };
 }
 
-/** The keys of the order, ending with `_id` in the direction of the last named: the reverse sort is the reverse order. */
+/** The sort's keys, then `_id` in the direction of the last key, so that reversing every direction reverses the order. */
 export function sortKeys(spec: Declared, sort: FindOptions['sort'] = {}): SortKey[] {
   const keys = Object.entries(sort).map(([path, direction]) => {
     const field = fieldOf(spec, path);
@@ -84,7 +84,7 @@ export function sortKeys(spec: Declared, sort: FindOptions['sort'] = {}): SortKe
   return keys;
 }
 
-/** How many of the keys already tell all documents apart. What comes after them would only cost a sort. */
+/** How many of the first keys already order all documents. Further keys would only cost a sort. */
 function lengthOfTotalOrder(spec: Declared, where: Expression, keys: readonly SortKey[]): number {
   const fixed = new Set(fixedPaths(where));
   const uniques = spec.indexes.filter((index) => index.unique).map((index) => index.keys.map((key) => key.path));
@@ -95,7 +95,7 @@ function lengthOfTotalOrder(spec: Declared, where: Expression, keys: readonly So
   return keys.length;
 }
 
-/** The fields that have one value in all documents that match. */
+/** The fields that have the same value in all matching documents. */
 export function fixedPaths(where: Expression): string[] {
   if ('all' in where) return where.all.flatMap(fixedPaths);
   if ('any' in where) return [];
@@ -126,7 +126,7 @@ function conjunction(spec: Declared, filter: Filter, depth: number, budget: { co
   return all.length === 1 ? all[0]! : { all };
 }
 
-/** Counts conditions and the filters that hold them. */
+/** Counts a condition, or a filter that holds conditions, towards the limit. */
 function spend(budget: { conditions: number }): void {
   budget.conditions += 1;
   if (budget.conditions > MAX_CONDITIONS)
@@ -180,7 +180,7 @@ function comparisons(path: string, condition: unknown): Comparison[] {
   return tests;
 }
 
-/** Refuses undefined too: a value that was forgotten must not turn a filter into one that matches everything. */
+/** Refuses undefined too: a forgotten value must not turn a filter into one that matches every document. */
 function checkScalar(path: string, value: unknown): Scalar {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value;
@@ -208,7 +208,7 @@ function checkText(path: string, text: unknown, max_length: number): string {
 function regex(path: string, operand: unknown, options: unknown): Comparison {
   const pattern = checkText(path, operand, MAX_PATTERN_LENGTH);
   if (options !== undefined && options !== 'i') throw new UnsupportedQuery(`${path}: $options is 'i'`);
-  // Classes that ECMAScript takes as empty and PCRE does not, PCRE's own classes, ECMAScript's own escapes.
+  // Refuses classes that are empty in ECMAScript only, PCRE's own classes, and ECMAScript's own escapes.
   if (/\[\^?\]|\[\[[:.=]|\\u/.test(pattern)) throw new UnsupportedQuery(`${path}: PCRE reads /${pattern}/ differently`);
   try {
     new RegExp(pattern, 'u');

@@ -1,12 +1,12 @@
-// Checks what a collection is declared to be, and that its documents are JSON that every adapter keeps alike.
+// Checks a collection's declaration, and that documents are JSON that every adapter stores alike.
 import { type CollectionSpec, type Document, UnsupportedQuery } from '../../readmodels/documents.ts';
 
-/** As MongoDB; SQLite takes ten times as much. */
+/** MongoDB's limit; SQLite allows ten times as many levels. */
 const MAX_DEPTH = 100;
 const MAX_FIELDS = 64;
 const MAX_INDEXES = 32;
 const MAX_PATH_LENGTH = 200;
-/** Of one document as JSON: MongoDB refuses more, as BSON, which is about as long. */
+/** Largest document, as JSON. MongoDB refuses larger BSON, which is about as long. */
 export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
 
 export interface Field {
@@ -15,7 +15,7 @@ export interface Field {
   array: boolean;
 }
 
-/** A declaration that was checked. `_id` is among the fields. */
+/** A checked declaration. Its fields include `_id`. */
 export interface Declared {
   name: string;
   fields: ReadonlyMap<string, Field>;
@@ -27,8 +27,8 @@ export interface DeclaredIndex {
   /** As declared. */
   fields: readonly IndexKey[];
   /**
-   * What is indexed. An index in which documents may be equal ends with `_id`, which ends every order, so that a page
-   * after any document is one seek in the index, however many documents are equal in the other fields.
+   * The indexed keys. An index in which documents can be equal gets `_id` as its last key, so that a page after any
+   * document is one seek in the index, however many documents are equal in the other keys.
    */
   keys: readonly IndexKey[];
 }
@@ -77,7 +77,7 @@ export function checkSpec<T extends Document>(spec: CollectionSpec<T>): Declared
   return { name: spec.name, fields, indexes };
 }
 
-/** The names of a dotted path, each of which is safe as a name of a field. */
+/** Splits a dotted path into names. Throws when one of them is not safe as a field's name. */
 export function pathSegments(path: string): string[] {
   const segments = path.split('.');
   const odd = segments.some(
@@ -87,7 +87,7 @@ export function pathSegments(path: string): string[] {
   return segments;
 }
 
-/** What the document has there, undefined when nothing. Throws when the path leads through an array. */
+/** The document's value at the path, or undefined. Throws when the path leads through an array. */
 export function valueAt(document: unknown, segments: readonly string[]): unknown {
   let value = document;
   for (const name of segments) {
@@ -113,7 +113,7 @@ export function checkId(id: unknown): asserts id is string {
   if (typeof id !== 'string' || id === '') throw new UnsupportedQuery('an _id is a string that is not empty');
 }
 
-/** That a declared field holds what can be filtered and sorted by. */
+/** Throws when a declared field holds an object, or an array that is not declared: neither can be filtered or sorted by. */
 export function checkHeld(field: Field, value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   if (field.array && Array.isArray(value)) return;
@@ -122,7 +122,7 @@ export function checkHeld(field: Field, value: unknown): void {
   );
 }
 
-/** Whatever `JSON.stringify` would change or drop without a word is refused, but for properties that are undefined. */
+/** Throws for values that `JSON.stringify` would silently change or drop, except properties that are undefined. */
 export function checkJson(value: unknown, depth: number): void {
   switch (typeof value) {
     case 'string':

@@ -1,8 +1,8 @@
-// The life of one transaction as its callback sees it: open, failed by a write, or over.
+// The state of one transaction: open, failed by a write, or over.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { WriteConflict } from '../../readmodels/documents.ts';
 
-/** A transaction that takes longer is undone: others wait for it. MongoDB's own limit. */
+/** A longer transaction is rolled back, because others wait for it. MongoDB has the same limit. */
 const TRANSACTION_LIMIT_MS = 60_000;
 
 export class TransactionScope {
@@ -15,32 +15,32 @@ export class TransactionScope {
     this.#store = store;
   }
 
-  /** Throws when called by a callback of an open transaction of `store`: it would wait for itself. */
+  /** Throws inside the callback of an open transaction of `store`, where a further transaction would wait for itself. */
   static refuseWithin(store: object): void {
     const scope = TransactionScope.#current.getStore();
     if (scope && scope.#store === store && scope.#state !== 'over') {
-      throw new Error('inside a transaction, write through the collections that it was given');
+      throw new Error('inside a transaction, use the collections of the store that its callback received');
     }
   }
 
-  /** Throws what failed the transaction, or that it is over. */
+  /** Throws the error that failed the transaction, or an error when it is over. */
   check(): void {
-    if (this.#state === 'over') throw new Error('the transaction is over: its collections cannot be used any more');
+    if (this.#state === 'over') throw new Error('the transaction is over: use no collection of it any more');
     if (this.#state === 'failed') throw this.#failure;
   }
 
-  /** Nothing is committed from now on, even when the callback catches the error: a write is all or none. */
+  /** Dooms the transaction: it rolls back even when the callback catches the error. */
   fail(error: unknown): void {
     if (this.#state !== 'open') return;
     this.#state = 'failed';
     this.#failure = error;
   }
 
-  /** Calls `callback` and gives its result; throws what it threw, or what failed the transaction meanwhile. */
+  /** Returns the callback's result. Throws the callback's error, or the error that failed the transaction meanwhile. */
   async run<R>(callback: () => Promise<R>): Promise<R> {
     const { promise: late, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(
-      () => reject(new WriteConflict(`a transaction of more than ${TRANSACTION_LIMIT_MS} ms was undone`)),
+      () => reject(new WriteConflict(`the transaction took more than ${TRANSACTION_LIMIT_MS} ms and was rolled back`)),
       TRANSACTION_LIMIT_MS,
     );
     try {

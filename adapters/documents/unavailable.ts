@@ -1,6 +1,6 @@
-// The errors of a store that cannot be reached, or has no room.
+// The errors of a store that does not answer or has no room.
 
-/** The store did not answer in time, after the adapter's own retries. What was asked may or may not have been done. */
+/** The store did not answer in time, after the adapter's own retries. A write may or may not have been committed. */
 export class StoreUnavailable extends Error {
   readonly code = 'unavailable';
 }

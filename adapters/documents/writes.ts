@@ -1,4 +1,4 @@
-// Checks writes, and applies an update to a document as MongoDB does.
+// Checks writes, and applies an update to a document by MongoDB's rules.
 import { type Document, UnsupportedQuery, type Update, type Write } from '../../readmodels/documents.ts';
 import { checkFilter, type Expression } from './query.ts';
 import {
@@ -12,9 +12,9 @@ import {
   valueAt,
 } from './spec.ts';
 
-/** Of one `write`. A transaction may hold several. */
+/** Limit of operations in one `write`. A transaction may hold several writes. */
 const MAX_WRITES = 10_000;
-/** How far an update may lengthen an array: MongoDB's own limit. */
+/** The most nulls that an update may append to an array: MongoDB's own limit. */
 const MAX_ARRAY_PADDING = 1_500_000;
 
 export type CheckedWrite<T extends Document> =
@@ -91,7 +91,7 @@ function checkChange(operator: string, path: string, value: unknown): void {
   }
 }
 
-/** That no declared field comes to hold what it is not declared to hold, whatever the document is now. */
+/** Throws when the change could give a declared field a kind of value that it is not declared to hold. */
 function checkDeclaredFields(spec: Declared, operator: string, path: string, value: unknown): void {
   for (const field of spec.fields.values()) {
     if (path.startsWith(`${field.path}.`)) {
@@ -105,7 +105,7 @@ function checkDeclaredFields(spec: Declared, operator: string, path: string, val
   }
 }
 
-/** Changes the document in place. */
+/** Applies the update to the document in place. */
 export function applyUpdate(document: Document, update: Update, inserting: boolean): void {
   for (const [path, value] of Object.entries(update.$set ?? {})) setAt(document, path, () => value);
   if (inserting) {
@@ -137,7 +137,7 @@ function setAt(document: Document, path: string, change: (there: unknown) => unk
   place(container, last, change(Object.hasOwn(container, last) ? container[last] : undefined));
 }
 
-/** Sets a name of an object or an index of an array, which is filled up with nulls. */
+/** Sets a name of an object, or an index of an array after filling the array up with nulls. */
 function place(container: Container, name: string, value: unknown): void {
   if (Array.isArray(container)) {
     const index = /^(0|[1-9]\d*)$/.test(name) ? Number(name) : Number.NaN;

@@ -1,11 +1,11 @@
-// What every queue adapter accepts and for how long it keeps it, checked alike in all of them.
+// Limits that every queue adapter shares, and the checks of them.
 import type { ConsumeOptions, Message } from '../../checkers/queue.ts';
 
-/** A message of an id seen within this time is dropped. */
+/** Deduplication window: a message whose id was published within this time is dropped. */
 export const DEDUPE_MS = 2 * 60_000;
-/** A message that nobody has done by then is dropped: the sweeper publishes what is still to do. */
+/** Lifetime of a message. The queue drops older ones; the sweeper publishes their work again. */
 export const MESSAGE_AGE_MS = 24 * 60 * 60_000;
-/** Of a body in JSON. NATS refuses messages of 1 MiB, their headers included. */
+/** Largest body, as JSON. NATS refuses messages over 1 MiB, headers included. */
 export const MAX_BODY_BYTES = 1_000_000;
 const MAX_SUBJECT_LENGTH = 200;
 const MAX_ID_LENGTH = 200;
@@ -13,7 +13,7 @@ const MAX_ID_LENGTH = 200;
 export type QueueErrorCode = 'invalid_subject' | 'invalid_message' | 'invalid_option' | 'unavailable' | 'closed';
 
 export class QueueError extends Error {
-  /** `unavailable`: try later; `closed`: this instance is; the others: the caller's mistake. */
+  /** `unavailable`: the caller may retry later. `closed`: this instance is closed. The others are mistakes of the caller. */
   readonly code: QueueErrorCode;
 
   constructor(code: QueueErrorCode, message: string, cause?: unknown) {
@@ -25,22 +25,22 @@ export class QueueError extends Error {
 
 export function checkSubject(subject: string): void {
   if (subject.length > MAX_SUBJECT_LENGTH || !/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(subject)) {
-    throw new QueueError('invalid_subject', `${JSON.stringify(subject)} is not dotted words of [a-z0-9_-]`);
+    throw new QueueError('invalid_subject', `${JSON.stringify(subject)} is not a subject: dotted words of [a-z0-9_-]`);
   }
 }
 
-/** The body in JSON. */
+/** Serializes a body. Throws QueueError `invalid_message` when it has no JSON or is too large. */
 export function encodeBody(body: unknown): string {
   const json = JSON.stringify(body);
-  if (json === undefined) throw new QueueError('invalid_message', 'a body must have a form in JSON');
-  // A character is at most three bytes, so the exact size is counted for the few bodies that may be too large.
+  if (json === undefined) throw new QueueError('invalid_message', 'a body must be a JSON value');
+  // A character takes at most three bytes, so only large bodies need an exact count.
   if (json.length * 3 > MAX_BODY_BYTES && Buffer.byteLength(json) > MAX_BODY_BYTES) {
-    throw new QueueError('invalid_message', `a body is ${Buffer.byteLength(json)} bytes, over ${MAX_BODY_BYTES}`);
+    throw new QueueError('invalid_message', `a body has ${Buffer.byteLength(json)} bytes, more than ${MAX_BODY_BYTES}`);
   }
   return json;
 }
 
-/** Checks all of them before the first is stored. */
+/** Serializes all messages before the caller stores the first one, so that an invalid message stores nothing. */
 export function encodeMessages(messages: readonly Message[]): { id: string; body: string }[] {
   return messages.map(({ id, body }) => {
     if (id.length > MAX_ID_LENGTH || !/^[\x21-\x7e]+$/.test(id)) {

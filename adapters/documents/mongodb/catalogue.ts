@@ -3,7 +3,7 @@ import type { Db } from 'mongodb';
 import type { Declared, DeclaredIndex } from '../spec.ts';
 import { isNamespaceExists, isNamespaceNotFound } from './errors.ts';
 
-/** Makes what is missing and leaves what others declared. Indexes of the documents that are there are built meanwhile. */
+/** Makes the missing collection and indexes; leaves indexes that others declared. The server builds indexes in the background. */
 export async function makeCollection(db: Db, spec: Declared): Promise<void> {
   let there = await indexNames(db, spec.name);
   if (there === null) {
@@ -14,7 +14,7 @@ export async function makeCollection(db: Db, spec: Declared): Promise<void> {
   }
   const collection = db.collection(spec.name);
   for (const index of spec.indexes) {
-    // The same fields with the other uniqueness: replaced.
+    // An index on the same fields with the other uniqueness is replaced.
     const replaced = nameOf(index, !index.unique);
     if (there.has(replaced)) await collection.dropIndex(replaced);
   }

@@ -1,4 +1,4 @@
-// What an error of MongoDB's driver means to the port's callers.
+// Maps errors of MongoDB's driver to the port's errors.
 import { MongoError, MongoServerError } from 'mongodb';
 import { DuplicateKey, ReadTooSlow, UnsupportedQuery, WriteConflict } from '../../../readmodels/documents.ts';
 import { StoreFull, StoreUnavailable } from '../unavailable.ts';
@@ -14,24 +14,24 @@ const OUT_OF_DISK_SPACE = 14031;
  * a number, overflow, a field inside a scalar, names that fields cannot have, a document that is too large, a pattern not in PCRE.
  */
 const NOT_IN_SUBSET = [2, 9, 14, 15, 22, 28, 40, 52, 55, 56, 57, 66, 121, 10334, 17280, 17419, 17420, 51091];
-/** The driver's own refusals of what it was given, by name. */
+/** Names of the errors by which the driver refuses its input. */
 const NOT_SENT = ['MongoInvalidArgumentError', 'BSONError', 'BSONRuntimeError', 'BSONVersionError', 'BSONOffsetError'];
-/** The servers' names of being stopped, stepping down, or not being reached in time. */
+/** Codes of a server that is stopped, steps down, or is not reached in time. */
 const NOT_THERE = [6, 7, 74, 76, 89, 91, 94, 133, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436];
 
 const hasLabel = (error: unknown, label: string): boolean => error instanceof MongoError && error.hasErrorLabel(label);
 
-/** Nothing of the transaction was done: it can be run again. */
+/** The server aborted the transaction without any effect, so the caller can run it again. */
 export const isTransient = (error: unknown): boolean => hasLabel(error, 'TransientTransactionError');
 
-/** The commit may have been done: it can be asked for again. */
+/** The commit may have succeeded; the caller can repeat the commit. */
 export const isUnknownCommit = (error: unknown): boolean => hasLabel(error, 'UnknownTransactionCommitResult');
 
 export const isNamespaceExists = (error: unknown): boolean => codeOf(error) === NAMESPACE_EXISTS;
 
 export const isNamespaceNotFound = (error: unknown): boolean => codeOf(error) === NAMESPACE_NOT_FOUND;
 
-/** The port's own error where it has one, with the driver's as its cause. */
+/** Returns the port's error for `error`, with the driver's as its cause, or `error` itself when the port has none. */
 export function portError(error: unknown): unknown {
   if (error instanceof Error && NOT_SENT.includes(error.name))
     return new UnsupportedQuery(error.message, { cause: error });

@@ -1,4 +1,4 @@
-// A collection of MongoDB.
+// The port's `Collection` on a collection of MongoDB.
 import {
   type AnyBulkWriteOperation,
   type ClientSession,
@@ -21,12 +21,12 @@ import { type Declared, MAX_DOCUMENT_BYTES } from '../spec.ts';
 import { type CheckedWrite, checkWrites } from '../writes.ts';
 import { mongoFilter, pageFilters } from './mongo-filter.ts';
 
-/** How a collection reaches the server: outside or inside a transaction. Both give the port's errors. */
+/** How a collection reaches the server: outside or inside a transaction. Both throw the port's errors. */
 export interface Access {
   read<R>(work: (session: ClientSession | undefined) => Promise<R>): Promise<R>;
-  /** A write that the server itself does whole or not at all. */
+  /** For a write of one document, which the server makes atomic. */
   writeOne(work: (session: ClientSession | undefined) => Promise<unknown>): Promise<void>;
-  /** All or none of what `work` writes. */
+  /** Commits all writes of `work`, or none. */
   writeAll(work: (session: ClientSession) => Promise<unknown>): Promise<void>;
 }
 
@@ -89,15 +89,15 @@ export class MongoCollection<T extends Document> implements Collection<T> {
     const checked = checkWrites(this.#spec, ops);
     const bulk = (session: ClientSession | undefined) =>
       this.#native.bulkWrite(checked.map(operation), { ordered: true, session }).catch(rethrow);
-    // A retry of the driver's own is exact for one document; everything else is a transaction.
+    // The driver retries a write of one document exactly once; every other write needs a transaction.
     if (checked.length === 1 && checked[0]!.kind !== 'deleteMany') await this.#access.writeOne(bulk);
     else await this.#access.writeAll(bulk);
   }
 }
 
-/** A transaction has a limit of its own. */
+/** Adds the session, or else the time limit: a transaction has a limit of its own. */
 const within = (session: ClientSession | undefined) => (session ? { session } : { maxTimeMS: READ_MS });
-/** A query that takes longer than this reads far too much. */
+/** Time limit of a query: a longer one reads too many documents. */
 const READ_MS = 15_000;
 
 function operation<T extends Document>(op: CheckedWrite<T>): AnyBulkWriteOperation<Document> {
@@ -119,8 +119,8 @@ function operation<T extends Document>(op: CheckedWrite<T>): AnyBulkWriteOperati
 }
 
 /**
- * What the driver's `bulkWrite` hides: it makes errors of connections into errors of writes, and keeps them as their
- * response; and it finds too large a document before the server does, which it tells by the message alone.
+ * Unwraps errors of the driver's `bulkWrite`: it wraps connection errors in write errors, as their response, and reports a
+ * document that is too large by its message alone.
  */
 function rethrow(error: unknown): never {
   if (error instanceof MongoBulkWriteError && error.errorResponse instanceof MongoError) throw error.errorResponse;

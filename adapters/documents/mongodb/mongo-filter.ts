@@ -1,4 +1,4 @@
-// Translates a checked filter to MongoDB's own language.
+// Translates a checked filter to MongoDB's query language.
 import type { Document as Bson } from 'mongodb';
 import type { Scalar } from '../../../readmodels/documents.ts';
 import { type Segment, segmentsAfter } from '../pages.ts';
@@ -26,7 +26,7 @@ function operator(test: Comparison): Bson {
   }
 }
 
-/** Without the option `i`, which is not only ASCII's: in it the Kelvin sign is a k. */
+/** Ignores the case of ASCII letters only. The option `i` also folds other letters: it takes the Kelvin sign for a k. */
 function literalPattern(text: string): string {
   return text.replaceAll(/[\0-\x7f]/g, (char) => {
     if (/[a-z]/i.test(char)) return `[${char.toLowerCase()}${char.toUpperCase()}]`;
@@ -35,9 +35,9 @@ function literalPattern(text: string): string {
 }
 
 /**
- * The filters of a page, to be asked one after the other until it is full. A page after a document is a disjunction at
- * the root, each part of which MongoDB seeks in the index and merges in order. It cannot where a part is of nulls, for an
- * index does not tell null from missing in order: such a part is asked alone, and all others would be sorted with it.
+ * The filters of a page; `find` runs them one after the other until the page is full. A page after a document is an `$or` at
+ * the root: MongoDB seeks each part in the index and merges them in order. It cannot merge a part with nulls, whose index
+ * order mixes null and missing, and would sort all parts; so such a part is a filter of its own.
  */
 export function pageFilters({ where, keys, after }: Query): Bson[] {
   const filter = mongoFilter(where);
@@ -61,7 +61,7 @@ function segmentParts({ equal, beyond }: Segment): { conditions: Bson[]; nulls: 
 
 const TYPES = ['null', 'number', 'string', 'boolean'] as const;
 
-/** A bound matches only values of its own type, and a sort goes on with the other types: each is a part of its own. */
+/** A bound matches only values of its own type, and the sort continues with the other types: each type is a part. */
 function beyondConditions({ path, direction, value }: Segment['beyond']): Bson[] {
   const place = TYPES.findIndex((type) => type === (value === null ? 'null' : typeof value));
   const others = direction === 1 ? TYPES.slice(place + 1) : TYPES.slice(0, place).toReversed();

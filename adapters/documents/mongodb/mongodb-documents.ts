@@ -8,15 +8,19 @@ import { portError } from './errors.ts';
 import { type Access, MongoCollection } from './mongo-collection.ts';
 import { type Log, Transactions } from './transactions.ts';
 
-/** How long a call waits for a server that takes it, before it fails with the code `unavailable`. */
+/** How long a call waits for a usable server before it fails with the code `unavailable`. */
 const SERVER_WAIT_MS = 5_000;
-/** A server that stands still is noticed by its heartbeat: what waits for its answer then fails. */
+/** Heartbeat interval, by which the driver notices a hung server and fails the calls that wait for it. */
 const HEARTBEAT_MS = 2_000;
 const CONNECT_MS = 3_000;
 const MAX_CONNECTIONS = 50;
 const DEFAULT_DATABASE = 'url_checker';
 
-/** `database`: the URL's, or else `url_checker`. Throws `StoreUnavailable` when no server answers. */
+/**
+ * Connects to MongoDB. `database` defaults to the URL's, or else to `url_checker`. Throws `StoreUnavailable` when no server
+ * answers, and an error when the server is not a replica set.
+ * @example const documents = await openMongoDocuments({ url: 'mongodb://127.0.0.1:27017/?replicaSet=rs0', log: pino() })
+ */
 export async function openMongoDocuments(options: { url: string; database?: string; log: Log }): Promise<Documents> {
   const client = new MongoClient(options.url, {
     serverSelectionTimeoutMS: SERVER_WAIT_MS,
@@ -55,7 +59,7 @@ class MongoDocuments implements Documents {
   readonly #db: Db;
   readonly #transactions: Transactions;
   readonly #access: Access;
-  /** Declarations that were found or made here: a transaction need not look for them again. */
+  /** Declarations known to exist on the server, so that a transaction need not look for them again. */
   readonly #known = new Set<string>();
   #closed = false;
 
@@ -116,7 +120,7 @@ class MongoDocuments implements Documents {
     await this.#client.close();
   }
 
-  /** The driver would open its connections again. */
+  /** Without this check the driver would reconnect. */
   #refuseClosed(): void {
     if (this.#closed) throw new Error('the documents are closed');
   }
@@ -161,13 +165,13 @@ class InsideTransaction implements Documents {
         try {
           return await work(session);
         } catch (error) {
-          // The server has undone the transaction.
+          // The server has aborted the transaction.
           const failure = portError(error);
           scope.fail(failure);
           throw failure;
         }
       });
-      last = turn.catch(() => {}); // whoever asked for the turn is told
+      last = turn.catch(() => {}); // the caller gets the error from `turn`
       return turn;
     };
     this.#access = {
@@ -180,7 +184,7 @@ class InsideTransaction implements Documents {
   async collection<T extends Document>(spec: CollectionSpec<T>): Promise<Collection<T>> {
     this.#scope.check();
     const declared = checkSpec(spec);
-    // Collections and indexes are not part of transactions in MongoDB: what is missing is made beside this one.
+    // MongoDB makes collections and indexes outside of transactions, so missing ones are made beside this one.
     if (!this.#known.has(JSON.stringify(spec))) await mapped(() => makeCollection(this.#db, declared));
     this.#known.add(JSON.stringify(spec));
     return new MongoCollection<T>(declared, this.#db.collection<Document>(declared.name), this.#access);

@@ -1,4 +1,4 @@
-// Runs transactions on MongoDB, again where it asks for it, and for no longer than someone would wait.
+// Runs transactions on MongoDB and retries transient failures for a bounded time.
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ClientSession, type MongoClient, MongoError } from 'mongodb';
 import type { Logger } from 'pino';
@@ -22,8 +22,8 @@ export class Transactions {
   }
 
   /**
-   * Calls `work`, and again when another writer was first or the server went away before the commit; `store` is whose
-   * transaction it is. Throws `WriteConflict` or `StoreUnavailable` when this goes on for too long.
+   * Runs `work` in a transaction of `store`, and retries it when another writer was first or the server went away before
+   * the commit. Throws `WriteConflict` or `StoreUnavailable` after 15 s of retries.
    */
   async run<R>(store: object, work: (session: ClientSession, scope: TransactionScope) => Promise<R>): Promise<R> {
     const deadline = performance.now() + RETRY_FOR_MS;
@@ -31,7 +31,7 @@ export class Transactions {
       const outcome = await this.#attempt(store, work, deadline);
       if ('result' in outcome) return outcome.result;
       if (performance.now() > deadline) throw outcome.retry;
-      this.#log.debug({ attempt, cause: String(outcome.retry) }, 'a transaction is run again');
+      this.#log.debug({ attempt, cause: String(outcome.retry) }, 'the transaction failed and is retried');
       await pause(attempt);
     }
   }
@@ -49,7 +49,7 @@ export class Transactions {
       await this.#commit(session, deadline);
       return { result };
     } catch (error) {
-      // After a commit there is nothing left to abort; the driver keeps its own errors of aborting to itself.
+      // After a commit there is nothing to abort. The driver swallows errors of the abort.
       if (session.inTransaction()) await session.abortTransaction();
       const cause = error instanceof Error && error.cause instanceof MongoError ? error.cause : error;
       if (isTransient(cause) && !isUnknownCommit(cause)) return { retry: portError(error) };
@@ -59,7 +59,7 @@ export class Transactions {
     }
   }
 
-  /** A commit whose answer was lost is asked for again: the server knows whether it was done. */
+  /** Repeats a commit whose answer was lost: the server answers whether it has committed. */
   async #commit(session: ClientSession, deadline: number): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -67,9 +67,9 @@ export class Transactions {
         return;
       } catch (error) {
         if (!isUnknownCommit(error)) throw error;
-        this.#log.warn({ attempt, cause: String(error) }, 'whether a transaction was committed is not known yet');
+        this.#log.warn({ attempt, cause: String(error) }, 'the answer to a commit was lost: the commit is repeated');
         if (performance.now() > deadline) {
-          // Not to be run again here: it may have been done.
+          // No retry of the whole transaction: it may have been committed.
           throw new StoreUnavailable('it is not known whether the transaction was committed', { cause: error });
         }
       }
@@ -78,7 +78,7 @@ export class Transactions {
   }
 }
 
-/** Longer each time, and random, so that two that collided do not meet again. */
+/** Exponential back-off with jitter, so that two colliding transactions do not collide again. */
 function pause(attempt: number): Promise<void> {
   return delay(Math.random() * Math.min(FIRST_PAUSE_MS * 1.5 ** attempt, LONGEST_PAUSE_MS));
 }

@@ -4,7 +4,7 @@ import type { Declared, DeclaredIndex, Field } from '../spec.ts';
 import type { Connection } from './connection.ts';
 import { column, columnExpression, columnName, identifier } from './names.ts';
 
-/** Whether everything declared is there already. Reads only. */
+/** Whether the table has every declared field and index. Reads only. */
 export function isThere(connection: Connection, spec: Declared): boolean {
   const there = columnsOf(connection, spec.name);
   if (there.size === 0 || columnsToBe(spec).some((field) => !there.has(columnName(field.path)))) return false;
@@ -12,12 +12,12 @@ export function isThere(connection: Connection, spec: Declared): boolean {
   return spec.indexes.every((index) => indexes.has(indexName(spec, index)) && !indexes.has(otherName(spec, index)));
 }
 
-/** Whether there is a collection of that name, with whatever fields and indexes. */
+/** Whether a collection of that name exists, with any fields and indexes. */
 export function isTable(connection: Connection, name: string): boolean {
   return columnsOf(connection, name).size > 0;
 }
 
-/** Makes what is missing and leaves what others declared. Inside a transaction. */
+/** Makes missing columns and indexes; leaves those that others declared. The caller holds a transaction. */
 export function makeCollection(connection: Connection, spec: Declared): void {
   const there = columnsOf(connection, spec.name);
   const wanted = columnsToBe(spec);
@@ -44,7 +44,7 @@ export function collectionNames(connection: Connection): string[] {
   return rows.map(([name]) => String(name));
 }
 
-/** Each document's own columns come first: a scan that looks only at them never reads the pages of long documents. */
+/** `doc` is the last column, so that a scan of the other columns skips the overflow pages of long documents. */
 function tableSql(name: string, columns: readonly string[]): string {
   return `CREATE TABLE ${identifier(name)} (_id TEXT NOT NULL PRIMARY KEY, ${columns.map((sql) => `${sql}, `).join('')}doc TEXT NOT NULL) STRICT`;
 }
@@ -55,7 +55,7 @@ const columnSql = (field: Field): string =>
 const columnsToBe = (spec: Declared): Field[] =>
   [...spec.fields.values()].filter((field) => field.path !== '_id' && !field.array);
 
-/** SQLite cannot add a stored generated column to a table: the table is made again, with its old columns and indexes. */
+/** SQLite cannot add a stored generated column, so this copies the table into a wider one, with its old columns and indexes. */
 function widen(connection: Connection, spec: Declared, wanted: readonly Field[], there: ReadonlySet<string>): void {
   const [[old] = []] = connection.all(`SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?`, [spec.name]);
   const indexes = connection.all(
@@ -65,7 +65,7 @@ function widen(connection: Connection, spec: Declared, wanted: readonly Field[],
   const missing = wanted.filter((field) => !there.has(columnName(field.path))).map(columnSql);
   const table = identifier(spec.name);
   const beside = identifier(`${spec.name} widened`);
-  // The old columns stay as they are written in the table's own declaration: another version of the service may use them.
+  // The copy keeps the old columns as declared, because another version of the service may use them.
   const body = String(old).slice(String(old).indexOf('('));
   const widened = body.replace(/doc TEXT NOT NULL\) STRICT$/, (end) => `${missing.join(', ')}, ${end}`);
   connection.exec(`CREATE TABLE ${beside} ${widened}`);
@@ -76,8 +76,8 @@ function widen(connection: Connection, spec: Declared, wanted: readonly Field[],
 }
 
 /**
- * A unique index takes null and missing for a value, as MongoDB does, where SQL does not: a second index, of those
- * documents alone that have one, sees to it.
+ * In MongoDB a unique index treats null and missing as a value; in SQL it does not. A second unique index, over the
+ * documents with a null key only, gives SQLite the same rule.
  */
 function makeIndex(connection: Connection, spec: Declared, index: DeclaredIndex): void {
   const table = identifier(spec.name);
@@ -97,14 +97,14 @@ function dropIndex(connection: Connection, name: string): void {
   connection.exec(`DROP INDEX IF EXISTS ${identifier(name)}; DROP INDEX IF EXISTS ${identifier(absentName(name))}`);
 }
 
-// Names of indexes hold a space, which no collection's name does: in SQLite they share one space of names, in which
-// case does not count. `columnName` writes it out.
+// SQLite's tables and indexes share one namespace that ignores case. An index's name has a space, which no collection's name
+// has, and `columnName` encodes capitals.
 const namedFor = (spec: Declared, index: DeclaredIndex, unique: boolean): string => {
   const fields = index.fields.map(({ path, direction }) => `${direction === 1 ? '' : '-'}${columnName(path)}`);
   return `${spec.name} ${unique ? 'unique' : 'index'} ${fields.join(',')}`;
 };
 export const indexName = (spec: Declared, index: DeclaredIndex): string => namedFor(spec, index, index.unique);
-/** The same fields declared with the other uniqueness: replaced. */
+/** Name of the index on the same fields with the other uniqueness, which this declaration replaces. */
 const otherName = (spec: Declared, index: DeclaredIndex): string => namedFor(spec, index, !index.unique);
 const absentName = (name: string): string => `${name} absent`;
 

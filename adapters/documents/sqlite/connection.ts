@@ -5,24 +5,24 @@ import { WriteConflict } from '../../../readmodels/documents.ts';
 import { whenFree } from '../../sqlite.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 
-/** Statements are as many as the shapes of filters, sorts and writes; those used last are kept. */
+/** LRU cache of prepared statements: each shape of filter, sort or write needs one. */
 const MAX_STATEMENTS = 500;
 const MAX_PATTERNS = 100;
-/** How long a reader waits for the few moments in which SQLite needs the file alone. */
+/** How long a reader waits while SQLite locks the file exclusively, which takes moments. */
 const READER_BUSY_MS = 5_000;
-/** Of a new file. Rows come in the order of their keys: with larger pages fewer are written, and less of each. */
+/** Page size of a new file. Rows arrive in key order, so larger pages mean fewer page writes. */
 const PAGE_BYTES = 16 * 1024;
-/** The write-ahead log is copied into the file when it has so many pages: rarer and longer is faster. */
+/** Length of the write-ahead log at which SQLite runs a checkpoint: rarer, longer checkpoints are faster. */
 const CHECKPOINT_PAGES = 2500;
 const CACHE_KIB = 64 * 1024;
-/** How long anyone waits for the writers of other threads and processes. */
+/** How long a call waits for writers in other threads and processes. */
 const LOCK_LIMIT_MS = 30_000;
 
 export interface ReaderOptions {
   cache_kib?: number;
-  /** Whether the read that runs is to go on. */
+  /** Returns false once nobody waits for the running read, which then stops. */
   wanted?: () => boolean;
-  /** Whether its thread may stand still while the file is held. Elsewhere reads go through `whenReadable`. */
+  /** Whether SQLite may block the thread while the file is locked. Otherwise reads go through `whenReadable`. */
   own_thread?: boolean;
 }
 
@@ -32,9 +32,9 @@ export class Connection {
 
   private constructor(db: DatabaseSync, wanted: () => boolean = () => true) {
     this.#db = db;
-    // See `WANTED` in read-plan.ts. An error is the only way to end a statement from inside.
+    // See `WANTED` in read-plan.ts. Only an error ends a running statement from inside.
     db.function('wanted', () => {
-      if (!wanted()) throw new Error('the read was given up');
+      if (!wanted()) throw new Error('the read was cancelled');
       return 1;
     });
     const patterns = new LRUCache<string, RegExp>({ max: MAX_PATTERNS });
@@ -47,12 +47,12 @@ export class Connection {
     });
   }
 
-  /** For everything that is written, and for reads inside a transaction. Waits with the event loop: see `whenWritable`. */
+  /** Opens a connection for writes and for reads inside a transaction. Its caller waits for locks by `whenWritable`. */
   static async writer(path: string, max_pages?: number): Promise<Connection> {
     const db = new DatabaseSync(path, { timeout: 0 });
     try {
-      // The log of events is the truth: a power cut may take the last transactions, which are made again from it, but
-      // leaves the file whole.
+      // `synchronous = NORMAL`: a power cut may lose the last transactions but keeps the file consistent. Projections
+      // replay the lost ones from the event log.
       await whenWritable(() =>
         db.exec(`
           PRAGMA page_size = ${PAGE_BYTES};
@@ -71,7 +71,7 @@ export class Connection {
     }
   }
 
-  /** Sees what was committed before each of its statements began. */
+  /** Opens a connection for reads. Each statement sees the commits before its start. */
   static reader(path: string, options: ReaderOptions = {}): Connection {
     const { cache_kib = CACHE_KIB, wanted, own_thread = false } = options;
     const db = new DatabaseSync(path, { timeout: own_thread ? READER_BUSY_MS : 0 });
@@ -92,7 +92,7 @@ export class Connection {
     return this.#statement(sql).all(...params) as unknown as SQLInputValue[][];
   }
 
-  /** One after the other, as they are asked for. */
+  /** Yields rows lazily, one at a time. */
   rows(sql: string, params: readonly SQLInputValue[] = []): Iterable<SQLInputValue[]> {
     return this.#statement(sql).iterate(...params) as unknown as Iterable<SQLInputValue[]>;
   }
@@ -116,15 +116,15 @@ export class Connection {
   }
 }
 
-/** Runs `work` when no other connection writes. Throws `WriteConflict` when one does for longer than anyone should. */
+/** Runs `work` once no other connection writes. Throws `WriteConflict` after 30 s. */
 export function whenWritable<R>(work: () => R): Promise<R> {
   const stuck = (cause: unknown) =>
-    new WriteConflict(`the file was held by another writer for ${LOCK_LIMIT_MS} ms`, { cause });
+    new WriteConflict(`another writer locked the file for ${LOCK_LIMIT_MS} ms`, { cause });
   return whenFree(work, { limit_ms: LOCK_LIMIT_MS, stuck });
 }
 
-/** Runs `work` when SQLite does not need the file alone; the event loop runs meanwhile. Throws `StoreUnavailable` after a while. */
+/** Runs `work` once SQLite holds no exclusive lock; the event loop runs meanwhile. Throws `StoreUnavailable` after 5 s. */
 export function whenReadable<R>(work: () => R): Promise<R> {
-  const stuck = (cause: unknown) => new StoreUnavailable(`the file was held for ${READER_BUSY_MS} ms`, { cause });
+  const stuck = (cause: unknown) => new StoreUnavailable(`the file was locked for ${READER_BUSY_MS} ms`, { cause });
   return whenFree(work, { limit_ms: READER_BUSY_MS, stuck });
 }

@@ -1,11 +1,11 @@
-// Chooses the index of a query by what is declared. SQLite's planner knows nothing of the data (statistics taken when a
-// collection was small mislead it for ever after), and prefers reading a million documents to reading a longer index.
+// Chooses a query's index from the declaration. SQLite's planner has no useful statistics (those of a small collection
+// mislead it when it has grown), and prefers reading a million documents to reading a longer index.
 import { type Expression, fixedPaths, type Query, type SortKey } from '../query.ts';
 import type { Declared, DeclaredIndex } from '../spec.ts';
 
 /**
- * The index that gives the documents in the order asked for and holds every field that the filter looks at, so that
- * only documents that match are read; null leaves the choice to SQLite.
+ * The index that yields documents in the query's order and contains every field of the filter, so that SQLite reads only
+ * matching documents; null leaves the choice to SQLite.
  */
 export function indexForPage(spec: Declared, { where, keys }: Pick<Query, 'where' | 'keys'>): DeclaredIndex | null {
   const fixed = new Set(fixedPaths(where));
@@ -18,7 +18,7 @@ export function indexForPage(spec: Declared, { where, keys }: Pick<Query, 'where
   return best(usable, (index) => seekLength(index, fixed));
 }
 
-/** The index from which the documents that match can be counted without reading them. */
+/** The index from which SQLite can count the matching documents without reading them. */
 export function indexForCount(spec: Declared, where: Expression): DeclaredIndex | null {
   const fixed = new Set(fixedPaths(where));
   const narrowed = new Set([...fixed, ...narrowedPaths(where)]);
@@ -31,8 +31,8 @@ export function indexForCount(spec: Declared, where: Expression): DeclaredIndex 
 }
 
 /**
- * Whether all that is read of the index is what is asked for: the filter looks at nothing behind the first fields, which
- * have one value each, and the next, which may be in a range.
+ * Whether every index entry read is a match: the filter fixes the index's first keys to one value each, may put the next
+ * key in a range, and tests no other field.
  */
 export function isSeek(index: DeclaredIndex | null, where: Expression): boolean {
   if (index === null) return 'all' in where && where.all.length === 0;
@@ -43,7 +43,7 @@ export function isSeek(index: DeclaredIndex | null, where: Expression): boolean 
   return paths !== null && [...paths].every((path) => sought.has(path) && ranges.has(path));
 }
 
-/** How many of the first fields of the index have one value each. */
+/** How many of the index's first keys are fixed to one value each. */
 function seekLength(index: DeclaredIndex, fixed: ReadonlySet<string>): number {
   const end = index.keys.findIndex((key) => !fixed.has(key.path));
   return end === -1 ? index.keys.length : end;
@@ -71,7 +71,7 @@ function best(indexes: readonly DeclaredIndex[], score: (index: DeclaredIndex) =
   return ordered[0] ?? null;
 }
 
-/** The fields that the filter looks at; null when it must look at the document itself. */
+/** The fields that the filter tests; null when it must read the document itself. */
 function pathsOf(where: Expression): Set<string> | null {
   if ('path' in where) return where.array || where.test.op === 'exists' ? null : new Set([where.path]);
   const paths = new Set<string>();
@@ -83,7 +83,7 @@ function pathsOf(where: Expression): Set<string> | null {
   return paths;
 }
 
-/** The fields that must be in a list or a range. */
+/** The fields that the filter restricts to a list or a range. */
 function narrowedPaths(where: Expression): string[] {
   if ('all' in where) return where.all.flatMap(narrowedPaths);
   if ('any' in where) return [];

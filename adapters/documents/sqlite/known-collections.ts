@@ -1,5 +1,5 @@
-// Remembers which collections a connection has found with all that is declared, so that the catalogue is not asked at
-// every use; it is asked again when anybody has changed a table of the file.
+// Caches which collections a connection has found complete, so that not every use reads the catalogue. A change of the
+// file's schema version, by any connection, empties the cache.
 import type { CollectionSpec, Document } from '../../../readmodels/documents.ts';
 import { checkSpec, type Declared } from '../spec.ts';
 import { isTable, isThere } from './catalogue.ts';
@@ -20,7 +20,7 @@ export class KnownCollections {
     this.#connection = connection;
   }
 
-  /** The checked declaration, and whether the collection is there with all of it. Reads only. */
+  /** The checked declaration, and whether the collection has all its fields and indexes. Reads only. */
   look<T extends Document>(spec: CollectionSpec<T>): { declared: Declared; is_there: boolean } {
     const [[schema_version] = []] = this.#connection.all('PRAGMA schema_version');
     if (schema_version !== this.#schema_version) this.#known.clear();
@@ -34,7 +34,7 @@ export class KnownCollections {
     return { declared, is_there };
   }
 
-  /** Whether there is a collection of that name, with whatever fields. Reads only. */
+  /** Whether a collection of that name exists, with any fields. Reads only. */
   hasTable(name: string): boolean {
     return isTable(this.#connection, name);
   }

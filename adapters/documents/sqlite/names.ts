@@ -1,7 +1,7 @@
-// Names and paths of documents as SQL: whatever they hold, they cannot end the text that they are put into.
+// Quotes names and paths of documents for SQL, so that no character of them can end the quoted text.
 import type { Field } from '../spec.ts';
 
-/** Booleans are blobs in columns: SQLite orders them after texts, as MongoDB does, and they are equal to no number. */
+/** Columns hold booleans as blobs: SQLite orders blobs after texts, as MongoDB does, and no blob equals a number. */
 export const TRUE = Buffer.from([1]);
 export const FALSE = Buffer.from([0]);
 
@@ -10,8 +10,8 @@ export const identifier = (name: string): string => `"${name.replaceAll('"', '""
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /**
- * The column of a field, as an identifier. SQLite does not tell upper from lower case in names and JSON does: capitals
- * and everything odd are written as numbers.
+ * The column of a field, as an identifier. SQLite ignores case in names and JSON does not, so `columnName` writes capitals
+ * and special characters as code points.
  */
 export function column(path: string): string {
   if (path === '_id') return '_id';
@@ -22,12 +22,12 @@ export function columnName(path: string): string {
   return `f:${path.replaceAll(/[^a-z0-9_.]/gu, (char) => `~${char.codePointAt(0)!.toString(16)}~`)}`;
 }
 
-/** The path as SQLite's JSON functions take it, as a literal. */
+/** The field's path for SQLite's JSON functions, as a literal. */
 export function jsonPath(field: Field): string {
   return literal(`$${field.segments.map((name) => `.${JSON.stringify(name)}`).join('')}`);
 }
 
-/** What a generated column holds: null for what is null or missing. */
+/** The expression of a generated column. It is null when the field is null or missing. */
 export function columnExpression(field: Field): string {
   const path = jsonPath(field);
   return (

@@ -1,4 +1,4 @@
-// A read as statements that are ready to run, on whichever thread: what a query or a count comes to.
+// A query or a count as SQL statements that any thread can run.
 import type { SQLInputValue } from 'node:sqlite';
 import type { Connection } from './connection.ts';
 
@@ -8,30 +8,30 @@ export interface Statement {
 }
 
 export interface ReadPlan {
-  /** Each gives rows of one column. Several follow each other, and see the same moment. */
+  /** Each yields rows of one column. Several run one after the other, on the same snapshot. */
   statements: readonly Statement[];
-  /** Of all rows together, with how many are left out of each statement's: `LIMIT` and `OFFSET` are added. Null: of a count. */
+  /** `limit`: rows of all statements together. `skip`: rows that each statement leaves out. Null for a count. */
   page: { limit: number; skip: number } | null;
-  /** Whether it may look at many more rows than it gives: it then never takes the last thread. */
+  /** Whether it may scan many more rows than it returns. The pool keeps one thread free of heavy reads. */
   is_heavy: boolean;
 }
 
 export type Value = string | number;
 
-/** Rows of an index or a table that are read between two looks whether the read is still wanted. */
+/** Rows that SQLite scans between two checks for cancellation. */
 const ROWS_A_LOOK = 1024;
 /**
- * A condition that always holds, and stops the read once nobody waits for it: SQLite has no other way in here. It
- * comes first, for what comes after a condition that fails is not looked at.
+ * A condition that always holds, but throws once the read is cancelled: SQLite offers no other hook here. It must come
+ * first, because SQLite skips the conditions after one that fails.
  */
 export const WANTED = `(rowid % ${ROWS_A_LOOK} <> 0 OR wanted())`;
 
-/** What one read gives at most: a page of long documents comes in several, or it would fill the heap of a reader. */
+/** Most characters of one read: a page of long documents takes several reads, so that it does not fill a reader's heap. */
 const MAX_ROWS_CHARS = 4 * 1024 * 1024;
 
 export interface Rows {
   values: Value[];
-  /** Not all of the page: the rows are long, and the others are to be asked for. */
+  /** True when long rows cut the page short; the caller asks for the rest. */
   is_cut: boolean;
 }
 

@@ -1,4 +1,4 @@
-// Threads that read the file of documents for a thread that must not stand still: SQLite answers on the thread that asks.
+// A pool of threads that read the file of documents, because SQLite blocks the event loop of the thread that runs a query.
 import { Worker } from 'node:worker_threads';
 import { ReadTooSlow } from '../../../readmodels/documents.ts';
 import { StoreUnavailable } from '../unavailable.ts';
@@ -7,13 +7,13 @@ import type { ReadAnswer, ReaderData, ReadMessage } from './reader-thread.ts';
 
 export interface ReaderPoolOptions {
   path: string;
-  /** At least one. With several, one is kept free of heavy reads. */
+  /** At least one. With several, the pool keeps one free of heavy reads. */
   threads: number;
   /** How long a read may take, its wait for a thread included. */
   read_ms: number;
 }
 
-/** A thread needs little: rows pass through it as texts. */
+/** A reader thread needs a small heap: rows pass through it as text. */
 const HEAP = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 128 };
 const MAX_WAITING = 10_000;
 const MAX_ID = 2 ** 31 - 1;
@@ -28,8 +28,8 @@ interface Read {
 
 interface Reader {
   worker: Worker;
-  unwanted: Int32Array;
-  /** Whether heavy reads may be run on it. */
+  cancelled_id: Int32Array;
+  /** Whether the pool runs heavy reads on it. */
   takes_heavy: boolean;
   running: Read | null;
 }
@@ -46,7 +46,7 @@ export class ReaderPool {
     this.#readers = Array.from({ length: options.threads }, () => null);
   }
 
-  /** Throws `ReadTooSlow` when the time is up, and the signal's reason when it aborts: the read is then given up. */
+  /** Runs a read. Cancels it and throws `ReadTooSlow` after `read_ms`, or the signal's reason when it aborts. */
   async run(plan: ReadPlan, signal?: AbortSignal): Promise<Rows> {
     if (this.#closed) throw new Error('the documents are closed');
     signal?.throwIfAborted();
@@ -73,18 +73,18 @@ export class ReaderPool {
     const readers = this.#readers.filter((reader) => reader !== null);
     for (const read of this.#waiting) read.reject(new Error('the documents are closed'));
     this.#waiting = [];
-    for (const { unwanted, running } of readers) if (running) Atomics.store(unwanted, 0, running.id);
+    for (const { cancelled_id, running } of readers) if (running) Atomics.store(cancelled_id, 0, running.id);
     await Promise.all(readers.map(({ worker }) => worker.terminate()));
   }
 
   #giveUp(read: Read, reason: unknown): void {
     this.#waiting = this.#waiting.filter((one) => one !== read);
     const reader = this.#readers.find((one) => one?.running === read);
-    if (reader) Atomics.store(reader.unwanted, 0, read.id);
+    if (reader) Atomics.store(reader.cancelled_id, 0, read.id);
     read.reject(reason);
   }
 
-  /** Gives every thread that is free the first read that it may take. */
+  /** Gives each free thread the first waiting read that it may run. */
   #assign(): void {
     for (const place of this.#readers.keys()) {
       if (this.#waiting.length === 0) return;
@@ -100,12 +100,12 @@ export class ReaderPool {
   }
 
   #start(place: number, takes_heavy: boolean): Reader {
-    const unwanted = new Int32Array(new SharedArrayBuffer(4));
+    const cancelled_id = new Int32Array(new SharedArrayBuffer(4));
     const worker = new Worker(new URL('./reader-thread.ts', import.meta.url), {
-      workerData: { path: this.#options.path, unwanted } satisfies ReaderData,
+      workerData: { path: this.#options.path, cancelled_id } satisfies ReaderData,
       resourceLimits: HEAP,
     });
-    const reader: Reader = { worker, unwanted, takes_heavy, running: null };
+    const reader: Reader = { worker, cancelled_id, takes_heavy, running: null };
     worker.unref();
     worker.on('message', (answer: ReadAnswer) => this.#answered(reader, answer));
     worker.on('error', (cause) => this.#ended(place, reader, cause));
@@ -125,13 +125,13 @@ export class ReaderPool {
   #ended(place: number, reader: Reader, cause: unknown): void {
     if (this.#readers[place] !== reader) return;
     this.#readers[place] = null;
-    reader.running?.reject(new StoreUnavailable('a thread that reads the documents has ended', { cause }));
+    reader.running?.reject(new StoreUnavailable('the thread that ran the read has ended', { cause }));
     if (!this.#closed) this.#assign();
   }
 }
 
 function readError({ message, errcode }: { message: string; errcode: number }): Error {
-  // The collection was replaced after the read was asked for.
+  // A projection replaced the collection after the read was planned.
   if (errcode === SQLITE_ERROR && message.startsWith('no such')) return new StoreUnavailable(message);
   return Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode });
 }

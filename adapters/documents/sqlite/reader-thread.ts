@@ -1,4 +1,4 @@
-// The entry of a thread that only reads: runs the statements that it is sent, one read after the other.
+// Entry of a reader thread: runs the read plans that the pool sends, one after the other.
 import { parentPort, workerData } from 'node:worker_threads';
 import { sqliteCode } from '../../sqlite.ts';
 import { Connection } from './connection.ts';
@@ -6,8 +6,8 @@ import { type ReadPlan, type Rows, runPlan } from './read-plan.ts';
 
 export interface ReaderData {
   path: string;
-  /** The id of the read that is no longer wanted. */
-  unwanted: Int32Array;
+  /** Shared with the pool: the id of the read that it cancelled last. */
+  cancelled_id: Int32Array;
 }
 export interface ReadMessage {
   id: number;
@@ -15,16 +15,16 @@ export interface ReadMessage {
 }
 export type ReadAnswer = { id: number } & (Rows | { failed: { message: string; errcode: number } });
 
-/** A thread's own: the pages that are read often are in the system's cache. */
+/** Each thread's page cache. It is small because the system caches the pages that are read often. */
 const CACHE_KIB = 16 * 1024;
 
-const { path, unwanted } = workerData as ReaderData;
+const { path, cancelled_id } = workerData as ReaderData;
 const port = parentPort!;
 let reading = 0;
 const connection = Connection.reader(path, {
   cache_kib: CACHE_KIB,
   own_thread: true,
-  wanted: () => Atomics.load(unwanted, 0) !== reading,
+  wanted: () => Atomics.load(cancelled_id, 0) !== reading,
 });
 
 port.on('message', ({ id, plan }: ReadMessage) => {

@@ -1,4 +1,4 @@
-// Translates a checked filter to SQL that matches what MongoDB would match.
+// Translates a checked filter to SQL that matches the same documents as in MongoDB.
 import type { SQLInputValue } from 'node:sqlite';
 import type { Scalar } from '../../../readmodels/documents.ts';
 import type { Segment } from '../pages.ts';
@@ -6,7 +6,7 @@ import type { Comparison, Expression } from '../query.ts';
 import type { Declared, Field } from '../spec.ts';
 import { column, FALSE, jsonPath, TRUE } from './names.ts';
 
-/** A condition with its parameters. Where it does not hold it is false or null: only `NOT EXISTS` and `ifnull` negate. */
+/** A condition with its parameters. A condition that fails is false or null, so only `NOT EXISTS` and `ifnull` may negate it. */
 export interface Sql {
   text: string;
   params: SQLInputValue[];
@@ -54,8 +54,8 @@ function scalarSql(expression: string, test: Test): Sql {
 }
 
 /**
- * What any one value matches, itself or as an element of an array. A bound matches values of its own type only: SQLite
- * orders null, numbers, texts and blobs (which the booleans are), in this order.
+ * The test of one value: a field's own, or an element of its array. A bound matches values of its own type only; SQLite's
+ * order of types is null, numbers, texts, blobs (our booleans).
  */
 function elementSql(expression: string, test: Exclude<Test, { op: 'ne' } | { op: 'nin' }>): Sql {
   switch (test.op) {
@@ -83,7 +83,7 @@ function elementSql(expression: string, test: Exclude<Test, { op: 'ne' } | { op:
   }
 }
 
-/** One statement for lists of any length: they are one parameter, but for booleans and null, which JSON gives otherwise. */
+/** Lists of any length share one statement: texts and numbers are one JSON parameter; booleans and null get their own tests. */
 function inSql(expression: string, values: readonly Scalar[]): Sql {
   const parts: Sql[] = [];
   const listed = values.filter((value) => typeof value === 'string' || typeof value === 'number');
@@ -103,13 +103,13 @@ function notInSql(expression: string, values: readonly Scalar[]): Sql {
   return { text: `NOT ifnull(${text}, 0)`, params };
 }
 
-/** A field that holds an array matches when any element does, or with $ne and $nin when none does. */
+/** A field that holds an array matches when any element does; under $ne and $nin, when no element is equal. */
 function arraySql(field: Field, test: Test): Sql {
   if (test.op === 'ne') return not(arraySql(field, { op: 'eq', value: test.value }));
   if (test.op === 'nin') return not(arraySql(field, { op: 'in', values: test.values }));
   const values = test.op === 'eq' ? [test.value] : test.op === 'in' ? test.values : [];
   const parts: Sql[] = [];
-  // Null is found by its type: the value of an object or an array in the array is null to SQLite as well.
+  // Null is tested by its type, because `atom` is null for an object or array inside the array too.
   if (values.includes(null)) {
     parts.push({ text: `json_type(doc, ${jsonPath(field)}) IS NULL`, params: [] });
     parts.push(anyElement(field, { text: `type = 'null'`, params: [] }));
@@ -129,7 +129,7 @@ const anyElement = (field: Field, { text, params }: Sql): Sql => ({
 
 const not = ({ text, params }: Sql): Sql => ({ text: `NOT (${text})`, params });
 
-/** The conditions of a segment of a keyset page: several when its nulls are a seek of their own, none when it is empty. */
+/** The conditions of a segment of a keyset page: two when nulls need a seek of their own, none when no document can follow. */
 export function segmentSql(segment: Segment): Sql[] {
   const equal = segment.equal.map(({ path, value }) => scalarSql(column(path), { op: 'eq', value }));
   return beyondSql(segment.beyond).map((beyond) => all([...equal, beyond]));

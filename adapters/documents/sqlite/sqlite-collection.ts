@@ -21,19 +21,19 @@ import { column, identifier } from './names.ts';
 import { type ReadPlan, type Rows, WANTED } from './read-plan.ts';
 import { filterSql, type Sql, segmentSql } from './sql-filter.ts';
 
-/** What is parsed between two looks at the clock, and how long until other work has its turn. */
+/** Characters parsed between two looks at the clock, and the time in ms after which parsing yields to the event loop. */
 const CHARS_A_LOOK = 16 * 1024;
 const MAX_BLOCKING_MS = 8;
-/** So many rows are passed over in well under a millisecond. */
+/** SQLite skips this many rows in well under a millisecond. */
 const LIGHT_SKIP = 1000;
 
 /** How a collection reaches the file: outside or inside a transaction. */
 export interface Access {
-  /** For queries and counts, which may look at many documents. */
+  /** For queries and counts, which may scan many documents. */
   rows(plan: ReadPlan, signal?: AbortSignal): Promise<Rows>;
-  /** For what is read by ids. */
+  /** For reads by id. */
   read<R>(work: (connection: Connection) => R): Promise<R>;
-  /** All or none of what `work` writes. */
+  /** Commits all writes of `work`, or none. */
   write(work: (connection: Connection) => void): Promise<void>;
 }
 
@@ -101,7 +101,7 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
 
   async write(ops: readonly Write<T>[]): Promise<void> {
     if (ops.length === 0) return;
-    // Everything that can be done before the lock is taken is done before.
+    // Checks and serializes before it takes the write lock.
     const statements = checkWrites(this.#spec, ops).map((op) => this.#statement(op));
     await this.#access.write((connection) => {
       for (const execute of statements) execute(connection);
@@ -138,7 +138,7 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
     else connection.run(`UPDATE ${this.#table} SET doc = ? WHERE _id = ?`, [jsonText(document), id]);
   }
 
-  /** After a document come the segments one after the other, until the page is full. */
+  /** A page after a document runs its segments one after the other until it is full. */
   #pagePlan(query: Query): ReadPlan {
     const { where, keys, limit, skip, after } = query;
     const index = indexForPage(this.#spec, query);
@@ -179,7 +179,7 @@ const orderSql = (keys: readonly SortKey[]): string =>
 
 function jsonText(document: Document): string {
   const text = JSON.stringify(document);
-  // A character of JSON text is at most three bytes: only long ones are worth measuring.
+  // A character takes at most three bytes, so only long texts need an exact count.
   if (text.length * 3 > MAX_DOCUMENT_BYTES && Buffer.byteLength(text) > MAX_DOCUMENT_BYTES) {
     throw new UnsupportedQuery(`${document._id}: a document of more than ${MAX_DOCUMENT_BYTES} bytes`);
   }

@@ -1,4 +1,4 @@
-// The `Documents` port on SQLite: one file, which several threads and processes of one machine share.
+// The `Documents` port on SQLite: one file that several threads and processes of one machine share.
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Collection, CollectionSpec, Document, Documents, Reading } from '../../../readmodels/documents.ts';
@@ -12,23 +12,24 @@ import { type Access, SqliteCollection } from './sqlite-collection.ts';
 import { SqliteReading } from './sqlite-reading.ts';
 import { portError, Writer } from './writer.ts';
 
-/** A query of a user that takes longer than this reads far too much. */
+/** Time limit of a query: a longer one reads too many documents. */
 const READ_MS = 15_000;
-/** Pages of this size that are one seek are read sooner than another thread is asked. */
+/** A page of at most this many documents that is one seek takes less time than a message to a reader thread. */
 const SHORT_PAGE = 100;
 
 export interface SqliteDocumentsOptions {
   path: string;
   readers?: number;
   read_ms?: number;
-  /** For tests: the file grows no further, as on a full disk. */
+  /** Limit of the file's pages, by which tests simulate a full disk. */
   max_pages?: number;
 }
 
 /**
- * Opens the file at `path`, and makes it and its folder when they are not there. Calls answer on the calling thread;
- * only waiting for another writer gives way to the event loop. With `readers`, queries and counts are run by so many
- * threads, and at most for `read_ms`.
+ * Opens the file at `path`, and makes it and its folder when missing. Calls run on the calling thread; the event loop runs
+ * only while they wait for another writer. With `readers`, that many threads run the queries and counts, each for at most
+ * `read_ms`. Calls throw `WriteConflict`, `StoreUnavailable`, `ReadTooSlow`, `DuplicateKey` or `StorageFull`.
+ * @example const documents = await openSqliteDocuments({ path: '.data/documents.sqlite', readers: 2 })
  */
 export async function openSqliteDocuments(options: SqliteDocumentsOptions): Promise<Documents> {
   const { path, readers: threads = 0, read_ms = READ_MS, max_pages } = options;
@@ -49,7 +50,7 @@ class SqliteDocuments implements Documents {
   readonly #writer: Writer;
   readonly #access: Access;
   readonly #known: KnownCollections;
-  /** Of the connection that writes. */
+  /** The cache of the writing connection. */
   readonly #known_inside: KnownCollections;
 
   constructor(reader: Connection, pool: ReaderPool | null, writer: Writer, known_inside: KnownCollections) {
@@ -149,7 +150,7 @@ class InsideTransaction implements Documents {
     const { declared, is_there } = await this.#access.read(() => this.#known.look(spec));
     if (!is_there) {
       await this.#access.write((connection) => makeCollection(connection, declared));
-      // What is found from here on may be rolled back, and the version of the tables with it.
+      // A rollback would undo this table together with the schema version, so the shared cache must not learn of it.
       this.#known = new KnownCollections(this.#connection);
     }
     return new SqliteCollection<T>(declared, this.#access);

@@ -1,4 +1,4 @@
-// The reads of a collection that may not be there: its table is looked for at each call, and never made.
+// Reads a collection that may not exist: each call looks for the table, and none makes it.
 import type { CollectionSpec, Document, Filter, FindOptions, Reading, Sort } from '../../../readmodels/documents.ts';
 import { streamPages } from '../pages.ts';
 import { checkFilter, checkQuery } from '../query.ts';
@@ -51,7 +51,7 @@ export class SqliteReading<T extends Document> implements Reading<T> {
     return this.#access.read(() => {
       if (known.look(this.#spec).is_there) return true;
       if (!known.hasTable(this.#spec.name)) return false;
-      throw new StoreUnavailable(`${this.#spec.name} lacks a field or an index that is declared now`);
+      throw new StoreUnavailable(`${this.#spec.name} lacks a field or an index of its declaration`);
     });
   }
 }

@@ -1,4 +1,4 @@
-// The one writing connection of an instance: its transactions run one after the other.
+// An instance's one writing connection, which runs transactions one after the other.
 import { DuplicateKey, WriteConflict } from '../../../readmodels/documents.ts';
 import { roomError, sqliteCode } from '../../sqlite.ts';
 import { type Connection, whenWritable } from './connection.ts';
@@ -18,19 +18,19 @@ export class Writer {
   }
 
   /**
-   * All that `work` writes or, when it throws, none of it. The lock is taken first, so that nothing that it reads can
-   * change before it commits: here, in other threads and in other processes.
+   * Commits the writes of `work`, or rolls them back when it throws. It takes the write lock first, so that no thread or
+   * process changes what `work` has read.
    */
   async transaction<R>(work: (connection: Connection) => R | Promise<R>): Promise<R> {
     if (this.#closed) throw new Error('the documents are closed');
     if (this.#waiting >= MAX_WAITING) throw new WriteConflict(`${MAX_WAITING} transactions wait already`);
     this.#waiting += 1;
     const turn = this.#last.then(() => this.#run(work)).finally(() => (this.#waiting -= 1));
-    this.#last = turn.catch(() => {}); // whoever asked for the turn is told; the next one begins all the same
+    this.#last = turn.catch(() => {}); // the caller gets the error from `turn`; the next transaction begins all the same
     return turn;
   }
 
-  /** When all that was begun is done. */
+  /** Closes the connection once all begun transactions have ended. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#last;
@@ -45,14 +45,14 @@ export class Writer {
       connection.exec('COMMIT');
       return result;
     } catch (error) {
-      // Some errors, a full disk among them, have rolled back already.
+      // SQLite itself rolls back after some errors, such as a full disk.
       if (connection.inTransaction) connection.exec('ROLLBACK');
       throw portError(error);
     }
   }
 }
 
-/** The port's own error where it has one. */
+/** Returns the port's error for a broken unique key, `StorageFull` for a full disk, and other errors unchanged. */
 export function portError(error: unknown): unknown {
   const code = sqliteCode(error);
   if (code !== SQLITE_CONSTRAINT_PRIMARYKEY && code !== SQLITE_CONSTRAINT_UNIQUE) return roomError(error);

@@ -1,4 +1,4 @@
-// The connection to NATS: made again for ever, every operation on it tried again for a bounded time.
+// The connection to NATS: it reconnects for ever, and retries each operation for a bounded time.
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ConnectionOptions, connect, DebugEvents, Events, type NatsConnection } from 'nats';
 import type { Logger } from 'pino';
@@ -6,33 +6,36 @@ import { QueueError } from '../limits.ts';
 
 export type Log = Pick<Logger, 'info' | 'warn' | 'error'>;
 
-/** How long one request may stay without an answer. */
+/** Time limit of one request. */
 export const REQUEST_LIMIT_MS = 2_000;
 const CLOSE_LIMIT_MS = 2_000;
-/** A connection that answers nothing for two of these is made anew. */
+/** The client reconnects after two pings without an answer. */
 const PING_INTERVAL_MS = 10_000;
 const FIRST_BACK_OFF_MS = 50;
 const LAST_BACK_OFF_MS = 5_000;
 
-/** Doubles with every failure; the jitter keeps many clients from coming back in step. */
+/** Jittered wait in ms before the next try; it doubles with each failure. */
 export function backOff(failures: number): number {
   const longest_ms = Math.min(LAST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** Math.min(failures, 16));
   return (longest_ms / 2) * (1 + Math.random());
 }
 
-/** @param url `nats://` or `tls://`, with the user or token where the server wants one; several with commas between. */
+/**
+ * Connects, and retries for `limit_ms`. Throws QueueError `unavailable` after that.
+ * @param url `nats://` or `tls://`, with user and password or a token; several servers are separated by commas.
+ */
 export async function openConnection(url: string, log: Log, limit_ms: number): Promise<Connection> {
   const reconnecting = { failures: 0, delay_ms: 0 };
   const options: ConnectionOptions = {
     ...readUrl(url),
     name: 'url-checker',
-    // By the system's resolver, which knows the hosts file; the client's own does not.
+    // Leaves names to the system's resolver, which reads the hosts file; the client's own does not.
     resolve: false,
     timeout: REQUEST_LIMIT_MS,
     pingInterval: PING_INTERVAL_MS,
     maxReconnectAttempts: -1,
     ignoreAuthErrorAbort: true,
-    // Asked several times about one attempt, so it must not draw a new number each time.
+    // The client calls this several times in one attempt, so it must return the same wait each time.
     reconnectDelayHandler: () => reconnecting.delay_ms,
     noAsyncTraces: true,
   };
@@ -54,7 +57,7 @@ export class Connection {
   readonly log: Log;
   readonly #closing = new AbortController();
   readonly #lost = new Set<() => void>();
-  /** Pending while there is no connection. */
+  /** A pending promise while disconnected; null while connected. */
   #connected: PromiseWithResolvers<void> | null = null;
 
   constructor(nats: NatsConnection, log: Log, reconnecting: { failures: number; delay_ms: number }) {
@@ -63,7 +66,7 @@ export class Connection {
     void this.#watch(reconnecting);
   }
 
-  /** Aborts when `close` is called. */
+  /** Aborts at `close`. */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }
@@ -72,13 +75,13 @@ export class Connection {
     if (this.closing.aborted) throw new QueueError('closed', 'this instance of the queue is closed');
   }
 
-  /** Calls `lost` when the connection is lost, until the function that it returns is called. */
+  /** Calls `lost` each time the connection is lost. Returns a function that unsubscribes. */
   onLost(lost: () => void): () => void {
     this.#lost.add(lost);
     return () => this.#lost.delete(lost);
   }
 
-  /** Waits for a connection until `limit_ms` have passed or `signal` aborts; whether there is one. */
+  /** Waits for a connection until `limit_ms` have passed or `signal` aborts. Resolves to whether there is one. */
   async connected(limit_ms: number, signal: AbortSignal): Promise<boolean> {
     if (this.#connected !== null && !signal.aborted) {
       const waited = new AbortController();
@@ -90,8 +93,7 @@ export class Connection {
   }
 
   /**
-   * Does `work`, which may be done twice, again while it fails, for at most `limit_ms`. Rejects with the code
-   * `unavailable`, or `closed`.
+   * Retries `work`, which must be idempotent, for at most `limit_ms`. Rejects with QueueError `unavailable` or `closed`.
    */
   async attempt<T>(what: string, limit_ms: number, work: () => Promise<T>): Promise<T> {
     const until = performance.now() + limit_ms;
@@ -112,7 +114,7 @@ export class Connection {
     }
   }
 
-  /** The client would wait for the answer to a request that went down with the connection. */
+  /** Rejects when the connection is lost: the client itself would go on waiting for the lost answer. */
   async #unlessLost<T>(work: Promise<T>): Promise<T> {
     const lost = Promise.withResolvers<never>();
     const off = this.onLost(() => lost.reject(new Error('the connection was lost')));
@@ -123,7 +125,7 @@ export class Connection {
     }
   }
 
-  /** Sends what is still to be sent, but does not wait for a server that is gone. */
+  /** Sends what is buffered, for at most two seconds, then closes. */
   async close(): Promise<void> {
     if (this.closing.aborted) return;
     this.#closing.abort();
@@ -151,11 +153,15 @@ export class Connection {
         this.log.error({ reason: data }, 'NATS: the server reports an error');
       }
     }
-    if (!this.closing.aborted) this.log.error({ err: await this.nats.closed() }, 'NATS: connection closed for good');
+    if (!this.closing.aborted)
+      this.log.error(
+        { err: await this.nats.closed() },
+        'NATS: the client closed the connection and will not reconnect',
+      );
   }
 }
 
-/** Not more than `limit_ms`; an abort ends it early. */
+/** Resolves after `limit_ms`, or earlier when `signal` aborts. */
 export async function sleep(limit_ms: number, signal: AbortSignal): Promise<void> {
   await pause(limit_ms, undefined, { signal }).catch((error: unknown) => {
     if (!signal.aborted) throw error;
@@ -166,7 +172,7 @@ export function reason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The client reads neither credentials nor TLS from a URL. */
+/** Reads credentials and TLS from the URL, which the client does not. */
 function readUrl(url: string): Pick<ConnectionOptions, 'servers' | 'user' | 'pass' | 'token' | 'tls'> {
   const urls = url.split(',').map((part) => new URL(part.trim()));
   const [{ username, password, protocol }] = urls as [URL];

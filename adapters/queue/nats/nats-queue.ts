@@ -1,4 +1,4 @@
-// The queue in NATS: messages in a JetStream work queue, broadcasts in core NATS.
+// The queue on NATS: messages go through a JetStream work queue, broadcasts through core NATS.
 import { ErrorCode, type JetStreamClient, type Msg, NatsError, type PubAck } from 'nats';
 import type { ConsumeOptions, Consumer, Message, Queue } from '../../../checkers/queue.ts';
 import {
@@ -13,22 +13,25 @@ import { type Connection, type Log, openConnection, REQUEST_LIMIT_MS, reason } f
 import { Puller } from './puller.ts';
 import { WorkStream } from './stream.ts';
 
-/** Messages of one `publish` that wait for the server's answer at one time. */
+/** Messages of one `publish` that may wait for the server's acknowledgement at a time. */
 const PUBLISH_WINDOW = 256;
-/** Of a message: its id is in its headers. */
+/** Room for a message's headers, which hold its id. */
 const HEADER_BYTES = 1024;
 
 export interface NatsQueueOptions {
-  /** `nats://` or `tls://`, with the user and password or the token where the server wants one. */
+  /** `nats://` or `tls://`, with user and password or a token where the server wants one. */
   url: string;
-  /** Of `[a-z0-9_-]`: the name of the stream and the first word of all subjects. Queues of different ones do not meet. */
+  /** Name of the stream and first word of all subjects, of `[a-z0-9_-]`. Each prefix is a separate queue. */
   prefix?: string;
   log: Log;
-  /** How long connecting, publishing and all else that needs an answer is tried before it is `unavailable`. */
+  /** How long each operation, connecting included, is retried before it fails with `unavailable`. */
   give_up_after_ms?: number;
 }
 
-/** Rejects with the code `unavailable` when no server is found; later it connects again for ever. */
+/**
+ * Connects and makes the stream. Rejects with QueueError `unavailable` when no server answers; later it reconnects for ever.
+ * @example const queue = await openNatsQueue({ url: 'nats://127.0.0.1:4222', log: pino() })
+ */
 export async function openNatsQueue({
   url,
   prefix = 'urlchecker',
@@ -61,7 +64,7 @@ class NatsQueue implements Queue {
     this.#limit_ms = limit_ms;
   }
 
-  /** Less where the server takes less; it says so whenever a connection is made. */
+  /** The server announces its `max_payload` at each connection; a smaller one lowers our limit. */
   get max_body_bytes(): number {
     const max_payload = this.#connection.nats.info?.max_payload ?? MAX_BODY_BYTES + HEADER_BYTES;
     return Math.min(MAX_BODY_BYTES, max_payload - HEADER_BYTES);
@@ -81,7 +84,7 @@ class NatsQueue implements Queue {
     await Promise.all(Array.from({ length: Math.min(PUBLISH_WINDOW, messages.length) }, publishRest));
   }
 
-  /** JetStream tells duplicates by the id alone, over all subjects of a stream: hence the subject in it. */
+  /** The message id contains the subject, because JetStream deduplicates by id over all subjects of a stream. */
   #publish(subject: string, id: string, body: string): Promise<PubAck> {
     const options = { msgID: `${subject} ${id}`, timeout: REQUEST_LIMIT_MS };
     const publish = () => this.#jetStream.publish(this.#stream.work(subject), body, options);
@@ -112,7 +115,7 @@ class NatsQueue implements Queue {
   async broadcast(subject: string, body: unknown): Promise<void> {
     checkSubject(subject);
     const json = encodeBody(body);
-    // Not retried once it is sent: nobody hears it twice.
+    // `publish` returns once the client has the message, so a retry never sends it twice.
     await this.#connection.attempt('broadcasting', this.#limit_ms, async () =>
       this.#connection.nats.publish(this.#stream.broadcast(subject), json),
     );
@@ -126,7 +129,7 @@ class NatsQueue implements Queue {
       callback: (error, message) => {
         const body = error ? undefined : this.#readBroadcast(message);
         if (error) this.#connection.log.error({ err: error, subject }, 'NATS: listening failed');
-        // Thrown here, an error would end the client's reading; thrown later, it is the program's, as it should be.
+        // An error thrown in this callback would end the client's subscription; in a microtask it is the program's own.
         else if (body !== undefined) queueMicrotask(() => !signal.aborted && heard(body));
       },
     });
@@ -134,7 +137,7 @@ class NatsQueue implements Queue {
       once: true,
       signal: this.#connection.closing,
     });
-    // From here on the server knows; after a lost connection the client subscribes again by itself.
+    // After the flush the server knows the subscription; the client renews it after each lost connection.
     await this.#connection.attempt('listening', this.#limit_ms, () => this.#connection.nats.flush());
   }
 
@@ -152,7 +155,7 @@ class NatsQueue implements Queue {
   }
 }
 
-/** Nobody listens on the subject: there is no stream. */
+/** NATS has no responder on the subject, which means that the stream is missing. */
 function isUnanswered(error: unknown): boolean {
   return error instanceof NatsError && error.code === ErrorCode.NoResponders;
 }

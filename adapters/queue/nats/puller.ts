@@ -1,5 +1,5 @@
-// Pulls messages of one subject. It speaks JetStream's pull protocol itself: the client's `fetch` waits for a full batch
-// and for a second at least, and closing its iterators early can hang.
+// Pulls messages of one subject by JetStream's pull protocol. We do not use the client's `fetch`: it waits for a full batch,
+// for a second at least, and closing its iterator early can hang.
 import { createInbox, JSONCodec, type Msg, nanos } from 'nats';
 import type { ConsumeOptions, Consumer, Delivery } from '../../../checkers/queue.ts';
 import { checkPull } from '../limits.ts';
@@ -15,7 +15,7 @@ const TERMINATE = '+TERM';
 
 interface Fetched {
   messages: Msg[];
-  /** `done`: the server has answered; `missing`: it has no such consumer; `again`: it could not say. */
+  /** `done`: the server has answered. `missing`: it has no such consumer. `again`: it gave no usable answer. */
   ended: 'done' | 'missing' | 'again';
 }
 
@@ -45,27 +45,27 @@ export class Puller<Body> implements Consumer<Body> {
       if (deliveries.length > 0 || this.#signal.aborted || left() < 1) return deliveries;
       if (messages.length > 0) continue;
       if (ended === 'missing') await this.#repair();
-      // Done, and nothing there, though there is time: others asked for what came.
+      // The server answered without messages although time is left: other consumers took them.
       const pause_ms = ended === 'done' ? ASK_AGAIN_MS : backOff(failures++);
       await sleep(Math.min(left(), pause_ms), this.#signal);
     }
   }
 
-  /** One request to the server: what is there at once, else the first to come within `wait_ms`. */
+  /** Sends one pull request: the server delivers what is there, or else the first message that comes within `wait_ms`. */
   #fetch(limit: number, wait_ms: number): Promise<Fetched> {
     const { nats } = this.#connection;
     const { promise, resolve } = Promise.withResolvers<Fetched>();
     const inbox = createInbox();
     const messages: Msg[] = [];
-    let over = false;
+    let is_over = false;
 
     const end = (ended: Fetched['ended'], is_answered: boolean) => {
-      if (over) return;
-      over = true;
+      if (is_over) return;
+      is_over = true;
       clearTimeout(timer);
       off();
       this.#signal.removeEventListener('abort', abandon);
-      // Unanswered, the server may still be sending: what comes before it hears of the end is given back.
+      // Without an answer the server may still send: a draining subscription gives its messages back.
       if (is_answered || nats.isClosed()) subscription.unsubscribe();
       else subscription.drain().catch((err: unknown) => this.#connection.log.warn({ err }, 'NATS: a pull was left'));
       if (this.#signal.aborted) for (const message of messages.splice(0)) message.respond(NAK);
@@ -77,7 +77,7 @@ export class Puller<Body> implements Consumer<Body> {
       callback: (error, message) => {
         if (error) return end('again', true);
         if (message.subject === inbox) return end(readStatus(message), true);
-        if (over) return void message.respond(NAK);
+        if (is_over) return void message.respond(NAK);
         messages.push(message);
         if (messages.length === limit) end('done', true);
       },
@@ -92,15 +92,15 @@ export class Puller<Body> implements Consumer<Body> {
     return promise;
   }
 
-  /** Null, and the end of the message, where it has come too often or is none of ours. */
+  /** Terminates a message that was delivered too often or that no queue of ours published, and returns null for it. */
   #deliver(message: Msg): Delivery<Body> | null {
     const { max_deliveries } = this.#options;
     const delivery = deliveryCount(message);
     const decoded = decode<Body>(message, this.#subject);
     if (decoded === null || delivery > max_deliveries) {
       message.respond(TERMINATE);
-      const why = decoded === null ? 'is not from a queue' : `came ${max_deliveries} times`;
-      this.#connection.log.warn({ subject: this.#subject, id: decoded?.id }, `NATS: message dropped, for it ${why}`);
+      const why = decoded === null ? 'is not from a queue' : `was delivered ${max_deliveries} times`;
+      this.#connection.log.warn({ subject: this.#subject, id: decoded?.id }, `NATS: dropped a message that ${why}`);
       return null;
     }
     return {
@@ -115,7 +115,7 @@ export class Puller<Body> implements Consumer<Body> {
     };
   }
 
-  /** Resolves when the server has it. */
+  /** Resolves when the server has confirmed the acknowledgement. */
   async #settle(message: Msg, word: string): Promise<void> {
     const { nats } = this.#connection;
     await this.#connection.attempt(word, SETTLE_LIMIT_MS, () =>
@@ -132,7 +132,7 @@ export class Puller<Body> implements Consumer<Body> {
   }
 }
 
-/** 404: nothing there; 408: the time is up, or there is no more; 409: of the consumer's state; 503: nobody answers. */
+/** 404: no messages. 408: the time is up. 409: a state of the consumer, such as deleted. 503: no responder. */
 function readStatus({ headers }: Msg): Fetched['ended'] {
   const code = headers?.code ?? 0;
   if (code === 404 || code === 408) return 'done';
@@ -140,7 +140,7 @@ function readStatus({ headers }: Msg): Fetched['ended'] {
   return 'again';
 }
 
-/** From the reply subject, `$JS.ACK.[domain.account.]stream.consumer.deliveries.…`: five more words, or six, follow. */
+/** Reads the count from the reply subject, `$JS.ACK.[domain.account.]stream.consumer.deliveries.` and five or six words. */
 function deliveryCount({ reply = '' }: Msg): number {
   const words = reply.split('.');
   return Number(words.length > 9 ? words[6] : words[4]);

@@ -1,4 +1,4 @@
-// The JetStream stream that keeps the messages, and a durable consumer a subject; both are made again when missing.
+// The JetStream stream that keeps the messages, with one durable consumer for each subject. Makes both again when missing.
 import {
   AckPolicy,
   type ConsumerConfig,
@@ -11,17 +11,17 @@ import {
 import type { ConsumeOptions } from '../../../checkers/queue.ts';
 import { DEDUPE_MS, MESSAGE_AGE_MS } from '../limits.ts';
 
-/** Messages in hand at one time, of one subject. */
+/** Limit of unacknowledged messages of one subject. */
 const MAX_IN_HAND = 100_000;
 
-/** JetStream's numbers of errors. */
+/** JetStream's error codes. */
 const STREAM_NOT_FOUND = 10_059;
 const CONSUMER_NOT_FOUND = 10_014;
 const STREAM_EXISTS = 10_058;
 const CONSUMER_EXISTS = [10_148, 10_013];
 
 export class WorkStream {
-  /** Of the stream, and the first word of all subjects. */
+  /** Name of the stream, and first word of all its subjects. */
   readonly name: string;
   readonly #manager: JetStreamManager;
   #ensuring: Promise<void> | null = null;
@@ -39,14 +39,14 @@ export class WorkStream {
     return `${this.name}.broadcast.${subject}`;
   }
 
-  /** JetStream allows no dots here. */
+  /** JetStream allows no dots in a consumer's name. */
   consumer(subject: string): string {
     return subject.replaceAll('.', '=');
   }
 
-  /** Makes the stream, or gives one that is there our limits; what an operator set else, such as replicas, stays. */
+  /** Makes the stream, or sets our limits on an existing one. An operator's other settings, such as replicas, stay. */
   ensure(): Promise<void> {
-    // Many find it missing at the same time.
+    // Concurrent callers that find the stream missing share one request.
     this.#ensuring ??= this.#ensure().finally(() => {
       this.#ensuring = null;
     });
@@ -71,8 +71,8 @@ export class WorkStream {
   }
 
   /**
-   * The server delivers without a limit: a message that comes once too often is terminated by the puller, which takes
-   * it out of the stream. Past a `max_deliver` of its own the server would leave it there.
+   * Makes or updates the durable consumer. `max_deliver` is unlimited: the puller itself terminates a message that was
+   * delivered too often, which removes it. Past its own `max_deliver` the server would leave the message in the stream.
    */
   async ensureConsumer(subject: string, { ack_wait_ms }: ConsumeOptions): Promise<void> {
     const durable_name = this.consumer(subject);
@@ -93,7 +93,7 @@ export class WorkStream {
     }
   }
 
-  /** Messages never delivered yet. Those given back and those in hand are one number to JetStream, and not counted. */
+  /** Counts messages never delivered. JetStream does not tell returned messages from unacknowledged ones, so neither counts. */
   async depth(subject: string): Promise<number> {
     try {
       return (await this.#manager.consumers.info(this.name, this.consumer(subject))).num_pending;
@@ -102,7 +102,7 @@ export class WorkStream {
       if (missing === STREAM_NOT_FOUND) return 0;
       if (missing !== CONSUMER_NOT_FOUND) throw error;
     }
-    // Nobody has consumed the subject yet.
+    // The subject has no consumer yet, so every message of it waits.
     const filter = this.work(subject);
     const { state } = await this.#manager.streams.info(this.name, { subjects_filter: filter });
     return state.subjects?.[filter] ?? 0;

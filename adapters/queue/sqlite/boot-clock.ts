@@ -1,5 +1,5 @@
-// The clock of the queue's file: milliseconds since this machine began, the same in all its processes. It never goes back,
-// and a step of the wall clock does not move it; with another boot it begins anew, so the file says of which boot it is.
+// The clock of the queue's file: monotonic milliseconds since this machine booted, the same in all its processes. It starts
+// over at each boot, so the file records the boot that its times belong to.
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
 import type { DatabaseSync } from 'node:sqlite';
@@ -16,7 +16,7 @@ export const machineClock: BootClock = {
   boot: thisBoot(),
 };
 
-/** Where the system has no name for a boot, the ten minutes in which it began: guessed wrongly, work is only seen early. */
+/** The kernel's boot id, or else the ten minutes in which the machine booted. A wrong guess only redelivers work early. */
 function thisBoot(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -25,7 +25,7 @@ function thisBoot(): string {
   }
 }
 
-/** After another boot the times in the file mean nothing: all messages are due now, and as old as if they came now. */
+/** After a reboot the file's times are void: marks every message as published now and due now. */
 export function adoptBoot(db: DatabaseSync, { now, boot }: BootClock): void {
   transaction(db, () => {
     db.exec('CREATE TABLE IF NOT EXISTS clock (id INTEGER PRIMARY KEY CHECK (id = 1), boot TEXT NOT NULL) STRICT');

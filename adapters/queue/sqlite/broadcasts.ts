@@ -1,8 +1,8 @@
-// The table of broadcasts: a row for each, read in order by every instance that listens, and dropped after a minute.
+// The table of broadcasts. Every listening instance reads its rows in order; `send` drops rows older than a minute.
 import type { DatabaseSync } from 'node:sqlite';
 import { transaction } from '../../sqlite.ts';
 
-/** An instance whose thread was busy for longer than this misses broadcasts. */
+/** Lifetime of a broadcast. An instance whose thread is blocked for longer misses it. */
 const BROADCAST_AGE_MS = 60_000;
 
 export interface Broadcast {
@@ -35,7 +35,7 @@ export class Broadcasts {
     });
   }
 
-  /** The last ever sent, 0 when there was none. */
+  /** Sequence number of the last broadcast ever sent; 0 when there was none. */
   last(): number {
     return Number(this.#sql.last.get()?.seq ?? 0);
   }

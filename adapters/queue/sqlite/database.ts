@@ -1,4 +1,4 @@
-// Opens the queue's file, as one of several threads and processes that may do so at the same time.
+// Opens the queue's file. Several threads and processes may open it at the same time.
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -39,12 +39,12 @@ const SCHEMA = `
 
 export async function openDatabase(path: string): Promise<DatabaseSync> {
   mkdirSync(dirname(path), { recursive: true });
-  // No busy timeout: SQLite's own waiting stops the thread, with all that it has in flight. `whenFree` waits instead.
+  // No busy timeout: SQLite's own wait blocks the thread and its event loop. `whenFree` waits instead.
   const db = new DatabaseSync(path, { timeout: 0 });
-  // Turning a new file into WAL needs it alone, and SQLite then fails at once instead of waiting.
+  // Turning a new file into WAL needs an exclusive lock, for which SQLite fails at once instead of waiting.
   try {
     await whenFree(() => db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL'), OPENING);
-    // The queue holds hints: losing the last of them to a power cut is made good by the sweeper.
+    // The queue holds hints: after a power cut that loses the last of them, the sweeper publishes their work again.
     db.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864');
     await whenFree(() => transaction(db, () => db.exec(SCHEMA)), OPENING);
   } catch (error) {

@@ -1,9 +1,9 @@
-// The table of messages: each is due at a time, and whoever takes it makes it due again when its ack wait is over.
+// The table of messages. A message can be taken from its `due_at` on; taking it moves `due_at` to the end of its ack wait.
 import type { DatabaseSync } from 'node:sqlite';
 import { transaction } from '../../sqlite.ts';
 import { DEDUPE_MS, MESSAGE_AGE_MS } from '../limits.ts';
 
-/** A message in hand. `seq` is never used again, so that a late answer about it can do no harm. */
+/** A delivered message. `seq` is never reused, so a late acknowledgement of it cannot hit another message. */
 export interface Taken {
   seq: number;
   id: string;
@@ -11,14 +11,14 @@ export interface Taken {
   delivery: number;
 }
 
-/** What its consumer says of a message in hand. */
+/** A consumer's answer to a delivered message. */
 export type Settlement =
   | { kind: 'ack'; seq: number }
   | { kind: 'drop'; seq: number; delivery: number }
   | { kind: 'working'; seq: number; delivery: number; ack_wait_ms: number }
   | { kind: 'nak'; seq: number; delivery: number; delay_ms: number };
 
-/** Free pages of 4 KiB that the file keeps for what comes next; more are given back to the disk. */
+/** Free pages of 4 KiB that the file keeps for later messages; the queue gives further ones back to the file system. */
 const KEPT_FREE_PAGES = 16_384;
 const VACUUM_PAGES = 1_024;
 
@@ -61,7 +61,7 @@ export class Messages {
     };
   }
 
-  /** Stores those of new ids, and drops what has grown too old: twice as much as comes in, so that it stays bounded. */
+  /** Stores messages with new ids. Drops up to twice as many expired ids and messages, so that both tables stay bounded. */
   publish(subject: string, messages: readonly { id: string; body: string }[]): void {
     const now = this.#now();
     const forgotten = now - DEDUPE_MS;
@@ -76,10 +76,10 @@ export class Messages {
     });
   }
 
-  /** Takes in hand up to `limit` of the messages that are due, the longest due first. */
+  /** Delivers up to `limit` due messages, the longest due first, and deletes due ones past `max_deliveries`. */
   take(subject: string, limit: number, ack_wait_ms: number, max_deliveries: number): Taken[] {
     const now = this.#now();
-    // A read before the write lock: whoever waits for work looks often, and mostly in vain.
+    // A read before the write lock: consumers poll often and mostly find nothing.
     if (!this.#sql.isDue.get(subject, now)) return [];
     return transaction(this.#db, () => {
       const taken: Taken[] = [];
@@ -117,7 +117,7 @@ export class Messages {
     return Number(this.#sql.depth.get({ subject, now: this.#now() })?.depth);
   }
 
-  /** Gives free pages back, a few at a time. */
+  /** Gives free pages back to the file system, a few at a time. */
   #shrink(): void {
     const free_pages = Number(this.#sql.freePages.get()?.freelist_count);
     if (free_pages > KEPT_FREE_PAGES) this.#db.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`);

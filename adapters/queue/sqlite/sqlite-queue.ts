@@ -1,4 +1,4 @@
-// The queue in a file, shared by the threads and processes of one machine.
+// The queue in a SQLite file, which the threads and processes of one machine share.
 import { resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { ConsumeOptions, Consumer, Delivery, Message, Queue } from '../../../checkers/queue.ts';
@@ -18,25 +18,30 @@ import { openDatabase } from './database.ts';
 import { Messages, type Settlement, type Taken } from './messages.ts';
 import { WakeUps } from './wake-ups.ts';
 
-/** How long what another process published stays unseen. A look in vain takes some microseconds. */
+/** Interval at which consumers look for messages of other processes. A look that finds nothing takes some microseconds. */
 const POLL_MS = 20;
-/** How long an acknowledgement waits for others: nobody waits for it, and a message in hand is nobody else's. */
+/** How long acknowledgements wait to share a transaction. No other consumer gets the message meanwhile. */
 const SETTLE_MS = 10;
-/** How long one transaction waits for those of others; theirs take milliseconds. */
+/** How long a transaction waits for the lock; other transactions take milliseconds. */
 const BUSY = {
   limit_ms: 5_000,
   stuck: (cause: unknown) => new QueueError('unavailable', 'the file of the queue stayed locked', cause),
 };
 
 export interface SqliteQueueOptions {
-  /** Of the file; it and its folder are made when missing. */
+  /** Path of the file; the queue makes the file and its folder when missing. */
   path: string;
-  /** The same for all instances on the file. */
+  /** All instances on one file must share it. */
   clock?: BootClock;
-  /** For tests: the file grows no further, as on a full disk. */
+  /** Limit of the file's pages, by which tests simulate a full disk. */
   max_pages?: number;
 }
 
+/**
+ * Opens the queue at `path`. It and its methods reject with QueueError (`unavailable`: the file stayed locked) or
+ * `StorageFull`.
+ * @example const queue = await openSqliteQueue({ path: '.data/queue.sqlite' })
+ */
 export async function openSqliteQueue(options: SqliteQueueOptions): Promise<Queue> {
   const { path, clock = machineClock, max_pages } = options;
   const db = await openDatabase(path);
@@ -123,7 +128,7 @@ class SqliteQueue implements Queue {
     };
   }
 
-  /** Those of a few milliseconds share a transaction. */
+  /** Queues the settlement; those of the next few milliseconds share a transaction. */
   #settle(settlement: Settlement): Promise<void> {
     const settled = Promise.withResolvers<void>();
     this.#settling.push({ settlement, settled });
@@ -131,7 +136,7 @@ class SqliteQueue implements Queue {
     return settled.promise;
   }
 
-  /** Never rejects: who waits for a settlement is told. */
+  /** Never rejects: each settlement's own promise carries the error. */
   async #settleAll(): Promise<void> {
     const settling = this.#settling;
     this.#settling = [];
@@ -180,7 +185,7 @@ class SqliteQueue implements Queue {
     };
   }
 
-  /** A row is heard once, whether a wake-up or the timer led to it. What a listener throws is the program's bug. */
+  /** Passes each new row to the listeners once. A listener's error is the program's bug and stays uncaught. */
   #hear(): void {
     for (const { seq, subject, body } of this.#unheard()) {
       this.#heard_seq = seq;
@@ -191,7 +196,7 @@ class SqliteQueue implements Queue {
     }
   }
 
-  /** None while the file cannot be read: the next look hears them. */
+  /** Empty when the file cannot be read; the next look finds the rows. */
   #unheard(): ReturnType<Broadcasts['after']> {
     try {
       return this.#broadcasts.after(this.#heard_seq);
@@ -227,5 +232,5 @@ class SqliteQueue implements Queue {
   }
 }
 
-/** No subject has a space. */
+/** Wake-up topic of broadcasts. It has spaces, so no subject is equal to it. */
 const BROADCAST = 'a broadcast';

@@ -1,12 +1,12 @@
-// Tells whoever waits, in this thread and in the others of the process, that there is something to look for.
-// Other processes are not told: who waits looks for itself every few milliseconds too.
+// Wakes the waiting consumers of this thread and of the process's other threads when a message was published. Consumers of
+// other processes poll.
 import { BroadcastChannel } from 'node:worker_threads';
 
 export class WakeUps {
   readonly #channel: BroadcastChannel;
   readonly #waiting = new Map<string, Set<() => void>>();
 
-  /** Instances of one name wake each other. */
+  /** Instances with the same name wake each other. */
   constructor(name: string) {
     this.#channel = new BroadcastChannel(name);
     this.#channel.onmessage = (event) => this.#wake(String((event as MessageEvent).data));
@@ -18,7 +18,7 @@ export class WakeUps {
     this.#channel.postMessage(topic);
   }
 
-  /** Calls `woken` at every wake-up of the topic until it is told not to. */
+  /** Calls `woken` at every wake-up of the topic. Returns a function that unsubscribes. */
   on(topic: string, woken: () => void): () => void {
     const waiting = this.#waiting.get(topic) ?? new Set();
     this.#waiting.set(topic, waiting.add(woken));
@@ -28,7 +28,7 @@ export class WakeUps {
     };
   }
 
-  /** Until the next wake-up of the topic, but no longer than `limit_ms`. */
+  /** Resolves at the next wake-up of the topic, after `limit_ms`, or when `signal` aborts. */
   async wait(topic: string, limit_ms: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
