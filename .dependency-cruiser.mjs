@@ -9,6 +9,8 @@ export const FOLDERS = {
   events: [],
   time: [],
   net: [],
+  // The limits that settings may lower.
+  settings: ['intake/limits.ts', 'net'],
   // The port that it implements, and the blocklist that it leaves URLs out by.
   intake: ['commands/intake.ts', 'readmodels'],
   // The vocabulary: a read model says what happened in the same words.
@@ -25,8 +27,10 @@ export const FOLDERS = {
     ...['checkers/queue.ts', 'checkers/work.ts', 'intake/blobs.ts'],
   ],
   checkers: ['events', 'commands', 'time', 'net'],
-  http: ['events', 'commands', 'readmodels', 'intake', 'roles', 'net', 'config.ts'],
+  http: ['events', 'commands', 'readmodels', 'intake', 'roles', 'net', 'settings'],
   adapters: [], // and the port that each implements: see PORTS
+  // It puts everything together: the only folder that picks adapters.
+  service: 'any',
   cli: 'any',
   bench: 'any',
   test: 'any',

@@ -1,9 +1,9 @@
 // The service: reads its settings, starts its roles, and ends them cleanly on SIGINT or SIGTERM.
 import type { Logger } from 'pino';
-import { type Config, ConfigError, readConfig } from './config.ts';
-import { damageSentence, isDamage, markForCheck, StartError } from './data-dir.ts';
-import { openLogger } from './logger.ts';
-import { startService } from './service.ts';
+import { damageSentence, isDamage, markForCheck, StartError } from './service/data-dir.ts';
+import { openLogger } from './service/logger.ts';
+import { startService } from './service/service.ts';
+import { type Config, ConfigError, readConfig } from './settings/config.ts';
 
 /** A role that failed may not end any more: the process does, so that its supervisor starts it again. */
 const STOP_AFTER_FAULT_MS = 4_000;

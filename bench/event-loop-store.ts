@@ -6,7 +6,6 @@ import { stamp } from '../commands/aggregate.ts';
 import { MAX_BLOCKED } from '../commands/blocklist.ts';
 import { openCredits } from '../commands/credits.ts';
 import { idOfShareToken, newShareToken } from '../commands/shares.ts';
-import type { Config } from '../config.ts';
 import { appendRuns, type EventStore, type ExpectedRevision } from '../events/event-store.ts';
 import {
   apiKeysStream,
@@ -16,7 +15,6 @@ import {
   urlsStream,
   webhookEndpointsStream,
 } from '../events/streams.ts';
-import { openLogger } from '../logger.ts';
 import type { Collection, CollectionSpec, Document } from '../readmodels/documents.ts';
 import { type DomainHealthDocument, domainHealth } from '../readmodels/domain-health.ts';
 import { jobs } from '../readmodels/jobs.ts';
@@ -25,8 +23,10 @@ import { openReadModels } from '../readmodels/read-models.ts';
 import { type ResultDocument, resultId, results } from '../readmodels/results.ts';
 import { domainId, jobDomains, jobStats, noStats } from '../readmodels/stats.ts';
 import { type WebhookDeliveryDocument, webhookDeliveries } from '../readmodels/webhooks.ts';
-import { startService } from '../service.ts';
-import { openStores, type Stores } from '../stores.ts';
+import { openLogger } from '../service/logger.ts';
+import { startService } from '../service/service.ts';
+import { openStores, type Stores } from '../service/stores.ts';
+import type { Config } from '../settings/config.ts';
 import { appendLongLedger } from '../test/support/long-ledger.ts';
 import { commandContext } from '../test/support/stores.ts';
 

@@ -2,8 +2,8 @@
 // with --direct, by the engine alone. Exit code 1 when something is broken, 2 when the file cannot be checked.
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ConfigError, readConfig } from '../config.ts';
 import { IntakeError } from '../intake/errors.ts';
+import { ConfigError, readConfig } from '../settings/config.ts';
 import { checkDirectly } from './check-direct.ts';
 import { checkFile, untilInterrupted } from './check-file.ts';
 import { Refused } from './client.ts';

@@ -1,8 +1,8 @@
 // A whole service for one command: the embedded stores in a folder, an account of its own, ended with the command.
 import { issueLocalToken } from '../adapters/identity/index.ts';
-import { type Config, readConfig } from '../config.ts';
-import { openLogger } from '../logger.ts';
-import { type Service, startService } from '../service.ts';
+import { openLogger } from '../service/logger.ts';
+import { type Service, startService } from '../service/service.ts';
+import { type Config, readConfig } from '../settings/config.ts';
 import { type Client, openClient } from './client.ts';
 
 export interface LocalService {

@@ -1,7 +1,7 @@
 // Prints a token of the local issuer: npm run token -- --user alice --email a@example.com [--admin] [--hours 24]
 import { parseArgs } from 'node:util';
 import { issueLocalToken } from '../adapters/identity/index.ts';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../settings/config.ts';
 
 const USAGE = 'usage: npm run token -- --user ID [--email ADDRESS] [--admin] [--hours 24]';
 const MAX_HOURS = 24 * 366;

@@ -4,7 +4,7 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { Config } from '../config.ts';
+import type { Config } from '../settings/config.ts';
 
 export interface Connections {
   /** Gives the function that ends every connection as soon as no request is in flight on it. */

@@ -7,7 +7,6 @@ import { openCredits } from '../commands/credits.ts';
 import { openJobs } from '../commands/job.ts';
 import { identifyLog } from '../commands/log-identity.ts';
 import { openSubmissions } from '../commands/submit.ts';
-import type { Config } from '../config.ts';
 import type { EventStore } from '../events/event-store.ts';
 import type { Blobs } from '../intake/blobs.ts';
 import { openBlocklist } from '../intake/blocklist.ts';
@@ -17,6 +16,7 @@ import { blockedDomains, blocklistVersion } from '../readmodels/blocked-domains.
 import type { Documents } from '../readmodels/documents.ts';
 import { jobs } from '../readmodels/jobs.ts';
 import { openReadModels } from '../readmodels/read-models.ts';
+import type { Config } from '../settings/config.ts';
 import { createApp } from './app.ts';
 import { openCallers } from './callers.ts';
 import type { Parts } from './group.ts';

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import test from 'ava';
-import { ConfigError, envExample, isLoopback, ROLES, readConfig, SETTINGS } from '../config.ts';
+import { ConfigError, envExample, isLoopback, ROLES, readConfig, SETTINGS } from '../settings/config.ts';
 
 const wrong = (env: Record<string, string>): string => {
   try {
@@ -26,7 +26,7 @@ test('an empty environment gives every default', (t) => {
 
 test('.env.example is what the table says', (t) => {
   const how =
-    "write it again: node -e \"import('./config.ts').then((c) => fs.writeFileSync('.env.example', c.envExample()))\"";
+    "write it again: node -e \"import('./settings/config.ts').then((c) => fs.writeFileSync('.env.example', c.envExample()))\"";
   t.is(readFileSync(new URL('../.env.example', import.meta.url), 'utf8'), envExample(), how);
 });
 
@@ -169,12 +169,12 @@ test('other variables are left alone: those of platforms, of Node and of anybody
 test('every setting is read by something', (t) => {
   const root = new URL('..', import.meta.url).pathname;
   const sources = globSync(
-    '{*,{adapters,checkers,cli,commands,http,intake,processes,projections,readmodels}/**/*}.ts',
+    '{*,{adapters,checkers,cli,commands,http,intake,processes,projections,readmodels,service}/**/*}.ts',
     {
       cwd: root,
     },
   )
-    .filter((path) => path !== 'config.ts')
+    .filter((path) => path !== 'settings/config.ts')
     .map((path) => readFileSync(`${root}${path}`, 'utf8'));
   const unread = Object.keys(SETTINGS).filter((name) => {
     const field = new RegExp(`\\b${name.toLowerCase()}\\b`);

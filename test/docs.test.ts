@@ -4,8 +4,8 @@ import { glob } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import test from 'ava';
-import { SETTINGS } from '../config.ts';
 import { VOCABULARY } from '../events/vocabulary.ts';
+import { SETTINGS } from '../settings/config.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -65,7 +65,7 @@ test('a link to what is not there is found', (t) => {
   t.true(broken(file, '../../outside.md'));
   t.true(broken(file, '#no-such-heading'));
   t.false(broken(file, '#streams-and-events'));
-  t.false(broken(file, '../config.ts'));
+  t.false(broken(file, '../settings/config.ts'));
 });
 
 for (const file of ['CONTRIBUTING.md', 'README.md']) {

@@ -3,7 +3,7 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { readLocalKey } from '../local-key.ts';
+import { readLocalKey } from '../service/local-key.ts';
 
 test('processes that start at once have one key, which nobody else can read', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'keys-'));

@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { ROLES, readConfig } from '../config.ts';
-import { startService } from '../service.ts';
+import { startService } from '../service/service.ts';
+import { ROLES, readConfig } from '../settings/config.ts';
 import { until } from './support/behind.ts';
 import { silent } from './support/stores.ts';
 

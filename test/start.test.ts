@@ -10,10 +10,10 @@ import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { openSqliteDocuments } from '../adapters/documents/sqlite/sqlite-documents.ts';
 import { openSqliteEventStore } from '../adapters/eventstore/sqlite/sqlite-event-store.ts';
-import type { Config } from '../config.ts';
-import { markForCheck, onReplacement, prepareDataDir, StartError } from '../data-dir.ts';
 import { apiKeys } from '../readmodels/api-keys.ts';
-import { type OpeningOptions, openStores } from '../stores.ts';
+import { markForCheck, onReplacement, prepareDataDir, StartError } from '../service/data-dir.ts';
+import { type OpeningOptions, openStores } from '../service/stores.ts';
+import type { Config } from '../settings/config.ts';
 import { freePort } from './support/service-process.ts';
 
 const MAIN = new URL('../main.ts', import.meta.url).pathname;

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import test from 'ava';
 import { pino } from 'pino';
 import { Pulse } from '../checkers/pulse.ts';
-import { Silence, SupervisedThread, type ThreadStart, watchSilence } from '../supervised-thread.ts';
+import { Silence, SupervisedThread, type ThreadStart, watchSilence } from '../service/supervised-thread.ts';
 
 const PULSE = new URL('../checkers/pulse.ts', import.meta.url).href;
 const logger = pino({ level: 'silent' });

@@ -1,7 +1,7 @@
 // The checker without the service: what its users import.
 import test from 'ava';
 import { check, createEngine, DEFAULT_SETTINGS } from '../../checkers/index.ts';
-import { readConfig } from '../../config.ts';
+import { readConfig } from '../../settings/config.ts';
 import { startTestSite } from '../support/test-site.ts';
 
 const LOOPBACK = { allow_addresses: ['127.0.0.0/8'] };

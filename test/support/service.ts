@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { issueLocalToken } from '../../adapters/identity/index.ts';
-import { readConfig } from '../../config.ts';
-import { openLogger } from '../../logger.ts';
-import { type Service, startService } from '../../service.ts';
+import { openLogger } from '../../service/logger.ts';
+import { type Service, startService } from '../../service/service.ts';
+import { readConfig } from '../../settings/config.ts';
 import { until } from './behind.ts';
 import { descriptions } from './described.ts';
 

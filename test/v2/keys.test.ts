@@ -1,9 +1,9 @@
 // API keys over two processes of the same service: what one is told, the other knows.
 import test from 'ava';
-import { readConfig } from '../../config.ts';
 import { apiKeyUsesStream } from '../../events/streams.ts';
-import { openLogger } from '../../logger.ts';
-import { startService } from '../../service.ts';
+import { openLogger } from '../../service/logger.ts';
+import { startService } from '../../service/service.ts';
+import { readConfig } from '../../settings/config.ts';
 import { eventsOf, openBehind, until } from '../support/behind.ts';
 import { openTestClient, startTestService } from '../support/service.ts';
 

@@ -3,15 +3,15 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
-import { Pulse } from './checkers/pulse.ts';
-import type { Config, Role } from './config.ts';
+import { Pulse } from '../checkers/pulse.ts';
+import { openFilesAllowed } from '../http/connections.ts';
+import type { Config, Role } from '../settings/config.ts';
+import { pause } from '../time/pause.ts';
 import { isDamage, onReplacement, prepareDataDir, StartError } from './data-dir.ts';
-import { openFilesAllowed } from './http/connections.ts';
 import { type Http, startHttp } from './http-role.ts';
-import type { ThreadData, ThreadMessage } from './role-thread.ts';
+import type { ThreadData, ThreadMessage, ThreadRole } from './role-thread.ts';
 import { type WaitingOptions, whenThere } from './stores.ts';
 import { exitOf, SupervisedThread, type ThreadStart, watchSilence } from './supervised-thread.ts';
-import { pause } from './time/pause.ts';
 
 export interface Service {
   /** Of the http role; null where it does not run here. */
@@ -27,7 +27,7 @@ export interface Service {
   failed: Promise<Error>;
 }
 
-const THREADS: readonly (readonly Role[])[] = [['projector', 'processes'], ['checker']];
+const THREADS: readonly (readonly ThreadRole[])[] = [['projector', 'processes'], ['checker']];
 /**
  * A thread's heap: several times what it holds alive. Without a limit V8 lets garbage grow to hundreds of megabytes in each
  * thread before it looks. A checker makes the most of it, and what dies young costs the least.

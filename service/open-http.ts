@@ -1,10 +1,10 @@
 // Opens the stores of what a process answers over HTTP, and what http needs besides: who vouches for callers, counters, keys.
 import type { Logger } from 'pino';
-import { openIdentity } from './adapters/identity/index.ts';
-import { openMemoryRates } from './adapters/rate-counters/memory.ts';
-import { createAddressGuard } from './checkers/engine/addresses.ts';
-import type { Config } from './config.ts';
-import { type OpenedApp, type OpeningParts, openApp, openProbes } from './http/open-app.ts';
+import { openIdentity } from '../adapters/identity/index.ts';
+import { openMemoryRates } from '../adapters/rate-counters/memory.ts';
+import { createAddressGuard } from '../checkers/engine/addresses.ts';
+import { type OpenedApp, type OpeningParts, openApp, openProbes } from '../http/open-app.ts';
+import type { Config } from '../settings/config.ts';
 import { keyOf } from './local-key.ts';
 import { type OpeningOptions, openRateCounters, openStores, whenThere } from './stores.ts';
 

@@ -1,16 +1,16 @@
 // What a process answers over HTTP: the http role on PORT, the probes on METRICS_PORT. Listens, opens the stores, and ends both.
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
-import type { Config } from './config.ts';
+import { connectionsBeside } from '../http/connections.ts';
+import { openThreadMetrics } from '../http/metrics.ts';
+import { probesOnly } from '../http/probes.ts';
+import { type RunningServer, startServer } from '../http/server.ts';
+import { openStarting, type Starting } from '../http/starting.ts';
+import type { Config } from '../settings/config.ts';
+import { pause } from '../time/pause.ts';
 import { isDamage } from './data-dir.ts';
-import { connectionsBeside } from './http/connections.ts';
-import { openThreadMetrics } from './http/metrics.ts';
-import { probesOnly } from './http/probes.ts';
-import { type RunningServer, startServer } from './http/server.ts';
-import { openStarting, type Starting } from './http/starting.ts';
 import { openHttp } from './open-http.ts';
 import type { OpeningOptions, WaitingOptions } from './stores.ts';
-import { pause } from './time/pause.ts';
 
 /** How long an end waits for stores that are being opened. */
 const CLOSE_MS = 500;

@@ -5,9 +5,9 @@ import { access, constants, mkdir, open, rename, rm, stat } from 'node:fs/promis
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Logger } from 'pino';
-import { roomError, sqliteCode, whenFree } from './adapters/sqlite.ts';
-import type { Config } from './config.ts';
-import { storeFaultOf } from './events/store-faults.ts';
+import { roomError, sqliteCode, whenFree } from '../adapters/sqlite.ts';
+import { storeFaultOf } from '../events/store-faults.ts';
+import type { Config } from '../settings/config.ts';
 
 /** What keeps the service from starting and an operator can mend: a sentence, for one line. */
 export class StartError extends Error {

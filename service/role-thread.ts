@@ -1,41 +1,36 @@
 // The entry of a thread that runs roles: opens the stores for itself, runs until it is told to stop, closes them. A role
 // outlives its stores: when one is away it waits, says so, and goes on.
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Logger } from 'pino';
-import { openLogMailer } from './adapters/mail/log-mailer.ts';
-import { openUndiciWebhookSender } from './adapters/webhook-sender/undici-webhook-sender.ts';
-import { createEngine } from './checkers/engine/engine.ts';
-import { openProxies } from './checkers/proxies/proxies.ts';
-import { Pulse } from './checkers/pulse.ts';
-import type { Queue } from './checkers/queue.ts';
-import { WORK_SUBJECT } from './checkers/work.ts';
-import { runWorker } from './checkers/worker.ts';
-import { openCredits } from './commands/credits.ts';
-import { openJobs } from './commands/job.ts';
-import { identifyLog } from './commands/log-identity.ts';
-import type { Config, Role } from './config.ts';
+import { Pulse } from '../checkers/pulse.ts';
+import type { Queue } from '../checkers/queue.ts';
+import { WORK_SUBJECT } from '../checkers/work.ts';
+import { storeFaultOf } from '../events/store-faults.ts';
+import { giveRoleSigns } from '../roles/role-signs.ts';
+import type { Config, Role } from '../settings/config.ts';
+import { backOff, pause } from '../time/pause.ts';
 import { StartError } from './data-dir.ts';
-import { storeFaultOf } from './events/store-faults.ts';
-import { keyOf } from './local-key.ts';
 import { openLogger } from './logger.ts';
-import type { Mailer } from './processes/mail.ts';
-import { runProcesses } from './processes/processes.ts';
-import { ALL_PROJECTIONS } from './projections/all.ts';
-import { runProjector } from './projections/projector.ts';
-import { openReadModels } from './readmodels/read-models.ts';
-import { openLeases } from './roles/leases.ts';
-import { giveRoleSigns, type RoleSigns } from './roles/role-signs.ts';
+import type { RunRole } from './roles/role.ts';
 import { type OpeningOptions, openQueue, openStores, type Stores } from './stores.ts';
 import type { ThreadStart } from './supervised-thread.ts';
-import { backOff, pause } from './time/pause.ts';
+
+/** http runs in the process's first thread. */
+export type ThreadRole = Exclude<Role, 'http'>;
 
 export interface ThreadData {
   config: Config;
-  roles: readonly Role[];
+  roles: readonly ThreadRole[];
   own: ThreadStart;
 }
 /** `started`: it works, or waits for a server that is away. */
 export type ThreadMessage = { type: 'started' } | { type: 'failed'; reason: string; code?: StartError['code'] };
+
+/** Each role loads its modules when a thread plays it. */
+const RUN: Record<ThreadRole, () => Promise<{ run: RunRole }>> = {
+  projector: () => import('./roles/projector.ts'),
+  processes: () => import('./roles/processes.ts'),
+  checker: () => import('./roles/checker.ts'),
+};
 
 const LONGEST_PAUSE_MS = 5_000;
 const BEAT_MS = 250;
@@ -108,7 +103,7 @@ async function playAll(): Promise<void> {
 }
 
 /** Plays the role again whenever a store's fault has ended it. Throws what time does not mend. */
-async function play(role: Role, stores: Stores, opening: Promise<Queue> | null): Promise<void> {
+async function play(role: ThreadRole, stores: Stores, opening: Promise<Queue> | null): Promise<void> {
   const role_logger = logger.child({ role });
   const { signal } = stop;
   const { documents } = stores;
@@ -122,7 +117,9 @@ async function play(role: Role, stores: Stores, opening: Promise<Queue> | null):
     for (let failures = 0; !signal.aborted; failures += 1) {
       try {
         if (opening && usesQueue(role)) queue = await opening;
-        await run(role, { ...stores, queue: queue! }, signs, role_logger);
+        const { run } = await RUN[role]();
+        const { say } = signs;
+        await run({ ...stores, config, queue: queue!, logger: role_logger, signal, say, pulse, own });
       } catch (error) {
         if (signal.aborted) return;
         const fault = storeFaultOf(error);
@@ -136,70 +133,4 @@ async function play(role: Role, stores: Stores, opening: Promise<Queue> | null):
   } finally {
     await Promise.race([signs.stop(), pause(500, new AbortController().signal)]);
   }
-}
-
-async function run(
-  role: Role,
-  { log, documents, queue, blobs }: Stores & { queue: Queue },
-  signs: RoleSigns,
-  role_logger: Logger,
-): Promise<void> {
-  const log_id = () => identifyLog(log, `process:${role}`, Date.now());
-  const common = { log, queue, logger: role_logger, signal: stop.signal, say: signs.say };
-  if (role === 'projector') {
-    const leases = await openLeases(documents);
-    await runProjector({ ...common, documents, projections: ALL_PROJECTIONS, leases, log_id });
-  } else if (role === 'processes') {
-    const leases = await openLeases(documents);
-    const readmodels = openReadModels(documents, { log_id });
-    const [commands, credits] = [openJobs(log), openCredits(log)];
-    const webhook_key = await keyOf(config.webhook_signing_key, config.data_dir, 'webhook-key');
-    const sender = openUndiciWebhookSender({ allow_addresses: config.webhook_allow_addresses });
-    const mailer = await openMailer(role_logger);
-    try {
-      const webhooks = { webhook_key, sender, mailer };
-      await runProcesses({ ...common, ...webhooks, readmodels, leases, blobs, commands, credits });
-    } finally {
-      sender.close();
-      mailer.close();
-    }
-  } else if (role === 'checker') {
-    const { proxy_list_url: list_url, checker_per_proxy: per_proxy } = config;
-    const proxies = list_url ? openProxies({ list_url, per_proxy, log, logger: role_logger }) : null;
-    const engine = createEngine(
-      {
-        concurrency: config.checker_concurrency,
-        per_host: config.checker_per_host,
-        host_gap_ms: config.checker_host_gap_ms,
-        timeout_ms: config.checker_timeout_ms,
-        retries: config.checker_retries,
-        allow_addresses: config.checker_allow_addresses,
-        user_agent: config.checker_user_agent,
-      },
-      {
-        ...(proxies && { proxies: proxies.pool }),
-        working: pulse,
-        starved(reason) {
-          if (reason === null) signs.say('working');
-          else signs.say('waiting', reason);
-        },
-        defect: (error, url) => role_logger.error({ err: error, url }, 'the checker failed over what a URL answered'),
-      },
-    );
-    for (const url of own.suspects) engine.suspect(url);
-    try {
-      const { checker_ack_wait_ms: ack_wait_ms, checker_timeout_ms: attempt_ms } = config;
-      signs.say('working');
-      await runWorker({ ...common, jobs: openJobs(log), engine, ack_wait_ms, attempt_ms });
-    } finally {
-      await engine.close();
-      await proxies?.close();
-    }
-  }
-}
-
-async function openMailer(role_logger: Logger): Promise<Mailer> {
-  if (!config.smtp_url) return openLogMailer(role_logger);
-  const { openSmtpMailer } = await import('./adapters/mail/smtp-mailer.ts');
-  return openSmtpMailer({ url: config.smtp_url, from: config.mail_from });
 }

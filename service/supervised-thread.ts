@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
-import { Pulse } from './checkers/pulse.ts';
+import { Pulse } from '../checkers/pulse.ts';
 
 /** A thread that gives no sign of life for so long hangs. */
 const SILENT_MS = 10_000;

@@ -1,26 +1,26 @@
 // Picks the adapters: the embedded ones over one folder, or servers, by settings alone.
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { openFileBlobs } from './adapters/blobs/files/file-blobs.ts';
-import { openSqliteDocuments } from './adapters/documents/sqlite/sqlite-documents.ts';
-import { openSqliteEventStore } from './adapters/eventstore/sqlite/sqlite-event-store.ts';
-import { openSqliteQueue } from './adapters/queue/sqlite/sqlite-queue.ts';
-import { openMemoryRates } from './adapters/rate-counters/memory.ts';
-import type { Queue } from './checkers/queue.ts';
-import type { Config } from './config.ts';
+import { openFileBlobs } from '../adapters/blobs/files/file-blobs.ts';
+import { openSqliteDocuments } from '../adapters/documents/sqlite/sqlite-documents.ts';
+import { openSqliteEventStore } from '../adapters/eventstore/sqlite/sqlite-event-store.ts';
+import { openSqliteQueue } from '../adapters/queue/sqlite/sqlite-queue.ts';
+import { openMemoryRates } from '../adapters/rate-counters/memory.ts';
+import type { Queue } from '../checkers/queue.ts';
+import { withCodec } from '../events/codec.ts';
+import type { EventStore } from '../events/event-store.ts';
+import { type StoreFault, storeFaultOf } from '../events/store-faults.ts';
+import type { RateCounters } from '../http/rate-counters.ts';
+import type { Blobs } from '../intake/blobs.ts';
+import type { Documents } from '../readmodels/documents.ts';
+import type { Config } from '../settings/config.ts';
+import { backOff } from '../time/pause.ts';
 import { StartError } from './data-dir.ts';
-import { withCodec } from './events/codec.ts';
-import type { EventStore } from './events/event-store.ts';
-import { type StoreFault, storeFaultOf } from './events/store-faults.ts';
-import type { RateCounters } from './http/rate-counters.ts';
-import type { Blobs } from './intake/blobs.ts';
-import type { Documents } from './readmodels/documents.ts';
-import { backOff } from './time/pause.ts';
 
 /** What counts requests: shared by all processes where there is a server for it. */
 export async function openRateCounters({ mongodb_url }: Config, logger: Logger): Promise<RateCounters> {
   if (!mongodb_url) return openMemoryRates();
-  const { openMongoRates } = await import('./adapters/rate-counters/mongodb.ts');
+  const { openMongoRates } = await import('../adapters/rate-counters/mongodb.ts');
   return openMongoRates({ url: mongodb_url, log: logger });
 }
 
@@ -74,7 +74,7 @@ export async function openStores(config: Config, logger: Logger, options: Openin
       const path = join(data_dir, 'events.db');
       return openSqliteEventStore({ path, ...LOG_OPTIONS[options.of] });
     }
-    const { openEventStoreDb } = await import('./adapters/eventstore/eventstoredb/eventstoredb-event-store.ts');
+    const { openEventStoreDb } = await import('../adapters/eventstore/eventstoredb/eventstoredb-event-store.ts');
     return openEventStoreDb({ url: eventstore_url, log: logger });
   }
   async function openDocuments(): Promise<Documents> {
@@ -84,7 +84,7 @@ export async function openStores(config: Config, logger: Logger, options: Openin
         readers: options.of === 'http' ? HTTP_READERS : 0,
       });
     }
-    const { openMongoDocuments } = await import('./adapters/documents/mongodb/mongodb-documents.ts');
+    const { openMongoDocuments } = await import('../adapters/documents/mongodb/mongodb-documents.ts');
     return openMongoDocuments({ url: mongodb_url, log: logger });
   }
   const log_setting = { name: 'EVENTSTORE_URL', url: eventstore_url };
@@ -109,7 +109,7 @@ export function openQueue(config: Config, logger: Logger, options: OpeningOption
   const setting = { name: 'NATS_URL', url: nats_url };
   async function open(): Promise<Queue> {
     if (!nats_url) return openSqliteQueue({ path: join(data_dir, 'queue.db') });
-    const { openNatsQueue } = await import('./adapters/queue/nats/nats-queue.ts');
+    const { openNatsQueue } = await import('../adapters/queue/nats/nats-queue.ts');
     return openNatsQueue({ url: nats_url, log: logger });
   }
   return whenThere('the queue', () => open().catch(blame(setting)), logger, options);

@@ -1,8 +1,8 @@
 // The settings of the service: one table of rows, read from the environment and checked whole before anything starts.
 import { isIP } from 'node:net';
-import { DEFAULT_LIMITS } from './intake/limits.ts';
+import { DEFAULT_LIMITS } from '../intake/limits.ts';
+import { isIn, parseAddress, parseRange } from '../net/cidr.ts';
 import { misspelt } from './misspelt.ts';
-import { isIn, parseAddress, parseRange } from './net/cidr.ts';
 
 interface Setting<Value> {
   /** What an unset or empty variable means. */

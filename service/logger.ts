@@ -1,6 +1,6 @@
 // Structured logs: one JSON object a line, to standard output or to a file, from any thread.
 import { type Logger, pino } from 'pino';
-import type { Config } from './config.ts';
+import type { Config } from '../settings/config.ts';
 
 /** Of lines that wait for room; those that come when there are so many are lost. */
 const MAX_KEPT_CHARS = 1_000_000;

@@ -1,0 +1,40 @@
+// The checker: an engine, with proxies where there are some, and the worker that feeds it from the queue.
+import { createEngine } from '../../checkers/engine/engine.ts';
+import { openProxies } from '../../checkers/proxies/proxies.ts';
+import { runWorker } from '../../checkers/worker.ts';
+import { openJobs } from '../../commands/job.ts';
+import type { RunRole } from './role.ts';
+
+export const run: RunRole = async ({ config, log, queue, logger, signal, say, pulse, own }) => {
+  const { proxy_list_url: list_url, checker_per_proxy: per_proxy } = config;
+  const proxies = list_url ? openProxies({ list_url, per_proxy, log, logger }) : null;
+  const engine = createEngine(
+    {
+      concurrency: config.checker_concurrency,
+      per_host: config.checker_per_host,
+      host_gap_ms: config.checker_host_gap_ms,
+      timeout_ms: config.checker_timeout_ms,
+      retries: config.checker_retries,
+      allow_addresses: config.checker_allow_addresses,
+      user_agent: config.checker_user_agent,
+    },
+    {
+      ...(proxies && { proxies: proxies.pool }),
+      working: pulse,
+      starved(reason) {
+        if (reason === null) say('working');
+        else say('waiting', reason);
+      },
+      defect: (error, url) => logger.error({ err: error, url }, 'the checker failed over what a URL answered'),
+    },
+  );
+  for (const url of own.suspects) engine.suspect(url);
+  try {
+    const { checker_ack_wait_ms: ack_wait_ms, checker_timeout_ms: attempt_ms } = config;
+    say('working');
+    await runWorker({ log, queue, logger, signal, jobs: openJobs(log), engine, ack_wait_ms, attempt_ms });
+  } finally {
+    await engine.close();
+    await proxies?.close();
+  }
+};

@@ -1,0 +1,35 @@
+// The processes: what happens by itself, with the mail server and the receivers of webhooks.
+import { openLogMailer } from '../../adapters/mail/log-mailer.ts';
+import { openUndiciWebhookSender } from '../../adapters/webhook-sender/undici-webhook-sender.ts';
+import { openCredits } from '../../commands/credits.ts';
+import { openJobs } from '../../commands/job.ts';
+import { identifyLog } from '../../commands/log-identity.ts';
+import type { Mailer } from '../../processes/mail.ts';
+import { runProcesses } from '../../processes/processes.ts';
+import { openReadModels } from '../../readmodels/read-models.ts';
+import { openLeases } from '../../roles/leases.ts';
+import { keyOf } from '../local-key.ts';
+import type { RoleParts, RunRole } from './role.ts';
+
+export const run: RunRole = async (parts) => {
+  const { config, log, documents, queue, blobs, logger, signal, say } = parts;
+  const leases = await openLeases(documents);
+  const readmodels = openReadModels(documents, { log_id: () => identifyLog(log, 'process:processes', Date.now()) });
+  const [commands, credits] = [openJobs(log), openCredits(log)];
+  const webhook_key = await keyOf(config.webhook_signing_key, config.data_dir, 'webhook-key');
+  const sender = openUndiciWebhookSender({ allow_addresses: config.webhook_allow_addresses });
+  const mailer = await openMailer(parts);
+  try {
+    const webhooks = { webhook_key, sender, mailer };
+    await runProcesses({ log, queue, logger, signal, say, ...webhooks, readmodels, leases, blobs, commands, credits });
+  } finally {
+    sender.close();
+    mailer.close();
+  }
+};
+
+async function openMailer({ config, logger }: RoleParts): Promise<Mailer> {
+  if (!config.smtp_url) return openLogMailer(logger);
+  const { openSmtpMailer } = await import('../../adapters/mail/smtp-mailer.ts');
+  return openSmtpMailer({ url: config.smtp_url, from: config.mail_from });
+}
