@@ -44,16 +44,22 @@ export function writeJson(ctx: Context, body: object): void {
 }
 
 async function writeLongJson(ctx: Context, body: object): Promise<void> {
-  const pieces = await jsonPieces(body);
-  const size_bytes = pieces.reduce((sum, { length }) => sum + length, 0);
-  if (size_bytes <= MAX_TAGGED_BYTES) {
-    writeText(ctx, Buffer.concat(pieces).toString());
-    return;
+  const pieces = jsonPieces(body);
+  const first: Buffer[] = [];
+  for (let size_bytes = 0; size_bytes <= MAX_TAGGED_BYTES; ) {
+    const { value, done } = await pieces.next();
+    if (done) {
+      writeText(ctx, Buffer.concat(first).toString());
+      return;
+    }
+    first.push(value);
+    size_bytes += value.length;
   }
-  ctx.set('Content-Type', JSON_TYPE);
-  ctx.body = Readable.from(pieces);
-  ctx.length = size_bytes;
-  endWhenSlow(ctx);
+  const all = async function* () {
+    yield* first.splice(0);
+    yield* pieces;
+  };
+  await writeStream(ctx, Readable.from(all(), { objectMode: false }), JSON_TYPE, false);
 }
 
 function writeText(ctx: Context, text: string): void {

@@ -1,6 +1,7 @@
 // How clients see a result and filter results, in both APIs.
 import { type Static, Type } from 'typebox';
 import { Outcome } from '../events/checks.ts';
+import { LongPage, type ResultsPage } from '../readmodels/result-pages.ts';
 import { type ResultDocument, type ResultsFilter, STATUS_GROUPS } from '../readmodels/results.ts';
 
 export const ResultView = Type.Object(
@@ -26,6 +27,16 @@ export const resultExample: ResultView = {
 
 export function resultView({ _id, job_id: _job, index: _index, ...view }: ResultDocument): ResultView {
   return view;
+}
+
+/** Those of a page; where it is a `LongPage`, each is made as it is written. */
+export function resultViews(items: ResultsPage['items']): readonly ResultView[] | AsyncIterable<ResultView> {
+  if (!(items instanceof LongPage)) return items.map(resultView);
+  return {
+    async *[Symbol.asyncIterator]() {
+      for await (const result of items) yield resultView(result);
+    },
+  };
 }
 
 export const MAX_PAGE = 1000;

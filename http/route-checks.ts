@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { TSchema } from 'typebox';
 import type { Problem } from './errors.ts';
 import { closedInput } from './input-schemas.ts';
+import { isStreamed } from './json-pieces.ts';
 import { readQuery } from './query.ts';
 import type { Reply, Route } from './route.ts';
 import { successStatus } from './route.ts';
@@ -55,8 +56,9 @@ function replyCheck(route: Omit<Route, 'handler'>): RouteChecks['reply'] {
     const schema = declared.schema ?? fail(`a body with status ${status}, which it does not declare`);
     const check = checks.get(schema) ?? validation.compile('body', closedInput(schema));
     checks.set(schema, check);
-    // As the client sees it: a Date is text there, and what is undefined is not there.
-    const [problem] = check(JSON.parse(JSON.stringify(reply.body)));
+    // As the client sees it: a Date is text there, and what is undefined is not there. A streamed list is not read here.
+    const seen = JSON.stringify(reply.body, (_name, value) => (isStreamed(value) ? [] : value));
+    const [problem] = check(JSON.parse(seen));
     if (problem) fail(`${problem.loc.join('.')}, which ${problem.msg}`);
   };
 }

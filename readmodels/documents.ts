@@ -67,6 +67,13 @@ export interface FindOptions {
   signal?: AbortSignal;
 }
 
+/** The first documents of a page. */
+export interface Slice<T extends Document> {
+  documents: T[];
+  /** The page has more documents after these, which are together too long for one read. At least one document came. */
+  is_cut: boolean;
+}
+
 export interface Update {
   $set?: { [path: string]: unknown };
   $unset?: { [path: string]: true };
@@ -89,7 +96,9 @@ export interface Collection<T extends Document> {
   /** In the order of the ids, without those that are not there. At most 10,000 ids. */
   getMany(ids: readonly string[]): Promise<T[]>;
   find(filter: Filter, options?: FindOptions): Promise<T[]>;
-  /** All that match in the sort's order, read by keyset pages: memory does not grow with their number. */
+  /** As `find`, but it stops after some megabytes of documents, 16 MiB at most. */
+  slice(filter: Filter, options?: FindOptions): Promise<Slice<T>>;
+  /** All that match in the sort's order, read by slices: memory grows neither with their number nor with their length. */
   stream(filter: Filter, options?: { sort?: Sort; signal?: AbortSignal }): AsyncIterable<T>;
   count(filter: Filter, options?: { signal?: AbortSignal }): Promise<number>;
   /** In order, all or none. */

@@ -115,6 +115,7 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
       get: async (id) => (await live()).reading.get(id),
       getMany: async (ids) => (await live()).reading.getMany(ids),
       find: async (filter, find_options) => (await live()).reading.find(filter, find_options),
+      slice: async (filter, find_options) => (await live()).reading.slice(filter, find_options),
       async *stream(filter, stream_options) {
         const { generation, reading } = await live();
         yield* reading.stream(filter, stream_options);

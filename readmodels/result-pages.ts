@@ -1,13 +1,13 @@
 // Pages of a job's results by offset or by cursor, with how many there are on all of them. What the statistics have counted is
 // never counted again: to count a million results takes a thousand times as long as to read a page of them.
-import type { Collection, Filter } from './documents.ts';
+import type { Collection, Filter, Slice } from './documents.ts';
 import type { JobDocument } from './jobs.ts';
 import { groupHolds, type ResultDocument, type ResultsFilter, resultsFilter } from './results.ts';
 import { NO_STATUS, type StatsDocument } from './stats.ts';
 
 /** What pages are made of. */
 export interface ResultsRead {
-  results: Pick<Collection<ResultDocument>, 'find' | 'count'>;
+  results: Pick<Collection<ResultDocument>, 'slice' | 'count'>;
   jobStats: Pick<Collection<StatsDocument>, 'get'>;
 }
 /** What a page needs to know of its job. */
@@ -47,9 +47,12 @@ function countedOf(stats: StatsDocument, { status_codes, non_2xx, status_group }
 }
 
 export interface ResultsPage {
-  items: ResultDocument[];
+  /** A `LongPage` where the results are together too long to hold. */
+  items: readonly ResultDocument[] | LongPage;
   total: number;
 }
+
+const sort = { index: 1 } as const;
 
 /** In order of submission. */
 export async function resultsPage(
@@ -64,12 +67,59 @@ export async function resultsPage(
   const limit = Math.min(page.limit, total - skip);
   if (limit <= 0) return { items: [], total };
   const where = resultsFilter(job._id, filter);
-  return { items: await read.results.find(where, { sort: { index: 1 }, skip, limit, signal }), total };
+  const first = await read.results.slice(where, { sort, skip, limit, signal });
+  if (!first.is_cut) return { items: first.documents, total };
+  return { items: new LongPage({ results: read.results, where, limit, signal }, first), total };
+}
+
+interface Source extends Pick<ResultsRead, 'results'> {
+  where: Filter;
+  limit: number;
+  signal: AbortSignal | undefined;
+}
+
+/**
+ * Results that are together too long to hold. Each iteration reads them from the store, a slice at a time, and gives the same
+ * ones. It throws when one of them was deleted meanwhile.
+ */
+export class LongPage implements AsyncIterable<ResultDocument> {
+  readonly #source: Source;
+  readonly #first: Slice<ResultDocument>;
+  /** The indexes of the first whole iteration: results that arrive after it belong to other pages. */
+  #indexes: ReadonlySet<number> | null = null;
+
+  constructor(source: Source, first: Slice<ResultDocument>) {
+    this.#source = source;
+    this.#first = first;
+  }
+
+  /** Index of the last result in the job; -1 before the first iteration has ended. */
+  get last_index(): number {
+    return this.#indexes === null ? -1 : Math.max(...this.#indexes);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<ResultDocument> {
+    const { results, where, limit, signal } = this.#source;
+    const indexes = new Set<number>();
+    for (let { documents } = this.#first; ; ) {
+      for (const result of documents) {
+        if (this.#indexes?.has(result.index) === false) continue;
+        indexes.add(result.index);
+        yield result;
+      }
+      if (indexes.size === limit) break;
+      if (documents.length === 0) throw new Error('results were deleted while their page was written');
+      const rest: Filter = { $and: [where, { index: { $gt: documents.at(-1)!.index } }] };
+      ({ documents } = await results.slice(rest, { sort, limit: limit - indexes.size, signal }));
+    }
+    this.#indexes ??= indexes;
+  }
 }
 
 /**
  * The page after the result with index `after` (-1 begins), of results with an index below `before`. `next` is null on
- * the last page; `total` counts all results that pass the filter, on every page.
+ * the last page; `total` counts all results that pass the filter, on every page. Of very long results a page has fewer
+ * than `limit`.
  */
 export async function resultsAfter(
   read: ResultsRead,
@@ -81,8 +131,8 @@ export async function resultsAfter(
   const total = await totalOf(read, job, filter, signal);
   if (total === 0) return { items: [], next: null, total };
   const here: Filter = { $and: [resultsFilter(job._id, filter), { index: { $gt: after, $lt: before } }] };
-  const items = await read.results.find(here, { sort: { index: 1 }, limit: limit + 1, signal });
-  if (items.length <= limit) return { items, next: null, total };
-  const shown = items.slice(0, limit);
-  return { items: shown, next: shown.at(-1)!.index, total };
+  const { documents, is_cut } = await read.results.slice(here, { sort, limit: limit + 1, signal });
+  const items = documents.slice(0, limit);
+  const has_more = is_cut || documents.length > limit;
+  return { items, next: has_more ? items.at(-1)!.index : null, total };
 }

@@ -1,6 +1,6 @@
 // Keyset paging: the conditions of the page after a document, and streaming a whole collection page by page.
 import { setImmediate } from 'node:timers/promises';
-import type { Document, Filter, FindOptions, Scalar, Sort } from '../../readmodels/documents.ts';
+import type { Document, Filter, FindOptions, Scalar, Slice, Sort } from '../../readmodels/documents.ts';
 import { type SortKey, sortKeys } from './query.ts';
 import { type Declared, valueAt } from './spec.ts';
 
@@ -29,20 +29,20 @@ export function keysetOf(spec: Declared, keys: readonly SortKey[], document: Doc
   return keys.map(({ path }) => (valueAt(document, spec.fields.get(path)!.segments) ?? null) as Scalar);
 }
 
-/** Yields every matching document, with one page of them in memory at a time. */
+/** Yields every matching document, with one slice of them in memory at a time. */
 export async function* streamPages<T extends Document>(
   spec: Declared,
-  find: (filter: Filter, options: FindOptions) => Promise<T[]>,
+  slice: (filter: Filter, options: FindOptions) => Promise<Slice<T>>,
   filter: Filter,
   { sort, signal }: { sort?: Sort; signal?: AbortSignal } = {},
 ): AsyncGenerator<T> {
   const keys = sortKeys(spec, sort);
   let after: Scalar[] | undefined;
   for (;;) {
-    const page = await find(filter, { sort, after, limit: STREAM_PAGE, signal });
-    yield* page;
-    if (page.length < STREAM_PAGE) return;
-    after = keysetOf(spec, keys, page.at(-1)!);
+    const { documents, is_cut } = await slice(filter, { sort, after, limit: STREAM_PAGE, signal });
+    yield* documents;
+    if (!is_cut && documents.length < STREAM_PAGE) return;
+    after = keysetOf(spec, keys, documents.at(-1)!);
     // An embedded store never yields to the event loop, so other work gets its turn here, between pages.
     await setImmediate();
   }

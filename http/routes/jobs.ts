@@ -9,7 +9,15 @@ import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError, NO_SUCH_JOB } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
-import { filterOf, paging, ResultView, resultExample, resultFilters, resultView, statusGroup } from '../result-view.ts';
+import {
+  filterOf,
+  paging,
+  ResultView,
+  resultExample,
+  resultFilters,
+  resultViews,
+  statusGroup,
+} from '../result-view.ts';
 import { fileBody, routeOf } from '../route.ts';
 import { submit } from '../submit.ts';
 
@@ -120,7 +128,7 @@ export const results = route({
   async handler({ job, query, signal }, { read }) {
     const { limit, offset } = query;
     const { items, total } = await resultsPage(read, job, filterOf(query), { limit, offset, signal });
-    return { body: { items: items.map(resultView), total, limit, offset } };
+    return { body: { items: resultViews(items), total, limit, offset } };
   },
 });
 

@@ -13,7 +13,7 @@ import { HttpError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
 import { reached } from '../read-your-writes.ts';
-import { filterOf, paging, ResultView, resultExample, resultFilters, resultView } from '../result-view.ts';
+import { filterOf, paging, ResultView, resultExample, resultFilters, resultViews } from '../result-view.ts';
 import { jsonBody, routeOf } from '../route.ts';
 import { openShareUses, type ShareUses } from '../share-uses.ts';
 import { listOf } from './jobs.ts';
@@ -282,7 +282,7 @@ export const view = route({
       body: {
         job: sharedJob(job),
         stats: sharedStats(stats ?? noStats(job._id)),
-        items: page.items.map(resultView),
+        items: resultViews(page.items),
         total: page.total,
         limit,
         offset,

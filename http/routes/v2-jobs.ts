@@ -1,7 +1,7 @@
 // The public API's jobs: submit a list, look, wait, page through the results, cancel.
 import { Type } from 'typebox';
 import { contiguousResults, type JobDocument, jobs as jobDocuments } from '../../readmodels/jobs.ts';
-import { resultsAfter, resultsPage } from '../../readmodels/result-pages.ts';
+import { LongPage, resultsAfter, resultsPage } from '../../readmodels/result-pages.ts';
 import type { ResultsFilter } from '../../readmodels/results.ts';
 import { results as resultDocuments } from '../../readmodels/results.ts';
 import { jobStats } from '../../readmodels/stats.ts';
@@ -19,6 +19,7 @@ import {
   resultExample,
   resultFilters,
   resultView,
+  resultViews,
   statusGroup,
 } from '../result-view.ts';
 import { type Caller, listBody, type RouteRequest, routeOf, type StringList } from '../route.ts';
@@ -260,7 +261,8 @@ export const results = route({
     'By offset, pages may shift while results arrive. By cursor they do not, and no result is repeated or missed: begin ' +
     'with an empty `cursor`, go on with `next_cursor` until it is null, with the same filters. While the job is processing ' +
     'there always is a `next_cursor`; a page that has no results then says that none has come yet, and takes up to ' +
-    `${EMPTY_PAGE_MS / 1000} s to say so. Of a paused job the pages end, for the time being, where a result is missing.`,
+    `${EMPTY_PAGE_MS / 1000} s to say so. Where results are long (megabytes a page), it has fewer than \`limit\`. Of a ` +
+    'paused job the pages end, for the time being, where a result is missing.',
   tags,
   query: Type.Object({
     ...paging(50),
@@ -288,11 +290,18 @@ export const results = route({
     const filter = filterOf(query);
     if (cursor === undefined) {
       const page = await resultsPage(read, job, filter, { limit, offset, signal });
-      // Who goes on by cursor from here may see a result again, and misses none.
-      const last = Math.min(page.items.at(-1)?.index ?? -1, contiguousResults(job) - 1);
-      const more = offset + page.items.length < page.total || job.status === 'processing';
-      const next_cursor = more ? cursors.after(last, { job_id: job._id, filter }) : null;
-      return answer({ results: page.items.map(resultView), next_cursor, total: page.total });
+      const { items, total } = page;
+      const more = offset + limit < total || job.status === 'processing';
+      return answer({
+        results: resultViews(items),
+        // It is asked for once the results are written. Who goes on from it may see a result again, and misses none.
+        get next_cursor() {
+          const last = items instanceof LongPage ? items.last_index : (items.at(-1)?.index ?? -1);
+          const after = Math.min(last, contiguousResults(job) - 1);
+          return more ? cursors.after(after, { job_id: job._id, filter }) : null;
+        },
+        total,
+      });
     }
     const page = await cursorPage(job, { cursor, limit, signal }, filter, services);
     if (page.results.length > 0 || job.status !== 'processing') return answer(page);
@@ -306,12 +315,24 @@ export const results = route({
   },
 });
 
-interface Page {
-  results: ResultView[];
-  next_cursor: string | null;
+interface Page<Results = readonly ResultView[]> {
+  results: Results;
+  readonly next_cursor: string | null;
   total: number;
 }
-const answer = (page: Page) => ({ body: { ...page, items: page.results } });
+function answer(page: Page<ReturnType<typeof resultViews>>) {
+  const { results: items, total } = page;
+  return {
+    body: {
+      results: items,
+      get next_cursor() {
+        return page.next_cursor;
+      },
+      total,
+      items,
+    },
+  };
+}
 
 /** Batches end out of order: what comes after a gap is not shown before the gap is filled. */
 async function cursorPage(

@@ -2,6 +2,7 @@
 import {
   type AnyBulkWriteOperation,
   type ClientSession,
+  type FindCursor,
   MongoBulkWriteError,
   MongoError,
   type Collection as MongoNative,
@@ -11,6 +12,7 @@ import {
   type Document,
   type Filter,
   type FindOptions,
+  type Slice,
   type Sort,
   UnsupportedQuery,
   type Write,
@@ -56,26 +58,39 @@ export class MongoCollection<T extends Document> implements Collection<T> {
   }
 
   async find(filter: Filter, options?: FindOptions): Promise<T[]> {
+    const all = async (cursor: FindCursor<Document>) => ({ documents: await cursor.toArray(), is_cut: false });
+    return (await this.#read(filter, options, all)).documents;
+  }
+
+  slice(filter: Filter, options?: FindOptions): Promise<Slice<T>> {
+    return this.#read(filter, options, firstBatch);
+  }
+
+  async #read(
+    filter: Filter,
+    options: FindOptions | undefined,
+    take: (cursor: FindCursor<Document>) => Promise<Slice<Document>>,
+  ): Promise<Slice<T>> {
     const query = checkQuery(this.#spec, filter, options);
     const sort = Object.fromEntries(query.keys.map(({ path, direction }) => [path, direction]));
     const { signal } = options ?? {};
-    const found: Document[] = [];
+    const documents: Document[] = [];
+    let is_cut = false;
     for (const part of pageFilters(query)) {
       signal?.throwIfAborted();
-      const limit = query.limit - found.length;
-      if (limit === 0) break;
-      const page = await this.#access.read((session) =>
-        this.#native
-          .find(part, { sort, skip: query.skip, limit, batchSize: limit, signal, ...within(session) })
-          .toArray(),
+      const limit = query.limit - documents.length;
+      if (limit === 0 || is_cut) break;
+      const taken = await this.#access.read((session) =>
+        take(this.#native.find(part, { sort, skip: query.skip, limit, batchSize: limit, signal, ...within(session) })),
       );
-      found.push(...page);
+      documents.push(...taken.documents);
+      is_cut = taken.is_cut && documents.length < query.limit;
     }
-    return found as T[];
+    return { documents: documents as T[], is_cut };
   }
 
   stream(filter: Filter, options?: { sort?: Sort; signal?: AbortSignal }): AsyncIterable<T> {
-    return streamPages(this.#spec, (where, page) => this.find(where, page), filter, options);
+    return streamPages(this.#spec, (where, page) => this.slice(where, page), filter, options);
   }
 
   async count(filter: Filter, { signal }: { signal?: AbortSignal } = {}): Promise<number> {
@@ -92,6 +107,17 @@ export class MongoCollection<T extends Document> implements Collection<T> {
     // The driver retries a write of one document exactly once; every other write needs a transaction.
     if (checked.length === 1 && checked[0]!.kind !== 'deleteMany') await this.#access.writeOne(bulk);
     else await this.#access.writeAll(bulk);
+  }
+}
+
+/** The server ends a batch at 16 MiB. */
+async function firstBatch(cursor: FindCursor<Document>): Promise<Slice<Document>> {
+  try {
+    await cursor.hasNext();
+    const documents = cursor.readBufferedDocuments();
+    return { documents, is_cut: cursor.id !== undefined && !cursor.id.isZero() };
+  } finally {
+    await cursor.close();
   }
 }
 

@@ -6,6 +6,7 @@ import {
   type Document,
   type Filter,
   type FindOptions,
+  type Slice,
   type Sort,
   UnsupportedQuery,
   type Write,
@@ -63,15 +64,25 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
     let query = checkQuery(this.#spec, filter, options);
     const documents: T[] = [];
     for (;;) {
-      const { values, is_cut } = await this.#access.rows(this.#pagePlan(query), options?.signal);
-      await this.#parseInto(documents, values as string[]);
-      if (!is_cut) return documents;
+      const slice = await this.#slice(query, options?.signal);
+      documents.push(...slice.documents);
+      if (!slice.is_cut) return documents;
       const after = keysetOf(this.#spec, query.keys, documents.at(-1)!);
-      query = { ...query, after, skip: 0, limit: query.limit - values.length };
+      query = { ...query, after, skip: 0, limit: query.limit - slice.documents.length };
     }
   }
 
-  async #parseInto(documents: T[], texts: readonly string[]): Promise<void> {
+  async slice(filter: Filter, options?: FindOptions): Promise<Slice<T>> {
+    return this.#slice(checkQuery(this.#spec, filter, options), options?.signal);
+  }
+
+  async #slice(query: Query, signal: AbortSignal | undefined): Promise<Slice<T>> {
+    const { values, is_cut } = await this.#access.rows(this.#pagePlan(query), signal);
+    return { documents: await this.#parse(values as string[]), is_cut };
+  }
+
+  async #parse(texts: readonly string[]): Promise<T[]> {
+    const documents: T[] = [];
     let since = performance.now();
     let chars = 0;
     for (const text of texts) {
@@ -83,10 +94,11 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
       await setImmediate();
       since = performance.now();
     }
+    return documents;
   }
 
   stream(filter: Filter, options?: { sort?: Sort; signal?: AbortSignal }): AsyncIterable<T> {
-    return streamPages(this.#spec, (where, page) => this.find(where, page), filter, options);
+    return streamPages(this.#spec, (where, page) => this.slice(where, page), filter, options);
   }
 
   async count(filter: Filter, options?: { signal?: AbortSignal }): Promise<number> {

@@ -1,5 +1,13 @@
 // Reads a collection that may not exist: each call looks for the table, and none makes it.
-import type { CollectionSpec, Document, Filter, FindOptions, Reading, Sort } from '../../../readmodels/documents.ts';
+import type {
+  CollectionSpec,
+  Document,
+  Filter,
+  FindOptions,
+  Reading,
+  Slice,
+  Sort,
+} from '../../../readmodels/documents.ts';
 import { streamPages } from '../pages.ts';
 import { checkFilter, checkQuery } from '../query.ts';
 import { checkSpec, type Declared } from '../spec.ts';
@@ -36,8 +44,14 @@ export class SqliteReading<T extends Document> implements Reading<T> {
     return [];
   }
 
+  async slice(filter: Filter, options?: FindOptions): Promise<Slice<T>> {
+    if (await this.#isThere()) return this.#collection.slice(filter, options);
+    checkQuery(this.#declared, filter, options);
+    return { documents: [], is_cut: false };
+  }
+
   stream(filter: Filter, options?: { sort?: Sort; signal?: AbortSignal }): AsyncIterable<T> {
-    return streamPages(this.#declared, (where, page) => this.find(where, page), filter, options);
+    return streamPages(this.#declared, (where, page) => this.slice(where, page), filter, options);
   }
 
   async count(filter: Filter, options?: { signal?: AbortSignal }): Promise<number> {

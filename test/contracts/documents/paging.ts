@@ -174,4 +174,35 @@ export function paging(sentence: Sentence): void {
     t.deepEqual(await all(things.stream({ n: -1 })), []);
     t.is((await all(things.stream({ n: { $lt: 2_000 } }))).length, 2_000);
   });
+
+  sentence(
+    'a slice of long documents ends early, and slices one after the other are all of them',
+    async (t, opened) => {
+      const LENGTH = 600_000;
+      const COUNT = 40;
+      const { documents } = opened;
+      const things = await documents.collection<Thing>(THINGS);
+      for (let n = 0; n < COUNT; n += 10) {
+        const made = Array.from({ length: 10 }, (_, i) => ({ _id: idOf(n + i), n: n + i, long: 'x'.repeat(LENGTH) }));
+        await things.write(made.map((insert) => ({ insert })));
+      }
+      const order: Sort = { n: 1 };
+      const found: Thing[] = [];
+      for (let is_cut = true; is_cut; ) {
+        const after = found.length > 0 ? keyset(found.at(-1)!, order) : undefined;
+        const slice = await things.slice({ n: { $gte: 0 } }, { sort: order, after });
+        ({ is_cut } = slice);
+        t.true(slice.documents.length * LENGTH <= 17 * 1024 * 1024);
+        t.true(slice.documents.length > 0);
+        found.push(...slice.documents);
+      }
+      const expected = Array.from({ length: COUNT }, (_, n) => idOf(n));
+      t.deepEqual(ids(found), expected);
+      t.deepEqual(ids(await things.find({})), expected);
+      t.deepEqual(ids(await all(things.stream({}, { sort: { n: -1 } }))), expected.toReversed());
+      const short = await things.slice({}, { sort: order, limit: 2, skip: 1 });
+      t.deepEqual([ids(short.documents), short.is_cut], [[idOf(1), idOf(2)], false]);
+      t.deepEqual(await things.slice({ n: -1 }), { documents: [], is_cut: false });
+    },
+  );
 }
