@@ -148,6 +148,9 @@ export function openAggregate<State, Event extends AnyEvent>(
 
   const empty = (): Loaded<State> => ({ state: fold.initial(), revision: 'no_stream', position: BEGINNING });
 
+  /** A copy, because the cache computes no size anew for an object that it holds already. */
+  const keep = (stream: string, loaded: Loaded<State>) => states.set(stream, { ...loaded });
+
   async function load(stream: string): Promise<Loaded<State>> {
     const loaded = states.get(stream) ?? (await begin?.(stream)) ?? empty();
     for await (const event of log.readStream(stream, { from: after(loaded.revision) })) {
@@ -155,7 +158,7 @@ export function openAggregate<State, Event extends AnyEvent>(
       loaded.revision = event.revision;
       loaded.position = event.position;
     }
-    states.set(stream, loaded);
+    keep(stream, loaded);
     return loaded;
   }
 
@@ -204,7 +207,7 @@ export function openAggregate<State, Event extends AnyEvent>(
         evolve();
         loaded.revision = result.revision;
         loaded.position = result.position;
-        states.set(stream, loaded);
+        keep(stream, loaded);
       } else if (is_guess) continue;
       for (const answer of answers) answer();
       return;

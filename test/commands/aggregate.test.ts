@@ -78,6 +78,26 @@ test('what is kept can be looked at without the log', async (t) => {
   t.deepEqual((await aggregate.read('count-1')).state, { n: 2 });
 });
 
+test('a state that grew is kept by the size that it has now', async (t) => {
+  const { log } = await openTestStores(t);
+  const { reads, counted } = countingReads(log);
+  const growing = {
+    initial: () => [] as number[],
+    evolve: (state: number[], { data }: Counted) => Object.assign(state, { [state.length]: data.n }),
+  };
+  const sizes = { max_size: 10, sizeOf: (state: number[]) => 1 + state.length };
+  const aggregate = openAggregate(counted, growing, sizes);
+  const grow = () => ({ events: [{ type: 'Counted' as const, data: { n: 1 } }] });
+  for (const stream of ['count-1', 'count-2']) {
+    for (let n = 0; n < 7; n++) await aggregate.handle(stream, commandContext(), grow, { assume_empty: true });
+  }
+  t.is(reads(), 0);
+  t.is((await aggregate.peek('count-2')).length, 7);
+  t.is(reads(), 0);
+  t.is((await aggregate.peek('count-1')).length, 7);
+  t.is(reads(), 1);
+});
+
 function countingReads(log: EventStore): { reads: () => number; counted: EventStore } {
   let reads = 0;
   const readStream: EventStore['readStream'] = (...args) => {
