@@ -31,13 +31,10 @@ export interface Stores {
   close(): Promise<void>;
 }
 
-/**
- * What a checker asks of the embedded log: it appends all the time, so that its appends share an fsync, and it leaves
- * the copying of the write-ahead log to the other threads.
- */
-const FOR_CHECKER = { group_ms: 50, checkpoint_pages: 64_000 };
-/** No request waits while the write-ahead log is copied. */
+/** http and the checkers append most: neither a request nor an append of outcomes waits while the write-ahead log is copied. */
 const FOR_HTTP = { checkpoint_thread: true };
+/** A checker appends all the time, so its appends share an fsync. */
+const FOR_CHECKER = { ...FOR_HTTP, group_ms: 50 };
 const LOG_OPTIONS = { http: FOR_HTTP, checker: FOR_CHECKER, others: {} };
 /** http stands still for no read: one thread for heavy ones, and one for others. */
 const HTTP_READERS = 2;

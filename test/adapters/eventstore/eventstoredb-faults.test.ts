@@ -334,7 +334,7 @@ test.serial(
     const events = newEvents(100).map((event) => ({ ...event, data: { url: 'x'.repeat(200) } }));
     await t.throwsAsync(store.append('job-1', 'no_stream', events), {
       code: 'append_too_large',
-      message: /10000 bytes/,
+      message: /the limit is 10000/,
     });
     t.is((await appended(store.append('job-1', 'no_stream', events.slice(0, 10)))).revision, 9);
   }),
