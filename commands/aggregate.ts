@@ -1,5 +1,5 @@
-// How every command runs: load the stream's state, decide, append at the revision that was seen. A conflict means that
-// someone else wrote first: load what they wrote and decide again.
+// Runs every command: loads the stream's state, decides, and appends at the revision of that state. On a conflict another
+// writer was first: the aggregate loads its events and decides again.
 import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { EventStore, ExpectedRevision, Metadata, NewEvent, Position } from '../events/event-store.ts';
@@ -11,8 +11,9 @@ export interface AnyEvent {
   data: unknown;
 }
 
-/** Who runs a command and why. `command_id` is a uuid: the same command retried carries the same. */
+/** Who runs a command and why. */
 export interface CommandContext {
+  /** A uuid. A retry of the command carries the same one. */
   command_id: string;
   causation_id: string;
   actor: string;
@@ -26,12 +27,12 @@ export interface Fold<State, Event extends AnyEvent> {
   evolve(state: State, event: Event): State;
 }
 
-/** By event type, what an event makes of the state. */
+/** For each event type, the function that returns the state after the event. */
 export type Cases<State, Event extends AnyEvent> = {
   readonly [Type in Event['type']]: (state: State, data: Extract<Event, { type: Type }>['data']) => State;
 };
 
-/** An `evolve` with a case for each event type: without one it does not compile. An event of a later version changes nothing. */
+/** Makes an `evolve` of one case for each event type; a missing case does not compile. An event of an unknown type changes nothing. */
 export function evolveBy<State, Event extends AnyEvent>(cases: Cases<State, Event>): Fold<State, Event>['evolve'] {
   const by_type = cases as Readonly<Record<string, (state: State, data: unknown) => State>>;
   return (state, event) => by_type[event.type]?.(state, event.data) ?? state;
@@ -42,16 +43,16 @@ export interface Refusal {
   message: string;
 }
 
-/** No events: what was asked is done already. */
+/** A decision without events means that the stream already records what the command asks for. */
 export type Decision<Event extends AnyEvent, Refused extends Refusal = Refusal> =
   | { events: readonly Event[] }
   | { refused: Refused };
 
 export type Handled<State, Refused extends Refusal = Refusal> =
-  /** `position`: of the stream's last event, `BEGINNING` when it has none. `appended`: how many events are new. */
+  /** `position`: the stream's last event, `BEGINNING` when it has none. `appended`: the number of new events. */
   { ok: true; state: Readonly<State>; position: Position; appended: number } | { ok: false; refused: Refused };
 
-/** What came of a command whose caller needs no state. */
+/** The outcome of a command whose caller needs no state. */
 export type Done = { ok: true; position: Position } | { ok: false; refused: Refusal };
 
 export interface Loaded<State> {
@@ -61,22 +62,27 @@ export interface Loaded<State> {
 }
 
 /**
- * A process with hundreds of commands for one stream goes from one to the next without a pause, and who meets it loses until it is
- * through: about 5 s of tries. Who loses for longer meets a defect, not bad luck.
+ * A process with hundreds of commands for one stream runs them without a pause, and every other writer conflicts until they are
+ * done. 100 tries last about 5 s; a writer that conflicts for longer has met a defect.
  */
 const MAX_TRIES = 100;
 const MAX_PAUSE_MS = 100;
 
+/** Other writers were first at each try. */
 export class ConflictPersists extends Error {
   readonly code = 'unavailable';
 }
 
 export interface Aggregate<State, Event extends AnyEvent> {
-  /** The state as the log has it now. */
+  /** Reads new events from the log and returns the state with them. */
   read(stream: string): Promise<{ state: Readonly<State>; position: Position }>;
-  /** The state that is kept of earlier commands, which others may have changed since; as `read` where none is kept. */
+  /** Returns the cached state, which may lack events of other writers; reads the log when the cache has no state. */
   peek(stream: string): Promise<Readonly<State>>;
-  /** `assume_empty`: the stream is most likely new, so the command is decided before the log is asked for it. */
+  /**
+   * Runs a command; throws `ConflictPersists` and the log's errors. `assume_empty`: the stream is most likely new, so the first
+   * decision is made on the initial state, without a read.
+   * @example await aggregate.handle('job-1', context, (state) => decide(state, { type: 'cancel' }));
+   */
   handle<Refused extends Refusal = Refusal>(
     stream: string,
     context: CommandContext,
@@ -85,7 +91,7 @@ export interface Aggregate<State, Event extends AnyEvent> {
   ): Promise<Handled<State, Refused>>;
 }
 
-/** It may ask the log: the events are appended only at the revision of the state that it was given. */
+/** May read the log: its events are appended only at the revision of `state`. */
 type Decide<State, Event extends AnyEvent, Refused extends Refusal> = (
   state: Readonly<State>,
 ) => Decision<Event, Refused> | Promise<Decision<Event, Refused>>;
@@ -99,22 +105,22 @@ interface Waiting<State, Event extends AnyEvent> {
 
 export interface AggregateOptions<State> {
   /**
-   * So many commands that wait for one stream are decided one after the other and appended together, all or none. 1 unless
-   * told: for streams that many commands of one process meet at.
+   * Up to this many commands that wait for one stream are decided one after the other and appended in one append, all or none.
+   * Default 1; more suits a stream that gets many concurrent commands in one process.
    */
-  together?: number;
-  /** What is kept from one command to the next: at most so many states, 1,000 unless told. */
+  max_per_append?: number;
+  /** The cache holds at most this many states. Default 1,000. */
   max_states?: number;
-  /** And at most this size of all together, each as `sizeOf` says. */
+  /** The cache holds states whose `sizeOf` adds up to at most this. Default: no limit. */
   max_size?: number;
   sizeOf?(state: State): number;
-  /** Finishes events that have their ids and metadata, the first at `first_revision`, on a state without them. */
+  /** Returns the events as they are appended, the first at `first_revision`; `state` is the state before them. */
   seal?(state: Readonly<State>, stream: string, first_revision: number, events: readonly NewEvent[]): NewEvent[];
-  /** A quicker way than from the beginning to a state that is not kept; null where there is none. */
+  /** Loads a state that is not in the cache without reading the whole stream; null when it cannot. */
   begin?(stream: string): Promise<Loaded<State> | null>;
 }
 
-/** For `begin`, where the last event alone makes the state: a stream that only grows is then never read whole. */
+/** A `begin` for streams whose last event alone determines the state. */
 export function fromLastEvent<State, Event extends AnyEvent>(
   log: EventStore,
   fold: Fold<State, Event>,
@@ -129,16 +135,17 @@ export function fromLastEvent<State, Event extends AnyEvent>(
 }
 
 /**
- * States are kept from one command to the next. A command is first decided on the kept state, without a read: the append at its
- * revision succeeds only where nobody has written since. After a conflict, and before anybody is told that nothing was to be
- * appended, what came since is read and all is decided again. Commands of one stream run one after the other within
- * the process; between processes the expected revision decides.
+ * Opens an aggregate with a cache of states. A command is first decided on the cached state, without a read: the append at its
+ * revision succeeds only when no other writer has appended since. After a conflict, and before a command without events is
+ * answered, the aggregate reads the new events and decides again. Within a process the commands of one stream run one after
+ * the other; between processes the expected revision decides.
  */
 export function openAggregate<State, Event extends AnyEvent>(
   log: EventStore,
   fold: Fold<State, Event>,
-  { max_states = 1000, max_size = 0, sizeOf = () => 1, begin, seal, together = 1 }: AggregateOptions<State> = {},
+  options: AggregateOptions<State> = {},
 ): Aggregate<State, Event> {
+  const { max_states = 1000, max_size = 0, sizeOf = () => 1, begin, seal, max_per_append = 1 } = options;
   const states = new LRUCache<string, Loaded<State>>({
     max: max_states,
     ...(max_size > 0 && { maxSize: max_size, sizeCalculation: ({ state }: Loaded<State>) => sizeOf(state) }),
@@ -162,7 +169,7 @@ export function openAggregate<State, Event extends AnyEvent>(
     return loaded;
   }
 
-  /** Decides one command after the other, and appends what they decide at once. Rejects when the append may or may not be stored. */
+  /** Decides the commands one after the other and appends their events at once. Rejects when the append may or may not be stored. */
   async function attempt(stream: string, commands: readonly Waiting<State, Event>[]): Promise<void> {
     let guess = states.get(stream) ?? (commands.every(({ assume_empty }) => assume_empty) ? empty() : null);
     for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -171,7 +178,7 @@ export function openAggregate<State, Event extends AnyEvent>(
       guess = null;
       const answers: (() => void)[] = [];
       const new_events: NewEvent[] = [];
-      /** Of the last command: the state that is kept has them when the log has. */
+      /** The last command's events: they enter the state after the append. */
       let last: readonly NewEvent[] = [];
       const evolve = () => {
         for (const event of last) loaded.state = fold.evolve(loaded.state, event as unknown as Event);
@@ -200,7 +207,7 @@ export function openAggregate<State, Event extends AnyEvent>(
         const result = await log.append(stream, loaded.revision, new_events);
         if (!result.ok) {
           if (new_events.length > last.length) states.delete(stream);
-          // Two that go in step would meet again each time.
+          // A random pause keeps two writers from conflicting in step at each try.
           if (!is_guess) await delay(Math.random() * Math.min(2 ** tries, MAX_PAUSE_MS));
           continue;
         }
@@ -215,16 +222,16 @@ export function openAggregate<State, Event extends AnyEvent>(
     throw new ConflictPersists(`stream ${stream}: other writers were first ${MAX_TRIES} times`);
   }
 
-  /** The commands whose turn it is: none, when those before took them along. */
+  /** Runs the next commands that wait; none when an earlier append has included them. */
   async function answerNext(stream: string): Promise<void> {
-    const line = waiting.get(stream) ?? [];
-    let commands = line.splice(0, together);
-    if (line.length === 0) waiting.delete(stream);
+    const queue = waiting.get(stream) ?? [];
+    let commands = queue.splice(0, max_per_append);
+    if (queue.length === 0) waiting.delete(stream);
     if (commands.length === 0) return;
     try {
       await attempt(stream, commands).catch(async (error: unknown) => {
         if (commands.length === 1 || (error as { code?: unknown }).code !== 'append_too_large') throw error;
-        // Nothing was appended: each goes alone.
+        // The store appended nothing: append the events of each command by themselves.
         for (; commands.length > 0; commands = commands.slice(1)) {
           states.delete(stream);
           await attempt(stream, commands.slice(0, 1));
@@ -236,12 +243,12 @@ export function openAggregate<State, Event extends AnyEvent>(
     }
   }
 
-  /** One at a time for each stream: the kept state changes in place. */
+  /** Runs one function at a time for each stream, because they change the cached state in place. */
   function inTurn<R>(stream: string, run: () => Promise<R>): Promise<R> {
     const turn = (turns.get(stream) ?? Promise.resolve()).then(run, run);
     const settled = turn.then(
       () => {},
-      // A failed append may or may not have been stored: what is kept of the stream is no longer sure.
+      // A failed append may or may not be stored, so the cached state may lack its events.
       () => void states.delete(stream),
     );
     turns.set(stream, settled);
@@ -264,8 +271,8 @@ export function openAggregate<State, Event extends AnyEvent>(
     ) {
       const answer = Promise.withResolvers<Handled<State, Refused>>();
       const command = { context, decide, assume_empty, answer } as unknown as Waiting<State, Event>;
-      const line = waiting.get(stream);
-      if (line) line.push(command);
+      const queue = waiting.get(stream);
+      if (queue) queue.push(command);
       else waiting.set(stream, [command]);
       void inTurn(stream, () => answerNext(stream));
       return answer.promise;
@@ -276,7 +283,7 @@ export function openAggregate<State, Event extends AnyEvent>(
 
 const after = (revision: ExpectedRevision) => (revision === 'no_stream' ? 0 : revision + 1);
 
-/** Gives events their ids and metadata; one metadata object for all, which adapters write down once. */
+/** Gives events their ids and metadata: one metadata object for all, which adapters serialize once. */
 export function stamp<Event extends AnyEvent>(
   events: readonly Event[],
   context: CommandContext,

@@ -1,4 +1,4 @@
-// The aggregate of one user's API keys, and how a key is made: shown once, kept as a hash.
+// The aggregate of one user's API keys. The service shows a key once and stores its hash.
 import { hash, randomBytes } from 'node:crypto';
 import type { ApiKeyCreated, ApiKeysEvent, ApiKeyUseEvent } from '../events/api-key.ts';
 import type { EventStore } from '../events/event-store.ts';
@@ -7,7 +7,7 @@ import { type CommandContext, type Decision, type Done, evolveBy, fromLastEvent,
 
 export const MAX_KEYS = 50;
 
-/** By id, whether it works. */
+/** Whether a key is valid, by key id. */
 export type ApiKeysState = Map<string, 'valid' | 'revoked'>;
 
 export const initial = (): ApiKeysState => new Map();
@@ -32,23 +32,23 @@ export function decide(keys: Readonly<ApiKeysState>, command: ApiKeysCommand): D
   return { events: [{ type: 'ApiKeyCreated', data: command.key }] };
 }
 
-/** A use within this long of the one that was recorded last is not recorded. */
-export const USE_TOLD_MS = 3_600_000;
+/** A key's next use is recorded this long after its last recorded one. */
+export const USE_INTERVAL_MS = 3_600_000;
 
-/** When a key was used, as it was recorded last, in milliseconds since the epoch. */
+/** The state is the time of the last recorded use, in milliseconds since the epoch. */
 const uses = {
   initial: () => 0,
   evolve: evolveBy<number, ApiKeyUseEvent>({ ApiKeyUsed: (_, { used_at }) => Date.parse(used_at) }),
 };
 
 export function decideUse(last_used_at: number, now: number): Decision<ApiKeyUseEvent> {
-  if (now - last_used_at < USE_TOLD_MS) return { events: [] };
+  if (now - last_used_at < USE_INTERVAL_MS) return { events: [] };
   return { events: [{ type: 'ApiKeyUsed', data: { used_at: new Date(now).toISOString() } }] };
 }
 
 export const hashOfKey = (plaintext: string) => hash('sha256', plaintext, 'hex');
 
-/** A key's id is a part of its hash: whoever holds the key can name its document. */
+/** A key's id is a prefix of its hash, so a request's key leads to its document. */
 export const idOfKey = (plaintext: string) => hashOfKey(plaintext).slice(0, 32);
 
 export const newApiKey = () => `uc_live_${randomBytes(32).toString('base64url')}`;
@@ -59,9 +59,9 @@ export interface ApiKeys {
     key: { plaintext: string; user_id: string; email: string | null; name: string },
     context: CommandContext,
   ): Promise<Done>;
-  /** Refused as `key_not_found` when it is not this user's. A revoked key is a success. */
+  /** Refused as `key_not_found` when the user has no such key. Revoking a revoked key succeeds. */
   revoke(key: { key_id: string; user_id: string }, context: CommandContext): Promise<Done>;
-  /** Records that it is in use, at most once an hour for all processes together. */
+  /** Records a use of the key, at most once an hour over all processes. */
   recordUse(key_id: string, context: CommandContext): Promise<void>;
 }
 
@@ -71,9 +71,9 @@ export function openApiKeys(log: EventStore): ApiKeys {
   const run = (user_id: string, command: ApiKeysCommand, context: CommandContext) =>
     keys.handle(apiKeysStream(user_id), context, (held) => decide(held, command));
   return {
-    create({ plaintext, ...of }, context) {
-      const made = { key_id: idOfKey(plaintext), prefix: plaintext.slice(0, 12), key_hash: hashOfKey(plaintext) };
-      return run(of.user_id, { type: 'create', key: { ...made, ...of } }, context);
+    create({ plaintext, ...key }, context) {
+      const derived = { key_id: idOfKey(plaintext), prefix: plaintext.slice(0, 12), key_hash: hashOfKey(plaintext) };
+      return run(key.user_id, { type: 'create', key: { ...derived, ...key } }, context);
     },
     revoke: ({ key_id, user_id }, context) => run(user_id, { type: 'revoke', key_id }, context),
     async recordUse(key_id, context) {

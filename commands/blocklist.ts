@@ -1,4 +1,4 @@
-// The aggregate of the blocklist. Blocking a domain again updates what is said of it.
+// The aggregate of the blocklist. Blocking a blocked domain updates its entry.
 import { hash } from 'node:crypto';
 import type { BlocklistEvent, DomainBlocked, DomainBlockUpdated } from '../events/blocked-domain.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
@@ -7,21 +7,21 @@ import { type CommandContext, type Decision, type Done, evolveBy, openAggregate,
 
 export const MAX_BLOCKED = 100_000;
 
-/** What is said of an entry is kept as a digest: a full list would hold a hundred megabytes of reasons. */
 interface Entry {
   added_at: string;
-  said: string;
+  /** Of the entry's other fields: the reasons of a full list would take 100 MB of memory. */
+  digest: string;
 }
 
-/** By domain. */
+/** The entries by domain. */
 export type BlocklistState = Map<string, Entry>;
 
 export const initial = (): BlocklistState => new Map();
 export const evolve = evolveBy<BlocklistState, BlocklistEvent>({
-  DomainBlocked: (entries, data) => entries.set(data.domain, { added_at: data.added_at, said: digestOf(data) }),
+  DomainBlocked: (entries, data) => entries.set(data.domain, { added_at: data.added_at, digest: digestOf(data) }),
   DomainBlockUpdated(entries, data) {
     const added_at = entries.get(data.domain)?.added_at ?? '';
-    return entries.set(data.domain, { added_at, said: digestOf(data) });
+    return entries.set(data.domain, { added_at, digest: digestOf(data) });
   },
   DomainUnblocked(entries, { domain }) {
     entries.delete(domain);
@@ -37,10 +37,9 @@ export function decide(entries: Readonly<BlocklistState>, command: BlocklistComm
     if (entries.has(domain)) return { events: [{ type: 'DomainUnblocked', data: { domain } }] };
     return { refused: { code: 'domain_not_blocked', message: 'The domain is not on the blocklist.' } };
   }
-  const { added_at: _, ...said } = command.entry;
-  const entry = entries.get(said.domain);
-  // No events where the list says the same already.
-  if (entry) return { events: entry.said === digestOf(said) ? [] : [{ type: 'DomainBlockUpdated', data: said }] };
+  const { added_at: _, ...data } = command.entry;
+  const entry = entries.get(data.domain);
+  if (entry) return { events: entry.digest === digestOf(data) ? [] : [{ type: 'DomainBlockUpdated', data }] };
   if (entries.size >= MAX_BLOCKED) {
     const message = `There are ${MAX_BLOCKED} domains on the list; remove some.`;
     return { refused: { code: 'blocklist_full', message } };
@@ -52,9 +51,9 @@ const digestOf = ({ reason, block_type, error_codes }: DomainBlockUpdated) =>
   hash('sha1', JSON.stringify([reason, block_type, error_codes]), 'base64');
 
 export interface Blocklist {
-  /** `added_at`: when it was put on the list first. Refused as `blocklist_full`. */
+  /** `added_at`: when the domain came onto the list. Refused as `blocklist_full`. */
   block(
-    said: DomainBlockUpdated,
+    entry: DomainBlockUpdated,
     context: CommandContext,
   ): Promise<{ ok: true; added_at: string; is_new: boolean; position: Position } | { ok: false; refused: Refusal }>;
   /** Refused as `domain_not_blocked`. */
@@ -64,12 +63,12 @@ export interface Blocklist {
 export function openBlocklistCommands(log: EventStore): Blocklist {
   const aggregate = openAggregate<BlocklistState, BlocklistEvent>(log, { initial, evolve });
   return {
-    async block(said, context) {
-      const entry = { ...said, added_at: new Date(context.now).toISOString() };
+    async block(block, context) {
+      const entry = { ...block, added_at: new Date(context.now).toISOString() };
       let added_at = entry.added_at;
       let is_new = false;
       const handled = await aggregate.handle(BLOCKLIST_STREAM, context, (entries) => {
-        const before = entries.get(said.domain);
+        const before = entries.get(block.domain);
         is_new = before === undefined;
         added_at = before?.added_at ?? entry.added_at;
         return decide(entries, { type: 'block', entry });

@@ -1,5 +1,5 @@
-// The aggregate of one user's credits: a ledger that is never negative, spends what expires first, and gives back to
-// where it took from.
+// The aggregate of one user's credits: a ledger whose balance is never negative. It spends the lots that expire first, and
+// refunds each credit to the lot that it came from.
 import { type CreditsEvent, entryHash, type LotPart, type TransactionType, UNSEALED } from '../events/credits.ts';
 import type { EventStore, NewEvent } from '../events/event-store.ts';
 import { creditsStream } from '../events/streams.ts';
@@ -18,22 +18,19 @@ export type CreditsCommand =
       amount: number;
       expires_at: string | null;
     }
-  /** Takes `min(up_to, balance)`, once for each reservation: it is made again at once, or under another id. */
+  /** Takes `min(up_to, balance)`, once for each reservation id that the state still knows; callers retry at once or under a new id. */
   | { type: 'reserve'; reservation_id: string; job_id: string; up_to: number }
-  /**
-   * Gives back `amount` of what the job's reservations took, once for each job. Those that no job event has used are not
-   * its own: they are released.
-   */
+  /** Refunds `amount` of the job's used reservations, once for each job. Reservations that no job event uses are released instead. */
   | { type: 'refund'; job_id: string; reservation_ids: readonly string[]; amount: number }
-  /** Gives back the whole of a reservation whose job event never came, once. */
+  /** Returns a whole reservation that no job event uses, once. */
   | { type: 'release'; reservation_id: string }
   | { type: 'adjust'; adjustment_id: string; amount: number; reason: string }
-  /** Takes what is left in the lots that are due. */
+  /** Removes the credits left in expired lots. */
   | { type: 'expire' };
 
 const NOTHING: Recalled = { done: new Set(), reservations: new Map() };
 
-/** `recalled`: what the log says of reservations and transactions that the state has forgotten. */
+/** `now`: milliseconds since the epoch. `recalled`: older transactions and reservations, which the state no longer holds. */
 export function decide(
   credits: Readonly<Credits>,
   command: CreditsCommand,
@@ -103,7 +100,7 @@ export function decide(
   return { events: ledger.events };
 }
 
-/** The entries that a decision adds, each on the balance and the lots that the one before it left. */
+/** Collects a decision's new entries, each on top of the balance and the lots after the previous entry. */
 function openLedger(credits: Readonly<Credits>, recalled: Readonly<Recalled>) {
   const events: CreditsEvent[] = [];
   const { balance, entries, snapshot_at } = credits;
@@ -136,7 +133,7 @@ function openLedger(credits: Readonly<Credits>, recalled: Readonly<Recalled>) {
     balance: () => draft.balance,
     entry,
     add,
-    /** Runs `then` unless the transaction has happened. */
+    /** Calls `then` unless the ledger has the transaction already. */
     once<Type extends TransactionType>(
       type: Type,
       key: string,
@@ -153,7 +150,7 @@ function openLedger(credits: Readonly<Credits>, recalled: Readonly<Recalled>) {
     expireDue(now: number) {
       for (const { lot_id, remaining, expires_at } of draft.lots.slice()) {
         if (remaining === 0 || expires_at === null || Date.parse(expires_at) > now) continue;
-        // A lot can come back to life by a refund and expire again: the key says which time it is.
+        // A refund may refill an expired lot, which then expires again under another key.
         const key = `${lot_id}@${draft.entries}`;
         add({ type: 'CreditsExpired', data: { ...entry('expiry', key, lot_id, -remaining), lot_id } });
       }
@@ -161,7 +158,7 @@ function openLedger(credits: Readonly<Credits>, recalled: Readonly<Recalled>) {
   };
 }
 
-/** Which lots an amount comes from; the caller has seen to it that there is enough. */
+/** Chooses the lots that an amount comes from. Throws when they hold less; the caller has compared it with the balance. */
 function spend(lots: readonly Lot[], amount: number): LotPart[] {
   const parts: LotPart[] = [];
   let missing = amount;
@@ -174,7 +171,7 @@ function spend(lots: readonly Lot[], amount: number): LotPart[] {
   return parts;
 }
 
-/** The end of what was spent, as much as `amount`: what expires last was spent last and is kept longest. */
+/** Chooses `amount` credits from the end of the spent parts, which come from the lots that expire last. */
 function lastSpent(parts: readonly LotPart[], amount: number): LotPart[] {
   const back: LotPart[] = [];
   let missing = amount;
@@ -192,11 +189,11 @@ export interface CreditsLedger {
   run(user_id: string, command: CreditsCommand, context: CommandContext): ReturnType<typeof runCredits>;
 }
 
-/** States are kept of at most so many entries and lots together: about 30 MB. */
-const KEPT_LINES = 200_000;
+/** The cached states hold at most this many entries and lots in total: about 30 MB. */
+const MAX_CACHED_LINES = 200_000;
 
-/** Entries of a user whose jobs begin and end at once, in one append. */
-const TOGETHER = 16;
+/** Concurrent commands of one user share an append: at most this many. */
+const MAX_PER_APPEND = 16;
 
 const sizeOf = ({ done, lots, adjustments }: Credits) => 1 + done.size + lots.length + adjustments.size;
 
@@ -221,11 +218,11 @@ function givingBack(command: CreditsCommand): GivingBack | null {
     return { transaction_id: `refund:${job_id}`, reservation_ids, amount };
   }
   if (command.type !== 'release') return null;
-  // The whole of it, whatever that is.
+  // Any amount above 0: `recall` stops at the one reservation.
   return { transaction_id: `release:${command.reservation_id}`, reservation_ids: [command.reservation_id], amount: 1 };
 }
 
-/** Chains new entries to the ledger, whose next one has `first_revision`. */
+/** Gives new entries their hashes, which chain each one to the entry before; the first has `first_revision`. */
 export function seal(
   { hash }: Readonly<Credits>,
   stream: string,
@@ -243,7 +240,13 @@ export function openCredits(log: EventStore): CreditsLedger {
   const aggregate = openAggregate<Credits, CreditsEvent>(
     log,
     { initial, evolve },
-    { begin: (stream) => loadLedger(log, stream), seal, sizeOf, max_size: KEPT_LINES, together: TOGETHER },
+    {
+      begin: (stream) => loadLedger(log, stream),
+      seal,
+      sizeOf,
+      max_size: MAX_CACHED_LINES,
+      max_per_append: MAX_PER_APPEND,
+    },
   );
   return { aggregate, run: (user_id, command, context) => runCredits(log, aggregate, user_id, command, context) };
 }

@@ -1,5 +1,5 @@
-// Deleting a job: settle it, then append its deletion. A failed job is given back here what it did not use; of a
-// cancelled one this waits for nobody. What is to be removed after that is found in the read model of purges.
+// Deletes a job: settles it, which refunds its unused credits, then appends its deletion. The purge process later finds the
+// deleted job in the read model of purges and removes its data.
 import type { Position } from '../events/event-store.ts';
 import { jobStream } from '../events/streams.ts';
 import type { CommandContext, Refusal } from './aggregate.ts';
@@ -13,7 +13,7 @@ export type Deleted =
 
 export type DeleteJob = (job_id: string, context: CommandContext) => Promise<Deleted>;
 
-/** `ended`: the job as of its end at `position`; null when that is not known yet. */
+/** `ended` returns the job as it was at its end; null while the read model has not reached `position`. */
 export function openDeleteJob(
   jobs: Jobs,
   credits: CreditsLedger,
@@ -25,10 +25,10 @@ export function openDeleteJob(
     if ('refused' in decision) return { ok: false, refused: decision.refused };
     const job = await ended(job_id, position);
     if (!job) {
-      // Somebody else may have deleted it meanwhile.
+      // Another request may have deleted it meanwhile.
       const again = decide((await jobs.aggregate.read(jobStream(job_id))).state, { type: 'delete' });
       if ('refused' in again) return { ok: false, refused: again.refused };
-      const message = 'How far the job came is not known yet. Try again in a few seconds.';
+      const message = 'The service has not counted all results of the job yet. Try again in a few seconds.';
       return { ok: false, refused: { code: 'unavailable', message } };
     }
     await settleJob(job, jobs, credits, context);

@@ -1,4 +1,4 @@
-// The aggregate of what an ended job's checks say of domains: parts in order, each recorded once, until the last.
+// The aggregate of an ended job's results, counted by domain. Its parts are recorded in order, each once, until the last.
 import type { DomainChecksEvent, DomainsChecked } from '../events/domain-checks.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { domainChecksStream } from '../events/streams.ts';
@@ -14,7 +14,7 @@ export const evolve = evolveBy<RecordedParts, DomainChecksEvent>({
   DomainsChecked: ({ parts }, { last }) => ({ parts: parts + 1, closed: last }),
 });
 
-/** Part number `part`, from 0. One that is there already, or that comes too early, makes no event. */
+/** `part` counts from 0. A part that is recorded already, or that comes before its predecessor, makes no event. */
 export function decide(
   { parts, closed }: Readonly<RecordedParts>,
   part: number,

@@ -1,4 +1,4 @@
-// The aggregate of one idempotency key: which request has it, and how the first one was answered.
+// The aggregate of one idempotency key: the request that claimed it, and the answer to its first request.
 import { hash } from 'node:crypto';
 import type { EventStore } from '../events/event-store.ts';
 import type { IdempotencyEvent, RequestAnswered } from '../events/idempotency.ts';
@@ -12,16 +12,17 @@ import {
   type Refusal,
 } from './aggregate.ts';
 
-/** How long a key is remembered, from the request that first had it. */
+/** The service remembers a key for this long after its first claim. */
 const REMEMBERED_MS = 24 * 3_600_000;
 
 export interface IdempotencyKey {
-  /** `abandoned`: claimed by a request that ended without an answer. */
+  /** `abandoned`: the request that claimed the key ended without an answer. */
   status: 'free' | 'claimed' | 'abandoned' | 'answered';
   fingerprint: string;
   job_id: string;
-  /** ISO 8601, as in the claim. */
+  /** When the key was first claimed, in ISO 8601. */
   since: string;
+  /** When the claim's lease runs out, in ISO 8601. */
   until: string;
   answer: RequestAnswered | null;
 }
@@ -30,13 +31,13 @@ export type IdempotencyRefusal = Refusal &
   (
     | { code: 'idempotency_key_mismatch' }
     | { code: 'idempotency_in_progress'; left_ms: number }
-    /** Whether the request before this one made its job is not known yet. */
+    /** An earlier request's job may or may not exist: the caller settles that first. */
     | { code: 'unsettled'; job_id: string }
     | { code: 'claim_lost' }
   );
 
 export type IdempotencyCommand =
-  /** `settled`: the job that an earlier request would have made and never will. */
+  /** `settled`: the id of an earlier request's job that can no longer be created. */
   | { type: 'claim'; fingerprint: string; job_id: string; lease_ms: number; settled: string | null }
   | { type: 'answer'; answer: RequestAnswered }
   | { type: 'release' | 'abandon'; job_id: string };
@@ -67,7 +68,7 @@ export function decide(
     case 'answer': {
       const { answer } = command;
       const mine = key.job_id === answer.job_id && key.status !== 'free';
-      if (!mine) return { refused: { code: 'claim_lost', message: 'Another request has the key by now.' } };
+      if (!mine) return { refused: { code: 'claim_lost', message: 'Another request has claimed the key.' } };
       return { events: key.status === 'answered' ? [] : [{ type: 'RequestAnswered', data: answer }] };
     }
     default: {
@@ -91,13 +92,14 @@ function claim(
     }
     if (key.status === 'answered') return { events: [] };
     const left_ms = Date.parse(key.until) - now;
-    // One that lasts for longer than any can was made by a clock that has been set back since, and never ends by this one.
+    // A lease that ends later than any lease can was written before the clock was set back: this clock would not end it.
     if (key.status === 'claimed' && left_ms > 0 && left_ms <= 2 * lease_ms) {
       const message = 'A request with the same key is still being worked on. Send it again in a moment.';
       return { refused: { code: 'idempotency_in_progress', message, left_ms } };
     }
     if (key.job_id !== settled) {
-      return { refused: { code: 'unsettled', message: 'What became of it is not known yet.', job_id: key.job_id } };
+      const message = 'The job of an earlier request with the key is not settled.';
+      return { refused: { code: 'unsettled', message, job_id: key.job_id } };
     }
   }
   const since = is_remembered ? key.since : new Date(now).toISOString();
@@ -105,7 +107,7 @@ function claim(
   return { events: [{ type: 'RequestClaimed', data: { fingerprint, job_id, since, until } }] };
 }
 
-/** What one key is about: keys of different users and routes never meet. */
+/** Identifies a key: the same key of another user or route is another one. */
 export interface KeyScope {
   user_id: string;
   method: string;

@@ -1,25 +1,25 @@
-// The port of intake: what somebody wants checked, a file or a list, as the URLs of a job. `intake/` implements it.
+// The port of intake, which reads the URLs of a job from a file or a list. `intake/` implements it.
 import type { SubmissionCounts } from './submit-job.ts';
 
-/** What somebody wants checked. A file stays readable and unchanged until its URLs have been read. */
+/** The source of a job's URLs. The caller keeps a file readable and unchanged until its URLs have been read. */
 export type Given =
   | { kind: 'file'; path: string; filename: string }
   | { kind: 'list'; pages: AsyncIterable<readonly string[]> };
 
 export interface IntakeOptions {
-  /** Add https:// where it is missing; else such a URL is invalid. Default true. */
+  /** True: intake adds https:// to URLs without a scheme. False: such URLs are invalid. Default true. */
   auto_add_prefix?: boolean;
-  /** Leave URLs of blocked domains out; else they are checked, and counted as a warning. Default true. */
+  /** True: intake leaves out URLs of blocked domains. False: they are checked, and counted as a warning. Default true. */
   skip_blocked?: boolean;
-  /** Leave out what cannot be checked; else it is refused, and the first rows are named. Default true. */
+  /** True: intake leaves out invalid URLs. False: it refuses the submission and names the first invalid rows. Default true. */
   skip_invalid?: boolean;
-  /** Ends the reading: the pages then throw its reason. */
+  /** An abort ends the reading: the pages then throw its reason. */
   signal?: AbortSignal;
 }
 
 /** Unique URLs in order, in pages that can be read once. */
 export interface UrlsToCheck extends AsyncIterable<readonly string[]> {
-  /** Complete when the pages have been read to the end. */
+  /** Complete after the last page. */
   readonly summary: SubmissionCounts;
 }
 
@@ -31,20 +31,20 @@ export interface RowIssue {
   message: string;
 }
 
-/** Why a file or a list cannot become a job, for whoever gave it to mend. */
+/** Tells the client why its file or list cannot become a job. */
 export interface IntakeRefusal {
   code: string;
   message: string;
-  /** The first rows at fault, where rows are at fault. */
+  /** The first invalid rows; empty when the fault is in no row. */
   rows: readonly RowIssue[];
 }
 
-/** What becomes of a submission whose URLs come from intake. */
+/** The outcome of a submission whose URLs come from intake, which may refuse them. */
 export type OrUnusable<Outcome> = Outcome | { ok: false; refused: IntakeRefusal };
 
 export interface Intake {
-  /** Throws, as reading the pages does, errors that `refusalOf` knows. */
+  /** This and the reading of the pages throw errors that `refusalOf` recognises. */
   urlsOf(given: Given, options?: IntakeOptions): Promise<UrlsToCheck>;
-  /** Null for an error that is not about what was given. */
+  /** Null for an error that the file or the list did not cause. */
   refusalOf(error: unknown): IntakeRefusal | null;
 }

@@ -1,4 +1,4 @@
-// The aggregate of one job: what may happen to it, and when.
+// The aggregate of one job: its status, and which commands each status allows.
 import type { EventStore } from '../events/event-store.ts';
 import type { FailureReason, JobCreated, JobEvent, JobStatus, PauseReason } from '../events/job.ts';
 import { jobStream } from '../events/streams.ts';
@@ -19,18 +19,19 @@ export interface Job {
   total_urls: number;
   credits_allocated: number;
   pause_reason: PauseReason | null;
-  /** Of a deleted job: the results before this one are purged, or everything is. */
+  /** The purge of a deleted job has removed the results below this index. */
   purged_to: number;
+  /** The purge of a deleted job has removed all its data. */
   purged: boolean;
-  /** Reservations of which this stream has heard: used by a job event, or voided for ever. */
+  /** By reservation id: `used` by an event of the job, or `voided`, so that no event can use it. */
   reservations: Map<string, 'used' | 'voided'>;
-  /** Of a job that was never created: its URLs are gone from the log. */
+  /** The URLs of a job that was never created are deleted from the log. */
   listing_discarded: boolean;
 }
 
 export type JobRefusal = Refusal & {
   code: 'job_not_found' | 'illegal_transition' | 'reservation_voided';
-  /** Of an illegal transition: where the job stands and what may be asked of it there. */
+  /** For `illegal_transition`: the job's status and the transitions that it allows. */
   details?: { status: JobStatus; legal: string[] };
 };
 
@@ -75,24 +76,24 @@ export const evolve = evolveBy<Job, JobEvent>({
 export type JobCommand =
   | { type: 'create'; job: JobCreated }
   | { type: 'pause' }
-  /** The credits are spent: `credits_allocated` is what the caller saw, so that a resume in between wins. */
+  /** Pauses a job whose credits are spent; does nothing when a resume has changed `credits_allocated` meanwhile. */
   | { type: 'pauseAtCeiling'; credits_allocated: number }
   | { type: 'resume'; credits_added: number; reservation_id: string | null }
   | { type: 'cancel' }
   | { type: 'complete'; completed_urls: number; broken_urls: number }
   | { type: 'fail'; reason: FailureReason }
   | { type: 'delete' }
-  /** Of a deleted job, in order from its first result on. */
+  /** Records that results of a deleted job are removed, in order from index 0. */
   | { type: 'purgeResults'; from_index: number; to_index: number }
   | { type: 'purge' }
   | { type: 'voidReservation'; reservation_id: string }
-  /** Of a job that can no longer be created. */
+  /** Records that the URLs of a job that was never created are deleted. */
   | { type: 'discardListing' };
 
 type Purge = Extract<JobCommand, { type: 'purgeResults' | 'purge' }>;
 type Transition = Exclude<JobCommand['type'], 'create' | 'voidReservation' | 'discardListing' | Purge['type']>;
 
-/** What each command may start from. Everything else is refused with the state and what would be legal. */
+/** The statuses that each transition may start from. */
 const LEGAL: Record<Transition, readonly JobStatus[]> = {
   pause: ['processing'],
   pauseAtCeiling: ['processing'],
@@ -111,7 +112,7 @@ export function decide(job: Readonly<Job>, command: JobCommand): Decision<JobEve
       : { events: [{ type: 'ReservationVoided', data: { reservation_id } }] };
   }
   if (command.type === 'discardListing') {
-    if (job.status !== 'none') return refuse('illegal_transition', 'The job was created: its listing is its own.');
+    if (job.status !== 'none') return refuse('illegal_transition', 'The job was created and keeps its listing.');
     return { events: job.listing_discarded ? [] : [{ type: 'ListingDiscarded', data: {} }] };
   }
   if (command.type === 'create') return create(job, command.job);
@@ -145,7 +146,7 @@ function create(job: Readonly<Job>, created: JobCreated): Decision<JobEvent, Job
   const reservation = job.reservations.get(created.reservation_id);
   if (reservation === 'voided') return refuse('reservation_voided', 'The request took too long; submit it again.');
   if (job.status !== 'none') {
-    return reservation === 'used' ? { events: [] } : refuse('illegal_transition', 'There is a job of this id.');
+    return reservation === 'used' ? { events: [] } : refuse('illegal_transition', 'Another job has this id.');
   }
   const events: JobEvent[] = [{ type: 'JobCreated', data: created }];
   if (created.credits_allocated === 0) events.push({ type: 'JobPaused', data: { reason: 'credit_ceiling' } });
@@ -169,19 +170,19 @@ function completed({ owner_id }: Readonly<Job>, command: Extract<JobCommand, { t
   return { type: 'JobCompleted', data: { completed_urls, broken_urls, owner_id } };
 }
 
-/** Asked for again it is done already; what would leave a gap is a defect. */
+/** A repeated purge makes no event. Throws when the purge would leave a gap. */
 function purge(job: Readonly<Job>, command: Purge): Decision<JobEvent, JobRefusal> {
-  if (job.status !== 'deleted') return refuse('illegal_transition', 'Only what is deleted is purged.');
+  if (job.status !== 'deleted') return refuse('illegal_transition', 'Only a deleted job can be purged.');
   if (command.type === 'purge') return { events: job.purged ? [] : [{ type: 'JobPurged', data: {} }] };
   const { from_index, to_index } = command;
   if (from_index < job.purged_to) return { events: [] };
-  if (from_index > job.purged_to) throw new Error(`purged up to ${job.purged_to}, not ${from_index}`);
+  if (from_index > job.purged_to) throw new Error(`results are purged up to ${job.purged_to}, not ${from_index}`);
   return { events: [{ type: 'ResultsPurged', data: { from_index, to_index } }] };
 }
 
 const refuse = (code: JobRefusal['code'], message: string) => ({ refused: { code, message } });
 
-/** Of the transitions, what clients may ask for. */
+/** The transitions that clients may ask for. */
 const PARTICIPLES = { pause: 'paused', resume: 'resumed', cancel: 'cancelled', delete: 'deleted' } as const;
 
 function illegal(status: JobStatus, command: Transition): { refused: JobRefusal } {

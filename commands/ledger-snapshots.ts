@@ -1,5 +1,5 @@
-// Long ledgers: one of every some hundred entries carries a snapshot of the ledger, from which it is loaded, and what the
-// state has forgotten is asked of the log. The entries stay the truth: a snapshot that does not fit its entry is passed over.
+// Snapshots of long ledgers: one of every 500 entries or more carries a snapshot, so that loading reads only the newest
+// entries. The entries stay the truth: loading ignores a snapshot that does not agree with its entry.
 import { type CreditsEvent, entryHash, type LedgerSnapshot } from '../events/credits.ts';
 import { type EventStore, jsonBytes, MAX_APPEND_BYTES, type RecordedEvent } from '../events/event-store.ts';
 import type { Loaded } from './aggregate.ts';
@@ -7,25 +7,25 @@ import { type Credits, evolve, initial, KNOWN_ENTRIES, RELEASED, type Reservatio
 
 const VERSION = 1;
 
-/** A snapshot comes after so many entries, and after as many as it has lines: it costs each entry no more than a line. */
+/** At least this many entries lie between two snapshots, and at least as many as a snapshot has lines. */
 const EVERY_ENTRIES = 500;
-/** A ledger with more grants than this, or with names that take more, has no snapshots: they would not fit an append. */
+/** A ledger with more lines or bytes than these gets no snapshot, because an append could not hold it. */
 const MAX_LINES = 4_000;
 const MAX_BYTES = 0.9 * MAX_APPEND_BYTES;
-/** A ledger whose newest entries have no snapshot is read from its beginning, for these are kept in memory. */
+/** The search for a snapshot keeps up to this many entries in memory, then gives up. */
 const MAX_SEARCHED = 5_000;
 
 type Entry = RecordedEvent & CreditsEvent;
 
-/** The snapshot that the ledger's last entry is to carry; none, mostly. */
+/** Returns the snapshot for the ledger's last entry; undefined when none is due. */
 export function snapshotOf({ entries, snapshot_at, lots, adjustments }: Credits): LedgerSnapshot | undefined {
   const lines = lots.length + adjustments.size;
   if (lines > MAX_LINES || entries - snapshot_at < Math.max(EVERY_ENTRIES, lines)) return undefined;
-  const said = { version: VERSION, entries, lots: lots.map((lot) => ({ ...lot })), adjustments: [...adjustments] };
-  return jsonBytes(said) > MAX_BYTES ? undefined : said;
+  const snapshot = { version: VERSION, entries, lots: lots.map((lot) => ({ ...lot })), adjustments: [...adjustments] };
+  return jsonBytes(snapshot) > MAX_BYTES ? undefined : snapshot;
 }
 
-/** Whether the entry carries a snapshot of this version, of this place and of these credits, and is as it was sealed. */
+/** Whether the entry has a snapshot of this version that agrees with its revision and balance, and the entry's hash is right. */
 export function isSnapshot(entry: Entry, previous: Entry): boolean {
   const { revision, data } = entry;
   const { snapshot } = data;
@@ -35,8 +35,8 @@ export function isSnapshot(entry: Entry, previous: Entry): boolean {
 }
 
 /**
- * The ledger from its newest snapshot on, with its newest entries by name: some hundred events are read, however many there
- * are. Null when there is no snapshot near the end.
+ * Loads the ledger from its newest snapshot on and remembers its newest `KNOWN_ENTRIES` entries. Null when the last
+ * `MAX_SEARCHED` entries have no snapshot.
  */
 export async function loadLedger(log: EventStore, stream: string): Promise<Loaded<Credits> | null> {
   const newest: Entry[] = [];
@@ -70,13 +70,13 @@ function restore(credits: Credits, { data }: Entry): Credits {
   });
 }
 
-/** What the log says of entries that the state has forgotten. */
+/** Entries that the log has and the state no longer holds. */
 export interface Recalled {
   done: Set<string>;
   reservations: Map<string, Reservation>;
 }
 
-/** A transaction that gives back `amount` of what these reservations took, the newest of them first. */
+/** A transaction that returns `amount` credits of these reservations. */
 export interface GivingBack {
   transaction_id: string;
   reservation_ids: readonly string[];
@@ -84,9 +84,9 @@ export interface GivingBack {
 }
 
 /**
- * Looks for the reservations that the state does not know, and for the transaction that would have given them back, from
- * the newest forgotten entry backwards. What gives back comes after what was reserved: the search ends where enough is
- * found, and goes to the ledger's beginning only for a reservation that was never made.
+ * Reads the ledger backwards from its newest forgotten entry, and returns the reservations that the state lacks and whether
+ * the transaction was made. A refund lies after its reservations, so the search ends when they are found; it reaches the
+ * ledger's beginning only for a reservation that was never made.
  */
 export async function recall(
   log: EventStore,

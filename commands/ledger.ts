@@ -1,9 +1,9 @@
-// The state of one user's ledger: what its entries add up to, and the newest of them by name.
+// The state of one user's ledger: its balance, its lots and the ids of its newest entries.
 import { EventFromLater } from '../events/codec.ts';
 import type { CreditsEvent, LotPart } from '../events/credits.ts';
 import { type Cases, evolveBy } from './aggregate.ts';
 
-/** What one grant brought in and what is left of it. */
+/** The credits of one grant that are not spent. */
 export interface Lot {
   lot_id: string;
   remaining: number;
@@ -14,29 +14,30 @@ export interface Lot {
 export interface Reservation {
   job_id: string;
   amount: number;
-  /** From which lots it came, in order of spending. */
+  /** The lots that the credits came from, in order of spending. */
   parts: LotPart[];
 }
 
 export interface Credits {
-  /** The sum of all entries, and of what remains in the lots. */
+  /** The sum of all entries, which equals the sum of the lots. */
   balance: number;
-  /** Of the last entry. */
+  /** The last entry's hash. */
   hash: string;
-  /** In order of spending: the first to expire first, those that never do last. Empty ones stay: a refund may fill them. */
+  /** In order of spending: by expiry, lots without an expiry last. Empty lots stay, because a refund may fill them. */
   lots: Lot[];
-  /** The transaction ids of adjustments that removed credits; those that added some are lots. */
+  /** The transaction ids of adjustments that removed credits. An adjustment that added credits is a lot. */
   adjustments: Set<string>;
+  /** The number of entries. */
   entries: number;
-  /** How many entries there were with the last one that carries a snapshot; 0: none does. */
+  /** The number of entries up to the last one that carries a snapshot; 0 when none does. */
   snapshot_at: number;
-  /** The transaction ids of the newest entries, in their order. Of older ones `recall` asks the log. */
+  /** The transaction ids of the newest `KNOWN_ENTRIES` entries, in order. `recall` finds older ones in the log. */
   done: Set<string>;
-  /** The reservations among these, by reservation id. A released one stays, with nothing in it. */
+  /** The reservations among the newest entries, by reservation id. A released one stays as `RELEASED`. */
   reservations: Map<string, Reservation>;
 }
 
-/** As many of the newest entries are known by name. */
+/** The state remembers the transaction ids of this many of the newest entries. */
 export const KNOWN_ENTRIES = 1_000;
 
 export const RELEASED: Reservation = { job_id: '', amount: 0, parts: [] };
@@ -67,7 +68,7 @@ export function evolve(credits: Credits, event: CreditsEvent): Credits {
   return remember(moveCredits(credits, event), event);
 }
 
-/** Between the lots and the balance. */
+/** The changes of the lots that each event type makes. */
 const MOVES: Cases<Credits, CreditsEvent> = {
   CreditsGranted: (credits, { transaction_id, amount, expires_at }) =>
     addLot(credits, transaction_id, amount, expires_at),
@@ -82,7 +83,7 @@ const MOVES: Cases<Credits, CreditsEvent> = {
 };
 const moveCredits = evolveBy(MOVES);
 
-/** Notes the entry among the newest ones, and forgets the oldest of them. */
+/** Adds the entry to the newest ones, and forgets the oldest. */
 export function remember(credits: Credits, { type, data }: CreditsEvent): Credits {
   const { done, reservations } = credits;
   done.add(data.transaction_id);

@@ -1,4 +1,4 @@
-// Which log this is: an id that stays with it, so that whoever keeps something made from a log can tell it from another.
+// The log's random id. The documents store it, so that the projector notices when the log is another one.
 import { randomUUID } from 'node:crypto';
 import type { EventStore } from '../events/event-store.ts';
 import type { LogIdentified } from '../events/service.ts';
@@ -6,8 +6,8 @@ import { LOG_IDENTITY_STREAM } from '../events/streams.ts';
 import { metadataOf } from './aggregate.ts';
 
 /**
- * The log's id; a log that has none is given one. Read anew at each call: the log may have been replaced. `actor` as in an
- * event's metadata, `now` in milliseconds since the epoch.
+ * Returns the log's id, and gives the log one when it has none. Each call reads the log, which may have been replaced. `actor`
+ * is the event's actor, `now` is in milliseconds since the epoch.
  */
 export async function identifyLog(log: EventStore, actor: string, now: number): Promise<string> {
   const known = await logId(log);
@@ -17,7 +17,7 @@ export async function identifyLog(log: EventStore, actor: string, now: number): 
   const event = { id: data.log_id, type: 'LogIdentified', data, metadata };
   const { ok } = await log.append(LOG_IDENTITY_STREAM, 'no_stream', [event]);
   const given = ok ? data.log_id : await logId(log);
-  if (given === null) throw new Error(`${LOG_IDENTITY_STREAM} was written by somebody else and cannot be read`);
+  if (given === null) throw new Error(`another process wrote ${LOG_IDENTITY_STREAM}, but its event cannot be read`);
   return given;
 }
 

@@ -1,21 +1,24 @@
-// What a checker met through a proxy, recorded once: several checkers write to the stream of one proxy, and each may have
-// to ask again whether its last append arrived.
+// Records a checker's successes and failures through a proxy, once for each interval. Several checkers write to the stream of
+// one proxy, and a checker whose acknowledgement was lost looks for its event before it appends again.
 import type { EventStore, ExpectedRevision, Position } from '../events/event-store.ts';
 import { uuidV5 } from '../events/ids.ts';
 import type { ProxyObserved } from '../events/proxy.ts';
 import { proxyStream } from '../events/streams.ts';
 import { type CommandContext, ConflictPersists, metadataOf } from './aggregate.ts';
 
-/** The observation of an interval: there is but one. */
+/** The event's id: a checker makes one observation of a proxy in an interval. */
 export const proxyObservedId = (of: Pick<ProxyObserved, 'observer' | 'proxy_id' | 'interval'>) =>
   uuidV5(of.observer, `${of.proxy_id}/${of.interval}`);
 
-/** Checkers at the same stream at the same time; each conflict means that another one got in. */
+/** Each conflict means that another checker has appended. */
 const MAX_TRIES = 20;
-/** Of the stream's end, so much is looked at for an append whose acknowledgement was lost. */
-const LOOKED_AT = 100;
+/** The newest events that are searched for one whose acknowledgement was lost. */
+const MAX_SEARCHED = 100;
 
-/** `already`: it was there, from an append whose acknowledgement did not arrive. */
+/**
+ * Appends the observation. `already`: an earlier append had stored it, and its acknowledgement was lost. Throws
+ * `ConflictPersists` after 20 conflicts, and the log's errors.
+ */
 export async function recordProxyObserved(
   log: EventStore,
   observed: ProxyObserved,
@@ -24,9 +27,8 @@ export async function recordProxyObserved(
   const stream = proxyStream(observed.proxy_id);
   const id = proxyObservedId(observed);
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    // A stream of years is not read for one event at its end.
     let last: ExpectedRevision = 'no_stream';
-    for await (const event of log.readStream(stream, { direction: 'backwards', limit: LOOKED_AT })) {
+    for await (const event of log.readStream(stream, { direction: 'backwards', limit: MAX_SEARCHED })) {
       if (last === 'no_stream') last = event.revision;
       if (event.id === id) return { recorded: 'already', position: event.position };
     }

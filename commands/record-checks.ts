@@ -1,5 +1,4 @@
-// Recording what a batch found: one event a URL, at the revision that the range implies.
-
+// Records the results of a batch: one event a URL, at the revision that the range implies.
 import { boundedOutcome, type Outcome, type URLChecked } from '../events/checks.ts';
 import { appendRuns, type EventStore, MAX_APPEND_BYTES, type NewEvent } from '../events/event-store.ts';
 import { urlCheckedId } from '../events/ids.ts';
@@ -10,25 +9,26 @@ import { type CommandContext, metadataOf } from './aggregate.ts';
 export interface Range {
   job_id: string;
   batch: number;
-  /** Of the first URL of the batch (not of the range) in the job. */
+  /** The index in the job of the batch's first URL. */
   batch_from_index: number;
-  /** Of the first URL of the range in the job. */
+  /** The index in the job of the range's first URL. */
   from_index: number;
   urls: readonly string[];
 }
 
-/** A range cannot be recorded before the one before it in its batch. */
+/** The log lacks the range before this one in the batch. */
 export class RangeBeforeMissing extends Error {
   readonly code = 'range_before_missing';
 }
 
-/** What is left of an append for what JSON and the store add to it. */
+/** An append's size without the 10 % that JSON and the store may add. */
 const APPEND_BYTES = MAX_APPEND_BYTES * 0.9;
 
 /**
- * `recorded` when what was missing of these events is in the log, now or before (by the same ids); `already` when the
- * range was recorded by another run of the same batch. Either way the range is done. One of many bytes takes several
- * appends; interrupted between two of them, it is done again from where it stands.
+ * Records one outcome for each URL of the range. Returns `recorded` when the log has these events, now or since an earlier
+ * attempt with the same ids, and `already` when another run of the batch has recorded the range. A range of many bytes takes
+ * several appends; after a crash between them the next run continues where the log ends. Throws `RangeBeforeMissing`.
+ * @example await recordChecks(log, { job_id, batch: 0, batch_from_index: 0, from_index: 0, urls: [url] }, [outcome], context);
  */
 export async function recordChecks(
   log: EventStore,
@@ -64,15 +64,15 @@ export async function recordChecks(
     if (actual < done_before) {
       throw new RangeBeforeMissing(`batch ${batch} of job ${job_id}: the range before is not recorded`);
     }
-    // The stream is gone with its job.
+    // The stream was deleted with its job.
     if (actual <= done) return recorded;
-    // Another run had the range up to an earlier ceiling: the rest is this one's.
+    // Another run has recorded the range up to an earlier credit ceiling: this run records the rest.
     done = actual;
   }
   return recorded;
 }
 
-/** The index in the job up to which a batch is recorded. */
+/** Returns the index in the job of the batch's first URL that is not recorded. */
 export async function recordedUpTo(
   log: EventStore,
   { job_id, batch, batch_from_index }: Pick<Range, 'job_id' | 'batch' | 'batch_from_index'>,
@@ -85,18 +85,18 @@ export async function recordedUpTo(
 
 type ChecksEvent = NewEvent<'URLChecked', URLChecked>;
 
-/** As many of the events as one append takes. */
+/** Returns as many of the first events as fit an append. */
 function firstRun(events: ChecksEvent[]): ChecksEvent[] {
   const most_bytes = events.reduce((sum, { data }) => sum + mostBytes(data), 0);
   return most_bytes <= APPEND_BYTES ? events : appendRuns(events, APPEND_BYTES)[0]!;
 }
 
-/** All but its texts, the metadata included. */
+/** An upper bound of an event's size without its texts, its metadata included. */
 const FIXED_BYTES = 1024;
-/** A character takes six bytes at the most, as an escape in JSON. */
+/** JSON takes at most six bytes for a UTF-16 unit, as an escape. */
 const UNIT_BYTES = 6;
 
-/** More than an event takes, without making its JSON, which the store does once more. */
+/** Returns an upper bound of an event's size in bytes, without the cost of making its JSON. */
 function mostBytes({ url, final_url, redirect_chain, content_type, protection, meta_refresh }: URLChecked): number {
   const texts = [url, final_url, content_type, protection, meta_refresh, ...redirect_chain];
   return FIXED_BYTES + UNIT_BYTES * texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);

@@ -1,5 +1,5 @@
-// Resuming a job: reserve what the balance affords of what it lacks, then append the resumption at the revision that
-// was seen. Of two at once one finds the job processing already; what it reserved is given back.
+// Resumes a job: reserves the credits that the job lacks, as far as the balance allows, then appends the resumption. When
+// another request resumes the job first, the append is refused and the reservation is released.
 import type { Position } from '../events/event-store.ts';
 import { jobStream } from '../events/streams.ts';
 import type { CommandContext, Refusal } from './aggregate.ts';
@@ -34,7 +34,7 @@ export function openResumeJob(jobs: Jobs, credits: CreditsLedger): ResumeJob {
       if (!reserved.ok) throw new Error(reserved.refused.message);
       credits_added = reserved.state.reservations.get(reservation_id)?.amount ?? 0;
       if (credits_added === 0 && job.pause_reason === 'credit_ceiling') {
-        // Whoever resumes it at this moment has reserved before us, or has appended the resumption already.
+        // A concurrent request that resumes the job has reserved its credits first, or has appended the resumption.
         const { state: now } = await jobs.aggregate.read(jobStream(job_id));
         const decision = decide(now, { type: 'resume', credits_added: 0, reservation_id: null });
         if ('refused' in decision) return { ok: false, refused: decision.refused };

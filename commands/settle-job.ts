@@ -1,10 +1,10 @@
-// Settling an ended job: what it was allocated and did not use is given back, once for each job.
+// Settles an ended job: refunds the credits that it was allocated and did not use, once for each job.
 import { jobStream } from '../events/streams.ts';
 import type { CommandContext } from './aggregate.ts';
 import type { CreditsLedger } from './credits.ts';
 import type { Jobs } from './job.ts';
 
-/** A job that has ended, as its events up to its end made it: from there on none of this changes. */
+/** A job as of its end, after which none of these fields changes. */
 export interface EndedJob {
   job_id: string;
   owner_id: string;
@@ -13,8 +13,8 @@ export interface EndedJob {
 }
 
 /**
- * `ended` was read before this is called. What comes after a job's deletion may have been made of a log that no longer
- * holds its results, and would give back too much; a deleted job is settled.
+ * Refunds the unused credits of `ended`. A deleted job was settled before its deletion and gets nothing: documents made from
+ * the log after that may lack its results, and the refund would be too large. Throws the log's errors.
  */
 export async function settleJob(
   ended: EndedJob,

@@ -1,4 +1,4 @@
-// The aggregate of the shares of one job, and how a token is made: shown once, kept as a hash.
+// The aggregate of the shares of one job. The service shows a share's token once and stores its hash.
 import { hash, randomBytes } from 'node:crypto';
 import type { EventStore } from '../events/event-store.ts';
 import type { ShareCreated, SharesEvent, ShareUsed, ShareUseEvent } from '../events/share.ts';
@@ -7,7 +7,7 @@ import { type CommandContext, type Decision, type Done, evolveBy, fromLastEvent,
 
 export const MAX_SHARES = 100;
 
-/** By id, whether it opens the job: expired ones do not, and count all the same. */
+/** Whether a share is revoked, by share id. An expired share counts as valid here, so it counts towards the limit. */
 export type SharesState = Map<string, 'valid' | 'revoked'>;
 
 export const initial = (): SharesState => new Map();
@@ -35,10 +35,10 @@ export function decide(shares: Readonly<SharesState>, command: SharesCommand): D
   return { events: [{ type: 'ShareCreated', data: command.share }] };
 }
 
-/** 256 random bits: nobody finds one by trying. */
+/** 256 random bits in base64url: a token cannot be guessed. */
 export const newShareToken = () => randomBytes(32).toString('base64url');
 
-/** Whoever holds the token can name its document; the id gives nothing away of the token. */
+/** The id is the token's hash: the token leads to its document, and the id does not reveal the token. */
 export const idOfShareToken = (token: string) => hash('sha256', token, 'hex');
 
 export interface Shares {
@@ -47,13 +47,13 @@ export interface Shares {
     share: { token: string; job_id: string; user_id: string; expires_at: string | null },
     context: CommandContext,
   ): Promise<Done>;
-  /** Refused as `share_not_found` when it is not of this job. A revoked one is a success. */
+  /** Refused as `share_not_found` when the job has no such share. Revoking a revoked share succeeds. */
   revoke(share: { share_id: string; job_id: string }, context: CommandContext): Promise<Done>;
-  /** Of a share that there is. */
+  /** Records views of a share. The caller has found the share. */
   recordUses(share_id: string, uses: ShareUsed, context: CommandContext): Promise<void>;
 }
 
-/** All views are recorded, whatever came before: there is no state. */
+/** The views need no state: all of them are recorded. */
 const uses = { initial: () => null, evolve: evolveBy<null, ShareUseEvent>({ ShareUsed: () => null }) };
 export const decideUse = (data: ShareUsed): Decision<ShareUseEvent> => ({ events: [{ type: 'ShareUsed', data }] });
 

@@ -1,6 +1,6 @@
-// Submitting a job: list its URLs and reserve its credits, then create it. A step that fails takes back those before it at once; where
-// the process was killed, or the log is away, the sweeper finds them: a listing without a job is deleted, a reservation without
-// a job event is released.
+// Submits a job: lists its URLs and reserves its credits, then creates it. When a step fails, the command undoes the earlier
+// ones at once. After a crash or an outage of the log the sweeper undoes them: it deletes a listing without a job, and
+// releases a reservation without a job event.
 import type { EventStore, NewEvent, Position, RecordedEvent } from '../events/event-store.ts';
 import { batchSize, type JobCreated, type JobSource, type UrlsEvent } from '../events/job.ts';
 import { creditsStream, jobStream, urlsStream } from '../events/streams.ts';
@@ -8,11 +8,11 @@ import { type CommandContext, ConflictPersists, stamp } from './aggregate.ts';
 import type { CreditsLedger } from './credits.ts';
 import type { Jobs } from './job.ts';
 
-/** A chunk of a listing is at most this many URLs and about this many bytes: an event store takes 1 MiB an append. */
+/** A chunk of a listing has at most this many URLs and about this many bytes, since an append takes at most 1 MiB. */
 const CHUNK_URLS = 1000;
 const CHUNK_BYTES = 256 * 1024;
 
-/** What is counted while the URLs are read; whole once the pages are through. */
+/** Intake counts these while the URLs are read; they are complete after the last page. */
 export interface SubmissionCounts {
   duplicates_removed: number;
   invalid_urls_rejected: number;
@@ -26,10 +26,10 @@ export interface Submission {
   source: JobSource;
   filename: string | null;
   blob_key: string | null;
-  /** The URLs to check in order, unique, by pages of any size. What it throws ends the submission without a trace. */
+  /** The unique URLs in order, in pages of any size. An error of theirs ends the submission, which then undoes its steps. */
   pages: AsyncIterable<readonly string[]>;
   counts(): SubmissionCounts;
-  /** Whether a job without a credit is refused (`no_credits`) or made and paused at once. */
+  /** True: a job without a credit is refused as `no_credits`. False: it is created and paused at once. */
   needs_credits: boolean;
 }
 
@@ -47,7 +47,7 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
     const { job_id, owner_id } = submission;
     if (submission.needs_credits && !(await mayHaveCredits(owner_id))) return noCredits();
     let total_urls = 0;
-    // A submission that failed before its first URLs has left nothing. Another request may have taken the listing back already.
+    // A submission that failed before its first URLs has left nothing to undo.
     const undo = async () => {
       if (total_urls === 0 && !(await isListed(log, job_id))) return null;
       return await takeBack({ log, jobs, credits }, { job_id, owner_id }, context);
@@ -56,7 +56,7 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
       const listing = openListing(log, job_id, context);
       const last = await listing.allButTheLast(submission.pages);
       total_urls = listing.listed + last.length;
-      // Neither needs the other. When one fails, both are over before they are taken back.
+      // The two steps are independent. When one fails, the other ends before both are undone.
       const [listed, reserved] = await Promise.allSettled([
         listing.append(last),
         reserve(submission, total_urls, context),
@@ -67,21 +67,21 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
       if (!made.ok) await undo();
       return made;
     } catch (error) {
-      // Where the log cannot be told of it, this is left to the sweeper.
+      // While the log is away the undo fails too, and the sweeper does it later.
       const undone = await undo().catch(() => null);
       if (!undone?.created) throw error;
       return { ok: true, job: undone.job, position: undone.position };
     }
   }
 
-  /** Before anything is listed. What is reserved then decides. */
+  /** A first look, before the URLs are listed; the reservation decides. */
   async function mayHaveCredits(owner_id: string): Promise<boolean> {
     const stream = creditsStream(owner_id);
     if ((await credits.aggregate.peek(stream)).balance > 0) return true;
     return (await credits.aggregate.read(stream)).state.balance > 0;
   }
 
-  /** The number of credits that the job has. */
+  /** Returns the number of credits reserved, which may be less than `up_to`. */
   async function reserve({ job_id, owner_id }: Submission, up_to: number, context: CommandContext): Promise<number> {
     const reservation_id = firstReservation(job_id);
     const reserved = await credits.run(owner_id, { type: 'reserve', reservation_id, job_id, up_to }, context);
@@ -124,8 +124,9 @@ async function isListed(log: EventStore, job_id: string): Promise<boolean> {
 }
 
 /**
- * Makes sure of a submission that ended without an answer. First the job's stream refuses the reservation for ever, then the credits
- * and the listing are taken back. When the job was created after all, it keeps them, and is told.
+ * Ends a submission that got no answer. First the job's stream voids the reservation, so that the job can no longer be
+ * created; then the credits are released and the listing is deleted. When the job was created after all, it keeps both and is
+ * returned. Running it twice is safe.
  */
 export async function takeBack(
   { log, jobs, credits }: { log: EventStore; jobs: Jobs; credits: CreditsLedger },
@@ -162,7 +163,7 @@ function openListing(log: EventStore, job_id: string, context: CommandContext) {
   let revision: number | 'no_stream' = 'no_stream';
   const listing = {
     listed: 0,
-    /** The chunk that is left when all pages are read. */
+    /** Appends all chunks but the last one, which it returns. */
     async allButTheLast(pages: Submission['pages']): Promise<string[]> {
       let last: string[] = [];
       for await (const chunk of chunksOf(pages)) {
@@ -177,8 +178,8 @@ function openListing(log: EventStore, job_id: string, context: CommandContext) {
       const first = revision === 'no_stream' ? 0 : revision + 1;
       const events: NewEvent[] = stamp([event], context, stream, first);
       const result = await log.append(stream, revision, events);
-      // It was taken for dead, and taken back.
-      if (!result.ok) throw new ConflictPersists(`the listing of job ${job_id} is not this request's any more`);
+      // The sweeper or a request with the same key took this request for dead and deleted the listing.
+      if (!result.ok) throw new ConflictPersists(`the listing of job ${job_id} no longer belongs to this request`);
       revision = result.revision;
       listing.listed += urls.length;
     },
@@ -191,7 +192,7 @@ async function* chunksOf(pages: Submission['pages']): AsyncGenerator<string[]> {
   let chunk_bytes = 0;
   for await (const page of pages) {
     for (const url of page) {
-      // At most three bytes a UTF-16 unit.
+      // UTF-8 takes at most three bytes for a UTF-16 unit.
       const size_bytes = url.length * 3;
       if (chunk.length === CHUNK_URLS || (chunk.length > 0 && chunk_bytes + size_bytes > CHUNK_BYTES)) {
         yield chunk;

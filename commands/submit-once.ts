@@ -1,5 +1,5 @@
-// Submitting under an idempotency key: a request that comes again is answered like the first time, and makes no second
-// job, whatever became of the first one.
+// Submits a job under an idempotency key: a repeated request gets the first request's answer and creates no second job, even
+// when the first request died.
 import type { EventStore, Position } from '../events/event-store.ts';
 import type { RequestAnswered } from '../events/idempotency.ts';
 import type { JobCreated } from '../events/job.ts';
@@ -13,17 +13,17 @@ import { type Submitted, takeBack } from './submit-job.ts';
 export interface OneSubmission {
   scope: KeyScope;
   fingerprint: string;
-  /** How long nobody else may work on it; what takes longer fails, and is taken over by the next request. */
+  /** The lease of the request. When it takes longer, the next request with the key takes over, and this one fails. */
   lease_ms: number;
-  /** An id for the job. Not computed from the key: who guesses a key must not know of a job. */
+  /** Makes the job's id. It is random: a client that guesses a key must not learn a job's id. */
   new_job_id: () => string;
-  /** Makes the job under this id. When it is refused there is no job, and the key is forgotten. */
+  /** Creates the job under this id. After a refusal there is no job, and the key is free again. */
   submit(job_id: string): Promise<OrUnusable<Submitted>>;
   /** `created_at`: milliseconds since the epoch. */
   answerOf(job: JobCreated, created_at: number): Omit<RequestAnswered, 'job_id'>;
 }
 
-/** What the client is told of its key. */
+/** The refusals that concern the key. */
 export type KeyRefused = Extract<IdempotencyRefusal, { code: `idempotency_${string}` }>;
 
 export type SubmittedOnce =
@@ -33,16 +33,16 @@ export type SubmittedOnce =
 
 export type SubmitOnce = (submission: OneSubmission, context: CommandContext) => Promise<SubmittedOnce>;
 
-/** Other requests that settle the same key at the same time win at most this often in a row. */
+/** Concurrent requests with the key may settle it before this one; it gives up after so many times. */
 const MAX_TRIES = 10;
 
 export function openSubmitOnce(log: EventStore, keys: IdempotencyKeys, jobs: Jobs, credits: CreditsLedger): SubmitOnce {
-  /** Makes sure of the job of a request that ended without an answer: the answer is told, or the job will never be. */
+  /** Settles an earlier request that ended without an answer: records the answer of its job, or makes sure that no job is created. */
   async function settle(job_id: string, { scope, answerOf }: OneSubmission, context: CommandContext): Promise<void> {
     const found = await takeBack({ log, jobs, credits }, { job_id, owner_id: scope.user_id }, context);
     if (!found.created) return;
     const answer = { job_id, ...answerOf(found.job, found.created_at) };
-    // Refused when another request was here first, which then has settled it.
+    // The key refuses the answer when another request has settled it first.
     await keys.run(scope, { type: 'answer', answer }, context);
   }
 
@@ -63,12 +63,12 @@ export function openSubmitOnce(log: EventStore, keys: IdempotencyKeys, jobs: Job
       await settle(refused.job_id, submission, context);
       settled = refused.job_id;
     }
-    throw new Error(`an idempotency key was settled ${MAX_TRIES} times and is claimed still`);
+    throw new Error(`an idempotency key was settled ${MAX_TRIES} times and is still claimed`);
   }
 
   async function make(job_id: string, submission: OneSubmission, context: CommandContext): Promise<SubmittedOnce> {
     const { scope, submit, answerOf } = submission;
-    // Where the log cannot be told, the lease runs out.
+    // While the log is away this fails, and the lease runs out.
     const end = (type: 'release' | 'abandon') => keys.run(scope, { type, job_id }, context).catch(() => {});
     const submitted = await submit(job_id).catch(async (error: unknown) => {
       await end('abandon');

@@ -1,5 +1,5 @@
-// Submitting a job, from a file or from a list of any origin: intake finds the URLs, `submit-job.ts` makes the job of them. The file
-// is kept for as long as its job.
+// Submits a job from a file or a list: intake finds the URLs, and `submit-job.ts` makes the job of them. The blob store keeps the
+// file for as long as the job exists.
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { EventStore } from '../events/event-store.ts';
@@ -19,27 +19,27 @@ export interface JobRequest {
   source: JobSource;
   given: Given;
   options?: IntakeOptions;
-  /** Whether a job without a credit is refused (`no_credits`) or made and paused at once. */
+  /** True: a job without a credit is refused as `no_credits`. False: it is created and paused at once. */
   needs_credits: boolean;
 }
 
-/** What a request with an idempotency key says of itself. */
+/** The parts of a request with an idempotency key that the key's aggregate needs. */
 export interface Keyed extends Pick<OneSubmission, 'fingerprint' | 'answerOf'> {
   scope: KeyScope;
   size_bytes: number;
 }
 
 export interface Submissions {
-  /** What is refused has left no job, and nothing is charged. */
+  /** A refused request creates no job and costs nothing. Throws the stores' errors. */
   submit(request: JobRequest, context: CommandContext): Promise<OrUnusable<Submitted>>;
-  /** The same, at most once for each key: a request that comes again gets the first one's answer. */
+  /** Submits at most once for each key: a repeated request gets the first request's answer. */
   submitOnce(request: JobRequest, keyed: Keyed, context: CommandContext): Promise<SubmittedOnce>;
 }
 
-/** So long a request may take before another one with its key takes it for dead. */
+/** A request with an idempotency key may take this long; then another one with the key takes over. */
 const LEASE_MS = 30_000;
-/** A second for each 200 kB: ten times what listing takes. */
-const LEASE_MS_A_BYTE = 1 / 200;
+/** One second for each 200 kB, which is ten times as long as listing takes. */
+const LEASE_MS_PER_BYTE = 1 / 200;
 
 export function openSubmissions(parts: {
   log: EventStore;
@@ -84,7 +84,7 @@ export function openSubmissions(parts: {
   return {
     submit: (request, context) => submit(randomUUID(), request, context),
     submitOnce(request, { size_bytes, ...keyed }, context) {
-      const lease_ms = LEASE_MS + size_bytes * LEASE_MS_A_BYTE;
+      const lease_ms = LEASE_MS + size_bytes * LEASE_MS_PER_BYTE;
       const submission = { ...keyed, lease_ms, new_job_id: randomUUID };
       return submitOnce({ ...submission, submit: (job_id) => submit(job_id, request, context) }, context);
     },

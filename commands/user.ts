@@ -1,4 +1,4 @@
-// The aggregate of one user, and what a first sight of someone brings: the account and its signup credits.
+// The aggregate of one user. The first request of a user registers the account and grants its signup credits.
 import type { EventStore, Position } from '../events/event-store.ts';
 import { userStream } from '../events/streams.ts';
 import type { UserEvent } from '../events/user.ts';
@@ -16,7 +16,7 @@ export const evolve = evolveBy<User, UserEvent>({
   UserUpdated: (user, { email }) => ({ ...user, email }),
 });
 
-/** What the identity provider says now: no events when it is known already. */
+/** Records the identity that the identity provider reports; makes no event when it has not changed. */
 export function see(user: Readonly<User>, seen: { user_id: string; email: string | null }): Decision<UserEvent> {
   if (!user.registered) return { events: [{ type: 'UserRegistered', data: seen }] };
   if (seen.email === null || seen.email === user.email) return { events: [] };
@@ -24,7 +24,7 @@ export function see(user: Readonly<User>, seen: { user_id: string; email: string
 }
 
 export interface Users {
-  /** Registers whom it sees first, with `signup_credits`; the position of the last event that it caused, if any. */
+  /** Registers a new user with `signup_credits`. Returns the position of the last event that it appended; null for none. */
   see(seen: { user_id: string; email: string | null }, context: CommandContext): Promise<Position | null>;
 }
 
@@ -35,7 +35,7 @@ export function openUsers(log: EventStore, credits: CreditsLedger, signup_credit
       const registered = await aggregate.handle(userStream(seen.user_id), context, (user) => see(user, seen));
       if (!registered.ok) throw new Error(registered.refused.message);
       if (signup_credits === 0) return registered.appended ? registered.position : null;
-      // Asked for each time, granted once: a crash between the two appends is healed by the next sight.
+      // The ledger grants these once. Each request asks, so that a crash between the two appends loses no grant.
       const granted = await credits.run(
         seen.user_id,
         {

@@ -1,4 +1,4 @@
-// The aggregate of one delivery: one event to one endpoint, with its attempts and when the next one is due.
+// The aggregate of one delivery, of one event to one endpoint: its attempts and the time of the next one.
 import type { EventStore } from '../events/event-store.ts';
 import { webhookDeliveryStream } from '../events/streams.ts';
 import {
@@ -13,7 +13,7 @@ import { type CommandContext, type Decision, evolveBy, type Handled, openAggrega
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-/** How long after each attempt that failed the next one is made. */
+/** The delays after the first failed attempt, the second, and so on. */
 export const RETRY_DELAYS_MS: readonly number[] = [
   5 * SECOND,
   5 * MINUTE,
@@ -23,15 +23,15 @@ export const RETRY_DELAYS_MS: readonly number[] = [
   10 * HOUR,
   10 * HOUR,
 ];
-/** Of each delay, up or down: deliveries that failed together do not come back together. */
+/** The random share of each delay, up or down, so that deliveries that failed together are not retried together. */
 const JITTER = 0.2;
-/** No receiver is waited for longer than the schedule itself waits. */
+/** A receiver's Retry-After is followed up to the schedule's longest delay. */
 const RETRY_AFTER_CAP_MS = 10 * HOUR;
 
 export interface WebhookDelivery {
   status: 'none' | 'pending' | 'delivered' | 'given_up';
   attempts: number;
-  /** Attempts since it was requested, or requested again: the place in the schedule. */
+  /** The number of attempts since the last request or resend: the place in the schedule. */
   tries: number;
 }
 
@@ -44,16 +44,15 @@ export const evolve = evolveBy<WebhookDelivery, WebhookDeliveryEvent>({
   WebhookResendRequested: (delivery) => ({ ...delivery, status: 'pending', tries: 0 }),
 });
 
-/** What came of an attempt. */
 export interface AttemptOutcome extends Pick<WebhookAttempted, 'status_code' | 'error' | 'response_excerpt'> {
   duration_ms: number;
-  /** What the receiver asked for. */
+  /** The receiver's Retry-After. */
   retry_after_ms: number | null;
 }
 
 export type WebhookDeliveryCommand =
   | { type: 'request'; delivery: WebhookDeliveryRequested }
-  /** `attempt`: its number. One that was recorded already is not recorded again. `random`: in [0, 1). */
+  /** `attempt`: the attempt's number, from 1; a recorded attempt is not recorded again. `random`: in [0, 1). */
   | { type: 'recordAttempt'; attempt: number; outcome: AttemptOutcome; random: number }
   | { type: 'giveUp'; reason: GivenUpReason }
   | { type: 'resend' };
@@ -78,7 +77,7 @@ export function decide(
       if (status === 'none') {
         return { refused: { code: 'delivery_not_found', message: 'There is no such delivery of this endpoint.' } };
       }
-      // What has not been tried yet is due already.
+      // A delivery that has not been tried since its last request is due already.
       return { events: status === 'pending' && tries === 0 ? [] : [{ type: 'WebhookResendRequested', data: {} }] };
   }
 }
@@ -88,12 +87,12 @@ function attempted(
   { attempt, outcome, random }: Extract<WebhookDeliveryCommand, { type: 'recordAttempt' }>,
   now: number,
 ): WebhookDeliveryEvent[] {
-  const { retry_after_ms, ...told } = outcome;
+  const { retry_after_ms, ...recorded } = outcome;
   const is_delivered = isDelivered(outcome.status_code);
   const is_gone = outcome.status_code === 410;
   const delay_ms = is_delivered || is_gone ? null : retryDelay(tries_before + 1, retry_after_ms, random);
   const next_attempt_at = delay_ms === null ? null : new Date(now + delay_ms).toISOString();
-  const data: WebhookAttempted = { attempt, ...told, next_attempt_at };
+  const data: WebhookAttempted = { attempt, ...recorded, next_attempt_at };
   const events: WebhookDeliveryEvent[] = [{ type: 'WebhookAttempted', data }];
   if (is_delivered) events.push({ type: 'WebhookDelivered', data: {} });
   else if (delay_ms === null) {
@@ -103,7 +102,7 @@ function attempted(
   return events;
 }
 
-/** After so many attempts that failed, from 1; null when there is no other. `random` in [0, 1). */
+/** The delay in milliseconds after `failures` failed attempts, from 1; null after the last one. `random` in [0, 1). */
 export function retryDelay(failures: number, retry_after_ms: number | null, random: number): number | null {
   const delay_ms = RETRY_DELAYS_MS[failures - 1];
   if (delay_ms === undefined) return null;

@@ -1,4 +1,4 @@
-// The aggregate of one user's webhook endpoints, and their signing secrets: made of a key that the log does not hold.
+// The aggregate of one user's webhook endpoints. Their signing secrets derive from a key that the log does not hold.
 import { createHmac } from 'node:crypto';
 import type { EventStore } from '../events/event-store.ts';
 import { webhookEndpointsStream } from '../events/streams.ts';
@@ -10,11 +10,11 @@ export const MAX_ENDPOINTS = 20;
 export interface WebhookEndpoint {
   url: string;
   status: 'enabled' | 'disabled';
-  /** Whether its owner knows that it is disabled. */
+  /** Whether the owner was notified that the endpoint is disabled, or cannot be. */
   notified: boolean;
 }
 
-/** By id; null is deleted. */
+/** The endpoints by id; null for a deleted one. */
 export type WebhookEndpointsState = Map<string, WebhookEndpoint | null>;
 
 export const initial = (): WebhookEndpointsState => new Map();
@@ -35,7 +35,7 @@ export type WebhookEndpointsCommand =
   | { type: 'create'; endpoint: WebhookEndpointCreated }
   | { type: 'delete'; endpoint_id: string }
   | { type: 'disable'; endpoint_id: string; reason: DisabledReason }
-  /** That the owner knows, or cannot be told. */
+  /** Records that the mail server accepted or `refused` the notice to the owner. */
   | { type: 'noteNotice'; endpoint_id: string; refused: string | null };
 
 export function decide(
@@ -76,7 +76,7 @@ function create(
 
 export interface WebhookEndpoints {
   run(user_id: string, command: WebhookEndpointsCommand, context: CommandContext): Promise<Done>;
-  /** As the log has it now; null when it is not this user's or was deleted. */
+  /** Reads the endpoint from the log; null when the user has none with this id, or deleted it. */
   find(user_id: string, endpoint_id: string): Promise<Readonly<WebhookEndpoint> | null>;
 }
 
@@ -92,7 +92,7 @@ export function openWebhookEndpoints(log: EventStore): WebhookEndpoints {
   };
 }
 
-/** The secret is kept nowhere: whoever has the service's key can make it again. */
+/** Derives the endpoint's secret from the service's key. The service stores no secret. */
 export function signingSecret(key: Uint8Array, endpoint_id: string): string {
   return `whsec_${createHmac('sha256', key).update(`webhook endpoint ${endpoint_id}`).digest('base64url')}`;
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { type ApiKeys, USE_TOLD_MS } from '../commands/api-keys.ts';
+import { type ApiKeys, USE_INTERVAL_MS } from '../commands/api-keys.ts';
 import type { ApiKeyDocument } from '../readmodels/api-keys.ts';
 
 export interface ApiKeyUses {
@@ -22,7 +22,7 @@ export function openApiKeyUses(keys: Pick<ApiKeys, 'recordUse'>, log: Logger, no
     used({ _id, last_used_at }) {
       const at = now();
       const last = Math.max(told.get(_id) ?? 0, last_used_at === null ? 0 : Date.parse(last_used_at));
-      if (at - last < USE_TOLD_MS) return;
+      if (at - last < USE_INTERVAL_MS) return;
       told.set(_id, at);
       const context = { command_id: randomUUID(), causation_id: _id, actor: 'process:api-key-uses', now: at };
       const one = keys

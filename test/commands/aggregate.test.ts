@@ -137,7 +137,7 @@ test('commands that wait for one stream are decided in order and appended togeth
       return log.append(stream, expected, events);
     },
   };
-  const aggregate = openAggregate(counted, fold, { together: 8 });
+  const aggregate = openAggregate(counted, fold, { max_per_append: 8 });
   const refused = { code: 'no', message: 'No.' };
   const defect = new Error('a defect of one command');
   const outcomes = await Promise.allSettled([
@@ -157,7 +157,7 @@ test('commands that wait for one stream are decided in order and appended togeth
 
 test('of two processes that append together nothing is lost or counted twice', async (t) => {
   const { log } = await openTestStores(t);
-  const [here, there] = [1, 2].map(() => openAggregate(log, fold, { together: 8 }));
+  const [here, there] = [1, 2].map(() => openAggregate(log, fold, { max_per_append: 8 }));
   await Promise.all(
     Array.from({ length: 60 }, (_, i) => (i % 2 ? here! : there!).handle('count-1', commandContext(), count)),
   );
@@ -182,7 +182,7 @@ test('when the answer to an append of several never comes, each is told and the 
       throw Object.assign(new Error('no answer'), { code: 'unavailable' });
     },
   };
-  const aggregate = openAggregate(unreliable, fold, { together: 8 });
+  const aggregate = openAggregate(unreliable, fold, { max_per_append: 8 });
   const told = await Promise.allSettled([1, 2, 3].map(() => aggregate.handle('count-1', commandContext(), count)));
   t.deepEqual(
     told.map(({ status }) => status),
@@ -194,7 +194,7 @@ test('when the answer to an append of several never comes, each is told and the 
 
 test('what is too large for one append together goes one by one', async (t) => {
   const { log } = await openTestStores(t);
-  const aggregate = openAggregate(log, fold, { together: 8 });
+  const aggregate = openAggregate(log, fold, { max_per_append: 8 });
   const large = ({ n }: { n: number }) => ({
     events: [{ type: 'Counted' as const, data: { n: n + 1, text: 'x'.repeat(600_000) } }],
   });
