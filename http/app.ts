@@ -3,11 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
+import type { CommandContext } from '../commands/aggregate.ts';
 import { type AccessOptions, authenticate, findJob } from './access.ts';
 import { apiOf } from './apis/all.ts';
 import type { Api } from './apis/api.ts';
 import { readJson, readRaw } from './bodies.ts';
 import { openClientAddress } from './client-address.ts';
+import { contextOf } from './command-context.ts';
 import { ClientGone, HttpError, toHttpError, ValidationError } from './errors.ts';
 import type { HeavyRequest, HeavyRequests } from './heavy-requests.ts';
 import { withList } from './list-bodies.ts';
@@ -27,7 +29,7 @@ export interface AppOptions extends AccessOptions, SystemOptions {
   /** Whether clients reach the service by https alone. */
   https: boolean;
   /** Called once for each request of a known caller that was admitted. */
-  seen(caller: Caller, request: { ip: string; request_id: string }): Promise<void>;
+  seen(caller: Caller, command: () => CommandContext): Promise<void>;
   /**
    * Whether a request may go on. Throws `HttpError` when not; headers that it returns are in the response. Asked once
    * for each request, also for those that are refused for their credentials or their path: these have no caller.
@@ -189,7 +191,8 @@ function serve(
     });
     state.caller = caller;
     await admit(ctx, options);
-    if (caller) await options.seen(caller, { ip, request_id });
+    const command = () => contextOf(caller, route.access, request_id, Date.now());
+    if (caller) await options.seen(caller, command);
 
     const position = ctx.get(POSITION_HEADER);
     const input = checks.input(ctx.params, ctx.querystring, ctx.headers);
@@ -207,12 +210,16 @@ function serve(
       await heavy?.work(signal);
       const { params, query, headers } = input;
       const sent = { params, query, headers, body };
-      const request: RouteRequest = { route, ...sent, caller, job, request_id, ip, signal, rest, ctx };
+      const request: RouteRequest = { route, ...sent, caller, job, request_id, command, ip, signal, rest, ctx };
       return await Promise.resolve(route.handler(request, undefined)).finally(rest);
     };
     const reply = await withBody(ctx, route, checks, options, handle);
     if (options.check_replies) checks.reply(reply);
-    positions.reached(caller?.user_id, positionOf(reply));
+    if (reply.position !== undefined) {
+      if (!reply.is_early) await options.await_position(reply.position);
+      positions.reached(caller?.user_id, reply.position);
+      ctx.set(POSITION_HEADER, reply.position);
+    }
     await writeReply(ctx, route, reply);
   };
 }
@@ -253,11 +260,6 @@ async function withBody(
     default:
       return await handle(undefined);
   }
-}
-
-function positionOf({ headers }: Reply): string {
-  const name = Object.keys(headers ?? {}).find((one) => one.toLowerCase() === POSITION_HEADER);
-  return name === undefined ? '' : headers![name]!;
 }
 
 function clientSignal(ctx: Context): AbortSignal {

@@ -6,7 +6,6 @@ import { openUsers } from '../commands/user.ts';
 import { apiKeys } from '../readmodels/api-keys.ts';
 import { openApiKeyUses } from './api-key-uses.ts';
 import type { AppOptions } from './app.ts';
-import { contextOf } from './command-context.ts';
 import { HttpError } from './errors.ts';
 import type { Parts } from './group.ts';
 
@@ -37,10 +36,10 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
       uses.used(key);
       return { user_id: key.user_id, email: key.email, is_admin: false, kind: 'key', key_id: key._id };
     },
-    async seen(caller, { request_id }) {
+    async seen(caller, command) {
       const { user_id, email } = caller;
       if (known.get(user_id) === (email ?? '')) return;
-      const position = await users.see({ user_id, email }, contextOf({ caller, request_id }, now()));
+      const position = await users.see({ user_id, email }, command());
       if (position !== null) await passed(position);
       known.set(user_id, email ?? '');
     },

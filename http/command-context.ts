@@ -1,11 +1,11 @@
-// Who runs a command that a request asks for.
+// The context of a command that a request asks for.
 import { randomUUID } from 'node:crypto';
 import type { CommandContext } from '../commands/aggregate.ts';
-import type { Caller, RouteRequest } from './route.ts';
+import type { Access, Caller } from './route.ts';
 
-export function contextOf(request: Pick<RouteRequest, 'request_id'> & { caller: Caller }, now: number): CommandContext {
-  const { caller, request_id } = request;
-  const actor =
-    caller.kind === 'key' ? `key:${caller.key_id}` : `${caller.is_admin ? 'admin' : 'user'}:${caller.user_id}`;
-  return { command_id: randomUUID(), causation_id: request_id, actor, now };
+/** `access`: the rule that admitted a request without a caller. */
+export function contextOf(caller: Caller | null, access: Access, request_id: string, now: number): CommandContext {
+  const role = caller?.is_admin ? 'admin' : 'user';
+  const known = caller?.kind === 'key' ? `key:${caller.key_id}` : caller && `${role}:${caller.user_id}`;
+  return { command_id: randomUUID(), causation_id: request_id, actor: known ?? access, now };
 }

@@ -4,8 +4,6 @@ import type { Problem } from './errors.ts';
 
 /** Given out by commands and taken by reads; to clients an opaque word. */
 export const POSITION_HEADER = 'x-log-position';
-/** The header by which a client's next request sees what this one did. */
-export const reached = (position: string) => ({ [POSITION_HEADER]: position });
 
 const MAX_CALLERS = 10_000;
 

@@ -3,6 +3,8 @@
 import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import type { CommandContext } from '../commands/aggregate.ts';
+import type { Position } from '../events/event-store.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { Api } from './apis/api.ts';
 import type { Problem } from './errors.ts';
@@ -144,6 +146,10 @@ export interface Reply {
   body?: object | string | Uint8Array | null;
   stream?: Readable;
   headers?: Readonly<Record<string, string>>;
+  /** The place in the log that a command reached: the answer names it, after reads see it. */
+  position?: Position;
+  /** Whether the answer is sent before reads see the position. */
+  is_early?: boolean;
 }
 
 export interface RouteRequest<
@@ -163,6 +169,8 @@ export interface RouteRequest<
   /** What the rule of access has read of the job that the path names; null where it names none. */
   job: Job;
   request_id: string;
+  /** The context of one command of the caller, as of now: each call makes a new command. */
+  command(): CommandContext;
   /** Of the client, behind trusted proxies too. */
   ip: string;
   /** Aborts when the client is gone before the answer is sent. */

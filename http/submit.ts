@@ -7,17 +7,15 @@ import type { SubmittedOnce } from '../commands/submit-once.ts';
 import type { Position } from '../events/event-store.ts';
 import type { RequestAnswered } from '../events/idempotency.ts';
 import type { JobCreated, JobSource } from '../events/job.ts';
-import { contextOf } from './command-context.ts';
 import { HttpError, ValidationError } from './errors.ts';
 import type { Parts } from './group.ts';
 import { type JobView, newJobView } from './job-view.ts';
-import { reached } from './read-your-writes.ts';
 import type { Caller, Reply, RouteRequest } from './route.ts';
 
 type Wanted = Pick<JobRequest, 'source' | 'given' | 'options' | 'needs_credits'>;
 type Key = Omit<Keyed, 'scope' | 'answerOf'> & { key: string };
-type Asking = Pick<RouteRequest, 'route' | 'request_id' | 'signal'> & { caller: Caller };
-type Deps = Pick<Parts, 'submissions' | 'now'>;
+type Asking = Pick<RouteRequest, 'route' | 'command' | 'signal'> & { caller: Caller };
+type Deps = Pick<Parts, 'submissions'>;
 
 export interface NewJob {
   reply: Omit<Reply, 'body'> & { body: JobView };
@@ -25,8 +23,8 @@ export interface NewJob {
 }
 
 /** Throws HttpError for what cannot become a job; then there is no job and nothing is charged. */
-export async function submit(wanted: Wanted, asking: Asking, { submissions, now }: Deps): Promise<NewJob> {
-  const context = contextOf(asking, now());
+export async function submit(wanted: Wanted, asking: Asking, { submissions }: Deps): Promise<NewJob> {
+  const context = asking.command();
   const submitted = await submissions.submit(requestOf(wanted, asking), context);
   if (!submitted.ok) throw refusal(submitted.refused, wanted.source);
   return newJob(answerOf(submitted.job, context.now), submitted.position, asking);
@@ -37,11 +35,11 @@ export async function submitOnce(
   wanted: Wanted,
   { key, ...sent }: Key,
   asking: Asking,
-  { submissions, now }: Deps,
+  { submissions }: Deps,
 ): Promise<NewJob> {
   const { method, path: route } = asking.route;
   const scope = { user_id: asking.caller.user_id, method, route, key };
-  const context = contextOf(asking, now());
+  const context = asking.command();
   const once = await submissions.submitOnce(requestOf(wanted, asking), { ...sent, scope, answerOf }, context);
   if (!once.ok) throw refusal(once.refused, wanted.source);
   return newJob(once.answer, once.position, asking, once.replayed ? REPLAYED : {});
@@ -62,7 +60,7 @@ const answerOf = (job: JobCreated, created_at: number) => ({ status: 201, body: 
 function newJob(answer: Omit<RequestAnswered, 'job_id'>, position: Position, { route }: Asking, more = {}): NewJob {
   const { status, body } = answer as { status: number; body: JobView };
   const location = `${route.api.prefix}/jobs/${body.job_id}`;
-  return { reply: { status, body, headers: { ...reached(position), location, ...more } }, position };
+  return { reply: { status, body, headers: { location, ...more }, position, is_early: true }, position };
 }
 
 type Refused = Extract<Submitted | SubmittedOnce, { ok: false }>['refused'];

@@ -4,16 +4,13 @@ import { idOfKey, MAX_KEYS, newApiKey, openApiKeys } from '../../commands/api-ke
 import { Nullable } from '../../events/nullable.ts';
 import { type ApiKeyDocument, apiKeys } from '../../readmodels/api-keys.ts';
 import { GATEWAY } from '../apis/gateway.ts';
-import { contextOf } from '../command-context.ts';
 import { HttpError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
-import { reached } from '../read-your-writes.ts';
 import { jsonBody, routeOf } from '../route.ts';
 
-const wire = ({ log, read, passed, now }: Parts) => ({
+const wire = ({ log, read }: Parts) => ({
   commands: openApiKeys(log),
   read: read({ apiKeys }),
-  ...{ passed, now },
 });
 export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(GATEWAY);
@@ -66,15 +63,13 @@ export const create = route({
       examples: { too_many_keys: { message: `There are ${MAX_KEYS} keys already; revoke one.` } },
     },
   },
-  async handler(request, { commands, passed, now }) {
+  async handler(request, { commands }) {
     const { caller, body } = request;
     const plaintext = newApiKey();
-    const context = contextOf(request, now());
+    const context = request.command();
     const { user_id, email } = caller;
     const created = await commands.create({ plaintext, user_id, email, name: body.name }, context);
     if (!created.ok) throw new HttpError(409, created.refused.code, created.refused.message);
-    // The key works as soon as its owner has it.
-    await passed(created.position);
     const created_at = new Date(context.now).toISOString();
     const view = {
       id: idOfKey(plaintext),
@@ -83,7 +78,7 @@ export const create = route({
       created_at,
       last_used_at: null,
     };
-    return { status: 201, body: { ...view, key: plaintext }, headers: reached(created.position) };
+    return { status: 201, body: { ...view, key: plaintext }, position: created.position };
   },
 });
 
@@ -120,13 +115,11 @@ export const revoke = route({
       examples: { key_not_found: { message: 'There is no such API key.' } },
     },
   },
-  async handler(request, { commands, passed, now }) {
+  async handler(request, { commands }) {
     const { caller, params } = request;
-    const revoked = await commands.revoke({ key_id: params.id, user_id: caller.user_id }, contextOf(request, now()));
+    const revoked = await commands.revoke({ key_id: params.id, user_id: caller.user_id }, request.command());
     if (!revoked.ok) throw new HttpError(404, revoked.refused.code, revoked.refused.message);
-    // And no longer as soon as this is answered.
-    await passed(revoked.position);
-    return { status: 204, headers: reached(revoked.position) };
+    return { status: 204, position: revoked.position };
   },
 });
 

@@ -6,7 +6,6 @@ import { parseDomain } from '../../intake/domain.ts';
 import { BLOCKED_DOMAIN_SORTS, blockedDomains, blockedDomainsPage } from '../../readmodels/blocked-domains.ts';
 import { DOMAIN_SORTS, domainHealth, domainHealthPage } from '../../readmodels/domain-health.ts';
 import { GATEWAY } from '../apis/gateway.ts';
-import { contextOf } from '../command-context.ts';
 import {
   BlockedDomainView,
   blockExample,
@@ -21,14 +20,13 @@ import {
 } from '../domain-view.ts';
 import { HttpError, ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
-import { reached } from '../read-your-writes.ts';
 import { paging } from '../result-view.ts';
 import { jsonBody, routeOf } from '../route.ts';
 import { listOf } from './jobs.ts';
 
-const wire = ({ log, blocklist, read, passed, now }: Parts) => ({
+const wire = ({ log, blocklist, read }: Parts) => ({
   commands: openBlocklistCommands(log),
-  ...{ blocklist, passed, now },
+  blocklist,
   read: read({ blockedDomains, domainHealth }),
 });
 export type Deps = ReturnType<typeof wire>;
@@ -101,14 +99,12 @@ export const block = route({
     },
     422: 'It is no domain, or the request is not valid.',
   },
-  async handler(request, { commands, passed, now }) {
+  async handler(request, { commands }) {
     const said = { ...request.body, domain: domainToBlock(request.body.domain) };
-    const blocked = await commands.block(said, contextOf(request, now()));
+    const blocked = await commands.block(said, request.command());
     if (!blocked.ok) throw new HttpError(409, blocked.refused.code, blocked.refused.message);
     const { added_at, is_new, position } = blocked;
-    // Anyone's next upload goes by it.
-    await passed(position);
-    return { status: is_new ? 201 : 200, body: { ...said, added_at }, headers: reached(position) };
+    return { status: is_new ? 201 : 200, body: { ...said, added_at }, position };
   },
 });
 
@@ -151,12 +147,11 @@ export const unblock = route({
       examples: { domain_not_blocked: { message: 'This domain is not on the blocklist.' } },
     },
   },
-  async handler(request, { commands, passed, now }) {
+  async handler(request, { commands }) {
     const domain = domainAskedFor(request.params.domain);
-    const unblocked = await commands.unblock(domain, contextOf(request, now()));
+    const unblocked = await commands.unblock(domain, request.command());
     if (!unblocked.ok) throw new HttpError(404, unblocked.refused.code, unblocked.refused.message);
-    await passed(unblocked.position);
-    return { body: { removed: true, domain }, headers: reached(unblocked.position) };
+    return { body: { removed: true, domain }, position: unblocked.position };
   },
 });
 

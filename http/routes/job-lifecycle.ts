@@ -8,21 +8,19 @@ import { jobStream } from '../../events/streams.ts';
 import { endedJob, type JobDocument, jobs as jobDocuments } from '../../readmodels/jobs.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { jobWhen } from '../await-job.ts';
-import { contextOf } from '../command-context.ts';
 import { HttpError, jobNotFound } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
-import { reached } from '../read-your-writes.ts';
 import { type Caller, jsonBody, type OwnedJob, type Reply, type RouteRequest, routeOf } from '../route.ts';
 
-function wire({ jobs, credits, jobFinder, jobWatch, read, passed, now }: Parts) {
+function wire({ jobs, credits, jobFinder, jobWatch, read, passed }: Parts) {
   const collections = read({ jobs: jobDocuments });
   const deleteJob = openDeleteJob(jobs, credits, async (job_id, position) => {
     const job = (await passed(position)) ? await collections.jobs.get(job_id) : null;
     return job && endedJob(job);
   });
   return {
-    ...{ jobs, jobFinder, jobWatch, passed, now },
+    ...{ jobs, jobFinder, jobWatch, passed },
     resumeJob: openResumeJob(jobs, credits),
     deleteJob,
     read: collections,
@@ -50,7 +48,7 @@ const MAX_DELETE_BYTES = 256 * 1024;
 /** Deletions of one request that run at once: their appends share what is slow. */
 const DELETED_AT_ONCE = 50;
 
-type Asking = Pick<RouteRequest, 'request_id'> & { caller: Caller };
+type Asking = Pick<RouteRequest, 'command'> & { caller: Caller };
 
 export const pause = route({
   method: 'POST',
@@ -69,7 +67,7 @@ export const pause = route({
   errors: { 409: ILLEGAL },
   async handler(request, services) {
     const { _id: job_id } = request.job;
-    const paused = await services.jobs.run(job_id, { type: 'pause' }, contextOf(request, services.now()));
+    const paused = await services.jobs.run(job_id, { type: 'pause' }, request.command());
     if (!paused.ok) throw refusal(paused.refused);
     return changed(job_id, paused.position, services);
   },
@@ -88,7 +86,7 @@ export const resume = route({
   errors: { 402: 'The job has used its credits, and there are none left.', 409: ILLEGAL },
   async handler(request, services) {
     const { _id: job_id } = request.job;
-    const resumed = await services.resumeJob(job_id, contextOf(request, services.now()));
+    const resumed = await services.resumeJob(job_id, request.command());
     if (!resumed.ok) throw refusal(resumed.refused);
     return changed(job_id, resumed.position, services);
   },
@@ -117,11 +115,11 @@ export const cancel = route({
 /** Cancels a job of the caller, and waits until it is settled. `or_is_cancelled`: that it was done before is no error. */
 export async function cancelJob(
   request: Asking & Pick<RouteRequest, 'signal'> & { job: OwnedJob },
-  services: Pick<Deps, 'jobs' | 'jobWatch' | 'passed' | 'now' | 'read'>,
+  services: Pick<Deps, 'jobs' | 'jobWatch' | 'passed' | 'read'>,
   { or_is_cancelled = false } = {},
 ): Promise<Reply> {
   const { _id: job_id } = request.job;
-  const asked = await services.jobs.run(job_id, { type: 'cancel' }, contextOf(request, services.now()));
+  const asked = await services.jobs.run(job_id, { type: 'cancel' }, request.command());
   const is_done = !asked.ok && or_is_cancelled && asked.refused.details?.status === 'cancelled';
   if (!asked.ok && !is_done) throw refusal(asked.refused);
   const { position } = asked.ok ? asked : await services.jobs.aggregate.read(jobStream(job_id));
@@ -164,10 +162,9 @@ export const remove = route({
   },
   async handler(request, services) {
     const { _id: job_id } = request.job;
-    const deleted = await services.deleteJob(job_id, contextOf(request, services.now()));
+    const deleted = await services.deleteJob(job_id, request.command());
     if (!deleted.ok) throw refusal(deleted.refused);
-    await services.passed(deleted.position);
-    return { body: { job_id, deleted: true }, headers: reached(deleted.position) };
+    return { body: { job_id, deleted: true }, position: deleted.position };
   },
 });
 
@@ -227,8 +224,7 @@ export const removeMany = route({
         }
       }
     }
-    await services.passed(last);
-    return { body: { deleted, errors }, headers: last === '' ? {} : reached(last) };
+    return { body: { deleted, errors }, ...(last === '' ? {} : { position: last }) };
   },
 });
 
@@ -240,7 +236,7 @@ async function removeOne(job_id: string, request: Asking, services: Deps): Promi
   if (job.owner_id !== caller.user_id && !caller.is_admin) {
     return new HttpError(403, 'forbidden', 'This job is not yours.');
   }
-  const deleted = await services.deleteJob(job_id, contextOf(request, services.now()));
+  const deleted = await services.deleteJob(job_id, request.command());
   return deleted.ok ? deleted.position : refusal(deleted.refused);
 }
 
@@ -254,7 +250,7 @@ async function changed(
   const retry = { 'retry-after': '1' };
   if (!job)
     throw new HttpError(503, 'unavailable', 'It is done, but cannot be shown yet. Look again.', undefined, retry);
-  return { body: jobView(job), headers: reached(position) };
+  return { body: jobView(job), position };
 }
 
 const STATUSES: Readonly<Record<string, number>> = { job_not_found: 404, no_credits: 402, unavailable: 503 };

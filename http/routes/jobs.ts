@@ -21,8 +21,8 @@ import {
 import { fileBody, routeOf } from '../route.ts';
 import { submit } from '../submit.ts';
 
-const wire = ({ submissions, now, read }: Parts) => ({
-  ...{ submissions, now },
+const wire = ({ submissions, read }: Parts) => ({
+  submissions,
   read: read({ jobs, results: jobResults, jobStats }),
 });
 export type Deps = ReturnType<typeof wire>;

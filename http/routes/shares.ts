@@ -8,22 +8,20 @@ import { results, STATUS_GROUPS } from '../../readmodels/results.ts';
 import { SHARE_STATUSES, type ShareDocument, shares as shareDocuments, shareStatus } from '../../readmodels/shares.ts';
 import { jobStats, namedCounts, noStats, type StatsDocument, statusGroups } from '../../readmodels/stats.ts';
 import { GATEWAY } from '../apis/gateway.ts';
-import { contextOf } from '../command-context.ts';
 import { HttpError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
-import { reached } from '../read-your-writes.ts';
 import { filterOf, paging, ResultView, resultExample, resultFilters, resultViews } from '../result-view.ts';
 import { jsonBody, routeOf } from '../route.ts';
 import { openShareUses, type ShareUses } from '../share-uses.ts';
 import { listOf } from './jobs.ts';
 
-function wire({ log, logger, read, passed, now, public_url, atEnd }: Parts) {
+function wire({ log, logger, read, now, public_url, atEnd }: Parts) {
   const commands = openShares(log);
   const shareUses = openShareUses(commands, logger, now);
   atEnd(shareUses.close);
   const collections = read({ jobs, results, shares: shareDocuments, jobStats });
-  return { shares: commands, shareUses, read: collections, passed, now, public_url };
+  return { shares: commands, shareUses, read: collections, now, public_url };
 }
 export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(GATEWAY);
@@ -75,24 +73,22 @@ export const create = route({
       examples: { too_many_shares: { message: `The job has ${MAX_SHARES} shares already; revoke one.` } },
     },
   },
-  async handler(request, { shares, passed, now, public_url }) {
+  async handler(request, { shares, public_url }) {
     const { params, body, caller } = request;
     const { job_id } = params;
     const token = newShareToken();
-    const context = contextOf(request, now());
+    const context = request.command();
     const hours = body.expires_in_hours;
     const expires_at = hours === undefined ? null : new Date(context.now + hours * 3_600_000).toISOString();
     const { user_id } = caller;
     const created = await shares.create({ token, job_id, user_id, expires_at }, context);
     if (!created.ok) throw new HttpError(409, created.refused.code, created.refused.message);
-    // The link works as soon as its owner has it.
-    await passed(created.position);
     const created_at = new Date(context.now).toISOString();
     const url = `${public_url()}/share/${token}`;
     return {
       status: 201,
       body: { id: idOfShareToken(token), token, url, created_at, expires_at },
-      headers: reached(created.position),
+      position: created.position,
     };
   },
 });
@@ -177,13 +173,12 @@ export const revoke = route({
       examples: { share_not_found: { message: 'There is no such share of this job.' } },
     },
   },
-  async handler(request, { shares, passed, now }) {
+  async handler(request, { shares }) {
     const { job_id, token } = request.params;
     const share_id = SHARE_ID.test(token) ? token : idOfShareToken(token);
-    const revoked = await shares.revoke({ share_id, job_id }, contextOf(request, now()));
+    const revoked = await shares.revoke({ share_id, job_id }, request.command());
     if (!revoked.ok) throw new HttpError(404, revoked.refused.code, revoked.refused.message);
-    await passed(revoked.position);
-    return { status: 204, headers: reached(revoked.position) };
+    return { status: 204, position: revoked.position };
   },
 });
 

@@ -26,8 +26,8 @@ import { type Caller, listBody, type RouteRequest, routeOf, type StringList } fr
 import { submit, submitOnce } from '../submit.ts';
 import { cancelJob } from './job-lifecycle.ts';
 
-const wire = ({ jobs, submissions, jobFinder, jobWatch, read, keys, passed, now, closing }: Parts) => ({
-  ...{ jobs, submissions, jobFinder, jobWatch, passed, now, closing },
+const wire = ({ jobs, submissions, jobFinder, jobWatch, read, keys, passed, closing }: Parts) => ({
+  ...{ jobs, submissions, jobFinder, jobWatch, passed, closing },
   cursors: openCursors(keys.links),
   read: read({ jobs: jobDocuments, results: resultDocuments, jobStats }),
 });

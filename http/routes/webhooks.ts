@@ -14,23 +14,20 @@ import {
   webhookEndpoints,
 } from '../../readmodels/webhooks.ts';
 import { PUBLIC } from '../apis/public.ts';
-import { contextOf } from '../command-context.ts';
 import { HttpError, ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { exampleEvent, WebhookEventView } from '../openapi/conventions.ts';
-import { reached } from '../read-your-writes.ts';
 import { paging } from '../result-view.ts';
 import { jsonBody, routeOf } from '../route.ts';
 import { openWebhookTargets } from '../webhook-targets.ts';
 import { listOf } from './jobs.ts';
 
-const wire = ({ config, log, read, passed, now, keys, webhook_guard }: Parts) => ({
+const wire = ({ config, log, read, keys, webhook_guard }: Parts) => ({
   endpoints: openWebhookEndpoints(log),
   redeliveries: openWebhookDeliveries(log),
   targets: openWebhookTargets(webhook_guard, { http_somewhere: config.webhook_allow_addresses.length > 0 }),
   key: keys.webhooks,
   read: read({ webhookEndpoints, webhookDeliveries }),
-  ...{ passed, now },
 });
 export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(PUBLIC);
@@ -108,17 +105,16 @@ export const create = route({
       examples: { too_many_endpoints: { message: `There are ${MAX_ENDPOINTS} endpoints already; delete one.` } },
     },
   },
-  async handler(request, { endpoints, key, targets, passed, now }) {
+  async handler(request, { endpoints, key, targets }) {
     const { caller, body } = request;
     const { url, events } = body;
     const problem = targets.problemOf(url);
     if (problem !== null) throw new ValidationError([{ loc: ['body', 'url'], msg: problem, type: 'webhook_url' }]);
     const endpoint_id = randomUUID();
-    const context = contextOf(request, now());
+    const context = request.command();
     const endpoint = { endpoint_id, user_id: caller.user_id, url, events };
     const made = await endpoints.run(caller.user_id, { type: 'create', endpoint }, context);
     if (!made.ok) throw new HttpError(409, made.refused.code, made.refused.message);
-    await passed(made.position);
     const view = { url, events, status: 'enabled', disabled_reason: null };
     return {
       status: 201,
@@ -128,7 +124,8 @@ export const create = route({
         created_at: new Date(context.now).toISOString(),
         signing_secret: signingSecret(key, endpoint_id),
       },
-      headers: { ...reached(made.position), 'cache-control': 'no-store' },
+      headers: { 'cache-control': 'no-store' },
+      position: made.position,
     };
   },
 });
@@ -193,13 +190,12 @@ export const remove = route({
   tags,
   responses: { 204: { description: 'It hears nothing more.' } },
   errors,
-  async handler(request, { endpoints, passed, now }) {
+  async handler(request, { endpoints }) {
     const { caller, params } = request;
     const command = { type: 'delete', endpoint_id: params.id } as const;
-    const deleted = await endpoints.run(caller.user_id, command, contextOf(request, now()));
+    const deleted = await endpoints.run(caller.user_id, command, request.command());
     if (!deleted.ok) throw new HttpError(404, deleted.refused.code, deleted.refused.message);
-    await passed(deleted.position);
-    return { status: 204, headers: reached(deleted.position) };
+    return { status: 204, position: deleted.position };
   },
 });
 
@@ -297,7 +293,7 @@ export const resend = route({
       examples: { endpoint_disabled: { message: 'The endpoint is disabled: delete it and make it anew.' } },
     },
   },
-  async handler(request, { redeliveries, read, passed, now }) {
+  async handler(request, { redeliveries, read }) {
     const { params, caller } = request;
     const endpoint = await endpointOf(params.id, caller.user_id, read);
     const delivery = await read.webhookDeliveries.get(params.delivery_id);
@@ -308,17 +304,16 @@ export const resend = route({
       throw new HttpError(409, 'endpoint_disabled', 'The endpoint is disabled: delete it and make it anew.');
     }
     if (delivery.attempt_count === 0) return { status: 202, body: deliveryView(delivery) };
-    const context = contextOf(request, now());
+    const context = request.command();
     const resent = await redeliveries.run(delivery._id, { type: 'resend' }, context);
     if (!resent.ok) throw new HttpError(404, resent.refused.code, resent.refused.message);
-    await passed(resent.position);
     // It may have been sent by now.
     const due = {
       status: 'pending',
       given_up_reason: null,
       next_attempt_at: new Date(context.now).toISOString(),
     } as const;
-    return { status: 202, body: deliveryView({ ...delivery, ...due }), headers: reached(resent.position) };
+    return { status: 202, body: deliveryView({ ...delivery, ...due }), position: resent.position };
   },
 });
 

@@ -17,8 +17,9 @@ const ROUTES: Route<unknown>[] = [
     path: '/write',
     access: 'user',
     query: Type.Object({ position: Type.String() }),
-    handler: ({ query }) => ({ body: {}, headers: { 'X-Log-Position': query.position } }),
+    handler: ({ query }) => ({ body: {}, position: query.position, is_early: true }),
   }),
+  route({ ...about, method: 'PUT', path: '/save', access: 'user', handler: () => ({ body: {}, position: '005' }) }),
   route({ ...about, method: 'GET', path: '/read', access: 'user', handler: () => ({ body: {} }) }),
   route({ ...about, method: 'GET', path: '/open', access: 'none', handler: () => ({ body: {} }) }),
   route({ ...about, method: 'GET', path: '/jobs/{job_id}', access: 'owner', handler: () => ({ body: {} }) }),
@@ -53,6 +54,14 @@ test('a command tells the place that it reached, and the next read of its caller
   t.is((await write('005')).headers.get('x-log-position'), '005');
   t.deepEqual(log, []);
   await sample.request('/read', { as });
+  t.deepEqual(log, ['await 005']);
+  await sample.close();
+});
+
+test('the answer to a command is sent after reads see its position, unless the route answers early', async (t) => {
+  const { sample, log, as } = await start();
+  const saved = await sample.request('/save', { method: 'PUT', as });
+  t.is(saved.headers.get('x-log-position'), '005');
   t.deepEqual(log, ['await 005']);
   await sample.close();
 });
@@ -94,7 +103,7 @@ test('the furthest place is remembered, whatever the order of the answers', asyn
   await sample.close();
 });
 
-test('commands wait for nothing', async (t) => {
+test('a command does not wait for the position of the one before it', async (t) => {
   const { sample, log, write } = await start();
   await write('005');
   await write('006');
