@@ -11,7 +11,7 @@ const client = new MongoClient(`mongodb://${mongodb.host}/?directConnection=true
 const admin = client.db('admin');
 await admin.command({ replSetInitiate: { _id: 'rs0', members: [{ _id: 0, host: mongodb.host }] } });
 await client.close();
-// This one selects a server by the set: it answers when there is a primary.
+// This client selects a server by the replica set, and so answers once there is a primary.
 const set = new MongoClient(process.env.MONGODB_URL!, { serverSelectionTimeoutMS: WAIT_MS });
 const { version } = await set.db('admin').command({ buildInfo: 1 });
 await set.close();

@@ -1,5 +1,5 @@
-// Checks what the Compose Specification's schema does not say of docker-compose.yml, given as JSON on standard input: that
-// names lead somewhere, times are times, and variables are written as Compose reads them.
+// Checks docker-compose.yml, given as JSON on standard input, beyond the Compose Specification's schema: references name
+// existing services and volumes, durations parse, and variables have Compose's syntax.
 import { text } from 'node:stream/consumers';
 
 interface Service {

@@ -1,5 +1,5 @@
-// Holds every module of the project to `.dependency-cruiser.mjs`, and proves on a made-up project that the rules bite and
-// that the cruise sees every module and import: a cruiser without its parser would pass everything.
+// Checks every module of the project against `.dependency-cruiser.mjs`. Proves on a made-up project that the rules report
+// violations, and that the cruise sees every module and import: a cruiser without its parser would pass everything.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ const options: ICruiseOptions = await readOptions(CONFIG);
 
 const comments = new Map(options.ruleSet?.forbidden?.map((rule) => [rule.name, rule.comment]));
 
-/** A statement that the cruiser's own walker does not know. */
+/** A statement that the cruiser's own walker does not visit. */
 const USING = 'export async function hold(leaf: AsyncDisposable) {\n  await using held = leaf;\n  return held;\n}\n';
 const probe = (folder: string, target: string) =>
   `import type { Leaf } from '${relative(folder, target).replace(/^(?!\.)/, './')}';\n${USING}export type Held = Leaf;\n`;
@@ -72,7 +72,7 @@ function importsWritten(file: string): string[] {
   return [...text.matchAll(/\b(?:from|import)\s*\(?\s*['"](\.{1,2}\/[^'"]+)['"]/g)].map((found) => found[1]!);
 }
 
-/** Cruises a made-up project that breaks every rule in every way, and keeps each where it may. */
+/** Cruises a made-up project that breaks every rule in every way, and also has allowed imports. */
 async function selfCheck(): Promise<string[]> {
   const made_up = mkdtempSync(join(tmpdir(), 'import-rules-'));
   try {
@@ -93,7 +93,7 @@ async function selfCheck(): Promise<string[]> {
   }
 }
 
-/** Its files, and which of its imports the rules must report, as `from → to`. */
+/** The made-up project's files, and the imports that the rules must report, as `from → to`. */
 function madeUpProject(): { files: Map<string, string>; forbidden: Set<string> } {
   const files = new Map<string, string>();
   const forbidden = new Set<string>();

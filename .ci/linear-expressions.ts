@@ -1,7 +1,7 @@
-// Holds every regular expression of the product to time that is linear in the text it meets: literals, the patterns of
-// schemas, and those that are put together at start. recheck decides by the expression's automaton, or by a search for
-// texts that attack it. That takes a minute for all, so the verdicts are kept beside this file:
-// `node .ci/linear-expressions.ts --judge` judges what is new, with `--anew` everything.
+// Fails when a regular expression of the product takes more than linear time: literals, the patterns of schemas, and
+// expressions built at start. recheck decides by the expression's automaton, or by a search for attack texts. All of them
+// take a minute, so a file beside this one caches the verdicts: `node .ci/linear-expressions.ts --judge` judges new
+// expressions, with `--anew` all of them.
 import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -16,9 +16,9 @@ const { judge: judges, anew } = parseArgs({
   options: { judge: { type: 'boolean' }, anew: { type: 'boolean' } },
 }).values;
 const PRODUCT = /^(?!(?:test|bench|examples|\.ci)\/).*\.(?:ts|js)$/;
-/** Expressions with `{0,200}` have an automaton too; without a seed a search does not always find the same. */
+/** Expressions with `{0,200}` have an automaton too. The seed makes the search repeatable. */
 const SEARCH = { timeout: 20_000, maxRepeatCount: 1000, randomSeed: 1 };
-/** What the worst text may take of an expression that meets short texts only, in milliseconds of processor time. */
+/** Limit for the worst text of an expression that only gets short texts, in ms of processor time. */
 const WORST_MS = 10;
 const MOST_RUNS = 20;
 
@@ -28,20 +28,20 @@ interface Expression {
   flags: string;
 }
 
-/** Expressions that are not linear, or not known to be, and meet short texts only: how long, and who sees to it. */
+/** Expressions that are not provably linear but only get short texts: the limit of length, and the code that enforces it. */
 const SHORT_TEXTS: readonly { file: string; starts: string; max_chars: number; because: string }[] = [
   { file: 'checkers/engine/phrases.ts', starts: '', max_chars: 400, because: 'titles, headings and leads are cut' },
   { file: 'http/export/file-name.ts', starts: '^[.', max_chars: 100, because: 'the name is cut just before' },
   { file: 'settings/config.ts', starts: '', max_chars: 1000, because: 'the operator writes settings' },
 ];
 
-/** Files in which texts become expressions, and how often: each text is of the service's own code, never of a request. */
+/** Files that build expressions from texts, and how many: each text comes from the service's own code, never from a request. */
 const CONSTRUCTIONS: Readonly<Record<string, number>> = {
   'checkers/engine/phrases.ts': 6,
   'adapters/documents/query.ts': 1,
   'adapters/documents/sqlite/connection.ts': 1,
 };
-/** Of these files they are made when the module is loaded. */
+/** Files that build their expressions when the module loads. */
 const MADE_AT_LOAD = ['checkers/engine/phrases.ts'];
 
 const problems = selfCheck();
@@ -69,14 +69,14 @@ for (const problem of problems) console.error(problem);
 console.log(
   `linear expressions: ${judged.length} in ${found.length} files, ${problems.length === 0 ? 'all linear' : `${problems.length} problems`}`,
 );
-// recheck's own process would wait for more.
+// recheck's child process keeps waiting for requests, so we exit.
 process.exit(problems.length === 0 ? 0 : 1);
 
-/** Every literal of a source, the value of every `pattern: '…'`, and how often it says `RegExp(…)`. */
+/** Every literal of a source, the value of every `pattern: '…'`, and the number of `RegExp(…)` calls. */
 function expressionsIn(file: string, text: string): { file: string; literals: Expression[]; constructions: number } {
   const literals: Expression[] = [];
   let constructions = 0;
-  // biome-ignore lint/suspicious/noExplicitAny: a node is one of a hundred types, and only these are looked at
+  // biome-ignore lint/suspicious/noExplicitAny: a node is one of a hundred types, and only these matter
   const walk = (node: any): void => {
     if (typeof node !== 'object' || node === null) return;
     if (node.type === 'RegExpLiteral') literals.push({ file, pattern: node.pattern, flags: node.flags });
@@ -92,7 +92,7 @@ function expressionsIn(file: string, text: string): { file: string; literals: Ex
   return { file, literals, constructions };
 }
 
-/** The expressions that modules make of texts while they are loaded. */
+/** The expressions that modules build while they load. */
 async function expressionsAtLoad(): Promise<Expression[]> {
   const made: Expression[] = [];
   const Native = globalThis.RegExp;
@@ -125,7 +125,7 @@ function readVerdicts(): Map<string, Verdict> {
   return new Map(rows.map((row) => [row.slice(0, row.indexOf('\t')), JSON.parse(row.slice(row.indexOf('\t') + 1))]));
 }
 
-/** Of the expressions that there are now, a line each: of two that add expressions, neither is in the other's way. */
+/** Writes one line for each current expression, so that two branches that add expressions do not conflict. */
 function saveVerdicts(): void {
   const current = new Set(expressions.map(keyOf));
   const rows = [...verdicts].filter(([key]) => current.has(key)).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -136,7 +136,7 @@ function keyOf({ pattern, flags }: Expression): string {
   return hash('sha1', `/${pattern}/${flags}`);
 }
 
-/** What is wrong with it, or null. */
+/** The fault of the expression, or null. */
 async function judge(expression: Expression): Promise<string | null> {
   const { file, pattern, flags } = expression;
   const named = `${file}: /${pattern.slice(0, 300)}/${flags}`;
@@ -171,8 +171,8 @@ function worstText(verdict: Exclude<Verdict, 'linear'>, max_chars: number): stri
 }
 
 /**
- * The shortest of some runs, up to the first that is short enough, in milliseconds: the first ones compile the expression,
- * and whatever else the machine does only lengthens a run.
+ * The shortest of several runs in ms, up to the first run within the limit: the first runs compile the expression, and
+ * other load of the machine only lengthens a run.
  */
 function shortestTimeOf(expression: RegExp, text: string): number {
   let shortest_ms = Number.POSITIVE_INFINITY;
@@ -185,7 +185,7 @@ function shortestTimeOf(expression: RegExp, text: string): number {
   return shortest_ms;
 }
 
-/** A literal is found wherever it can stand. */
+/** Proves that the search finds a literal in every syntactic position. */
 function selfCheck(): string[] {
   const text =
     'class A { [/1/.source] = 0; static f = /2/g; #p = [/3/, ...[/4/]]; m(x = /5/) { return x ?? /6/; } }\n' +

@@ -1,6 +1,6 @@
-// Reads AVA's TAP from standard input: prints it for people, and writes `passed failed` to NAME.counts and what failed, with
-// its details, to NAME.failures.
-// What cannot be counted is a failure: output that ends early, a run without a test, totals that differ from the lines.
+// Reads AVA's TAP from standard input: prints it for people, writes `passed failed` to NAME.counts, and writes failures with
+// their details to NAME.failures.
+// Output that ends early, a run without a test, and totals that differ from the lines count as failures.
 import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
@@ -10,10 +10,10 @@ if (name === undefined) throw new Error('usage: read-tap.ts NAME <TAP');
 let passed = 0;
 let todos = 0;
 const failures: string[] = [];
-/** Of each failure its title and the lines of its YAML block. */
+/** Each failure's title and the lines of its YAML block. */
 const told: string[] = [];
 const totals: Record<string, number> = {};
-/** Inside a failure's YAML block, which is shown as it is. */
+/** True inside a failure's YAML block, which is printed unchanged. */
 let in_details = false;
 
 for await (const line of createInterface({ input: process.stdin })) {
@@ -46,7 +46,7 @@ else if (totals.pass !== passed) problems.push(`${totals.pass} passed by the tot
 if (passed === 0) problems.push('no test passed');
 for (const title of failures) console.log(`failed: ${title}`);
 for (const problem of problems) console.log(`failed: ${problem}`);
-// Tests that never came to an end are in the total alone, and AVA counts what is still to do as failed there.
+// Tests that never ended appear only in the total, where AVA counts them as failed.
 const failed = Math.max(failures.length, (totals.fail ?? 0) - todos) + (problems.length > 0 ? 1 : 0);
 console.log(`${passed} passed, ${failed} failed`);
 writeFileSync(`${name}.counts`, `${passed} ${failed}\n`);

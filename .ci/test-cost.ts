@@ -1,5 +1,5 @@
-// Prints what each test file costs, dearest first: processor time with all its child processes, and wall time, in
-// seconds, each file in a run of AVA of its own. Takes AVA's arguments: --config ava.servers.config.js, names of files.
+// Prints the cost of each test file, the most expensive first: processor time with all its child processes, and wall time, in
+// seconds. Runs AVA once for each file. Takes AVA's arguments: --config ava.servers.config.js, names of files.
 // Needs Linux, which counts the time of ended children in /proc.
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const files = positionals.length > 0 ? positionals : globSync(included, { exclud
 
 const TICKS_PER_S = 100;
 
-/** Seconds of processor time of all children that have ended, and of theirs. */
+/** Processor time in seconds of all ended children and their descendants. */
 function childrenCpu_s(): number {
   const stat = readFileSync('/proc/self/stat', 'utf8');
   const [user, system] = stat

@@ -18,14 +18,14 @@ export interface AppendBench {
   /** Events per second: medians over the rounds. */
   log_per_s: number;
   raw_per_s: number;
-  /** `log_per_s / raw_per_s`; at least 0.7 is wanted. */
+  /** `log_per_s / raw_per_s`; the target is at least 0.7. */
   ratio: number;
   /** Events per second, reading the whole log forwards. */
   read_unparsed_per_s: number;
   read_parsed_per_s: number;
 }
 
-/** Alternates rounds of both, each into a new file of one folder, so that a slow minute of the machine meets both. */
+/** Alternates rounds of log and raw inserts, each into a new file of one folder, so that a slow minute of the machine slows both. */
 export async function benchAppend(rounds = ROUNDS): Promise<AppendBench> {
   const folder = await mkdtemp(join(tmpdir(), 'bench-append-'));
   const measured = { log: [] as number[], raw: [] as number[], unparsed: [] as number[], parsed: [] as number[] };
@@ -59,7 +59,7 @@ export async function benchAppend(rounds = ROUNDS): Promise<AppendBench> {
   };
 }
 
-/** Both write a file that the log has made: the same tables, indexes and page size. */
+/** Log and raw inserts both write a file that the log has made, with the same tables, indexes and page size. */
 async function withLog<R>(path: string, work: (store: EventStore, path: string) => R | Promise<R>): Promise<R> {
   const store = await openSqliteEventStore({ path, checkpoint_pages: CHECKPOINT_PAGES });
   try {
@@ -69,7 +69,7 @@ async function withLog<R>(path: string, work: (store: EventStore, path: string) 
   }
 }
 
-/** A stream a batch, as checkers append them. */
+/** Appends one stream for each batch, as checkers do. */
 async function append(store: EventStore, batches: readonly NewEvent[][]): Promise<number> {
   const started = performance.now();
   for (const [batch, events] of batches.entries()) {
@@ -79,7 +79,7 @@ async function append(store: EventStore, batches: readonly NewEvent[][]): Promis
   return perSecond(started);
 }
 
-/** What nobody can do without: one transaction a batch, one prepared insert a row, data and metadata made JSON. */
+/** The least work that any log does: one transaction a batch, one prepared insert a row, data and metadata as JSON. */
 function insertRaw(path: string, batches: readonly NewEvent[][]): number {
   const db = new DatabaseSync(path);
   db.exec(`

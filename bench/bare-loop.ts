@@ -1,4 +1,4 @@
-// Bare undici loops in a process of their own: what a checker is measured against. No redirects, no verdicts, no guard.
+// Bare undici loops in a process of their own, the baseline of the checker's benchmarks: no redirects, verdicts or guard.
 import { fileURLToPath } from 'node:url';
 import { Agent, type Dispatcher, request } from 'undici';
 import { serveLoop, startLoop } from './loop-process.ts';
@@ -6,7 +6,7 @@ import { serveLoop, startLoop } from './loop-process.ts';
 export type Kind = 'request' | 'dispatch';
 
 export interface BareLoop {
-  /** How many milliseconds the list takes. */
+  /** Checks the list and resolves to the time in milliseconds. */
   run(kind: Kind, urls: readonly string[]): Promise<number>;
   stop(): Promise<void>;
 }
@@ -14,7 +14,7 @@ export interface BareLoop {
 export interface BareOptions {
   concurrency: number;
   per_host: number;
-  /** PEM of the authority to trust. */
+  /** PEM of the trusted certificate authority. */
   ca?: string;
 }
 
@@ -27,7 +27,7 @@ export function startBareLoop(options: BareOptions): BareLoop {
   return { run: async (kind, urls) => (await loop.measure(kind, urls)).ms, stop: loop.stop };
 }
 
-/** `next` for each URL, so many at a time. */
+/** Calls `next` for each URL, with `concurrency` calls in flight. */
 async function loop(urls: readonly string[], concurrency: number, next: (url: string) => Promise<unknown>) {
   let i = 0;
   const worker = async (): Promise<void> => {
@@ -46,7 +46,7 @@ export async function byRequest(urls: readonly string[], { concurrency, per_host
   await agent.destroy();
 }
 
-/** The least that undici asks for: the status, and the body thrown away. */
+/** The smallest dispatch handler: it keeps the status and discards the body. */
 class Discard implements Dispatcher.DispatchHandler {
   readonly done: () => void;
   constructor(done: () => void) {

@@ -21,18 +21,18 @@ import { type Certificate, startNginx } from './nginx.ts';
 const CONCURRENCY = 256;
 const PER_HOST = 64;
 const NODE_PEERS = ['linkinator', 'broken-link-checker'] as const;
-/** Peers are asked for no more than this: the slow ones would take all day, and memory. */
+/** Most URLs of one run of a peer: slow peers would take all day, and memory. */
 const MAX_PEER_URLS = 20_000;
 const run = promisify(execFile);
 
 interface Result {
   ms: number;
-  /** Null of those whose process is not ours. */
+  /** Null when the contestant's process is not ours. */
   cpu_us: number | null;
 }
 interface Contestant {
   name: string;
-  /** More URLs than this are not asked of it. */
+  /** Most URLs of one run of this contestant. */
   max_urls: number;
   check(urls: readonly string[], list: string): Promise<Result>;
   stop(): Promise<void>;
@@ -99,7 +99,7 @@ async function startServer(certificate: Certificate | null, missing: string[]) {
   return nginx ?? (await startLoopbackServer(certificate));
 }
 
-/** For every address of the hosts, by itself. */
+/** A self-signed certificate for every address of the hosts. */
 async function makeCertificate(folder: string, hosts: number): Promise<Certificate> {
   const certificate = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
   const names = Array.from({ length: hosts }, (_, host) => `IP:${addressOf(host)}`).join(',');
@@ -149,7 +149,7 @@ function lycheePeer(lychee: string): Peer {
   };
 }
 
-/** Where their modules are; null when npm cannot install them. */
+/** Folder of the peers' modules; null when npm cannot install them. */
 async function installNodePeers(): Promise<string | null> {
   const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'url-checker-bench');
   await mkdir(cache, { recursive: true });
@@ -179,7 +179,7 @@ function nodePeer(name: (typeof NODE_PEERS)[number], modules: string): Peer {
   };
 }
 
-/** Those that are this project's, each in a process that lives for the whole comparison. */
+/** This project's contestants, each in a process that lives for the whole comparison. */
 function ours(only: readonly string[], ca: string | undefined): Contestant[] {
   const options = { concurrency: CONCURRENCY, per_host: PER_HOST, ...(ca === undefined ? {} : { ca }) };
   const contestant = <Kind extends string>(name: string, script: string, kind: Kind): Contestant => {
@@ -214,10 +214,10 @@ async function compare(
   ].filter(({ max_urls }) => urls.length <= max_urls);
   const results = new Map<string, Result[]>();
   const failed = new Map<string, string>();
-  // What only runs once has no warm-up: a process of its own is started for each round.
+  // A contestant with a new process for each round has no warm-up.
   for (let round = -warm_up; round < rounds; round++) {
     for (let k = 0; k < contestants.length; k++) {
-      // Each round begins with another, so that none always follows the same.
+      // Each round begins with another contestant, so that none always follows the same one.
       const { name, check } = contestants[(k + round + warm_up) % contestants.length]!;
       if (failed.has(name)) continue;
       try {
@@ -265,7 +265,7 @@ function show(
 
 async function showMemory(urls: number, port: number): Promise<void> {
   const options: MemoryRun = { urls, hosts: 5000, port, concurrency: CONCURRENCY, per_host: PER_HOST };
-  // Without a limit V8 lets garbage grow to hundreds of megabytes before it looks.
+  // Without a limit V8 lets garbage grow to hundreds of megabytes before it collects.
   const execArgv = ['--max-semi-space-size=16', '--max-old-space-size=128'];
   const child = fork(ENGINE_LOOP, ['memory', JSON.stringify(options)], { execArgv });
   const measured = await new Promise<MemoryMeasured>((resolve, reject) => {

@@ -26,7 +26,7 @@ interface Result extends Document {
   [name: string]: unknown;
 }
 
-/** As the results of jobs are read. */
+/** A collection with the indexes of a job's results. */
 const RESULTS: CollectionSpec<Result> = {
   name: 'results',
   fields: { job_id: 'string', index: 'number', url: 'string', status_code: 'number', is_broken: 'boolean' },
@@ -86,7 +86,7 @@ async function measure(name: string, documents: Documents, count: number): Promi
   console.log(`${name}  ${'stream of all'.padEnd(46)} ${Math.round(per_second).toLocaleString('en')} /s`);
   console.log(`${name}  ${'memory'.padEnd(46)} ${Math.round(process.memoryUsage.rss() / 2 ** 20)} MiB`);
   const remove = async () => {
-    // Not at once: MongoDB undoes a transaction that is too large for its cache, at some 100,000 documents.
+    // In slices: MongoDB rolls back a transaction that is too large for its cache, at some 100,000 documents.
     for (let end = SLICE; end < count + SLICE; end += SLICE) {
       await results.write([{ deleteMany: { job_id, index: { $lt: end } } }]);
     }
@@ -122,7 +122,7 @@ function queries(results: Collection<Result>, job_id: string, count: number): [s
   ];
 }
 
-/** The median, after one run that is not counted. */
+/** Median of the runs, after an uncounted warm-up run. */
 async function time(name: string, label: string, run: () => Promise<unknown>, repeats = REPEATS): Promise<void> {
   if (repeats > 1) await run();
   const times: number[] = [];

@@ -72,7 +72,7 @@ async function against(
         const began = Date.now();
         const { status, body } = await client.ask('POST', '/api/v2/jobs', { urls });
         if (status !== 201) throw new Error(`${status} ${JSON.stringify(body)}`);
-        // Asked now and then: who asks all the time measures the asking. When it ended, the job itself says.
+        // Polls rarely, so that polling costs little; the job's own timestamps give its end.
         let job = body;
         while (job.status === 'processing') {
           await new Promise((resolve) => setTimeout(resolve, 100));
@@ -87,7 +87,7 @@ async function against(
     };
     const names = Object.keys(contestants);
     const times: Record<string, number[]> = {};
-    // The first rounds are not counted: code that has run for a second is what a service, and a long list, runs on.
+    // The first rounds warm up the JIT and do not count.
     for (let round = -WARM_UP; round < rounds; round++) {
       for (let k = 0; k < names.length; k++) {
         const name = names[(k + round + WARM_UP) % names.length]!;

@@ -1,13 +1,13 @@
-// The checker's engine in a process of its own, with every rule switched on: what bench/checker.ts measures.
+// Runs the checker's engine in a process of its own, with every rule switched on, for bench/checker.ts.
 import { fileURLToPath } from 'node:url';
 import { createEngine, type Engine } from '../checkers/engine/engine.ts';
 import { serveLoop } from './loop-process.ts';
 import { addressOf } from './loopback-urls.ts';
 
 export type Kind =
-  /** The whole list handed over at once, as by a program that has it. */
+  /** Hands the whole list to the engine at once. */
   | 'at once'
-  /** No more than the engine asks for, as the worker does. */
+  /** Hands over as many URLs as `engine.free` allows, as the worker does. */
   | 'paced';
 
 export interface EngineOptions {
@@ -39,7 +39,7 @@ async function checkOk(engine: Engine, url: string): Promise<void> {
   if (outcome.verdict !== 'ok') throw new Error(`${url}: ${JSON.stringify(outcome)}`);
 }
 
-/** Checks `count` URLs, each made when the engine has room for it. */
+/** Checks `count` URLs, and makes each when the engine has room for it. */
 async function paced(engine: Engine, count: number, urlAt: (i: number) => string, told?: (done: number) => void) {
   await new Promise<void>((resolve, reject) => {
     let started = 0;
@@ -73,13 +73,13 @@ export interface MemoryRun extends EngineOptions {
   port: number;
 }
 
-/** Resident megabytes at each twentieth of the way, and the URL/s. */
+/** Resident memory in MB after each twentieth of the URLs, and the rate in URL/s. */
 export interface MemoryMeasured {
   resident_mb: number[];
   per_s: number;
 }
 
-/** URLs that are made as they are needed: what the engine itself holds is what is seen. */
+/** Makes URLs as they are needed, so that the measured memory is the engine's own. */
 async function memory({ urls, hosts, port, ...options }: MemoryRun): Promise<MemoryMeasured> {
   const engine = newEngine(options);
   const resident_mb: number[] = [];

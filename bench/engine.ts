@@ -1,5 +1,5 @@
 // The engine against bare undici: 20,000 URLs over 1, 200 and 5,000 hosts on loopback addresses, in alternating rounds of
-// one process. Prints URL/s (median of the rounds) and what the engine makes of what `request` and `dispatch` make.
+// one process. Prints URL/s (median of the rounds) and the engine's ratio to `request` and `dispatch`.
 // node bench/engine.ts [--rounds 5] [--urls 20000] [--only engine] [--hosts 200]
 import { parseArgs } from 'node:util';
 import { createEngine } from '../checkers/engine/engine.ts';
@@ -31,7 +31,7 @@ function newEngine() {
   });
 }
 
-/** All URLs handed over at once. */
+/** Hands all URLs to the engine at once. */
 async function byEngine(urls: readonly string[]): Promise<void> {
   const engine = newEngine();
   await Promise.all(
@@ -43,7 +43,7 @@ async function byEngine(urls: readonly string[]): Promise<void> {
   await engine.close();
 }
 
-/** As the worker does: no more than `free` asks for. */
+/** Hands over as many URLs as `engine.free` allows, as the worker does. */
 async function byEnginePaced(urls: readonly string[]): Promise<void> {
   const engine = newEngine();
   await new Promise<void>((resolve, reject) => {
@@ -79,7 +79,7 @@ try {
     const cpu: { [name: string]: number[] } = {};
     const connections: { [name: string]: number } = {};
     for (let round = 0; round < Number(values.rounds); round++) {
-      // Each round begins with another, so that none always follows the same.
+      // Each round begins with another contestant, so that none always follows the same one.
       for (let k = 0; k < names.length; k++) {
         const name = names[(k + round) % names.length]!;
         await server.counts();

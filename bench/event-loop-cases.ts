@@ -1,5 +1,5 @@
-// What `bench/event-loop.ts` asks of each route: the largest bodies that are legal, the heaviest queries, and bodies that
-// somebody has thought about for longer.
+// The requests of `bench/event-loop.ts` for each route: the largest legal bodies, the heaviest queries, and hostile
+// bodies.
 import { MAX_BLOCKED } from '../commands/blocklist.ts';
 import { xlsxOf } from '../http/export/xlsx.ts';
 import type { ResultDocument } from '../readmodels/results.ts';
@@ -10,7 +10,7 @@ export interface Request {
   body?: Uint8Array | string;
   content_type?: string;
 }
-/** `n` counts the times that it is asked. */
+/** `n` counts the requests of this case. */
 export interface Case {
   what: string;
   request(n: number): Request;
@@ -33,7 +33,7 @@ function upload(path: string, content: Uint8Array, filename: string): Request {
   };
 }
 
-/** Bodies of 1 MiB that no route with a small JSON body wants. */
+/** Bodies of 1 MiB, which routes with a small JSON body refuse. */
 function unwanted(path: string, field: string, method_path = path): Case[] {
   const filled = (piece: string) => piece.repeat(Math.floor((MiB - 100) / piece.length));
   return [

@@ -1,4 +1,4 @@
-// The client of `bench/event-loop.ts`, in a thread of its own: sends a request, and asks for /healthz again and again beside it.
+// The client of `bench/event-loop.ts`, in a thread of its own: sends a request and polls /healthz meanwhile.
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -15,7 +15,7 @@ export interface Got {
   size_bytes: number;
   /** The beginning of the answer. */
   text: string;
-  /** The slowest answer of /healthz meanwhile. */
+  /** Time of the slowest answer of /healthz meanwhile, in ms. */
   healthz_ms: number;
 }
 

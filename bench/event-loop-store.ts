@@ -1,5 +1,5 @@
-// Fills the embedded stores with as much as one service may hold: what `bench/event-loop.ts` asks for. What commands look at
-// is in the log; what only reads look at is put straight into the documents.
+// Fills the embedded stores with as much as one service may hold, for `bench/event-loop.ts`. Data that commands read goes
+// into the log; data that only queries read goes straight into the documents.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { stamp } from '../commands/aggregate.ts';
@@ -34,11 +34,11 @@ export interface Filled {
   user_id: string;
   /** A job with `URLS` results. */
   job_id: string;
-  /** A job whose every result went through as many and as long redirects as are kept of a check. */
+  /** A job whose results all have the most and longest redirects that a result may keep. */
   redirected_id: string;
-  /** Jobs that have ended and can be deleted, more than are deleted at once. */
+  /** Ended jobs to delete, more than one bulk deletion takes. */
   ended: string[];
-  /** Jobs with `LARGE_ENDED` results that have ended and can be deleted. */
+  /** Ended jobs with `LARGE_ENDED` results, to delete. */
   large_ended: string[];
   endpoint_id: string;
   /** Webhook endpoints with as many deliveries as the first, API keys, and shares of the job with `URLS` results: to be deleted. */
@@ -51,7 +51,7 @@ export const URLS = 1_000_000;
 const REDIRECTED = 1001;
 const ENDED = 4000;
 const LARGE_ENDED = 100_000;
-/** Of each kind that is deleted: a bench asks for no more times. */
+/** Number of things to delete of each kind: the benchmark deletes no more. */
 const SPARE = 5;
 const CREDITS = 1_000_000_000;
 const TRANSACTIONS = 10_000;
@@ -158,7 +158,7 @@ async function append(log: EventStore, stream: string, events: { type: string; d
   }
 }
 
-/** Until the documents have seen the log, and nothing is left to settle. */
+/** Waits until the documents have caught up with the log and no settlement is open. */
 async function project(config: Config): Promise<void> {
   const service = await startService({ ...config, roles: ['projector', 'processes'] }, openLogger(config));
   const { log, documents, close } = await open(config);

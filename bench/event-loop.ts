@@ -1,8 +1,8 @@
-// How long each route keeps the thread that answers everybody from answering: the longest turn of its event loop while the
-// route works on its largest legal body or its heaviest query, over stores that are full, and the slowest /healthz beside it.
-// A turn is measured in the thread's time of the processor, and by the clock, which other load of the machine adds to. The
-// collection of garbage adds to both: each is asked several times, and the least of the longest counts. Fails when a turn takes
-// over 50 ms of the processor, or when a route has no case.
+// How long each route blocks the event loop of http: its longest turn while the route works on its largest legal body or its
+// heaviest query, over full stores, and the slowest /healthz beside it. A turn is measured in the thread's processor time, and
+// in wall time, which the machine's other load lengthens. Garbage collection lengthens both, so each case runs several times
+// and the least of the longest turns counts. Fails when a turn takes over 50 ms of processor time, or when a route has no
+// case.
 // node bench/event-loop.ts [--times 3] [--only 'POST /jobs'] [--data FOLDER, which is filled the first time and kept]
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -30,12 +30,12 @@ export interface Measured {
   route: string;
   what: string;
   status: number;
-  /** The longest turn in time of the processor, the least of those of all times. */
+  /** Longest turn in ms of processor time; the least of all runs. */
   turn_ms: number;
-  /** By the clock, in the same way. */
+  /** Longest turn in ms of wall time; the least of all runs. */
   delay_ms: number;
   healthz_ms: number;
-  /** The quickest answer. */
+  /** Time of the fastest answer, in ms. */
   answer_ms: number;
 }
 
@@ -127,7 +127,7 @@ async function measure(
   let [answer_ms, status] = [Number.POSITIVE_INFINITY, 0];
   for (let n = 0; n < times; n++) {
     const answering = asked(n);
-    // What the bench itself does to send a large body is over by the next turn.
+    // The next turn no longer contains the benchmark's own work to send a large body.
     await new Promise((resolve) => setImmediate(resolve));
     const delays = monitorEventLoopDelay({ resolution: 1 });
     delays.enable();
@@ -144,7 +144,7 @@ async function measure(
   return { route, what, status, ...least, answer_ms };
 }
 
-/** In milliseconds of the processor that this thread takes from one look to the next, which comes when a turn is over. */
+/** This thread's processor time in ms since the last call, which the end of each turn makes. */
 function watchTurns(): { longest(): number } {
   let longest_us = 0;
   let before_us = threadUs();

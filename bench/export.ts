@@ -23,15 +23,15 @@ export interface ExportBench {
   join_per_s: number;
   csv_per_s: number;
   xlsx_per_s: number;
-  /** `csv_per_s / join_per_s`; at least 0.5 is wanted. */
+  /** `csv_per_s / join_per_s`; the target is at least 0.5. */
   ratio: number;
   many_rows: number;
-  /** The most that a process held, in MiB, with `rows` and with `many_rows`: memory that does not grow is wanted. */
+  /** Peak memory of a process in MiB, with `rows` and with `many_rows`; the target is no growth. */
   peak_mib: Record<Way, readonly [number, number]>;
 }
 
 const WAYS = {
-  /** What an export cannot do without. */
+  /** The least work of any export: reading the documents and joining their values. */
   async join(documents: AsyncIterable<ResultDocument>): Promise<number> {
     let chars = 0;
     let text = '';
@@ -60,7 +60,7 @@ export async function benchExport(rows = ROWS, many_rows = MANY_ROWS, rounds = R
     const path = join(folder, 'documents.db');
     await fill(path, 0, rows);
     const runs: Record<Way, Measured[]> = { join: [], csv: [], xlsx: [] };
-    // In turns, so that a slow minute of the machine meets all.
+    // In turns, so that a slow minute of the machine slows all contestants.
     for (let round = 0; round < rounds; round++) {
       for (const way of Object.keys(runs) as Way[]) runs[way].push(await measured(path, way));
     }

@@ -1,4 +1,4 @@
-// Reading a file of URLs: all that the intake does, against csv-parse and `new URL` alone on the same file.
+// Reads a file of URLs by the whole intake, and by csv-parse and `new URL` alone, and compares their times.
 //   node bench/intake.ts [rows]
 import { createReadStream } from 'node:fs';
 import { mkdtemp, open, rm } from 'node:fs/promises';
@@ -16,12 +16,12 @@ export interface IntakeBenchResult {
   intake_ms: number;
   /** csv-parse to records and `new URL` for each: the better of two runs. */
   reference_ms: number;
-  /** Of intake_ms to reference_ms. */
+  /** `intake_ms / reference_ms`. */
   ratio: number;
-  /** The most that there was more than before, in the first run. */
+  /** Largest growth of memory in the first run. */
   rss_mb: number;
   heap_mb: number;
-  /** How late a timer was at most; on a busy machine that is more than the intake's own doing. */
+  /** Largest delay of a timer; on a busy machine other programs add to it. */
   longest_delay_ms: number;
   median_delay_ms: number;
 }

@@ -15,7 +15,7 @@ import { startLoopbackServer } from './loopback-server.ts';
 import { median, urlsOver } from './loopback-urls.ts';
 
 export interface JobsBench {
-  /** Of the large job. */
+  /** URLs of the large job. */
   urls: number;
   /** From the request to the end of a job of 10 URLs, in milliseconds: medians, and the longest beside the large job. */
   small_job_ms: { alone: number; beside: number; beside_longest: number };
@@ -25,10 +25,10 @@ export interface JobsBench {
 
 const SMALL = 10;
 const SMALL_JOBS = 15;
-/** Requests that are answered before a job is cancelled. */
+/** The benchmark cancels a job after this many answered requests. */
 const UNDER_WAY = 500;
 const SLOW_MS = 20;
-/** After so long without a request there comes none. */
+/** After this long without a request the benchmark assumes that none follows. */
 const QUIET_MS = 3000;
 
 export async function benchJobs({ urls = 200_000, hosts = 200 } = {}): Promise<JobsBench> {
@@ -56,7 +56,8 @@ export async function benchJobs({ urls = 200_000, hosts = 200 } = {}): Promise<J
     const job_id = await submitted(large, listOf(urls));
     const beside = await smallJobs(small, listOf);
     const { status } = (await large.ask('GET', `/jobs/${job_id}`)).body;
-    if (status !== 'processing') throw new Error(`the large job is ${status}: it was to run all the time`);
+    if (status !== 'processing')
+      throw new Error(`the large job is ${status}, but must run during the whole measurement`);
     await large.ask('POST', `/jobs/${job_id}/cancel`);
 
     const cancelled: JobsBench['cancelled'] = [];
@@ -93,7 +94,7 @@ async function smallJobs(client: TestClient, listOf: (count: number) => string[]
   return times;
 }
 
-/** The website is in this process, so that it knows when it was asked last; it answers slowly. */
+/** A slow website in this process, which records the time of its last request. */
 async function lastRequestAfterCancel(client: TestClient, count: number): Promise<number> {
   let requests = 0;
   let last_at = 0;

@@ -1,9 +1,9 @@
-// A contestant of a benchmark in a process of its own: it is sent lists of URLs, and says what each took.
+// Runs a contestant of a benchmark in a process of its own: it receives lists of URLs and reports the time of each.
 import { fork } from 'node:child_process';
 
 export interface Measured {
   ms: number;
-  /** Of its process, in microseconds a URL. */
+  /** Processor time of the contestant's process, in microseconds a URL. */
   cpu_us: number;
 }
 
@@ -34,7 +34,7 @@ export function startLoop<Kind extends string>(script: string, options: unknown)
   };
 }
 
-/** In the process: `run` gets what `measure` was given. */
+/** Runs in the contestant's process: calls `run` with the argument of `measure`. */
 export function serveLoop<Kind extends string, Options>(
   run: (kind: Kind, urls: readonly string[], options: Options) => Promise<void>,
 ): void {

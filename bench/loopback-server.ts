@@ -1,5 +1,5 @@
 // A minimal HTTP/1.1 responder in its own process, for benchmarks: it answers on every 127.x.y.z address with small
-// HTML pages and costs less than any client that asks it.
+// HTML pages and costs less than any of its clients.
 import { fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
@@ -9,7 +9,7 @@ import type { Certificate } from './nginx.ts';
 
 export interface LoopbackServer {
   port: number;
-  /** What it has seen since the last call: connections accepted, requests answered. */
+  /** Connections accepted and requests answered since the last call. */
   counts(): Promise<{ connections: number; requests: number }>;
   stop(): Promise<void>;
 }
@@ -39,8 +39,8 @@ export async function startLoopbackServer(certificate: Certificate | null = null
 const NAME_CHARS = 24;
 
 /**
- * What comes before and after the name of a page of 128 to 1,024 bytes; the last character of a request's path picks one.
- * Each page has its own title, as a website's have: one page under many URLs would be asked whether it is a soft 404.
+ * The text before and after the name in pages of 128 to 1,024 bytes; the last character of a request's path picks the page.
+ * Each page has its own title: the checker would probe one page under many URLs as a soft 404.
  */
 function pages(): { before: string; after: string }[] {
   return Array.from({ length: 8 }, (_, i) => {

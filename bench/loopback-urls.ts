@@ -1,4 +1,4 @@
-// Lists of URLs on loopback addresses, in an order in which hosts alternate: the hardest for whoever keeps connections.
+// Lists of URLs on loopback addresses whose hosts alternate, which is the hardest order for connection pools.
 
 /** `hosts` at most 60,000. */
 export function urlsOver(hosts: number, count: number, port: number, path = '/pages/page-', scheme = 'http'): string[] {

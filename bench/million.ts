@@ -1,5 +1,5 @@
-// A job of a million URLs through the whole embedded service: how long the upload takes against csv-parse plus `new URL`
-// on the same file, what a cursor page from the end costs against one from the start, and how much memory it takes.
+// A job of a million URLs through the whole embedded service: the time of the upload against csv-parse plus `new URL` on the
+// same file, the time of a cursor page at the end against one at the start, and the memory.
 // node bench/million.ts [--urls 1000000] [--hosts 5000]
 import { once } from 'node:events';
 import { createReadStream, createWriteStream, openAsBlob, readFileSync, writeFileSync } from 'node:fs';
@@ -115,7 +115,7 @@ async function writeCsv(path: string, urls: readonly string[]): Promise<void> {
   await once(out, 'close');
 }
 
-/** The least that reading such a file takes. */
+/** The least work that reads such a file: csv-parse and `new URL`. */
 async function parseOnly(path: string): Promise<void> {
   let valid = 0;
   for await (const record of createReadStream(path).pipe(parse({ from_line: 2 }))) {

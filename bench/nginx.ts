@@ -1,4 +1,4 @@
-// nginx, where it is installed, as the website of a benchmark: one worker that answers a small page on every 127.x.y.z.
+// Starts nginx, where it is installed, as a benchmark's website: one worker answers a small page on every 127.x.y.z.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

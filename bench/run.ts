@@ -1,4 +1,4 @@
-// `npm run bench`: every comparison in one run, printed as the table that the README shows.
+// `npm run bench`: runs every comparison and prints the table of the README.
 import { benchAppend } from './append.ts';
 import { benchChecker, CHECKER_BENCH } from './checker.ts';
 import { benchEndToEnd, endToEndTable } from './end-to-end.ts';

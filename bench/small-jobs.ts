@@ -1,9 +1,9 @@
-// What small jobs cost: the processor time of the whole embedded service a URL, in many jobs of 10 URLs and in one job of as
-// many URLs. Times of the processor, so that a busy machine changes little.
+// Compares the processor time a URL of the whole embedded service in many jobs of 10 URLs and in one job of as many URLs.
+// Processor time depends little on other load of the machine.
 //
-// Counted is all that the service's process does, in every thread, from the first request until each job is completed, settled
-// and its domains are recorded: every job is a request of its own to the public API. Not counted are the client, the
-// website, and the looks at how far the jobs are: this process reads them from the file of the read models.
+// It counts all threads of the service's process, from the first request until each job is completed, settled and its domains
+// are recorded; every job is a request of its own to the public API. It does not count the client, the website, and the
+// polling: this process reads the jobs' progress from the file of the read models.
 // node bench/small-jobs.ts [--jobs 1000] [--rounds 3]
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ import { median, urlsOver } from './loopback-urls.ts';
 
 export interface SmallJobs {
   jobs: number;
-  /** Microseconds of the processor a URL, medians. */
+  /** Processor time a URL in microseconds, medians. */
   small_us: number;
   large_us: number;
   /** small / large */
@@ -33,7 +33,7 @@ export interface SmallJobs {
 const SMALL = 10;
 const HOSTS = 200;
 const AT_ONCE = 8;
-/** Of `/proc/PID/stat`, on every Linux that Node runs on. */
+/** Clock ticks a second in `/proc/PID/stat`, on every Linux that Node runs on. */
 const TICK_MS = 10;
 const LOOK_MS = 100;
 
@@ -100,7 +100,7 @@ export async function benchSmallJobs({ jobs = 1000, rounds = 3 } = {}): Promise<
   }
 }
 
-/** Of all threads of a process since it began. */
+/** Processor time of all threads of a process since its start. */
 function cpuMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

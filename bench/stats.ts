@@ -1,5 +1,5 @@
-// What the statistics and the filter options of a job of a million URLs cost against those of a job of a thousand, both
-// in one embedded store, which the projection of jobs fills from events that nobody has checked.
+// Compares the time of statistics and filter options of a job of a million URLs with those of a job of a thousand, both in
+// one embedded store. The projection of jobs fills the store from made-up events.
 // node bench/stats.ts [--urls 1000000] [--small 1000] [--hosts 5000]
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -20,12 +20,12 @@ import { jobDomains, jobResponseTimes, jobStats } from '../readmodels/stats.ts';
 import { median } from './loopback-urls.ts';
 
 export interface StatsBench {
-  /** URLs of the two jobs, and over how many hosts they are. */
+  /** URLs of the two jobs, and the number of their hosts. */
   urls: { small: number; large: number };
   hosts: number;
-  /** Events a second that the projection took, those of the large job. */
+  /** Events of the large job that the projection applied a second. */
   projected_per_s: number;
-  /** Milliseconds of an answer, median, and how much longer the large job's takes. */
+  /** Median time of an answer in ms, and the ratio of the large job's to the small one's. */
   answers: { [route: string]: { small_ms: number; large_ms: number; ratio: number } };
 }
 
@@ -65,7 +65,7 @@ export async function benchStats({ urls = 1_000_000, small = 1000, hosts = 5000 
   }
 }
 
-/** Milliseconds that it takes to make the text of an answer. */
+/** Time in ms to make the text of an answer. */
 async function answer(route: Route<Deps>, job_id: string, services: Deps): Promise<number> {
   const job = { _id: job_id } as JobDocument;
   const began = performance.now();
@@ -74,7 +74,7 @@ async function answer(route: Route<Deps>, job_id: string, services: Deps): Promi
   return performance.now() - began;
 }
 
-/** Makes the documents of a job that is checked whole; its id. */
+/** Makes the documents of a fully checked job and returns its id. */
 async function project(documents: Documents, urls: number, hosts: number): Promise<string> {
   const job_id = randomUUID();
   const batch_size = batchSize(urls);

@@ -1,5 +1,5 @@
-// Checks one file without the service: from its cells by the engine to a file of results, in order of submission. A million
-// rows pass through; only those that are under way, or wait for one before them, are in memory.
+// Checks one file by the engine alone, without the service, and writes a file of results in order of submission. It streams:
+// only URLs in flight, and results that wait for an earlier URL, are in memory.
 import { createWriteStream } from 'node:fs';
 import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -20,8 +20,8 @@ export interface CheckedDirectly {
 }
 
 /**
- * Checks the URLs of the file at `path`, with a progress bar on `out`. When interrupted, `results_path` has what came
- * before the first URL without an outcome. Throws IntakeError for what is no table of URLs, before anything is checked.
+ * Checks the URLs of the file at `path`, with a progress bar on `out`. When interrupted, `results_path` has the results
+ * before the first URL without an outcome. Throws IntakeError before the first check when the file is not a table of URLs.
  */
 export async function checkDirectly(
   path: string,
@@ -67,7 +67,7 @@ export async function checkDirectly(
   return { job, tally: await tallyOf(results_path), seconds };
 }
 
-/** What there is, and that all of it can be read. */
+/** Reads the whole file once, to count its URLs and to find unreadable rows. */
 async function countOf(urls: CollectedUrls): Promise<IntakeSummary> {
   for await (const _page of urls);
   return urls.summary;

@@ -1,4 +1,4 @@
-// Checks one file from upload to report: what `demo` and `check` have in common.
+// Checks one file from upload to report, for `demo` and `check`.
 import type { Client, JobView } from './client.ts';
 import { follow } from './progress.ts';
 import { type Money, type Tally, tallyOf } from './report.ts';
@@ -10,7 +10,7 @@ export interface Checked {
   seconds: number;
 }
 
-/** Uploads, follows with a progress bar on `out`, writes all results to `results_path`. Null when interrupted. */
+/** Uploads the file, shows a progress bar on `out`, writes all results to `results_path`. Resolves to null when interrupted. */
 export async function checkFile(
   client: Client,
   path: string,

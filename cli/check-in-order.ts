@@ -1,15 +1,15 @@
-// URLs to their results in the same order, as many under way as an engine has room for: a slow URL holds back those after
-// it, but not their checks, up to a bound.
+// Checks URLs and yields results in the same order, with as many in flight as the engine has room for. A slow URL delays the
+// results of later URLs but not their checks, up to a limit.
 import type { Engine, Outcome } from '../checkers/index.ts';
 
 export interface Result extends Outcome {
   url: string;
 }
 
-/** Results that a slow URL before them may hold back: some 10 MB. */
+/** Most results that a slow URL may hold back: some 10 MB. */
 const MAX_HELD = 20_000;
 
-/** Calls `completed` with each outcome. An abort ends it at the first URL without one; a defect of the engine is thrown. */
+/** Calls `completed` after each outcome. An abort ends it at the first URL without an outcome; errors of the engine are thrown. */
 export async function* checkInOrder(
   urls: AsyncIterable<readonly string[]>,
   engine: Pick<Engine, 'check' | 'free'>,
@@ -17,7 +17,7 @@ export async function* checkInOrder(
   completed: () => void,
   max_held = MAX_HELD,
 ): AsyncGenerator<Result> {
-  /** Results by their place, from the first that has not gone out. */
+  /** Results in order, from the first that was not yielded yet; null while its check runs. */
   const held: (Result | null)[] = [];
   let first = 0;
   let gone = 0;
@@ -57,7 +57,7 @@ export async function* checkInOrder(
         const changed = change();
         const before = gone;
         yield* ready();
-        // What went out may have made room already.
+        // Yielding results may have made room already.
         if (gone === before) await changed;
       }
       if (failure !== null) break;

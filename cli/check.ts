@@ -1,5 +1,5 @@
-// `npm run check -- FILE [--direct] [--json] [--out results.csv]`: checks a file of one's own, by a service of its own or,
-// with --direct, by the engine alone. Exit code 1 when something is broken, 2 when the file cannot be checked.
+// `npm run check -- FILE [--direct] [--json] [--out results.csv]`: checks a file by a local service of its own or, with
+// --direct, by the engine alone. Exit code 1 when a URL is broken, 2 when the file cannot be checked.
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { IntakeError } from '../intake/errors.ts';
@@ -18,8 +18,8 @@ try {
   process.exitCode = direct ? await byEngine() : await byService();
 } catch (error) {
   const { code } = error as NodeJS.ErrnoException;
-  const theirs = error instanceof Refused || error instanceof IntakeError || error instanceof ConfigError;
-  if (!theirs && !['ENOENT', 'EISDIR', 'EACCES'].includes(code ?? '')) throw error;
+  const is_users = error instanceof Refused || error instanceof IntakeError || error instanceof ConfigError;
+  if (!is_users && !['ENOENT', 'EISDIR', 'EACCES'].includes(code ?? '')) throw error;
   console.error(`${file}: ${(error as Error).message}`);
   process.exitCode = 2;
 }
@@ -58,9 +58,9 @@ async function byEngine(): Promise<number> {
 }
 
 async function byService(): Promise<number> {
-  // All of the service, which the engine alone does without.
+  // Imported here, because --direct does not need the service's modules.
   const { startLocalService } = await import('./local-service.ts');
-  // An account of its own, with as many credits as a job can need: on one's own machine checking is free.
+  // A new account with credits for the largest job: local checks are free.
   const { service, client } = await startLocalService(`check-${Date.now()}`, {
     DATA_DIR: 'data/check',
     LOG_FILE: 'data/check/service.log',

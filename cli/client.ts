@@ -1,4 +1,4 @@
-// What the commands ask of the service, over HTTP like any other client.
+// The commands' HTTP client of the service.
 import { createReadStream, createWriteStream } from 'node:fs';
 import { basename } from 'node:path';
 import { blob } from 'node:stream/consumers';
@@ -19,7 +19,7 @@ export interface JobView {
   failure_reason: string | null;
 }
 
-/** The service refused: its status and what it said. */
+/** The service refused a request; the message is the answer's `detail`. */
 export class Refused extends Error {
   readonly code = 'refused';
   readonly status: number;

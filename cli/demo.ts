@@ -1,4 +1,4 @@
-// `npm run demo [-- --exit]`: the service, a sample website, and a real file checked, charged and reported.
+// `npm run demo [-- --exit]`: starts the service and a sample website, checks a file, and reports results and credits.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ try {
     say(bill(checked.job, checked.credits));
     say(`\nAll results: ${styleText('cyan', RESULTS)}`);
     if (!values.exit && !signal.aborted) {
-      say(`\nThe service goes on at ${styleText('cyan', url)}: its description is at ${url}/docs.`);
+      say(`\nThe service keeps running at ${styleText('cyan', url)}; its API reference is at ${url}/docs.`);
       say(`A token for it: DATA_DIR=${config.data_dir} npm run -s token -- --user ${user} --email ${user}@example.com`);
       say('Ctrl-C ends it.');
       const ended = await Promise.race([aborted(signal), service.failed]);
@@ -47,7 +47,7 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** The example as it is, or with the sample website's port where its own was taken. */
+/** Returns the example's path, or that of a copy with the sample website's port when the usual port is taken. */
 async function exampleFor({ port }: SampleSite, into: string): Promise<string> {
   if (port === SAMPLE_PORT) return EXAMPLE;
   const path = join(into, 'urls.csv');

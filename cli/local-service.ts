@@ -1,4 +1,4 @@
-// A whole service for one command: the embedded stores in a folder, an account of its own, ended with the command.
+// Starts a whole service for one command, with embedded stores in a folder and an account of its own.
 import { issueLocalToken } from '../adapters/identity/index.ts';
 import { openLogger } from '../service/logger.ts';
 import { type Service, startService } from '../service/service.ts';
@@ -12,7 +12,7 @@ export interface LocalService {
   client: Client;
 }
 
-/** `defaults` yield to the environment. On a taken port it takes any other, unless the environment names the port. */
+/** The environment overrides `defaults`. A taken port gives way to a free one, unless the environment names the port. */
 export async function startLocalService(user_id: string, defaults: Record<string, string>): Promise<LocalService> {
   const env = { ...defaults, ...process.env };
   const config = readConfig(env);

@@ -1,15 +1,15 @@
-// Follows a job to its end with a progress bar: how much is done, how fast, and how long it will take.
+// Follows a job to its end with a progress bar of share, rate and remaining time.
 import { styleText } from 'node:util';
 import type { JobView } from './client.ts';
 
 const POLL_MS = 150;
 const WIDTH = 30;
-/** The rate is that of the last few seconds: what is left goes as fast as what went last. */
+/** The bar computes the rate over the last few seconds. */
 const RATE_WINDOW_MS = 5000;
 
 type Progress = Pick<JobView, 'total_urls' | 'completed_urls'>;
 
-/** Looks at the job again and again; resolves with it when it has stopped. The bar is drawn on a terminal only. */
+/** Polls the job by `look` and resolves with it when it has stopped or `signal` aborts. Draws the bar on a terminal only. */
 export async function follow<Job extends Progress & { status: JobView['status'] }>(
   job: Job,
   look: () => Promise<Job>,

@@ -1,4 +1,4 @@
-// What a job found, for a person: counts by verdict, what is broken and why, what it cost.
+// Prints a job's report: counts by verdict, broken URLs with reasons, credits spent.
 import { createReadStream } from 'node:fs';
 import { styleText } from 'node:util';
 import { parse } from 'csv-parse';
@@ -38,19 +38,19 @@ const REASONS: Record<ErrorCode, string> = {
   invalid_url: 'not a URL',
 };
 
-/** A row of the exported file; of its columns those that a report looks at. */
+/** The columns of an exported row that a report reads. */
 type Row = Record<'url' | 'status_code' | 'verdict' | 'is_broken' | 'is_soft_404' | 'error_code', string>;
 
 export interface Tally {
   verdicts: Record<string, number>;
-  /** The first of those that a person should look at: broken, or a soft 404. */
+  /** The first rows to look at: broken URLs and soft 404s. */
   broken: Row[];
   broken_count: number;
 }
 
 const SHOWN = 30;
 
-/** Counts what an exported file says. */
+/** Counts verdicts and broken URLs of an exported CSV file. */
 export async function tallyOf(path: string): Promise<Tally> {
   const tally: Tally = { verdicts: {}, broken: [], broken_count: 0 };
   const rows: AsyncIterable<Row> = createReadStream(path).pipe(parse({ columns: true, bom: true }));
@@ -74,7 +74,7 @@ export interface Money {
   after: number;
 }
 
-/** What a report says of a job, whether the service ran it or not. */
+/** The job fields of a report, also for a file checked without the service. */
 export type CheckedJob = Pick<
   JobView,
   'total_urls' | 'completed_urls' | 'duplicates_removed' | 'invalid_urls_rejected' | 'blocked_urls_skipped'

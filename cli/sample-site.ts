@@ -1,8 +1,8 @@
-// A website on loopback on which everything goes wrong that goes wrong on the web: what the demo checks.
+// The demo's sample website on loopback, with the faults that links on the web have.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Where `examples/urls.csv` expects it. */
+/** The port that `examples/urls.csv` names. */
 export const SAMPLE_PORT = 8099;
 const SLOW_MS = 1500;
 
@@ -57,7 +57,7 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
     const slow = page(`Slow but sure, part ${number}`, `${PARAGRAPH} This is box ${number} of our ninety-nine.`);
     return void setTimeout(() => html(200, slow), SLOW_MS);
   }
-  // The shop of a careless programmer: what it does not have it says with status 200.
+  // A soft 404: the shop answers 200 for a book that it does not have.
   if (path.startsWith('/books/')) return void html(200, page('Page not found', 'Sorry, this book is not here.'));
   html(404, page('Not found', 'There is no such page.'));
 }
@@ -67,7 +67,7 @@ export interface SampleSite {
   close(): Promise<void>;
 }
 
-/** On the port that the example names, or on any other when that is taken. */
+/** Listens on `SAMPLE_PORT`, or on a free port when that is taken. */
 export async function openSampleSite(): Promise<SampleSite> {
   const server = createServer(answer);
   await listen(server, SAMPLE_PORT).catch((error: NodeJS.ErrnoException) => {

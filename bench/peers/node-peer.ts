@@ -1,4 +1,4 @@
-// One of the other link checkers for Node over a list of URLs, in a process of its own, as fast as its options allow.
+// Runs another link checker for Node over a list of URLs, in a process of its own, as fast as its options allow.
 // node node-peer.ts linkinator|broken-link-checker FOLDER_OF_MODULES LIST CONCURRENCY: prints how many URLs were fine.
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
@@ -12,7 +12,7 @@ const concurrency = Number(concurrency_text);
 const urls = readFileSync(list, 'utf8').split('\n');
 const load = createRequire(join(modules, 'package.json'));
 
-/** It checks the links of pages: it is given one page that has them all. */
+/** broken-link-checker checks the links of pages, so this serves one page with all links. */
 async function linkinator(): Promise<number> {
   const { LinkChecker } = await import(pathToFileURL(load.resolve('linkinator')).href);
   const page = `<!doctype html>${urls.map((url) => `<a href="${url}">a</a>`).join('\n')}`;
