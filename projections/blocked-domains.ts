@@ -16,8 +16,8 @@ export const blockedDomainsProjection: Projection = projection({
   begin: (_open, events) => ({ writes: [] as Write<BlockedDomainDocument>[], position: events.at(-1)!.position }),
   on: {
     DomainBlocked: ({ data: { domain: _id, ...entry } }, { writes }) => writes.push({ replace: { _id, ...entry } }),
-    DomainBlockUpdated: ({ data: { domain, ...said } }, { writes }) =>
-      writes.push({ update: domain, set: { $set: said } }),
+    DomainBlockUpdated: ({ data: { domain, ...entry } }, { writes }) =>
+      writes.push({ update: domain, set: { $set: entry } }),
     DomainUnblocked: ({ data: { domain } }, { writes }) => writes.push({ delete: domain }),
   },
   async end({ writes, position }, open) {

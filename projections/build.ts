@@ -1,5 +1,5 @@
-// Builds a projection beside what is read of it, while the live run goes on for all; flips when both are at the same
-// place in the log; drops what was read before when nobody can be reading it any more.
+// Builds a new generation of a projection beside the live one, while the live run goes on; flips when both are at the same
+// position in the log; drops the old generation when no reader can still be in it.
 import type { Logger } from 'pino';
 import { BEGINNING, type EventStore, type Position, type RecordedEvent } from '../events/event-store.ts';
 import type { Documents } from '../readmodels/documents.ts';
@@ -28,11 +28,11 @@ export interface BuildOptions {
 }
 
 const BUILD_PAGE = 1000;
-/** How often somebody's wish for a rebuild is looked for. */
+/** The interval between two looks for requested rebuilds. */
 const LOOK_MS = 1000;
 /**
- * How long a generation is kept when another has taken its place: longer than any read takes but the export of a client
- * that hardly reads. In this process's own time, so that after a restart it begins anew.
+ * A retired generation is kept this long, for readers that began in it: longer than any read but the export of a very slow
+ * client. The process's monotonic clock measures it, so that a restart begins it anew.
  */
 export const GRACE_MS = 15 * 60_000;
 
@@ -42,8 +42,8 @@ export function isToBuild(projection: Projection, state: ProjectionState): boole
   return state.rebuild || state.next !== null || state.version !== projection.version;
 }
 
-/** Until `signal` aborts: builds what is to be built, and drops what is retired. Calls `looked` after each round. */
-export async function runBuilds(options: BuildOptions, looked: () => Promise<void>): Promise<void> {
+/** Builds projections and drops retired generations until `signal` aborts. Calls `onRound` after each round. */
+export async function runBuilds(options: BuildOptions, onRound: () => Promise<void>): Promise<void> {
   const { documents, projections, signal, monotonic } = options;
   const retired_since = new Map<string, number>();
   while (!signal.aborted) {
@@ -59,7 +59,7 @@ export async function runBuilds(options: BuildOptions, looked: () => Promise<voi
         if (monotonic() - retired_since.get(key)! >= GRACE_MS) await dropRetired(options, stored._id, generation);
       }
     }
-    await looked();
+    await onRound();
     await pause(LOOK_MS, signal);
   }
 }
@@ -68,7 +68,7 @@ export async function stateOf(documents: Documents, name: string): Promise<Proje
   return projectionState(name, await documents.reading(projectionStates).get(name));
 }
 
-/** Goes on with a build that was interrupted. */
+/** Builds the projection's next generation and flips to it; continues an interrupted build from its checkpoint. */
 export async function build(options: BuildOptions, projection: Projection): Promise<void> {
   const { documents, fence, logger, signal } = options;
   const next = await fence.inTurn((commit) => begin(commit, projection));
@@ -77,23 +77,23 @@ export async function build(options: BuildOptions, projection: Projection): Prom
   logger.info({ projection: projection.name, ...next }, 'building a read model');
   const target: Target = { projection, generation: next.generation, counter: 'next.parked' };
   let checkpoint = next.checkpoint;
-  // The first pass takes as long as the log is; each one after it, as long as the log has grown meanwhile.
+  // The first pass reads the whole log; each later one, the events that were appended during the one before.
   for (let pass = 1, taken = 0; pass <= 2 || taken > BUILD_PAGE; pass++) {
     const until = fence.state.checkpoint;
     taken = await catchUp(options, target, { from: checkpoint, until }, (work) => fence.inTurn(work));
     checkpoint = until;
     if (signal.aborted) return;
   }
-  // What is left is closed while the live run waits for its turn: then both are at one place.
+  // The last events are read while the live run waits for its turn, so that both end at one position.
   await fence.inTurn(async (commit) => {
     const until = fence.state.checkpoint;
     await catchUp(options, target, { from: checkpoint, until }, (work) => work(commit));
     await flip(fence, commit, target, until);
   });
-  logger.info({ projection: projection.name, generation: next.generation }, 'a read model was built and is read now');
+  logger.info({ projection: projection.name, generation: next.generation }, 'a read model was built and is live');
 }
 
-/** What is to be filled; null when what was being filled is not wanted any more. */
+/** Returns the generation to fill; null when the projection needs no build. Gives up a build of another version. */
 async function begin(commit: Commit, projection: Projection): Promise<Next | null> {
   let next: Next | null = null;
   await commit(async (inside) => {
@@ -116,7 +116,7 @@ async function begin(commit: Commit, projection: Projection): Promise<Next | nul
 
 type InTurn = (work: (commit: Commit) => Promise<void>) => Promise<void>;
 
-/** Fills the generation with the events up to `until`, inclusive; how many there were. */
+/** Fills the generation with the events after `from` up to `until`, inclusive. Returns the number of events. */
 async function catchUp(
   { log, logger, signal }: BuildOptions,
   target: Target,
@@ -150,7 +150,7 @@ const reachedIn =
   async (inside, { position }) => {
     const states = await inside.collection(projectionStates);
     const { next } = projectionState(projection.name, await states.get(projection.name));
-    // A rebuild that was asked for meanwhile has given this one up.
+    // A rebuild requested meanwhile has given this build up.
     if (next?.generation !== generation || next.checkpoint > position) throw new Overtaken();
     await states.write([{ update: projection.name, set: { $set: { 'next.checkpoint': position } } }]);
     return {};
@@ -166,7 +166,7 @@ async function flip(fence: Fence, commit: Commit, { projection, generation }: Ta
       throw new Overtaken();
     }
     const collections = projection.collections.map((spec) => spec.name);
-    // The code of today may have made some of its collections beside those that were declared then.
+    // This version's code may have opened collections in the old generation that its own version did not declare.
     const old = { generation: state.generation, collections: [...new Set([...state.collections, ...collections])] };
     const flipped: ProjectionState = {
       ...state,
@@ -179,7 +179,7 @@ async function flip(fence: Fence, commit: Commit, { projection, generation }: Ta
   });
 }
 
-/** At most so many are kept of a generation. */
+/** More than the parked events that are kept of all old generations. */
 const ALL_PARKED = 10_000;
 
 async function forgetParked(inside: Documents, projection: string, generation: number): Promise<void> {
@@ -188,7 +188,7 @@ async function forgetParked(inside: Documents, projection: string, generation: n
   await parked.write(old.map(({ _id }) => ({ delete: _id })));
 }
 
-/** First nobody may read it, then it is dropped: a stream that comes to an end in between is told. */
+/** First removes the generation from the state, then drops it: a reader whose stream ends in between finds out from the state. */
 async function dropRetired(
   { documents, fence, logger }: BuildOptions,
   name: string,
@@ -207,20 +207,20 @@ async function dropRetired(
   );
   for (const collection of collections)
     await documents.drop(inGeneration({ name: collection } as never, generation).name);
-  logger.info({ projection: name, generation }, 'dropped a read model that was built anew');
+  logger.info({ projection: name, generation }, 'dropped the old generation of a rebuilt read model');
 }
 
-/** Drops what a crash has left of generations that no state knows. */
+/** Drops collections that a crash has left of generations that no state names. */
 export async function dropOrphans({ documents, projections }: BuildOptions): Promise<void> {
   const names = await documents.names();
   for (const projection of projections) {
     const { generation, next, retired, collections } = await stateOf(documents, projection.name);
-    const known = new Set([generation, next?.generation ?? 0, ...retired.map((one) => one.generation)]);
-    const of = new Set([...collections, ...projection.collections.map((spec) => spec.name)]);
+    const known = new Set([generation, next?.generation ?? 0, ...retired.map((old) => old.generation)]);
+    const own = new Set([...collections, ...projection.collections.map((spec) => spec.name)]);
     for (const name of names) {
       const end = name.lastIndexOf('_');
       const number = Number(name.slice(end + 1));
-      if (of.has(name.slice(0, end)) && number < Math.max(...known) && !known.has(number)) await documents.drop(name);
+      if (own.has(name.slice(0, end)) && number < Math.max(...known) && !known.has(number)) await documents.drop(name);
     }
   }
 }

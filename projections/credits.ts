@@ -52,7 +52,7 @@ function enter({ stream, revision, data, metadata: { at } }: Entry, { balance_of
   });
 }
 
-/** What a month's jobs have used, by when it was reserved; what comes back of an earlier month counts for no month. */
+/** Counts the credits that were reserved in a month, less the month's refunds; a refund lowers no earlier month's count. */
 function enterUse(event: Entry, page: Page): void {
   enter(event, page);
   const balance = page.balance_of.get(idOf(event.stream))!;

@@ -1,10 +1,10 @@
-// The read model of domains: what all checks of their URLs found, over all jobs that have ended.
+// The read model of domains: the results of their URLs, counted over all ended jobs.
 import type { FoundOfDomain } from '../events/domain-checks.ts';
 import { type DomainHealthDocument, domainHealth } from '../readmodels/domain-health.ts';
 import type { Counts } from '../readmodels/stats.ts';
 import { type Projection, projection } from './projection.ts';
 
-/** The domains of many small jobs go together: most of them are the same ones. */
+/** Events with at most this many domains share a transaction, because small jobs often name the same domains. */
 const FEW_DOMAINS = 20;
 const READ_AT_ONCE = 1000;
 
@@ -40,7 +40,7 @@ function add(document: DomainHealthDocument | undefined, { domain, ...found }: F
     sum.blocked_count += found.blocked_count;
     sum.answers += found.answers;
     sum.response_time_total_ms += found.response_time_total_ms;
-    // The log has jobs in the order in which they were counted.
+    // The log orders jobs by their end; their last checks may be in another order.
     if (found.last_checked_at > sum.last_checked_at) sum.last_checked_at = found.last_checked_at;
     addCounts(sum.status_codes, found.status_codes);
     addCounts(sum.error_codes, found.error_codes);
@@ -51,7 +51,7 @@ function add(document: DomainHealthDocument | undefined, { domain, ...found }: F
   return sum;
 }
 
-/** An event is applied again when its transaction fails: what others are added to is not the event's own. */
+/** Copies the event's counts, which the sum changes in place: a failed transaction applies the same event again. */
 const copyOf = (found: Omit<FoundOfDomain, 'domain'>) => ({
   ...found,
   status_codes: { ...found.status_codes },

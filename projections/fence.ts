@@ -1,6 +1,6 @@
-// What keeps two projectors apart. Every transaction of a projector compares the whole fence with what it knows and writes
-// it anew, so that of two that transact at once the store lets one through, and whoever was overtaken while it stood still
-// can write nothing any more, however long it slept and whatever it held. No lease and no clock is asked.
+// The fence keeps two projectors apart without a lease or a clock. Every transaction of a projector compares the stored fence
+// with the one that it wrote last and writes it anew. Of two concurrent transactions the store commits one, and a projector
+// that was overtaken can write nothing any more, however long it slept.
 import { isDeepStrictEqual } from 'node:util';
 import type { Documents } from '../readmodels/documents.ts';
 import {
@@ -13,22 +13,22 @@ import {
   projectorStates,
 } from '../readmodels/projection-state.ts';
 
-/** Another projector has written since: what this one knows is out of date. */
+/** Another projector has written the fence, so this one's state is out of date. */
 export class Overtaken extends Error {}
 
 export type FenceChanges = Partial<Omit<ProjectorState, '_id' | 'epoch' | 'turn'>>;
 
-/** Runs `work` in a transaction that also writes the fence with the changes that `work` gives. It may be run again. */
+/** Runs `work` in a transaction that also writes the fence with the changes that `work` returns. `work` may run twice. */
 export type Commit = (work: (inside: Documents) => Promise<FenceChanges>) => Promise<void>;
 
 export interface Fence {
-  /** As it was last committed. */
+  /** The state of the last commit. */
   readonly state: Readonly<ProjectorState>;
-  /** Nothing else of this projector is committed while `work` runs: the state is what its own commits make it. */
+  /** Runs one `work` at a time: only its own commits change the state meanwhile. Throws `Overtaken` and the store's errors. */
   inTurn<R>(work: (commit: Commit) => Promise<R>): Promise<R>;
 }
 
-/** Begins a new epoch: every projector before is overtaken from here on. `signal` ends every turn before it commits. */
+/** Begins a new epoch, which overtakes every earlier projector. An abort of `signal` ends each turn before it commits. */
 export async function openFence(documents: Documents, signal: AbortSignal): Promise<Fence> {
   for (const spec of [projectorStates, projectionStates, parkedEvents]) await documents.collection(spec as never);
   let state = await documents.transaction(async (inside) => {
@@ -62,7 +62,7 @@ export async function openFence(documents: Documents, signal: AbortSignal): Prom
         next = written;
       });
     } catch (error) {
-      // With all its work done it may have been committed: nothing goes on from a state that is not known.
+      // The transaction may have been committed. The state is then unknown, and every later commit throws.
       if (next || error instanceof Overtaken) broken = { by: error };
       throw error;
     }
@@ -75,7 +75,7 @@ export async function openFence(documents: Documents, signal: AbortSignal): Prom
     },
     inTurn(work) {
       const turn = last.then(() => work(commit));
-      last = turn.catch(() => {}); // whoever asked for the turn is told
+      last = turn.catch(() => {}); // the caller gets the error from `turn`
       return turn;
     },
   };

@@ -1,5 +1,5 @@
-// The read models of jobs, of their results, of what is counted over these, and of what is left of deleted jobs: one
-// projection, because the order of a job's events decides which results count.
+// The read models of jobs, their results, their statistics and their purges. They are one projection, because the order of a
+// job's events decides which results count.
 import { hasEnded } from '../events/job.ts';
 import { checksOf, idOf } from '../events/streams.ts';
 import type { EventTypeOf, LogEvent } from '../events/vocabulary.ts';
@@ -15,7 +15,7 @@ interface Page {
   documents: Map<string, JobDocument | null>;
   result_writes: Write<ResultDocument>[];
   counted: Checked[];
-  /** The last event of each job that counts as progress, by the log: clocks of several machines disagree. */
+  /** The last event of each job that is progress. The log's order decides, because the clocks of machines differ. */
   progress: Map<JobDocument, LogEvent>;
 }
 
@@ -52,7 +52,7 @@ export const jobsProjection: Projection = projection({
     async ResultsPurged({ stream, data: { from_index, to_index } }, { open, result_writes }) {
       const job_id = idOf(stream);
       result_writes.push({ deleteMany: { job_id, index: { $gte: from_index, $lt: to_index } } });
-      // As many domains as results: there are not more of them, so that none is left after the last slice.
+      // A job has at most as many domains as results, so the last slice leaves none.
       await removeDomains(job_id, to_index - from_index, open);
       await (await open(purges)).write([{ update: job_id, set: { $set: { purged_to: to_index } } }]);
     },
@@ -61,7 +61,7 @@ export const jobsProjection: Projection = projection({
     },
     URLChecked(event, page) {
       const job = jobOf(event, page);
-      // A result that comes after the job has ended in the log is nobody's and is charged to nobody.
+      // A result after the job's end in the log does not count and costs nothing.
       if (!job || hasEnded(job.status)) return;
       page.counted.push(event);
       page.result_writes.push({ replace: checked(job, event) });
@@ -69,7 +69,7 @@ export const jobsProjection: Projection = projection({
     },
     CreditsRefunded(event, page) {
       const job = jobOf(event, page);
-      // What a sweeper released was never the job's.
+      // A release returns a reservation that the job never used.
       if (job && event.data.transaction_type === 'refund') job.credits_refunded += event.data.amount;
     },
     DomainsChecked(event, page) {
@@ -84,7 +84,7 @@ export const jobsProjection: Projection = projection({
       open,
     );
     for (const [job, { metadata }] of progress) job.progress_at = metadata.at;
-    for (const job of documents.values()) if (job) job.due = due(job);
+    for (const job of documents.values()) if (job) job.due = nextStep(job);
     await (await open(jobs)).write(
       [...documents].map(([id, document]) => (document ? { replace: document } : { delete: id })),
     );
@@ -98,7 +98,7 @@ function jobIdOf({ type, data, stream }: LogEvent): string {
   return type === 'CreditsRefunded' ? data.reference_id : idOf(stream);
 }
 
-/** The document of the job that the event is about, which has seen the event from here on; null when there is none. */
+/** Returns the event's job, with its position moved to the event; null when there is none. */
 function jobOf(event: LogEvent, { documents }: Page): JobDocument | null {
   const job = documents.get(jobIdOf(event)) ?? null;
   if (job) job.position = event.position;
@@ -117,7 +117,7 @@ type Ended = Pick<JobDocument, 'status'> & Partial<JobDocument>;
 const end = (event: LogEvent<EventTypeOf<'job'>>, page: Page, changes: Ended): void =>
   change(event, page, { pause_reason: null, completed_at: event.metadata.at, ...changes });
 
-/** The job is gone at once, and with it the way to its results; these follow slice by slice. */
+/** The job's document is deleted at once, so no read finds its results; the purge removes these slice by slice. */
 function toPurge(job: JobDocument, event: LogEvent): PurgeDocument {
   const { _id, batch_size, blob_key, credits_allocated } = job;
   return {
@@ -170,12 +170,13 @@ function sizeOfBatch(job: JobDocument, batch: number): number {
   return Math.min(job.batch_size, job.total_urls - batch * job.batch_size);
 }
 
-function due(job: JobDocument): JobDocument['due'] {
+/** Returns the next step that the processes owe the job. */
+function nextStep(job: JobDocument): JobDocument['due'] {
   if (!hasEnded(job.status)) {
     if (job.completed_urls === job.total_urls) return 'completion';
     return job.status === 'processing' && job.completed_urls === job.credits_allocated ? 'ceiling' : null;
   }
-  // A failed job is refunded when it is deleted.
+  // The deletion of a failed job refunds it.
   const is_settled = job.status === 'failed' || job.completed_urls + job.credits_refunded >= job.credits_allocated;
   if (!is_settled) return 'settlement';
   return job.domains_recorded ? null : 'domains';

@@ -1,5 +1,5 @@
-// The live run: follows the log once for all projections that are live, and writes what they make together with the
-// checkpoint in one transaction.
+// The live run: reads the log once for all live projections, and writes their documents and the checkpoint in one
+// transaction.
 import type { Logger } from 'pino';
 import type { EventStore } from '../events/event-store.ts';
 import type { Fence } from './fence.ts';
@@ -11,7 +11,7 @@ export interface LiveRunOptions {
   log: EventStore;
   fence: Fence;
   projections: readonly Projection[];
-  /** Generations that are left alone, by projection. */
+  /** The generations that the live run does not write, by projection: this version's code cannot. */
   unfit: ReadonlyMap<string, number>;
   types: readonly string[];
   logger: Logger;
@@ -20,7 +20,7 @@ export interface LiveRunOptions {
   advanced(): void;
 }
 
-/** Until `signal` aborts. */
+/** Runs until `signal` aborts. Throws `Overtaken` and the stores' errors. */
 export async function runLive(options: LiveRunOptions): Promise<void> {
   const { log, fence, projections, unfit, types, logger, signal, advanced } = options;
   const from = fence.state.checkpoint;

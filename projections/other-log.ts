@@ -1,5 +1,5 @@
-// Whether the log is the one that the documents came from. One that was replaced has another id; one that was restored
-// from a backup has the same, but ends earlier, or has other events where the documents have seen theirs.
+// Decides whether the documents came from this log. A replaced log has another id. A log restored from a backup has the same
+// id, but it ends before the documents' checkpoint, or has another event at the place of their last one.
 import type { Logger } from 'pino';
 import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
 import { categoryOf, checksOf, jobStream } from '../events/streams.ts';
@@ -11,17 +11,17 @@ interface Adoption {
   log: EventStore;
   log_id: () => Promise<string>;
   fence: Fence;
-  /** Of all events that a projection takes. */
+  /** The event types that the projections handle. */
   types: readonly string[];
   logger: Logger;
 }
 
-/** Sees to it that the documents are those of this log: when they are not, nothing of them is read any more. */
+/** Compares the documents with the log. When they came from another one, it retires all of them, to be built anew. */
 export async function adoptLog({ log, log_id, fence, types, logger }: Adoption): Promise<void> {
   const id = await log_id();
   const why = await otherLog(log, fence.state, id);
   if (why !== null)
-    logger.warn({ reason: why }, 'the documents came from another log; they are built anew from this one');
+    logger.warn({ reason: why }, 'the documents came from another log; the projector builds them anew from this one');
   const is_anew = why !== null || fence.state.checkpoint === BEGINNING;
   const catching_up_to = is_anew && (await hasEvents(log, BEGINNING, types)) ? await log.head() : null;
   if (!is_anew && fence.state.log_id === id) return;
@@ -46,7 +46,7 @@ async function retireAll(inside: Documents): Promise<void> {
   }
 }
 
-/** Documents that were made from the beginning are whole when the log has nothing more for them. */
+/** Notes that new documents are complete, once the log has no more events for them. */
 export async function endCatchingUp({ log, fence, types }: Pick<Adoption, 'log' | 'fence' | 'types'>): Promise<void> {
   if (await hasEvents(log, fence.state.checkpoint, types)) return;
   await fence.inTurn((commit) => commit(async () => ({ catching_up_to: null })));
@@ -57,13 +57,13 @@ async function hasEvents(log: EventStore, from: Position, types: readonly string
   return false;
 }
 
-/** Streams that may be removed before any event tells of it. */
+/** Whether a stream may be deleted without an event that says so. */
 export const isRemovable = (stream: string) => categoryOf(stream) === 'urls';
 
-/** Why the documents cannot have come from this log; null when they can. */
+/** Returns why the documents cannot have come from this log; null when they can. */
 export async function otherLog(log: EventStore, state: ProjectorState, log_id: string): Promise<string | null> {
   if (state.log_id !== '' && state.log_id !== log_id) return 'the log has another id';
-  if (state.checkpoint > (await log.head())) return 'the log ends before what the documents have seen';
+  if (state.checkpoint > (await log.head())) return "the log ends before the documents' checkpoint";
   const { last_event } = state;
   if (!last_event) return null;
   const { stream, revision } = last_event;
@@ -74,7 +74,7 @@ export async function otherLog(log: EventStore, state: ProjectorState, log_id: s
   return (await wasPurged(log, stream)) ? null : `the log has no ${stream} ${revision}`;
 }
 
-/** What was found of a deleted job is removed from the log. */
+/** Whether the stream held the results of a deleted job, which a purge removes from the log. */
 async function wasPurged(log: EventStore, stream: string): Promise<boolean> {
   if (categoryOf(stream) !== 'checks') return false;
   for await (const { type } of log.readStream(jobStream(checksOf(stream).job_id)))

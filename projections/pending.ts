@@ -1,4 +1,4 @@
-// The read model of steps without their next one, for the sweeper.
+// The read model of unfinished steps, for the sweeper: listings without a job, reservations without a job event.
 import { idOf } from '../events/streams.ts';
 import type { Write } from '../readmodels/documents.ts';
 import { listingId, type PendingDocument, pending, reservationDocumentId } from '../readmodels/pending.ts';
@@ -8,7 +8,7 @@ export const pendingProjection: Projection = projection({
   name: 'pending',
   version: 1,
   collections: [pending],
-  /** The last write of each document: the steps of a job mostly come together. */
+  /** Only the last write of each document: one page often holds all steps of a job. */
   begin: () => new Map<string, Write<PendingDocument>>(),
   on: {
     UrlsListed({ data: { job_id, from_index }, metadata: { at: since } }, writes) {

@@ -1,5 +1,5 @@
-// What a projection is: the events that it takes and the documents that it writes. It has no side effects and no memory of
-// its own, so that the same events make the same documents whenever it runs.
+// A projection: the events that it handles and the documents that it writes. It has no side effects and no state of its
+// own, so that the same events make the same documents whenever it runs.
 import type { RecordedEvent } from '../events/event-store.ts';
 import type { Category, EventType, EventTypeOf, LogEvent } from '../events/vocabulary.ts';
 import type { Collection, CollectionSpec, Document } from '../readmodels/documents.ts';
@@ -9,11 +9,11 @@ export type OpenCollection = <T extends Document>(spec: CollectionSpec<T>) => Pr
 interface ProjectionFacts {
   readonly name: string;
   /**
-   * Raised with every change of what it makes: the read model is then built anew beside the old one. Until it is, the new
-   * code carries the old documents on: it takes them as they are, and fields that only the new version makes may be missing.
+   * Raise it with every change of the documents: the projector then builds the read model anew beside the old one. Until the
+   * flip the new code also updates the old documents, which may lack fields that only the new version writes.
    */
   readonly version: number;
-  // biome-ignore lint/suspicious/noExplicitAny: of whatever document types
+  // biome-ignore lint/suspicious/noExplicitAny: each collection has its own document type
   readonly collections: readonly CollectionSpec<any>[];
 }
 
@@ -22,37 +22,38 @@ export interface Projection extends ProjectionFacts {
   readonly types: readonly string[];
   isHeavy?(event: RecordedEvent): boolean;
   clear?(event: RecordedEvent, open: OpenCollection): Promise<boolean>;
-  /** In log order, only of `types`, inside the transaction that also moves the checkpoint. */
+  /** Applies events of `types` in log order, inside the transaction that also moves the checkpoint. */
   apply(events: readonly RecordedEvent[], open: OpenCollection): Promise<void>;
 }
 
-/** A projection as it is written: `Page` is what the handlers of one transaction's events share. */
+/** A projection as its author writes it. The handlers of one transaction's events share a `Page`. */
 export interface ProjectionSpec<Type extends EventType, Page, Covered extends Category, Ignored extends EventType>
   extends ProjectionFacts {
-  /** Categories of streams: each of their event types has a handler, or is named in `ignores`. */
+  /** Stream categories: each of their event types has a handler or is listed in `ignores`, else it does not compile. */
   readonly covers?: readonly Covered[];
   readonly ignores?: readonly Ignored[];
-  /** Whether an event writes as much as one transaction should: each such event has a transaction of its own. */
+  /** Whether an event writes so much that it gets a transaction of its own. */
   isHeavy?(event: LogEvent): boolean;
   /**
-   * Before a heavy event is applied: deletes a slice of what the event deletes, no more than one transaction should.
-   * Called again, in a transaction each, until it gives false; after a crash from the start.
+   * Deletes a slice of a heavy event's documents before the event is applied. The projector calls it in a transaction each
+   * until it returns false, and after a crash from the start.
    */
   clear?(event: LogEvent, open: OpenCollection): Promise<boolean>;
-  /** Reads what the handlers of these events need. */
+  /** Reads the documents that the handlers of these events need. */
   begin(open: OpenCollection, events: readonly LogEvent[]): Page | Promise<Page>;
-  /** The event types that it takes, each with its handler: called in log order, each when the one before is done. */
+  /** The handler of each event type; the projector awaits them one after the other, in log order. */
   readonly on: { readonly [Each in Type]: (event: LogEvent<Each>, page: Page) => unknown };
-  /** Writes what the handlers have gathered. */
+  /** Writes the documents that the handlers have gathered in the page. */
   end?(page: Page, open: OpenCollection): Promise<void>;
 }
 
-/** What `projection` gives when event types of covered categories have neither a handler nor a place in `ignores`. */
+/** The type of `projection` when an event type of a covered category is missing: it fails to compile where it is used. */
 export interface WithoutHandler<Missing> {
   readonly no_handler_of: Missing;
 }
 
 /**
+ * Makes a projection of its description.
  * @example
  * projection({
  *   name: 'users', version: 1, collections: [users],
@@ -67,7 +68,7 @@ export function projection<
   Ignored extends EventTypeOf<Covered> = never,
 >(spec: ProjectionSpec<Type, Page, Covered, Ignored>): Complete<Exclude<EventTypeOf<Covered>, Type | Ignored>> {
   const { begin, on, end, ...rest } = spec;
-  // `types` are its keys: no other event comes here.
+  // `apply` gets only events of `types`, which are the keys of `on`.
   const handlers = on as unknown as Readonly<Record<string, (event: LogEvent, page: Page) => unknown>>;
   const made: Projection = {
     ...rest,
@@ -78,15 +79,15 @@ export function projection<
       await end?.(page, open);
     },
   };
-  return made as never; // which of the two types it has is decided where it is written
+  return made as never; // the caller's type arguments decide between the two return types
 }
 
 type Complete<Missing> = [Missing] extends [never] ? Projection : WithoutHandler<Missing>;
 
-/** What the events of a projection are applied to. */
+/** A generation of a projection, to which events are applied. */
 export interface Target {
   readonly projection: Projection;
   readonly generation: number;
-  /** Where the projection's state counts the events that the generation is made without. */
+  /** The field of the projection's state that counts the generation's parked events. */
   readonly counter: 'parked' | 'next.parked';
 }

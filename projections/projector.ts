@@ -1,4 +1,4 @@
-// Runs the projections: the live run of all, and beside it the builds of those that are new or of a new version.
+// Runs the projections: the live run of all, and beside it the builds of new projections and new versions.
 import type { Logger } from 'pino';
 import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
 import type { Documents } from '../readmodels/documents.ts';
@@ -14,7 +14,7 @@ import { isOfStore } from './take-events.ts';
 
 export interface ProjectorOptions {
   log: EventStore;
-  /** The id of the log as it is now. */
+  /** Reads the log's id. */
   log_id: () => Promise<string>;
   documents: Documents;
   projections: readonly Projection[];
@@ -22,15 +22,15 @@ export interface ProjectorOptions {
   logger: Logger;
   signal: AbortSignal;
   say?: Say;
-  /** Called after each transaction of the live run with what is visible now, and whether the builds of the start go on. */
+  /** Called after each transaction of the live run with its position, and whether the first round of builds still runs. */
   advanced?: (position: Position, is_building: boolean) => void;
   /** Milliseconds that never go back. */
   monotonic?: () => number;
 }
 
-/** How often the log is asked whether it still is the same. */
+/** The interval between two checks that the log was not replaced. */
 const LOG_LOOK_MS = 10_000;
-/** Whoever was overtaken leaves the other one alone for up to so long. */
+/** A projector that was overtaken pauses up to this long before it overtakes the other one. */
 const OVERTAKEN_MS = 500;
 const LONGEST_PAUSE_MS = 5_000;
 
@@ -52,12 +52,12 @@ export async function runProjector(options: ProjectorOptions): Promise<void> {
       if (signal.aborted) return;
       if (error instanceof LogReplaced) return logger.warn({ reason: error.message }, 'the log was replaced');
       if (error instanceof Overtaken) {
-        logger.info('another projector has written; this one begins again from what is stored');
+        logger.info('another projector has written; this one starts again from the stored checkpoint');
         return pause(OVERTAKEN_MS * (0.2 + 0.8 * Math.random()), signal);
       }
       failures++;
       say?.('waiting', 'the projector failed and will go on from its checkpoint');
-      logger.error({ err: error, failures }, 'projector failed; it will go on from its checkpoint');
+      logger.error({ err: error, failures }, 'the projector failed and will go on from its checkpoint');
       await backOff(failures, LONGEST_PAUSE_MS, signal);
     }
   };
@@ -76,14 +76,14 @@ async function project(options: ProjectorOptions): Promise<void> {
   await adoptLog({ ...options, fence, types });
   const building: BuildOptions = { log, documents, fence, projections, logger, signal, monotonic };
   await dropOrphans(building);
-  // Where nothing has been seen yet all begin together, as empty as each other, and the log is read once for all.
+  // On empty documents all projections are built first, so that the live run reads the log once for all of them.
   if (fence.state.checkpoint === BEGINNING) for (const projection of projections) await build(building, projection);
   const unfit = await unfitGenerations(options, fence);
 
   let is_building = true;
   let looked_at = monotonic();
   const advanced = () => options.advanced?.(fence.state.checkpoint, is_building);
-  async function looked(): Promise<void> {
+  async function endRound(): Promise<void> {
     is_building = false;
     if (fence.state.catching_up_to !== null) await endCatchingUp({ log, fence, types });
     advanced();
@@ -95,19 +95,16 @@ async function project(options: ProjectorOptions): Promise<void> {
   advanced();
   const runs = [
     runLive({ log, fence, projections, unfit, types, logger, signal, advanced }),
-    runBuilds(building, looked),
+    runBuilds(building, endRound),
   ];
-  // Neither goes on without the other.
+  // When one ends, it ends the other.
   const outcomes = await Promise.allSettled(runs.map((run) => run.finally(() => ended.abort())));
   for (const outcome of outcomes) {
     if (outcome.status === 'rejected' && outcome.reason !== signal.reason) throw outcome.reason;
   }
 }
 
-/**
- * Generations that cannot be carried on until their projection is built anew, by projection: what the code declares today
- * cannot be made of them.
- */
+/** Finds the generations, by projection, in which this version's collections and indexes cannot be opened. They wait for a build. */
 async function unfitGenerations({ documents, projections, logger }: ProjectorOptions, fence: Fence) {
   const unfit = new Map<string, number>();
   for (const { name, version, collections } of projections) {

@@ -1,5 +1,5 @@
-// Counts results into the statistics of their jobs. A part of the projection of jobs, which knows what counts: however
-// many results a batch holds, each document that they touch is read once and written once.
+// Counts results into the statistics of their jobs, as a part of the projection of jobs, which decides which results count.
+// A batch of results reads and writes each statistics document once.
 import type { URLChecked } from '../events/checks.ts';
 import type { FoundOfDomain } from '../events/domain-checks.ts';
 import type { LogEvent } from '../events/vocabulary.ts';
@@ -27,7 +27,7 @@ export const STATS_COLLECTIONS = [jobStats, jobResponseTimes, jobDomains] as con
 
 type Checked = LogEvent<'URLChecked'>;
 
-/** Adds results that were not added before. */
+/** Adds results to the statistics. The caller passes each result once. */
 export async function countResults(results: readonly Checked[], open: OpenCollection): Promise<void> {
   if (results.length === 0) return;
   const stats = await touched(await open(jobStats), new Set(results.map(({ data }) => data.job_id)));
@@ -42,14 +42,14 @@ export async function countResults(results: readonly Checked[], open: OpenCollec
   await countResponseTimes(results, open);
 }
 
-/** A result whose domain is not among the first of its job. */
+/** A result whose domain is not among the first domains of its job. */
 interface OtherDomain {
   id: string;
   domain: string;
   checked: Checked;
 }
 
-/** Gives back what belongs in documents of its own. */
+/** Counts the first domains in the job's document. Returns the results of other domains, which have documents of their own. */
 function countFirstDomains(stats: StatsDocument, results: readonly Checked[]): OtherDomain[] {
   const { _id: job_id, first_domains } = stats;
   const first = new Map(first_domains.map((found) => [found.domain, found]));
@@ -82,7 +82,7 @@ function countOfDomain(found: FoundOfDomain, { data, metadata }: Checked): void 
     found.answers++;
     found.response_time_total_ms += data.response_time_ms;
   }
-  // The log has checks in the order in which they were recorded, by clocks of several machines.
+  // Several machines' clocks label the checks, so the log's order is not the order of these times.
   if (metadata.at > found.last_checked_at) found.last_checked_at = metadata.at;
   add(found.status_codes, data.status_code ?? NO_STATUS);
   if (data.error_code !== null) add(found.error_codes, data.error_code);
@@ -119,7 +119,7 @@ async function countResponseTimes(results: readonly Checked[], open: OpenCollect
   await times.save();
 }
 
-/** What was counted of a deleted job is gone, but for its domains, which may be as many as its URLs. */
+/** Removes a deleted job's statistics, except its domains: these may be as many as its URLs, and the purge removes them. */
 export async function removeStats(job_id: string, open: OpenCollection): Promise<void> {
   const stats = await open(jobStats);
   const slots = Object.keys((await stats.get(job_id))?.response_times.slots ?? {});
@@ -127,7 +127,7 @@ export async function removeStats(job_id: string, open: OpenCollection): Promise
   await stats.write([{ delete: job_id }]);
 }
 
-/** Removes so many of the domains of a deleted job, or all that it has. */
+/** Removes up to `at_most` domains of a deleted job. */
 export async function removeDomains(job_id: string, at_most: number, open: OpenCollection): Promise<void> {
   const domains = await open(jobDomains);
   const found = await domains.find({ job_id }, { sort: MOST_CHECKED, limit: at_most });
@@ -157,7 +157,7 @@ function add(counts: Counts, value: string | number): void {
   counts[value] = (counts[value] ?? 0) + 1;
 }
 
-/** The documents of these ids, to be changed in memory between one read and one write. */
+/** Reads the documents of these ids; `get` changes them in memory, `save` writes them once. */
 async function touched<T extends Document>(collection: Collection<T>, ids: ReadonlySet<string>) {
   const documents = new Map((await collection.getMany([...ids])).map((document) => [document._id, document]));
   return {

@@ -1,5 +1,5 @@
-// Applies events to projections, in transactions of the fence. What a projection cannot take is parked with its error:
-// it alone is left out of that projection alone, and everything else goes on.
+// Applies events to projections, in transactions of the fence. An event at which a projection throws is parked with its
+// error: only that projection goes on without it.
 import type { Logger } from 'pino';
 import type { RecordedEvent, SubscriptionBatch } from '../events/event-store.ts';
 import type { CollectionSpec, Document, Documents } from '../readmodels/documents.ts';
@@ -7,11 +7,11 @@ import { inGeneration, parkedEvents, projectionState, projectionStates } from '.
 import type { Commit, FenceChanges } from './fence.ts';
 import type { OpenCollection, Projection, Target } from './projection.ts';
 
-/** The parked events of a generation that are kept; further ones are counted. */
+/** At most this many parked events of a generation are kept; further ones are only counted. */
 const MAX_PARKED = 1000;
 const MAX_ERROR_CHARS = 2000;
 
-/** What a transaction writes beside the documents: how far they are then. */
+/** Writes the position that a transaction reaches, and returns the changes of the fence. */
 export type Reached = (inside: Documents, part: SubscriptionBatch) => Promise<FenceChanges>;
 
 export interface TakeOptions {
@@ -21,12 +21,12 @@ export interface TakeOptions {
   logger: Logger;
 }
 
-/** A projection threw, and not for the store. */
+/** A projection threw an error that is not the store's. */
 class NotTaken extends Error {
   readonly target: Target;
 
   constructor(target: Target, cause: unknown) {
-    super(`${target.projection.name} could not take an event`, { cause });
+    super(`${target.projection.name} could not apply an event`, { cause });
     this.target = target;
   }
 }
@@ -34,7 +34,7 @@ class NotTaken extends Error {
 const isHeavy = (event: RecordedEvent, projections: readonly Projection[]) =>
   projections.some((projection) => projection.isHeavy?.(event));
 
-/** Events up to a position, cut so that each heavy one stands alone. */
+/** Cuts a batch into parts, so that each heavy event is a part of its own. */
 export function* partsOf(
   { events, position }: SubscriptionBatch,
   projections: readonly Projection[],
@@ -52,8 +52,8 @@ export function* partsOf(
 }
 
 /**
- * Applies a part in one transaction. When a projection throws, halves of it are applied one after the other, down to the
- * event that it cannot take, which is applied to the other projections and parked for this one.
+ * Applies a part in one transaction. When a projection throws, it applies the halves one after the other, down to the single
+ * event that throws, which it parks for this projection and applies to the others. Throws the store's errors.
  */
 export async function takeEvents(
   options: TakeOptions,
@@ -81,7 +81,7 @@ export async function takeEvents(
     const { id, type, stream, revision } = events[0]!;
     logger.error(
       { err, projection: projection.name, generation, event: { id, type, stream, revision } },
-      'a projection could not take an event, which is parked; its read model is made without it until it is rebuilt',
+      'a projection could not apply an event, which is parked; its read model lacks the event until it is rebuilt',
     );
   }
 }
@@ -121,8 +121,8 @@ async function guarded<R>(target: Target, work: () => Promise<R>): Promise<R> {
 const STORE_CODES = ['write_conflict', 'unavailable', 'storage_full', 'ERR_SQLITE_ERROR', 'ABORT_ERR'];
 
 /**
- * What another attempt, or an operator, may mend: nothing of it is the event's or the projection's fault. What MongoDB refuses of a
- * document has a code of the port; its other errors, such as a right that is lacking, would be the same for every event.
+ * Whether the store caused the error, so that another attempt or an operator may mend it. When MongoDB refuses a document, the
+ * adapter throws a code of the port; its other errors, such as a missing right, would come for every event.
  */
 export function isOfStore(error: unknown): boolean {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };

@@ -1,5 +1,5 @@
-// The read models of webhooks. A completed job makes a delivery for each endpoint that its owner has at that place in the
-// log: an endpoint that is made later hears nothing of it, whenever this runs.
+// The read models of webhooks. A completed job makes a delivery for each endpoint that its owner has at that position in the
+// log. An endpoint created later gets no delivery, whenever the projection runs.
 import { idOf } from '../events/streams.ts';
 import type { LogEvent } from '../events/vocabulary.ts';
 import {
@@ -19,7 +19,7 @@ import {
 } from '../readmodels/webhooks.ts';
 import { type Projection, projection } from './projection.ts';
 
-/** An endpoint that fails for as long, without a success in between, is disabled. */
+/** An endpoint that fails for this long without a success is disabled. */
 const FAILING_LIMIT_MS = 5 * 86_400_000;
 
 /** Deliveries of a deleted endpoint that one transaction removes. */
@@ -35,7 +35,7 @@ export const webhooksProjection: Projection = projection({
   version: 1,
   collections: [webhookEndpoints, webhookDeliveries],
   covers: ['webhook_endpoints', 'webhook_delivery'],
-  // Its document is made when the job completes.
+  // JobCompleted writes the delivery's document.
   ignores: ['WebhookDeliveryRequested'],
   isHeavy: ({ type }) => type === 'WebhookEndpointDeleted',
   async clear({ type, data }, open) {
@@ -55,9 +55,9 @@ export const webhooksProjection: Projection = projection({
   on: {
     JobCompleted: requestDeliveries,
     async WebhookEndpointCreated({ data, metadata: { at } }, { endpoints }) {
-      const { endpoint_id: _id, ...said } = data;
+      const { endpoint_id: _id, ...endpoint } = data;
       const fresh = { status: 'enabled', disabled_reason: null, failing_since: null, due: null } as const;
-      await endpoints.write([{ replace: { _id, ...said, created_at: at, ...fresh } }]);
+      await endpoints.write([{ replace: { _id, ...endpoint, created_at: at, ...fresh } }]);
     },
     async WebhookEndpointDisabled({ data: { endpoint_id, reason } }, { endpoints }) {
       const disabled = { status: 'disabled', disabled_reason: reason, due: 'notice' };
@@ -93,7 +93,7 @@ export const webhooksProjection: Projection = projection({
 
 async function requestDeliveries(event: LogEvent<'JobCompleted'>, { endpoints, deliveries }: Collections) {
   const { owner_id, completed_urls, broken_urls } = event.data;
-  // Jobs that ended before there were endpoints.
+  // Events from before there were endpoints lack these fields.
   if (owner_id === undefined || broken_urls === undefined) return;
   const job_id = idOf(event.stream);
   const { at } = event.metadata;
@@ -126,7 +126,7 @@ async function requestDeliveries(event: LogEvent<'JobCompleted'>, { endpoints, d
   );
 }
 
-/** Null when its endpoint was deleted, and the delivery with it. */
+/** Returns the changed delivery; null when the delivery was deleted with its endpoint. */
 async function changeDelivery(
   { stream }: LogEvent,
   { deliveries }: Collections,
