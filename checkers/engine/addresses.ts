@@ -1,8 +1,8 @@
-// The address guard: which IP addresses a check may connect to. Only global unicast addresses pass, and those whose
-// embedded IPv4 address does; everything that IANA reserves for itself, for one network or for one machine does not.
+// The address guard decides to which IP addresses a check may connect. It passes global unicast addresses only, also where
+// IPv6 embeds an IPv4 address, and refuses every range that IANA reserves for itself, for one network or for one machine.
 import { isIn, parseAddress, parseRange } from '../../net/cidr.ts';
 
-/** https://www.iana.org/assignments/iana-ipv4-special-registry, with multicast, class E and what clouds answer on. */
+/** https://www.iana.org/assignments/iana-ipv4-special-registry, multicast, class E and the metadata services of clouds. */
 const REFUSED_V4 = [
   '0.0.0.0/8', // this network
   '10.0.0.0/8', // private
@@ -25,7 +25,7 @@ const REFUSED_V4 = [
   '240.0.0.0/4', // reserved, with broadcast
 ].map(parseRange);
 
-/** In IPv6 only 2000::/3 is given out; these parts of it are not for the world. */
+/** IANA allocates only 2000::/3 of IPv6; the refused ranges within it are not global. */
 const GLOBAL_V6 = [parseRange('2000::/3')];
 const REFUSED_V6 = [
   '2001::/23', // IETF assignments: Teredo, benchmarks, ORCHID
@@ -34,7 +34,7 @@ const REFUSED_V6 = [
   '3fff::/20', // documentation
 ].map(parseRange);
 
-/** Forms of IPv6 that stand for an IPv4 address, and the byte at which it is: as good as that address. */
+/** IPv6 ranges that embed an IPv4 address, and the byte at which it starts: the guard judges the IPv4 address. */
 const EMBEDDING = [
   { ranges: [parseRange('::ffff:0:0/96')], at: 12 }, // mapped
   { ranges: [parseRange('64:ff9b::/96')], at: 12 }, // NAT64
@@ -42,13 +42,16 @@ const EMBEDDING = [
 ];
 
 export interface AddressGuard {
-  /** Whether a check may connect to the address: an IPv4 or IPv6 literal without brackets. Anything else is refused. */
+  /** Whether a check may connect to an IPv4 or IPv6 literal without brackets. False for any other text. */
   allows(address: string): boolean;
-  /** Whether it is one of the exceptions. */
+  /** Whether the address is in one of the excepted ranges. */
   excepts(address: string): boolean;
 }
 
-/** `excepted` are CIDRs that are let through all the same; throws when one is malformed. */
+/**
+ * Makes a guard that also passes the CIDRs of `excepted`. Throws a TypeError when one is malformed.
+ * @example createAddressGuard(['127.0.0.0/8']).allows('127.0.0.1') // true
+ */
 export function createAddressGuard(excepted: readonly string[]): AddressGuard {
   const exceptions = excepted.map(parseRange);
 

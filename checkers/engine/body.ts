@@ -1,24 +1,24 @@
-// A page's text from the bytes read of it: decompressed within a bound, whatever it claims, and decoded by its charset.
+// Turns the bytes of a body into text: decompresses them within a bound and decodes them by their charset.
 import { TextDecoder } from 'node:util';
 import zlib from 'node:zlib';
 
-/** Of the body as sent and of the text as decoded. */
+/** The most bytes read of a body, compressed or not, and the most bytes decompressed of it. */
 export const MAX_HTML_BYTES = 128 * 1024;
 
-/** One decompression may write this much before it is taken for too much. */
+/** Output limit of one decompression. */
 const MAX_OUTPUT_BYTES = 512 * 1024;
-/** Of what is compressed: what grows beyond the bound from less is a bomb. */
+/** Compressed bytes: a beginning shorter than this that exceeds the output limit is a decompression bomb. */
 const MIN_BEGINNING_BYTES = 1024;
 const MAX_ENCODINGS = 2;
 
 type Decompress = (input: Buffer) => Buffer;
 
-// A body may have been cut: what is there so far is flushed and no end is asked for.
+// The body may be truncated: the decompressors flush what they have and require no end marker.
 const deflated = { finishFlush: zlib.constants.Z_SYNC_FLUSH, maxOutputLength: MAX_OUTPUT_BYTES };
 const DECOMPRESS: { readonly [encoding: string]: Decompress } = {
   gzip: (input) => zlib.gunzipSync(input, deflated),
   'x-gzip': (input) => zlib.gunzipSync(input, deflated),
-  // Some servers send raw deflate; a zlib header is told by its compression method, 8.
+  // Some servers send raw deflate; the compression method 8 marks a zlib header.
   deflate: (input) =>
     ((input[0] ?? 0) & 15) === 8 ? zlib.inflateSync(input, deflated) : zlib.inflateRawSync(input, deflated),
   br: (input) =>
@@ -32,8 +32,8 @@ const DECOMPRESS: { readonly [encoding: string]: Decompress } = {
 export const ACCEPT_ENCODING = 'gzip, deflate, br, zstd';
 
 /**
- * The first `MAX_HTML_BYTES` of the body, decompressed; null when it cannot be. A body that would grow beyond the
- * bound is decompressed from ever shorter beginnings, so that a bomb costs a few milliseconds and no memory.
+ * The first `MAX_HTML_BYTES` of the body, decompressed; null when its encoding is unknown or broken. A body that exceeds
+ * the output limit is decompressed from ever shorter beginnings, so that a bomb costs a few milliseconds and no memory.
  */
 export function decodeBody(body: Buffer, content_encoding: string | undefined): Buffer | null {
   if (content_encoding === undefined) return body.subarray(0, MAX_HTML_BYTES);
@@ -60,7 +60,7 @@ function decompressBeginning(decompress: Decompress, input: Buffer): Buffer | nu
     try {
       return decompress(input.subarray(0, length));
     } catch (error) {
-      // Anything else is a body that is not what its header says: there is no text to judge.
+      // The body is not encoded as its header says: there is no text to judge.
       if ((error as NodeJS.ErrnoException).code !== 'ERR_BUFFER_TOO_LARGE') return null;
     }
   }
@@ -70,7 +70,7 @@ function decompressBeginning(decompress: Decompress, input: Buffer): Buffer | nu
 const META_CHARSET = /<meta[^<>]*?charset\s*=\s*(?:["']\s*)?([a-z0-9_:-]+)/i;
 const decoders = new Map<string, TextDecoder | null>();
 
-/** By the charset of the Content-Type, else by a <meta> in the first KiB, else UTF-8. */
+/** Decodes by the charset of the Content-Type, else of a <meta> in the first KiB, else as UTF-8. */
 export function decodeText(body: Buffer, content_type: string): string {
   const label = (/charset\s*=\s*["']?([^"';\s]+)/i.exec(content_type) ??
     META_CHARSET.exec(body.toString('latin1', 0, 1024)))?.[1]?.toLowerCase();
@@ -85,7 +85,7 @@ function decoderFor(label: string): TextDecoder | null {
     try {
       decoder = new TextDecoder(label);
     } catch {
-      // RangeError: no such charset. Servers make labels up; only those that exist are kept.
+      // RangeError: unknown charset. It is not cached, because servers may send any number of labels.
       return null;
     }
     decoders.set(label, decoder);

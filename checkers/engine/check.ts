@@ -1,5 +1,5 @@
-// One URL on its way to its outcome: its attempts, its hops from redirect to redirect, and what the last answer says.
-// It decides; the engine does.
+// The state machine of one URL: its attempts, its redirects and the verdict on the last answer. It decides the next step;
+// the lifecycle carries the step out.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorCode, Outcome, Verdict } from '../../events/checks.ts';
 import { decodeBody, decodeText, MAX_HTML_BYTES } from './body.ts';
@@ -16,13 +16,13 @@ import { isRetriedError, isRetriedStatus, parseRetryAfter, retryDelay } from './
 import type { Lane, Task } from './scheduler.ts';
 import { isRoot, isSoft, needsProbe, type ProbeVerdict, suspicionOf } from './soft-404.ts';
 
-/** What comes after an exchange. */
+/** The step after an exchange. */
 export type Step =
-  /** Ask for `current`, now. */
+  /** Request `current` now. */
   | 'hop'
-  /** Begin again after a wait. */
+  /** Start another attempt after a wait. */
   | { retry_after_ms: number }
-  /** Compare with a random sibling, then call `conclude`. */
+  /** Compare the page with a random sibling, then call `conclude`. */
   | 'probe'
   | Outcome;
 
@@ -31,9 +31,8 @@ export interface CheckRules {
   retries: number;
   retry_base_ms: number;
   random: () => number;
-  /** Milliseconds of the wall clock, for dates in headers. */
+  /** Wall clock, in milliseconds, for dates in headers. */
   wall: () => number;
-  /** Of the pages that hosts have shown. */
   pages: PageMemory;
 }
 
@@ -47,18 +46,18 @@ export class Check implements Task {
   list: object | null = null;
 
   readonly first: URL;
-  /** The URL to ask for, and its parts: each read of a part of a URL makes it anew. */
+  /** The URL to request. `origin` and `path` cache its parts, which URL computes at each read. */
   current: URL;
   origin: string;
   path: string;
-  /** The Cookie header that goes with it. */
+  /** The Cookie header of the request. */
   cookie: string | null = null;
   readonly purpose: 'url' | 'probe';
   readonly #rules: CheckRules;
 
   #attempts = 0;
   #attempt_at = 0;
-  /** When the attempt is over, whatever it is doing. */
+  /** End of the attempt, by the engine's clock. */
   deadline = 0;
   #paused_at = -1;
 
@@ -66,7 +65,7 @@ export class Check implements Task {
   #seen: Set<string> | null = null;
   #jar: CookieJar | null = null;
 
-  // Of the last response of this attempt.
+  // The last response of this attempt.
   #status: number | null = null;
   #final: URL | null = null;
   #response_time_ms: number | null = null;
@@ -75,9 +74,9 @@ export class Check implements Task {
   #meta_refresh: string | null = null;
 
   #points = 0;
-  /** Only the likeness to other pages of its host asks for a probe. */
+  /** The page's fingerprint, which other URLs of its host share, is the only evidence against it. */
   only_shared = false;
-  /** Of the page, once it is suspect or a probe's. */
+  /** Sketch of the page, if the page is suspect or a probe's. */
   sketch: Sketch | null = null;
 
   constructor(url: URL, owner: string, group: string, purpose: 'url' | 'probe', rules: CheckRules) {
@@ -92,7 +91,7 @@ export class Check implements Task {
     this.#rules = rules;
   }
 
-  /** It got its slot: the clock of its attempt runs, and did not while it waited between two hops. */
+  /** The check has a slot: the clock of its attempt runs. It stood still while the check waited between two hops. */
   started(now: number): void {
     if (this.#paused_at < 0) {
       this.#attempts++;
@@ -106,12 +105,12 @@ export class Check implements Task {
     this.#paused_at = -1;
   }
 
-  /** It gave its slot back in the middle of an attempt. */
+  /** The check gave its slot back in the middle of an attempt: the attempt's clock stands still. */
   paused(now: number): void {
     this.#paused_at = now;
   }
 
-  /** When it gave its slot back; negative when it has one, or has not begun. */
+  /** When the check gave its slot back; negative when it has a slot or has not started. */
   get paused_at(): number {
     return this.#paused_at;
   }
@@ -133,12 +132,13 @@ export class Check implements Task {
     return this.#final ?? this.current;
   }
 
-  /** How much to read of the body of an answer with these headers. */
+  /** How many bytes to read of the body of an answer with these headers. */
   bytesWanted(status: number, headers: IncomingHttpHeaders): number {
     if (status < 300) return isHtml(firstOf(headers, 'content-type')) && !isRoot(this.first) ? MAX_HTML_BYTES : 0;
     return mayBeProtected(status) ? MARKS_BYTES : 0;
   }
 
+  /** The next step after an exchange that has ended. */
   step(exchange: Exchange): Step {
     if (exchange.failure !== null) {
       return isRetriedError(exchange.failure) && this.#mayRetry() ? this.#retry(null) : this.#failed(exchange.failure);
@@ -161,7 +161,7 @@ export class Check implements Task {
     return this.conclude('unknown');
   }
 
-  /** The outcome of an answer, given what a probe found of its folder. */
+  /** The outcome of the last answer, given the verdict of its folder's probe. */
   conclude(probe: ProbeVerdict): Outcome {
     const status = this.#status!;
     if (status >= 400) return this.#outcome(this.#protection === null ? 'broken' : 'blocked', true, null);
@@ -169,7 +169,7 @@ export class Check implements Task {
     return this.#outcome(this.#chain.length > 0 ? 'redirected' : 'ok', false, null);
   }
 
-  /** The outcome of a URL for which its origin is not asked: what it does to others stands for it. */
+  /** The outcome of a URL whose origin's circuit is open: the failure of the trials decides it. */
   givenUp({ error_code, status, protection }: OriginFailure): Outcome {
     if (error_code !== null) return this.#failed(error_code);
     this.#status = status;
@@ -205,7 +205,7 @@ export class Check implements Task {
     this.cookie = cookie;
   }
 
-  /** Reads the page; true when only a probe can tell whether it is soft. */
+  /** Reads the page. True when only a probe can decide whether it is a soft 404. */
   #suspect(exchange: Exchange): boolean {
     const { chunks, headers } = exchange;
     const body = decodeBody(
@@ -248,7 +248,7 @@ export class Check implements Task {
   }
 
   #failed(code: ErrorCode): Outcome {
-    // A proxy that does not get through says nothing of the URL.
+    // A failing proxy says nothing of the URL.
     return this.#outcome('unreachable', code !== 'proxy_failed', code);
   }
 
@@ -264,7 +264,7 @@ export class Check implements Task {
       error_code,
       verdict,
       protection: this.#protection,
-      // One that was given up before its turn shares the attempt that others made for it.
+      // A check that an open circuit decided has made no attempt of its own.
       attempts: Math.max(1, this.#attempts),
     };
     if (this.#meta_refresh !== null) outcome.meta_refresh = this.#meta_refresh;
@@ -272,12 +272,12 @@ export class Check implements Task {
   }
 }
 
-/** The outcome of a text that is no http(s) URL. */
+/** The outcome of a text that is not an http(s) URL. */
 export function invalidUrl(): Outcome {
   return withoutAnswer('invalid_url', true);
 }
 
-/** The outcome of a URL over whose answer the checker itself failed: it says nothing of the URL. */
+/** The outcome of a URL whose answer made the checker fail: it says nothing of the URL. */
 export function checkerFault(): Outcome {
   return withoutAnswer('checker_fault', false);
 }

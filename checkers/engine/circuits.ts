@@ -1,40 +1,40 @@
-// The circuits: an origin that fails one URL after another is not asked for the rest, but by one of them now and then.
-// Where such trials fail too, what they met stands for all that wait. Pure: the clock is an argument.
+// A circuit breaker for each origin. After consecutive failures the circuit opens and the origin's URLs wait. Half-open, it
+// sends one trial at a time; if the trials fail too, their failure decides the waiting URLs. Pure: the clock is an argument.
 import { LRUCache } from 'lru-cache';
 import type { ErrorCode } from '../../events/checks.ts';
 
-/** What an origin does to every URL. */
+/** The failure that an origin returns for every URL. */
 export interface OriginFailure {
-  /** Null when it answers, with `status`. */
+  /** Null when the origin answers, with `status`. */
   error_code: ErrorCode | null;
   status: number | null;
   protection: string | null;
 }
 
 export type Admission =
-  /** Ask for it. */
+  /** Closed: send the request. */
   | 'go'
-  /** Ask for it, and say what came of it: it is the trial. */
+  /** Half-open: send the request as the trial, and report its result. */
   | 'try'
-  /** Wait for what comes of a trial. */
+  /** Open: wait for the result of a trial. */
   | 'wait'
-  /** What the trials met stands for it. */
+  /** Open after failed trials: their failure decides the URL. */
   | OriginFailure;
 
-/** URLs in a row, without an answer between them, until the circuit opens. */
+/** Consecutive failed URLs that open the circuit. */
 export const OPENS_AFTER = 10;
-/** Trials until what they met stands for the rest. */
+/** Failed trials after which their failure decides the waiting URLs. */
 export const TRIALS = 3;
-/** In base times: how long to the first trial (it doubles with each), and how long the rest is given up at once. */
+/** In base times: the wait for the first trial and the wait after the last trial. Each doubles with every further trial. */
 const OPEN_BASES = 2;
 const GIVEN_UP_BASES = 60;
 const MAX_GIVEN_UP_BASES = 600;
-/** What failed so long ago says nothing any more. */
+/** A failure expires after this long. */
 const FORGOTTEN_AFTER_MS = 15 * 60_000;
-/** Origins with failures that are remembered. */
+/** Limit on the origins with a circuit. */
 const KEPT_ORIGINS = 20_000;
 
-/** What says that nobody is there for any URL. A name that does not exist is not among it: DNS says so at no cost. */
+/** Errors that concern every URL of an origin. `dns_not_found` is missing, because the DNS cache answers it at no cost. */
 const ORIGIN_FAILURES: ReadonlySet<ErrorCode> = new Set([
   'dns_failed',
   'connection_refused',
@@ -43,7 +43,7 @@ const ORIGIN_FAILURES: ReadonlySet<ErrorCode> = new Set([
   'response_timeout',
 ]);
 
-/** Null when the origin is there. `is_explicit`: it answered that it does not answer now. */
+/** The failure of the origin that an exchange shows, or null. `is_explicit`: the answer was a 429 or had a Retry-After. */
 export function failureOf(
   { failure, status }: { failure: ErrorCode | null; status: number },
   is_explicit: boolean,
@@ -56,12 +56,12 @@ export function failureOf(
 }
 
 interface Circuit {
-  /** URLs that failed in a row. */
+  /** Consecutive failed URLs. */
   failures: number;
   failure: OriginFailure;
   trials: number;
   failed_at: number;
-  /** A trial is under way. */
+  /** Whether a trial is in flight. */
   trying: boolean;
   next_trial_at: number;
 }
@@ -77,7 +77,7 @@ export class Circuits {
     this.#random = random;
   }
 
-  /** Origins that failed last: 0 spares asking. */
+  /** Number of origins whose last request failed. */
   get size(): number {
     return this.#circuits.size;
   }
@@ -97,7 +97,7 @@ export class Circuits {
     return circuit.trials < TRIALS ? 'wait' : circuit.failure;
   }
 
-  /** A URL's first attempt failed, or a trial did; what else fails says nothing new. */
+  /** Records the failure of a URL's first attempt or of a trial. Retries say nothing new and are not recorded. */
   failed(origin: string, failure: OriginFailure, now: number, is_trial: boolean): void {
     let circuit = this.#circuits.get(origin);
     if (circuit === undefined || now - circuit.failed_at > FORGOTTEN_AFTER_MS) {
@@ -119,7 +119,7 @@ export class Circuits {
     }
   }
 
-  /** The origin is there. True when it was taken for gone. */
+  /** The origin answered: closes its circuit. True when the circuit was open. */
   answered(origin: string): boolean {
     if (this.#circuits.size === 0) return false;
     const circuit = this.#circuits.peek(origin);
@@ -128,7 +128,7 @@ export class Circuits {
     return circuit.failures >= OPENS_AFTER;
   }
 
-  /** The trial came to nothing: another may begin at once. */
+  /** The trial ended without a result: another trial may start at once. */
   dropped(origin: string): void {
     const circuit = this.#circuits.peek(origin);
     if (circuit !== undefined) circuit.trying = false;

@@ -1,5 +1,5 @@
-// The connections: one undici Client each, at most `per_host` a host, kept for the next URL of their origin and
-// destroyed when none comes.
+// The pool of connections: one undici Client each, at most `per_host` a host. The pool keeps an idle connection for the next
+// URL of its origin and destroys it when none comes.
 import assert from 'node:assert';
 import type net from 'node:net';
 import { Client, type Dispatcher } from 'undici';
@@ -8,11 +8,11 @@ import type { Fault } from '../proxies/tries.ts';
 import { LenientClient } from './lenient-client.ts';
 import { type ConnectDone, type ConnectOptions, type SocketOwner, type SocketSettings, Sockets } from './sockets.ts';
 
-/** How long an idle connection waits for its origin's next URL, as undici's own would: a server's limit is mostly 5 s. */
+/** How long an idle connection waits for its origin's next URL, as in undici: most servers close it after 5 s. */
 const LINGER_MS = 4000;
 /**
- * Idle connections beyond this are destroyed, the oldest first. Lists alternate between thousands of hosts, and a new
- * connection costs twice what a request does; an idle one costs 7 KB, or 27 KB with TLS, and no time.
+ * Above this limit the pool destroys the oldest idle connections. Lists alternate between thousands of hosts, and a new
+ * connection costs as much as two requests; an idle one costs 7 KB, or 27 KB with TLS, and no time.
  */
 const MAX_IDLE = 6000;
 const MAX_HEADER_SIZE_BYTES = 64 * 1024;
@@ -20,27 +20,27 @@ const MAX_HEADER_SIZE_BYTES = 64 * 1024;
 export interface ConnectionSettings extends SocketSettings {
   per_host: number;
   now: () => number;
-  /** Null: straight to the hosts. */
+  /** Null: connect to the hosts directly. */
   proxies: ProxyPool | null;
 }
 
-/** What is asked of undici's Client. */
+/** The part of undici's Client that a connection uses. */
 interface RequestClient {
   readonly destroyed: boolean;
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean;
   destroy(error: Error | null, done: () => void): void;
 }
 
-/** One connection of an origin, made at its first request and again when it broke. */
+/** A connection to an origin. It opens a socket at its first request, and another when that one broke. */
 export class Connection implements SocketOwner {
   readonly client: RequestClient;
   readonly origin: string;
   readonly host: string;
   readonly proxy: PooledProxy | null;
   readonly address_at: number;
-  /** How often it was made: a request that fails on one that others used before may be sent again on a new one. */
+  /** Number of sockets opened. A request that fails on a socket used before may be sent again on a new one. */
   made = 0;
-  /** Whether the name is being asked for: a request that waits on this fails for want of DNS. */
+  /** Whether the DNS lookup runs: a request that times out meanwhile fails with `dns_failed`. */
   resolving = false;
   fault: Fault = 'none';
   idle_since = 0;
@@ -68,7 +68,7 @@ export class Connection implements SocketOwner {
       connect: (options, done) => sockets.connect(this, options as unknown as ConnectOptions, done as ConnectDone),
       pipelining: 1,
       allowH2: false,
-      // The engine's sweep keeps the time.
+      // The engine's sweep enforces the time limits.
       headersTimeout: 0,
       bodyTimeout: 0,
       maxHeaderSize: MAX_HEADER_SIZE_BYTES,
@@ -84,7 +84,7 @@ const NOT_AVOIDED: ReadonlySet<PooledProxy> = new Set();
 
 interface HostConnections {
   open: number;
-  /** The most recently used last. */
+  /** Idle connections, the most recently used last. */
   readonly idle: Connection[];
 }
 
@@ -101,11 +101,11 @@ export class Connections {
     this.#sockets = new Sockets(settings, this.#outOfFiles);
   }
 
-  /** Whether one can be taken: a proxy may have to be free for it, or well again. */
+  /** Whether `take` can return a connection: with proxies, one of them must be usable. */
   get ready(): boolean {
     const { proxies } = this.#settings;
     if (proxies === null) return true;
-    // Idle ones hold their proxies.
+    // An idle connection occupies its proxy.
     while (!proxies.usable) {
       const [oldest] = this.#idle;
       if (oldest === undefined) return false;
@@ -115,9 +115,9 @@ export class Connections {
   }
 
   /**
-   * A connection of the origin that no one uses. `hostname` is the origin's, as in `URL.hostname`; the caller holds one
-   * of its `per_host` slots, and has seen that one is `ready`. A `lenient` one is new, and is not to be given back.
-   * `avoided`: the proxies that did not get through so far.
+   * Takes an idle or a new connection to the origin. `hostname` is the origin's `URL.hostname`. The caller holds one of its
+   * `per_host` slots and has seen `ready`. A `lenient` connection is new, and the caller destroys it. `avoided`: proxies that
+   * failed for this check.
    */
   take(hostname: string, origin: string, lenient = false, avoided: ReadonlySet<PooledProxy> = NOT_AVOIDED): Connection {
     const host = this.#hosts.get(hostname) ?? { open: 0, idle: [] };
@@ -130,7 +130,7 @@ export class Connections {
       this.#idle.delete(connection);
       return connection;
     }
-    // The host's other origin makes room.
+    // An idle connection to another origin of the host makes room.
     if (host.open >= this.#settings.per_host && idle.length > 0) this.destroy(idle[0]!);
     host.open++;
     assert(host.open <= this.#settings.per_host);
@@ -139,7 +139,7 @@ export class Connections {
     return new Connection(hostname, origin, this.#sockets, proxy, avoided.size, lenient);
   }
 
-  /** Gives a connection back whose request has ended. */
+  /** Returns a connection whose request has ended. */
   give(connection: Connection): void {
     const host = this.#hosts.get(connection.host);
     assert(host !== undefined);
@@ -156,13 +156,13 @@ export class Connections {
     }
   }
 
-  /** The process may open no more files: idle connections give theirs back, and fewer of them are kept from now on. */
+  /** The process ran out of file descriptors: destroys half of the idle connections and keeps fewer from now on. */
   readonly #outOfFiles = (): void => {
     this.#max_idle = Math.floor(Math.min(this.#max_idle, this.#idle.size) / 2);
     this.#keep(this.#max_idle);
   };
 
-  /** Closes a connection, idle or not, with what it is doing. */
+  /** Closes a connection, idle or not, and aborts its request. */
   destroy(connection: Connection): void {
     const host = this.#hosts.get(connection.host);
     assert(host !== undefined && host.open > 0);
@@ -170,11 +170,11 @@ export class Connections {
     if (--host.open === 0) this.#hosts.delete(connection.host);
     if (connection.proxy !== null) this.#settings.proxies!.release(connection.proxy);
     connection.client.destroy(DESTROYED, nothing);
-    // undici leaves a socket that is still connecting to its connector.
+    // undici does not destroy a socket that is still connecting.
     connection.socket?.destroy();
   }
 
-  /** Destroys what has been idle for too long. */
+  /** Destroys connections that have been idle for `LINGER_MS`. */
   sweep(): void {
     const oldest = this.#settings.now() - LINGER_MS;
     for (const connection of this.#idle) {
@@ -187,14 +187,14 @@ export class Connections {
     return this.#idle.size;
   }
 
-  /** Idle ones are destroyed; resolves when all sockets are closed. None may be in use. */
+  /** Destroys the idle connections; resolves when all sockets are closed. The caller has none in use. */
   async close(): Promise<void> {
     for (const connection of this.#idle) this.destroy(connection);
     await this.#sockets.closed();
   }
 }
 
-/** One for all: to make an error for each of thousands of connections costs as much as the connections. */
+/** A shared instance: an error for each of thousands of connections would cost as much as the connections. */
 const DESTROYED = Object.assign(new Error('The engine destroyed the connection'), { code: 'UND_ERR_DESTROYED' });
 
 function nothing(): void {}

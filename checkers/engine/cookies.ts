@@ -1,20 +1,20 @@
-// The cookies that one check collects on its redirects and sends with its next hop (RFC 6265, by tough-cookie), bounded.
+// The cookies that a check collects on its redirects and sends with its next hop (RFC 6265, by tough-cookie), bounded.
 import { CookieJar as ToughJar } from 'tough-cookie';
 
-/** Set-Cookie headers that one check obeys; those of an honest chain of redirects are far fewer. */
+/** Set-Cookie headers that a check obeys; honest redirects send far fewer. */
 const MAX_STORED = 200;
 /** RFC 6265 section 6.1: at least 4,096 bytes a cookie and 50 cookies a domain. */
 const MAX_COOKIE_LENGTH = 4096;
 const MAX_COOKIES_SENT = 50;
 const MAX_HEADER_LENGTH = 8192;
-/** A request header takes no controls and nothing beyond latin1. */
+/** A request header takes latin1 without control characters. */
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 export class CookieJar {
   readonly #jar = new ToughJar();
   #stored = 0;
 
-  /** Keeps the cookies of the Set-Cookie headers of an answer to `url`. `now_ms` is the wall clock. */
+  /** Stores the cookies of the Set-Cookie headers of an answer to `url`. `now_ms` is wall time. */
   store(url: URL, headers: string | readonly string[], now_ms: number): void {
     const now = new Date(now_ms);
     for (const header of typeof headers === 'string' ? [headers] : headers) {

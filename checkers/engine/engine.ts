@@ -1,4 +1,4 @@
-// The engine: URLs to outcomes, thousands at a time.
+// The engine checks thousands of URLs at a time.
 import type { Outcome } from '../../events/checks.ts';
 import { checkerFault, invalidUrl } from './check.ts';
 import { Job } from './job.ts';
@@ -13,7 +13,7 @@ export type { CheckOptions, Engine, EngineParts, EngineSettings, Peers } from '.
 export { NotStarted } from './types.ts';
 
 /**
- * An engine that checks from this process.
+ * Makes an engine that checks URLs from this process.
  *
  * @example
  * const engine = createEngine({

@@ -1,4 +1,4 @@
-// What Node, OpenSSL and undici call a failure, as the error codes of an outcome.
+// Maps the error codes of Node, OpenSSL and undici to the error codes of an outcome.
 import { closeSync, openSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import type { ErrorCode } from '../../events/checks.ts';
@@ -11,7 +11,7 @@ const BY_CODE: { readonly [code: string]: ErrorCode } = {
   EACCES: 'connection_refused',
   EPERM: 'connection_refused',
   ETIMEDOUT: 'connect_timeout',
-  // Of IPv6 on a machine without it: `isShortage` has the others.
+  // IPv6 on a machine without it; `isShortage` catches the other cases.
   EADDRNOTAVAIL: 'connection_refused',
   ECONNRESET: 'connection_reset',
   ECONNABORTED: 'connection_reset',
@@ -37,7 +37,7 @@ const BY_CODE: { readonly [code: string]: ErrorCode } = {
   EPROTO: 'tls_failed',
 };
 
-/** A failure that the engine itself found, thrown through undici. */
+/** A failure that the engine itself detected, passed through undici. */
 export class CheckFailure extends Error {
   readonly code: ErrorCode;
 
@@ -49,7 +49,7 @@ export class CheckFailure extends Error {
 
 const SHORTAGES: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL']);
 
-/** This machine lacks something, which says nothing of the URL. */
+/** This machine lacks files, memory, buffers or local ports, which says nothing of the URL. */
 export class Shortage extends Error {
   readonly code = 'ENFILE';
 }
@@ -72,7 +72,7 @@ export function canOpenFile(): boolean {
   }
 }
 
-/** Whether an interface has an address of IPv6 by which others are reached: without one, all are out of reach for ever. */
+/** Whether an interface has a global IPv6 address. Without one no IPv6 host is reachable. */
 function hasIpv6(): boolean {
   const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
   return addresses.some(
@@ -80,7 +80,7 @@ function hasIpv6(): boolean {
   );
 }
 
-/** `connected`: whether it happened on a connection that stood. */
+/** The outcome's error code for an error of a request. `connected`: whether the connection was established. */
 export function errorCodeOf(error: unknown, connected: boolean): ErrorCode {
   if (error instanceof CheckFailure) return error.code;
   if (error instanceof AggregateError && error.errors.length > 0)
@@ -89,17 +89,17 @@ export function errorCodeOf(error: unknown, connected: boolean): ErrorCode {
   const known = BY_CODE[code];
   if (known !== undefined) return known;
   if (code === 'UND_ERR_SOCKET') {
-    // undici's words for an answer to nothing, an unasked 100 Continue and an unasked upgrade.
+    // undici's messages for an answer without a request, an unrequested 100 Continue and an unrequested upgrade.
     return message.startsWith('bad ') ? 'malformed_response' : 'connection_reset';
   }
   if (code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS') || code.startsWith('ERR_OSSL')) return 'tls_failed';
   return connected ? 'malformed_response' : 'connection_refused';
 }
 
-/** Whether undici's parser refused the answer: browsers, which mind fewer rules, may read it all the same. */
+/** Whether undici's strict parser refused the answer. Browsers, which are lenient, may read it. */
 export function isStrictness(error: unknown): boolean {
   const { name = '', code = '', message = '' } = error as { name?: string; code?: string; message?: string };
-  // A 100 Continue that nobody asked for; clients may ignore it (RFC 9110, 15.2).
+  // An unrequested 100 Continue, which clients may ignore (RFC 9110, 15.2).
   if (code === 'UND_ERR_SOCKET') return message === 'bad response';
   return name === 'HTTPParserError' || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
 }

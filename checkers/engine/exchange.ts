@@ -1,5 +1,5 @@
-// One HTTP request on one connection: undici's handler. It ends exactly once, with a response (whole, or as much of it
-// as was wanted or came) or with an error code, whatever the server does.
+// One HTTP request on one connection, as undici's handler. It ends exactly once, with a response (whole, or as much of it
+// as the check wanted or the server sent) or with an error code.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { ErrorCode } from '../../events/checks.ts';
@@ -7,36 +7,36 @@ import type { Connection } from './connections.ts';
 import { errorCodeOf, isShortage, isStrictness } from './errors.ts';
 import { firstOf } from './headers.ts';
 
-/** A body that no one wants is read up to here, to keep the connection; a longer one costs it. */
+/** An unwanted body up to this size is read and dropped, so that the connection can be reused. */
 const DRAIN_BYTES = 64 * 1024;
 
-/** Of 1xx before the answer: who sends more only keeps us busy. */
+/** Most 1xx responses before the final one. */
 const MAX_INTERIM = 100;
-/** A body that comes in more pieces is gathered in one buffer: a piece takes far more memory than its bytes. */
+/** A body in more pieces is copied to one buffer, because a piece takes far more memory than its bytes. */
 const MAX_PIECES = 32;
 
 const NO_HEADERS: IncomingHttpHeaders = {};
 const NO_CHUNKS: Buffer[] = [];
 
 export interface Limits {
-  /** From the start to the connection, its name resolved and TLS agreed. */
+  /** From the start of the request to the established connection, DNS and TLS included. */
   connect_ms: number;
-  /** From a response's headers to the end of its body. */
+  /** From the headers of a response to the end of its body. */
   body_ms: number;
 }
 
-/** Who started it: told once, when it has ended. */
+/** The owner starts the exchange; the exchange calls `ended` once. */
 export interface ExchangeOwner {
   readonly limits: Limits;
   now(): number;
   ended(exchange: Exchange): void;
 }
 
-/** For whom a request is made. */
+/** The check that needs the response. */
 export interface Requester {
-  /** How much of the body it wants; 0 for nothing. */
+  /** How many bytes of the body it wants; 0 for none. */
   bytesWanted(status: number, headers: IncomingHttpHeaders): number;
-  /** When its attempt has to have ended, by the owner's clock. */
+  /** End of its attempt, by the owner's clock. */
   readonly deadline: number;
 }
 
@@ -50,17 +50,17 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #phase_at: number;
   #wanted = 0;
 
-  /** Null when a response came: then `status` and `headers` are its. */
+  /** Null when a response came: `status` and `headers` describe it. */
   failure: ErrorCode | null = null;
-  /** It was not made, for this machine lacked something: the failure says nothing. */
+  /** The machine lacked resources for the request: the failure says nothing of the URL. */
   is_shortage = false;
-  /** Of a malformed answer: a lenient reader may understand it. */
+  /** The answer is malformed, but a lenient parser may understand it. */
   worth_second_look = false;
   status = 0;
   headers: IncomingHttpHeaders = NO_HEADERS;
-  /** When the headers were there, by the owner's clock. */
+  /** When the headers came, by the owner's clock. */
   responded_at = 0;
-  /** What was read of a body that the check wanted. */
+  /** The bytes read of a body that the check wanted. */
   chunks: Buffer[] = NO_CHUNKS;
   #size = 0;
   #gathered: Buffer | null = null;
@@ -76,7 +76,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#phase_at = now;
   }
 
-  /** Whether it failed on a connection that others had used: the server may just have closed it, which says nothing. */
+  /** Whether it failed on a reused connection. The server may have closed it as idle, so the request is sent again. */
   get failedOnUsedConnection(): boolean {
     return this.failure === 'connection_reset' && this.#made > 0 && this.connection.made === this.#made;
   }
@@ -133,7 +133,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#phase === 'ended') return;
-    // A response is judged by its headers: a body that breaks off is only less evidence.
+    // The headers decide the status; a truncated body only gives less evidence.
     if (this.#phase !== 'body') {
       this.failure = errorCodeOf(error, this.#phase === 'waiting');
       this.worth_second_look = isStrictness(error);
@@ -142,7 +142,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#end(false);
   }
 
-  /** Ends it when a limit has passed: its own, or its attempt's (`deadline`). */
+  /** Ends the exchange when one of its limits or the attempt's `deadline` has passed. */
   sweep(now: number, deadline: number): void {
     const { connect_ms, body_ms } = this.#owner.limits;
     const elapsed = now - this.#phase_at;
@@ -159,7 +159,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#end(false);
   }
 
-  /** Ends it without telling the owner. */
+  /** Ends the exchange without calling the owner. */
   abandon(): void {
     this.#phase = 'ended';
   }

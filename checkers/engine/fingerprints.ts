@@ -1,34 +1,34 @@
-// What other pages of a host a job has met: by a fingerprint of title, headings and size, in a few bytes a host. That
-// several URLs show one page, beside others that show their own, is a reason to ask what the host says to any name.
+// Remembers the fingerprints (title, headings, size) of the pages that each host showed a job, in a few bytes a host. A page
+// that several URLs of a host share, while other URLs show pages of their own, is worth a probe.
 import { LRUCache } from 'lru-cache';
 import type { PageSigns } from './html.ts';
 
-/** A third URL with the page of two others is one too many. */
+/** The third URL with the same page is suspect. */
 const OTHERS_WITH_IT = 2;
-/** The host shows other pages too, this one and three more: one page for everything tells nothing. */
+/** Distinct pages that a host must have shown: a host with one page for everything proves nothing. */
 const DIFFERENT_PAGES = 4;
-/** Of the pages that a host has shown, so many can be worth a probe for their fingerprint alone: one in this many. */
+/** At most one page in this many costs a probe for its fingerprint alone. */
 const PAGES_A_PROBE = 20;
 
 const HOSTS = 20_000;
-/** Each holds the fingerprint that most of its pages had (the majority vote of Boyer and Moore). */
+/** Slots a host. Each holds the majority fingerprint of its pages (Boyer-Moore majority vote). */
 const SLOTS = 32;
 const MAX_COUNT = 255;
 
 interface HostPages {
-  /** 24 bits of a fingerprint, 8 bits of its lead. */
+  /** Each slot: 24 bits of a fingerprint and 8 bits of its lead in the vote. */
   slots: Uint32Array;
   pages: number;
-  /** Of them, those that were not like one before. */
+  /** Number of pages unlike the fingerprint of their slot. */
   different: number;
   probes: number;
 }
 
-/** Bounded; the hosts that were used least lately are forgotten. */
+/** An LRU cache of hosts. */
 export class PageMemory {
   readonly #hosts = new LRUCache<string, HostPages>({ max: HOSTS });
 
-  /** Notes a page of `host` in `group`; whether other URLs had it, and others did not. */
+  /** Records a page of `host` in `group`. True when other URLs share it while enough show different pages. */
   record(group: string, host: string, print: number): boolean {
     const key = `${group} ${host}`;
     let known = this.#hosts.get(key);
@@ -50,7 +50,7 @@ export class PageMemory {
     return count >= OTHERS_WITH_IT && known.different >= DIFFERENT_PAGES;
   }
 
-  /** Whether a fingerprint alone may cost a probe more of this host: a bounded share of its pages. */
+  /** Takes one probe from the host's budget for shared fingerprints. False when the budget is used up. */
   mayProbe(group: string, host: string): boolean {
     const known = this.#hosts.get(`${group} ${host}`);
     if (known === undefined || known.probes > known.pages / PAGES_A_PROBE) return false;
@@ -59,7 +59,7 @@ export class PageMemory {
   }
 }
 
-/** Of a page's title, first headings and size, to a sixteenth: what it repeats of its URL further down does not count. */
+/** A 32-bit hash of a page's title, first two headings and size, rounded to a sixteenth. Text further down does not count. */
 export function fingerprint(signs: PageSigns, length: number): number {
   let print = mix(FNV_OFFSET, signs.title);
   for (let i = 0; i < signs.headings.length && i < 2; i++) print = mix(print, signs.headings[i]!.text);

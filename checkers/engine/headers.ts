@@ -1,4 +1,4 @@
-// Headers as they came: any of them may have come more than once, whatever the types of Node's own parser say.
+// Raw headers: a server may repeat any of them, although the types of Node's parser say otherwise.
 import type { IncomingHttpHeaders } from 'node:http';
 
 /** The first value of a header (`name` in lower case), or undefined. */

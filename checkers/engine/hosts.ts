@@ -1,28 +1,28 @@
-// How fast each host is asked. One that says that it is too much is asked by half as many at once, with a growing gap
-// between them, and not at all while it wants to be waited for; answers bring it back, step by step. A host without
-// trouble has no state here. Pure: the clock is an argument.
+// The pace of requests to each host. A throttled host gets half as many concurrent requests, with a growing gap between them,
+// and none until its Retry-After has passed. Good answers restore the pace step by step. A host that never throttled has no
+// state here. Pure: the clock is an argument.
 import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { firstOf } from './headers.ts';
 import { parseRetryAfter, RETRY_AFTER_CAP_MS } from './retries.ts';
 
-/** Several checkers share what a host is asked. */
+/** The other checkers, with which this checker shares the limits of hosts. */
 export interface HostPeers {
-  /** Of so many requests at once, how many are this checker's: 0 to all. */
+  /** This checker's share of `limit` concurrent requests to a host: 0 to `limit`. */
   shareOf(host: string, limit: number): number;
-  /** A host wants nothing for so long: the others are to know. */
+  /** Tells the others that a host wants no request for `wait_ms`. */
   held(host: string, wait_ms: number): void;
 }
 
-/** What an answer says of how its host was asked. */
+/** An answer by which a host throttles us. */
 export interface Throttling {
-  /** From Retry-After; null when it does not say. */
+  /** From Retry-After; null without one. */
   retry_after_ms: number | null;
-  /** A 429 or a Retry-After. A bare 503 may be about its page alone: it slows its host less. */
+  /** True for a 429 or a Retry-After. A bare 503 may concern its page alone, so it slows the host less. */
   is_explicit: boolean;
 }
 
-/** Null when it says nothing of it. A challenge that came as a 503 is not about how often it was asked. */
+/** Null for an answer that does not throttle. A bot challenge with status 503 does not throttle either. */
 export function throttlingOf(
   status: number,
   headers: IncomingHttpHeaders,
@@ -36,7 +36,7 @@ export function throttlingOf(
 
 export interface HostSettings {
   per_host: number;
-  /** Between the starts of two requests, trouble or not. */
+  /** Least time between the starts of two requests to a host, throttled or not. */
   gap_ms: number;
   /** In [0, 1). */
   random: () => number;
@@ -45,35 +45,36 @@ export interface HostSettings {
 const FIRST_GAP_MS = 100;
 const MAX_GAP_MS = 10_000;
 const MAX_GAP_OF_503_MS = 1000;
-/** A gap that is less than this is none. */
+/** A smaller gap becomes 0. */
 const MIN_GAP_MS = 20;
 /**
- * What each good answer adds to the starts a second: this share of them, at least so many. What one refusal halves is made
- * good by 35 answers, so that a host which is kept at its limit refuses few.
+ * Each good answer adds this share to the starts a second, at least `STARTS_ADDED`. 35 answers make up for one refusal,
+ * which halves the starts, so a host at its limit refuses few requests.
  */
 const STARTS_SHARE_ADDED = 0.02;
 const STARTS_ADDED = 0.01;
-/** After a Retry-After those who wait for it do not all come in one moment. */
+/** Jitter after a Retry-After, so that the waiting requests do not start at once. */
 const SPREAD_MS = 500;
-/** Hosts that are remembered: a job's next batch meets the penalty of the one before. */
+/** Limit on the hosts with a pace. A job's next batch finds the pace of the previous one. */
 const KEPT_HOSTS = 20_000;
 
 interface Pace {
-  /** Requests at once, as if this checker were alone. */
+  /** Concurrent requests, as if this checker were alone. */
   limit: number;
-  /** Besides the setting's; 0 for none. */
+  /** Gap between starts, besides the setting's; 0 for none. */
   gap_ms: number;
-  /** What was asked until then knew nothing of it: its answers say nothing new. */
+  /** When the host was last slowed. Answers to requests from before say nothing new. */
   slowed_at: number;
   /** Good answers since the limit last changed. */
   answers: number;
+  /** No request starts before this time. */
   free_at: number;
 }
 
 export class Hosts {
   readonly #settings: HostSettings;
   readonly #paces = new LRUCache<string, Pace>({ max: KEPT_HOSTS });
-  /** Where nothing may start now. */
+  /** Hosts to which no request may start now. */
   readonly #held = new Set<string>();
   peers: HostPeers | null = null;
 
@@ -81,18 +82,18 @@ export class Hosts {
     this.#settings = settings;
   }
 
-  /** How many requests may run at once. */
+  /** How many requests to the host may run at once. */
   limitOf(host: string): number {
     if (this.#held.has(host)) return 0;
     const { per_host } = this.#settings;
     const limit = this.#paces.peek(host)?.limit ?? per_host;
     if (this.peers === null) return limit;
-    // Who has a part keeps one request of it, however slow the host: together they are still within the setting.
+    // A checker with a share keeps at least one request, however slow the host: the sum stays within the setting.
     const share = this.peers.shareOf(host, per_host);
     return Math.min(share, Math.max(1, Math.floor((limit * share) / per_host)));
   }
 
-  /** A request begins. True when the host's limit is another now. */
+  /** A request starts. True when that changes the host's limit. */
   started(host: string, now: number): boolean {
     const { gap_ms, random } = this.#settings;
     if (gap_ms === 0 && this.#paces.size === 0) return false;
@@ -102,7 +103,7 @@ export class Hosts {
     return gap > 0 && this.#hold(host, pace, now + gap);
   }
 
-  /** An answer that said that it was too much, to what was asked at `asked_at`. True when this is news. */
+  /** Slows a host that throttled a request of `asked_at`. True when the host was not slowed since that request. */
   slow(host: string, asked_at: number, now: number, { retry_after_ms, is_explicit }: Throttling): boolean {
     const { random } = this.#settings;
     const pace = this.#paces.get(host) ?? this.#begin(host);
@@ -122,13 +123,13 @@ export class Hosts {
     return is_news;
   }
 
-  /** Nothing starts there for so long, up to the cap. */
+  /** Lets no request to the host start for `wait_ms`, up to the cap of Retry-After. */
   hold(host: string, now: number, wait_ms: number): void {
     const pace = this.#paces.get(host) ?? this.#begin(host);
     this.#hold(host, pace, now + Math.min(wait_ms, RETRY_AFTER_CAP_MS) + this.#settings.random() * SPREAD_MS);
   }
 
-  /** A good answer to what was asked at `asked_at`. True when the host's limit is another now. */
+  /** Records a good answer to a request of `asked_at`. True when that changes the host's limit. */
   answered(host: string, asked_at: number): boolean {
     if (this.#paces.size === 0) return false;
     const pace = this.#paces.get(host);
@@ -148,7 +149,7 @@ export class Hosts {
     return true;
   }
 
-  /** It was gone and is back: one request first, then more with its answers. */
+  /** A host came back: it gets one request at first, then more with its answers. */
   restart(host: string, now: number): void {
     const pace = this.#paces.get(host) ?? this.#begin(host);
     pace.limit = 1;
@@ -156,7 +157,7 @@ export class Hosts {
     pace.slowed_at = now;
   }
 
-  /** Calls `freed` for each host that was held until now. */
+  /** Calls `freed` for each host whose hold has passed. */
   sweep(now: number, freed: (host: string) => void): void {
     for (const host of this.#held) {
       const pace = this.#paces.peek(host);
@@ -167,7 +168,7 @@ export class Hosts {
     }
   }
 
-  /** Hosts in trouble, or with a gap to wait for. */
+  /** Number of hosts with a reduced pace or a gap. */
   get size(): number {
     return this.#paces.size;
   }
@@ -186,7 +187,7 @@ export class Hosts {
     return true;
   }
 
-  /** By how much this checker's gaps are longer, so that those of all together are not shorter than the setting's. */
+  /** Factor on this checker's gaps, so that the starts of all checkers together keep the setting's gap. */
   #gapFactor(host: string): number {
     const { per_host } = this.#settings;
     return this.peers === null ? 1 : per_host / Math.max(1, this.peers.shareOf(host, per_host));

@@ -1,17 +1,17 @@
-// What a page says of itself: its title, its headings, how much it has to say, and a sketch to compare pages by.
+// Reads the signs of a page: its title, headings, marks and amount of prose, and a sketch by which pages are compared.
 import { hash } from 'node:crypto';
 import { decodeHTML } from 'entities';
 
 export interface Heading {
   level: 1 | 2;
   text: string;
-  /** Where it stands in the page. */
+  /** Index of its tag in the page. */
   at: number;
 }
 
 export interface PageSigns {
   title: string;
-  /** Each h1 and h2, the first few. */
+  /** The first few h1 and h2. */
   headings: readonly Heading[];
 }
 
@@ -34,7 +34,7 @@ export function readSigns(html: string): PageSigns {
   return { title: title_tag === null ? '' : label(title_tag[1]!), headings };
 }
 
-/** Whether what stands at `at` is in a script or a template, and shown to nobody. */
+/** Whether index `at` is inside a script or a template, which browsers do not show. */
 export function isHidden(html: string, at: number): boolean {
   return ['script', 'template'].some((name) => html.lastIndexOf(`<${name}`, at) > html.lastIndexOf(`</${name}`, at));
 }
@@ -44,12 +44,12 @@ export function isNoindex(html: string): boolean {
   return metaTags(html).some((tag) => /\brobots\b/i.test(tag) && /noindex/i.test(tag));
 }
 
-/** Whether it asks for a password: a wall in front of pages, and none of them. */
+/** Whether the page asks for a password: a login wall says nothing of the page behind it. */
 export function asksForPassword(html: string): boolean {
   return /<input[^<>]*\btype\s*=\s*["']?password/i.test(html);
 }
 
-/** Whether it says that it is an article, a discussion or a work: what it is called is then no statement. */
+/** Whether the page declares itself an article, a discussion or a work: then its title is a name, not a statement. */
 export function isWork(html: string): boolean {
   return (
     WORK.test(html) ||
@@ -63,28 +63,28 @@ const WORK_TYPE = /\bcontent=["'](?:article|book|music\.|video\.|product)/;
 const WORK =
   /"@type"\s*:\s*(?:\[\s*)?"(?:\w*Article|BlogPosting|QAPage|Question|DiscussionForumPosting|Book|Movie|TVSeries|Music\w+|\w*Event|Recipe|CreativeWork|VideoGame)"/;
 
-/** What stands in each of its meta tags. */
+/** The text of each meta tag, without its `>`. */
 const metaTags = (html: string) => html.match(/<meta[^<>]*/gi) ?? [];
 
-/** Whether the page bears the mark of its platform's own template for what is not there, or tells crawlers the status. */
+/** Whether the page bears the mark of its platform's not-found template, or tells crawlers the status 404 or 410. */
 export function hasNotFoundMark(html: string): boolean {
   const body = bodyAt(html);
   const status = html.slice(0, body).indexOf('prerender-status-code');
   if (status >= 0 && /\b4(?:04|10)\b/.test(html.slice(status, status + 60))) return true;
-  // Next.js names its own page after all the data of it.
+  // Next.js names the page at the end of its data.
   const tail = Math.max(0, html.length - 2000);
   if (html.indexOf('"page":"/404"', tail) >= 0 || html.indexOf('"page":"/_error"', tail) >= 0) return true;
   const end = html.indexOf('>', body);
   return end - body > 10 && end - body < 2000 && NOT_FOUND_CLASS.test(html.slice(body, end));
 }
 
-/** Where the body begins; 0 when nothing says so. */
+/** Index of the body tag; 0 without one. */
 function bodyAt(html: string): number {
   const at = html.indexOf('<body');
   return Math.max(0, at >= 0 ? at : html.indexOf('<BODY'));
 }
 
-/** As a whole word of the body's classes, or as its id. */
+/** A whole word in the body's classes, or its id. */
 const NOT_FOUND_CLASS =
   /[\s"'](?:error-?404|template-404|page-404|error-404-page|path-system-404|cms-no-?route(?:-index)?|page-?not-?found|not-?found(?:-page)?|no-results|search-no-results|noarticle)(?=["'\s]|$)/i;
 
@@ -92,7 +92,7 @@ function label(text: string, length = MAX_LABEL): string {
   return decodeHTML(text.slice(0, length)).replace(/\s+/g, ' ').trim();
 }
 
-/** Whether the page's own words are fewer than `enough` characters, spaces apart. */
+/** Whether the page's prose has fewer than `enough` characters, not counting spaces. */
 export function isShort(html: string, enough: number): boolean {
   let length = 0;
   forEachText(
@@ -106,10 +106,7 @@ export function isShort(html: string, enough: number): boolean {
   return length < enough;
 }
 
-/**
- * The page's own words: its text outside links, menus, forms, header and footer; no more than about `enough` characters
- * of it, runs of space as one.
- */
+/** The page's prose: its text outside links, menus, forms and footer, at most `enough` characters, with single spaces. */
 export function prose(html: string, enough: number): string {
   let text = '';
   forEachText(
@@ -124,7 +121,7 @@ export function prose(html: string, enough: number): string {
   return label(text, enough);
 }
 
-/** The visible text, its pieces apart by spaces. */
+/** The visible text, its pieces separated by spaces. */
 export function visibleText(html: string): string {
   let text = '';
   forEachText(html, (start, end) => {
@@ -136,7 +133,7 @@ export function visibleText(html: string): string {
 
 /**
  * Calls `take` with each stretch of text outside tags, comments and hidden elements while it returns true. The work is
- * linear in the page, whatever is left open in it: a page may have been written to make it slow.
+ * linear in the page's length, also for a hostile page with unclosed elements.
  */
 function forEachText(html: string, take: (start: number, end: number) => boolean, skipped = HIDDEN): void {
   let at = bodyAt(html);
@@ -148,7 +145,7 @@ function forEachText(html: string, take: (start: number, end: number) => boolean
   }
 }
 
-/** Sticky: tried where a tag begins. */
+/** Sticky expressions, tested at the start of a tag. */
 const HIDDEN = /<(?:script|style|noscript|template|svg|head|title)(?=[\s>])/iy;
 const NOT_PROSE = /<(?:script|style|noscript|template|svg|head|title|a|nav|footer|button|select)(?=[\s>])/iy;
 const CLOSING: { readonly [name: string]: RegExp } = {
@@ -166,7 +163,7 @@ const CLOSING: { readonly [name: string]: RegExp } = {
   select: /<\/select/gi,
 };
 
-/** The index after the tag, comment or skipped element that starts at `at`; the end of the page when it is left open. */
+/** The index after the tag, comment or skipped element that starts at `at`; the end of the page when it is unclosed. */
 function skipTag(html: string, at: number, skipped: RegExp): number {
   if (html.startsWith('<!--', at)) return after(html, '-->', at + 4);
   skipped.lastIndex = at;
@@ -182,12 +179,12 @@ function after(html: string, mark: string, from: number): number {
   return at < 0 ? html.length : at + mark.length;
 }
 
-/** A bottom-k sketch of a page's word pairs: the smallest hashes of them, in order. */
+/** A bottom-k sketch of a page: the smallest hashes of its word pairs, in order. */
 export type Sketch = Uint32Array;
 const SKETCH_SIZE = 128;
 const MAX_WORDS = 4000;
 
-/** Of the visible text. Digits and the words of `ignored` (the URL's own, which error pages repeat) do not count. */
+/** Sketches the visible text. Digits and the words of `ignored` (the URL's, which error pages repeat) do not count. */
 export function sketch(html: string, ignored: string): Sketch {
   const words = visibleText(html)
     .toLowerCase()

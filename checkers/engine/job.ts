@@ -1,17 +1,17 @@
-// A check with what the engine knows of it, and the checks that one caller stops together.
+// A check with its state in the engine, and the checks that share abort signals.
 import type { Outcome } from '../../events/checks.ts';
 import type { ProxyTries } from '../proxies/tries.ts';
 import { Check, type CheckRules } from './check.ts';
 import type { Exchange } from './exchange.ts';
 import type { ProbeAnswer } from './soft-404.ts';
 
-/** Whoever waits for a check. */
+/** The promise of a caller that waits for a check. */
 export interface Waiter {
   resolve: (outcome: Outcome) => void;
   reject: (error: Error) => void;
 }
 
-/** Where a check is. The head of `engine.ts` draws how it moves. */
+/** The state of a check. The head of `lifecycle.ts` draws the transitions. */
 export type State = 'queued' | 'asking' | 'backing_off' | 'parked' | 'probing' | 'done';
 
 export class Job extends Check {
@@ -20,20 +20,20 @@ export class Job extends Check {
   signals: SignalGroup | null = null;
   /** The request in flight, while it is `asking`. */
   exchange: Exchange | null = null;
-  /** Its next request follows a redirect, and is the same attempt. */
+  /** Its next request follows a redirect within the same attempt. */
   follows = false;
-  /** A strict parser refused an answer: from then on it is read as browsers would. */
+  /** The strict parser refused an answer: the lenient parser reads the next one. */
   lenient = false;
   proxy_tries: ProxyTries | null = null;
   /** When its latest request began. */
   asked_at = 0;
-  /** It finds out for all parked checks of its origin whether the origin answers. */
+  /** The half-open circuit of its origin sends it as the trial. */
   is_trial = false;
-  /** When a check that is `backing_off` is queued again. */
+  /** When the back-off ends. */
   retry_at = 0;
-  /** The probe that a check waits for while it is `probing`. */
+  /** The probe that the check awaits while it is `probing`. */
   probe: { folder: string; answered: (answer: ProbeAnswer) => void } | null = null;
-  /** Of a probe, the URL whose page asked for it. */
+  /** For a probe, the URL of the page that needs it. */
   on_behalf_of: string | null = null;
 
   constructor(url: URL, owner: string, group: string, purpose: 'url' | 'probe', rules: CheckRules, waiter: Waiter) {
@@ -41,7 +41,7 @@ export class Job extends Check {
     this.waiter = waiter;
   }
 
-  /** Nothing more of it is to start. */
+  /** Whether `hold` has aborted: no further request of the check starts. */
   get isHeld(): boolean {
     return this.signals?.hold?.aborted === true;
   }
@@ -52,11 +52,11 @@ export class Job extends Check {
   }
 }
 
-/** The checks of one pair of signals, each of which has one listener for all of them. */
+/** The checks that share a pair of signals. Each signal has one listener for all of them. */
 export interface SignalGroup {
   readonly jobs: Set<Job>;
   readonly hold: AbortSignal | undefined;
-  /** Takes the listeners off. */
+  /** Removes the listeners. */
   readonly end: () => void;
 }
 
@@ -65,7 +65,7 @@ export class SignalGroups {
   readonly #abort: (job: Job) => void;
   readonly #hold: (job: Job) => void;
 
-  /** What to do with each check when its signal aborts, and when its `hold` does. */
+  /** `abort` and `hold` run for each check of the group when the signal of that name aborts. */
   constructor(abort: (job: Job) => void, hold: (job: Job) => void) {
     this.#abort = abort;
     this.#hold = hold;

@@ -1,15 +1,15 @@
-// What the scheduler keeps: tasks in lanes, lanes in groups, groups under their owners; and the lanes that wait for one host.
+// The scheduler's data: tasks in lanes, lanes in groups, groups under their owners; and the lanes blocked by a host.
 import assert from 'node:assert';
 import { type Linked, LinkedList } from './linked-list.ts';
 import type { TakesTurns, Turns } from './turns.ts';
 
-/** What is scheduled. The scheduler keeps its own notes on it between `add` and `release`. */
+/** A task of the scheduler, which owns the links and the lane from `add` to `release`. */
 export interface Task extends Linked<Task> {
   readonly owner: string;
   readonly group: string;
-  /** May change between a release and the next add. */
+  /** May change between a `release` and the next `add`. */
   host: string;
-  /** The scheduler's; null when the task is neither queued nor running. */
+  /** Set by the scheduler; null when the task is neither queued nor running. */
   lane: Lane | null;
 }
 
@@ -18,7 +18,7 @@ export interface Lane extends Linked<Lane> {
   readonly group: Group;
   readonly host: Host;
   readonly tasks: LinkedList<Task>;
-  /** `ready`: in the list of its group; `blocked`: in that of its host; `empty`: without tasks. */
+  /** `ready`: in its group's list; `blocked`: in its host's list; `empty`: without tasks. */
   state: 'empty' | 'ready' | 'blocked';
   running: number;
 }
@@ -33,19 +33,19 @@ export interface Group extends TakesTurns<Group> {
 export interface Owner extends TakesTurns<Owner> {
   readonly id: string;
   readonly groups: Map<string, Group>;
-  /** Its groups with a lane that may be startable. */
+  /** Groups of the owner with a ready lane. */
   readonly turns: Turns<Group>;
 }
 
 export interface Host {
   readonly name: string;
-  /** Of tasks running at once; 0 when none may start now. */
+  /** Most tasks that run at once; 0 when none may start now. */
   limit: number;
-  /** Lanes with tasks that wait for this host's limit, or for its connections. */
+  /** Lanes that wait for the host's limit or for its connections. */
   readonly blocked: BlockedLanes;
-  /** As many connections as tasks have run at once; 1 before the first, for which there is always room. */
+  /** Most tasks that have run at once, which is how many connections the host has; 1 before its first task. */
   connections: number;
-  /** Whether one of its tasks ended, or its lanes began to wait, since the last look. */
+  /** Whether a task of the host ended, or its first lane blocked, since the last sweep. */
   moved: boolean;
   lanes: number;
   running: number;
@@ -53,16 +53,16 @@ export interface Host {
   startable: number;
 }
 
-/** The links of a member of no list. */
+/** The links of an object that is in no list. */
 export const UNLINKED = { before: null, after: null, list: null };
 
-/** Lanes that wait for one host: owners in turn, and the lanes of each in turn. */
+/** The lanes blocked by a host. Owners take turns, and so do the lanes of each owner. */
 export class BlockedLanes {
   readonly #turn = new LinkedList<BlockedOwner>();
   #owners: Map<Owner, BlockedOwner> | null = null;
   size = 0;
 
-  /** Null when none waits. */
+  /** The lane whose turn it is; null when no lane waits. */
   get next(): Lane | null {
     return this.#turn.first?.lanes.first ?? null;
   }

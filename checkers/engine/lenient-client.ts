@@ -1,5 +1,5 @@
-// A second look at an answer that undici's strict parser refused: browsers open pages whose headers break the rules, so
-// such a page is not broken. Only the head is read; it has no body to judge, and its connection serves no other request.
+// Reads an answer that undici's strict parser refused. Browsers open pages whose headers break the rules, so such a page is
+// not broken. The client reads the head only, and its connection serves no other request.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
@@ -39,7 +39,7 @@ export class LenientClient {
           failed(outcome);
         } else {
           handler.onResponseStart?.(CONTROLLER, outcome.status, outcome.headers);
-          // The body is not read: to those who asked it breaks off.
+          // The client does not read the body: the handler sees it break off.
           failed(new CheckFailure('connection_reset'));
         }
       };
@@ -63,7 +63,7 @@ export class LenientClient {
   }
 }
 
-/** There is nothing to pause: a head is small. */
+/** A controller that pauses nothing, because a head is small. */
 const CONTROLLER: Dispatcher.DispatchController = {
   aborted: false,
   paused: false,
@@ -80,18 +80,18 @@ export interface Head {
 
 const STATUS_LINE = /^HTTP\/\d(?:\.\d)? +([1-9]\d\d)(?!\d)/i;
 
-/** From pieces to the head of the final answer, whatever interim ones come before it. */
+/** Assembles the head of the final response from pieces, and skips interim responses. */
 export class HeadReader {
   readonly #bytes = Buffer.allocUnsafe(MAX_HEAD_BYTES);
   #size = 0;
-  /** Where the head begins that is being read. */
+  /** Start of the current head in `#bytes`. */
   #from = 0;
 
   get empty(): boolean {
     return this.#size === 0;
   }
 
-  /** Null: it is no answer that could be understood, or one that is too long. */
+  /** Returns the final head, 'more' until it is complete, or null when it is malformed or too long. */
   read(piece: Buffer): Head | null | 'more' {
     // A blank line may have begun in the piece before.
     let searched = Math.max(this.#from, this.#size - 2);
@@ -113,7 +113,7 @@ export class HeadReader {
 const CR = 13;
 const LF = 10;
 
-/** Null for what browsers refuse too: no status, a NUL, a switch to another protocol, lengths of which one is false. */
+/** Null for heads that browsers refuse too: no status, a NUL, a protocol switch, contradictory lengths. */
 function readHead(text: string): Head | null {
   const [line = '', ...fields] = text.split(/\r?\n/);
   const status = Number(STATUS_LINE.exec(line)?.[1]);

@@ -9,8 +9,8 @@
 //               │  │                ▼                 │
 //               │  └─ closed ──── parked ─ half-open ─┘   a failed trial gives all that are parked its failure ──▶ done
 //
-// A hold ends whatever is not asking, with `NotStarted`; an abort ends everything. Every check ends: the sweep looks at
-// all of them many times a second, so that no request needs a timer of its own.
+// A hold ends every check that is not asking, with `NotStarted`; an abort ends every check. The sweep looks at all checks
+// many times a second and enforces their time limits, so that no request needs a timer of its own.
 import type { Outcome } from '../../events/checks.ts';
 import { type CheckRules, checkerFault, type Step } from './check.ts';
 import { canOpenFile } from './errors.ts';
@@ -29,16 +29,16 @@ import { watchThread } from './thread-load.ts';
 import { type EngineParts, type EngineSettings, NotStarted } from './types.ts';
 
 /**
- * Checks known to the engine, at least, and as a multiple of the slots. Those of slow hosts pile up here, and must not keep
- * the others out: it is more than a job can have published at a time. Each takes little more than a kilobyte.
+ * The limit on checks in the engine, absolute and as a multiple of the slots; the larger one counts. It exceeds what a job
+ * can have published at a time, so that a job's slow hosts do not keep other jobs out. A check takes little more than 1 KB.
  */
 const MIN_BACKLOG = 65_536;
 const SLOTS_IN_BACKLOG = 16;
-/** A held check follows its redirect within so long, or not at all. */
+/** A held check that cannot follow its redirect within this time ends with `NotStarted`. */
 const LAST_HOP_MS = 1_000;
 
 export class Lifecycle {
-  /** What every check goes by. */
+  /** The rules of every check. */
   readonly rules: CheckRules;
   readonly origins: Origins;
   readonly siblings: Siblings;
@@ -58,13 +58,13 @@ export class Lifecycle {
   readonly #backing_off = new Set<Job>();
   /** Held checks whose next request follows a redirect. */
   readonly #last_hops = new Set<Job>();
-  /** How many requests this machine has files, memory and ports for. */
+  /** Limits the requests to those for which this machine has files, memory and ports. */
   readonly #room: Room;
   #is_starved = false;
   #is_waking = false;
   #is_closed = false;
 
-  /** `now`: milliseconds that never go back. */
+  /** `now`: a monotonic clock, in milliseconds. */
   constructor(settings: EngineSettings, parts: EngineParts, now: () => number) {
     const { concurrency, per_host, host_gap_ms = 0, timeout_ms, retries } = settings;
     const { random = Math.random, retry_base_ms = RETRY_BASE_MS } = parts;
@@ -97,7 +97,7 @@ export class Lifecycle {
     this.#sweeps = new Sweeps(sweepInterval(timeout_ms, host_gap_ms), now, (at) => this.#sweep(at));
   }
 
-  /** How many more checks could start now. */
+  /** Number of further checks that could start now. */
   get free(): number {
     if (this.#is_closed || this.#is_starved) return 0;
     const slots = this.#room.limit - this.#scheduler.running - this.#scheduler.startable;
@@ -105,7 +105,7 @@ export class Lifecycle {
     return Math.max(0, Math.min(slots, backlog - this.#jobs.size));
   }
 
-  /** Checks without a slot. */
+  /** Number of checks without a slot. */
   get backlog(): number {
     return this.#jobs.size - this.#scheduler.running;
   }
@@ -114,14 +114,14 @@ export class Lifecycle {
     return this.#is_closed;
   }
 
-  /** Begins a check. `signal` and `hold` end it, as `CheckOptions` says. */
+  /** Starts a check. `signal` and `hold` end it, as `CheckOptions` says. */
   begin(job: Job, signal: AbortSignal | undefined, hold: AbortSignal | undefined): void {
     this.#jobs.add(job);
     this.#groups.join(job, signal, hold);
     this.#enqueue(job, false);
   }
 
-  /** The limits of hosts are others now: of one, or of all. */
+  /** The limit of one host has changed, or without `host` the limits of all. */
   limitChanged(host?: string): void {
     for (const name of host === undefined ? this.#scheduler.hosts : [host]) this.#scheduler.limitChanged(name);
     this.#wake();
@@ -142,7 +142,7 @@ export class Lifecycle {
     this.#wake();
   }
 
-  /** Starts what may start once the callbacks of this moment are through: undici must not be re-entered from one. */
+  /** Starts queued checks in a microtask, because undici's callbacks must not re-enter undici. */
   #wake(): void {
     if (this.#is_waking) return;
     this.#is_waking = true;
@@ -178,7 +178,7 @@ export class Lifecycle {
     this.#requests.send(job, now, job.proxy_tries?.proxies);
   }
 
-  /** An exchange has ended: its slot is given back before the check decides what comes next. */
+  /** An exchange has ended: the check releases its slot and decides its next step. */
   #ended(job: Job, exchange: Exchange): void {
     this.#scheduler.release(job);
     if (exchange.is_shortage) {
@@ -206,7 +206,7 @@ export class Lifecycle {
       this.origins.learn(job, host, origin, exchange, this.#now());
       countAnswer(this.#parts.proxies, job, exchange);
     } catch (defect) {
-      // Were it thrown on, undici would take it for a failure of the request, and the check would never end.
+      // undici would take an exception for a failure of the request, and the check would never end.
       this.#endWithDefect(job, defect as Error);
       return;
     } finally {
@@ -226,7 +226,7 @@ export class Lifecycle {
     }
   }
 
-  /** Makes a request once more that counts as no attempt; the attempt's clock stands still from `paused_at` on. */
+  /** Sends a request again within the same attempt, whose clock stands still from `paused_at` on. */
   #askAgain(job: Job, paused_at: number): void {
     job.paused(paused_at);
     if (job.isHeld) this.#fail(job, new NotStarted());
@@ -244,7 +244,7 @@ export class Lifecycle {
     this.#wake();
   }
 
-  /** Compares a suspect page with a sibling of it that cannot be there. */
+  /** Compares a suspect page with a sibling URL that cannot exist. */
   #compare(job: Job): void {
     job.state = 'probing';
     const is_asked = this.siblings.compare(job, (outcome) => {
@@ -253,7 +253,7 @@ export class Lifecycle {
     if (!is_asked) this.#fail(job, new NotStarted());
   }
 
-  /** The engine itself failed over an answer: only that URL pays for it, and its neighbours are checked. */
+  /** The engine threw over an answer: only that URL ends with `checker_fault`. */
   #endWithDefect(job: Job, defect: Error): void {
     this.#parts.defect?.(defect, job.first.href);
     if (job.purpose === 'probe') this.#fail(job, defect);
@@ -279,7 +279,7 @@ export class Lifecycle {
     this.#groups.leave(job);
   }
 
-  /** Ends a held check, unless a request is in flight: its own, or that of the sibling that it waits for. */
+  /** Ends a held check, unless its own request or that of its sibling is in flight. */
   #hold(job: Job): void {
     if (job.state === 'asking') return;
     if (job.follows) {
@@ -290,7 +290,7 @@ export class Lifecycle {
     this.#withdraw(job, new NotStarted());
   }
 
-  /** Ends a check wherever it is. */
+  /** Ends a check in any state with `error`. */
   #withdraw(job: Job, error: Error): void {
     if (job.state === 'done') return;
     if (job.state === 'asking') {
@@ -322,13 +322,13 @@ export class Lifecycle {
     this.origins.sweep(now);
     if (this.#room.isShort) this.#lookForRoom(now);
     this.#scheduler.sweep(this.#busy());
-    // A slow host may have more connections now, and a proxy may be well again.
+    // A slow host may have got another connection, and a proxy may be usable again.
     this.#wake();
     if (this.#jobs.size > 0 || this.#is_starved) return 'work';
     return this.#requests.idle > 0 ? 'idle' : 'nothing';
   }
 
-  /** While the machine has had no room for long, URLs go back to the queue, and the engine takes no more. */
+  /** A machine without room for some time is starved: the engine returns its URLs to the queue and takes no more. */
   #lookForRoom(now: number): void {
     if (this.#is_starved) {
       if (!canOpenFile()) return;

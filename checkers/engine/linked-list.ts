@@ -1,9 +1,8 @@
-// A list from which any member is taken at once, however long it is: its links are in the members. Each member stands in
-// one list at most.
+// An intrusive doubly linked list, which removes any member in constant time. A member is in one list at most.
 import assert from 'node:assert';
 
 export interface Linked<T> {
-  /** The list's: the neighbours, and the list itself. */
+  /** Set by the list: the neighbours, and the list itself. */
   before: T | null;
   after: T | null;
   list: object | null;
@@ -34,7 +33,7 @@ export class LinkedList<T extends Linked<T>> {
     this.size++;
   }
 
-  /** Undefined when there is none. */
+  /** Removes the first member; undefined when the list is empty. */
   shift(): T | undefined {
     const member = this.first;
     if (member === null) return undefined;

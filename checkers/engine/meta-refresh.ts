@@ -1,7 +1,7 @@
-// Where a page sends its reader by itself: noted in the outcome, and never followed. Pages may be made to be slow to
-// search, so each character is looked at a few times at the most.
+// Finds the target of a page's meta refresh. The outcome reports it; the check does not follow it. The search reads each
+// character a few times at most, so that no hostile page makes it slow.
 
-/** Where it is looked for: it stands in the head. */
+/** The search ends here, since a meta refresh stands in the head. */
 const HEAD_CHARS = 16 * 1024;
 const MAX_CONTENT_CHARS = 4096;
 const REFRESH = /\shttp-equiv\s{0,9}=\s{0,9}["']?refresh\b/i;
@@ -26,12 +26,12 @@ function targetOf(content: string): string | null {
   return target.trim() === '' ? null : target.trim();
 }
 
-/** Tried where a tag begins. Case is folded by the expressions: a copy in lower case may be longer than the page. */
+/** Tested at the start of a tag. The expressions fold case, because a lower-case copy may be longer than the page. */
 const TAG = /<(?:!--|noscript|meta)/iy;
 const END_OF_NOSCRIPT = /<\/noscript/gi;
 
 function contentOf(head: string): string | undefined {
-  // Nearly all pages end here.
+  // Nearly all pages have no refresh.
   if (!head.includes('efresh') && !head.includes('EFRESH')) return undefined;
   for (let at = head.indexOf('<'); at >= 0; at = head.indexOf('<', at)) {
     TAG.lastIndex = at;
@@ -40,7 +40,7 @@ function contentOf(head: string): string | undefined {
     } else if (TAG.lastIndex === at + '<!--'.length) {
       at = after(head, '-->', at);
     } else if (TAG.lastIndex === at + '<noscript'.length) {
-      // Readers with scripts, as all browsers are, do not see it there.
+      // Browsers run scripts, so they ignore a refresh inside noscript.
       END_OF_NOSCRIPT.lastIndex = at;
       at = END_OF_NOSCRIPT.test(head) ? END_OF_NOSCRIPT.lastIndex : head.length;
     } else {
@@ -61,7 +61,7 @@ function after(text: string, end: string, from: number): number {
   return at < 0 ? text.length : at + end.length;
 }
 
-/** Where the tag ends that begins at `from`; quotes may hold a `>`. */
+/** The index after the tag that starts at `from`; quotes may hold a `>`. */
 function endOfTag(html: string, from: number): number {
   for (let at = from; at < html.length; at++) {
     const char = html[at];

@@ -1,25 +1,25 @@
-// What hosts and origins let through: how fast a host is asked, and whether an origin's circuit is closed. Checks of an
-// origin whose circuit is open are parked here until a trial says whether the origin answers.
+// Admits requests by the pace of their host and the circuit of their origin. Checks of an origin whose circuit is open are
+// parked here until a trial shows whether the origin answers.
 import { Circuits, failureOf, type OriginFailure } from './circuits.ts';
 import type { Exchange } from './exchange.ts';
 import { Hosts, throttlingOf } from './hosts.ts';
 import type { Job } from './job.ts';
 
 export interface OriginsOptions {
-  /** Requests in flight to one host name. */
+  /** Most requests in flight to one host name. */
   per_host: number;
-  /** Between the starts of two requests to one host name. */
+  /** Least time between the starts of two requests to one host name. */
   gap_ms: number;
   retry_base_ms: number;
   /** In [0, 1). */
   random: () => number;
-  /** Milliseconds of the wall clock, for dates in headers. */
+  /** Wall clock, in milliseconds, for dates in headers. */
   wall: () => number;
-  /** The host's limit is another now. */
+  /** Called when the limit of a host has changed. */
   limitChanged: (host: string) => void;
-  /** A parked check may ask its origin; `first`: before the others of its host. */
+  /** Called when a parked check may send its request; `first`: before other checks of its host. */
   unparked: (job: Job, first: boolean) => void;
-  /** A parked check is not to ask: its trials' failure stands for it. */
+  /** Called when the failure of the trials decides a parked check. */
   givenUp: (job: Job, failure: OriginFailure) => void;
 }
 
@@ -37,8 +37,8 @@ export class Origins {
   }
 
   /**
-   * Whether a check that has its slot may send its request. 'parked': it gives its slot back and waits here.
-   * A failure: it gives its slot back, and this is its outcome.
+   * Whether a check with a slot may send its request. 'parked': the caller releases the slot, and the check waits here.
+   * A failure: the caller releases the slot and ends the check with it.
    */
   admit(job: Job, now: number): 'go' | 'parked' | OriginFailure {
     if (this.#circuits.size === 0 || job.is_trial) return 'go';
@@ -52,14 +52,14 @@ export class Origins {
     return 'parked';
   }
 
-  /** Reads what an exchange says of `host` and `origin`, which `job` had when it was asked. */
+  /** Learns from an exchange. `host` and `origin` are those of the request; `job` may have moved on to a redirect. */
   learn(job: Job, host: string, origin: string, exchange: Exchange, now: number): void {
     const { is_trial, asked_at } = job;
     job.is_trial = false;
     const { status, headers } = exchange;
     const is_answer = exchange.failure === null;
     const throttling = is_answer ? throttlingOf(status, headers, job.protection, this.#options.wall) : null;
-    // Nearly always: an answer, and no trouble with any host.
+    // The fast path: a good answer while no host is throttled and no origin fails.
     if (is_answer && throttling === null && this.hosts.size === 0 && this.#circuits.size === 0) return;
     const failure = failureOf(exchange, throttling?.is_explicit === true, job.protection);
     if (failure !== null) {
@@ -79,31 +79,31 @@ export class Origins {
     this.#settle(origin, now);
   }
 
-  /** To be called regularly: hosts whose wait is over are asked again, and circuits become half-open. */
+  /** The caller runs it regularly: it releases hosts whose hold has passed, and lets circuits become half-open. */
   sweep(now: number): void {
     this.hosts.sweep(now, this.#options.limitChanged);
     for (const origin of this.#parked.keys()) this.#settle(origin, now);
   }
 
-  /** Takes a parked check out. */
+  /** Removes a parked check. */
   remove(job: Job): void {
     const parked = this.#parked.get(job.origin);
     if (parked?.delete(job) && parked.size === 0) this.#parked.delete(job.origin);
   }
 
-  /** A check has ended: if it was the trial of its origin, another may begin at once. */
+  /** A check has ended: if it was the trial of its origin, another trial may start at once. */
   ended(job: Job): void {
     if (job.is_trial) this.#circuits.dropped(job.origin);
   }
 
-  /** Decides what becomes of the checks that are parked for an origin. */
+  /** Sends a trial, releases or ends the parked checks of an origin, as its circuit says. */
   #settle(origin: string, now: number): void {
     const parked = this.#parked.get(origin);
     if (parked === undefined) return;
     const admission = this.#circuits.admit(origin, now);
     if (admission === 'wait') return;
     if (admission === 'try') {
-      // Any of them: neighbours in a list may share a fault that is theirs alone.
+      // A random one, since neighbouring URLs may share a fault that the origin does not have.
       const trial = [...parked][Math.floor(this.#options.random() * parked.size)]!;
       trial.is_trial = true;
       this.remove(trial);

@@ -1,13 +1,13 @@
-// How pages say that there is nothing here, by language: a thing ("page", "product") and its absence ("not found", "no
-// longer available") in one short statement. For titles, headings and pages of one sentence: in running text the same
-// words are said of other things too.
+// The phrases of not-found pages, by language: a thing ("page", "product") and its absence ("not found", "no longer
+// available") in one short statement. They are for titles, headings and pages of one sentence: in running text the same
+// words may describe other things.
 
 interface Language {
-  /** What may be gone, as alternatives of a pattern; lower case. */
+  /** Things that may be gone, as alternatives of a pattern; lower case. */
   things: string;
-  /** How its absence is said. */
+  /** Phrases for the absence of a thing. */
   gone: string;
-  /** Absences that stand without a thing: also names of films, bands and status codes. */
+  /** Phrases for an absence without a thing; some are names of films, bands and status codes too. */
   bare?: string;
 }
 
@@ -181,21 +181,21 @@ const LANGUAGES: { readonly [language: string]: Language } = {
 };
 
 /**
- * `gone`: a part of the text between its separators states that a thing is not there. `bare`: a part is little more
- * than "Not found" or "404". `mentions`: the words are in it, but may be the subject of a text or the name of something.
+ * `gone`: a segment of the text states that a thing does not exist. `bare`: a segment is little more than "Not found" or
+ * "404". `mentions`: the text has the words, but they may be the subject of an article or a name.
  */
 export type Saying = 'gone' | 'bare' | 'mentions' | null;
 
 const NUMBER =
   '(?:http|error|erreur|fehler|errore|erro|oops|fout|fel|fejl|feil|virhe|chyba|błąd|hata|hiba|eroare|lỗi|σφάλμα|ошибка|помилка|エラー|错误|錯誤|오류|خطأ|שגיאה|خطای)';
-/** A part that is the number, alone or with a word. */
+/** A segment that is the number, alone or with a word. */
 const ONLY_404 = new RegExp(
   `^(?:${NUMBER}[\\s#!.:_-]*)?(?:${NUMBER}[\\s#!.:_-]*)?(?:404|410)[\\s!.:_-]*(?:error|erreur|fehler|errore|erro|page|not found|错误|エラー|오류)?[\\s!.]*$`,
   'u',
 );
 const WITH_404 = new RegExp(`${NUMBER}[\\s#:-]*(?:404|410)(?!\\d)|(?<!\\d)404[\\s-]*(?:error|page|fehler)`, 'u');
 
-/** One pass over the text for all languages, from the beginnings of its words; nearly every title ends here. */
+/** A prefilter for all languages, anchored at starts of words; nearly every title fails it. */
 const ANY = new RegExp(
   `404|410|(?<![a-z])(?:${Object.values(LANGUAGES)
     .map(({ gone, bare }) => (bare === undefined ? gone : `${gone}|${bare}`))
@@ -208,21 +208,21 @@ const COMPILED = Object.values(LANGUAGES).map(({ things, gone, bare }) => ({
   bare: bare === undefined ? null : new RegExp(bare, 'u'),
 }));
 
-/** What separates a title's statement from its site's name, and from other sentences. */
+/** Separates a title's statement from its site's name and from other sentences. */
 const SEPARATORS = /[|•·»«—–]|\s[-~/]\s|\.\.\.|…|(?<=[.!?])\s|(?<=[。！？])/;
-/** What separates a statement from what it is about: "404 Not Found: a history" is a title of its own. */
+/** Separates a statement from its subject, as in "404 Not Found: /page". */
 const COLON = ':';
-/** What is said of something else: it stands in quotation marks. */
+/** Text in quotation marks, which describes something else. */
 const QUOTED = /["“„«「『][^"“”»」』]{0,100}["“”»」』]/gu;
-/** Questions, advice and tales about such pages; and what is only away for now, or for those who ask from here. */
+/** Marks of questions, advice and articles about such pages, and of pages away only for now or for this region. */
 const ABOUT =
   /[?？؟]|temporar|currently|maintenance|at the moment|in your (?:country|region|area|location)|vorübergehend|derzeit|momentan|temporair|actuellement|temporal|momentáneamente|в данный момент|временно|в вашем регионе|тимчасово|一時的|お住まいの地域|暂时|所在地区|일시적|\((?!\s*(?:error|http|fehler|erreur)?\s*4\d\d)|(?<!\p{L})(?:how to|how do|how i|why|what (?:is|are|to|happens|does|it)|when (?:a|the|your)|fix(?:ing|es|ed)?|solved?|solving|resolve|troubleshoot\p{L}*|guide|tips|best|examples|meaning|explained|tutorial|history|says|after|since|study|custom|exception|pages about|errors? (?:in|on|with|when|while|for)|(?:found|404) pages|wie|was (?:ist|bedeutet|tun|sie)|warum|wenn|hilfe|beheben|lösung\p{L}*|bedeutet|nach|comment|que faire|pourquoi|résoudre|corriger|quand|cómo|qué|por qué|solucion\p{L}*|significa\p{L}*|come|cosa|perché|risolvere|como|o que|por que|resolver|corrigir|jak|dlaczego|pomoc\p{L}*|proszę|napraw\p{L}*|proč|hur|varför|hvordan|hvorfor|miten|miksi|nasıl|nedir|neden|çözüm\p{L}*|как|что|почему|исправить|як|чому|виправити|hoe|waarom|oplossen|hogyan|miért|cum|πώς|γιατί|cách|tại sao|cara|mengapa|mengatasi|कैसे|क्यों|איך|למה|كيف|لماذا)(?!\p{L})|対処|方法|原因|とは|解決|怎么|如何|解决|什么|原因|해결|방법|원인|이유/u;
-/** A statement is short. */
+/** Characters of the longest statement. */
 const MAX_STATEMENT = 90;
-/** What may stand about bare words: "Sorry, not found!" */
+/** Characters that a bare segment may have besides the phrase, as in "Sorry, not found!". */
 const SLACK = 14;
 
-/** Whether a title, a heading or a page's only sentence says that the page is not there. */
+/** Whether a title, a heading or a page's only sentence says that the page does not exist. */
 export function notFoundSaying(text: string): Saying {
   const folded = text.toLowerCase().replaceAll(/[’‘`´]/g, "'");
   if (!ANY.test(folded)) return null;

@@ -1,70 +1,70 @@
-// The answers of folders to a name that cannot be there: one probe a folder and job, shared by all who suspect a page of it.
+// The answers of folders to a name that cannot exist. All suspect pages of a folder share one probe a job.
 import { LRUCache } from 'lru-cache';
 import type { ProbeAnswer } from './soft-404.ts';
 
-/** That a folder be asked for `url`, which cannot be there. */
+/** A request to probe a folder with `url`, which cannot exist. */
 export interface ProbeRequest {
-  /** With the group: what the answer is kept by. */
+  /** Group and folder: the key of the answer. */
   folder: string;
-  /** Unknown to checkers of an earlier version. */
+  /** Checkers of an earlier version omit it. */
   owner?: string;
   group: string;
   url: string;
-  /** The suspect page's own URL. Unknown to checkers of an earlier version. */
+  /** URL of the suspect page. Checkers of an earlier version omit it. */
   on_behalf_of?: string;
 }
 
-/** Several checkers ask a folder once. */
+/** The other checkers, with which this checker shares probes. */
 export interface ProbePeers {
-  /** One of them is to ask: in time `Probes.probe` is called here or there, and in the end `Probes.answer`. */
+  /** Has one checker send the probe: it calls `Probes.probe`, and finally `Probes.answer` runs here. */
   probe(request: ProbeRequest): void;
-  /** What a probe from here found: the others are to know. */
+  /** Tells the others the answer to a probe of this checker. */
   probed(folder: string, answer: ProbeAnswer): void;
 }
 
-const ANSWERS = 10_000;
-const ASKED = 100_000;
+const MAX_ANSWERS = 10_000;
+const MAX_EVICTED = 100_000;
 
-/** Tells nothing: of a folder whose answer is no longer held, or that could not be asked. */
+/** The answer of a folder whose answer was evicted or whose probe failed: it proves nothing. */
 export const SILENT: ProbeAnswer = { status: null, final_path: '', sketch: null };
 
-/** Sends a probe: `answered` is called once, unless the engine closes. */
+/** Sends a probe. It calls `answered` once, unless the engine closes. */
 export type SendProbe = (request: ProbeRequest, answered: (answer: ProbeAnswer) => void) => void;
 
 export class Probes {
   readonly #send: SendProbe;
   readonly #answers: LRUCache<string, ProbeAnswer>;
-  /** Folders whose answers had to go: they tell nothing any more, and are not asked again. In order of going. */
-  readonly #asked = new Set<string>();
+  /** Folders whose answers were evicted, in order of eviction. They are not probed again. */
+  readonly #evicted = new Set<string>();
   readonly #waiting = new Map<string, ((answer: ProbeAnswer) => void)[]>();
-  /** Folders that are being asked from here. */
-  readonly #under_way = new Set<string>();
-  /** Null: this checker is alone. */
+  /** Folders whose probe of this checker is in flight. */
+  readonly #in_flight = new Set<string>();
+  /** Null while this checker is alone. */
   peers: ProbePeers | null = null;
 
-  constructor(send: SendProbe, answers = ANSWERS, asked = ASKED) {
+  constructor(send: SendProbe, max_answers = MAX_ANSWERS, max_evicted = MAX_EVICTED) {
     this.#send = send;
     this.#answers = new LRUCache<string, ProbeAnswer>({
-      max: answers,
+      max: max_answers,
       dispose: (_answer, key, reason) => {
         if (reason !== 'evict') return;
-        this.#asked.add(key);
-        if (this.#asked.size > asked) this.#asked.delete(this.#asked.values().next().value!);
+        this.#evicted.add(key);
+        if (this.#evicted.size > max_evicted) this.#evicted.delete(this.#evicted.values().next().value!);
       },
     });
   }
 
-  /** Whether asking costs no request. */
+  /** Whether `ask` would cost no request. */
   knows(key: string): boolean {
-    return this.#answers.has(key) || this.#waiting.has(key) || this.#asked.has(key);
+    return this.#answers.has(key) || this.#waiting.has(key) || this.#evicted.has(key);
   }
 
-  /** Null while there is no answer. */
+  /** The known answer of a folder, or null. */
   recall(key: string): ProbeAnswer | null {
-    return this.#answers.get(key) ?? (this.#asked.has(key) ? SILENT : null);
+    return this.#answers.get(key) ?? (this.#evicted.has(key) ? SILENT : null);
   }
 
-  /** Calls `done` when the folder's answer is known, perhaps at once. 'new': the caller is to have it asked. */
+  /** Calls `done` when the folder's answer is known, perhaps at once. 'new': the caller requests the probe. */
   ask(key: string, done: (answer: ProbeAnswer) => void): 'asked' | 'new' {
     const answer = this.recall(key);
     if (answer !== null) {
@@ -80,19 +80,19 @@ export class Probes {
     return 'new';
   }
 
-  /** Asks a folder, unless that was done or is under way; the peers are told what it said. */
+  /** Probes a folder, unless its answer is known or its probe is in flight, and tells the peers the answer. */
   probe(request: ProbeRequest): void {
     const { folder } = request;
-    if (this.#under_way.has(folder) || this.recall(folder) !== null) return;
-    this.#under_way.add(folder);
+    if (this.#in_flight.has(folder) || this.recall(folder) !== null) return;
+    this.#in_flight.add(folder);
     this.#send(request, (answer) => {
-      this.#under_way.delete(folder);
+      this.#in_flight.delete(folder);
       this.answer(folder, answer);
       this.peers?.probed(folder, answer);
     });
   }
 
-  /** One that asked waits no longer. True when nobody does: the folder need not be asked. */
+  /** Removes the waiting `done`. True when no page waits for the folder any more, so that its probe is not needed. */
   dropped(key: string, done: (answer: ProbeAnswer) => void): boolean {
     const waiting = this.#waiting.get(key);
     const at = waiting?.indexOf(done) ?? -1;
@@ -103,12 +103,12 @@ export class Probes {
     return true;
   }
 
-  /** A folder is not asked after all. */
+  /** The probe of a folder was cancelled before its first request. */
   cancelled(key: string): void {
-    this.#under_way.delete(key);
+    this.#in_flight.delete(key);
   }
 
-  /** Of a folder that was asked, from here or by another checker. */
+  /** Stores the answer to a probe of this or another checker, and calls the waiting callbacks. */
   answer(key: string, answer: ProbeAnswer): void {
     const waiting = this.#waiting.get(key) ?? [];
     this.#waiting.delete(key);

@@ -1,23 +1,23 @@
-// The marks of bot protection on an answer: the page may be there for a browser, so it is not proven dead.
+// The marks of bot protection on an answer. A browser may get the page, so such an answer does not prove it dead.
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** How much of a body is searched for marks. */
+/** The bytes of a body that are searched for marks. */
 export const MARKS_BYTES = 16 * 1024;
 
 const PROTECTED_STATUSES: ReadonlySet<number> = new Set([401, 403, 429, 503, 999]);
 
-/** Whether an answer of this status is searched for marks at all. */
+/** Whether answers of this status are searched for marks. */
 export function mayBeProtected(status: number): boolean {
   return PROTECTED_STATUSES.has(status);
 }
 
 interface Product {
   name: string;
-  /** A header that only a refusal of this product bears. */
+  /** Matches a header that only the product's refusals have. */
   headers?: (headers: IncomingHttpHeaders) => boolean;
-  /** What only its challenge or its refusal says: many put scripts and cookies on every page that they let through. */
+  /** Matches text that only the product's challenges and refusals have; many products put scripts on passed pages too. */
   page?: RegExp;
-  /** What its refusal says in two places, as every page says one or the other. */
+  /** Two texts that only the product's refusals have together. */
   pair?: readonly [RegExp, RegExp];
 }
 
@@ -87,18 +87,18 @@ const PRODUCTS: readonly Product[] = [
   },
 ];
 
-/** The names that `protectionOf` gives. */
+/** The names that `protectionOf` returns. */
 export const PROTECTIONS: readonly string[] = ['linkedin', ...PRODUCTS.map(({ name }) => name)];
 
-/** A captcha's script, where no form asks for a password: signing in may need one too. */
+/** A captcha's script. It is no mark on a page with a password form, because logins use captchas too. */
 const CAPTCHA =
   /(?:google\.com|recaptcha\.net)\/recaptcha\/|hcaptcha\.com\/1\/api|challenges\.cloudflare\.com\/turnstile|geetest\.com|class="(?:g-recaptcha|h-captcha|cf-turnstile)"/i;
 const PASSWORD = /type\s*=\s*["']?password/i;
 
-/** The product whose marks a refusal bears, `challenge` for one that names none, or null. `body`: what was read of it, in latin1. */
+/** The product whose marks an answer bears, `challenge` for an unknown product, or null. `body`: the bytes read, as latin1. */
 export function protectionOf(status: number, headers: IncomingHttpHeaders, body: string): string | null {
   if (!mayBeProtected(status)) return null;
-  // A status that LinkedIn made up and uses for nothing else.
+  // LinkedIn's own status, which it uses for nothing else.
   if (status === 999) return 'linkedin';
   for (const product of PRODUCTS) {
     if (product.headers?.(headers) === true || saysSo(product, body)) return product.name;
@@ -106,7 +106,7 @@ export function protectionOf(status: number, headers: IncomingHttpHeaders, body:
   return CAPTCHA.test(body) && !PASSWORD.test(body) ? 'challenge' : null;
 }
 
-/** Whether a page that came with 2xx is a product's challenge: it says nothing of the page behind it. */
+/** Whether a 2xx page is a product's challenge, which says nothing of the page behind it. */
 export function isChallengePage(html: string): boolean {
   return PRODUCTS.some((product) => product.name !== 'challenge' && saysSo(product, html));
 }

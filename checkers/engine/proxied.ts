@@ -1,10 +1,10 @@
-// What an exchange through a proxy says of the proxy, and whether the check believes it.
+// Records exchanges through proxies in the pool, and decides whether a check believes a failure.
 import type { ProxyPool } from '../proxies/pool.ts';
 import { ProxyTries, resultOf } from '../proxies/tries.ts';
 import type { Exchange } from './exchange.ts';
 import type { Job } from './job.ts';
 
-/** True when a failure may be the proxy's: the request is to be made through another one, and counts as no attempt. */
+/** True when a failure may be the proxy's: the request goes through another proxy and counts as no attempt. */
 export function shouldTryAnotherProxy(pool: ProxyPool | undefined, job: Job, exchange: Exchange): boolean {
   const { failure, connection } = exchange;
   const { proxy, fault } = connection;
@@ -15,7 +15,7 @@ export function shouldTryAnotherProxy(pool: ProxyPool | undefined, job: Job, exc
   return exchange.failure === null;
 }
 
-/** Tells the pool of an answer that came through one of its proxies. */
+/** Records an answer through a proxy in the pool. */
 export function countAnswer(
   pool: ProxyPool | undefined,
   job: Job,

@@ -1,9 +1,9 @@
-// Where a redirect leads: the next URL, or why there is none.
+// The target of a redirect, or the reason why it has none.
 import type { ErrorCode } from '../../events/checks.ts';
 
 export const MAX_REDIRECTS = 10;
 
-/** Statuses whose Location is followed; 300 and 304 are answers of their own. */
+/** Whether a check follows the Location of this status. 300 and 304 are final answers. */
 export function isRedirect(status: number): boolean {
   return status === 301 || status === 302 || status === 303 || status === 307 || status === 308;
 }
@@ -13,8 +13,8 @@ export type NextHop = { ok: true; url: URL } | { ok: false; code: Extract<ErrorC
 const INVALID: NextHop = { ok: false, code: 'invalid_redirect' };
 
 /**
- * The URL that `location` names, seen from `from`; an undefined Location, one that is no URL and one that is not
- * http(s) are invalid. The fragment is kept as browsers do (https://fetch.spec.whatwg.org/#concept-response-location-url).
+ * The URL of a Location header in an answer to `from`. A missing Location and one that is no http(s) URL are invalid. The
+ * URL keeps the fragment of `from` as in browsers (https://fetch.spec.whatwg.org/#concept-response-location-url).
  */
 export function nextHop(from: URL, location: string | undefined): NextHop {
   if (location === undefined || location === '') return INVALID;
@@ -24,7 +24,7 @@ export function nextHop(from: URL, location: string | undefined): NextHop {
   return { ok: true, url: withoutUser(url) };
 }
 
-/** A check sends nobody's user name and password, and what it reports, which may be shared, does not hold them. */
+/** Removes user name and password: a check does not send them, and its outcome, which may be public, does not hold them. */
 export function withoutUser(url: URL): URL {
   if (url.href.includes('@')) {
     url.username = '';
@@ -33,7 +33,7 @@ export function withoutUser(url: URL): URL {
   return url;
 }
 
-/** Headers come as latin1; servers that do not encode their Location mostly send UTF-8. */
+/** Node decodes headers as latin1, but servers that do not percent-encode their Location mostly send UTF-8. */
 function decodeLocation(location: string): string {
   if (!/[\x80-\xff]/.test(location)) return location;
   const bytes = Buffer.from(location, 'latin1');
@@ -41,7 +41,7 @@ function decodeLocation(location: string): string {
   return text.includes('\ufffd') ? location : text;
 }
 
-/** What makes two hops the same: the URL that is asked for and the cookies that go with it. */
+/** The identity of a hop, to detect loops: the requested URL and its cookies. */
 export function hopKey(url: URL, cookie: string | null): string {
   const href = url.hash === '' ? url.href : url.href.slice(0, -url.hash.length);
   return cookie === null ? href : `${href}\n${cookie}`;

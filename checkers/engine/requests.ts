@@ -1,4 +1,4 @@
-// The requests in flight: each is one exchange on one connection, directly or through a proxy, and ends within its limits.
+// The requests in flight. Each is an exchange on one connection, direct or through a proxy, and ends within its time limits.
 import type { PooledProxy } from '../proxies/pool.ts';
 import { createAddressGuard } from './addresses.ts';
 import { ACCEPT_ENCODING } from './body.ts';
@@ -9,10 +9,10 @@ import { createDnsLookup, createResolver, type Resolver } from './resolver.ts';
 import type { EngineParts, EngineSettings } from './types.ts';
 
 const ACCEPT = 'text/html,application/xhtml+xml,*/*;q=0.8';
-/** Proxies may have any address: the operator names them. */
+/** Proxies may have any address, because the operator names them. */
 const ANY_ADDRESS = { allows: () => true, excepts: () => true };
 
-/** Told of each exchange that ended by itself, after its connection was given back. */
+/** Called for each exchange that ended and was not abandoned, after its connection was returned. */
 export type Ended = (job: Job, exchange: Exchange) => void;
 
 export class Requests implements ExchangeOwner {
@@ -25,7 +25,7 @@ export class Requests implements ExchangeOwner {
   readonly #headers: readonly string[];
   readonly #in_flight = new Set<Exchange>();
 
-  /** `now`: milliseconds that never go back. */
+  /** `now`: a monotonic clock, in milliseconds. */
   constructor(settings: EngineSettings, { lookup, ca, proxies }: EngineParts, now: () => number, ended: Ended) {
     const { per_host, timeout_ms, allow_addresses, user_agent } = settings;
     this.limits = { connect_ms: (timeout_ms * 2) / 3, body_ms: timeout_ms / 3 };
@@ -46,17 +46,17 @@ export class Requests implements ExchangeOwner {
     });
   }
 
-  /** Whether a request can be sent: a proxy may have to be free for it. */
+  /** Whether `send` can send a request: with proxies, one of them must be usable. */
   get ready(): boolean {
     return this.#connections.ready;
   }
 
-  /** Connections that wait for another request. */
+  /** Number of idle connections. */
   get idle(): number {
     return this.#connections.idle;
   }
 
-  /** Sends the request that `job` wants next. The caller holds a slot of its host, and has seen that one is `ready`. */
+  /** Sends the next request of `job`. The caller holds a slot of the job's host and has seen `ready`. */
   send(job: Job, now: number, avoided: ReadonlySet<PooledProxy> | undefined): void {
     const connection = this.#connections.take(job.host, job.origin, job.lenient, avoided);
     const exchange = new Exchange(job, connection, this, now);
@@ -66,7 +66,7 @@ export class Requests implements ExchangeOwner {
     connection.client.dispatch({ path: job.path, method: 'GET', headers: headers as string[] }, exchange);
   }
 
-  /** Ends the request of `job`, if one is in flight, without a word to the owner. */
+  /** Ends the request of `job`, if one is in flight, without calling `ended`. */
   abandon({ exchange }: Job): void {
     if (exchange === null) return;
     exchange.abandon();
@@ -78,13 +78,13 @@ export class Requests implements ExchangeOwner {
     this.#ended(exchange.check as Job, exchange);
   }
 
-  /** To be called regularly: ends the requests whose time is over, and connections that were idle for too long. */
+  /** The caller runs it regularly: it ends requests past their time limits and connections idle for too long. */
   sweep(now: number): void {
     for (const exchange of this.#in_flight) exchange.sweep(now, exchange.check.deadline);
     this.#connections.sweep();
   }
 
-  /** No request may be in flight; resolves when every socket is closed. */
+  /** Resolves when every socket is closed. The caller has no request in flight. */
   async close(): Promise<void> {
     this.#stop_lookup();
     this.#resolver.close();

@@ -1,5 +1,5 @@
-// Names to vetted addresses: c-ares (libuv's four threads are not used), /etc/hosts, a bounded cache with the answers'
-// own time to live, one query in flight a name, and the address guard over every answer.
+// Resolves names to vetted addresses by c-ares (which needs none of libuv's four threads) and /etc/hosts. It caches answers
+// for their time to live, sends one query a name at a time, and passes every answer through the address guard.
 
 import { Resolver as CaresResolver, type RecordWithTtl } from 'node:dns';
 import { readFileSync } from 'node:fs';
@@ -12,17 +12,17 @@ import { canOpenFile, isShortage } from './errors.ts';
 export interface Answer {
   addresses: readonly string[];
   ttl_s: number;
-  /** Of this machine's own hosts file: what may not be connected to is left out, and does not refuse the name. */
+  /** True for /etc/hosts: a refused address is left out and does not refuse the whole name. */
   own?: boolean;
 }
 
-/** Where answers come from. `code` is why there are none; `shortage`: this machine lacked something to ask with. */
+/** A source of answers. `code` is the reason for none; `shortage`: this machine lacked files or memory for the query. */
 export type Lookup = (name: string, done: (answer: Answer | NoAnswer) => void) => void;
 interface NoAnswer {
   code: 'dns_not_found' | 'dns_failed' | 'shortage';
 }
 
-/** Addresses that a connection may go to; or why there are none. */
+/** The addresses to which a check may connect, or the reason for none. */
 export type Vetted =
   | { ok: true; addresses: readonly string[] }
   | { ok: false; code: Extract<ErrorCode, 'dns_not_found' | 'dns_failed' | 'blocked_address'> | 'shortage' };
@@ -38,13 +38,13 @@ const MIN_TTL_S = 5;
 const MAX_TTL_S = 300;
 const NOT_FOUND_TTL_S = 30;
 const FAILED_TTL_S = 5;
-/** How long the addresses of one family wait for those of the other, which some servers never answer for (RFC 8305, 3). */
+/** How long the addresses of one family wait for the other family, for which some servers never answer (RFC 8305, 3). */
 const OTHER_FAMILY_MS = 300;
-/** Queries that are sent at once overflow the receive buffers of small name servers, which then lose them. */
+/** Names queried at once. More would overflow the receive buffers of small name servers. */
 const BURST_NAMES = 64;
-/** Whose answer takes longer does not hold up the names after it. */
+/** A query frees its place in the burst after this long, answered or not. */
 const BURST_MS = 500;
-/** More than any site needs; a name with thousands of addresses costs no more than this. */
+/** Addresses used of a name; no site needs more. */
 const MAX_ADDRESSES = 32;
 
 interface Entry {
@@ -52,7 +52,7 @@ interface Entry {
   expires_at: number;
 }
 
-/** All addresses of a name are vetted, and one refused address refuses the name: it is up to something. */
+/** The resolver vets all addresses of a name. One refused address refuses the name, because it may be an attack. */
 export function createResolver(guard: AddressGuard, lookup: Lookup, now: () => number): Resolver {
   const cache = new LRUCache<string, Entry>({ max: CACHED_NAMES });
   const waiting = new Map<string, ((vetted: Vetted) => void)[]>();
@@ -102,8 +102,8 @@ export function createResolver(guard: AddressGuard, lookup: Lookup, now: () => n
 }
 
 /**
- * A and AAAA by c-ares at once; names of /etc/hosts, as it was at the start, and `localhost` (RFC 6761) without asking
- * anyone. `servers`, such as `127.0.0.1:53`, instead of the system's.
+ * A lookup that queries A and AAAA by c-ares at once. /etc/hosts, read at the start, and `localhost` (RFC 6761) need no
+ * query. `servers`, such as `127.0.0.1:53`, replace the system's.
  */
 export function createDnsLookup(servers?: readonly string[]): { lookup: Lookup; close(): void } {
   const dns = new CaresResolver({ timeout: 1500, tries: 3, maxTimeout: 4000 });
@@ -132,7 +132,7 @@ export function createDnsLookup(servers?: readonly string[]): { lookup: Lookup; 
     let missing = false;
     let lacking = false;
     let timer: NodeJS.Timeout | null = null;
-    // IPv4 is tried first: more machines can reach it.
+    // IPv4 comes first, because more machines can reach it.
     const found: [v4: string[], v6: string[]] = [[], []];
     const finish = (): void => {
       pending = 0;
@@ -157,7 +157,7 @@ export function createDnsLookup(servers?: readonly string[]): { lookup: Lookup; 
         missing = true;
       } else if (error.code !== NO_SUCH_RECORDS) {
         failed = true;
-        // c-ares says that it was refused when it could open no socket.
+        // c-ares reports ECONNREFUSED when it can open no socket.
         lacking ||= isShortage(error) || (error.code === CONNECTION_REFUSED && !canOpenFile());
       }
       if (--pending === 0) finish();
@@ -173,7 +173,7 @@ export function createDnsLookup(servers?: readonly string[]): { lookup: Lookup; 
   return { lookup, close };
 }
 
-/** Runs at most `at_once` tasks at a time, one after another: each has its place until it gives it back or `ms` are over. */
+/** Starts tasks in order, at most `at_once` at a time. A task frees its place when it calls `done`, or after `ms`. */
 function pace(at_once: number, ms: number): (task: (done: () => void) => void) => void {
   const waiting: ((done: () => void) => void)[] = [];
   let running = 0;
@@ -198,7 +198,7 @@ function pace(at_once: number, ms: number): (task: (done: () => void) => void) =
   };
 }
 
-/** EBADNAME: a name that DNS cannot hold, such as one with a label of more than 63 octets. */
+/** EBADNAME: DNS cannot hold the name, such as one with a label of more than 63 octets. */
 const NO_SUCH_NAME = new Set(['ENOTFOUND', 'EBADNAME']);
 const NO_SUCH_RECORDS = 'ENODATA';
 const CONNECTION_REFUSED = 'ECONNREFUSED';
@@ -213,14 +213,14 @@ function readHosts(): Map<string, string[]> {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    // A machine without the file has no names of its own.
+    // A machine without the file defines no names.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return new Map();
     throw error;
   }
   return parseHosts(text);
 }
 
-/** The names of a hosts file in lower case, with their addresses in order. */
+/** Parses a hosts file: names in lower case, with their addresses in order. */
 export function parseHosts(text: string): Map<string, string[]> {
   const hosts = new Map<string, string[]>();
   for (const line of text.split('\n')) {

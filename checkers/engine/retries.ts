@@ -1,8 +1,8 @@
-// When a failed attempt is worth another, and after how long.
+// Which failed attempts are retried, and after which back-off.
 import type { ErrorCode } from '../../events/checks.ts';
 
 export const RETRY_BASE_MS = 500;
-/** Limits are most often by the minute: to ask again before would only fail again. */
+/** Cap on the wait for a Retry-After, since most rate limits are by the minute. */
 export const RETRY_AFTER_CAP_MS = 60_000;
 
 const RETRIED_ERRORS: ReadonlySet<ErrorCode> = new Set(['connect_timeout', 'response_timeout', 'connection_reset']);
@@ -16,8 +16,8 @@ export function isRetriedStatus(status: number): boolean {
 }
 
 /**
- * Milliseconds to wait before the next attempt. `failures`: attempts that failed so far, from 1; it doubles with each,
- * half of it at random (`random` in [0, 1)). What the server asked for (`retry_after_ms`) is waited at least, up to the cap.
+ * Milliseconds to wait before the next attempt: exponential back-off with jitter (`random` in [0, 1)), and at least the
+ * server's `retry_after_ms`, up to the cap. `failures`: failed attempts so far, from 1.
  */
 export function retryDelay(
   failures: number,

@@ -1,19 +1,19 @@
-// How many requests the machine has room for: half as many when it lacks something, and more again with each that succeeds.
-// Pure: the clock is an argument.
+// Limits concurrent requests to the files, memory and ports of the machine: a shortage halves the limit, and each success
+// raises it. Pure: the clock is an argument.
 
-/** After a shortage nothing starts for so long; where not even one request has room, ever longer. */
+/** After a shortage no request starts for this long. The wait doubles while not even one request has room. */
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 2_000;
-/** Without a success for so long the machine is taken to have no room at all. */
+/** A machine without a success for this long is starved. */
 const STARVED_MS = 10_000;
 
-/** By how many it grows while as many succeed as run at once. */
+/** Growth of the limit above the threshold, for each round of as many successes as the limit. */
 const GROWTH = 4;
 
 export class Room {
   readonly #concurrency: number;
   #limit = Number.POSITIVE_INFINITY;
-  /** Up to here it grows with each success, above it ever slower. */
+  /** Up to the threshold each success raises the limit by 1; above it growth is linear. */
   #threshold = 0;
   #wait_ms = FIRST_WAIT_MS;
   #next_at = 0;
@@ -28,7 +28,7 @@ export class Room {
     return this.#limit < this.#concurrency;
   }
 
-  /** Requests at once. */
+  /** Most concurrent requests. */
   get limit(): number {
     return Math.min(this.#concurrency, Math.floor(this.#limit));
   }
@@ -37,10 +37,10 @@ export class Room {
     return running < this.limit && now >= this.#next_at;
   }
 
-  /** The machine lacked something for a request that began at `asked_at`, beside `running` others. */
+  /** A request that started at `asked_at`, beside `running` others, failed for lack of resources. */
   failed(asked_at: number, running: number, now: number): void {
     if (!this.isShort) this.#succeeded_at = now;
-    // What began before the limit was lowered says nothing new.
+    // A request that started before the limit was lowered says nothing new.
     if (asked_at < this.#lowered_at) return;
     this.#lowered_at = now;
     this.#wait_ms = running > 0 ? FIRST_WAIT_MS : Math.min(2 * this.#wait_ms, LONGEST_WAIT_MS);
@@ -49,7 +49,7 @@ export class Room {
     this.#threshold = Math.max(this.#limit, Math.floor(this.#threshold / 2));
   }
 
-  /** A request had what it needed. */
+  /** A request had the resources that it needed. */
   succeeded(now: number): void {
     this.#succeeded_at = now;
     this.#wait_ms = FIRST_WAIT_MS;
@@ -60,7 +60,7 @@ export class Room {
     return this.isShort && now - this.#succeeded_at >= STARVED_MS;
   }
 
-  /** It may be asked again whether there is room. */
+  /** Lets a starved machine try again. */
   tryAgain(now: number): void {
     this.#succeeded_at = now;
     this.#next_at = now;

@@ -1,6 +1,6 @@
-// Who goes next: slots shared by owners in turn and then by the groups of each, hosts within a limit, and a host whose
-// connection just became free before the others of its group. A thread that is busy opens no connection that it can do
-// without. What a decision costs does not grow with the number of owners, groups or tasks. Pure: no clock, no input or output.
+// Picks the next task. Owners share the slots in turn, and so do the groups of each owner. Each host has a limit, and a host
+// whose connection just became free goes before the others of its group. A busy thread opens no connection that it can do
+// without. A decision takes constant time for any number of owners, groups or tasks. Pure: no clock, no input or output.
 import assert from 'node:assert';
 import { BlockedLanes, type Group, type Host, type Lane, type Owner, type Task, UNLINKED } from './lanes.ts';
 import { LinkedList } from './linked-list.ts';
@@ -13,7 +13,7 @@ export class Scheduler<T extends Task> {
   readonly #limit_of: (host: string) => number;
   readonly #owners = new Map<string, Owner>();
   readonly #hosts = new Map<string, Host>();
-  /** Owners with a lane that may be startable. */
+  /** Owners with a ready lane. */
   readonly #turns = new Turns<Owner>();
   /** Hosts with blocked lanes. */
   readonly #waiting = new Set<Host>();
@@ -22,7 +22,7 @@ export class Scheduler<T extends Task> {
   #queued = 0;
   #startable = 0;
 
-  /** `limit_of` is asked when a host gets its first task, and when its limit is said to have changed. */
+  /** The scheduler calls `limit_of` when a host gets its first task, and at `limitChanged`. */
   constructor(concurrency: number, limit_of: (host: string) => number) {
     assert(concurrency >= 1);
     this.#concurrency = concurrency;
@@ -37,7 +37,7 @@ export class Scheduler<T extends Task> {
     return this.#queued;
   }
 
-  /** How many queued tasks the limits of their hosts would let start, were there slots. */
+  /** Number of queued tasks that the limits of their hosts let start, given free slots. */
   get startable(): number {
     return this.#startable;
   }
@@ -56,9 +56,9 @@ export class Scheduler<T extends Task> {
   }
 
   /**
-   * To be told regularly whether the thread is busy. One that is gains nothing from another connection to a host that has
-   * one, and the connection costs as much as many requests: the host's tasks wait for those it has. Where none of them
-   * ended from one look to the next, the host is slow, and gets one more; and a group that has little gets what it asks.
+   * The caller runs it regularly. A busy thread gains nothing from another connection to a host that has one, and the
+   * connection costs as much as many requests: so the host's tasks wait for its open connections. A slow host, of which no
+   * task ended between two sweeps, gets one more connection.
    */
   sweep(is_busy: boolean): void {
     this.#is_busy = is_busy;
@@ -72,7 +72,7 @@ export class Scheduler<T extends Task> {
     }
   }
 
-  /** `first`: before the others of its group and host, for a task that goes on. */
+  /** Queues a task. `first`: before the others of its group and host, for a task that continues. */
   add(task: T, first = false): void {
     assert(task.lane === null);
     const lane = this.#lane(task);
@@ -85,7 +85,7 @@ export class Scheduler<T extends Task> {
     if (lane.state === 'empty') this.#link(lane, false);
   }
 
-  /** The task to start now, which takes a slot; undefined when there is no slot or none may start. */
+  /** Takes a slot for the next task and returns it; undefined when no slot is free or no task may start. */
   next(): T | undefined {
     if (this.#running >= this.#concurrency) return undefined;
     for (;;) {
@@ -128,19 +128,18 @@ export class Scheduler<T extends Task> {
     if (host.blocked.size > 0) {
       this.#unblock(host);
     } else if (lane.state === 'ready' && group.lanes.size > this.#concurrency) {
-      // The host's connection is open: its next task goes before those of other hosts. With no more hosts than slots the
-      // others' are open too, and taking turns they need no more of them.
+      // The host's connection is open, so its next task goes before those of other hosts. With no more hosts than slots the
+      // connections of the other hosts are open too, and the hosts take turns.
       this.#unlink(lane);
       this.#link(lane, true);
     }
     if (lane.state === 'empty' && lane.running === 0) this.#forget(lane);
   }
 
-  /** Takes a queued task out; one that is running is not there. */
+  /** Removes a queued task; a running task is left alone. */
   remove(task: T): void {
     const { lane } = task;
     assert(lane !== null);
-    // One that is running is in no queue.
     if (task.list === null) return;
     lane.tasks.remove(task);
     task.lane = null;
@@ -150,7 +149,7 @@ export class Scheduler<T extends Task> {
     if (lane.tasks.size > 0) return;
     if (lane.state === 'ready') {
       this.#unlink(lane);
-      // The place that this lane would have taken.
+      // Another lane of the host may take this lane's place.
       this.#unblock(lane.host);
     } else {
       lane.host.blocked.remove(lane);
@@ -165,7 +164,7 @@ export class Scheduler<T extends Task> {
     return !this.#is_busy || host.running < host.connections || this.#isShort(group);
   }
 
-  /** Beside others it has less than half of its part of the slots: that they keep the thread busy is not to slow it down. */
+  /** Whether a group among several has less than half of its share of the slots: a busy thread does not slow it down. */
   #isShort({ owner, running }: Group): boolean {
     const sharers = this.#owners.size * owner.groups.size;
     return sharers > 1 && 2 * sharers * running < this.#concurrency;
@@ -188,7 +187,7 @@ export class Scheduler<T extends Task> {
     this.#link(lane, true);
   }
 
-  /** As many as the host could have now; those for whom there is no room after all block again when their turn comes. */
+  /** Unblocks as many lanes as the host has room for. A lane without room blocks again when its turn comes. */
   #unblockSome(host: Host): void {
     for (let room = host.limit - host.running; room > 0; room--) {
       const lane = host.blocked.next;

@@ -1,5 +1,5 @@
-// Probes as checks: a suspect page waits until a random sibling of it, a name that cannot be there, was asked for once for
-// its folder and job, here or by another checker.
+// Runs probes as checks. A suspect page waits for the answer to a random sibling URL, which cannot exist. One checker
+// requests the sibling once for each folder and job.
 import type { Outcome } from '../../events/checks.ts';
 import type { CheckRules } from './check.ts';
 import { Job } from './job.ts';
@@ -9,16 +9,16 @@ import { NotStarted } from './types.ts';
 
 export interface SiblingsOptions {
   rules: CheckRules;
-  /** Checks the sibling before other checks of its job and host. */
+  /** Queues the sibling before other checks of its job and host. */
   send: (probe: Job) => void;
-  /** A sibling that nobody waits for is not to be checked. */
+  /** Withdraws a queued sibling for which no page waits. */
   cancel: (probe: Job) => void;
 }
 
 export class Siblings {
   readonly probes: Probes;
   readonly #options: SiblingsOptions;
-  /** The siblings that are checked from here, by folder. */
+  /** The siblings that this checker checks, by folder. */
   readonly #sent = new Map<string, Job>();
   #closed = false;
 
@@ -28,8 +28,8 @@ export class Siblings {
   }
 
   /**
-   * Asks for a sibling of the page of `job`; `concluded` gets the page's outcome, perhaps at once. False, and nothing is
-   * asked, when `job` is held and the folder's answer is not known.
+   * Compares the page of `job` with a sibling and calls `concluded` with the page's outcome, perhaps at once. Returns false
+   * without a request when `job` is held and the folder's answer is not known.
    */
   compare(job: Job, concluded: (outcome: Outcome) => void): boolean {
     const { rules } = this.#options;
@@ -49,20 +49,20 @@ export class Siblings {
     return true;
   }
 
-  /** A page waits for its folder no longer: a sibling that nobody waits for is asked only if its request is in flight. */
+  /** A page no longer waits for its folder. Cancels a queued sibling for which no other page waits. */
   remove({ probe }: Job): void {
     if (probe === null || !this.probes.dropped(probe.folder, probe.answered) || !this.isQueued(probe.folder)) return;
     this.#options.cancel(this.#sent.get(probe.folder)!);
     this.probes.cancelled(probe.folder);
   }
 
-  /** Whether the sibling of a folder still waits here for its first request. */
+  /** Whether the sibling of a folder is queued here and its first request has not started. */
   isQueued(folder: string): boolean {
     const probe = this.#sent.get(folder);
     return probe !== undefined && !probe.isUnderWay;
   }
 
-  /** No sibling is asked from now on. Pages that wait are left to the caller. */
+  /** Sends no sibling from now on. The caller ends the waiting pages. */
   close(): void {
     this.#closed = true;
   }
@@ -74,7 +74,7 @@ export class Siblings {
         this.#sent.delete(folder);
         answered({ status: probe.status, final_path: probe.final.pathname, sketch: probe.sketch });
       },
-      // After a defect there is nothing to compare with. Of one that was cancelled, or closed, nobody wants to know.
+      // After a defect there is no page to compare with. No page waits for a cancelled probe.
       reject: (error) => {
         this.#sent.delete(folder);
         if (!this.#closed && !(error instanceof NotStarted)) answered(SILENT);

@@ -1,5 +1,5 @@
-// From a name to a socket: only to addresses that were vetted, whatever the name says by then, straight or through a
-// proxy, and with TLS that names the host of the URL.
+// Opens sockets for a name: only to vetted addresses, even if the name resolves to others meanwhile; direct or through a
+// proxy; and with TLS for the host of the URL.
 import net from 'node:net';
 import tls from 'node:tls';
 import { LRUCache } from 'lru-cache';
@@ -10,35 +10,35 @@ import { CheckFailure, isShortage, Shortage } from './errors.ts';
 import type { Resolver } from './resolver.ts';
 
 const CACHED_SESSIONS = 1000;
-/** How long one address of several may take before the next is tried. */
+/** How long a connection to one of several addresses may take before the next address is tried. */
 const NEXT_ADDRESS_MS = 1000;
 
 export interface SocketSettings {
   resolver: Resolver;
-  /** Of the names of proxies, which are the operator's and not vetted. */
+  /** Resolves the names of proxies, without the address guard. */
   proxy_resolver: Resolver;
-  /** PEM of the authorities trusted instead of the system's: for tests. */
+  /** PEM of the authorities that tests trust instead of the system's. */
   ca?: string | undefined;
 }
 
-/** What a socket is made for. */
+/** The connection that owns a socket. */
 export interface SocketOwner {
   readonly origin: string;
   readonly destroyed: boolean;
-  /** Null: straight to the host. */
+  /** Null: connect to the host directly. */
   readonly proxy: PooledProxy | null;
-  /** Of several addresses, the one that the proxy is given. */
+  /** Index of the address that the proxy gets, modulo their number. */
   readonly address_at: number;
-  /** How often it had one. */
+  /** Number of sockets that it has had. */
   made: number;
-  /** Whether the name is being asked for. */
+  /** Whether the DNS lookup runs. */
   resolving: boolean;
-  /** What stands in the way, should it fail now. */
+  /** The part of the path that a failure now would concern. */
   fault: Fault;
   socket: net.Socket | null;
 }
 
-/** undici's. */
+/** The options that undici passes to a connector. */
 export interface ConnectOptions {
   hostname: string;
   protocol: string;
@@ -50,17 +50,17 @@ export class Sockets {
   readonly #settings: SocketSettings;
   readonly #out_of_files: () => void;
   readonly #open = new Set<net.Socket>();
-  /** To resume TLS with: a new handshake costs more than all else of a check. */
+  /** TLS sessions to resume, by origin: a full handshake costs more than the rest of a check. */
   readonly #sessions = new LRUCache<string, Buffer>({ max: CACHED_SESSIONS });
   #secure_context: tls.SecureContext | null = null;
 
-  /** `out_of_files`: called when this machine has none left for a socket. */
+  /** Calls `out_of_files` when the process or the machine has no file descriptor left for a socket. */
   constructor(settings: SocketSettings, out_of_files: () => void) {
     this.#settings = settings;
     this.#out_of_files = out_of_files;
   }
 
-  /** Resolves when all are closed. */
+  /** Resolves when all sockets are closed. */
   async closed(): Promise<void> {
     await Promise.all(Array.from(this.#open, (socket) => new Promise((closed) => socket.once('close', closed))));
   }
@@ -73,7 +73,7 @@ export class Sockets {
       if (owner.destroyed) return done(new CheckFailure('connect_timeout'), null);
       if (!vetted.ok) {
         const failure = vetted.code === 'shortage' ? new Shortage() : new CheckFailure(vetted.code);
-        // undici is still in the call that wants to connect.
+        // undici is still inside the call to `connect`, so it gets the failure in the next tick.
         process.nextTick(done, failure, null);
         return;
       }
@@ -138,12 +138,12 @@ export class Sockets {
       return;
     }
     owner.made++;
-    // Only now is the server known to be who it says: a session kept earlier would skip that question.
+    // The certificate is verified by now. A session stored earlier would skip the verification.
     if (secure) socket.on('session', (session: Buffer) => this.#sessions.set(owner.origin, session));
     done(null, socket);
   }
 
-  /** `then` is called once: the socket is connected, or why it is not. */
+  /** Calls `then` once: with null when the socket is connected, else with the error. */
   #onceConnected(owner: SocketOwner, socket: net.Socket, secure: boolean, then: (error: Error | null) => void): void {
     owner.socket = socket;
     this.#open.add(socket);
@@ -180,7 +180,7 @@ export class Sockets {
     return {
       servername: net.isIP(hostname) === 0 ? hostname.replace(/\.$/, '') : '',
       ALPNProtocols: ['http/1.1'],
-      // An address in the URL is what the certificate must name.
+      // For a URL with an IP address the certificate must name the address.
       checkServerIdentity: (_name, certificate) => tls.checkServerIdentity(hostname, certificate),
     };
   }

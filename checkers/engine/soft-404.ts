@@ -1,5 +1,5 @@
-// Whether a 2xx page is a "not found" in disguise: points for what the page itself gives, then, only when these could
-// turn out either way, the answer that the same folder gives to a name that cannot be there.
+// Decides whether a 2xx page is a soft 404. The page's own signs give points. Only when these leave the verdict open, a probe
+// adds the folder's answer to a name that cannot exist.
 import {
   asksForPassword,
   hasNotFoundMark,
@@ -15,30 +15,30 @@ import {
 import { notFoundSaying, type Saying } from './phrases.ts';
 import { isChallengePage } from './protection.ts';
 
-/** So many points make a page soft. */
+/** A page with this many points is a soft 404. */
 export const SOFT_POINTS = 70;
 
-// Tuned on the one half of test/corpus/soft404.
+// The points were tuned on one half of test/corpus/soft404.
 const TITLE_POINTS = { gone: 60, bare: 50, mentions: 25 } as const;
 const H1_POINTS = { gone: 70, bare: 50, mentions: 20 } as const;
 const H2_POINTS = { gone: 35, bare: 25, mentions: 10 } as const;
-/** Of a page that shows one sentence and nothing else. */
+/** Points of a page that shows one sentence and nothing else. */
 const SENTENCE_POINTS = { gone: 50, bare: 50, mentions: 0 } as const;
 const POINTS = {
-  /** Sent from a page within the site to its home. */
+  /** The site redirected one of its pages to its home page. */
   sent_home: 40,
-  /** Ended at a path such as /404 or /not-found. */
+  /** The redirects ended at a path such as /404 or /not-found. */
   error_path: 50,
-  /** The mark of its platform's template for what is not there. */
+  /** The page bears the mark of its platform's not-found template. */
   mark: 60,
-  /** Other URLs of the host gave the same page. */
+  /** Other URLs of the host show the same page. */
   shared: 40,
   apology: 10,
   noindex: 10,
   work: -80,
 } as const;
 
-/** Up to so many characters of the page's own words, for a statement and for bare words, which may be a name. */
+/** Points by the characters of prose, for a page that states its absence and for one with bare words, which may be a name. */
 const WORDS: readonly { up_to: number; stated: number; bare: number }[] = [
   { up_to: 150, stated: 20, bare: 20 },
   { up_to: 400, stated: 5, bare: 0 },
@@ -47,36 +47,36 @@ const WORDS: readonly { up_to: number; stated: number; bare: number }[] = [
 const MANY_WORDS = { stated: -20, bare: -60 };
 const ENOUGH_WORDS = 1501;
 const FEW_WORDS = 150;
-/** Only so small a page is read for its one sentence. */
+/** Most characters of a page that is read for its one sentence. */
 const SMALL_PAGE = 8 * 1024;
 
-/** What the answer to a random sibling adds. */
+/** Points that the answer to a random sibling adds. */
 const PROBE_POINTS = {
-  /** The same page, whatever one asks for. */
+  /** The sibling shows the same page. */
   equal: 40,
-  /** The site can say 404, and did not here. */
+  /** The site answers the sibling with 404 or 410, and did not do so here. */
   honest: -20,
-  /** A 2xx page, but another one. */
+  /** The sibling shows another 2xx page. */
   different: -20,
-  /** No answer, or one that tells nothing. */
+  /** The probe got no answer that proves anything. */
   unknown: 0,
 } as const;
 export type ProbeVerdict = keyof typeof PROBE_POINTS;
 
-/** Above this share of common word pairs, two pages are one page about two names. */
+/** Two pages with at least this share of common word pairs count as the same page. */
 const NEAR_EQUAL = 0.9;
 
 export interface Suspicion {
   points: number;
-  /** Nothing but the fingerprint speaks against it. */
+  /** The shared fingerprint is the only evidence. */
   only_shared: boolean;
 }
 
 const NONE: Suspicion = { points: 0, only_shared: false };
 
 /**
- * What speaks against a page. `requested` and `final` are the first URL and the one that gave the page: one object when
- * nothing redirected. `shared`: its fingerprint is that of other URLs of a host that shows other pages too.
+ * The evidence against a page. `requested` is the first URL and `final` that of the page: the same object without redirects.
+ * `shared`: other URLs of the host show the same page, while it shows different pages too.
  */
 export function suspicionOf(html: string, signs: PageSigns, requested: URL, final: URL, shared: boolean): Suspicion {
   if (isRoot(requested)) return NONE;
@@ -107,7 +107,7 @@ export function suspicionOf(html: string, signs: PageSigns, requested: URL, fina
   }
   if (points === 0 && !shared) return NONE;
   const words = prose(html, ENOUGH_WORDS);
-  // The shell of an application is empty and one for all its pages: emptiness is no evidence. Nor is a wall.
+  // All pages of a single-page application share an empty shell, and a login wall hides any page: neither is evidence.
   const only_shared = points === 0;
   if (only_shared && (!shared || words.length < FEW_WORDS || asksForPassword(html))) return NONE;
   if (isChallengePage(html)) return NONE;
@@ -131,7 +131,7 @@ function stronger(a: Saying, b: Saying): Saying {
 const APOLOGY =
   /^[^\p{L}\d]*(?:404|o+ps+|whoops|uh[- ]oh|oh no|sorry|we(?:'|’)?re sorry|hoppla|ups|huch|oups|zut|désolé|vaya|lo sentimos|ops|desculpe|ci dispiace|oeps|jejda|hoppsan|hups|ой|упс|извините|к сожалению|抱歉|很抱歉|申し訳|죄송|عذر|عفو)/iu;
 
-/** Whether a probe could make it soft, or not soft. */
+/** Whether the verdict depends on the answer of a probe. */
 export function needsProbe(points: number): boolean {
   return points + PROBE_POINTS.equal >= SOFT_POINTS && points + PROBE_POINTS.honest < SOFT_POINTS;
 }
@@ -140,7 +140,7 @@ export function isSoft(points: number, probe: ProbeVerdict): boolean {
   return points + PROBE_POINTS[probe] >= SOFT_POINTS;
 }
 
-/** What a probe found: its last status, the URL it ended at, and a sketch of the page when it was 2xx HTML. */
+/** The answer to a probe: its last status, the path of its last URL, and a sketch of the page if it was 2xx HTML. */
 export interface ProbeAnswer {
   status: number | null;
   final_path: string;
@@ -156,17 +156,14 @@ export function compareToProbe(page: Sketch, requested: URL, final: URL, probe: 
   return redirected && probe.final_path === final.pathname ? 'equal' : 'different';
 }
 
-/**
- * The folder of a URL, for which one probe answers: all before the last name of its path; of a script that is told by its
- * query what to show, all before that value.
- */
+/** The folder of a URL, which one probe covers: the URL up to the last name of its path, or up to the telling query value. */
 export function folderOf(url: URL): string {
   const name = tellingParameter(url);
   if (name !== null) return `${url.origin}${url.pathname}?${name}=`;
   return url.origin + url.pathname.slice(0, lastNameAt(url.pathname));
 }
 
-/** A sibling of the URL that cannot be there, of the same shape: what routes the one routes the other. `random` in [0, 1). */
+/** A sibling of the URL that cannot exist, of the same shape, so that the site routes both alike. `random` in [0, 1). */
 export function siblingOf(url: URL, random: number): URL {
   const sibling = new URL(url);
   sibling.hash = '';
@@ -187,7 +184,7 @@ function lastNameAt(pathname: string): number {
   return pathname.lastIndexOf('/', pathname.length - 2) + 1;
 }
 
-/** What a sketch leaves out of one page because it stands in its URL must not be missing there: no word is made of these. */
+/** Names of consonants are no words, so that a sketch, which ignores the words of its URL, ignores no word of the page. */
 const CONSONANTS = 'bcdfghjklmnpqrstvwxz';
 const NAME_LETTERS = 10;
 
@@ -202,11 +199,11 @@ function nameLike(name: string, random: number): string {
   return `${letters}-${letters.slice(0, 4)}`;
 }
 
-/** Parameters that say how to show a thing, or where its reader comes from, and not which. */
+/** Parameters that say how a page is shown or where its reader comes from, and not which page. */
 const OTHER_PARAMETERS =
   /^(?:utm_\w+|gclid|fbclid|msclkid|ref|source|lang|language|locale|page|paged|start|sort|order|view|mode|format|print|sid|itemid|v|ver)$/i;
 
-/** The parameter that says what to show: the last with a number in it, else the last. */
+/** The parameter that selects the page: the last one with a number in its value, else the last one. */
 function tellingParameter(url: URL): string | null {
   if (url.search === '') return null;
   let telling: string | null = null;
@@ -224,12 +221,12 @@ function tellingParameter(url: URL): string | null {
 const ERROR_PATH = /(?:^|[/_.-])(?:404|not-?found|page-?not-?found|notfound|error-?404|error)(?:[/_.-]|$)/i;
 const HOME_PATH = /^\/(?:(?:index|default|home)(?:\.\w{1,5})?)?$|^\/[a-z]{2}(?:[-_][a-z]{2})?\/?$/i;
 
-/** The root is never soft: there is nothing above it that it could stand in for. */
+/** The root is never a soft 404: no missing page could have been replaced by it. */
 export function isRoot(url: URL): boolean {
   return url.pathname === '/' && url.search === '';
 }
 
-/** A site's root, its index page or its root for a language; a query asks for something else. */
+/** Whether a URL is a site's root, index page or root of a language, without a query. */
 function isHome(url: URL): boolean {
   return url.search === '' && HOME_PATH.test(url.pathname);
 }

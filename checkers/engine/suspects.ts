@@ -1,21 +1,21 @@
-// The URLs over whose answers a checker hung or ended: to ask for them again would only do so again. So would the next
-// pages of a host that has several of them, which are made alike.
+// The URLs whose answers made a checker hang or crash. The engine does not request them again, nor any URL of a host that has
+// several of them, because pages of one host are alike.
 import { LRUCache } from 'lru-cache';
 
 const KEPT = 1_000;
-/** Whoever submits one again later may have found it mended, or the checker. */
+/** A suspect expires after this long, since the page or the checker may be mended. */
 const KEPT_MS = 60 * 60_000;
-/** URLs of one host until all of its URLs are given up. Each has cost every job ten seconds and more. */
+/** With this many suspects all URLs of a host are suspect. Each suspect has stopped every job for ten seconds and more. */
 const HOST_AFTER = 5;
 
 export class Suspects {
   readonly #now: () => number;
-  /** Until when, by `href`. */
+  /** End of suspicion, by `href`. */
   readonly #until = new LRUCache<string, number>({ max: KEPT });
-  /** Of a host, its `href`s. */
+  /** The suspect `href`s of each host. */
   readonly #hosts = new LRUCache<string, Set<string>>({ max: KEPT });
 
-  /** `now`: milliseconds that never go back. */
+  /** `now`: a monotonic clock, in milliseconds. */
   constructor(now: () => number) {
     this.#now = now;
   }

@@ -1,18 +1,18 @@
-// Regular looks at all that is under way, instead of a timer for each of thousands of requests.
+// One timer that sweeps over all requests in flight, instead of a timer for each of thousands.
 
 const SWEEPS_PER_TIMEOUT = 40;
 const MIN_INTERVAL_MS = 10;
 const MAX_INTERVAL_MS = 100;
-/** A sweep that comes after so many times its interval is late. */
+/** A sweep this many intervals after the last one is late. */
 const LATE_INTERVALS = 3;
 
-/** Between two sweeps: fine enough for the timeout of an attempt and for the gap between two requests to a host (0: none). */
+/** Milliseconds between two sweeps, fine enough for the time limit of an attempt and for `host_gap_ms` (0: no gap). */
 export function sweepInterval(timeout_ms: number, host_gap_ms: number): number {
   const finest_ms = Math.min(timeout_ms / SWEEPS_PER_TIMEOUT, host_gap_ms || MAX_INTERVAL_MS);
   return Math.min(Math.max(finest_ms, MIN_INTERVAL_MS), MAX_INTERVAL_MS);
 }
 
-/** What there is to look at after a sweep; for 'idle' the process need not stay alive. */
+/** The state after a sweep. 'idle': only idle connections remain, which do not keep the process alive. */
 export type Remaining = 'work' | 'idle' | 'nothing';
 
 export class Sweeps {
@@ -29,7 +29,7 @@ export class Sweeps {
     this.#sweep = sweep;
   }
 
-  /** There is work: sweeps go on until nothing is left. */
+  /** Starts the sweeps, which run until a sweep returns 'nothing'. */
   start(): void {
     if (this.#timer === null) {
       this.#swept_at = this.#now();
@@ -47,7 +47,7 @@ export class Sweeps {
     const now = this.#now();
     const is_late = now - this.#swept_at > LATE_INTERVALS * this.#interval_ms;
     this.#swept_at = now;
-    // The process slept, or was busy: it reads what came meanwhile before a sweep takes anybody for silent.
+    // The process slept or was busy: it skips one sweep, to read the answers that came meanwhile before any request times out.
     this.#skipped = is_late && !this.#skipped;
     if (this.#skipped) return;
     const left = this.#sweep(now);

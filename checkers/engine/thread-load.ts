@@ -1,9 +1,9 @@
-// How busy this thread is.
+// Measures how busy the event loop of this thread is.
 
-/** A thread that spends more of its time than this has none to spare. */
+/** A thread with a higher event loop utilization is busy. */
 const BUSY_UTILIZATION = 0.9;
 
-/** Makes what tells whether this thread has had no time to spare since it was last asked. */
+/** Returns a function that says whether this thread was busy since the function's previous call. */
 export function watchThread(): () => boolean {
   let last = performance.eventLoopUtilization();
   return () => {

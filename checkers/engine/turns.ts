@@ -1,5 +1,5 @@
-// Whose turn it is: whoever has the fewest running, and among equals who has waited longest. Its cost does not grow with
-// the number of those who take turns.
+// Picks the member with the fewest running tasks, and among equals the one that has waited longest, in constant time for any
+// number of members.
 import { type Linked, LinkedList } from './linked-list.ts';
 
 export interface TakesTurns<T> extends Linked<T> {
@@ -7,7 +7,7 @@ export interface TakesTurns<T> extends Linked<T> {
 }
 
 export class Turns<T extends TakesTurns<T>> {
-  /** By how many they have running. */
+  /** Waiting members by their number of running tasks. */
   readonly #lists: LinkedList<T>[] = [];
   #fewest = 0;
   #size = 0;
@@ -16,7 +16,7 @@ export class Turns<T extends TakesTurns<T>> {
     return this.#size;
   }
 
-  /** Null when nobody waits. */
+  /** The member whose turn it is; null when none waits. */
   get next(): T | null {
     if (this.#size === 0) return null;
     for (;;) {
@@ -26,24 +26,24 @@ export class Turns<T extends TakesTurns<T>> {
     }
   }
 
-  /** From now on it waits for its turn. */
-  join(one: T): void {
-    const { running } = one;
+  /** The member now waits for its turn. */
+  join(member: T): void {
+    const { running } = member;
     while (this.#lists.length <= running) this.#lists.push(new LinkedList<T>());
-    this.#lists[running]!.push(one);
+    this.#lists[running]!.push(member);
     if (this.#size++ === 0 || running < this.#fewest) this.#fewest = running;
   }
 
-  leave(one: T): void {
-    this.#lists[one.running]!.remove(one);
+  leave(member: T): void {
+    this.#lists[member.running]!.remove(member);
     this.#size--;
   }
 
-  /** It has more running now, or fewer, whether it waits for its turn or not. */
-  changed(one: T, by: 1 | -1): void {
-    const waits = one.list !== null;
-    if (waits) this.leave(one);
-    one.running += by;
-    if (waits) this.join(one);
+  /** Changes the member's number of running tasks, whether it waits for its turn or not. */
+  changed(member: T, by: 1 | -1): void {
+    const waits = member.list !== null;
+    if (waits) this.leave(member);
+    member.running += by;
+    if (waits) this.join(member);
   }
 }

@@ -1,4 +1,4 @@
-// What the engine is asked, and what it is given to do it with.
+// The interface of the engine, its settings and its dependencies.
 import type { Outcome } from '../../events/checks.ts';
 import type { ProxyPool } from '../proxies/pool.ts';
 import type { HostPeers } from './hosts.ts';
@@ -6,13 +6,13 @@ import type { ProbePeers, Probes } from './probes.ts';
 import type { Lookup } from './resolver.ts';
 
 export interface EngineSettings {
-  /** Requests in flight, in all. */
+  /** Most requests in flight. */
   concurrency: number;
-  /** Connections and requests in flight to one host name. */
+  /** Most connections and requests in flight to one host name. */
   per_host: number;
-  /** Between the starts of two requests to one host name; 0 unless told. */
+  /** Least time between the starts of two requests to one host name. Default 0. */
   host_gap_ms?: number;
-  /** Of one attempt with all its redirects. */
+  /** Time limit of one attempt with all its redirects. */
   timeout_ms: number;
   /** Attempts after the first. */
   retries: number;
@@ -21,44 +21,44 @@ export interface EngineSettings {
   user_agent: string;
 }
 
-/** The engine's surroundings, which tests fix. */
+/** The engine's dependencies, which tests replace. */
 export interface EngineParts {
   lookup?: Lookup;
-  /** Milliseconds that never go back. */
+  /** Monotonic clock, in milliseconds. */
   now?: () => number;
   /** In [0, 1). */
   random?: () => number;
   /** PEM of the authorities to trust instead of the system's. */
   ca?: string;
   retry_base_ms?: number;
-  /** Whether this thread has had no time to spare since it was last asked. */
+  /** Whether this thread was busy since the previous call. */
   busy?: () => boolean;
-  /** Shown over whose answer the engine works, for whoever finds the thread hanging or gone. */
+  /** The engine calls `enter` before and `leave` after it reads an answer: a supervisor then knows the URL of a hung thread. */
   working?: { enter(url: string): void; leave(): void };
-  /** Told when the machine has had no room for a request for some time, and when it has again (null). */
+  /** Called when the machine has had no room for a request for some time, and with null when it has room again. */
   starved?: (reason: string | null) => void;
-  /** Told of each exception that reading an answer has thrown; the outcome of its URL is `checker_fault`. */
+  /** Called for each exception thrown while reading an answer; the outcome of its URL is `checker_fault`. */
   defect?: (error: Error, url: string) => void;
-  /** What all requests go through; while none of them is well, checks wait. */
+  /** All requests go through these proxies. While none is usable, checks wait. */
   proxies?: ProxyPool;
 }
 
 export interface CheckOptions {
-  /** Owners share the slots in turn, then the groups of each. */
+  /** Id of the job owner. Owners share the slots in turn. */
   owner?: string;
-  /** Groups (a job each) share the slots of their owner in turn. */
+  /** Id of the job. The groups of an owner share its slots in turn. */
   group?: string;
-  /** Best one for many checks: the engine listens to each signal once. */
+  /** Aborts the check. Share one signal among many checks: the engine listens to each signal once. */
   signal?: AbortSignal;
   /**
-   * Aborts when nothing more is to start. A check without a request in flight is then rejected with `NotStarted`: one that
-   * waits for its turn, for its host or for its next attempt. One with a request in flight goes on to its outcome, redirects
-   * included, unless it would have to be tried again. Best one for many checks, as with `signal`.
+   * Holds the check, for example while its job is paused. A check without a request in flight rejects with `NotStarted`. A
+   * check with a request in flight continues to its outcome, redirects included; it rejects with `NotStarted` if it would
+   * need another attempt. Share one signal among many checks, as with `signal`.
    */
   hold?: AbortSignal;
 }
 
-/** Why a check has no outcome: it was held before a request of its was in flight. Asked for again, it begins anew. */
+/** A check has no outcome, because it was held before a request was in flight. The caller may check the URL again. */
 export class NotStarted extends Error {
   readonly code = 'not_started';
 
@@ -72,24 +72,24 @@ export interface Peers extends HostPeers, ProbePeers {}
 
 export interface Engine {
   /**
-   * Never rejects but with an AbortError, when `signal` aborts or the engine closes before the outcome (or by a defect), and
-   * with `NotStarted`, when `hold` aborts before a request is in flight, or the machine has no room for any.
+   * Checks a URL; the outcome reports every fault of the URL. Rejects with an AbortError when `signal` aborts or the engine
+   * closes, and with `NotStarted` when `hold` aborts before a request is in flight or the machine is starved.
    */
   check(url: string, options?: CheckOptions): Promise<Outcome>;
-  /** How many more checks could start now: what the worker should pull. */
+  /** Number of further checks that could start now: the worker pulls as many. */
   readonly free: number;
-  /** Checks that wait: for a slot, for their host or for their next attempt. */
+  /** Number of checks that wait for a slot, for their host or for their next attempt. */
   readonly backlog: number;
-  /** Other checkers share the limits of hosts and what probes find, until told otherwise; null: this one is alone. */
+  /** Shares the limits of hosts and the probes with other checkers from now on; null: this checker is alone. */
   share(peers: Peers | null): void;
-  /** Another checker was told that this host wants nothing for so long. */
+  /** Lets no request to a host start for `wait_ms`, because the host asked another checker to wait. */
   hold(host: string, wait_ms: number): void;
-  /** A URL that a checker hung or ended over: it is not asked for again for an hour, and its outcome is `checker_fault`. */
+  /** Marks a URL whose answer made a checker hang or crash. For an hour its outcome is `checker_fault` without a request. */
   suspect(url: string): void;
-  /** Those of this hour, as the `href` of what was asked for. */
+  /** The suspect URLs of the last hour, as `href`s. */
   readonly suspects: readonly string[];
-  /** What folders said: other checkers ask it, and tell it. */
+  /** The probes of this checker; `SharedProbes` passes requests and answers of other checkers to it. */
   readonly probes: Probes;
-  /** Aborts what is under way; resolves when every socket is closed. */
+  /** Aborts every check; resolves when every socket is closed. */
   close(): Promise<void>;
 }
