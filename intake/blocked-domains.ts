@@ -1,7 +1,10 @@
-// A blocklist as a question about hosts: a domain on it blocks itself and all that is under it.
+// Looks hosts up in a blocklist. A domain on it blocks its subdomains too.
 import type { BlockedDomainOf } from './classify-url.ts';
 
-/** `blocked`: hosts as the URL parser has them. What is put there or taken away later counts at once. */
+/**
+ * `blocked`: hosts in the URL parser's form. Later changes to the set count at once.
+ * @example blockedDomains(new Set(['example.com']))('www.example.com') // 'example.com'
+ */
 export function blockedDomains(blocked: Pick<ReadonlySet<string>, 'has' | 'size'>): BlockedDomainOf {
   return (host) => {
     if (blocked.size === 0) return null;

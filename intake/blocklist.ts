@@ -1,11 +1,11 @@
-// The blocklist in the memory of the process: asked about every URL of an upload, read anew only when it has changed.
+// The process's copy of the blocklist, by which intake classifies every URL. It is reloaded only when the list has changed.
 import { BLOCKLIST, type BlockedDomainDocument, type BlocklistVersionDocument } from '../readmodels/blocked-domains.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
 import { blockedDomains } from './blocked-domains.ts';
 import type { BlockedDomainOf } from './classify-url.ts';
 import { breather } from './event-loop.ts';
 
-/** The list at one moment. Hosts are as the URL parser has them. */
+/** A snapshot of the list. Hosts are in the URL parser's form. */
 export interface BlockedNow {
   blocked_domain_of: BlockedDomainOf;
   /** The entry that a host falls under. */
@@ -13,7 +13,7 @@ export interface BlockedNow {
 }
 
 export interface Blocklist {
-  /** The list with every change that the read models have seen when this is called: one small read. */
+  /** The list with every change that the read models have at the time of the call. Costs one small read. */
   current(): Promise<BlockedNow>;
 }
 
@@ -26,7 +26,7 @@ export function openBlocklist(
   let loading: Promise<void> | null = null;
 
   async function load(): Promise<void> {
-    // The version first: an entry that comes while the entries are read is then read again next time, never missed.
+    // The version is read first: an entry added during the load then causes another load and is never missed.
     const position = await version();
     const by_domain = new Map<string, BlockedDomainDocument>();
     const breathe = breather();
@@ -39,7 +39,7 @@ export function openBlocklist(
   return {
     async current() {
       const wanted = await version();
-      // A load that was under way may be of before the change.
+      // A load in progress may have started before the change.
       while (loaded.position < wanted) await (loading ??= load().finally(() => (loading = null)));
       return loaded.now;
     },

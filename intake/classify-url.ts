@@ -1,6 +1,5 @@
-// One text to one category: can it be checked, could it with `https://` before it, is its domain blocked, or is it
-// nothing that can be checked at all. What is a URL is decided by the WHATWG parser, as in every browser and in the
-// checker; the rules before and after it turn away what that parser takes but no web server has ever answered to.
+// Classifies a text: a valid URL, a URL without its `https://`, a URL of a blocked domain, or invalid. The WHATWG parser
+// decides as in browsers and in the checker; the rules around it refuse texts that it accepts but no web server answers.
 
 export const CATEGORIES = ['valid', 'missing_prefix', 'blocked', 'invalid'] as const;
 export type Category = (typeof CATEGORIES)[number];
@@ -31,7 +30,7 @@ export interface ClassifyOptions {
 export interface CheckableUrl {
   category: 'valid' | 'missing_prefix' | 'blocked';
   url: string;
-  /** What two URLs that are the same have in common: the parser's form without the fragment. */
+  /** The key by which duplicates are found: the parser's form without the fragment. */
   key: string;
   prefix_added: boolean;
   blocked_domain: string | null;
@@ -47,13 +46,16 @@ const HOST_AND_PORT = /^([^/?#:]*):\d+(?:[/?#]|$)/;
 const WHITE_SPACE = /\s/;
 const SECOND_URL = /\s(?:https?:\/\/|www\.)/i;
 const ANY_DOT = /[.\u3002\uff0e\uff61]/;
-/** The parser takes `https://a.com,b` and `https://"a.com"`; no name in the DNS of the web has such characters. */
+/** The parser accepts `https://a.com,b` and `https://"a.com"`, but no host name of the web has such characters. */
 const HOST_NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?$/;
 const TOP_LEVEL_DOMAIN = /\.(?:[a-z]{2,}|xn--[a-z0-9-]+)\.?$/;
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 const MAX_HOST_CHARS = 254;
 
-/** Never throws. White space round the text is not part of it. */
+/**
+ * Trims and classifies a text. Never throws.
+ * @example classifyUrl('example.com', { max_url_chars: 2_048 }).category // 'missing_prefix'
+ */
 export function classifyUrl(submitted: string, options: ClassifyOptions): ClassifiedUrl {
   const text = submitted.trim();
   if (text.length === 0) return invalid('empty');
@@ -65,7 +67,7 @@ export function classifyUrl(submitted: string, options: ClassifyOptions): Classi
   return classifyWithoutPrefix(text, options);
 }
 
-/** Whether a cell counts as a URL where a column is chosen: 1 with its prefix, half without it, 0 for all else. */
+/** How much a cell counts when the URL column is chosen: 1 for a URL, 0.5 for a URL without its prefix, else 0. */
 export function urlLikeness(text: string, max_url_chars: number): number {
   const { category } = classifyUrl(text, { max_url_chars });
   return category === 'valid' ? 1 : category === 'missing_prefix' ? 0.5 : 0;
@@ -90,13 +92,13 @@ function classifyWithoutPrefix(text: string, options: ClassifyOptions): Classifi
   if (url.length > options.max_url_chars) return invalid('too_long');
   const parsed = URL.parse(url);
   if (parsed === null || !isHost(parsed.hostname)) return invalid('malformed');
-  // A number such as 1.5 is an address to the parser, and a file name is not a domain unless its ending could be one.
+  // The parser takes a number such as 1.5 for an address, and a file name for a domain if its ending could be one.
   const named = TOP_LEVEL_DOMAIN.test(parsed.hostname) || IPV4.test(authority.replace(/:\d*$/, ''));
   if (!named) return invalid('no_domain');
   return checkable(url, parsed, true, options);
 }
 
-/** `example.com:8080/path` has the form of a URL with the scheme `example.com`. */
+/** Whether a text such as `example.com:8080/path`, which looks like a URL of the scheme `example.com`, is host and port. */
 function isHostAndPort(text: string): boolean {
   return HOST_AND_PORT.exec(text)?.[1]?.includes('.') === true;
 }
@@ -107,12 +109,12 @@ function isHost(hostname: string): boolean {
 
 function checkable(url: string, parsed: URL, prefix_added: boolean, options: ClassifyOptions): CheckableUrl {
   const { href } = parsed;
-  // In the parser's form the first # begins the fragment: everywhere else it is percent-encoded.
+  // In the parser's form the first # starts the fragment; it is percent-encoded everywhere else.
   const hash = href.indexOf('#');
   const blocked_domain = options.blocked_domain_of?.(parsed.hostname) ?? null;
   return {
     category: blocked_domain !== null ? 'blocked' : prefix_added ? 'missing_prefix' : 'valid',
-    // Equal texts, but `url` may be a slice that keeps the whole chunk it was cut from in memory.
+    // The texts are equal, but `url` may be a slice that keeps its whole chunk in memory.
     url: href === url ? href : url,
     key: hash === -1 ? href : href.slice(0, hash),
     prefix_added,

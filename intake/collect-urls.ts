@@ -1,5 +1,5 @@
-// Cells to the URLs of a job: each classified, counted, and accepted once. Pages go out as cells come in, so that a
-// million rows never are in memory together; what went out counts only when the end was reached without an error.
+// Turns cells into the URLs of a job: classifies and counts each, and accepts each URL once. It yields pages while cells come
+// in, so that a million rows are never in memory together. The pages count only if the iteration ends without an error.
 import { strict as assert } from 'node:assert';
 import type { IntakeOptions, RowIssue } from '../commands/intake.ts';
 import {
@@ -22,56 +22,56 @@ export interface CollectOptions extends IntakeOptions {
   max_url_chars?: number;
   /** URLs in a page. Default 1,000. */
   page_size?: number;
-  /** Samples kept of each category. Default 20. */
+  /** Samples of each category. Default 20. */
   max_samples?: number;
-  /** What errors call the place of a cell: `row` of a file (from 1), `index` of a list (from 0). */
+  /** How errors name the place of a cell: `row` of a file (from 1), `index` of a list (from 0). */
   place?: 'row' | 'index';
 }
 
 export interface Sample {
   row: number;
-  /** As submitted, shortened where it is too long for a URL. */
+  /** The text as submitted, shortened to the limit of a URL. */
   value: string;
-  /** As it would be checked; null where it is invalid. */
+  /** The URL to check; null for an invalid text. */
   url: string | null;
   reason: InvalidReason | 'blocked_domain' | null;
-  /** The blocked domain that it falls under. */
+  /** The entry of the blocklist that blocks the URL. */
   blocked_domain: string | null;
 }
 
 /** total_rows = accepted + duplicates_removed + invalid_urls_rejected + blocked_urls_skipped */
 export interface IntakeSummary {
-  /** Cells that are not empty. */
+  /** Number of cells that are not empty. */
   total_rows: number;
   accepted: number;
   duplicates_removed: number;
   invalid_urls_rejected: number;
   blocked_urls_skipped: number;
-  /** Accepted although their domain is blocked: only where `skip_blocked` is off. */
+  /** URLs of blocked domains accepted because `skip_blocked` is off. */
   blocked_urls_accepted: number;
-  /** Accepted with https:// put before them. */
+  /** URLs accepted with an added https://. */
   missing_prefix_fixed: number;
-  /** All rows by category, whatever the options made of them. */
+  /** Number of rows by category, accepted or not. */
   categories: Record<Category, number>;
-  /** The first of each category. */
+  /** The first rows of each category. */
   samples: Record<Category, Sample[]>;
 }
 
-/** The accepted URLs in pages; `summary` can be had when they have been read to the end. */
+/** The accepted URLs in pages. `summary` throws until the pages have been read to the end. */
 export interface CollectedUrls extends AsyncIterable<string[]> {
   readonly summary: IntakeSummary;
 }
 
 const DEFAULT_PAGE_SIZE = 1_000;
 const DEFAULT_MAX_SAMPLES = 20;
-/** How many rows are taken between two looks at the clock: well under a millisecond of them. */
+/** Rows between two looks at the clock; they take well under a millisecond. */
 const ROWS_A_BREATH = 256;
 const MAX_ISSUES = 10;
 const MAX_ISSUE_CHARS = 200;
 
 /**
- * Reading the pages throws IntakeError: `too_many_urls` at the first URL too many, `invalid_rows` when `skip_invalid` is
- * off, `no_urls` at the end when not one was accepted. They can be read once.
+ * Collects the URLs of cells; the pages can be read once. Reading throws IntakeError: `too_many_urls` at the first URL above
+ * the limit, `invalid_rows` when `skip_invalid` is off, `no_urls` at the end when no URL was accepted.
  */
 export function collectUrls(cells: AsyncIterable<readonly Cell[]>, options: CollectOptions = {}): CollectedUrls {
   const collector = new Collector(options);
@@ -84,12 +84,12 @@ export function collectUrls(cells: AsyncIterable<readonly Cell[]>, options: Coll
   };
 }
 
-/** The same for a list of URLs in pages, as of a JSON body: what is wrong is named by its index in the list. */
+/** Collects the URLs of a list, such as a JSON body. Errors name the index of a text in the list. */
 export function submitList(pages: AsyncIterable<readonly string[]>, options: CollectOptions = {}): CollectedUrls {
   return collectUrls(cellsOfList(pages), { ...options, place: 'index' });
 }
 
-/** Only counts and samples, for a user to see before a job is made of it. No URLs is an answer here, not an error. */
+/** Counts and samples cells for a preview before a job is created. It does not throw `no_urls`. */
 export async function analyzeUrls(
   cells: AsyncIterable<readonly Cell[]>,
   options: Omit<CollectOptions, 'auto_add_prefix' | 'skip_blocked' | 'skip_invalid'> = {},
@@ -164,7 +164,7 @@ class Collector {
     };
   }
 
-  /** The URL to check, or null when there is none or it was there before. */
+  /** Counts a cell and returns its URL, or null when the cell is refused or a duplicate. */
   take(cell: Cell): string | null {
     const { summary } = this;
     const { auto_add_prefix, skip_blocked, max_urls } = this.#options;

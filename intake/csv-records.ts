@@ -1,28 +1,28 @@
-// Delimited text to records, by csv-parse: as lenient as uploads need it, a piece at a time, its errors named by row.
+// Parses delimited text into records by csv-parse, leniently and in small pieces. Errors name the row.
 import { CsvError, parse } from 'csv-parse';
 import { IntakeError } from './errors.ts';
 import { breather } from './event-loop.ts';
 
 export interface CsvOptions {
-  /** One character; null where each line is one cell. */
+  /** One character; null when each line is one cell. */
   delimiter: string | null;
-  /** Of the cells of a record without their quotes; what is beyond ASCII may count for more. */
+  /** Characters of a record's cells together, without quotes; a character beyond ASCII may count for more. */
   max_row_chars: number;
 }
 
 export interface CsvRecord {
-  /** From 1. Empty lines are rows; line breaks in quotes begin none. */
+  /** Number of the row, from 1. Empty lines count; line breaks in quotes start no row. */
   row: number;
   cells: string[];
 }
 
-/** What no text has: `readText` turns files with a NUL away. */
+/** A character that no text has, since `readText` refuses files with a NUL. */
 const NO_DELIMITER = '\0';
-/** As in a spreadsheet; what is to the right of them stays one cell. */
+/** The limit of spreadsheets. The text right of the last column stays one cell. */
 const MAX_COLUMNS = 16_384;
-/** Even of the shortest rows these take a few milliseconds. */
+/** A piece takes a few milliseconds, also when its rows are short. */
 const PIECE_BYTES = 8 * 1024;
-/** Which quotes csv-parse leaves where they are, because of what is after them. */
+/** Quotes that csv-parse keeps because spaces follow them. */
 const SPACES_AFTER_QUOTES = /^"(.*)" +$/s;
 
 /** The records in order, in pages. Throws IntakeError: `row_too_long` or, at the end of the text, `quote_not_closed`. */
@@ -42,13 +42,13 @@ export async function* readRecords(
     max_record_size: max_row_chars,
     on_record(cells: string[]) {
       page.push({ row: ++row, cells: cells.map(withoutQuotes) });
-      // For each record that is not as wide as the first, csv-parse makes an Error that nobody sees: twenty times the
-      // work of the record itself. So each is the first.
+      // csv-parse makes an unused Error for each record of another width than the first, at twenty times the cost of the
+      // record. The reset makes each record the first.
       (parser.info as { records: number }).records = 0;
       return null;
     },
   });
-  parser.on('error', () => {}); // Those who wait for `write` or `end` get it too.
+  parser.on('error', () => {}); // `write` and `end` reject with the same error.
   const write = (piece: Buffer) =>
     new Promise<void>((resolve, reject) => parser.write(piece, (error) => (error ? reject(error) : resolve())));
   const end = () =>

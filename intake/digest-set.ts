@@ -1,9 +1,9 @@
-// Which keys were seen before, for a million of them in about 40 MB and without a pause.
+// A set of keys that holds a million of them in about 40 MB and grows without a long pause.
 //
-// A set of strings would hold every URL and stop the event loop for 100 ms when it grows at a million. This one keeps
-// the first 128 bits of each key's SHA-256 in open-addressed tables. Two different keys are taken for one with a
-// chance of 1 in 10^26 for a million keys, and making such a pair on purpose takes 2^64 hashes. There are 256 tables,
-// so that growing one moves a 256th of the keys.
+// A Set of strings would hold every URL and block the event loop for 100 ms when it grows at a million. This set keeps the
+// first 128 bits of each key's SHA-256 in open-addressed tables. Among a million keys two collide with a probability of
+// 1 in 10^26, and an attacker needs 2^64 hashes to make such a pair. There are 256 tables, so that growing one moves a 256th
+// of the keys.
 import { strict as assert } from 'node:assert';
 import { hash } from 'node:crypto';
 
@@ -36,7 +36,7 @@ export class DigestSet {
   }
 
   #takeDigest(key: string): void {
-    // As a binary string: making a Buffer for each key takes three times as long.
+    // A binary string takes a third of the time of a Buffer.
     const bytes = hash('sha256', key, 'binary');
     for (let word = 0; word < WORDS; word++) {
       const at = word * 4;
@@ -51,7 +51,7 @@ export class DigestSet {
   }
 }
 
-/** Puts the digest at `source[from…]` into the table. False when it is there already. */
+/** Inserts the digest at `source[from…]` into the table. False when the table has it already. */
 function insert(table: Uint32Array, source: Uint32Array, from: number): boolean {
   const slots = table.length / WORDS;
   for (let slot = source[from]! & (slots - 1); ; slot = (slot + 1) & (slots - 1)) {

@@ -1,26 +1,26 @@
-// Why an upload or a list cannot become a job: one error class, its codes, and what each of them means.
+// The reasons why an upload or a list cannot become a job: one error class, its codes, and what each code means.
 import type { IntakeRefusal, RowIssue } from '../commands/intake.ts';
 
 export const INTAKE_ERROR_CODES = {
-  empty_file: 'There is nothing in the file.',
-  file_too_large: 'More bytes than `max_file_bytes`.',
-  not_a_table: 'Neither text nor a workbook: a picture, an archive, an old .xls, NUL bytes.',
+  empty_file: 'The file is empty.',
+  file_too_large: 'The file has more bytes than `max_file_bytes`.',
+  not_a_table: 'The file is neither text nor a workbook: a picture, an archive, an old .xls, NUL bytes.',
   row_too_long: 'A row of a text file is longer than `max_row_chars`.',
-  quote_not_closed: 'A cell of a text file begins with a quote and lasts to the end of the file.',
-  broken_xlsx: 'A damaged workbook: not a readable ZIP archive, parts missing, XML not well-formed.',
-  inflated_too_large: 'A workbook that holds more than `max_inflated_bytes`.',
-  zip_bomb: 'A workbook that inflates far more than any real one does.',
-  no_urls: 'Nothing that could be checked.',
-  too_many_urls: 'More unique URLs than `max_urls`.',
-  invalid_rows: 'Rows that cannot be checked, where `skip_invalid` is off.',
+  quote_not_closed: 'A cell of a text file begins with a quote that is never closed.',
+  broken_xlsx: 'The workbook is damaged: not a readable ZIP archive, parts missing, XML not well-formed.',
+  inflated_too_large: 'The workbook has more than `max_inflated_bytes` when unpacked.',
+  zip_bomb: 'The workbook inflates far more than any real workbook does.',
+  no_urls: 'The input has no URL that can be checked.',
+  too_many_urls: 'The input has more unique URLs than `max_urls`.',
+  invalid_rows: 'Some rows are invalid, and `skip_invalid` is off.',
 } as const;
 export type IntakeErrorCode = keyof typeof INTAKE_ERROR_CODES;
 
-/** The client's mistake, never ours: http answers it with a 4xx. The message says what is wrong and what is wanted. */
+/** A mistake of the client, which http answers with a 4xx. The message says what is wrong and what to do. */
 export class IntakeError extends Error implements IntakeRefusal {
   override readonly name = 'IntakeError';
   readonly code: IntakeErrorCode;
-  /** The first rows at fault, where rows are at fault. */
+  /** The first invalid rows; empty for faults of the whole input. */
   readonly rows: readonly RowIssue[];
 
   constructor(code: IntakeErrorCode, message: string, options: { cause?: unknown; rows?: readonly RowIssue[] } = {}) {

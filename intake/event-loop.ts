@@ -1,11 +1,14 @@
-// Lets other work of the thread run in between: a page of rows takes a few milliseconds, a million rows do not. All that is
-// long takes turns, one slice in each turn of the event loop, so that a hundred of them hold it for no longer than one.
+// Lets long work yield to the event loop: a page of rows takes a few milliseconds, a million rows would block the thread. All
+// long work shares the turns of the event loop, one slice a turn, so that a hundred uploads block it no longer than one.
 
 const MAX_BLOCKING_MS = 8;
 
 const waiting: (() => void)[] = [];
 
-/** A function to await often: it gives the event loop a turn once 8 ms have gone by since it last did. */
+/**
+ * Returns a function to await often: it yields to the event loop once 8 ms have passed since it last yielded.
+ * @example const breathe = breather(); for (const row of rows) { take(row); await breathe(); }
+ */
 export function breather(): () => Promise<void> | undefined {
   let since = performance.now();
   return () => {
@@ -16,7 +19,7 @@ export function breather(): () => Promise<void> | undefined {
   };
 }
 
-/** Resolves in a turn of the event loop in which nobody else's does. */
+/** Resolves in a turn of the event loop of its own. */
 function turn(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   if (waiting.push(resolve) === 1) setImmediate(next);

@@ -1,21 +1,21 @@
-// Which column of a table holds the URLs, and where its header ends: by what is in the cells, never by the header.
+// Finds the column of a table that holds the URLs, and the end of its header. The cells decide; the header breaks ties.
 import { urlLikeness } from './classify-url.ts';
 
 export interface SampleRow {
-  /** As a spreadsheet counts, from 1. */
+  /** Number of the row as in a spreadsheet, from 1. */
   row: number;
   cells: readonly string[];
 }
 
 export interface UrlColumn {
-  /** From 0. */
+  /** Index of the column, from 0. */
   index: number;
-  /** What the header calls it; null without a header. */
+  /** The column's header; null without a header. */
   name: string | null;
   first_data_row: number;
-  /** Of the rows, those with a URL in this column; one without `https://` counts half. */
+  /** Share of rows with a URL in this column, 0 to 1; a URL without `https://` counts half. */
   url_share: number;
-  /** How many cells the header has; 0 without a header. */
+  /** Number of cells in the header; 0 without a header. */
   header_width: number;
 }
 
@@ -29,8 +29,8 @@ const COLUMN_NAMES = new Set(
 const LABEL = /^\p{L}[\p{L}\p{M}\p{N} _()#-]{0,63}$/u;
 
 /**
- * The column with the largest share of URLs; of equal ones that with a name such as `url`, then the leftmost. Where no
- * cell is a URL, the column with such a name, or the only one; else null.
+ * Returns the column with the largest share of URLs. Among equals a column with a name such as `url` wins, then the leftmost.
+ * If no cell is a URL, it returns the column with such a name, or the only column, else null.
  */
 export function findUrlColumn(rows: readonly SampleRow[], max_url_chars: number): UrlColumn | null {
   const totals: number[] = [];
@@ -57,7 +57,7 @@ export function findUrlColumn(rows: readonly SampleRow[], max_url_chars: number)
   return best;
 }
 
-/** Stricter than what is accepted: a URL with a space in it says nothing about the column. */
+/** Stricter than `urlLikeness`: a URL with a space in it says nothing about the column. */
 function cellLikeness(cell: string, max_url_chars: number): number {
   const text = cell.trim();
   return text === '' || text.includes(' ') ? 0 : urlLikeness(text, max_url_chars);
@@ -72,7 +72,7 @@ function describe(
 ): UrlColumn {
   const above = rows.slice(0, first_url);
   const cellOf = (row: SampleRow) => row.cells[index]?.trim() ?? '';
-  // A list's first line that is just some word may as well be a bad URL: only a table's header may be called anything.
+  // The first line of a list may be a bad URL, so only a table's header may have any name.
   const header =
     above.find((row) => isColumnName(cellOf(row))) ??
     above.slice(0, 1).find((row) => width > 1 && LABEL.test(cellOf(row)));

@@ -1,36 +1,36 @@
-// What separates the cells of a text file, and which column holds its URLs, from a sample of it.
+// Finds the delimiter and the URL column of a text file from a sample.
 import { readRecords } from './csv-records.ts';
 import { IntakeError } from './errors.ts';
 import { findUrlColumn, type SampleRow, type UrlColumn } from './find-column.ts';
 
 export interface TextLayout {
-  /** Null where each line is one cell. */
+  /** Null when each line is one cell. */
   delimiter: string | null;
   column: UrlColumn;
 }
 
 export interface SampledFile {
-  /** A sample from its beginning is all of it, so that the sample's last line is a whole line too. */
+  /** Whether the sample is the whole file, so that its last line is complete. */
   whole: boolean;
   filename: string;
   max_url_chars: number;
 }
 
 export interface SampleText extends SampledFile {
-  /** Only its beginning is looked at. */
+  /** The text to sample; `findLayout` reads its beginning only. */
   text: string;
 }
 
 interface Candidate extends TextLayout {
-  /** That it is a table: a header of several cells, or rows that have as many cells as each other. */
+  /** Whether the sample looks like a table: a header of several cells, or rows of equal width. */
   evidence: boolean;
-  /** How often other delimiters are found beside the URLs, a row. */
+  /** Cells beside the URLs that hold other delimiters, per row. */
   leftovers: number;
 }
 
-/** Those that URLs hold least come first. */
+/** Ordered by how rarely URLs contain them. */
 const DELIMITERS = ['\t', '|', ';', ','];
-/** Nothing that quotes, that URLs are made of, or that is half a character. */
+/** The declared delimiter is no quote, no character of URLs and no half of a surrogate pair. */
 const DECLARATION = /^sep=([\t ]|[^\p{L}\p{N}\p{C}\p{Z}"/:.])\r?\n/iu;
 const SAMPLE_ROWS = 400;
 const SAMPLE_CHARS = 64 * 1024;
@@ -38,8 +38,8 @@ const SAMPLE_MAX_ROW_CHARS = 4 * SAMPLE_CHARS;
 const CONSISTENT_SHARE = 0.9;
 
 /**
- * Null when no column can be told. A comma or semicolon may also be part of URLs in a bare list: it is a delimiter only
- * where the sample looks like a table, or where without it fewer cells would be URLs.
+ * Returns the layout, or null when no column looks like URLs. A comma or semicolon may be part of the URLs of a bare list, so
+ * it is a delimiter only if the sample looks like a table or fewer cells would be URLs without it.
  */
 export async function findLayout(file: SampleText): Promise<TextLayout | null> {
   const whole = file.whole && file.text.length <= SAMPLE_CHARS;
@@ -81,7 +81,7 @@ async function candidate(sample: SampleText, delimiter: string | null): Promise<
   return { delimiter, column, evidence, leftovers: leftovers(rows, delimiter, column.index) };
 }
 
-/** Excel's own first line, `sep=;`. */
+/** The layout of a file whose first line declares the delimiter as Excel does: `sep=;`. */
 async function declaredLayout(sample: SampleText, delimiter: string): Promise<TextLayout | null> {
   const rows = (await sampleRows(sample, delimiter)).slice(1);
   const column = findUrlColumn(rows, sample.max_url_chars);
@@ -97,8 +97,8 @@ async function sampleRows(sample: SampleText, delimiter: string | null): Promise
     }
   } catch (error) {
     if (!(error instanceof IntakeError)) throw error;
-    // The sample may end inside of quotes. If the file does too, it is said, by row, when the file is read: so even a
-    // first row without an end has to become a layout.
+    // The sample may end inside quotes. If the file does too, reading it throws an error with the row, so an unclosed first
+    // row becomes a layout here.
     return rows.length > 0 ? rows : [{ row: 1, cells: [sample.text] }];
   }
   if (!sample.whole && rows.length > 1) rows.pop();

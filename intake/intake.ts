@@ -1,4 +1,4 @@
-// Intake as commands know it: a file or a list to the URLs of a job, without those of domains that are blocked at that moment.
+// Implements the commands' `Intake` port: reads the URLs of a job from a file or a list, and applies the current blocklist.
 import type { Intake } from '../commands/intake.ts';
 import type { Blocklist } from './blocklist.ts';
 import { collectUrls, submitList } from './collect-urls.ts';

@@ -1,18 +1,18 @@
-// What an upload may take. The service makes settings of these; the defaults are the documented ones.
+// The limits of an upload. Settings override the defaults, which the guides document.
 
 export interface IntakeLimits {
   /** Unique URLs that a job may have. */
   max_urls: number;
-  /** UTF-16 code units of a URL as submitted, white space round it apart. */
+  /** UTF-16 code units of a URL as submitted, trimmed. */
   max_url_chars: number;
   max_file_bytes: number;
-  /** What all parts of a workbook that are read may come to, inflated. */
+  /** Inflated bytes of all parts read of a workbook. */
   max_inflated_bytes: number;
-  /** Characters of one row of a text file, all its cells together: what has to be in memory at once. */
+  /** Characters of one row of a text file, which has to be in memory at once. */
   max_row_chars: number;
 }
 
-/** The limits that the settings name. */
+/** The limits, under intake's names for the settings. */
 export const limitsOf = (settings: {
   readonly max_urls_per_job: number;
   readonly max_url_chars: number;

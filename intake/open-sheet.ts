@@ -1,4 +1,4 @@
-// An uploaded file, whatever it is called, to the cells of its URL column. What it is, is decided by what is in it.
+// Opens an uploaded file as the cells of its URL column. The content decides the format; the file's name does not.
 import { stat } from 'node:fs/promises';
 import { IntakeError } from './errors.ts';
 import { DEFAULT_LIMITS, type IntakeLimits } from './limits.ts';
@@ -7,7 +7,7 @@ import { openTextSheet } from './text-sheet.ts';
 import { readHead } from './text-source.ts';
 import { openXlsxSheet } from './xlsx/xlsx-sheet.ts';
 
-/** `path` must stay readable and unchanged while cells are read. Throws IntakeError for what is no table of URLs. */
+/** `path` must stay readable and unchanged while cells are read. Throws IntakeError for a file without a table of URLs. */
 export async function openSheet(path: string, filename: string, limits: Partial<IntakeLimits> = {}): Promise<Sheet> {
   const all_limits = { ...DEFAULT_LIMITS, ...limits };
   const { size } = await stat(path);

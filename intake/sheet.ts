@@ -1,7 +1,7 @@
-// What every kind of uploaded file is opened as.
+// The interface of an opened upload of any format.
 
 export interface Cell {
-  /** As a spreadsheet counts, from 1. */
+  /** Number of the row as in a spreadsheet, from 1. */
   row: number;
   value: string;
 }
@@ -9,15 +9,15 @@ export interface Cell {
 export interface Sheet {
   format: 'csv' | 'xlsx';
   encoding: string;
-  /** Of a text file; null where each line is one cell, and for a workbook. */
+  /** The delimiter of a text file; null when each line is one cell, and for a workbook. */
   delimiter: string | null;
-  /** Of a workbook. */
+  /** The sheet's name in a workbook; null for a text file. */
   sheet_name: string | null;
-  /** From 0; what the header calls it, null without a header. */
+  /** The URL column: its index from 0, and its header or null. */
   column: { index: number; name: string | null };
   /**
-   * The cells that are not empty, header apart, in order, a page for each piece of the file. Can be called more than
-   * once: each reads the file anew and closes it when it is left. Throws IntakeError for what is found on the way.
+   * The column's non-empty cells without the header, in order, a page for each piece of the file. Each call reads the file
+   * again and closes it when the iteration ends. The iteration throws IntakeError for faults of the file.
    */
   cells(): AsyncIterable<Cell[]>;
 }

@@ -1,4 +1,4 @@
-// A CSV or text file as the cells of its URL column.
+// Opens a CSV or text file as the cells of its URL column.
 import { readRecords } from './csv-records.ts';
 import { IntakeError } from './errors.ts';
 import { findLayout, type SampledFile, type TextLayout } from './find-layout.ts';
@@ -7,7 +7,7 @@ import type { Cell, Sheet } from './sheet.ts';
 import { assertText, CHUNK_BYTES, encodingOf, readText, type TextEncoding } from './text-source.ts';
 
 const NO_HINT = -1;
-/** What might be a URL, in a text that is not yet taken apart. */
+/** Matches text that may be a URL, before the text is split into cells. */
 const URL_HINT = /https?:\/\/|www\.|[\p{L}\p{N}]\.\p{L}{2}/iu;
 
 export async function openTextSheet(
@@ -31,7 +31,7 @@ export async function openTextSheet(
   };
 }
 
-/** From the beginning of the file or, where that has no URLs, from where the first ones are. */
+/** Finds the layout at the beginning of the file or, if that has no URLs, at the first ones. */
 async function layoutOf(path: string, encoding: TextEncoding, file: SampledFile): Promise<TextLayout> {
   let first: TextLayout | null = null;
   let at_beginning = true;
@@ -53,7 +53,7 @@ async function layoutOf(path: string, encoding: TextEncoding, file: SampledFile)
   return first;
 }
 
-/** The header, if any, is at the beginning: a row in the middle of the file only looks like one. */
+/** Takes the header from the beginning of the file: a row in the middle of it only looks like a header. */
 function withHeaderOf(first: TextLayout | null, layout: TextLayout): TextLayout {
   const header = first?.column.index === layout.column.index ? first.column : { name: null, first_data_row: 1 };
   return { ...layout, column: { ...layout.column, name: header.name, first_data_row: header.first_data_row } };

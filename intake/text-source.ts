@@ -1,9 +1,9 @@
-// An uploaded text file as decoded pieces of bounded size: what encoding it is in, and that it is text at all.
+// Reads an uploaded text file in decoded pieces of bounded size. Detects its encoding and refuses binary data.
 import { isUtf8 } from 'node:buffer';
 import { type FileHandle, open } from 'node:fs/promises';
 import { IntakeError } from './errors.ts';
 
-/** Small enough that all that is done with one piece takes a few milliseconds. */
+/** Size of a piece: the work on it takes a few milliseconds. */
 export const CHUNK_BYTES = 64 * 1024;
 
 export type TextEncoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
@@ -20,13 +20,13 @@ export async function readHead(path: string): Promise<Buffer> {
   }
 }
 
-/** By its byte order mark; without one by where the zero bytes are, and by whether it is UTF-8 as far as `head` goes. */
+/** Detects the encoding by the byte order mark, else by the places of zero bytes, else by whether `head` is valid UTF-8. */
 export function encodingOf(head: Buffer): TextEncoding {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
   const zeros = [0, 0];
   for (let i = 0; i < head.length; i++) if (head[i] === 0) zeros[i & 1]!++;
-  // A URL is mostly ASCII: in UTF-16 nearly every other byte of it is zero, and in no other text any byte is.
+  // A URL is mostly ASCII: in UTF-16 nearly every other byte of it is zero; in other encodings no byte is.
   const many = head.length / 4;
   if (zeros[1]! > many && zeros[0]! < many / 16) return 'utf-16le';
   if (zeros[0]! > many && zeros[1]! < many / 16) return 'utf-16be';
@@ -39,7 +39,7 @@ export async function* readText(path: string, encoding: TextEncoding): AsyncGene
   const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
   await using file: FileHandle = await open(path);
   for (;;) {
-    // Each read is a turn of the event loop, which a buffering stream would not promise.
+    // Each read yields to the event loop, which a buffering stream would not guarantee.
     const { bytesRead } = await file.read(buffer, 0, buffer.length);
     const last = bytesRead === 0;
     const text = decoder.decode(buffer.subarray(0, bytesRead), { stream: !last });
@@ -69,7 +69,7 @@ const SIGNATURES: [bytes: string, message: string][] = [
 
 const MARKUP = /^<(?:!doctype html|html)[\s>]/i;
 
-/** Throws `not_a_table` for what is plainly no text, whatever the file is called. */
+/** Throws `not_a_table` for a file that is plainly not text, whatever its name. */
 export function assertText(head: Buffer, encoding: TextEncoding): void {
   const start = head.toString('latin1', 0, 16);
   const known = SIGNATURES.find(([bytes]) => start.startsWith(bytes));

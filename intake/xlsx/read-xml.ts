@@ -1,5 +1,5 @@
-// One XML part of a workbook as events, a piece at a time. Well-formed and of sane depth and length, or an error: what
-// a parser has to keep in memory until its next event is bounded here.
+// Reads an XML part of a workbook as events, a piece at a time. It refuses XML that is not well-formed, too deep, or has too
+// long a text between tags, which bounds the memory of the parser.
 import { SaxesParser } from 'saxes';
 import { IntakeError } from '../errors.ts';
 import { breather } from '../event-loop.ts';
@@ -16,7 +16,7 @@ const MAX_DEPTH = 64;
 /** A spreadsheet's cell has at most 32,767 characters. */
 const MAX_CHARS_BETWEEN_TAGS = 1024 * 1024;
 
-/** Yields after each piece, for the caller to hand on what it has by then. Stops reading when it is left. */
+/** Yields after each piece, so that the caller can pass on its results. Ending the iteration stops the reading. */
 export async function* readXml(xlsx: XlsxPackage, part: string, handlers: XmlHandlers): AsyncGenerator<void> {
   const parser = new SaxesParser();
   const decoder = new TextDecoder();

@@ -1,6 +1,6 @@
-// The text of a cell or shared string: all its runs together, without the phonetic ones of East Asian scripts.
+// Assembles the text of a cell or shared string from its runs, without the phonetic runs of East Asian scripts.
 
-/** Excel writes characters that XML has no place for, and texts that look like it, as `_x000D_`. */
+/** Excel's escape, such as `_x000D_`, for characters that XML cannot hold and for texts that look like an escape. */
 const ESCAPE = /_x([0-9a-fA-F]{4})_/g;
 
 export class RichText {
@@ -32,7 +32,7 @@ export class RichText {
     if (this.#in_text && this.#value.length <= this.#max_chars) this.#value += text;
   }
 
-  /** At most one character longer than the limit. */
+  /** The text, cut one character after the limit. */
   value(): string {
     const text = this.#value.includes('_x')
       ? this.#value.replace(ESCAPE, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))

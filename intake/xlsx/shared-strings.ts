@@ -1,6 +1,5 @@
-// The table of a workbook's texts, which cells name by number. A million of them would take twice their size as
-// strings, so they are kept as UTF-8 in blocks and made into a string when asked for. An entry without a text is an
-// entry: the places of all texts count towards the limit as the texts do.
+// The table of a workbook's texts, to which cells refer by number. A million strings would take twice the memory, so the
+// table keeps UTF-8 in blocks and decodes a text at each `get`. Entries without a text count towards the limit too.
 import { strict as assert } from 'node:assert';
 import { IntakeError } from '../errors.ts';
 import { readXmlWhole } from './read-xml.ts';
@@ -9,16 +8,16 @@ import { tooLarge, type XlsxPackage } from './xlsx-package.ts';
 
 const BLOCK_BYTES = 1024 * 1024;
 const MAX_BYTES = 200_000_000;
-/** Ten columns of a million different texts. Their places take 80 MB. */
+/** Ten columns of a million different texts. Their offsets and sizes take 80 MB. */
 const MAX_TEXTS = 10_000_000;
 const PLACES_A_BLOCK = 128 * 1024;
-/** What a cell of Excel can hold. */
+/** Excel's limit on the text of a cell. */
 const MAX_TEXT_CHARS = 32_767;
 
 export class SharedStrings {
   readonly #blocks: Buffer[] = [];
   #used_bytes = BLOCK_BYTES;
-  /** Where each text begins and how many bytes it has, two numbers a text. */
+  /** Offset and size in bytes of each text: two numbers a text. */
   readonly #places: Uint32Array[] = [];
   #count = 0;
 
@@ -45,7 +44,7 @@ export class SharedStrings {
     this.#used_bytes += size;
   }
 
-  /** Empty for a number that the table does not have. */
+  /** The text of a number; empty for a number that the table does not have. */
   get(index: number): string {
     if (!Number.isInteger(index) || index < 0 || index >= this.#count) return '';
     const places = this.#places[Math.floor(index / PLACES_A_BLOCK)]!;
@@ -65,7 +64,7 @@ const tooManyTexts = () =>
       'or a CSV file.',
   );
 
-/** Texts longer than `max_chars` are cut one character after it: they are not URLs, and are still seen to be too long. */
+/** Reads the table. It cuts a longer text one character after `max_chars`, so that the intake still sees it as too long. */
 export async function readSharedStrings(
   xlsx: XlsxPackage,
   part: string | null,

@@ -1,4 +1,4 @@
-// What a workbook is made of: its sheets in order, where its shared strings are, and the hyperlinks of a sheet.
+// Reads the structure of a workbook: its sheets in order, the part with its shared strings, and the hyperlinks of a sheet.
 import { posix } from 'node:path';
 import { IntakeError } from '../errors.ts';
 import { attributeOf, readXmlWhole } from './read-xml.ts';
@@ -11,18 +11,18 @@ export interface Workbook {
 
 interface Relationship {
   id: string;
-  /** The last word of its type, which the strict and the usual form of the format share: `worksheet`, `hyperlink`. */
+  /** The last segment of its type, which strict and transitional workbooks share: `worksheet`, `hyperlink`. */
   kind: string;
-  /** The name of a part or, where external, a URL. */
+  /** The name of a part, or a URL if it is external. */
   target: string;
 }
 
-/** Excel itself takes no more than 65,530 in a sheet. */
+/** Excel accepts 65,530 hyperlinks in a sheet. */
 const MAX_RELATIONSHIPS = 200_000;
-/** Of the ids and targets of a part's relationships together: 65,530 of the longest that Excel takes. */
+/** Characters of the ids and targets of a part's relationships together: 65,530 of the longest that Excel accepts. */
 const MAX_RELATIONSHIP_CHARS = 150_000_000;
 const MAX_SHEETS = 1_000;
-/** Excel takes 31. */
+/** Excel accepts 31. */
 const MAX_SHEET_NAME_CHARS = 255;
 
 export async function readWorkbook(xlsx: XlsxPackage): Promise<Workbook> {
@@ -35,13 +35,13 @@ export async function readWorkbook(xlsx: XlsxPackage): Promise<Workbook> {
   }
   const relationships = new Map((await relationshipsOf(xlsx, main.target)).map((one) => [one.id, one]));
   const sheets: Workbook['sheets'] = [];
-  /** A part is one sheet, however often the workbook names it: each is read several times. */
+  /** Parts seen: a workbook may name a part several times, but the part is one sheet. */
   const parts = new Set<string>();
   await readXmlWhole(xlsx, main.target, {
     open(name, attributes) {
       if (name !== 'sheet' || sheets.length === MAX_SHEETS) return;
       const relationship = relationships.get(attributes['r:id'] ?? attributeOf(attributes, 'id') ?? '');
-      // Sheets of charts and macros are of other kinds.
+      // Chart sheets and macro sheets have other kinds.
       if (relationship?.kind !== 'worksheet' || parts.has(relationship.target.toLowerCase())) return;
       parts.add(relationship.target.toLowerCase());
       sheets.push({ name: (attributes.name ?? '').slice(0, MAX_SHEET_NAME_CHARS), part: relationship.target });
@@ -51,14 +51,14 @@ export async function readWorkbook(xlsx: XlsxPackage): Promise<Workbook> {
   return { sheets, shared_strings: strings && xlsx.has(strings.target) ? strings.target : null };
 }
 
-/** By row and column, both as in `linkKey`. Only those that lead out of the workbook. */
+/** The hyperlinks that lead out of the workbook, by `linkKey`. */
 export async function readHyperlinks(xlsx: XlsxPackage, sheet_part: string): Promise<ReadonlyMap<number, string>> {
   const targets = new Map<string, string>();
   for (const { id, kind, target } of await relationshipsOf(xlsx, sheet_part)) {
     if (kind === 'hyperlink') targets.set(id, target);
   }
   const links = new Map<number, string>();
-  // They come after all the rows, so that a sheet with any is read twice.
+  // Hyperlinks follow the rows, so a sheet that has some is read twice.
   if (targets.size === 0) return links;
   await readXmlWhole(xlsx, sheet_part, {
     open(name, attributes) {
@@ -80,7 +80,7 @@ export function linkKey(row: number, column: number): number {
 export const MAX_COLUMNS = 16_384;
 const REFERENCE = /^\$?([A-Z]{1,3})\$?(\d{1,7})/;
 
-/** `B3` is row 3 and, counted from 0, column 1. Of a range, its first cell. */
+/** Row from 1 and column from 0 of a reference such as `B3`; the first cell of a range; null for any other text. */
 export function parseReference(reference: string): { row: number; column: number } | null {
   const match = REFERENCE.exec(reference);
   if (!match) return null;
@@ -89,7 +89,7 @@ export function parseReference(reference: string): { row: number; column: number
   return column > MAX_COLUMNS ? null : { row: Number(match[2]), column: column - 1 };
 }
 
-/** Of a part, or of the package itself where `part` is empty. */
+/** The relationships of a part, or of the package if `part` is empty. */
 async function relationshipsOf(xlsx: XlsxPackage, part: string): Promise<Relationship[]> {
   const folder = posix.dirname(part);
   const rels = posix.join(folder, '_rels', `${posix.basename(part)}.rels`);

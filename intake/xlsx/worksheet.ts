@@ -1,5 +1,5 @@
-// The cells of one sheet of a workbook, as its file has them: shared, inline and rich texts, results of formulas,
-// hyperlinks. Cells and rows without a reference follow the one before them.
+// Reads the cells of a sheet in the order of its file: shared, inline and rich texts, results of formulas, hyperlinks. A cell
+// or row without a reference follows the previous one.
 import { urlLikeness } from '../classify-url.ts';
 import { readXml } from './read-xml.ts';
 import { RichText } from './rich-text.ts';
@@ -16,17 +16,17 @@ export interface SheetSource {
 }
 
 export interface SheetHandlers {
-  /** The only column to make texts of, from 0; null for all. */
+  /** The only column to read, from 0; null for all. */
   column: number | null;
   cell(row: number, column: number, text: string): void;
   row?(row: number): void;
 }
 
-/** What `parseReference` takes for one, and more than any spreadsheet has. */
+/** The largest row that `parseReference` accepts, more than any spreadsheet has. */
 const MAX_STATED_ROW = 9_999_999;
 const HYPERLINK_FORMULA = /^\s*HYPERLINK\(\s*"((?:[^"]|"")*)"/i;
 
-/** Calls the handlers for each cell that is not empty and at each row's end; yields now and then. */
+/** Calls the handlers for each non-empty cell and at the end of each row. Yields after each piece of the part. */
 export async function* readWorksheet(source: SheetSource, handlers: SheetHandlers): AsyncGenerator<void> {
   const { max_url_chars } = source;
   const inline = new RichText(max_url_chars);
@@ -77,7 +77,7 @@ export async function* readWorksheet(source: SheetSource, handlers: SheetHandler
 
 const HYPERLINK_ROOM = 32;
 
-/** What the cell shows, unless that is no URL and what it leads to is. */
+/** The text of the cell, or its link if the link is a URL and the text is not. */
 function urlOf(shown: string, link: string | null, max_url_chars: number): string {
   if (link === null || urlLikeness(link, max_url_chars) === 0) return shown;
   return urlLikeness(shown, max_url_chars) > 0 ? shown : link;
@@ -87,7 +87,7 @@ function linkOfFormula(formula: string): string | null {
   return HYPERLINK_FORMULA.exec(formula)?.[1]?.replaceAll('""', '"') ?? null;
 }
 
-/** At most one character longer than the limit. */
+/** Concatenates, and cuts one character after the limit. */
 function append(value: string, text: string, max_chars: number): string {
   return value.length > max_chars ? value : (value + text).slice(0, max_chars + 1);
 }

@@ -1,14 +1,14 @@
-// The ZIP archive that a workbook is: its parts by name, inflated as they are read and counted while they are, so that
-// no size that the archive states about itself is believed.
+// Reads the parts of a workbook's ZIP archive. It counts the bytes as it inflates a part, because the sizes that an archive
+// states may be false.
 import type { Readable } from 'node:stream';
 import { type Entry, openPromise, type ZipFile } from 'yauzl';
 import { IntakeError } from '../errors.ts';
 
 /** A workbook has a dozen parts, and a few for each sheet. */
 const MAX_PARTS = 10_000;
-/** Of an entry's name, comment and extra fields: what is kept of each of them in memory. */
+/** Limit on an entry's name, comment and extra fields together, which stay in memory. */
 const MAX_ENTRY_BYTES = 4_096;
-/** Repetitive sheets come to 50:1 and DEFLATE ends at 1,032:1. Small parts may be as repetitive as they like. */
+/** Inflation ratio of a zip bomb. Repetitive sheets reach 50:1, DEFLATE at most 1,032:1. Small parts are not checked. */
 const MAX_INFLATION = 300;
 const INFLATION_CHECKED_FROM_BYTES = 64 * 1024 * 1024;
 
@@ -16,7 +16,7 @@ export class XlsxPackage {
   readonly #zip: ZipFile;
   readonly #parts: ReadonlyMap<string, Entry>;
   readonly #max_inflated_bytes: number;
-  /** By part: reading one a second time takes time, but no more of the budget. */
+  /** Inflated bytes by part. Reading a part again does not count again. */
   readonly #inflated_bytes = new Map<string, number>();
   #total_bytes = 0;
 
@@ -26,7 +26,7 @@ export class XlsxPackage {
     this.#max_inflated_bytes = max_inflated_bytes;
   }
 
-  /** To be closed by the caller. Throws `broken_xlsx` for what is no ZIP archive. */
+  /** Opens an archive, which the caller closes. Throws `broken_xlsx` for a file that is not a ZIP archive. */
   static async open(path: string, max_inflated_bytes: number): Promise<XlsxPackage> {
     const zip = await openPromise(path, { autoClose: false }).catch(throwBroken);
     try {
@@ -98,7 +98,7 @@ export function tooLarge(max_bytes: number): IntakeError {
   );
 }
 
-/** What the ZIP and XML readers complain of is the file's fault; what the operating system does is not. */
+/** Throws an error of the ZIP and XML readers as `broken_xlsx`, and an error of the operating system as it is. */
 export function throwBroken(error: unknown): never {
   if (error instanceof IntakeError || (error instanceof Error && 'syscall' in error)) throw error;
   const detail = error instanceof Error ? error.message : String(error);

@@ -1,4 +1,4 @@
-// An XLSX workbook as the cells of the URL column of the first sheet that has one.
+// Opens an XLSX workbook as the cells of the URL column of its first sheet that has one.
 import { IntakeError } from '../errors.ts';
 import { findUrlColumn, type SampleRow, type UrlColumn } from '../find-column.ts';
 import type { IntakeLimits } from '../limits.ts';
@@ -9,7 +9,7 @@ import { readWorksheet, type SheetSource } from './worksheet.ts';
 import { XlsxPackage } from './xlsx-package.ts';
 
 const SAMPLE_ROWS = 400;
-/** Cells, all columns together: what is in memory and looked at in one go. */
+/** Cells of a sample, all columns together, which bounds its memory and the time to judge it. */
 const SAMPLE_CELLS = 20_000;
 const SAMPLE_CHARS = 1_000_000;
 const SAMPLE_COLUMNS = 1_000;
@@ -44,7 +44,7 @@ export async function openXlsxSheet(path: string, limits: IntakeLimits): Promise
   }
 }
 
-/** From the first rows that have URLs. Null when the sheet is empty or no column can be told. */
+/** Finds the column from the first rows with URLs. Null when the sheet is empty or no column looks like URLs. */
 async function urlColumnOf(source: SheetSource): Promise<UrlColumn | null> {
   let first: UrlColumn | null | undefined;
   let rows: SampleRow[] = [];
@@ -72,7 +72,7 @@ async function urlColumnOf(source: SheetSource): Promise<UrlColumn | null> {
       const column = findUrlColumn(rows, source.max_url_chars);
       if (column && column.url_share > 0) {
         await reading.return(undefined);
-        // Further down a header is no longer one, but the rows that were passed over are not to be lost.
+        // Further down a row that looks like a header is data, and the rows before the sample count too.
         return first === undefined ? column : { ...column, name: null, first_data_row: first?.first_data_row ?? 1 };
       }
       if (first === undefined) first = column;
