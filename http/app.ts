@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import type { CommandContext } from '../commands/aggregate.ts';
+import { DocumentsNotReady } from '../readmodels/read-models.ts';
 import { type AccessOptions, authenticate, findJob } from './access.ts';
 import { apiOf } from './apis/all.ts';
 import type { Api } from './apis/api.ts';
@@ -41,6 +42,8 @@ export interface AppOptions extends AccessOptions, SystemOptions {
   heavy_requests: HeavyRequests;
   /** Resolves when reads see this place of the log, and after a bounded time anyhow. */
   await_position(position: string): Promise<void>;
+  /** Milliseconds that never go back. */
+  monotonic?: () => number;
   /** For tests: a reply that is not what its route declares is an error. */
   check_replies?: boolean;
 }
@@ -150,6 +153,7 @@ const apiOfRequest = (ctx: Context): Api => (ctx.state as State).route?.api ?? a
 
 /** Gives what was thrown the shape of the API that was asked. */
 function answerErrors(options: AppOptions): Middleware {
+  const logFault = openFaultLog(options);
   return async (ctx, next) => {
     try {
       await next();
@@ -161,7 +165,7 @@ function answerErrors(options: AppOptions): Middleware {
       const { request_id } = ctx.state as State;
       const error = toHttpError(thrown, request_id);
       if (error !== thrown) {
-        options.log[error.status === 503 ? 'warn' : 'error']({ err: thrown, request_id }, 'request failed');
+        logFault(thrown, error.status, request_id);
         options.fault?.(thrown);
       }
       ctx.status = error.status;
@@ -169,6 +173,21 @@ function answerErrors(options: AppOptions): Middleware {
       if (error.status === 401) ctx.set('WWW-Authenticate', 'Signature');
       ctx.set({ ...error.headers });
       writeJson(ctx, apiOfRequest(ctx).errorBody(error));
+    }
+  };
+}
+
+const NOT_READY_LINE_MS = 60_000;
+
+/** Logs each fault with its stack. While the read models are built every read fails, which is one line a minute. */
+function openFaultLog({ log, monotonic = () => performance.now() }: AppOptions) {
+  let next_line_at_ms = Number.NEGATIVE_INFINITY;
+  return (thrown: unknown, status: number, request_id: string) => {
+    if (!(thrown instanceof DocumentsNotReady)) {
+      log[status === 503 ? 'warn' : 'error']({ err: thrown, request_id }, 'request failed');
+    } else if (monotonic() >= next_line_at_ms) {
+      next_line_at_ms = monotonic() + NOT_READY_LINE_MS;
+      log.warn({ reason: thrown.message }, 'reads are answered with 503 until the read models are ready');
     }
   };
 }

@@ -6,6 +6,7 @@ import { GATEWAY } from '../../http/apis/gateway.ts';
 import { PUBLIC } from '../../http/apis/public.ts';
 import { HttpError } from '../../http/errors.ts';
 import { jsonBody, type Route, routeOf } from '../../http/route.ts';
+import { DocumentsNotReady } from '../../readmodels/read-models.ts';
 import { API_KEY, type Sample, startSample, until } from './sample-app.ts';
 
 /** What the slow handler saw. */
@@ -217,6 +218,28 @@ test('a store that is not there is a 503 that may be tried again', async (t) => 
   const body = await json(response);
   t.is(body.code, 'unavailable');
   t.notRegex(JSON.stringify(body), /hunter2/);
+});
+
+test('read models that are not ready are one line a minute in the log, without a stack', async (t) => {
+  let now_ms = 0;
+  const reads = route({
+    ...{ method: 'GET', path: '/reads', access: 'none', summary: 'Reads', tags: ['sample'], responses: { 200: ok } },
+    handler() {
+      throw new DocumentsNotReady('they are built');
+    },
+  });
+  const building = await startSample([reads], { started: 0, left: [] }, { monotonic: () => now_ms });
+  t.teardown(building.close);
+  const asked = async () => t.is((await building.request('/reads')).status, 503);
+  await asked();
+  await asked();
+  now_ms = 60_000;
+  await asked();
+  const lines = building.logged.filter(({ level }) => Number(level) >= 40);
+  t.deepEqual(
+    lines.map(({ reason, err }) => [reason, err]),
+    Array(2).fill(['they are built', undefined]),
+  );
 });
 
 test('a reply that its route does not declare is an error where replies are checked', async (t) => {

@@ -20,11 +20,15 @@ export class KnownCollections {
     this.#connection = connection;
   }
 
-  /** The checked declaration, and whether the collection has all its fields and indexes. Reads only. */
-  look<T extends Document>(spec: CollectionSpec<T>): { declared: Declared; is_there: boolean } {
+  /** Forgets what a change of the schema may have made untrue. Inside a transaction the schema changes by it alone. */
+  refresh(): void {
     const [[schema_version] = []] = this.#connection.all('PRAGMA schema_version');
     if (schema_version !== this.#schema_version) this.#known.clear();
     this.#schema_version = schema_version;
+  }
+
+  /** The checked declaration, and whether the collection has all its fields and indexes, as of the last refresh. Reads only. */
+  look<T extends Document>(spec: CollectionSpec<T>): { declared: Declared; is_there: boolean } {
     const known = this.#known.get(spec.name);
     const is_known = known?.fields === spec.fields && known.indexes === spec.indexes;
     const declared = is_known ? known.declared : checkSpec(spec);

@@ -67,7 +67,10 @@ class SqliteDocuments implements Documents {
   }
 
   async collection<T extends Document>(spec: CollectionSpec<T>): Promise<Collection<T>> {
-    const { declared, is_there } = await whenReadable(() => this.#known.look(spec));
+    const { declared, is_there } = await whenReadable(() => {
+      this.#known.refresh();
+      return this.#known.look(spec);
+    });
     if (!is_there) await this.#write((connection) => makeCollection(connection, declared));
     return new SqliteCollection<T>(declared, this.#access);
   }
@@ -79,6 +82,7 @@ class SqliteDocuments implements Documents {
   async transaction<R>(fn: (inside: Documents) => Promise<R>): Promise<R> {
     TransactionScope.refuseWithin(this);
     return this.#writer.transaction((connection) => {
+      this.#known_inside.refresh();
       const scope = new TransactionScope(this);
       return scope.run(() => fn(new InsideTransaction(connection, scope, this.#known_inside)));
     });

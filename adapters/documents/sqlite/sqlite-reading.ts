@@ -30,24 +30,34 @@ export class SqliteReading<T extends Document> implements Reading<T> {
     this.#collection = new SqliteCollection<T>(this.#declared, access);
   }
 
-  async get(id: string): Promise<T | null> {
-    return (await this.#isThere()) ? this.#collection.get(id) : null;
+  get(id: string): Promise<T | null> {
+    return this.#read(
+      () => this.#collection.get(id),
+      () => null,
+    );
   }
 
-  async getMany(ids: readonly string[]): Promise<T[]> {
-    return (await this.#isThere()) ? this.#collection.getMany(ids) : [];
+  getMany(ids: readonly string[]): Promise<T[]> {
+    return this.#read(
+      () => this.#collection.getMany(ids),
+      () => [],
+    );
   }
 
   async find(filter: Filter, options?: FindOptions): Promise<T[]> {
-    if (await this.#isThere()) return this.#collection.find(filter, options);
     checkQuery(this.#declared, filter, options);
-    return [];
+    return this.#read(
+      () => this.#collection.find(filter, options),
+      () => [],
+    );
   }
 
   async slice(filter: Filter, options?: FindOptions): Promise<Slice<T>> {
-    if (await this.#isThere()) return this.#collection.slice(filter, options);
     checkQuery(this.#declared, filter, options);
-    return { documents: [], is_cut: false };
+    return this.#read(
+      () => this.#collection.slice(filter, options),
+      () => ({ documents: [], is_cut: false }),
+    );
   }
 
   stream(filter: Filter, options?: { sort?: Sort; signal?: AbortSignal }): AsyncIterable<T> {
@@ -55,9 +65,23 @@ export class SqliteReading<T extends Document> implements Reading<T> {
   }
 
   async count(filter: Filter, options?: { signal?: AbortSignal }): Promise<number> {
-    if (await this.#isThere()) return this.#collection.count(filter, options);
     checkFilter(this.#declared, filter);
-    return 0;
+    return this.#read(
+      () => this.#collection.count(filter, options),
+      () => 0,
+    );
+  }
+
+  /** A collection that was found is read without another look; a read that fails for want of its table looks again. */
+  async #read<R>(read: () => Promise<R>, nothing: () => R): Promise<R> {
+    if (!(await this.#isThere())) return nothing();
+    try {
+      return await read();
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      await this.#access.read(() => this.#known().refresh());
+      return (await this.#isThere()) ? await read() : nothing();
+    }
   }
 
   #isThere(): Promise<boolean> {
@@ -69,3 +93,6 @@ export class SqliteReading<T extends Document> implements Reading<T> {
     });
   }
 }
+
+/** SQLite knows the table, a column or the index no more. */
+const isMissing = (error: unknown): boolean => error instanceof Error && error.message.startsWith('no such ');

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { Connection } from '../../../adapters/documents/sqlite/connection.ts';
 import { openSqliteDocuments } from '../../../adapters/documents/sqlite/sqlite-documents.ts';
 import type { CollectionSpec, Document, Documents } from '../../../readmodels/documents.ts';
 
@@ -58,3 +59,43 @@ test('a collection that was made in a transaction that failed is made again, wha
   t.is(await count(a, things), 1);
   t.is(await count(a, others), 1);
 });
+
+test.serial('a reader follows what another instance drops, makes again and lacks', async (t) => {
+  const [a, b] = await openTwo(t);
+  const reading = a.reading(things);
+  await insert(b, things, '1');
+  t.is((await reading.get('1'))?.size, 1);
+  await b.drop('things');
+  t.deepEqual([await reading.get('1'), await reading.find({}), await reading.count({})], [null, [], 0]);
+  await insert(b, things, '2');
+  t.deepEqual(await reading.find({}), [{ _id: '2', size: 1 }]);
+  await b.drop('things');
+  await insert(b, { ...things, fields: {} }, '3');
+  await t.throwsAsync(reading.find({ size: 1 }), { code: 'unavailable' });
+});
+
+test.serial(
+  'a collection that is known is read without a look at the schema, and once in each transaction',
+  async (t) => {
+    const [a] = await openTwo(t);
+    await insert(a, things, '1');
+    const { all } = Connection.prototype;
+    const asked: string[] = [];
+    Connection.prototype.all = function (sql, params) {
+      asked.push(sql);
+      return all.call(this, sql, params);
+    };
+    t.teardown(() => {
+      Connection.prototype.all = all;
+    });
+    const reading = a.reading(things);
+    await reading.get('1');
+    asked.length = 0;
+    for (let n = 0; n < 10; n++) await reading.get('1');
+    t.is(asked.filter((sql) => sql.includes('schema_version')).length, 0);
+    await a.transaction(async (inside) => {
+      for (let n = 0; n < 5; n++) await inside.collection(things);
+    });
+    t.is(asked.filter((sql) => sql.includes('schema_version')).length, 1);
+  },
+);
