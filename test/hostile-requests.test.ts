@@ -1,0 +1,159 @@
+// What an outsider may send to every route: parameters, headers and bodies that are the largest, the emptiest and written to do
+// harm. Nothing is answered with a 5xx, and nothing takes the thread that answers everybody for over 100 ms of its processor.
+import { Agent, request } from 'node:http';
+import test from 'ava';
+import { type Operation, openOperations } from './fuzz/operations.ts';
+import { startTestService } from './support/service.ts';
+
+const MOST_MS = 100;
+const ANSWER_MS = 20_000;
+
+interface Hostile {
+  what: string;
+  path: string;
+  headers?: Record<string, string>;
+  body?: string;
+}
+
+const TEXTS: Record<string, string> = {
+  empty: '',
+  negative: '-1',
+  digits: '9'.repeat(7000),
+  exponent: '1e308',
+  prototype: '__proto__',
+  long: 'x'.repeat(7000),
+  'half a percent sign': '%',
+  'no UTF-8': '%ff%fe',
+  NUL: '%00',
+  parentheses: '('.repeat(7000),
+  commas: '404,'.repeat(1700),
+  dots: `a${'.'.repeat(6900)}:x`,
+  'path up': '..%2f..%2f..%2fetc%2fpasswd',
+  'half a pair': '%ed%a0%80',
+};
+
+const JSON_BODIES: Record<string, string> = {
+  nothing: '',
+  null: 'null',
+  'a list': '[]',
+  'deep lists': '['.repeat(60_000),
+  'deep objects': '{"a":'.repeat(12_000),
+  'deep and closed': `${'['.repeat(30_000)}${']'.repeat(30_000)}`,
+  'many names': `{${Array.from({ length: 6000 }, (_, n) => `"${n}":1`).join(',')}}`,
+  'one name often': `{${Array(8000).fill('"a":1').join(',')}}`,
+  'a long number': `{"a":${'9'.repeat(60_000)}}`,
+  escapes: `{"a":"${'\\u0000'.repeat(10_000)}"}`,
+  prototypes: '{"__proto__":{"a":1},"constructor":{"prototype":{}}}',
+};
+
+/** By the names of its fields: hostile values of each, and lists of a thousand such. */
+function fieldBodies({ body }: Operation): Record<string, string> {
+  const fields = Object.keys((body!.schema as { properties?: object }).properties ?? {});
+  const values = ['x'.repeat(2000), `a${'.'.repeat(2000)}:x`, 'İ'.repeat(2000), `http://${'a.'.repeat(1000)}`, '', '@'];
+  const bodies = fields.flatMap((field) =>
+    values.flatMap((value, n) => [
+      [`${field} ${n}`, JSON.stringify({ [field]: value })],
+      [`${field} ${n}, a list`, JSON.stringify({ [field]: Array(1000).fill(value) })],
+    ]),
+  );
+  return Object.fromEntries(bodies);
+}
+
+const HEADERS: Record<string, Record<string, string>> = {
+  'a bearer of dots': { authorization: `Bearer ${'.'.repeat(7000)}` },
+  'a token without a signature': {
+    authorization: 'Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJyb290Iiwicm9sZSI6ImFkbWluIn0.',
+  },
+  'an odd bearer': { authorization: `Bearer uc_live_${'A'.repeat(7000)}` },
+  'many tags': { 'if-none-match': ',"'.repeat(3500) },
+  'many addresses': { 'x-forwarded-for': '1.1.1.1,'.repeat(900) },
+  'a position': { 'x-log-position': '9'.repeat(64) },
+  'an event': { 'last-event-id': '9'.repeat(7000) },
+  'an idempotency key': { 'idempotency-key': '"'.repeat(7000) },
+  types: {
+    accept: 'text/*;q=0.1,'.repeat(500),
+    'accept-encoding': 'gzip;q=0,'.repeat(700),
+    range: 'bytes=0-,'.repeat(10),
+  },
+  'a content type': { 'content-type': `multipart/form-data; boundary=${'-'.repeat(7000)}` },
+  'a request id': { 'x-request-id': '<script>'.repeat(800) },
+};
+
+function attacksOn(operation: Operation): Hostile[] {
+  const { path, parameters, method, body } = operation;
+  const filled = (text = 'x') => path.replaceAll(/\{\w+\}/g, text);
+  const attacks: Hostile[] = Object.entries(HEADERS).map(([what, headers]) => ({ what, path: filled(), headers }));
+  for (const [what, text] of Object.entries(TEXTS)) {
+    if (path.includes('{') && text !== '') attacks.push({ what: `path: ${what}`, path: filled(text) });
+    for (const { name } of parameters.filter((one) => one.in === 'query'))
+      attacks.push({ what: `${name}: ${what}`, path: `${filled()}?${name}=${text}` });
+  }
+  attacks.push({ what: 'many parameters', path: `${filled()}?${'a&'.repeat(3000)}` });
+  if (method === 'GET') return attacks;
+  const headers = { 'content-type': 'application/json' };
+  const bodies = { ...JSON_BODIES, ...(body?.kind === 'json' ? fieldBodies(operation) : {}) };
+  for (const [what, text] of Object.entries(bodies)) attacks.push({ what, path: filled(), headers, body: text });
+  const form = { 'content-type': 'multipart/form-data; boundary=x' };
+  const parts = ['--x\r\n'.repeat(10_000), `--x\r\n${'a: b\r\n'.repeat(8000)}\r\n`, `--x--${'-'.repeat(60_000)}`, ''];
+  for (const part of parts)
+    attacks.push({ what: `form ${part.slice(0, 8)}`, path: filled(), headers: form, body: part });
+  return attacks;
+}
+
+test('no request of an outsider is answered with a 5xx or holds the thread', async (t) => {
+  t.timeout(300_000);
+  const service = await startTestService({ SIGNUP_CREDITS: '0' });
+  t.teardown(() => service.stop());
+  const [eve, key] = [await service.client('eve'), await service.keyHolder('eve')];
+  const agent = new Agent({ keepAlive: true });
+  t.teardown(() => agent.destroy());
+
+  /** Milliseconds of the processor that this thread took in the longest turn of its event loop until the answer. */
+  async function ask(method: string, { path, headers = {}, body }: Hostile, token: string | null) {
+    let longest_us = 0;
+    let before_us = threadUs();
+    const look = () => {
+      const now_us = threadUs();
+      longest_us = Math.max(longest_us, now_us - before_us);
+      before_us = now_us;
+    };
+    const timer = setInterval(look, 1);
+    const status = await new Promise<number>((resolve) => {
+      const sent = { ...(token === null ? {} : { authorization: `Bearer ${token}` }), ...headers };
+      const asked = request(service.url + path, { method, agent, headers: sent, timeout: ANSWER_MS }, (response) => {
+        if (response.headers['content-type']?.startsWith('text/event-stream')) response.destroy();
+        response.resume().on('close', () => resolve(response.statusCode!));
+      });
+      asked.on('error', () => resolve(0)).on('timeout', () => asked.destroy());
+      asked.end(body);
+    });
+    clearInterval(timer);
+    look();
+    return { status, turn_ms: longest_us / 1000 };
+  }
+
+  const faults: string[] = [];
+  let count = 0;
+  for (const operation of openOperations()) {
+    for (const hostile of attacksOn(operation)) {
+      for (const token of [null, operation.security === 'api_key' ? key.token : eve.token]) {
+        count++;
+        const asked = () => ask(operation.method, hostile, token);
+        let { status, turn_ms } = await asked();
+        for (let again = 0; again < 2 && turn_ms > MOST_MS; again++)
+          turn_ms = Math.min(turn_ms, (await asked()).turn_ms);
+        const of = `${operation.name} (${hostile.what}${token === null ? '' : ', signed in'})`;
+        if (status === 0 || status >= 500) faults.push(`${of}: ${status}`);
+        if (turn_ms > MOST_MS) faults.push(`${of}: ${Math.round(turn_ms)} ms`);
+      }
+    }
+  }
+  t.log(`${count} requests`);
+  t.deepEqual(faults, []);
+  t.is((await fetch(`${service.url}/healthz`)).status, 200);
+});
+
+function threadUs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return user + system;
+}
