@@ -1,4 +1,4 @@
-// The read model of API keys: what a list shows and what a request's key is checked against.
+// The read model of API keys: the list shows its documents, and each request's key is compared with one.
 import type { CollectionSpec, Document } from './documents.ts';
 
 export interface ApiKeyDocument extends Document {

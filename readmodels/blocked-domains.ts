@@ -1,4 +1,4 @@
-// The read model of the blocklist: one document a domain, and one that tells a reader in memory whether it is up to date.
+// The read model of the blocklist: one document for each domain, and one with the list's version, for caches in memory.
 import type { Position } from '../events/event-store.ts';
 import type { Collection, CollectionSpec, Document } from './documents.ts';
 
@@ -17,7 +17,7 @@ export const blockedDomains: CollectionSpec<BlockedDomainDocument> = {
   indexes: [{ fields: { added_at: 1 } }],
 };
 
-/** One document: of which event the list is. */
+/** The only document of its collection: the position of the last event in the list. */
 export interface BlocklistVersionDocument extends Document {
   position: Position;
 }

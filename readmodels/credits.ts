@@ -1,14 +1,15 @@
-// The read models of credits: a balance a user, and the transactions behind it.
+// The read models of credits: each user's balance, and the transactions behind it.
 import type { TransactionType } from '../events/credits.ts';
 import type { Collection, CollectionSpec, Document } from './documents.ts';
 
 export interface BalanceDocument extends Document {
   /** `_id` is the user's id. */
   balance: number;
-  /** Of the ledger's last entry. */
+  /** The hash of the ledger's last entry. */
   hash: string;
-  /** The month of the last reservation or refund, `2026-01` (UTC), and what was used in it. */
+  /** The month of the last reservation or refund, such as `2026-01` (UTC). */
   used_in: string;
+  /** The credits used in that month. */
   used: number;
 }
 
@@ -16,7 +17,7 @@ export const balances: CollectionSpec<BalanceDocument> = { name: 'balances', fie
 
 export interface TransactionDocument extends Document {
   user_id: string;
-  /** Its place in the ledger, from 0. */
+  /** The entry's place in the ledger, from 0. */
   number: number;
   transaction_id: string;
   transaction_type: TransactionType;
@@ -37,7 +38,7 @@ export const balanceOf = async (
   user_id: string,
 ): Promise<number> => (await collection.get(user_id))?.balance ?? 0;
 
-/** What a user has used since the month began; `now`: milliseconds since the epoch. */
+/** Returns the credits that a user has used since the month began (UTC). `now`: milliseconds since the epoch. */
 export function usageOf(balance: BalanceDocument | null, now: number) {
   const [year, month] = [new Date(now).getUTCFullYear(), new Date(now).getUTCMonth()];
   const period_start = new Date(Date.UTC(year, month)).toISOString();

@@ -1,20 +1,20 @@
-// The port of the read models' store: collections of JSON documents in a documented subset of MongoDB's language.
-// Adapters: `adapters/documents/{sqlite,mongodb}`; their promises are the contract suite in `test/contracts/documents.ts`.
+// The port of the read models' store: collections of JSON documents, in a documented subset of MongoDB's language.
+// Adapters: `adapters/documents/{sqlite,mongodb}`. The contract suite in `test/contracts/documents.ts` holds for each.
 
 export interface Document {
   _id: string;
 }
 
-/** What a collection is. Only declared fields may be filtered and sorted by; an undeclared one is an error. */
+/** Describes a collection. Filters and sorts may name declared fields only; any other is an error. */
 export interface CollectionSpec<T extends Document> {
   readonly name: string;
   /**
-   * The paths (dotted) that filters and sorts may name, with what they hold. A path of an array matches as in
-   * MongoDB when any element matches.
+   * The dotted paths that filters and sorts may name, with the types of their values. As in MongoDB, a condition on an array
+   * holds when it holds for any element.
    */
   readonly fields: { readonly [path: string]: 'string' | 'number' | 'boolean' | 'array' };
   readonly indexes: readonly IndexSpec[];
-  /** Never set: carries the type. */
+  /** Never set: it only carries the document's type. */
   readonly type?: T;
 }
 
@@ -26,7 +26,7 @@ export interface IndexSpec {
 
 export type Scalar = string | number | boolean | null;
 
-/** Values equal as in MongoDB: `null` matches a null and a missing field. */
+/** Values compare as in MongoDB: `null` matches a null and a missing field. */
 export type Condition =
   | Scalar
   | {
@@ -39,31 +39,31 @@ export type Condition =
       $in?: readonly Scalar[];
       $nin?: readonly Scalar[];
       $exists?: boolean;
-      /** A literal text, case-insensitive in ASCII, anywhere in the value. Not MongoDB's own: adapters write it as a regex or LIKE. */
+      /** A literal text anywhere in the value, case-insensitive in ASCII. MongoDB has no such operator: adapters use a regex or LIKE. */
       $contains?: string;
       /** A regular expression in the part of the syntax that PCRE and ECMAScript share; `i` is the only option. */
       $regex?: string;
       $options?: 'i';
     };
 
-/** Several fields are a conjunction. Any other operator is an error, never ignored. */
+/** All fields must match. An unknown operator is an error. */
 export type Filter = {
   [path: string]: Condition | readonly Filter[] | undefined;
   $and?: readonly Filter[];
   $or?: readonly Filter[];
 };
 
-/** In order; `_id` is added last when it is not named, so that every order is total. */
+/** Fields in order of precedence. Adapters add `_id` last unless it is named, so that every order is total. */
 export type Sort = { [path: string]: 1 | -1 };
 
 export interface FindOptions {
   sort?: Sort;
   skip?: number;
-  /** 1 to 10,000; 1,000 unless told. */
+  /** 1 to 10,000. Default 1,000. */
   limit?: number;
-  /** Keyset paging: the values of the sort's fields (with `_id` last) of the document after which to go on. */
+  /** Keyset paging: the values of the sort's fields (`_id` last) in the document before the page. */
   after?: readonly Scalar[];
-  /** Aborts when nobody waits for the answer any more: the read is given up, and throws the signal's reason. */
+  /** An abort gives the read up, which then throws the signal's reason. */
   signal?: AbortSignal;
 }
 
@@ -78,14 +78,14 @@ export interface Update {
   $set?: { [path: string]: unknown };
   $unset?: { [path: string]: true };
   $inc?: { [path: string]: number };
-  /** Only when the update inserts. */
+  /** Applied only when the update inserts. */
   $setOnInsert?: { [path: string]: unknown };
 }
 
 export type Write<T extends Document> =
-  /** Fails with `DuplicateKey` when the id, or a unique index's value, is there. */
+  /** Fails with `DuplicateKey` when another document has the id or a unique index's value. */
   | { insert: T }
-  /** Puts the document whether or not one is there. */
+  /** Inserts the document, or replaces the one with its id. */
   | { replace: T }
   | { update: string; set: Update; upsert?: boolean }
   | { delete: string }
@@ -93,7 +93,7 @@ export type Write<T extends Document> =
 
 export interface Collection<T extends Document> {
   get(id: string): Promise<T | null>;
-  /** In the order of the ids, without those that are not there. At most 10,000 ids. */
+  /** Returns the documents that exist, in the order of the ids. At most 10,000 ids. */
   getMany(ids: readonly string[]): Promise<T[]>;
   find(filter: Filter, options?: FindOptions): Promise<T[]>;
   /** As `find`, but it stops after some megabytes of documents, 16 MiB at most. */
@@ -101,7 +101,7 @@ export interface Collection<T extends Document> {
   /** All that match in the sort's order, read by slices: memory grows neither with their number nor with their length. */
   stream(filter: Filter, options?: { sort?: Sort; signal?: AbortSignal }): AsyncIterable<T>;
   count(filter: Filter, options?: { signal?: AbortSignal }): Promise<number>;
-  /** In order, all or none. */
+  /** Applies the writes in order, all or none. Throws `DuplicateKey`, `WriteConflict` and the store's errors. */
   write(ops: readonly Write<T>[]): Promise<void>;
 }
 
@@ -109,31 +109,33 @@ export interface Collection<T extends Document> {
 export type Reading<T extends Document> = Omit<Collection<T>, 'write'>;
 
 export interface Documents {
-  /** Makes the collection, its declared fields and indexes when they are not there yet. */
+  /**
+   * Opens a collection; makes it, its fields and its indexes when they are missing.
+   * @example await (await documents.collection(jobs)).write([{ update: id, set: { $set: { status: 'paused' } } }]);
+   */
   collection<T extends Document>(spec: CollectionSpec<T>): Promise<Collection<T>>;
   /**
-   * The reads of a collection that somebody else makes. Nothing is made, and nothing but the documents is asked for. A
-   * collection that is not there answers as an empty one, at every call anew; one that lacks a declared field or index
-   * may fail with the code `unavailable`.
+   * Opens a collection for reading and makes nothing. A missing collection reads as an empty one until the projector makes it;
+   * a collection that lacks a declared field or index may fail with the code `unavailable`.
    */
   reading<T extends Document>(spec: CollectionSpec<T>): Reading<T>;
   /**
-   * Runs `fn` with the same collections inside one transaction: all its writes or none, and its reads see them.
-   * Throws `WriteConflict` (after the adapter's own few retries, which call `fn` again) when another writer was first.
+   * Runs `fn` inside one transaction: all its writes are stored or none, and its reads see them. When another writer was first,
+   * the adapter calls `fn` again a few times, then throws `WriteConflict`.
    */
   transaction<R>(fn: (inside: Documents) => Promise<R>): Promise<R>;
-  /** Gone with all its documents; not an error when there is none. */
+  /** Drops the collection with its documents; does nothing when it does not exist. */
   drop(name: string): Promise<void>;
-  /** The names of the collections that are there. */
+  /** Returns the names of all collections. */
   names(): Promise<string[]>;
   close(): Promise<void>;
 }
 
-/** An operator, a field or a value outside the subset: a defect of the caller. */
+/** The caller used an operator, a field or a value outside the subset: a defect. */
 export class UnsupportedQuery extends Error {
   readonly code = 'unsupported_query';
 }
-/** An id or a unique index's value that is there already. */
+/** Another document has the id or the unique index's value. */
 export class DuplicateKey extends Error {
   readonly code = 'duplicate_key';
 }
@@ -141,7 +143,7 @@ export class DuplicateKey extends Error {
 export class WriteConflict extends Error {
   readonly code = 'write_conflict';
 }
-/** A read that took longer than a read may. */
+/** A read took longer than the store's time limit. */
 export class ReadTooSlow extends Error {
   readonly code = 'read_too_slow';
 }

@@ -1,4 +1,4 @@
-// The read model of domains: one document a domain, with what all checks of its URLs found in jobs that have ended.
+// The read model of domains: one document for each domain, with the results of its URLs counted over all ended jobs.
 import type { FoundOfDomain } from '../events/domain-checks.ts';
 import type { Collection, CollectionSpec, Document, Filter, Sort } from './documents.ts';
 
@@ -20,7 +20,7 @@ export const domainHealth: CollectionSpec<DomainHealthDocument> = {
     avg_response_time_ms: 'number',
     last_checked_at: 'string',
   },
-  // The one index is for the order that is asked for most.
+  // The index serves the default order; other orders are rare.
   indexes: [{ fields: { failure_rate: 1, checks: 1 } }],
 };
 
@@ -35,7 +35,7 @@ export const DOMAIN_SORTS = [
 ] as const;
 export type DomainSort = (typeof DOMAIN_SORTS)[number];
 
-/** Domains with at least `min_checks`. */
+/** Returns a page of the domains with at least `min_checks` checks. */
 export async function domainHealthPage(
   collection: Pick<Collection<DomainHealthDocument>, 'find' | 'count'>,
   page: { min_checks: number; sort_by: DomainSort; sort_order: 'asc' | 'desc'; limit: number; offset: number },
@@ -54,6 +54,6 @@ export async function domainHealthPage(
 
 function sortOf(sort_by: DomainSort, direction: 1 | -1): Sort {
   if (sort_by === 'domain') return { _id: direction };
-  // Of equals, that with the most checks says the most.
+  // Among equal rates the domain with the most checks says the most.
   return sort_by === 'failure_rate' ? { failure_rate: direction, checks: direction } : { [sort_by]: direction };
 }

@@ -1,4 +1,4 @@
-// The read model of jobs: one document a job, with its progress.
+// The read model of jobs: one document for each job, with its progress.
 import type { Position } from '../events/event-store.ts';
 import { type FailureReason, hasEnded, type JobSource, type JobStatus, type PauseReason } from '../events/job.ts';
 import type { Collection, CollectionSpec, Document, Filter } from './documents.ts';
@@ -24,19 +24,19 @@ export interface JobDocument extends Document {
   filename: string | null;
   blob_key: string | null;
   batch_size: number;
-  /** Every batch before this one is checked whole. */
+  /** Every batch before this one is completely checked. */
   batches_done_before: number;
-  /** Batches after it of which some URLs are checked: batch to how many. */
+  /** From `batches_done_before` on: the number of URLs checked, by batch. */
   batches_done: { [batch: string]: number };
-  /** Of the last URL checked or the last change of state, ISO 8601. */
+  /** The time of the last checked URL or change of status, in ISO 8601. */
   progress_at: string;
-  /** Of the last event of the job's stream: what was published before a pause is told from what came after. */
+  /** The revision of the job's last event. Work published under an older revision is void. */
   revision: number;
-  /** Of the last event that changed this document: whoever follows the changes goes on after the last one seen. */
+  /** The position of the last event that changed this document. A reader that follows changes continues after it. */
   position: Position;
-  /** Whether what it found of domains is in the log for good. */
+  /** Whether the log has the job's results counted by domain. */
   domains_recorded: boolean;
-  /** What a process has to do about it next. */
+  /** The next step that the processes owe the job; null for none. */
   due: 'completion' | 'ceiling' | 'settlement' | 'domains' | null;
 }
 
@@ -61,9 +61,7 @@ export const jobs: CollectionSpec<JobDocument> = {
   ],
 };
 
-/**
- * What settling a job needs to know. A job that has ended keeps its count of checked URLs: the order of the log decided it.
- */
+/** The fields that settling a job needs. An ended job's count of checked URLs is final, because the log's order decided it. */
 export const endedJob = ({ _id: job_id, owner_id, credits_allocated, completed_urls }: JobDocument) => ({
   job_id,
   owner_id,
@@ -76,7 +74,7 @@ export interface JobsPage {
   total: number;
 }
 
-/** The newest first. */
+/** Returns a page of jobs, the newest first. */
 export async function jobsPage(
   collection: Pick<Collection<JobDocument>, 'find' | 'count'>,
   of: { owner_id?: string; owner_email?: string; status?: JobStatus },
@@ -91,8 +89,8 @@ export async function jobsPage(
 }
 
 /**
- * The results of all URLs with a lower index are there, whatever order the batches are checked in: within a batch they
- * come in order. Of a job that has ended nothing more comes, so that there is nothing to wait for.
+ * Returns the index below which all results exist. Batches are checked in any order, but each batch in the order of its URLs.
+ * An ended job gets no more results, so that readers wait for none of its URLs.
  */
 export function contiguousResults(job: JobDocument): number {
   const { status, batch_size, batches_done_before, batches_done, total_urls } = job;

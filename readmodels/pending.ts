@@ -1,10 +1,10 @@
-// The read model of steps without their next one: listings without a job, reservations without a job event.
+// The read model of unfinished steps: listings without a job, reservations without a job event.
 import type { CollectionSpec, Document } from './documents.ts';
 
 export interface PendingDocument extends Document {
   kind: 'listing' | 'reservation';
   job_id: string;
-  /** Whose reservation it is; null for a listing. */
+  /** The user whose credits are reserved; null for a listing. */
   user_id: string | null;
   /** ISO 8601. */
   since: string;

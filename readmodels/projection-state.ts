@@ -1,27 +1,27 @@
-// How far the read models are, and which generation of each collection is read: a rebuild fills a new generation
-// beside the one that is read, then flips. Only the projector writes these; see `projections/fence.ts`.
+// The projector's state: its checkpoint, and the live generation of each collection. A rebuild fills a new generation beside
+// the live one, then flips. Only the projector writes these documents; see `projections/fence.ts`.
 import { BEGINNING, type Position } from '../events/event-store.ts';
 import type { CollectionSpec, Document, Documents } from './documents.ts';
 
 /** One for each projection. */
 export interface ProjectionState extends Document {
-  /** Of the code that built what is read; 0 when nothing is read yet. */
+  /** The version of the projection that built the live generation; 0 before the first build. */
   version: number;
-  /** What is read; 0 when none is yet. A number is never given twice. */
+  /** The live generation; 0 before the first build. No number is used twice. */
   generation: number;
   /** The collections' names, so that a reader finds the generation of a collection. */
   collections: string[];
-  /** How many events this generation was made without: their projection could not take them. */
+  /** The number of events that the live generation lacks, because the projection threw at them. */
   parked: number;
-  /** A generation that is being filled, up to `checkpoint`. */
+  /** The generation that a build is filling, and its checkpoint. */
   next: { version: number; generation: number; checkpoint: Position; parked: number } | null;
-  /** Generations that nobody begins to read any more, which are kept for those who read them already. */
+  /** Earlier generations, kept for readers that began in them. New reads use the live one. */
   retired: { generation: number; collections: string[] }[];
-  /** Somebody asked for it to be built anew, whatever its version. */
+  /** An operator has requested a rebuild. */
   rebuild: boolean;
 }
 
-/** The event that was taken last: a log that does not have it is not the one that the documents came from. */
+/** The last event in the documents: a log without it is not the log that the documents came from. */
 export interface LastEvent {
   id: string;
   stream: string;
@@ -29,24 +29,24 @@ export interface LastEvent {
   position: Position;
 }
 
-/** One for all projections: they go forward together. Every transaction of a projector compares all of it and writes it. */
+/** The fence: one for all projections. Every transaction of a projector compares the whole document and writes it anew. */
 export interface ProjectorState extends Document {
-  /** Up to where all live projections have seen the log. */
+  /** All live projections have applied the events up to this position. */
   checkpoint: Position;
   /** Raised by each projector that begins. */
   epoch: number;
   /** Raised by each transaction of an epoch. */
   turn: number;
-  /** What is live, by projection. */
+  /** The live generation, by projection. */
   generations: { [projection: string]: number };
-  /** Of the log that the documents came from; empty before the first projector has asked for it. */
+  /** The id of the log that the documents came from; empty before the first projector has read it. */
   log_id: string;
   last_event: LastEvent | null;
-  /** The documents are made from the beginning of the log, and until they have passed this they are not all there. */
+  /** The documents are being built from the beginning of the log and are incomplete before this position; null otherwise. */
   catching_up_to: Position | null;
 }
 
-/** An event that a projection could not take, and why. */
+/** An event at which a projection threw, with the error. */
 export interface ParkedEvent extends Document {
   projection: string;
   generation: number;
@@ -76,7 +76,7 @@ export function inGeneration<T extends Document>(spec: CollectionSpec<T>, genera
   return { ...spec, name: `${spec.name}_${generation}` };
 }
 
-/** What is stored, whole: a document of before a field was added lacks it, and so does one that is not there. */
+/** Fills the fields that a stored document lacks: an older version wrote it, or there is none yet. */
 export function projectionState(name: string, stored: ProjectionState | null): ProjectionState {
   const nothing = { version: 0, generation: 0, collections: [], parked: 0, next: null, retired: [], rebuild: false };
   return { ...nothing, ...stored, _id: name };
@@ -87,17 +87,17 @@ export function projectorState(stored: ProjectorState | null): ProjectorState {
   return { ...nothing, log_id: '', last_event: null, catching_up_to: null, ...stored, _id: PROJECTOR };
 }
 
-/** Has the projector build a projection anew, beside what is read, from the beginning of the log. */
+/** Asks the projector to build a projection anew from the beginning of the log, beside its live generation. */
 export async function requestRebuild(documents: Documents, projection: string): Promise<void> {
   await documents.transaction(async (inside) => {
     const states = await inside.collection(projectionStates);
     const state = projectionState(projection, await states.get(projection));
-    // What was being built may be what the rebuild is asked for.
+    // A build under way may have the fault that the rebuild is to mend.
     await states.write([{ replace: { ...state, ...withoutNext(state), rebuild: true } }]);
   });
 }
 
-/** The state's fields when what is being built is given up. */
+/** The state's fields after the build under way is given up. */
 export function withoutNext({
   next,
   retired,

@@ -1,13 +1,13 @@
-// The read model of deleted jobs of which something is left to remove: results here, then streams in the log and the file.
+// The read model of deleted jobs whose data is not removed yet: first their results, then their streams and their file.
 import type { CollectionSpec, Document } from './documents.ts';
 
-/** One a job, until everything is gone. Nothing in it depends on events that are removed. */
+/** One for each deleted job, until its purge ends. None of its fields comes from an event that the purge removes. */
 export interface PurgeDocument extends Document {
   batch_size: number;
   blob_key: string | null;
-  /** The results before this one are gone. */
+  /** The results below this index are removed. */
   purged_to: number;
-  /** None beyond it was ever checked. */
+  /** The job has results below this index only. */
   urls: number;
   /** ISO 8601. */
   since: string;

@@ -1,4 +1,4 @@
-// The read models as everybody but the projector sees them: each collection in the generation that is live.
+// The read models as all readers but the projector use them: each collection in its live generation.
 import type { Position } from '../events/event-store.ts';
 import type { CollectionSpec, Document, Documents, Reading } from './documents.ts';
 import {
@@ -13,36 +13,39 @@ import {
 } from './projection-state.ts';
 
 export interface ReadModels {
-  /** Reads follow a flip within a second. What nothing has filled yet is empty; nothing is made by reading. */
+  /** Opens a collection for reading. Reads follow a flip within a second; a collection that is not built yet reads as empty. */
   collection<T extends Document>(spec: CollectionSpec<T>): LiveCollection<T>;
-  /** Up to which position all live read models have seen the log. */
+  /** Returns the position up to which all live read models have applied the log. Throws `DocumentsNotReady`. */
   position(): Promise<Position>;
-  /** Waits until they have seen `position`; false when they have not within `timeout_ms`. */
+  /**
+   * Waits until the read models have applied `position`; false after `timeout_ms`.
+   * @example if (!(await readmodels.passed(position, 2_000))) throw new Error('the read models are behind');
+   */
   passed(position: Position, timeout_ms: number): Promise<boolean>;
-  /** How each projection stands. */
+  /** Returns the state of each projection. */
   projections(): Promise<ProjectionState[]>;
 }
 
 /**
- * The reads of a collection, in the generation that is live when they are made. A stream goes on in the generation in which
- * it began, and fails with the code `unavailable` when that was dropped before its end.
+ * A collection that reads its live generation. A stream stays in the generation in which it began, and fails with the code
+ * `unavailable` when the projector drops that generation before the stream's end.
  */
 export type LiveCollection<T extends Document> = Reading<T>;
 
-/** The documents are of another log, or not made whole yet: what they say is not what the log says. */
+/** The documents came from another log, or are incomplete. */
 export class DocumentsNotReady extends Error {
   readonly code = 'unavailable';
 }
 
 export interface ReadModelsOptions {
-  /** The id of the log. When it is given, documents that came from another log, or are not whole yet, are not read. */
+  /** Reads the log's id. When given, reads refuse documents of another log and incomplete documents. */
   log_id?: () => Promise<string>;
   /** Milliseconds that never go back. */
   monotonic?: () => number;
 }
 
 const FLIP_NOTICED_MS = 1000;
-/** How long a read waits for documents that are being made. */
+/** A read waits this long for incomplete documents. */
 const READY_WAIT_MS = 2000;
 const READY_LOOK_MS = 20;
 
@@ -58,15 +61,15 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
   const projections = async () => (await states.find({})).map((stored) => projectionState(stored._id, stored));
 
   async function assertReady(stored: ProjectorState | null): Promise<void> {
-    // Where no projector has run yet, there are no documents to be wrong.
+    // Before the first projector has run, there are no documents.
     if (!log_id || !stored) return;
     const state = projectorState(stored);
-    if (state.catching_up_to !== null) throw new DocumentsNotReady('the documents are being made anew from the log');
+    if (state.catching_up_to !== null) throw new DocumentsNotReady('the projector is building the documents anew');
     if (state.log_id === '' || state.log_id === expected_log_id) return;
     expected_log_id = await log_id();
     if (state.log_id !== expected_log_id) throw new DocumentsNotReady('the documents came from another log');
   }
-  /** Where a service has just begun, its documents are whole in a moment. */
+  /** Waits for the documents of a service that has just started. */
   async function whenReady(): Promise<void> {
     for (const until = monotonic() + READY_WAIT_MS; ; ) {
       try {
@@ -84,7 +87,7 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
     looked_at = monotonic();
   }
   async function generationOf(name: string): Promise<number> {
-    // A collection that no projection has filled yet is asked about again each time.
+    // Each read of a collection that is not built yet looks for its first generation.
     if (monotonic() - looked_at > FLIP_NOTICED_MS || !generations.get(name)) {
       looking ??= look().finally(() => (looking = null));
       await looking;
@@ -119,9 +122,9 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
       async *stream(filter, stream_options) {
         const { generation, reading } = await live();
         yield* reading.stream(filter, stream_options);
-        // It ends as well where the collection was dropped.
+        // The stream of a dropped collection ends without an error, so we look whether the generation still exists.
         if (generation === 0 || (await isKept(spec.name, generation))) return;
-        throw new DocumentsNotReady(`${spec.name} was dropped while it was read: it had been built anew long before`);
+        throw new DocumentsNotReady(`${spec.name} was dropped during the read: it had been rebuilt long before`);
       },
       count: async (filter, count_options) => (await live()).reading.count(filter, count_options),
     };

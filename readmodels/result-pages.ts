@@ -1,19 +1,19 @@
-// Pages of a job's results by offset or by cursor, with how many there are on all of them. What the statistics have counted is
-// never counted again: to count a million results takes a thousand times as long as to read a page of them.
+// Pages of a job's results by offset or by cursor, with the total. The total comes from the job's statistics where they have it,
+// because counting a million results takes a thousand times as long as reading a page.
 import type { Collection, Filter, Slice } from './documents.ts';
 import type { JobDocument } from './jobs.ts';
 import { groupHolds, type ResultDocument, type ResultsFilter, resultsFilter } from './results.ts';
 import { NO_STATUS, type StatsDocument } from './stats.ts';
 
-/** What pages are made of. */
+/** The collections that pages are read from. */
 export interface ResultsRead {
   results: Pick<Collection<ResultDocument>, 'slice' | 'count'>;
   jobStats: Pick<Collection<StatsDocument>, 'get'>;
 }
-/** What a page needs to know of its job. */
+/** The fields of the job that a page needs. */
 type OfJob = Pick<JobDocument, '_id' | 'completed_urls'>;
 
-/** How many results pass the filter. */
+/** Returns the number of results that pass the filter. */
 export async function totalOf(
   { results, jobStats }: ResultsRead,
   job: OfJob,
@@ -27,7 +27,7 @@ export async function totalOf(
   return stats === null ? 0 : countedOf(stats, filter);
 }
 
-/** Whether the statistics of a job tell how many of its results pass: they do not know the URLs, nor which codes are broken. */
+/** Whether a job's statistics have the number of results that pass: they lack URLs, and the status codes of broken results. */
 function isCounted({ url_contains, status_group, non_2xx, status_codes }: ResultsFilter): boolean {
   if (url_contains !== undefined) return false;
   return status_group !== 'broken' || (!non_2xx && !status_codes);
@@ -54,7 +54,7 @@ export interface ResultsPage {
 
 const sort = { index: 1 } as const;
 
-/** In order of submission. */
+/** Returns a page of results in the order of the job's URLs. */
 export async function resultsPage(
   read: ResultsRead,
   job: OfJob,
@@ -63,7 +63,7 @@ export async function resultsPage(
 ): Promise<ResultsPage> {
   const { offset: skip, signal } = page;
   const total = await totalOf(read, job, filter, signal);
-  // Behind the last one there is nothing to look for, which would take a look at everything.
+  // A page after the last result would scan all of them to find none.
   const limit = Math.min(page.limit, total - skip);
   if (limit <= 0) return { items: [], total };
   const where = resultsFilter(job._id, filter);
@@ -117,8 +117,8 @@ export class LongPage implements AsyncIterable<ResultDocument> {
 }
 
 /**
- * The page after the result with index `after` (-1 begins), of results with an index below `before`. `next` is null on
- * the last page; `total` counts all results that pass the filter, on every page. Of very long results a page has fewer
+ * Returns the page after the result with index `after` (-1 for the first page), of results with an index below `before`. `next`
+ * is the next page's `after`, null on the last page. `total` counts all results that pass the filter. Of very long results a page has fewer
  * than `limit`.
  */
 export async function resultsAfter(

@@ -1,4 +1,4 @@
-// The read model of results: one document a checked URL, with every filter.
+// The read model of results: one document for each checked URL, and the filters over them.
 import type { URLChecked } from '../events/checks.ts';
 import type { CollectionSpec, Document, Filter } from './documents.ts';
 
@@ -7,7 +7,7 @@ export interface ResultDocument extends Document, URLChecked {}
 export const results: CollectionSpec<ResultDocument> = {
   name: 'results',
   fields: { job_id: 'string', index: 'number', url: 'string', status_code: 'number', is_broken: 'boolean' },
-  // The second one holds all that filters ask for: a filtered page is found without looking at documents.
+  // The second index covers all filters, so that a filtered page is found without reading documents.
   indexes: [
     { fields: { job_id: 1, index: 1 }, unique: true },
     { fields: { job_id: 1, index: 1, status_code: 1, is_broken: 1, url: 1 } },
@@ -22,12 +22,12 @@ export interface ResultsFilter {
   status_codes?: readonly number[];
   /** Everything that is not 2xx, URLs without an answer included. */
   non_2xx?: boolean;
-  /** Anywhere in the URL, in any case. */
+  /** A text anywhere in the URL, case-insensitive. */
   url_contains?: string;
   status_group?: (typeof STATUS_GROUPS)[number];
 }
 
-/** All given conditions hold together. */
+/** Makes the filter of a job's results for which all given conditions hold. */
 export function resultsFilter(job_id: string, filter: ResultsFilter): Filter {
   const all: Filter[] = [{ job_id }];
   if (filter.status_codes) all.push({ status_code: { $in: filter.status_codes } });
@@ -46,7 +46,7 @@ function groupFilter(group: (typeof STATUS_GROUPS)[number]): Filter {
   return { status_code: { $gte: first, $lt: first + 100 } };
 }
 
-/** Whether a result with this status, null without an answer, is in a group of codes: that is any but `broken`. */
+/** Whether a status code (null without an answer) is in a group. Not for `broken`, which is no group of codes. */
 export function groupHolds(group: (typeof STATUS_GROUPS)[number], status_code: number | null): boolean {
   if (group === 'unreachable' || status_code === null) return group === 'unreachable' && status_code === null;
   return Math.floor(status_code / 100) === Number(group[0]);

@@ -1,7 +1,7 @@
-// The read model of shares: what a job's owner lists and what a visitor's token is looked up in.
+// The read model of shares: a job's owner lists them, and a visitor's token leads to one.
 import type { CollectionSpec, Document } from './documents.ts';
 
-/** `_id` is the SHA-256 of the token, hex. Gone with its job. */
+/** `_id` is the SHA-256 of the token, hex. It is deleted with its job. */
 export interface ShareDocument extends Document {
   job_id: string;
   created_at: string;

@@ -1,7 +1,6 @@
-// The read models of a job's statistics: counted over all of its results, and read at a cost that does not grow with
-// their number. What has few distinct values is in one document a job, which a batch of results reads and writes once;
-// domains beyond the first few hundred have one each, in the order of their counts by an index. Response times are a
-// histogram of whole milliseconds, in slots, so that percentiles are exact.
+// The read models of a job's statistics, which cover all results at a cost that does not grow with their number. One document
+// for each job holds the values with few distinct ones; each domain beyond the first 500 has a document, indexed by count.
+// Response times are a histogram of whole milliseconds, in slots, so that percentiles are exact.
 import type { Counts, FoundOfDomain } from '../events/domain-checks.ts';
 import type { Collection, CollectionSpec, Document, Sort } from './documents.ts';
 import type { STATUS_GROUPS } from './results.ts';
@@ -15,23 +14,23 @@ export interface StatsDocument extends Document {
   checked_urls: number;
   broken_urls: number;
   soft_404_urls: number;
-  /** Answered with a redirect at first, whatever came then. */
+  /** URLs whose first answer was a redirect. */
   redirected_urls: number;
-  /** `none` counts those without a response. */
+  /** `none` counts URLs without a response. */
   status_codes: Counts;
   verdicts: Counts;
   error_codes: Counts;
-  /** Distinct ones. */
+  /** The number of distinct domains. */
   domains_total: number;
-  /** The first `FIRST_DOMAINS` that came: most jobs have no others. */
+  /** The first `FIRST_DOMAINS` domains in the order of their results: most jobs have no others. */
   first_domains: FoundOfDomain[];
-  /** Of those URLs that have one. */
+  /** Counts only URLs with a response time. */
   response_times: {
     count: number;
     sum_ms: number;
     min_ms: number | null;
     max_ms: number | null;
-    /** By slot of `SLOT_MS`: at most some 1,200, for the time limit of a check is at most 300 s. */
+    /** Counts by slot of `SLOT_MS`: at most about 1,200 slots, because a check takes at most 300 s. */
     slots: Counts;
   };
 }
@@ -41,7 +40,7 @@ export interface ResponseTimesDocument extends Document {
   by_ms: number[];
 }
 
-/** A domain that came after the first. */
+/** A domain beyond the first `FIRST_DOMAINS`. */
 export interface DomainDocument extends Document, FoundOfDomain {
   job_id: string;
 }
@@ -59,19 +58,19 @@ export const jobDomains: CollectionSpec<DomainDocument> = {
 };
 export const MOST_CHECKED: Sort = { checks: -1, _id: 1 };
 
-/** Each document that a batch touches is written whole: none is long. */
+/** Limits the size of a document: each batch writes whole documents. */
 export const FIRST_DOMAINS = 500;
 const DOMAINS_PAGE = 1000;
 const SLOT_MS = 256;
 
 export const NO_STATUS = 'none';
-/** Where a response time is counted. */
+/** The slot of a response time, and its place in the slot. */
 export const slotOf = (ms: number) => ({ slot: Math.floor(ms / SLOT_MS), place: ms % SLOT_MS });
 export const noResponseTimes = (_id: string): ResponseTimesDocument => ({ _id, by_ms: Array(SLOT_MS).fill(0) });
 export const responseTimesId = (job_id: string, slot: number | string) => `${job_id}:${slot}`;
 export const domainId = (job_id: string, domain: string) => `${job_id}:${domain}`;
 
-/** The host's name as the URL parser has it: lower case, without port, international names as punycode. */
+/** Returns the URL's host as the URL parser writes it: lower case, without port, international names as punycode. */
 export const domainOf = (url: string): string => URL.parse(url)?.hostname ?? '';
 
 export const noStats = (job_id: string): StatsDocument => ({
@@ -88,12 +87,12 @@ export const noStats = (job_id: string): StatsDocument => ({
   response_times: { count: 0, sum_ms: 0, min_ms: null, max_ms: null, slots: {} },
 });
 
-/** All of the names, with 0 where nothing was counted. */
+/** Returns a count for each name, 0 for names that were not counted. */
 export function namedCounts(names: readonly string[], counts: Counts): Counts {
   return Object.fromEntries(names.map((name) => [name, counts[name] ?? 0]));
 }
 
-/** By the groups that results are filtered by. */
+/** Adds up the status codes by the groups of the results' filter. */
 export function statusGroups({ status_codes, broken_urls }: StatsDocument): Record<StatusGroup, number> {
   const groups = { '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0, broken: broken_urls, unreachable: 0 };
   for (const [code, count] of Object.entries(status_codes)) {
@@ -104,7 +103,7 @@ export function statusGroups({ status_codes, broken_urls }: StatsDocument): Reco
   return groups;
 }
 
-/** The most frequent first; of equals, in the order of their names. */
+/** Returns the domains with the most results, the most frequent first, domains of equal count by name. */
 export async function topDomains(
   collection: Pick<Collection<DomainDocument>, 'find'>,
   { _id: job_id, first_domains, domains_total }: StatsDocument,
@@ -120,7 +119,7 @@ export async function topDomains(
   return all.sort((a, b) => b.count - a.count || (a.domain < b.domain ? -1 : 1)).slice(0, limit);
 }
 
-/** What the checks of a job found of each domain, in pages of at most `DOMAINS_PAGE`. */
+/** Yields a job's results counted by domain, in pages of at most `DOMAINS_PAGE` domains. */
 export async function* foundOfDomains(
   collection: Pick<Collection<DomainDocument>, 'stream'>,
   { _id, first_domains, domains_total }: StatsDocument,
@@ -138,8 +137,8 @@ export async function* foundOfDomains(
 }
 
 /**
- * By nearest rank: the least of the measured times, in milliseconds, that so many percent of them are not above. Null
- * where none was measured. Reads at most one slot a percentile.
+ * Returns percentiles of the response times by nearest rank, in milliseconds; null without response times. Reads at most one
+ * slot for each percentile.
  */
 export async function percentiles(
   collection: Pick<Collection<ResponseTimesDocument>, 'getMany'>,
@@ -147,24 +146,24 @@ export async function percentiles(
   percents: readonly number[],
 ): Promise<(number | null)[]> {
   if (count === 0) return percents.map(() => null);
-  // Names of objects that are whole numbers are in ascending order.
+  // JavaScript iterates integer keys of an object in ascending order.
   const counts = Object.entries(slots).map(([slot, count]) => [Number(slot), count] as const);
   const places = percents.map((percent) => placeOf(counts, Math.ceil((percent * count) / 100)));
   const ids = places.map(({ value: slot }) => responseTimesId(job_id, slot));
   const read = new Map((await collection.getMany([...new Set(ids)])).map(({ _id, by_ms }) => [_id, by_ms]));
   return places.map(({ value: slot, rank }, n) => {
     const by_ms = read.get(ids[n]!);
-    // Gone when the job was deleted a moment ago.
+    // The slot is missing when the job was deleted meanwhile.
     return by_ms ? slot * SLOT_MS + placeOf(by_ms.entries(), rank).value : null;
   });
 }
 
-/** The value of this rank, from 1, in a histogram in ascending order, and its rank among those that are equal to it. */
+/** Finds the value of this rank, from 1, in an ascending histogram, and its rank among the equal values. */
 function placeOf(histogram: Iterable<readonly [value: number, count: number]>, rank: number) {
   let left = rank;
   for (const [value, count] of histogram) {
     if (left <= count) return { value, rank: left };
     left -= count;
   }
-  throw new RangeError(`a histogram without a rank ${rank}`);
+  throw new RangeError(`the histogram has no rank ${rank}`);
 }

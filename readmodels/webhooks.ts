@@ -1,5 +1,5 @@
-// The read models of webhooks: the endpoints of a user with what is to be done about each, and the log of deliveries,
-// which says what is to be sent and when.
+// The read models of webhooks: the users' endpoints with the next step that the processes owe each, and the deliveries with the
+// time of their next attempt.
 import type {
   DisabledReason,
   GivenUpReason,
@@ -9,18 +9,18 @@ import type {
 } from '../events/webhook.ts';
 import type { CollectionSpec, Document } from './documents.ts';
 
-/** Gone when it is deleted, with its deliveries. */
+/** Deleting an endpoint deletes this document and the endpoint's deliveries. */
 export interface WebhookEndpointDocument extends Document {
   user_id: string;
   url: string;
-  /** None means all. */
+  /** Empty: the endpoint subscribes to all events. */
   events: WebhookEventType[];
   status: 'enabled' | 'disabled';
   disabled_reason: DisabledReason | null;
   created_at: string;
-  /** When the first attempt failed since the last one that was answered with 2xx; null when none did. */
+  /** The time of the first failed attempt after the last 2xx answer; null while there is none. */
   failing_since: string | null;
-  /** What a process has to do about it next: disable it, or tell its owner that it is disabled. */
+  /** The next step of the processes: disable the endpoint, or notify its owner that it is disabled. */
   due: 'disable_gone' | 'disable_failing' | 'notice' | null;
 }
 
@@ -38,11 +38,11 @@ export interface WebhookDeliveryDocument extends Document {
   event: WebhookEvent;
   status: 'pending' | 'delivered' | 'given_up';
   given_up_reason: GivenUpReason | null;
-  /** How many there were; the last `KEPT_ATTEMPTS` are in `attempts`. */
+  /** The number of attempts; `attempts` holds the last `KEPT_ATTEMPTS`. */
   attempt_count: number;
   attempts: WebhookAttempt[];
   created_at: string;
-  /** ISO 8601; null unless it is pending. */
+  /** ISO 8601; null unless the delivery is pending. */
   next_attempt_at: string | null;
 }
 

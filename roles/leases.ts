@@ -1,6 +1,6 @@
-// Leases: which one process does a thing that only one should do at a time. For thrift, never for exactness: two
-// holders at once cost double work and nothing else. No wall clock is asked: a holder counts up while it holds, and who
-// stands by takes over when it has watched the same count for the lease's time.
+// A lease picks the one process that does a thing. It only saves work, and exactness never depends on it: two holders at once
+// do double work and no harm. No wall clock is used: the holder raises the lease's count, and a process that stands by takes
+// over when it has seen the same count for the lease's time.
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { type CollectionSpec, type Document, type Documents, WriteConflict } from '../readmodels/documents.ts';
@@ -12,14 +12,14 @@ interface Lease extends Document {
   holder: string;
   /** Goes up with every renewal. */
   count: number;
-  /** Null where the holder's system does not say. */
+  /** Null when the holder's system does not tell a process's start time. */
   process: ProcessIdentity | null;
 }
 
 const leases: CollectionSpec<Lease> = { name: 'leases', fields: {}, indexes: [] };
 
 export interface LeaseKeeper {
-  /** Takes or renews it; false while another one holds it. Throws when the store does not answer. */
+  /** Takes or renews the lease; false while another process holds it. Throws the store's errors. */
   hold(name: string, ttl_ms: number): Promise<boolean>;
   release(name: string): Promise<void>;
 }
@@ -35,7 +35,7 @@ export async function openLeases(documents: Documents, options: LeaseOptions = {
   const holder = options.holder ?? randomUUID();
   const identity = options.process === undefined ? thisProcess() : options.process;
   const monotonic = options.monotonic ?? (() => performance.now());
-  /** Of the leases that others hold: the count that was seen, and since when it has stood still. */
+  /** For each lease of another holder: its last count, and the time since which the count has not changed. */
   const watched = new Map<string, { holder: string; count: number; since_ms: number }>();
   await documents.collection(leases);
 
@@ -74,9 +74,9 @@ export async function openLeases(documents: Documents, options: LeaseOptions = {
   };
 }
 
-/** `standing_by`: another one of its role works; `waiting`: it cannot work, and says why. */
+/** `standing_by`: another process does the role's work; `waiting`: the role cannot work, and gives a reason. */
 export type RoleState = 'working' | 'standing_by' | 'waiting';
-/** Called with what becomes of a role. */
+/** Reports a role's state. */
 export type Say = (state: RoleState, reason?: string) => void;
 
 export interface HoldingOptions {
@@ -88,8 +88,9 @@ export interface HoldingOptions {
 }
 
 /**
- * Runs `run` while this process holds the lease, and again whenever `run` returns; its signal aborts when the lease was not
- * renewed in time. Stands by otherwise, also while the store is away. Throws what `run` throws.
+ * Runs `run` while this process holds the lease, and again whenever `run` returns. Its signal aborts when the lease was not
+ * renewed in time. Stands by otherwise, also while the store is away. Throws the errors of `run`.
+ * @example await whileHeld(leases, 'projector', signal, (held) => project(held), { say, logger });
  */
 export async function whileHeld(
   leases: LeaseKeeper,
@@ -104,11 +105,11 @@ export async function whileHeld(
   while (!signal.aborted) {
     let asked_at = monotonic();
     const held = await leases.hold(name, ttl_ms).catch((error: unknown) => {
-      if (!is_away) logger?.warn({ err: error, lease: name }, 'a lease cannot be asked for: waiting for its store');
+      if (!is_away) logger?.warn({ err: error, lease: name }, 'a lease cannot be taken: the role waits for its store');
       return null;
     });
     is_away = held === null;
-    // An answer that came later than the lease lasts says nothing about now.
+    // When the answer took longer than the lease lasts, another process may hold it by now.
     is_holder = held === true && monotonic() - asked_at < ttl_ms;
     if (!is_holder) {
       if (is_away) say?.('waiting', 'the store of documents does not answer');
@@ -121,13 +122,13 @@ export async function whileHeld(
     let renewing: Promise<void> | null = null;
     const renew = async () => {
       const renewed_at = monotonic();
-      // Failed, it is tried again for as long as the lease lasts.
+      // A failed renewal is tried again for as long as the lease lasts.
       const still = await leases.hold(name, ttl_ms).catch(() => null);
       if (still) asked_at = renewed_at;
       else if (still === false) lost.abort();
     };
     const renewal = setInterval(() => {
-      // A moment before others may take it.
+      // The run ends a moment before another process may take the lease.
       if (monotonic() - asked_at >= (ttl_ms * 5) / 6) lost.abort();
       renewing ??= renew().finally(() => (renewing = null));
     }, ttl_ms / 6);
@@ -135,11 +136,11 @@ export async function whileHeld(
       await run(AbortSignal.any([signal, lost.signal]));
     } finally {
       clearInterval(renewal);
-      // A renewal that is under way would take back what is released; while the store is away nobody waits for it.
+      // A renewal under way would take the released lease again, so we wait for it, for a bounded time.
       await Promise.race([renewing, pause(RETRY_MS, NEVER)]);
     }
   }
-  // Where the store is away the lease runs out by itself.
+  // While the store is away the lease runs out by itself.
   if (is_holder) await Promise.race([leases.release(name).catch(() => {}), pause(RETRY_MS, NEVER)]);
 }
 

@@ -1,5 +1,5 @@
-// Signs of life: each role that runs, wherever it does, keeps a document in which it counts up. Whoever wants to know
-// whether a role works watches the counts by a clock of its own; no wall clock is compared with another.
+// Heartbeats: each running role raises a count in its document. A watcher tells by its own monotonic clock whether the count
+// moves; no wall clock is compared with another.
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Collection, CollectionSpec, Document, Documents } from '../readmodels/documents.ts';
@@ -8,44 +8,44 @@ import type { RoleState, Say } from './leases.ts';
 
 export interface RoleSign extends Document {
   role: string;
-  /** Goes up with every sign. */
+  /** Goes up with every heartbeat. */
   count: number;
   state: RoleState;
-  /** Why it waits. */
+  /** Why the role waits; null otherwise. */
   reason: string | null;
-  /** Whether the queue answers it; null for roles that do not use it. */
+  /** Whether the queue answers the role; null for roles that do not use it. */
   queue_answers: boolean | null;
-  /** For people who look: where it runs. */
+  /** The name of the role's machine, for operators. */
   machine: string;
 }
 
 const roleSigns: CollectionSpec<RoleSign> = { name: 'role_signs', fields: {}, indexes: [] };
 
 export const SIGN_MS = 1_000;
-/** A role that has given no sign for so long is not counted on. */
+/** A role without a heartbeat for this long counts as dead. */
 export const SILENT_MS = 5_000;
-/** A sign that has stood still for so long belongs to a process that is gone. */
+/** A document whose count has not moved for this long belongs to an ended process and is deleted. */
 const FORGET_MS = 10 * 60_000;
 
 export interface RoleSigns {
   say: Say;
-  /** The last sign is taken back. */
+  /** Ends the heartbeats and deletes their document. */
   stop(): Promise<void>;
 }
 
 export interface GivingOptions {
   documents: Documents;
   role: string;
-  /** Throws when the queue does not answer; unset: the role does not use it. */
+  /** Throws when the queue does not answer. Unset: the role does not use the queue. */
   askQueue?: () => Promise<unknown>;
   every_ms?: number;
 }
 
-/** Gives signs until it is stopped. While the documents are away there are none, which says enough. */
+/** Gives heartbeats until `stop`. While the store of documents is away there are none, and watchers count the role as dead. */
 export function giveRoleSigns({ documents, role, askQueue, every_ms = SIGN_MS }: GivingOptions): RoleSigns {
   const stopped = new AbortController();
   const { signal } = stopped;
-  const said: { state: RoleState; reason: string | null } = { state: 'waiting', reason: 'it starts' };
+  const current: { state: RoleState; reason: string | null } = { state: 'waiting', reason: 'it starts' };
   const _id = `${role}/${randomUUID()}`;
   let queue_answers: boolean | null = null;
   let count = 0;
@@ -57,16 +57,16 @@ export function giveRoleSigns({ documents, role, askQueue, every_ms = SIGN_MS }:
       try {
         signs ??= await documents.collection(roleSigns);
         count += 1;
-        await signs.write([{ replace: { _id, role, count, ...said, queue_answers, machine: hostname() } }]);
+        await signs.write([{ replace: { _id, role, count, ...current, queue_answers, machine: hostname() } }]);
       } catch {
-        // Whoever watches sees that it stands still.
+        // Watchers see that the count does not move.
       }
       await pause(every_ms, AbortSignal.any([signal, woken.signal]));
       woken = new AbortController();
     }
     await signs?.write([{ delete: _id }]).catch(() => {});
   }
-  /** Beside the signs: a queue that is away is asked for many seconds. */
+  /** Runs beside the heartbeats, because the question to a queue that is away takes many seconds. */
   async function lookAtQueue(): Promise<void> {
     while (askQueue && !signal.aborted) {
       const answers = await askQueue().then(
@@ -82,9 +82,9 @@ export function giveRoleSigns({ documents, role, askQueue, every_ms = SIGN_MS }:
   void lookAtQueue();
   return {
     say(state, reason) {
-      if (said.state !== state) woken.abort();
-      said.state = state;
-      said.reason = reason ?? null;
+      if (current.state !== state) woken.abort();
+      current.state = state;
+      current.reason = reason ?? null;
     },
     async stop() {
       stopped.abort();
@@ -94,9 +94,9 @@ export function giveRoleSigns({ documents, role, askQueue, every_ms = SIGN_MS }:
 }
 
 export interface RoleWatch {
-  /** Reads all signs once. Throws when the documents do not answer. */
+  /** Reads all heartbeats once. Throws when the store of documents does not answer. */
   look(): Promise<void>;
-  /** The signs of a role that have moved of late. */
+  /** Returns the heartbeats of a role that have moved within `silent_ms`. */
   alive(role: string): RoleSign[];
 }
 
@@ -116,7 +116,7 @@ export function openRoleWatch(
       for (const sign of found) {
         const before = seen.get(sign._id);
         const moved = before !== undefined && before.sign.count !== sign.count;
-        // Its first sight says nothing: it may be what a process left that was killed long ago.
+        // The first look proves nothing: a process that was killed long ago may have left the document.
         if (!before || moved) seen.set(sign._id, { sign, moved_at: moved ? now : null, since: now });
       }
       const gone = [...seen.values()].filter(({ since }) => now - since > FORGET_MS).map(({ sign }) => sign._id);
@@ -130,5 +130,5 @@ export function openRoleWatch(
   };
 }
 
-/** More roles than any deployment has. */
+/** More than the roles of any deployment. */
 const MAX_SIGNS = 10_000;

@@ -1,25 +1,25 @@
-// Which process of which machine this is, so that another one on the same machine can tell that it has ended.
+// Identifies this process, so that another process on the same machine can tell that it has ended.
 import { readFileSync, readlinkSync } from 'node:fs';
 
-/** A process for as long as the machine runs: its number alone may be given to another one, or to one in each container. */
+/** Identifies a process within one boot: the system reuses process numbers, and each container has its own. */
 export interface ProcessIdentity {
   /** The machine's boot. */
   boot: string;
-  /** The namespace in which `pid` is a number. */
+  /** The PID namespace of `pid`. */
   pid_namespace: string;
   pid: number;
-  /** When the process began, in ticks since the boot. */
+  /** The process's start, in ticks since the boot. */
   began: string;
 }
 
-/** Null where the system does not say: nobody can then prove that this process has ended. */
+/** Returns null where the system has no /proc: no process can then prove that this one has ended. */
 export function thisProcess(): ProcessIdentity | null {
   const place = thisPlace();
   const began = place && beginningOf(process.pid);
   return place && began ? { ...place, pid: process.pid, began: began.at } : null;
 }
 
-/** Whether it is certain that the process has ended. False for those of other machines, boots and containers. */
+/** Whether the process has certainly ended. False for a process of another machine, boot or container. */
 export function hasEnded(other: ProcessIdentity): boolean {
   const place = thisPlace();
   if (place?.boot !== other.boot || place.pid_namespace !== other.pid_namespace) return false;
@@ -28,7 +28,7 @@ export function hasEnded(other: ProcessIdentity): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return true;
   }
-  // The number may be another process's by now, or that of one that was killed and that its parent has not looked after.
+  // Another process may have the number by now, or the process is a zombie that its parent has not reaped.
   const there = beginningOf(other.pid);
   return there !== null && (there.is_zombie || there.at !== other.began);
 }
@@ -42,7 +42,7 @@ function thisPlace(): Pick<ProcessIdentity, 'boot' | 'pid_namespace'> | null {
   }
 }
 
-/** From `/proc/PID/stat`: the state follows the name, which is in brackets and may hold any character. */
+/** Reads `/proc/PID/stat`, where the state follows the name; the name is in brackets and may hold any character. */
 function beginningOf(pid: number): { at: string; is_zombie: boolean } | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
