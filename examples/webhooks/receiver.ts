@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { verify } from './verify.ts';
 
 const [port, secret = ''] = process.argv.slice(2);
-/** In earnest: in a database, in the transaction that does the work. */
+/** In production, store the ids in a database, in the transaction that does the work. */
 const handled = new Set<string>();
 
 const server = createServer(async (request, response) => {

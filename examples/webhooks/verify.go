@@ -16,8 +16,8 @@ import (
 
 const tolerance = 5 * time.Minute
 
-// verify takes the body as it came, byte for byte. It returns an error unless it was signed with the secret, and not
-// too long ago.
+// verify takes the received bytes of the body. It returns an error unless the secret signed them, at most five minutes
+// ago.
 func verify(body []byte, header, secret string) error {
 	timestamp := ""
 	var signatures []string

@@ -9,7 +9,7 @@ TOLERANCE_S = 5 * 60
 
 
 def verify(body: bytes, header: str, secret: str) -> None:
-    """`body` is what came, byte for byte. Raises unless it was signed with the secret, and not too long ago."""
+    """`body`: the received bytes. Raises ValueError unless the secret signed them, at most five minutes ago."""
     fields = [field.strip().partition("=") for field in header.split(",")]
     timestamp = next((value for name, _, value in fields if name == "t"), "")
     if not re.fullmatch(r"[0-9]{1,12}", timestamp):

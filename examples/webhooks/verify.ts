@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 
 const TOLERANCE_S = 5 * 60;
 
-/** `body` is what came, byte for byte. Throws unless it was signed with the secret, and not too long ago. */
+/** `body`: the received bytes. Throws unless the secret signed them, at most five minutes ago. */
 export function verify(body: Uint8Array, header: string, secret: string): void {
   const fields = header.split(',').map((field) => field.trim().split('=', 2));
   const values = (name: string) => fields.filter((field) => field[0] === name).map((field) => field[1] ?? '');
