@@ -58,6 +58,8 @@ export type Done = { ok: true; position: Position } | { ok: false; refused: Refu
 export interface Loaded<State> {
   state: State;
   revision: ExpectedRevision;
+  /** Of the stream's last event; null when it has none. */
+  last_id: string | null;
   position: Position;
 }
 
@@ -128,7 +130,7 @@ export function fromLastEvent<State, Event extends AnyEvent>(
   return async (stream) => {
     for await (const event of log.readStream(stream, { direction: 'backwards', limit: 1 })) {
       const state = fold.evolve(fold.initial(), event as unknown as Event);
-      return { state, revision: event.revision, position: event.position };
+      return { state, revision: event.revision, last_id: event.id, position: event.position };
     }
     return null;
   };
@@ -153,20 +155,33 @@ export function openAggregate<State, Event extends AnyEvent>(
   const turns = new Map<string, Promise<unknown>>();
   const waiting = new Map<string, Waiting<State, Event>[]>();
 
-  const empty = (): Loaded<State> => ({ state: fold.initial(), revision: 'no_stream', position: BEGINNING });
+  const empty = (): Loaded<State> => ({
+    state: fold.initial(),
+    revision: 'no_stream',
+    last_id: null,
+    position: BEGINNING,
+  });
 
   /** A copy, because the cache computes no size anew for an object that it holds already. */
   const keep = (stream: string, loaded: Loaded<State>) => states.set(stream, { ...loaded });
 
   async function load(stream: string): Promise<Loaded<State>> {
-    const loaded = states.get(stream) ?? (await begin?.(stream)) ?? empty();
-    for await (const event of log.readStream(stream, { from: after(loaded.revision) })) {
+    const kept = states.get(stream);
+    const loaded = kept ?? (await begin?.(stream)) ?? empty();
+    let is_of_log = !kept?.last_id;
+    for await (const event of log.readStream(stream, { from: after(loaded.revision) - (is_of_log ? 0 : 1) })) {
+      if (event.revision === loaded.revision) {
+        is_of_log = event.id === loaded.last_id;
+        continue;
+      }
+      if (!is_of_log) break;
       loaded.state = fold.evolve(loaded.state, event as unknown as Event);
-      loaded.revision = event.revision;
-      loaded.position = event.position;
+      Object.assign(loaded, { revision: event.revision, last_id: event.id, position: event.position });
     }
-    keep(stream, loaded);
-    return loaded;
+    if (is_of_log) keep(stream, loaded);
+    else states.delete(stream);
+    // An older copy of the log was restored: the state has events that the log lacks.
+    return is_of_log ? loaded : load(stream);
   }
 
   /** Decides the commands one after the other and appends their events at once. Rejects when the append may or may not be stored. */
@@ -212,8 +227,7 @@ export function openAggregate<State, Event extends AnyEvent>(
           continue;
         }
         evolve();
-        loaded.revision = result.revision;
-        loaded.position = result.position;
+        Object.assign(loaded, { revision: result.revision, last_id: new_events.at(-1)!.id, position: result.position });
         keep(stream, loaded);
       } else if (is_guess) continue;
       for (const answer of answers) answer();

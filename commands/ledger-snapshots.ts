@@ -56,7 +56,7 @@ export async function loadLedger(log: EventStore, stream: string): Promise<Loade
     if (n < snapshot_at) evolve(credits, entry);
     else remember(n === snapshot_at ? restore(credits, entry) : credits, entry);
   }
-  return { state: credits, revision: last.revision, position: last.position };
+  return { state: credits, revision: last.revision, last_id: last.id, position: last.position };
 }
 
 function restore(credits: Credits, { data }: Entry): Credits {

@@ -98,6 +98,26 @@ test('a state that grew is kept by the size that it has now', async (t) => {
   t.is(reads(), 1);
 });
 
+test('no command is answered from a state whose events a restored backup lacks', async (t) => {
+  const [{ log: before }, { log: backup }] = [await openTestStores(t), await openTestStores(t)];
+  let log = before;
+  const replaced: EventStore = {
+    ...before,
+    append: (...args) => log.append(...args),
+    readStream: (...args) => log.readStream(...args),
+  };
+  const done = ({ n }: { n: number }) => (n === 3 ? { events: [] } : count({ n }));
+  const writer = openAggregate(backup, fold);
+  const [shorter, longer] = [openAggregate(replaced, fold), openAggregate(replaced, fold)];
+  for (let n = 0; n < 3; n++) await shorter.handle('count-1', commandContext(), done);
+  t.is((await longer.peek('count-1')).n, 3);
+  log = backup;
+  await writer.handle('count-1', commandContext(), count);
+  t.like(await shorter.handle('count-1', commandContext(), done), { ok: true, appended: 1, state: { n: 2 } });
+  for (let n = 0; n < 4; n++) await writer.handle('count-1', commandContext(), count);
+  t.is((await longer.read('count-1')).state.n, 6);
+});
+
 function countingReads(log: EventStore): { reads: () => number; counted: EventStore } {
   let reads = 0;
   const readStream: EventStore['readStream'] = (...args) => {
