@@ -6,8 +6,7 @@ import { Nullable } from '../events/nullable.ts';
 import type { BlockedDomainDocument } from '../readmodels/blocked-domains.ts';
 import type { DomainHealthDocument } from '../readmodels/domain-health.ts';
 import { type Counts, NO_STATUS } from '../readmodels/stats.ts';
-
-const Count = (description: string) => Type.Integer({ minimum: 0, description });
+import { Count, pick, Time } from './schemas.ts';
 
 /** What is said of a blocked domain. */
 export const Block = Type.Object({
@@ -17,10 +16,7 @@ export const Block = Type.Object({
   error_codes: Type.Array(Type.String(), { description: 'What checks of its URLs come back with.' }),
 });
 
-export const BlockedDomainView = Type.Object(
-  { ...Block.properties, added_at: Type.String({ format: 'date-time' }) },
-  { $id: 'BlockedDomain' },
-);
+export const BlockedDomainView = Type.Object({ ...Block.properties, added_at: Time() }, { $id: 'BlockedDomain' });
 
 export const blockExample = {
   domain: 'example.com',
@@ -46,7 +42,7 @@ export const DomainHealthView = Type.Object({
   failure_rate: Type.Number({ minimum: 0, maximum: 1, description: 'failures / checks, to four decimals.' }),
   blocked_count: Count('Checks that a bot protection turned away.'),
   avg_response_time_ms: Nullable(Count('Null where no answer ever came.')),
-  last_checked_at: Type.String({ format: 'date-time' }),
+  last_checked_at: Time(),
   status: Type.Enum(DOMAIN_STATES, {
     description: `By the failure rate: degraded from ${DEGRADED_FROM}, failing from ${FAILING_FROM}.`,
   }),
@@ -66,21 +62,13 @@ export const domainHealthExample: DomainHealthView = {
   is_blocked: false,
 };
 
+const COUNTED = ['checks', 'failures', 'failure_rate', 'blocked_count'] as const;
+const MEASURED = [...COUNTED, 'avg_response_time_ms', 'last_checked_at'] as const;
+
 export function domainHealthView(document: DomainHealthDocument, is_blocked: boolean): DomainHealthView {
-  const {
-    _id: domain,
-    checks,
-    failures,
-    failure_rate,
-    blocked_count,
-    avg_response_time_ms,
-    last_checked_at,
-  } = document;
+  const { _id: domain, failure_rate } = document;
   const status = failure_rate >= FAILING_FROM ? 'failing' : failure_rate >= DEGRADED_FROM ? 'degraded' : 'ok';
-  return {
-    ...{ domain, checks, failures, failure_rate, blocked_count, avg_response_time_ms, last_checked_at },
-    ...{ status, is_blocked },
-  };
+  return { domain, ...pick(document, MEASURED), status, is_blocked };
 }
 
 const count = Type.Integer({ minimum: 1 });

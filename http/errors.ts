@@ -1,5 +1,6 @@
 // What is answered when something is wrong: the errors that handlers throw. Each API gives them a body of its own shape.
 import { STATUS_CODES } from 'node:http';
+import type { Refusal } from '../commands/aggregate.ts';
 import { storeFaultOf } from '../events/store-faults.ts';
 
 /** One thing that is wrong with a request. */
@@ -49,6 +50,15 @@ export const NO_SUCH_JOB = 'There is no such job.';
 
 /** A job that is not there, or that is somebody else's. */
 export const jobNotFound = () => new HttpError(404, 'job_not_found', NO_SUCH_JOB);
+
+/** The outcome of a command. Throws when the command was refused: with this status, and the refusal's code and message. */
+export function accepted<Outcome extends { ok: true }>(
+  outcome: Outcome | { ok: false; refused: Refusal },
+  status: number,
+): Outcome {
+  if (outcome.ok) return outcome;
+  throw new HttpError(status, outcome.refused.code, outcome.refused.message);
+}
 
 /** The client is gone: there is nobody to answer. */
 export class ClientGone extends Error {

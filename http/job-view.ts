@@ -4,9 +4,7 @@ import { type Static, Type } from 'typebox';
 import { FAILURE_REASONS, JOB_SOURCES, JOB_STATUSES, type JobCreated, PAUSE_REASONS } from '../events/job.ts';
 import { Nullable } from '../events/nullable.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
-
-const Count = (description: string) => Type.Integer({ minimum: 0, description });
-const Time = (description: string) => Type.String({ format: 'date-time', description });
+import { Count, pick, Time } from './schemas.ts';
 
 export const JobView = Type.Object(
   {
@@ -50,44 +48,27 @@ export const jobExample: JobView = {
   source: 'upload',
 };
 
-export function jobView(job: JobDocument): JobView {
-  return {
-    job_id: job._id,
-    status: job.status,
-    total_urls: job.total_urls,
-    completed_urls: job.completed_urls,
-    credits_allocated: job.credits_allocated,
-    credits_refunded: job.credits_refunded,
-    duplicates_removed: job.duplicates_removed,
-    invalid_urls_rejected: job.invalid_urls_rejected,
-    blocked_urls_skipped: job.blocked_urls_skipped,
-    pause_reason: job.pause_reason,
-    failure_reason: job.failure_reason,
-    created_at: job.created_at,
-    started_at: job.started_at,
-    completed_at: job.completed_at,
-    source: job.source,
-  };
-}
+/** Of the job as it was submitted. */
+const SUBMITTED = [
+  ...(['total_urls', 'credits_allocated', 'duplicates_removed', 'invalid_urls_rejected'] as const),
+  ...(['blocked_urls_skipped', 'source'] as const),
+] as const;
+const SHOWN = [
+  ...SUBMITTED,
+  ...(['status', 'completed_urls', 'credits_refunded', 'pause_reason', 'failure_reason'] as const),
+  ...(['created_at', 'started_at', 'completed_at'] as const),
+] as const;
+
+export const jobView = (job: JobDocument): JobView => ({ job_id: job._id, ...pick(job, SHOWN) });
 
 /** A job as it is when it has just been made: the read model need not have seen it yet. */
 export function newJobView(job: JobCreated, now: number): JobView {
   const paused = job.credits_allocated === 0;
   return {
-    job_id: job.job_id,
+    ...pick(job, ['job_id', ...SUBMITTED]),
     status: paused ? 'paused' : 'processing',
-    total_urls: job.total_urls,
-    completed_urls: 0,
-    credits_allocated: job.credits_allocated,
-    credits_refunded: 0,
-    duplicates_removed: job.duplicates_removed,
-    invalid_urls_rejected: job.invalid_urls_rejected,
-    blocked_urls_skipped: job.blocked_urls_skipped,
     pause_reason: paused ? 'credit_ceiling' : null,
-    failure_reason: null,
-    created_at: new Date(now).toISOString(),
-    started_at: null,
-    completed_at: null,
-    source: job.source,
+    ...{ completed_urls: 0, credits_refunded: 0, failure_reason: null },
+    ...{ created_at: new Date(now).toISOString(), started_at: null, completed_at: null },
   };
 }

@@ -139,6 +139,12 @@ export interface ErrorSpec {
   headers?: Readonly<Record<string, string>>;
 }
 
+/** An error with one example. */
+export const anError = (description: string, code: string, message: string, details?: object): ErrorSpec => ({
+  description,
+  examples: { [code]: { message, ...(details && { details }) } },
+});
+
 export interface Reply {
   /** The first status that the route declares, unless told. */
   status?: number;

@@ -30,6 +30,8 @@ export interface ClassifyOptions {
 export interface CheckableUrl {
   category: 'valid' | 'missing_prefix' | 'blocked';
   url: string;
+  /** In the parser's form; it may end in a dot. */
+  host: string;
   /** The key by which duplicates are found: the parser's form without the fragment. */
   key: string;
   prefix_added: boolean;
@@ -108,14 +110,15 @@ function isHost(hostname: string): boolean {
 }
 
 function checkable(url: string, parsed: URL, prefix_added: boolean, options: ClassifyOptions): CheckableUrl {
-  const { href } = parsed;
+  const { href, hostname: host } = parsed;
   // In the parser's form the first # starts the fragment; it is percent-encoded everywhere else.
   const hash = href.indexOf('#');
-  const blocked_domain = options.blocked_domain_of?.(parsed.hostname) ?? null;
+  const blocked_domain = options.blocked_domain_of?.(host) ?? null;
   return {
     category: blocked_domain !== null ? 'blocked' : prefix_added ? 'missing_prefix' : 'valid',
     // The texts are equal, but `url` may be a slice that keeps its whole chunk in memory.
     url: href === url ? href : url,
+    host,
     key: hash === -1 ? href : href.slice(0, hash),
     prefix_added,
     blocked_domain,

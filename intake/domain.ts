@@ -10,5 +10,5 @@ export function parseDomain(text: string): ParsedDomain {
   const bare = text.trim().replace(/^\*?\.(?=.)/, '');
   const classified = classifyUrl(bare, { max_url_chars: DEFAULT_LIMITS.max_url_chars });
   if (classified.category === 'invalid') return { reason: classified.reason };
-  return { domain: new URL(classified.url).hostname.replace(/\.$/, '') };
+  return { domain: classified.host.replace(/\.$/, '') };
 }

@@ -1,6 +1,7 @@
 // The read model of the blocklist: one document for each domain, and one with the list's version, for caches in memory.
 import type { Position } from '../events/event-store.ts';
 import type { Collection, CollectionSpec, Document } from './documents.ts';
+import { type Page, type Paging, pageOf } from './pages.ts';
 
 /** `_id` is the domain. */
 export interface BlockedDomainDocument extends Document {
@@ -32,15 +33,10 @@ export const BLOCKLIST = 'blocklist';
 export const BLOCKED_DOMAIN_SORTS = ['added_at', 'domain', 'reason', 'block_type'] as const;
 export type BlockedDomainSort = (typeof BLOCKED_DOMAIN_SORTS)[number];
 
-export async function blockedDomainsPage(
+export function blockedDomainsPage(
   collection: Pick<Collection<BlockedDomainDocument>, 'find' | 'count'>,
-  page: { sort_by: BlockedDomainSort; sort_order: 'asc' | 'desc'; limit: number; offset: number },
-): Promise<{ items: BlockedDomainDocument[]; total: number }> {
+  page: Paging & { sort_by: BlockedDomainSort; sort_order: 'asc' | 'desc' },
+): Promise<Page<BlockedDomainDocument>> {
   const path = page.sort_by === 'domain' ? '_id' : page.sort_by;
-  const sort = { [path]: page.sort_order === 'asc' ? 1 : -1 } as const;
-  const [items, total] = await Promise.all([
-    collection.find({}, { sort, skip: page.offset, limit: page.limit }),
-    collection.count({}),
-  ]);
-  return { items, total };
+  return pageOf(collection, {}, { [path]: page.sort_order === 'asc' ? 1 : -1 }, page);
 }

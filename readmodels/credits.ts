@@ -45,16 +45,3 @@ export function usageOf(balance: BalanceDocument | null, now: number) {
   const period_end = new Date(Date.UTC(year, month + 1)).toISOString();
   return { period_start, period_end, credits_used: balance?.used_in === period_start.slice(0, 7) ? balance.used : 0 };
 }
-
-/** The newest first. */
-export async function transactionsPage(
-  collection: Pick<Collection<TransactionDocument>, 'find' | 'count'>,
-  user_id: string,
-  page: { limit: number; offset: number },
-): Promise<{ items: TransactionDocument[]; total: number }> {
-  const [items, total] = await Promise.all([
-    collection.find({ user_id }, { sort: { number: -1 }, skip: page.offset, limit: page.limit }),
-    collection.count({ user_id }),
-  ]);
-  return { items, total };
-}

@@ -1,6 +1,7 @@
 // The read model of domains: one document for each domain, with the results of its URLs counted over all ended jobs.
 import type { FoundOfDomain } from '../events/domain-checks.ts';
-import type { Collection, CollectionSpec, Document, Filter, Sort } from './documents.ts';
+import type { Collection, CollectionSpec, Document, Sort } from './documents.ts';
+import { type Page, type Paging, pageOf } from './pages.ts';
 
 /** `_id` is the domain. */
 export interface DomainHealthDocument extends Document, Omit<FoundOfDomain, 'domain'> {
@@ -36,20 +37,12 @@ export const DOMAIN_SORTS = [
 export type DomainSort = (typeof DOMAIN_SORTS)[number];
 
 /** Returns a page of the domains with at least `min_checks` checks. */
-export async function domainHealthPage(
+export function domainHealthPage(
   collection: Pick<Collection<DomainHealthDocument>, 'find' | 'count'>,
-  page: { min_checks: number; sort_by: DomainSort; sort_order: 'asc' | 'desc'; limit: number; offset: number },
-): Promise<{ items: DomainHealthDocument[]; total: number }> {
-  const filter: Filter = { checks: { $gte: page.min_checks } };
-  const [items, total] = await Promise.all([
-    collection.find(filter, {
-      sort: sortOf(page.sort_by, page.sort_order === 'asc' ? 1 : -1),
-      skip: page.offset,
-      limit: page.limit,
-    }),
-    collection.count(filter),
-  ]);
-  return { items, total };
+  page: Paging & { min_checks: number; sort_by: DomainSort; sort_order: 'asc' | 'desc' },
+): Promise<Page<DomainHealthDocument>> {
+  const sort = sortOf(page.sort_by, page.sort_order === 'asc' ? 1 : -1);
+  return pageOf(collection, { checks: { $gte: page.min_checks } }, sort, page);
 }
 
 function sortOf(sort_by: DomainSort, direction: 1 | -1): Sort {

@@ -1,7 +1,7 @@
 // The read model of jobs: one document for each job, with its progress.
 import type { Position } from '../events/event-store.ts';
 import { type FailureReason, hasEnded, type JobSource, type JobStatus, type PauseReason } from '../events/job.ts';
-import type { Collection, CollectionSpec, Document, Filter } from './documents.ts';
+import type { CollectionSpec, Document } from './documents.ts';
 
 export interface JobDocument extends Document {
   owner_id: string;
@@ -68,25 +68,6 @@ export const endedJob = ({ _id: job_id, owner_id, credits_allocated, completed_u
   credits_allocated,
   completed_urls,
 });
-
-export interface JobsPage {
-  items: JobDocument[];
-  total: number;
-}
-
-/** Returns a page of jobs, the newest first. */
-export async function jobsPage(
-  collection: Pick<Collection<JobDocument>, 'find' | 'count'>,
-  of: { owner_id?: string; owner_email?: string; status?: JobStatus },
-  page: { limit: number; offset: number },
-): Promise<JobsPage> {
-  const filter: Filter = { ...of };
-  const [items, total] = await Promise.all([
-    collection.find(filter, { sort: { created_at: -1 }, skip: page.offset, limit: page.limit }),
-    collection.count(filter),
-  ]);
-  return { items, total };
-}
 
 /**
  * Returns the index below which all results exist. Batches are checked in any order, but each batch in the order of its URLs.

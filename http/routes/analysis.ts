@@ -16,6 +16,7 @@ import { Block, blockExample } from '../domain-view.ts';
 import { type Problem, ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { fileBody, listBody, routeOf } from '../route.ts';
+import { Count } from '../schemas.ts';
 import { unusable } from '../submit.ts';
 
 const wire = ({ config, blocklist, read }: Parts) => ({
@@ -87,8 +88,6 @@ export const checkDomains = route({
 function problemOf(reason: keyof typeof INVALID_REASONS, at: (string | number)[]): Problem {
   return { loc: ['body', ...at], msg: INVALID_REASONS[reason], type: reason };
 }
-
-const Count = (description: string) => Type.Integer({ minimum: 0, description });
 
 const SampleView = Type.Object(
   {

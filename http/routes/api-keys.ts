@@ -4,9 +4,9 @@ import { idOfKey, MAX_KEYS, newApiKey, openApiKeys } from '../../commands/api-ke
 import { Nullable } from '../../events/nullable.ts';
 import { type ApiKeyDocument, apiKeys } from '../../readmodels/api-keys.ts';
 import { GATEWAY } from '../apis/gateway.ts';
-import { HttpError } from '../errors.ts';
+import { accepted } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
-import { jsonBody, routeOf } from '../route.ts';
+import { anError, jsonBody, routeOf } from '../route.ts';
 
 const wire = ({ log, read }: Parts) => ({
   commands: openApiKeys(log),
@@ -58,18 +58,18 @@ export const create = route({
     },
   },
   errors: {
-    409: {
-      description: `There are ${MAX_KEYS} keys already.`,
-      examples: { too_many_keys: { message: `There are ${MAX_KEYS} keys already; revoke one.` } },
-    },
+    409: anError(
+      `There are ${MAX_KEYS} keys already.`,
+      'too_many_keys',
+      `There are ${MAX_KEYS} keys already; revoke one.`,
+    ),
   },
   async handler(request, { commands }) {
     const { caller, body } = request;
     const plaintext = newApiKey();
     const context = request.command();
     const { user_id, email } = caller;
-    const created = await commands.create({ plaintext, user_id, email, name: body.name }, context);
-    if (!created.ok) throw new HttpError(409, created.refused.code, created.refused.message);
+    const created = accepted(await commands.create({ plaintext, user_id, email, name: body.name }, context), 409);
     const created_at = new Date(context.now).toISOString();
     const view = {
       id: idOfKey(plaintext),
@@ -110,15 +110,14 @@ export const revoke = route({
   tags,
   responses: { 204: { description: 'The key no longer works.' } },
   errors: {
-    404: {
-      description: 'There is no such key of yours.',
-      examples: { key_not_found: { message: 'There is no such API key.' } },
-    },
+    404: anError('There is no such key of yours.', 'key_not_found', 'There is no such API key.'),
   },
   async handler(request, { commands }) {
     const { caller, params } = request;
-    const revoked = await commands.revoke({ key_id: params.id, user_id: caller.user_id }, request.command());
-    if (!revoked.ok) throw new HttpError(404, revoked.refused.code, revoked.refused.message);
+    const revoked = accepted(
+      await commands.revoke({ key_id: params.id, user_id: caller.user_id }, request.command()),
+      404,
+    );
     return { status: 204, position: revoked.position };
   },
 });

@@ -1,18 +1,13 @@
 // The gateway's view of one's credits.
 import { Type } from 'typebox';
 import { TRANSACTION_TYPES, type TransactionType } from '../../events/credits.ts';
-import {
-  balanceOf,
-  balances,
-  transactions as entries,
-  type TransactionDocument,
-  transactionsPage,
-} from '../../readmodels/credits.ts';
+import { balanceOf, balances, transactions as entries, type TransactionDocument } from '../../readmodels/credits.ts';
+import { pageOf } from '../../readmodels/pages.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { groupOf, type Parts } from '../group.ts';
+import { listOf, listReply } from '../list-replies.ts';
 import { paging } from '../result-view.ts';
 import { routeOf } from '../route.ts';
-import { listOf } from './jobs.ts';
 
 const wire = ({ read }: Parts) => ({ read: read({ balances, transactions: entries }) });
 export type Deps = ReturnType<typeof wire>;
@@ -76,30 +71,23 @@ export const transactions = route({
   tags,
   query: Type.Object(paging(20)),
   responses: {
-    200: {
-      description: 'A page of transactions.',
-      schema: listOf(Transaction),
-      example: {
-        items: [
-          {
-            transaction_id: 'signup_bonus:alice',
-            transaction_type: 'signup_bonus',
-            amount: 300,
-            reference_id: 'alice',
-            balance_after: 300,
-            created_at: '2026-01-31T09:00:00.000Z',
-          },
-        ],
-        total: 1,
-        limit: 20,
-        offset: 0,
+    200: listOf(
+      'A page of transactions.',
+      Transaction,
+      {
+        transaction_id: 'signup_bonus:alice',
+        transaction_type: 'signup_bonus',
+        amount: 300,
+        reference_id: 'alice',
+        balance_after: 300,
+        created_at: '2026-01-31T09:00:00.000Z',
       },
-    },
+      20,
+    ),
   },
   async handler({ caller, query }, { read }) {
-    const { limit, offset } = query;
-    const { items, total } = await transactionsPage(read.transactions, caller.user_id, { limit, offset });
-    return { body: { items: items.map(transactionView), total, limit, offset } };
+    const page = await pageOf(read.transactions, { user_id: caller.user_id }, { number: -1 }, query);
+    return listReply(page, transactionView, query);
   },
 });
 

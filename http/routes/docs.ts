@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import { GATEWAY } from '../apis/gateway.ts';
 import { DOCS_FILES, DOCS_PAGE, DOCS_POLICY, openDocsFiles } from '../docs-page.ts';
 import { HttpError } from '../errors.ts';
-import { type Reply, type Route, routeOf } from '../route.ts';
+import { anError, type Reply, type Route, routeOf } from '../route.ts';
 
 const route = routeOf<unknown>(GATEWAY);
 const tags = ['service'];
@@ -78,7 +78,7 @@ export function docsRoutes(): Route<unknown>[] {
         304: unchanged,
       },
       errors: {
-        404: { description: 'There is no such file.', examples: { not_found: { message: 'There is no such file.' } } },
+        404: anError('There is no such file.', 'not_found', 'There is no such file.'),
       },
       handler: ({ params, ctx }) => sent(DOCS_FILES.includes(params.file) ? params.file : '', ctx, {}),
     }),

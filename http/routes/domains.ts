@@ -18,11 +18,11 @@ import {
   domainHealthExample,
   domainHealthView,
 } from '../domain-view.ts';
-import { HttpError, ValidationError } from '../errors.ts';
+import { accepted, HttpError, ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
+import { listOf, listReply } from '../list-replies.ts';
 import { paging } from '../result-view.ts';
-import { jsonBody, routeOf } from '../route.ts';
-import { listOf } from './jobs.ts';
+import { anError, jsonBody, routeOf } from '../route.ts';
 
 const wire = ({ log, blocklist, read }: Parts) => ({
   commands: openBlocklistCommands(log),
@@ -50,16 +50,10 @@ export const listBlocked = route({
     sort_order,
   }),
   responses: {
-    200: {
-      description: 'A page of blocked domains.',
-      schema: listOf(BlockedDomainView),
-      example: { items: [blockedDomainExample], total: 1, limit: 50, offset: 0 },
-    },
+    200: listOf('A page of blocked domains.', BlockedDomainView, blockedDomainExample, 50),
   },
   async handler({ query }, { read }) {
-    const { limit, offset } = query;
-    const { items, total } = await blockedDomainsPage(read.blockedDomains, query);
-    return { body: { items: items.map(blockedDomainView), total, limit, offset } };
+    return listReply(await blockedDomainsPage(read.blockedDomains, query), blockedDomainView, query);
   },
 });
 
@@ -93,16 +87,16 @@ export const block = route({
     },
   },
   errors: {
-    409: {
-      description: `There are ${MAX_BLOCKED} domains on the list.`,
-      examples: { blocklist_full: { message: `There are ${MAX_BLOCKED} domains on the list; remove some.` } },
-    },
+    409: anError(
+      `There are ${MAX_BLOCKED} domains on the list.`,
+      'blocklist_full',
+      `There are ${MAX_BLOCKED} domains on the list; remove some.`,
+    ),
     422: 'It is no domain, or the request is not valid.',
   },
   async handler(request, { commands }) {
     const said = { ...request.body, domain: domainToBlock(request.body.domain) };
-    const blocked = await commands.block(said, request.command());
-    if (!blocked.ok) throw new HttpError(409, blocked.refused.code, blocked.refused.message);
+    const blocked = accepted(await commands.block(said, request.command()), 409);
     const { added_at, is_new, position } = blocked;
     return { status: is_new ? 201 : 200, body: { ...said, added_at }, position };
   },
@@ -142,15 +136,15 @@ export const unblock = route({
     },
   },
   errors: {
-    404: {
-      description: 'The domain is not on the list; one that it is under may be.',
-      examples: { domain_not_blocked: { message: 'This domain is not on the blocklist.' } },
-    },
+    404: anError(
+      'The domain is not on the list; one that it is under may be.',
+      'domain_not_blocked',
+      'This domain is not on the blocklist.',
+    ),
   },
   async handler(request, { commands }) {
     const domain = domainAskedFor(request.params.domain);
-    const unblocked = await commands.unblock(domain, request.command());
-    if (!unblocked.ok) throw new HttpError(404, unblocked.refused.code, unblocked.refused.message);
+    const unblocked = accepted(await commands.unblock(domain, request.command()), 404);
     return { body: { removed: true, domain }, position: unblocked.position };
   },
 });
@@ -177,20 +171,14 @@ export const health = route({
     }),
   }),
   responses: {
-    200: {
-      description: 'A page of domains.',
-      schema: listOf(DomainHealthView),
-      example: { items: [domainHealthExample], total: 1, limit: 50, offset: 0 },
-    },
+    200: listOf('A page of domains.', DomainHealthView, domainHealthExample, 50),
   },
   async handler({ query }, { read, blocklist }) {
-    const { limit, offset } = query;
-    const [{ items, total }, { blocked_domain_of }] = await Promise.all([
+    const [page, { blocked_domain_of }] = await Promise.all([
       domainHealthPage(read.domainHealth, query),
       blocklist.current(),
     ]);
-    const views = items.map((item) => domainHealthView(item, blocked_domain_of(item._id) !== null));
-    return { body: { items: views, total, limit, offset } };
+    return listReply(page, (item) => domainHealthView(item, blocked_domain_of(item._id) !== null), query);
   },
 });
 
@@ -212,10 +200,11 @@ export const breakdown = route({
     200: { description: 'Its checks.', schema: DomainBreakdownView, example: domainBreakdownExample },
   },
   errors: {
-    404: {
-      description: 'No URL of the domain was ever checked.',
-      examples: { domain_not_found: { message: 'No URL of this domain was ever checked.' } },
-    },
+    404: anError(
+      'No URL of the domain was ever checked.',
+      'domain_not_found',
+      'No URL of this domain was ever checked.',
+    ),
   },
   async handler({ query }, { read, blocklist }) {
     const domain = domainAskedFor(query.domain);

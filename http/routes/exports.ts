@@ -10,7 +10,7 @@ import { exportFilename } from '../export/file-name.ts';
 import { EXPORT_FORMATS, jobExport } from '../export/job-export.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { filterOf, NON_2XX, resultFilters } from '../result-view.ts';
-import { routeOf } from '../route.ts';
+import { anError, routeOf } from '../route.ts';
 import { openSignedLinks } from '../signed-links.ts';
 
 const wire = ({ read, keys, public_url, now }: Parts) => ({
@@ -109,15 +109,9 @@ export const signedDownload = route({
   }),
   responses: { 200: file },
   errors: {
-    403: {
-      description: 'The service did not give this link out.',
-      examples: { link_invalid: { message: 'This link is not valid.' } },
-    },
+    403: anError('The service did not give this link out.', 'link_invalid', 'This link is not valid.'),
     404: 'The job was deleted.',
-    410: {
-      description: 'The link has expired.',
-      examples: { link_expired: { message: 'This link has expired. Ask for a new one.' } },
-    },
+    410: anError('The link has expired.', 'link_expired', 'This link has expired. Ask for a new one.'),
   },
   async handler({ params, query, ctx, signal }, { read, links }) {
     const link = links.verify(ctx.path, ctx.querystring);

@@ -11,7 +11,7 @@ import { jobWhen } from '../await-job.ts';
 import { HttpError, jobNotFound } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
-import { type Caller, jsonBody, type OwnedJob, type Reply, type RouteRequest, routeOf } from '../route.ts';
+import { anError, type Caller, jsonBody, type OwnedJob, type Reply, type RouteRequest, routeOf } from '../route.ts';
 
 function wire({ jobs, credits, jobFinder, jobWatch, read, passed }: Parts) {
   const collections = read({ jobs: jobDocuments });
@@ -30,14 +30,17 @@ export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(GATEWAY);
 
 const tags = ['jobs'];
-const ILLEGAL = {
-  description: 'The job does not stand where this is possible; `details` says where it stands and what is legal there.',
-  examples: {
-    illegal_transition: {
-      message: 'A completed job cannot be paused. Legal now: delete.',
-      details: { status: 'completed', legal: ['delete'] },
-    },
-  },
+const ILLEGAL = anError(
+  'The job does not stand where this is possible; `details` says where it stands and what is legal there.',
+  'illegal_transition',
+  'A completed job cannot be paused. Legal now: delete.',
+  { status: 'completed', legal: ['delete'] },
+);
+
+export const CANCELLED = {
+  description: 'The job.',
+  schema: JobView,
+  example: { ...jobExample, status: 'cancelled', credits_refunded: 580, completed_at: '2026-01-31T09:00:21.000Z' },
 };
 
 /** How long the answer to a cancellation waits for the credits to be back. */
@@ -102,11 +105,7 @@ export const cancel = route({
     'after it where that takes longer than 5 s.',
   tags,
   responses: {
-    200: {
-      description: 'The job.',
-      schema: JobView,
-      example: { ...jobExample, status: 'cancelled', credits_refunded: 580, completed_at: '2026-01-31T09:00:21.000Z' },
-    },
+    200: CANCELLED,
   },
   errors: { 409: ILLEGAL },
   handler: cancelJob,
@@ -150,15 +149,12 @@ export const remove = route({
     },
   },
   errors: {
-    409: {
-      description: 'The job has not ended: cancel it first.',
-      examples: {
-        illegal_transition: {
-          message: 'A paused job cannot be deleted: cancel it first. Legal now: resume, cancel.',
-          details: { status: 'paused', legal: ['resume', 'cancel'] },
-        },
-      },
-    },
+    409: anError(
+      'The job has not ended: cancel it first.',
+      'illegal_transition',
+      'A paused job cannot be deleted: cancel it first. Legal now: resume, cancel.',
+      { status: 'paused', legal: ['resume', 'cancel'] },
+    ),
   },
   async handler(request, services) {
     const { _id: job_id } = request.job;

@@ -1,7 +1,8 @@
 // The gateway's jobs: upload, list, look, results.
 import { Type } from 'typebox';
 import { JOB_STATUSES } from '../../events/job.ts';
-import { jobs, jobsPage } from '../../readmodels/jobs.ts';
+import { jobs } from '../../readmodels/jobs.ts';
+import { NEWEST_FIRST, pageOf } from '../../readmodels/pages.ts';
 import { resultsPage } from '../../readmodels/result-pages.ts';
 import { results as jobResults } from '../../readmodels/results.ts';
 import { jobStats } from '../../readmodels/stats.ts';
@@ -9,6 +10,7 @@ import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError, NO_SUCH_JOB } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
+import { listOf, listReply } from '../list-replies.ts';
 import {
   filterOf,
   paging,
@@ -28,9 +30,6 @@ const wire = ({ submissions, read }: Parts) => ({
 export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(GATEWAY);
 const tags = ['jobs'];
-
-export const listOf = <T extends Parameters<typeof Type.Array>[0]>(item: T) =>
-  Type.Object({ items: Type.Array(item), total: Type.Integer(), limit: Type.Integer(), offset: Type.Integer() });
 
 export const upload = route({
   method: 'POST',
@@ -80,21 +79,17 @@ export const list = route({
     ...paging(20),
   }),
   responses: {
-    200: {
-      description: 'A page of jobs.',
-      schema: listOf(JobView),
-      example: { items: [jobExample], total: 1, limit: 20, offset: 0 },
-    },
+    200: listOf('A page of jobs.', JobView, jobExample, 20),
   },
   errors: { 403: 'The address is not your own.' },
   async handler({ query, caller }, { read }) {
-    const { limit, offset, status } = query;
+    const { status } = query;
     const email = query.email.toLowerCase();
     const own = email === caller.email?.toLowerCase();
     if (!own && !caller.is_admin) throw new HttpError(403, 'forbidden', 'These are the jobs of someone else.');
     const of = own ? { owner_id: caller.user_id } : { owner_email: email };
-    const { items, total } = await jobsPage(read.jobs, { ...of, ...(status ? { status } : {}) }, { limit, offset });
-    return { body: { items: items.map(jobView), total, limit, offset } };
+    const filter = { ...of, ...(status ? { status } : {}) };
+    return listReply(await pageOf(read.jobs, filter, NEWEST_FIRST, query), jobView, query);
   },
 });
 
@@ -118,11 +113,7 @@ export const results = route({
   tags,
   query: Type.Object({ ...paging(50), ...resultFilters, status_group: statusGroup }),
   responses: {
-    200: {
-      description: 'A page of results; all given filters hold together.',
-      schema: listOf(ResultView),
-      example: { items: [resultExample], total: 1, limit: 50, offset: 0 },
-    },
+    200: listOf('A page of results; all given filters hold together.', ResultView, resultExample, 50),
   },
   errors: { 404: NO_SUCH_JOB },
   async handler({ job, query, signal }, { read }) {

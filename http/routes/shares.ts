@@ -2,19 +2,21 @@
 import { Type } from 'typebox';
 import { idOfShareToken, MAX_SHARES, newShareToken, openShares } from '../../commands/shares.ts';
 import { VERDICTS } from '../../events/checks.ts';
-import { type JobDocument, jobs } from '../../readmodels/jobs.ts';
+import { jobs } from '../../readmodels/jobs.ts';
+import { NEWEST_FIRST, pageOf } from '../../readmodels/pages.ts';
 import { resultsPage } from '../../readmodels/result-pages.ts';
 import { results, STATUS_GROUPS } from '../../readmodels/results.ts';
 import { SHARE_STATUSES, type ShareDocument, shares as shareDocuments, shareStatus } from '../../readmodels/shares.ts';
 import { jobStats, namedCounts, noStats, type StatsDocument, statusGroups } from '../../readmodels/stats.ts';
 import { GATEWAY } from '../apis/gateway.ts';
-import { HttpError } from '../errors.ts';
+import { accepted, HttpError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
+import { listOf, listReply } from '../list-replies.ts';
 import { filterOf, paging, ResultView, resultExample, resultFilters, resultViews } from '../result-view.ts';
-import { jsonBody, routeOf } from '../route.ts';
+import { anError, jsonBody, routeOf } from '../route.ts';
+import { NullableTime, pick, Time } from '../schemas.ts';
 import { openShareUses, type ShareUses } from '../share-uses.ts';
-import { listOf } from './jobs.ts';
 
 function wire({ log, logger, read, now, public_url, atEnd }: Parts) {
   const commands = openShares(log);
@@ -29,8 +31,6 @@ const route = routeOf<Deps>(GATEWAY);
 const tags = ['shares'];
 const MAX_HOURS = 8760;
 
-const Time = Type.String({ format: 'date-time' });
-const NullableTime = Type.Union([Time, Type.Null()]);
 const exampleToken = 'q1Zx0mB6tq3o2iN5v9c4hX8yJ7wE-Lk_aGfRsUdPzTA';
 
 export const create = route({
@@ -55,7 +55,7 @@ export const create = route({
         id: Type.String({ description: 'Names the share to its owner; opens nothing.' }),
         token: Type.String(),
         url: Type.String({ format: 'uri' }),
-        created_at: Time,
+        created_at: Time(),
         expires_at: NullableTime,
       }),
       example: {
@@ -68,10 +68,11 @@ export const create = route({
     },
   },
   errors: {
-    409: {
-      description: `The job has ${MAX_SHARES} shares that are not revoked.`,
-      examples: { too_many_shares: { message: `The job has ${MAX_SHARES} shares already; revoke one.` } },
-    },
+    409: anError(
+      `The job has ${MAX_SHARES} shares that are not revoked.`,
+      'too_many_shares',
+      `The job has ${MAX_SHARES} shares already; revoke one.`,
+    ),
   },
   async handler(request, { shares, public_url }) {
     const { params, body, caller } = request;
@@ -81,8 +82,7 @@ export const create = route({
     const hours = body.expires_in_hours;
     const expires_at = hours === undefined ? null : new Date(context.now + hours * 3_600_000).toISOString();
     const { user_id } = caller;
-    const created = await shares.create({ token, job_id, user_id, expires_at }, context);
-    if (!created.ok) throw new HttpError(409, created.refused.code, created.refused.message);
+    const created = accepted(await shares.create({ token, job_id, user_id, expires_at }, context), 409);
     const created_at = new Date(context.now).toISOString();
     const url = `${public_url()}/share/${token}`;
     return {
@@ -96,7 +96,7 @@ export const create = route({
 const ShareView = Type.Object(
   {
     id: Type.String({ description: 'SHA-256 of the token, hex.' }),
-    created_at: Time,
+    created_at: Time(),
     expires_at: NullableTime,
     use_count: Type.Integer({ minimum: 0, description: 'Views; where several processes answer, up to a minute late.' }),
     last_used_at: NullableTime,
@@ -114,34 +114,24 @@ export const list = route({
   tags,
   query: Type.Object(paging(50)),
   responses: {
-    200: {
-      description: 'A page of shares, revoked and expired ones included.',
-      schema: listOf(ShareView),
-      example: {
-        items: [
-          {
-            id: '5d41402abc4b2a76b9719d911017c5925d41402abc4b2a76b9719d911017c592',
-            created_at: '2026-01-31T09:00:00.000Z',
-            expires_at: null,
-            use_count: 12,
-            last_used_at: '2026-02-01T17:12:00.000Z',
-            status: 'active',
-          },
-        ],
-        total: 1,
-        limit: 50,
-        offset: 0,
+    200: listOf(
+      'A page of shares, revoked and expired ones included.',
+      ShareView,
+      {
+        id: '5d41402abc4b2a76b9719d911017c5925d41402abc4b2a76b9719d911017c592',
+        created_at: '2026-01-31T09:00:00.000Z',
+        expires_at: null,
+        use_count: 12,
+        last_used_at: '2026-02-01T17:12:00.000Z',
+        status: 'active',
       },
-    },
+      50,
+    ),
   },
-  async handler({ params, query: { limit, offset } }, { read, shareUses, now }) {
+  async handler({ params, query }, { read, shareUses, now }) {
     const where = { job_id: params.job_id };
-    const [found, total] = await Promise.all([
-      read.shares.find(where, { sort: { created_at: -1 }, limit, skip: offset }),
-      read.shares.count(where),
-    ]);
-    const items = found.map((share) => shareView(share, shareUses, now()));
-    return { body: { items, total, limit, offset } };
+    const page = await pageOf(read.shares, where, NEWEST_FIRST, query);
+    return listReply(page, (share) => shareView(share, shareUses, now()), query);
   },
 });
 
@@ -168,16 +158,12 @@ export const revoke = route({
   tags,
   responses: { 204: { description: 'The link no longer works.' } },
   errors: {
-    404: {
-      description: 'There is no such share of a job of yours.',
-      examples: { share_not_found: { message: 'There is no such share of this job.' } },
-    },
+    404: anError('There is no such share of a job of yours.', 'share_not_found', 'There is no such share of this job.'),
   },
   async handler(request, { shares }) {
     const { job_id, token } = request.params;
     const share_id = SHARE_ID.test(token) ? token : idOfShareToken(token);
-    const revoked = await shares.revoke({ share_id, job_id }, request.command());
-    if (!revoked.ok) throw new HttpError(404, revoked.refused.code, revoked.refused.message);
+    const revoked = accepted(await shares.revoke({ share_id, job_id }, request.command()), 404);
     return { status: 204, position: revoked.position };
   },
 });
@@ -188,11 +174,6 @@ export const revoke = route({
  */
 const SHOWN = ['status', 'total_urls', 'completed_urls', 'created_at', 'started_at', 'completed_at'] as const;
 const SharedJob = Type.Pick(JobView, SHOWN);
-
-function sharedJob(job: JobDocument) {
-  const view = jobView(job);
-  return Object.fromEntries(SHOWN.map((name) => [name, view[name]]));
-}
 
 const Count = Type.Integer({ minimum: 0 });
 const countsOf = (names: readonly string[]) => Type.Object(Object.fromEntries(names.map((name) => [name, Count])));
@@ -206,18 +187,12 @@ const SharedStats = Type.Object({
 });
 
 function sharedStats(stats: StatsDocument) {
-  const { checked_urls, broken_urls, soft_404_urls, redirected_urls } = stats;
   return {
-    checked_urls,
-    broken_urls,
-    soft_404_urls,
-    redirected_urls,
+    ...pick(stats, ['checked_urls', 'broken_urls', 'soft_404_urls', 'redirected_urls']),
     verdicts: namedCounts(VERDICTS, stats.verdicts),
     status_groups: statusGroups(stats),
   };
 }
-
-const { status, total_urls, completed_urls, created_at, started_at, completed_at } = jobExample;
 
 export const view = route({
   method: 'GET',
@@ -240,7 +215,7 @@ export const view = route({
         offset: Type.Integer(),
       }),
       example: {
-        job: { status, total_urls, completed_urls, created_at, started_at, completed_at },
+        job: pick(jobExample, SHOWN),
         stats: {
           checked_urls: 420,
           broken_urls: 17,
@@ -257,10 +232,11 @@ export const view = route({
     },
   },
   errors: {
-    404: {
-      description: 'The token is unknown, expired or revoked, or the job was deleted: which, is not told.',
-      examples: { share_not_found: { message: 'There is no such shared job.' } },
-    },
+    404: anError(
+      'The token is unknown, expired or revoked, or the job was deleted: which, is not told.',
+      'share_not_found',
+      'There is no such shared job.',
+    ),
   },
   async handler({ params, query, signal }, { read, shareUses, now }) {
     const { limit, offset } = query;
@@ -275,7 +251,7 @@ export const view = route({
     shareUses.count(share._id);
     return {
       body: {
-        job: sharedJob(job),
+        job: pick(jobView(job), SHOWN),
         stats: sharedStats(stats ?? noStats(job._id)),
         items: resultViews(page.items),
         total: page.total,

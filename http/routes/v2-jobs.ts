@@ -1,5 +1,6 @@
 // The public API's jobs: submit a list, look, wait, page through the results, cancel.
 import { Type } from 'typebox';
+import { Nullable } from '../../events/nullable.ts';
 import { contiguousResults, type JobDocument, jobs as jobDocuments } from '../../readmodels/jobs.ts';
 import { LongPage, resultsAfter, resultsPage } from '../../readmodels/result-pages.ts';
 import type { ResultsFilter } from '../../readmodels/results.ts';
@@ -22,9 +23,9 @@ import {
   resultViews,
   statusGroup,
 } from '../result-view.ts';
-import { type Caller, listBody, type RouteRequest, routeOf, type StringList } from '../route.ts';
+import { anError, type Caller, listBody, type RouteRequest, routeOf, type StringList } from '../route.ts';
 import { submit, submitOnce } from '../submit.ts';
-import { cancelJob } from './job-lifecycle.ts';
+import { CANCELLED, cancelJob } from './job-lifecycle.ts';
 
 const wire = ({ jobs, submissions, jobFinder, jobWatch, read, keys, passed, closing }: Parts) => ({
   ...{ jobs, submissions, jobFinder, jobWatch, passed, closing },
@@ -62,10 +63,11 @@ const MADE = {
   'Idempotency-Replayed': '`true` when a request with the key was answered before.',
 };
 const submissionErrors = {
-  402: {
-    description: 'There are no credits left. No job was made; the idempotency key can be used again.',
-    examples: { no_credits: { message: 'There are no credits left. Buy credits, then submit the job again.' } },
-  },
+  402: anError(
+    'There are no credits left. No job was made; the idempotency key can be used again.',
+    'no_credits',
+    'There are no credits left. Buy credits, then submit the job again.',
+  ),
   409: {
     description:
       'The idempotency key came with other URLs (`idempotency_key_mismatch`), or its first request is still being worked ' +
@@ -143,7 +145,7 @@ export const wait = route({
         ...JobView.properties,
         timed_out: Type.Boolean({ description: 'The time was up first.' }),
         results: Type.Array(ResultView),
-        next_cursor: Type.Union([Type.String(), Type.Null()]),
+        next_cursor: Nullable(Type.String()),
       }),
       example: {
         ...{
@@ -225,23 +227,14 @@ export const cancel = route({
     'Checking stops within a second, and credits of URLs that were not checked are given back. Results stay. A job that is ' +
     'cancelled already is answered again.',
   tags,
-  responses: {
-    200: {
-      description: 'The job.',
-      schema: JobView,
-      example: { ...jobExample, status: 'cancelled', credits_refunded: 580, completed_at: '2026-01-31T09:00:21.000Z' },
-    },
-  },
+  responses: { 200: CANCELLED },
   errors: {
-    409: {
-      description: 'The job has ended otherwise: there is nothing to cancel.',
-      examples: {
-        illegal_transition: {
-          message: 'A completed job cannot be cancelled. Legal now: delete.',
-          details: { status: 'completed', legal: ['delete'] },
-        },
-      },
-    },
+    409: anError(
+      'The job has ended otherwise: there is nothing to cancel.',
+      'illegal_transition',
+      'A completed job cannot be cancelled. Legal now: delete.',
+      { status: 'completed', legal: ['delete'] },
+    ),
   },
   handler: (request, services) => cancelJob(request, services, { or_is_cancelled: true }),
 });

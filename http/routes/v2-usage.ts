@@ -4,13 +4,12 @@ import { balances, usageOf } from '../../readmodels/credits.ts';
 import { PUBLIC } from '../apis/public.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { routeOf } from '../route.ts';
+import { Time } from '../schemas.ts';
 import { Credits } from './credits.ts';
 
 const wire = ({ read, now }: Parts) => ({ read: read({ balances }), now });
 export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(PUBLIC);
-
-const Time = (description: string) => Type.String({ format: 'date-time', description });
 
 export const usage = route({
   method: 'GET',

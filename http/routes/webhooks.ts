@@ -6,6 +6,7 @@ import { openWebhookDeliveries } from '../../commands/webhook-delivery.ts';
 import { MAX_ENDPOINTS, openWebhookEndpoints, signingSecret } from '../../commands/webhook-endpoints.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { DISABLED_REASONS, GIVEN_UP_REASONS, WEBHOOK_EVENT_TYPES } from '../../events/webhook.ts';
+import { NEWEST_FIRST, pageOf } from '../../readmodels/pages.ts';
 import {
   KEPT_ATTEMPTS,
   type WebhookDeliveryDocument,
@@ -14,13 +15,14 @@ import {
   webhookEndpoints,
 } from '../../readmodels/webhooks.ts';
 import { PUBLIC } from '../apis/public.ts';
-import { HttpError, ValidationError } from '../errors.ts';
+import { accepted, HttpError, ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
+import { listOf, listReply } from '../list-replies.ts';
 import { exampleEvent, WebhookEventView } from '../openapi/conventions.ts';
 import { paging } from '../result-view.ts';
-import { jsonBody, routeOf } from '../route.ts';
+import { anError, jsonBody, routeOf } from '../route.ts';
+import { NullableTime, pick, Time } from '../schemas.ts';
 import { openWebhookTargets } from '../webhook-targets.ts';
-import { listOf } from './jobs.ts';
 
 const wire = ({ config, log, read, keys, webhook_guard }: Parts) => ({
   endpoints: openWebhookEndpoints(log),
@@ -34,7 +36,6 @@ const route = routeOf<Deps>(PUBLIC);
 
 const tags = ['webhooks'];
 
-const Time = Type.String({ format: 'date-time' });
 const EventTypes = Type.Array(Type.Enum(WEBHOOK_EVENT_TYPES), {
   description: 'What the endpoint hears of; none means all, those of later versions too.',
 });
@@ -50,7 +51,7 @@ const EndpointView = Type.Object(
         description: '`gone`: it answered 410. `failing`: nothing arrived for five days.',
       }),
     ),
-    created_at: Time,
+    created_at: Time(),
   },
   { $id: 'WebhookEndpoint' },
 );
@@ -63,8 +64,8 @@ const exampleEndpoint = {
   created_at: '2026-01-31T09:00:00.000Z',
 };
 
-function endpointView({ _id, url, events, status, disabled_reason, created_at }: WebhookEndpointDocument) {
-  return { id: _id, url, events, status, disabled_reason, created_at };
+function endpointView(endpoint: WebhookEndpointDocument) {
+  return { id: endpoint._id, ...pick(endpoint, ['url', 'events', 'status', 'disabled_reason', 'created_at']) };
 }
 
 export const create = route({
@@ -100,10 +101,11 @@ export const create = route({
     },
   },
   errors: {
-    409: {
-      description: `There are ${MAX_ENDPOINTS} endpoints already, disabled ones included.`,
-      examples: { too_many_endpoints: { message: `There are ${MAX_ENDPOINTS} endpoints already; delete one.` } },
-    },
+    409: anError(
+      `There are ${MAX_ENDPOINTS} endpoints already, disabled ones included.`,
+      'too_many_endpoints',
+      `There are ${MAX_ENDPOINTS} endpoints already; delete one.`,
+    ),
   },
   async handler(request, { endpoints, key, targets }) {
     const { caller, body } = request;
@@ -113,8 +115,7 @@ export const create = route({
     const endpoint_id = randomUUID();
     const context = request.command();
     const endpoint = { endpoint_id, user_id: caller.user_id, url, events };
-    const made = await endpoints.run(caller.user_id, { type: 'create', endpoint }, context);
-    if (!made.ok) throw new HttpError(409, made.refused.code, made.refused.message);
+    const made = accepted(await endpoints.run(caller.user_id, { type: 'create', endpoint }, context), 409);
     const view = { url, events, status: 'enabled', disabled_reason: null };
     return {
       status: 201,
@@ -138,28 +139,18 @@ export const list = route({
   tags,
   query: Type.Object(paging(MAX_ENDPOINTS)),
   responses: {
-    200: {
-      description: 'The endpoints, disabled ones included.',
-      schema: listOf(EndpointView),
-      example: { items: [exampleEndpoint], total: 1, limit: MAX_ENDPOINTS, offset: 0 },
-    },
+    200: listOf('The endpoints, disabled ones included.', EndpointView, exampleEndpoint, MAX_ENDPOINTS),
   },
-  async handler({ caller, query: { limit, offset } }, { read }) {
+  async handler({ caller, query }, { read }) {
     const where = { user_id: caller.user_id };
-    const [found, total] = await Promise.all([
-      read.webhookEndpoints.find(where, { sort: { created_at: -1 }, limit, skip: offset }),
-      read.webhookEndpoints.count(where),
-    ]);
-    return { body: { items: found.map(endpointView), total, limit, offset } };
+    const page = await pageOf(read.webhookEndpoints, where, NEWEST_FIRST, query);
+    return listReply(page, endpointView, query);
   },
 });
 
 const no_endpoint = 'There is no such webhook endpoint.';
 const errors = {
-  404: {
-    description: 'There is no such endpoint of yours.',
-    examples: { endpoint_not_found: { message: no_endpoint } },
-  },
+  404: anError('There is no such endpoint of yours.', 'endpoint_not_found', no_endpoint),
 };
 
 async function endpointOf(endpoint_id: string, user_id: string, read: Deps['read']) {
@@ -193,8 +184,7 @@ export const remove = route({
   async handler(request, { endpoints }) {
     const { caller, params } = request;
     const command = { type: 'delete', endpoint_id: params.id } as const;
-    const deleted = await endpoints.run(caller.user_id, command, request.command());
-    if (!deleted.ok) throw new HttpError(404, deleted.refused.code, deleted.refused.message);
+    const deleted = accepted(await endpoints.run(caller.user_id, command, request.command()), 404);
     return { status: 204, position: deleted.position };
   },
 });
@@ -202,7 +192,7 @@ export const remove = route({
 const AttemptView = Type.Object(
   {
     attempt: Type.Integer({ minimum: 1, description: 'From 1, over all resends.' }),
-    at: Time,
+    at: Time(),
     status_code: Nullable(Type.Integer()),
     error: Nullable(Type.String({ description: 'Why there was no answer, in a word for programs.' })),
     response_excerpt: Type.String({ description: "The first KiB of the answer's body." }),
@@ -216,8 +206,8 @@ const DeliveryView = Type.Object(
     event: WebhookEventView,
     status: Type.Enum(['pending', 'delivered', 'given_up'] as const),
     given_up_reason: Nullable(Type.Enum(GIVEN_UP_REASONS)),
-    created_at: Time,
-    next_attempt_at: Nullable(Time),
+    created_at: Time(),
+    next_attempt_at: NullableTime,
     attempt_count: Type.Integer({ minimum: 0 }),
     attempts: Type.Array(AttemptView, { description: `In order; the last ${KEPT_ATTEMPTS} when there were more.` }),
   },
@@ -256,20 +246,13 @@ export const deliveries = route({
   tags,
   query: Type.Object(paging(50)),
   responses: {
-    200: {
-      description: 'A page of deliveries with their attempts.',
-      schema: listOf(DeliveryView),
-      example: { items: [exampleDelivery], total: 1, limit: 50, offset: 0 },
-    },
+    200: listOf('A page of deliveries with their attempts.', DeliveryView, exampleDelivery, 50),
   },
   errors,
-  async handler({ params, caller, query: { limit, offset } }, { read }) {
+  async handler({ params, caller, query }, { read }) {
     const { _id: endpoint_id } = await endpointOf(params.id, caller.user_id, read);
-    const [found, total] = await Promise.all([
-      read.webhookDeliveries.find({ endpoint_id }, { sort: { created_at: -1 }, limit, skip: offset }),
-      read.webhookDeliveries.count({ endpoint_id }),
-    ]);
-    return { body: { items: found.map(deliveryView), total, limit, offset } };
+    const page = await pageOf(read.webhookDeliveries, { endpoint_id }, NEWEST_FIRST, query);
+    return listReply(page, deliveryView, query);
   },
 });
 
@@ -284,14 +267,16 @@ export const resend = route({
   tags,
   responses: { 202: { description: 'The delivery, which is due.', schema: DeliveryView, example: exampleDelivery } },
   errors: {
-    404: {
-      description: 'There is no such delivery of an endpoint of yours.',
-      examples: { delivery_not_found: { message: 'There is no such delivery of this endpoint.' } },
-    },
-    409: {
-      description: 'The endpoint is disabled.',
-      examples: { endpoint_disabled: { message: 'The endpoint is disabled: delete it and make it anew.' } },
-    },
+    404: anError(
+      'There is no such delivery of an endpoint of yours.',
+      'delivery_not_found',
+      'There is no such delivery of this endpoint.',
+    ),
+    409: anError(
+      'The endpoint is disabled.',
+      'endpoint_disabled',
+      'The endpoint is disabled: delete it and make it anew.',
+    ),
   },
   async handler(request, { redeliveries, read }) {
     const { params, caller } = request;
@@ -305,8 +290,7 @@ export const resend = route({
     }
     if (delivery.attempt_count === 0) return { status: 202, body: deliveryView(delivery) };
     const context = request.command();
-    const resent = await redeliveries.run(delivery._id, { type: 'resend' }, context);
-    if (!resent.ok) throw new HttpError(404, resent.refused.code, resent.refused.message);
+    const resent = accepted(await redeliveries.run(delivery._id, { type: 'resend' }, context), 404);
     // It may have been sent by now.
     const due = {
       status: 'pending',
