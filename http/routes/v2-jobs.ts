@@ -282,19 +282,22 @@ export const results = route({
     const { limit, offset, cursor } = query;
     const filter = filterOf(query);
     if (cursor === undefined) {
-      const page = await resultsPage(read, job, filter, { limit, offset, signal });
-      const { items, total } = page;
+      const { items, total } = await resultsPage(read, job, filter, { limit, offset, signal });
       const more = offset + limit < total || job.status === 'processing';
-      return answer({
-        results: resultViews(items),
-        // It is asked for once the results are written. Who goes on from it may see a result again, and misses none.
-        get next_cursor() {
-          const last = items instanceof LongPage ? items.last_index : (items.at(-1)?.index ?? -1);
-          const after = Math.min(last, contiguousResults(job) - 1);
-          return more ? cursors.after(after, { job_id: job._id, filter }) : null;
+      const views = resultViews(items);
+      return {
+        body: {
+          results: views,
+          // It is asked for once the results are written. Who goes on from it may see a result again, and misses none.
+          get next_cursor() {
+            const last = items instanceof LongPage ? items.last_index : (items.at(-1)?.index ?? -1);
+            const after = Math.min(last, contiguousResults(job) - 1);
+            return more ? cursors.after(after, { job_id: job._id, filter }) : null;
+          },
+          total,
+          items: views,
         },
-        total,
-      });
+      };
     }
     const page = await cursorPage(job, { cursor, limit, signal }, filter, services);
     if (page.results.length > 0 || job.status !== 'processing') return answer(page);
@@ -308,24 +311,12 @@ export const results = route({
   },
 });
 
-interface Page<Results = readonly ResultView[]> {
-  results: Results;
-  readonly next_cursor: string | null;
+interface Page {
+  results: ResultView[];
+  next_cursor: string | null;
   total: number;
 }
-function answer(page: Page<ReturnType<typeof resultViews>>) {
-  const { results: items, total } = page;
-  return {
-    body: {
-      results: items,
-      get next_cursor() {
-        return page.next_cursor;
-      },
-      total,
-      items,
-    },
-  };
-}
+const answer = (page: Page) => ({ body: { ...page, items: page.results } });
 
 /** Batches end out of order: what comes after a gap is not shown before the gap is filled. */
 async function cursorPage(
