@@ -1,4 +1,4 @@
-// Ends what is finished: a job whose URLs are all checked is completed, one that has used its credits is paused.
+// Completes jobs whose URLs are all checked, and pauses jobs that have used their credits.
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { JobCommand, Jobs } from '../commands/job.ts';
 import type { Position } from '../events/event-store.ts';
@@ -9,7 +9,7 @@ import { inParallel } from './in-parallel.ts';
 
 const AT_ONCE = 1000;
 
-/** The position from which on the read models know; null when there was nothing to do. */
+/** Returns the position of the last event that it appended; null when it appended none. */
 export async function completeJobs(
   jobs: LiveCollection<JobDocument>,
   stats: LiveCollection<StatsDocument>,
@@ -17,13 +17,13 @@ export async function completeJobs(
   context: (job_id: string) => CommandContext,
 ): Promise<Position | null> {
   let reached: Position | null = null;
-  // The read model may be behind the log: a refusal says that it has been done, or is no longer so.
+  // The read model may be behind the log. A refusal then says that the job has moved on.
   async function run(job_id: string, command: JobCommand): Promise<void> {
     const done = await commands.run(job_id, command, context(job_id));
     if (done.ok && (reached === null || done.position > reached)) reached = done.position;
   }
   const finished = await jobs.find({ due: 'completion' }, { limit: AT_ONCE });
-  // They were written together with the jobs.
+  // The projector writes statistics and jobs in one transaction, so these counts are complete.
   const found = finished.length > 0 ? await stats.getMany(finished.map(({ _id }) => _id)) : [];
   const broken = new Map(found.map(({ _id, broken_urls }) => [_id, broken_urls]));
   await inParallel(finished, ({ _id, completed_urls }) =>

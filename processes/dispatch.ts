@@ -1,6 +1,6 @@
-// Publishes the work of processing jobs. The queue is kept shallow and owners take turns, so that a small job is not
-// behind a large one; what the queue has lost is found by its age and published again. A pass costs as much as has changed
-// since the last one and what it publishes, however many jobs wait.
+// Publishes the work of processing jobs. It keeps the queue shallow and gives owners turns, so that a small job does not wait for
+// a large one. It finds work that the queue has lost by its age, and publishes it again. The cost of a pass depends on the
+// changes since the last one and on the messages that it publishes, not on the number of waiting jobs.
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Message, Queue } from '../checkers/queue.ts';
@@ -12,24 +12,24 @@ import { Flight, type Progress } from './flights.ts';
 import { Turns } from './turns.ts';
 import type { UrlListing } from './url-listing.ts';
 
-/** Messages that wait for a checker, over all jobs: enough that none is idle between two passes. */
+/** Messages of all jobs that wait in the queue: enough that no checker is idle between two passes. */
 const QUEUE_DEPTH = 64;
-/** Small batches of a job go together, in messages of at most so many URLs. */
+/** A message joins small batches of a job, up to this many URLs. */
 const URLS_A_MESSAGE = 100;
-/** Where many owners have work, a turn of each is shorter, so that the others are not long in coming; but not too short. */
+/** All owners' turns of a round share this many URLs, so that each owner's next turn comes soon; a turn has at least the minimum. */
 const URLS_A_ROUND = 10_000;
 const MIN_URLS_A_MESSAGE = 20;
-/** Of a message, all but its URLs. */
+/** Upper bounds of a message's size without its ranges, and of a range's without its URLs. */
 const MESSAGE_BYTES = 1024;
 const RANGE_BYTES = 64;
 /**
- * URLs that are published and not done, over all jobs. An owner may have as many as are free, and a job as many as the
- * owner has free: one alone gets a third, and however many of them are held up by slow hosts, there is room for the next.
+ * URLs of all jobs that are published and not done. An owner may hold as many as are free, and a job as many as its owner has
+ * free: a single job gets a third, so that slow hosts always leave room for the next job and the next owner.
  */
 const HELD_URLS = 32_768;
-/** Documents of one read. */
+/** Documents in one read. */
 const PAGE = 1000;
-/** A listing in which URLs were missing so often is damaged. */
+/** A job fails when its listing lacked URLs this many times. */
 const MAX_UNLISTED = 3;
 
 export interface DispatchOptions {
@@ -39,16 +39,16 @@ export interface DispatchOptions {
   logger: Logger;
   /** Milliseconds that never go back. */
   monotonic: () => number;
-  /** After this long without its results, and without a checker that has it in hand, a batch is taken for lost. */
+  /** A batch counts as lost after this long without results and without a checker that has it in hand. */
   lost_after_ms: number;
-  /** Ends a job whose listing is not there any more. */
+  /** Fails a job whose listing is damaged. */
   fail: (job_id: string) => Promise<unknown>;
 }
 
 export interface Dispatcher {
-  /** One pass: says whether work was left because the queue was full. */
+  /** Publishes work once. `more`: the full queue left some unpublished. Throws the stores' errors; the next pass goes on. */
   pass(): Promise<{ more: boolean }>;
-  /** A checker says what it has in hand: that is not lost. */
+  /** Takes a checker's report of its batches in hand, which are not lost. */
   hear(in_hand: InHand): void;
 }
 
@@ -59,18 +59,18 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
   const turns = new Turns<Flight>();
   const held_by_owner = new Map<string, number>();
   let held = 0;
-  /** What is published and not done, by job and batch, with when it was last heard of: the longest ago first. */
-  const out = new Map<string, { job_id: string; batch: number; at: number }>();
+  /** Batches that are published and not done, with the time of their last sign of life, the oldest first. */
+  const published = new Map<string, { job_id: string; batch: number; at: number }>();
   /** Null before the processing jobs have been read. */
   let cursor: Position | null = null;
 
   const keyOf = (job_id: string, batch: number) => `${job_id}:${batch}`;
   function heardOf(job_id: string, batch: number): void {
     const key = keyOf(job_id, batch);
-    out.delete(key);
-    out.set(key, { job_id, batch, at: monotonic() });
+    published.delete(key);
+    published.set(key, { job_id, batch, at: monotonic() });
   }
-  /** Does what changes how much a flight holds. */
+  /** Runs `change` and adds its effect on the flight's held URLs to the sums. */
   function counted(flight: Flight, change: () => void): void {
     const before = flight.held;
     change();
@@ -88,7 +88,7 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
     flights.delete(_id);
   }
 
-  /** What has changed since the last pass. */
+  /** Reads the jobs that have changed since the last pass. */
   async function follow(): Promise<void> {
     if (cursor === null) {
       const [newest] = await jobs.find({}, { sort: { position: -1 }, limit: 1 });
@@ -113,17 +113,17 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
     const progress = progressOf(job);
     if (flight) {
       const known = flight;
-      counted(known, () => known.progressed(progress, (batch) => out.delete(keyOf(job._id, batch))));
+      counted(known, () => known.progressed(progress, (batch) => published.delete(keyOf(job._id, batch))));
     } else flight = new Flight(progress);
     flights.set(job._id, flight);
     if (flight.next()) turns.add(job.owner_id, job._id, flight);
   }
 
   function findLost(): void {
-    const longest_ago = monotonic() - options.lost_after_ms;
-    for (const [key, { job_id, batch, at }] of out) {
-      if (at >= longest_ago) return;
-      out.delete(key);
+    const lost_before = monotonic() - options.lost_after_ms;
+    for (const [key, { job_id, batch, at }] of published) {
+      if (at >= lost_before) return;
+      published.delete(key);
       const flight = flights.get(job_id);
       if (!flight) continue;
       counted(flight, () => flight.lost(batch));
@@ -132,7 +132,7 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
     }
   }
 
-  /** The message of the owner whose turn it is; null when it has none now. */
+  /** Returns the next message of the owner whose turn it is; null when the owner has none now. */
   async function nextMessage(): Promise<Message | null> {
     const owner_id = turns.nextOwner()!;
     const of_owner = held_by_owner.get(owner_id) ?? 0;
@@ -142,7 +142,7 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
     return flight ? messageOf(flight) : null;
   }
 
-  /** Its next ranges, as many as a message takes. */
+  /** Makes a message of the flight's next ranges, as many as fit. */
   async function messageOf(flight: Flight): Promise<Message | null> {
     const { _id: job_id, owner_id, revision, batch_size, position } = flight.job;
     const ranges: WorkRange[] = [];
@@ -184,8 +184,8 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
   }
 
   /**
-   * The job was deleted meanwhile, its listing is damaged, or no message takes its URL: it is looked at again after a while,
-   * and holds nobody else up.
+   * Handles a job whose listing lacks URLs, or whose URL fits no message. It drops a deleted job; it tries any other again after
+   * `lost_after_ms`, and fails it after `MAX_UNLISTED` times. Other jobs go on meanwhile.
    */
   async function unlisted(flight: Flight, from: number, to: number): Promise<void> {
     const { _id: job_id, owner_id } = flight.job;
@@ -210,19 +210,19 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
           if (message) messages.push(message);
         }
       } finally {
-        // What was made before the log went away is counted as published.
+        // Messages made before an outage of the log count as published, so the queue must get them.
         if (messages.length > 0) await publish(messages);
       }
       return { more: turns.owners > 0 && messages.length >= room };
     },
     hear({ jobs: in_hand }) {
       for (const { job_id, batches } of in_hand) {
-        for (const batch of batches) if (out.has(keyOf(job_id, batch))) heardOf(job_id, batch);
+        for (const batch of batches) if (published.has(keyOf(job_id, batch))) heardOf(job_id, batch);
       }
     },
   };
 
-  /** What could not be published is as if it were lost. */
+  /** Publishes messages. When the queue refuses them, their batches count as lost. */
   async function publish(messages: readonly Message[]): Promise<void> {
     try {
       await queue.publish(WORK_SUBJECT, messages);
@@ -232,7 +232,7 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
         const flight = flights.get(job_id);
         if (!flight) continue;
         for (const { batch } of ranges) {
-          out.delete(keyOf(job_id, batch));
+          published.delete(keyOf(job_id, batch));
           counted(flight, () => flight.lost(batch));
         }
         if (flight.next()) turns.add(flight.job.owner_id, job_id, flight);
@@ -242,7 +242,7 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
   }
 }
 
-/** All that is kept of a document. */
+/** Copies the fields that a flight keeps of a job's document. */
 function progressOf(job: JobDocument): Progress {
   const { _id, owner_id, revision, batch_size, total_urls, credits_allocated, position } = job;
   const { batches_done_before, batches_done } = job;

@@ -1,5 +1,5 @@
-// Records what the checks of a job say of each domain, once, when the job has ended: the health of domains is counted
-// from that. A job that is deleted before its turn comes is not counted.
+// Records an ended job's results, counted by domain, once. The read model of domains adds these up. A job that is deleted before
+// this pass reaches it is not counted.
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { DomainChecks } from '../commands/domain-checks.ts';
 import type { FoundOfDomain } from '../events/domain-checks.ts';
@@ -10,15 +10,15 @@ import { foundOfDomains, jobDomains, jobStats, type StatsDocument } from '../rea
 import { pause } from '../time/pause.ts';
 import { inParallel } from './in-parallel.ts';
 
-/** Bytes of the domains of one part, cut at the same places each time: an append has a limit, and domains may be long. */
+/** A part of domains has at most this many bytes, so that it fits an append. Each run cuts the parts at the same places. */
 const PART_BYTES = 512 * 1024;
 
-/** Jobs that one pass looks at. */
+/** Jobs in one pass. */
 const AT_ONCE = 1000;
-/** Their statistics are read so many at a time: each has up to some hundred domains. */
+/** Statistics in one read: each document has up to 500 domains. */
 const READ_AT_ONCE = 100;
 const IDLE_MS = 500;
-/** Where jobs end all the time, those of so long are recorded together: small jobs often name the same domains. */
+/** While jobs keep ending, a pass records the jobs of this time together, because small jobs often name the same domains. */
 const BUSY_MS = 2_000;
 
 export interface DomainChecksOptions {
@@ -27,20 +27,20 @@ export interface DomainChecksOptions {
   context: (job_id: string) => CommandContext;
 }
 
-/** Runs until `signal` aborts; calls `works` after each pass. */
+/** Runs until `signal` aborts; calls `onPass` after each pass. */
 export async function runDomainChecks(
   options: DomainChecksOptions,
   signal: AbortSignal,
-  works: () => void,
+  onPass: () => void,
 ): Promise<void> {
   while (!signal.aborted) {
     const jobs = await recordSomeDomains(options, signal);
-    works();
+    onPass();
     await pause(jobs > 0 ? BUSY_MS : IDLE_MS, signal);
   }
 }
 
-/** Of how many jobs. */
+/** Makes one pass. Returns the number of jobs in it. */
 export async function recordSomeDomains(options: DomainChecksOptions, signal: AbortSignal): Promise<number> {
   const { readmodels } = options;
   const due = await readmodels.collection(jobs).find({ due: 'domains' }, { limit: AT_ONCE });
@@ -53,7 +53,7 @@ export async function recordSomeDomains(options: DomainChecksOptions, signal: Ab
   return due.length;
 }
 
-/** One that was interrupted goes over its parts again: an ended job has the same ones each time. */
+/** Records a job's parts. After a crash it starts again from the first: an ended job has the same parts each time. */
 async function recordDomains(
   job_id: string,
   stats: StatsDocument | undefined,

@@ -1,4 +1,4 @@
-// What is published of each job and not done yet, as far as its document tells. Pure.
+// A job's batches that are published and not done yet, by the job's document. Without effects.
 import type { JobDocument } from '../readmodels/jobs.ts';
 
 export interface Range {
@@ -7,7 +7,7 @@ export interface Range {
   to: number;
 }
 
-/** What the dispatcher has to know of a job's document. */
+/** The fields of a job's document that the dispatcher needs. */
 export type Progress = Pick<
   JobDocument,
   | '_id'
@@ -21,16 +21,16 @@ export type Progress = Pick<
   | 'position'
 >;
 
-/** A job from one start or resumption to its next stop: what was published before that is void. */
+/** A job between its start or resumption and its next stop. Work published before its start is void. */
 export class Flight {
   job: Progress;
-  /** URLs that are published and not done. */
+  /** The number of URLs that are published and not done. */
   held = 0;
-  /** How often something of it was lost: what is published again needs an id of its own. */
+  /** How many batches were lost: a message that is published again needs another id. */
   losses = 0;
-  /** How often its listing lacked URLs. */
+  /** How many times in a row the listing lacked URLs. */
   unlisted = 0;
-  /** The lowest batch of which nothing may have been published. */
+  /** The search for unpublished ranges starts at this batch: no lower batch has any. */
   #next: number;
   readonly #published = new Map<number, Range>();
 
@@ -39,7 +39,7 @@ export class Flight {
     this.#next = job.batches_done_before;
   }
 
-  /** What its document says now; `ended` hears of each batch that is done. */
+  /** Takes a newer document of the job; calls `ended` for each published batch that is done. */
   progressed(job: Progress, ended: (batch: number) => void): void {
     this.job = job;
     for (const [batch, { to }] of this.#published) {
@@ -49,7 +49,7 @@ export class Flight {
     }
   }
 
-  /** The next range that has not been published; null when there is none. */
+  /** Returns the next unpublished range; null when there is none. */
   next(): Range | null {
     const { job } = this;
     const batches = Math.ceil(job.credits_allocated / job.batch_size);
@@ -66,7 +66,7 @@ export class Flight {
     this.held += range.to - range.from;
   }
 
-  /** It is to be published again. */
+  /** Marks a batch as unpublished, so that `next` returns it again. */
   lost(batch: number): void {
     if (this.#published.has(batch)) this.#forget(batch);
   }
@@ -75,19 +75,19 @@ export class Flight {
     const { from, to } = this.#published.get(batch)!;
     this.#published.delete(batch);
     this.held -= to - from;
-    // What a ceiling or the size of a message left of it.
+    // A credit ceiling or the size of a message may have left a rest of the batch.
     this.#next = Math.min(this.#next, batch);
   }
 }
 
-/** What is missing of a batch and paid for; null when nothing is. */
+/** Returns the URLs of a batch that are paid for and not checked; null when there are none. */
 function rangeOf(job: Progress, batch: number): Range | null {
   const from = doneUpTo(job, batch);
   const to = Math.min((batch + 1) * job.batch_size, job.credits_allocated);
   return from < to ? { batch, from, to } : null;
 }
 
-/** The index in the job up to which a batch is checked. */
+/** Returns the index in the job of the batch's first unchecked URL. */
 function doneUpTo(job: Progress, batch: number): number {
   if (batch < job.batches_done_before) return Math.min((batch + 1) * job.batch_size, job.total_urls);
   return batch * job.batch_size + (job.batches_done[batch] ?? 0);

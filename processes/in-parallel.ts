@@ -1,8 +1,8 @@
-// Commands of many streams at the same time: the log writes them together.
+// Runs commands of many streams at the same time, so that the log writes their events together.
 
 const AT_ONCE = 32;
 
-/** Runs `work` for each item. What fails keeps none of the others back; it throws when all have ended. */
+/** Runs `work` for each item, at most 32 at a time. Throws the failures after all items have ended. */
 export async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
   const failures: unknown[] = [];
   const rest = items.values();

@@ -1,7 +1,7 @@
-// The port of what sends mail. Adapters: `adapters/mail/{smtp,log}`.
+// The port for sending mail. Adapters: `adapters/mail/{smtp,log}`.
 
 export interface Mail {
-  /** The same for the same mail sent again, so that receivers may tell. */
+  /** A repeated mail has the same id, so that receivers can recognise it. */
   id: string;
   to: string;
   subject: string;
@@ -9,10 +9,7 @@ export interface Mail {
 }
 
 export interface Mailer {
-  /**
-   * Resolves when the mail is taken, with null, or with why it never will be: then it is of no use to try again. Rejects
-   * when it may be taken later.
-   */
+  /** Resolves with null when the server accepts the mail, and with a reason when it never will. Rejects when a retry may help. */
   send(mail: Mail): Promise<string | null>;
   close(): void;
 }

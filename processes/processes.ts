@@ -1,6 +1,5 @@
-// Runs the processes: one pass after the other over the read models, woken when they move on; beside the passes what
-// may not wait for one, or would hold one up. Every step asks the log through a command, so a pass that acts on old
-// news, or twice, changes nothing.
+// Runs the process managers, each in a loop of its own: a pass over the read models, then a wait until these move on. Every step
+// is a command, which asks the log: a pass over stale documents, or a second pass, changes nothing.
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Queue } from '../checkers/queue.ts';
@@ -42,7 +41,7 @@ export interface ProcessesOptions {
   commands: Jobs;
   credits: CreditsLedger;
   sender: WebhookSender;
-  /** That the secrets of webhook endpoints are made of. */
+  /** The key from which the secrets of webhook endpoints derive. */
   webhook_key: Uint8Array;
   mailer: Mailer;
   logger: Logger;
@@ -53,14 +52,14 @@ export interface ProcessesOptions {
   monotonic?: () => number;
 }
 
-/** How often the read models' position is looked at, and a full queue's depth. */
+/** The interval between two looks at the read models' position, or at a full queue's depth. */
 const LOOK_MS = 10;
-/** A pass is made at least this often: a queue that has lost work, or time that has run out, moves no position. */
+/** The longest wait between two passes: lost work and time limits do not move the position. */
 const IDLE_PASS_MS = 500;
 const SWEEP_MS = 30_000;
 const PROGRESS_MS = 5_000;
 const PROJECTED_MS = 1_000;
-/** Where jobs end one upon the other, those of so long a time are completed together. */
+/** While jobs keep ending, a pass completes the jobs of this time together. */
 const ENDINGS_MS = 40;
 const LONGEST_PAUSE_MS = 5_000;
 const LOST_AFTER_MS = 5 * 60_000;
@@ -71,7 +70,7 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
   const { now = Date.now, monotonic = () => performance.now(), commands } = options;
   const steady = steadyClock(now, monotonic);
   const run = async (signal: AbortSignal) => {
-    const part = (name: string, start: (works: () => void) => Promise<void>) =>
+    const part = (name: string, start: (onPass: () => void) => Promise<void>) =>
       keepRunning(name, start, logger, signal, name === 'dispatch' ? say : undefined);
     const endpoints = openWebhookEndpoints(log);
     const deliveries = openWebhookDeliveries(log);
@@ -86,7 +85,7 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
       monotonic,
       random: Math.random,
     });
-    // Kept when a part runs again: whose turn it is, and since when something stands still.
+    // The dispatcher's turns and the progress watch's times survive a restart of their part.
     const dispatcher = openDispatcher({
       jobs: readmodels.collection(jobs),
       queue,
@@ -107,51 +106,51 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
       monotonic,
     });
     await Promise.all([
-      part('dispatch', (works) => dispatchPasses(dispatcher, options, signal, works)),
-      part('endings', (works) => endingPasses({ ...options, now }, signal, works)),
-      part('progress', (works) => progressPasses(progress, dispatcher, options, signal, works)),
-      part('sweeper', async (works) => {
+      part('dispatch', (onPass) => dispatchPasses(dispatcher, options, signal, onPass)),
+      part('endings', (onPass) => endingPasses({ ...options, now }, signal, onPass)),
+      part('progress', (onPass) => progressPasses(progress, dispatcher, options, signal, onPass)),
+      part('sweeper', async (onPass) => {
         for (; !signal.aborted; await pause(SWEEP_MS, signal)) {
           await sweeper.pass();
-          works();
+          onPass();
         }
       }),
-      part('domain checks', (works) => {
+      part('domain checks', (onPass) => {
         const commands = openDomainChecks(log);
-        return runDomainChecks({ readmodels, commands, context: contextOf('domain-checks', now) }, signal, works);
+        return runDomainChecks({ readmodels, commands, context: contextOf('domain-checks', now) }, signal, onPass);
       }),
-      part('webhooks', (works) => webhooks.run(signal, works)),
-      part('webhook endpoints', (works) => {
+      part('webhooks', (onPass) => webhooks.run(signal, onPass)),
+      part('webhook endpoints', (onPass) => {
         const { mailer } = options;
         const context = contextOf('webhook-endpoints', now);
-        return runWebhookEndpoints({ log, readmodels, endpoints, deliveries, mailer, context }, signal, works);
+        return runWebhookEndpoints({ log, readmodels, endpoints, deliveries, mailer, context }, signal, onPass);
       }),
-      part('purges', (works) => runPurges({ ...options, context: contextOf('purge', now) }, signal, works)),
+      part('purges', (onPass) => runPurges({ ...options, context: contextOf('purge', now) }, signal, onPass)),
     ]);
   };
   await whileHeld(options.leases, 'processes', options.signal, run, { say, logger });
 }
 
-/** Until `signal` aborts: a fault is logged, and what failed runs again after a pause that grows until it works. */
+/** Runs a part until `signal` aborts. Logs its errors and starts it again with back-off, until a pass succeeds. */
 async function keepRunning(
   part: string,
-  run: (works: () => void) => Promise<void>,
+  run: (onPass: () => void) => Promise<void>,
   logger: Logger,
   signal: AbortSignal,
   say?: Say,
 ): Promise<void> {
   let failures = 0;
-  const works = () => {
+  const onPass = () => {
     if (failures > 0) say?.('working');
     failures = 0;
   };
   while (!signal.aborted) {
     try {
-      await run(works);
+      await run(onPass);
     } catch (error) {
       if (signal.aborted) return;
       failures++;
-      say?.('waiting', 'what dispatches and completes jobs failed and will run again');
+      say?.('waiting', 'the dispatcher failed and will run again');
       logger.error({ err: error, part, failures }, 'a part of the processes failed; it will run again');
       await backOff(failures, LONGEST_PAUSE_MS, signal);
     }
@@ -162,12 +161,12 @@ async function dispatchPasses(
   dispatcher: Dispatcher,
   { readmodels }: ProcessesOptions,
   signal: AbortSignal,
-  works: () => void,
+  onPass: () => void,
 ): Promise<void> {
   while (!signal.aborted) {
     const seen = await readmodels.position();
     const { more } = await dispatcher.pass();
-    works();
+    onPass();
     await untilMoved(readmodels, seen, more ? LOOK_MS : IDLE_PASS_MS, signal);
   }
 }
@@ -175,7 +174,7 @@ async function dispatchPasses(
 async function endingPasses(
   { readmodels, commands, credits, now }: ProcessesOptions & { now: () => number },
   signal: AbortSignal,
-  works: () => void,
+  onPass: () => void,
 ): Promise<void> {
   const job_documents = readmodels.collection(jobs);
   const stats_documents = readmodels.collection(jobStats);
@@ -183,9 +182,9 @@ async function endingPasses(
     const seen = await readmodels.position();
     const reached = await completeJobs(job_documents, stats_documents, commands, contextOf('completion', now));
     await settleJobs(job_documents, commands, credits, contextOf('settlement', now));
-    works();
+    onPass();
     if (reached !== null) {
-      // Until then the same jobs would be found again.
+      // Before that the read model would return the same jobs again.
       await readmodels.passed(reached, PROJECTED_MS);
       await pause(ENDINGS_MS, signal);
     } else await untilMoved(readmodels, seen, IDLE_PASS_MS, signal);
@@ -197,7 +196,7 @@ async function progressPasses(
   dispatcher: Dispatcher,
   { queue }: ProcessesOptions,
   signal: AbortSignal,
-  works: () => void,
+  onPass: () => void,
 ): Promise<void> {
   const done = new AbortController();
   const hear = (body: unknown) => {
@@ -208,7 +207,7 @@ async function progressPasses(
     await queue.listen(IN_HAND_SUBJECT, hear, AbortSignal.any([signal, done.signal]));
     for (; !signal.aborted; await pause(PROGRESS_MS, signal)) {
       await progress.pass();
-      works();
+      onPass();
     }
   } finally {
     done.abort();

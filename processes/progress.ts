@@ -1,6 +1,5 @@
-// Fails a job whose batches are in the hands of checkers and come to nothing. A job that waits is never failed: time counts
-// only while a checker says that it checks a batch of the job and finds nothing, by a clock that never goes back. The log
-// then has the last word: whatever was recorded, by whomever, is progress.
+// Fails a job whose checkers find nothing for 15 minutes. A waiting job never fails: time counts, by a monotonic clock, only
+// while a checker reports that it checks a batch of the job. At last the log decides: any result recorded since is progress.
 import type { InHand } from '../checkers/work.ts';
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { Jobs } from '../commands/job.ts';
@@ -9,9 +8,9 @@ import type { EventStore } from '../events/event-store.ts';
 import { jobStream } from '../events/streams.ts';
 
 export const NO_PROGRESS_MS = 15 * 60_000;
-/** A checker that has not said for so long what it has in hand has nothing. */
+/** A checker without a report for this long has nothing in hand. */
 const SILENT_AFTER_MS = 30_000;
-/** A pass that comes later than this was not for the job to wait for: the process slept. */
+/** A pass counts at most this long: when more time has passed, this process slept. */
 const MAX_STEP_MS = 5_000;
 
 export interface ProgressOptions {
@@ -23,16 +22,17 @@ export interface ProgressOptions {
 }
 
 export interface ProgressWatch {
+  /** Takes a checker's report of its batches in hand. */
   hear(in_hand: InHand): void;
-  /** To be called every few seconds. Rejects while the log is away: nothing is failed then. */
+  /** Fails jobs without progress; call it every few seconds. Rejects while the log is away, and then fails no job. */
   pass(): Promise<void>;
 }
 
 interface Standing {
-  /** By checker: what it said last of the job, and when. */
+  /** The last report of each checker on the job, and its time. */
   checkers: Map<string, { batches: number[]; found: number; at: number }>;
   standing_ms: number;
-  /** What the log had of its batches when half of the time was over; null before. */
+  /** The number of results that the log had of these batches at half of the time limit; null before. */
   recorded: number | null;
 }
 
@@ -45,9 +45,9 @@ export function watchProgress({ log, commands, context, monotonic }: ProgressOpt
     job.recorded = null;
   }
 
-  /** How many URLs the log has of the batches that are in hand. */
+  /** Returns the number of results that the log has of the batches in hand. */
   async function recorded(job_id: string, { checkers }: Standing): Promise<number> {
-    const batches = new Set([...checkers.values()].flatMap((said) => said.batches));
+    const batches = new Set([...checkers.values()].flatMap((report) => report.batches));
     let sum = 0;
     for (const batch of batches) sum += await recordedUpTo(log, { job_id, batch, batch_from_index: 0 });
     return sum;
@@ -60,7 +60,7 @@ export function watchProgress({ log, commands, context, monotonic }: ProgressOpt
         const job = jobs.get(job_id) ?? { checkers: new Map(), standing_ms: 0, recorded: null };
         const before = job.checkers.get(checker_id);
         if (before && before.found !== found) restart(job);
-        // What only waits for the log is nobody's fault.
+        // A checker that only waits for the log does not count.
         if (is_checking) job.checkers.set(checker_id, { batches, found, at });
         else job.checkers.delete(checker_id);
         if (!is_checking) restart(job);

@@ -1,6 +1,6 @@
-// Removes what is left of deleted jobs. First the results, slice by slice: an event for each, by which the read models
-// drop them. Only then the file, the listing and the streams of results, so that at every moment the documents are what
-// a replay of the log makes. Every step may be made again, in whole or in part.
+// Removes the data of deleted jobs. First it appends an event for each slice of results, at which the read models drop them. Then
+// it deletes the file, the listing and the streams of results, so that a replay of the log always makes the same documents.
+// Every step may run again, in whole or in part.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { JobCommand, Jobs } from '../commands/job.ts';
@@ -13,7 +13,7 @@ import { pause } from '../time/pause.ts';
 
 /** Results that one transaction of the read models removes. */
 const SLICE = 5000;
-/** Deleted jobs that one pass looks at. */
+/** Deleted jobs in one pass. */
 const AT_ONCE = 100;
 const IDLE_MS = 500;
 const PROJECTED_MS = 5000;
@@ -26,18 +26,18 @@ export interface PurgeOptions {
   context: (job_id: string) => CommandContext;
 }
 
-/** Runs until `signal` aborts; calls `works` after each pass. */
-export async function runPurges(options: PurgeOptions, signal: AbortSignal, works: () => void): Promise<void> {
+/** Runs until `signal` aborts; calls `onPass` after each pass. */
+export async function runPurges(options: PurgeOptions, signal: AbortSignal, onPass: () => void): Promise<void> {
   while (!signal.aborted) {
     const position = await purgeSome(options, signal);
-    works();
-    // The read models do not fall behind for a job that nobody sees: other events come between two passes.
+    onPass();
+    // The wait lets the projector apply other events between two passes, so that a purge delays no visible job.
     if (position !== null) await options.readmodels.passed(position, PROJECTED_MS);
     else await pause(IDLE_MS, signal);
   }
 }
 
-/** One step of some deleted jobs, the first to be deleted first; the position reached, null when nothing was left. */
+/** Makes one step for some deleted jobs, the oldest deletion first. Returns the last event's position; null when it made none. */
 export async function purgeSome(options: PurgeOptions, signal: AbortSignal): Promise<Position | null> {
   let position: Position | null = null;
   let results = 0;
@@ -59,7 +59,7 @@ export async function purgeSome(options: PurgeOptions, signal: AbortSignal): Pro
 async function removeContent({ _id: job_id, batch_size, blob_key, urls }: PurgeDocument, { log, blobs }: PurgeOptions) {
   if (blob_key !== null) await blobs.delete(blob_key);
   await log.deleteStream(urlsStream(job_id));
-  // Those that were never written too: a checker that had one in hand can no longer record it.
+  // Deleting unwritten streams too keeps a checker with a batch in hand from recording it.
   for (let batch = 0; batch * batch_size < urls; batch++) {
     await log.deleteStream(checksStream(job_id, batch));
     await nextTurn();

@@ -1,4 +1,4 @@
-// Gives back what an ended job did not use: `max(0, allocated - completed)`, once for each job.
+// Refunds the credits that ended jobs did not use: `max(0, allocated - completed)`, once for each job.
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { CreditsLedger } from '../commands/credits.ts';
 import type { Jobs } from '../commands/job.ts';

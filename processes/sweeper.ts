@@ -1,4 +1,4 @@
-// Finds what stopped half-way: reservations whose job event never came, listings without a job.
+// The sweeper undoes abandoned submissions: it releases reservations without a job event, and deletes listings without a job.
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { CreditsLedger } from '../commands/credits.ts';
 import type { Jobs } from '../commands/job.ts';
@@ -7,7 +7,7 @@ import { jobStream, urlsStream } from '../events/streams.ts';
 import type { PendingDocument } from '../readmodels/pending.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
 
-/** Reading a million URLs takes seconds; an upload that hangs this long is gone. */
+/** Reading a million URLs takes seconds: a listing without a job after this long is abandoned. */
 const LISTING_ABANDONED_MS = 60 * 60_000;
 const RESERVATION_ABANDONED_MS = 10 * 60_000;
 const AT_ONCE = 10_000;
@@ -18,7 +18,7 @@ export interface SweeperOptions {
   commands: Jobs;
   credits: CreditsLedger;
   context: (job_id: string) => CommandContext;
-  /** Milliseconds that never go back: time counts from when this sweeper saw a step first, so that no clock hurries it. */
+  /** Milliseconds that never go back: a step's age counts from the sweeper's first sight of it, whatever the wall clock says. */
   monotonic: () => number;
 }
 
@@ -28,7 +28,7 @@ export interface Sweeper {
 
 export function openSweeper(options: SweeperOptions): Sweeper {
   const { pending, monotonic } = options;
-  /** Steps without their next one, with when they were first seen. */
+  /** The time of the first sight of each unfinished step. */
   let seen = new Map<string, number>();
   return {
     async pass() {
@@ -48,7 +48,7 @@ export function openSweeper(options: SweeperOptions): Sweeper {
 async function discardListing({ job_id }: PendingDocument, { log, commands, context }: SweeperOptions): Promise<void> {
   const { state } = await commands.aggregate.read(jobStream(job_id));
   if (state.status !== 'none') return;
-  // First the job can no longer be created, then its listing goes.
+  // The voided reservation keeps the job from being created, so its listing can be deleted.
   await commands.run(job_id, { type: 'voidReservation', reservation_id: `${job_id}:0` }, context(job_id));
   await log.deleteStream(urlsStream(job_id));
   await commands.run(job_id, { type: 'discardListing' }, context(job_id));
@@ -60,7 +60,7 @@ async function releaseReservation(
 ): Promise<void> {
   const reservation_id = _id.slice('reservation:'.length);
   const voided = await commands.run(job_id, { type: 'voidReservation', reservation_id }, context(job_id));
-  // It may have been used after all: then the job has it.
+  // A reservation that the job has used after all stays with the job.
   if (voided.ok && voided.state.reservations.get(reservation_id) === 'voided') {
     await credits.run(user_id!, { type: 'release', reservation_id }, context(job_id));
   }

@@ -1,15 +1,15 @@
-// Whose turn it is: owners one after the other, then the jobs of each. Turns are kept from one call to the next, and
-// whoever was served last stands last. Each step costs the same, however many wait. Pure.
+// Gives turns to owners, and within each owner to its jobs. An owner or job that has had its turn goes to the end. Each step costs
+// the same, however many wait. Without effects.
 
 export class Turns<Job> {
-  /** By owner, each with its jobs by id: the first of a map is next. */
+  /** Each owner's jobs by id. The first owner of the map is next, and the first of its jobs. */
   readonly #owners = new Map<string, Map<string, Job>>();
 
   get owners(): number {
     return this.#owners.size;
   }
 
-  /** One that is there already keeps its place. */
+  /** Adds a job at the end; a job that waits already keeps its place. */
   add(owner_id: string, job_id: string, job: Job): void {
     const jobs = this.#owners.get(owner_id);
     if (jobs === undefined) this.#owners.set(owner_id, new Map([[job_id, job]]));
@@ -21,7 +21,7 @@ export class Turns<Job> {
     if (jobs?.delete(job_id) && jobs.size === 0) this.#owners.delete(owner_id);
   }
 
-  /** The owner whose turn it is, who then stands last. */
+  /** Returns the owner whose turn it is and moves it to the end. */
   nextOwner(): string | undefined {
     const [first] = this.#owners;
     if (first === undefined) return undefined;
@@ -31,7 +31,7 @@ export class Turns<Job> {
     return owner_id;
   }
 
-  /** Of an owner's jobs, the first that `may` go, which then stands last among them. */
+  /** Returns the owner's first job that `may` go, and moves it to the end of the owner's jobs. */
   nextJob(owner_id: string, may: (job: Job) => boolean): Job | undefined {
     const jobs = this.#owners.get(owner_id);
     if (jobs === undefined) return undefined;

@@ -11,12 +11,12 @@ interface Chunk {
 }
 
 export interface UrlListing {
-  /** The URLs with indexes from `from` up to and without `to`; fewer where the listing is gone. */
+  /** Returns the URLs with indexes from `from` up to and without `to`; fewer when the listing is damaged or deleted. */
   range(job_id: string, from: number, to: number): Promise<string[]>;
 }
 
 export function openUrlListing(log: EventStore): UrlListing {
-  // The chunk last read of each job: the next range is mostly in it or in the one after.
+  // The last chunk read of each job: the next range is mostly in it or in the chunk after it.
   const last = new LRUCache<string, Chunk>({ max: 200 });
 
   async function chunkAt(job_id: string, revision: number): Promise<Chunk | null> {
@@ -29,7 +29,7 @@ export function openUrlListing(log: EventStore): UrlListing {
     return null;
   }
 
-  /** The chunk that holds `index`: the kept one, the one after it, or by bisection. */
+  /** Returns the chunk that holds `index`: the cached one, the next one, or one found by bisection. */
   async function chunkWith(job_id: string, index: number): Promise<Chunk | null> {
     let chunk = last.get(job_id) ?? (await chunkAt(job_id, 0));
     if (chunk && isPast(chunk, index)) chunk = await chunkAt(job_id, chunk.revision + 1);

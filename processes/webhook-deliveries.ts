@@ -1,6 +1,5 @@
-// Sends the webhooks that are due, so many at once in all and to one endpoint, so that one that is slow or dead holds up
-// nobody. What is due comes from the read model; whether it still is, from the log, just before it is sent: a delivery
-// that was killed on the way is sent again, under the same ids.
+// Sends due webhooks, with limits for all and for each endpoint, so that a slow endpoint delays no other. The read model lists due
+// deliveries, and the log confirms each one before it is sent. After a crash a delivery is sent again under the same ids.
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { WebhookDeliveries } from '../commands/webhook-delivery.ts';
 import { signingSecret, type WebhookEndpoint, type WebhookEndpoints } from '../commands/webhook-endpoints.ts';
@@ -13,16 +12,16 @@ import type { WebhookSender } from './webhook-sender.ts';
 import { signedRequest } from './webhook-signature.ts';
 
 const MAX_IN_HAND = 512;
-/** What is beyond this is for endpoints of which nothing is in hand: many slow ones leave room for all others. */
+/** Above this limit, only endpoints with nothing in flight are served: many slow ones leave room for all others. */
 const MAX_SHARED = MAX_IN_HAND / 2;
 const MAX_OF_ENDPOINT = 8;
-/** More than are in hand, so that a page is never of these alone. */
+/** More than can be in flight, so that a page never holds these alone. */
 const PAGE = 2 * MAX_IN_HAND;
 const IDLE_MS = 200;
 const PROJECTED_MS = 5000;
 /** How often the dispatcher looks for deliveries that a clock set back would make wait. */
 const SET_BACK_LOOK_MS = 60_000;
-/** So long what is in hand may go on when the process ends. */
+/** When the process ends, deliveries in flight may go on this long. */
 const GRACE_MS = 5000;
 
 export interface WebhookDeliveriesOptions {
@@ -30,7 +29,7 @@ export interface WebhookDeliveriesOptions {
   endpoints: WebhookEndpoints;
   deliveries: WebhookDeliveries;
   sender: WebhookSender;
-  /** That the endpoints' secrets are made of. */
+  /** The key from which the endpoints' secrets derive. */
   signing_key: Uint8Array;
   context: (delivery_id: string) => CommandContext;
   /** Wall time, without its steps back. */
@@ -42,11 +41,11 @@ export interface WebhookDeliveriesOptions {
 }
 
 export interface WebhookDispatcher {
-  /** Starts what is due as far as there is room. Throws what a delivery failed with since the last pass. */
+  /** Starts due deliveries as far as there is room. Throws the error of a delivery that failed since the last pass. */
   pass(): Promise<void>;
-  /** Passes until `signal` aborts, and then waits for what is in hand, for a bounded time. Calls `works` after each. */
-  run(signal: AbortSignal, works: () => void): Promise<void>;
-  /** When nothing is in hand. */
+  /** Makes passes until `signal` aborts, and calls `onPass` after each. Then waits up to 5 s for the deliveries in flight. */
+  run(signal: AbortSignal, onPass: () => void): Promise<void>;
+  /** Resolves when no delivery is in flight. */
   settled(): Promise<void>;
 }
 
@@ -54,7 +53,7 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
   const { readmodels, endpoints, deliveries, sender, now, monotonic = () => performance.now() } = options;
   const documents = readmodels.collection(webhookDeliveries);
   const in_hand = new Map<string, Promise<void>>();
-  /** How many of each endpoint are in hand. */
+  /** The number of deliveries in flight, by endpoint. */
   const of_endpoint = new Map<string, number>();
   const cut = new AbortController();
   let freed = new AbortController();
@@ -78,7 +77,7 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
     }
     for (let more = true; more && in_hand.size < MAX_IN_HAND; ) {
       more = false;
-      // Those that wait for room do not hide the others.
+      // The query leaves out full endpoints, whose deliveries could fill the page.
       const full = [...of_endpoint.keys()].filter((endpoint_id) => !hasRoom(endpoint_id));
       const due = await documents.find(
         {
@@ -138,7 +137,7 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
     const { status, attempts } = requested.state;
     const is_due = status === 'pending' && attempts === attempt_count;
     const position = is_due ? await settle(delivery, endpoint) : requested.position;
-    // Until then the read model says that it is due.
+    // Before that the read model lists the delivery as due again.
     await readmodels.passed(position, PROJECTED_MS);
   }
 
@@ -173,12 +172,12 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
   return {
     pass,
     settled,
-    async run(signal, works) {
+    async run(signal, onPass) {
       try {
         while (!signal.aborted) {
           freed = new AbortController();
           await pass();
-          works();
+          onPass();
           await pause(IDLE_MS, AbortSignal.any([signal, freed.signal]));
         }
       } finally {
@@ -188,7 +187,7 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
   };
 }
 
-/** Of a delivery as the read model has it: the first event of its stream. */
+/** Makes the command for the first event of a delivery's stream. */
 export function requestOf(delivery: WebhookDeliveryDocument): { type: 'request'; delivery: WebhookDeliveryRequested } {
   const { _id: delivery_id, endpoint_id, user_id, event } = delivery;
   return { type: 'request', delivery: { delivery_id, endpoint_id, user_id, event } };

@@ -1,5 +1,5 @@
-// Disables the endpoints that are gone or have failed for days, gives up what was still to be sent to them, and tells
-// their owners: at least once, for the mail may be taken and the process killed before it is noted.
+// Disables endpoints that answered 410 or have failed for days, gives up their pending deliveries, and notifies their owners at
+// least once: a crash between the mail and its event sends the mail again.
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { WebhookDeliveries } from '../commands/webhook-delivery.ts';
 import type { WebhookEndpoints } from '../commands/webhook-endpoints.ts';
@@ -24,20 +24,20 @@ export interface WebhookEndpointsOptions {
   context: (endpoint_id: string) => CommandContext;
 }
 
-/** Runs until `signal` aborts; calls `works` after each pass. */
+/** Runs until `signal` aborts; calls `onPass` after each pass. */
 export async function runWebhookEndpoints(
   options: WebhookEndpointsOptions,
   signal: AbortSignal,
-  works: () => void,
+  onPass: () => void,
 ): Promise<void> {
   while (!signal.aborted) {
     await tendWebhookEndpoints(options);
-    works();
+    onPass();
     await pause(IDLE_MS, signal);
   }
 }
 
-/** One pass. A mail that cannot be sent now does not keep the others back; the pass then throws. */
+/** Makes one pass. When a mail cannot be sent now, the pass goes on with the others and throws at its end. */
 export async function tendWebhookEndpoints(options: WebhookEndpointsOptions): Promise<void> {
   const { readmodels, endpoints, context } = options;
   const where = { due: { $in: ['disable_gone', 'disable_failing', 'notice'] } };
@@ -52,10 +52,10 @@ export async function tendWebhookEndpoints(options: WebhookEndpointsOptions): Pr
       await endpoints.run(user_id, { type: 'disable', endpoint_id, reason }, context(endpoint_id));
     }
   }
-  if (failures.length > 0) throw new AggregateError(failures, 'owners of disabled webhook endpoints were not told');
+  if (failures.length > 0) throw new AggregateError(failures, 'owners of disabled webhook endpoints were not notified');
 }
 
-/** Whether there was something: the next pass asks again. */
+/** Gives up pending deliveries of a disabled endpoint. Returns whether it found any, so that the next pass looks again. */
 async function giveUpSome({ _id }: WebhookEndpointDocument, options: WebhookEndpointsOptions): Promise<boolean> {
   const { readmodels, deliveries, context } = options;
   const where = { endpoint_id: _id, status: 'pending' };
@@ -70,7 +70,7 @@ async function giveUpSome({ _id }: WebhookEndpointDocument, options: WebhookEndp
 async function notify(endpoint: WebhookEndpointDocument, options: WebhookEndpointsOptions): Promise<void> {
   const { log, endpoints, mailer, context } = options;
   const { _id: endpoint_id, user_id } = endpoint;
-  // The read model may be behind.
+  // The read model may be behind the log.
   const known = await endpoints.find(user_id, endpoint_id);
   if (!known || known.notified) return;
   const to = await addressOf(user_id, log);
@@ -78,7 +78,7 @@ async function notify(endpoint: WebhookEndpointDocument, options: WebhookEndpoin
   await endpoints.run(user_id, { type: 'noteNotice', endpoint_id, refused }, context(endpoint_id));
 }
 
-/** As the identity provider said it last. */
+/** Returns the user's last email address from the identity provider; null without one. */
 async function addressOf(user_id: string, log: EventStore): Promise<string | null> {
   for await (const event of log.readStream(userStream(user_id), { direction: 'backwards' })) {
     const { type, data } = event as unknown as UserEvent;

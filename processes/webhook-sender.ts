@@ -1,27 +1,27 @@
-// The port of what posts webhooks. Adapter: `adapters/webhook-sender`. Sending is the whole of it: what is sent, whether it
-// arrived and when it is sent again are decided here.
+// The port for posting webhooks. Adapter: `adapters/webhook-sender`. The adapter only sends; the process managers decide what
+// is sent, whether it arrived and when it is sent again.
 
 export interface WebhookRequest {
   url: string;
   headers: Readonly<Record<string, string>>;
-  /** Sent byte for byte: it is signed. */
+  /** The sender must not change a byte, because the body is signed. */
   body: string;
 }
 
 export interface WebhookAnswer {
-  /** Null when no answer came in time, or none was asked for; then `error` says why. */
+  /** Null when no answer came in time, or the request was refused; then `error` says why. */
   status_code: number | null;
   error: string | null;
   /** The beginning of the body, without control characters. */
   response_excerpt: string;
-  /** From Retry-After. */
+  /** The answer's Retry-After. */
   retry_after_ms: number | null;
 }
 
 export interface WebhookSender {
   /**
-   * Posts once, within a time limit over all. Redirects are not followed; addresses that are not for the world, and plain
-   * http to all others, are refused without a connection. Rejects only when `signal` aborts.
+   * Posts once, within one time limit for everything. It follows no redirect, and refuses private addresses and plain http
+   * without a connection, unless the operator allows the address. Rejects only when `signal` aborts.
    */
   send(request: WebhookRequest, signal: AbortSignal): Promise<WebhookAnswer>;
   close(): void;

@@ -1,4 +1,4 @@
-// How a webhook is signed: in Stripe's layout, so that its libraries verify it.
+// Signs webhooks in Stripe's layout, so that Stripe's libraries verify them.
 import { createHmac } from 'node:crypto';
 import type { WebhookEvent } from '../events/webhook.ts';
 import type { WebhookRequest } from './webhook-sender.ts';
@@ -7,9 +7,9 @@ export interface SignedWebhook {
   url: string;
   event: WebhookEvent;
   delivery_id: string;
-  /** The endpoint's, whole: its prefix is a part of the key. */
+  /** The endpoint's whole secret: its prefix is a part of the key. */
   secret: string;
-  /** When it is sent, in milliseconds since the epoch. */
+  /** The time of sending, in milliseconds since the epoch. */
   now: number;
 }
 

@@ -96,9 +96,9 @@ export interface Collection<T extends Document> {
   /** Returns the documents that exist, in the order of the ids. At most 10,000 ids. */
   getMany(ids: readonly string[]): Promise<T[]>;
   find(filter: Filter, options?: FindOptions): Promise<T[]>;
-  /** As `find`, but it stops after some megabytes of documents, 16 MiB at most. */
+  /** Finds like `find`, but stops after some megabytes of documents, 16 MiB at most. */
   slice(filter: Filter, options?: FindOptions): Promise<Slice<T>>;
-  /** All that match in the sort's order, read by slices: memory grows neither with their number nor with their length. */
+  /** Yields all matching documents in the sort's order. It reads slices, so its memory grows neither with their number nor their size. */
   stream(filter: Filter, options?: { sort?: Sort; signal?: AbortSignal }): AsyncIterable<T>;
   count(filter: Filter, options?: { signal?: AbortSignal }): Promise<number>;
   /** Applies the writes in order, all or none. Throws `DuplicateKey`, `WriteConflict` and the store's errors. */
