@@ -1,5 +1,5 @@
-// Runs before the modules of the service are loaded: reads `.env` where there is one (the environment wins), and keeps
-// compiled modules from one start to the next, which makes a start a third cheaper.
+// Runs before the modules of the service are loaded. Reads `.env` when there is one (the environment wins), and caches compiled
+// modules on disk, which makes a start a third cheaper.
 import { existsSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';

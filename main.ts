@@ -5,13 +5,13 @@ import { openLogger } from './service/logger.ts';
 import { startService } from './service/service.ts';
 import { type Config, ConfigError, readConfig } from './settings/config.ts';
 
-/** A role that failed may not end any more: the process does, so that its supervisor starts it again. */
+/** After a fault the other roles have this long to end; a failed role may hang, and the supervisor starts the process again. */
 const STOP_AFTER_FAULT_MS = 4_000;
 
-/** A thread that hangs outside of JavaScript can neither be ended nor waited for. */
+/** The process kills itself after this long, because a thread that hangs outside of JavaScript cannot be ended. */
 const KILL_MS = 20_000;
 
-/** Of LOG_FILE and whatever else is opened at the start. */
+/** The errors of LOG_FILE and of other files that the start opens. */
 const FOLDER_CODES = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EISDIR', 'ENOENT', 'ENOSPC'];
 
 let config: Config | null = null;
@@ -19,9 +19,9 @@ let logger: Logger | null = null;
 try {
   config = readConfig(process.env);
   logger = openLogger(config);
-  // Whatever nobody caught: the state of this process is not known any more.
+  // After an uncaught exception the state of this process is unknown, so it ends.
   process.on('uncaughtException', (error) => {
-    logger?.fatal({ err: error }, 'the service ends: a fault that nobody foresaw');
+    logger?.fatal({ err: error }, 'the service ends: an uncaught exception');
     process.exit(1);
   });
   const signal = interrupted();
@@ -46,14 +46,14 @@ try {
   process.exit(2);
 }
 
-/** Of damage, the next start is told. */
+/** Says why the service ends; after damage to a store it also marks DATA_DIR, so that the next start checks the stores. */
 async function reasonOf(error: Error, { data_dir, ...servers }: Config): Promise<string> {
   if (!isDamage(error)) return `a role failed: ${error.message}`;
   await markForCheck(data_dir).catch(() => {});
   return damageSentence({ data_dir, ...servers });
 }
 
-/** Of what an operator can mend; null for all else. */
+/** Returns the sentence for an error that an operator can mend; null for any other. */
 function sentenceOf(error: unknown): string | null {
   if (error instanceof ConfigError || error instanceof StartError) return error.message;
   const { code = '', syscall, message, port } = error as NodeJS.ErrnoException & { port?: number };

@@ -1,5 +1,5 @@
-// DATA_DIR before anything is opened in it: that it can be written, and that the embedded stores are whole. What can be made again from
-// the log is set aside when it is damaged; the log itself is not.
+// Checks DATA_DIR before the stores are opened: it must be writable, and the embedded stores intact. A damaged store that can be
+// rebuilt from the log is set aside; a damaged log stops the start.
 import { existsSync, statSync } from 'node:fs';
 import { access, constants, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,25 +9,25 @@ import { roomError, sqliteCode, whenFree } from '../adapters/sqlite.ts';
 import { storeFaultOf } from '../events/store-faults.ts';
 import type { Config } from '../settings/config.ts';
 
-/** What keeps the service from starting and an operator can mend: a sentence, for one line. */
+/** Keeps the service from starting until an operator mends it; the message is one sentence on one line. */
 export class StartError extends Error {
   readonly code = 'start';
 }
 
-/** Reading so much takes about a second. Of larger files the header, the schema and the size are looked at. */
+/** Files up to this size are read whole, in about a second. Larger files have their header, schema and size checked. */
 const CHECKED_WHOLE_BYTES = 256 * 1024 * 1024;
-/** Other processes check the same files meanwhile. */
+/** A start waits this long for other processes that check the same files. */
 const LOCK_LIMIT_MS = 60_000;
 const [SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB] = [5, 11, 26];
 const LOOK_MS = 2_000;
-/** There after a process met damage while it ran: then files of any size are checked whole. */
+/** A process that met damage leaves this file; the next start then checks files of any size whole. */
 const MARK = 'check-stores';
 
 type Embedded = Pick<Config, 'data_dir' | 'eventstore_url' | 'mongodb_url' | 'nats_url'>;
 
 /**
- * Throws StartError; what stores throw without room, where the folder has none. Of processes that start at once one checks,
- * and the others wait for it.
+ * Checks DATA_DIR and its stores, and sets damaged ones aside. Throws `StartError`, or the stores' `storage_full`. When
+ * several processes start at once, one checks and the others wait for it.
  */
 export async function prepareDataDir(config: Embedded, logger: Logger): Promise<void> {
   const { data_dir, eventstore_url, mongodb_url, nats_url } = config;
@@ -53,22 +53,22 @@ export async function prepareDataDir(config: Embedded, logger: Logger): Promise<
   }
 }
 
-/** The next start checks all files whole. */
+/** Makes the next start check all files whole. */
 export async function markForCheck(data_dir: string): Promise<void> {
   await (await open(join(data_dir, MARK), 'a')).close();
 }
 
-/** Whether an error, of whatever thread, or what caused it says that a store's file is damaged. */
+/** Whether an error of any thread, or one of its causes, says that a store's file is damaged. */
 export function isDamage(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof StartError) return false;
   return /database disk image is malformed|file is not a database/.test(error.message) || isDamage(error.cause);
 }
 
-/** A sentence that names the damaged store, as far as that can be told in about a second. For after `isDamage`. */
+/** Names the damaged store in a sentence, when a check of about a second finds it. Call it after `isDamage`. */
 export async function damageSentence(config: Embedded): Promise<string> {
   for (const path of embeddedStores(config)) {
     const damage = await damageOf(path, false).catch((error: Error) => error.message);
-    if (damage !== null) return `the store ${path} is damaged (${damage}): the next start sees to it`;
+    if (damage !== null) return `the store ${path} is damaged (${damage}): the next start checks it`;
   }
   return `a store in ${config.data_dir} is damaged: the next start checks each whole`;
 }
@@ -83,8 +83,8 @@ function embeddedStores({ data_dir, eventstore_url, mongodb_url, nats_url }: Emb
 }
 
 /**
- * Calls `ended` once when another file is in the place of a store: another process has set it aside, or somebody has put a
- * backup there. This process has the old one open, and would read and write it for ever. Returns what ends the watch.
+ * Calls `ended` when a store's file was replaced: another process has set it aside, or an operator has restored a backup. This
+ * process has the old file open and would go on with it. Returns a function that ends the watch.
  */
 export function onReplacement(config: Embedded, ended: (error: Error) => void, look_ms = LOOK_MS): () => void {
   const seen = new Map<string, bigint>();
@@ -114,7 +114,7 @@ async function assertWritable(data_dir: string): Promise<void> {
   }
 }
 
-/** A store that can only be read is opened by SQLite as if nothing were wrong. */
+/** Throws for a read-only file, which SQLite would open without an error. */
 async function assertStoreWritable(path: string): Promise<void> {
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
     await access(file, constants.W_OK).catch(({ code, message }: NodeJS.ErrnoException) => {
@@ -123,7 +123,7 @@ async function assertStoreWritable(path: string): Promise<void> {
   }
 }
 
-/** SQLite's own lock: gone with the process that holds it, however that ends. Nothing is written, so it wants no room. */
+/** Takes a lock of SQLite's, which ends with its process even when that is killed. It writes nothing, so it works on a full disk. */
 async function takeLock(data_dir: string): Promise<DatabaseSync> {
   const path = join(data_dir, 'start.lock');
   const stuck = (error: unknown) => new StartError(`${path} cannot be locked: ${(error as Error).message}`);
@@ -144,14 +144,14 @@ async function setAsideIfDamaged(path: string, whole: boolean, logger: Logger): 
   const damage = await damageOf(path, whole);
   if (damage === null) return;
   const aside = `${path}.damaged-${new Date().toISOString().replace(/[:.]/g, '-')}`;
-  // The store first: a log of writes without its store is thrown away by SQLite, a store without it is half a store.
+  // The store moves before its write-ahead log: after a crash between the two, SQLite discards a log without its store.
   for (const ending of ['', '-wal', '-shm']) {
     if (existsSync(path + ending)) await rename(path + ending, aside + ending);
   }
-  logger.warn({ path, aside, damage }, 'a damaged store was set aside, and is built anew from the log');
+  logger.warn({ path, aside, damage }, 'a damaged store was set aside; the service builds it anew from the log');
 }
 
-/** What is wrong with the file; null where nothing is, or nothing is there. */
+/** Returns the damage of the file; null when it is intact, empty or missing. */
 async function damageOf(path: string, whole: boolean): Promise<string | null> {
   const found = await stat(path).catch(() => null);
   if (found === null || found.size === 0) return null;
@@ -165,7 +165,7 @@ async function damageOf(path: string, whole: boolean): Promise<string | null> {
   } catch (error) {
     const code = sqliteCode(error) & 0xff;
     if (code === SQLITE_CORRUPT || code === SQLITE_NOTADB) return (error as Error).message;
-    // Whoever holds it could read it.
+    // The process that holds the file could read it.
     if (code === SQLITE_BUSY) return null;
     const fault = roomError(error);
     throw storeFaultOf(fault) === null
@@ -176,7 +176,7 @@ async function damageOf(path: string, whole: boolean): Promise<string | null> {
   }
 }
 
-/** By the header, which counts the pages. With writes that are not copied into the file yet, the file may be shorter. */
+/** Compares the file's size with the number of pages in its header. With a write-ahead log the file may rightly be shorter. */
 async function truncation(path: string, size: number): Promise<string | null> {
   const wal = await stat(`${path}-wal`).catch(() => null);
   if (wal !== null && wal.size > 0) return null;

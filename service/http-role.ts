@@ -1,4 +1,4 @@
-// What a process answers over HTTP: the http role on PORT, the probes on METRICS_PORT. Listens, opens the stores, and ends both.
+// Serves HTTP: the http role on PORT, the probes on METRICS_PORT. Listens, opens the stores, and ends both.
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { connectionsBeside } from '../http/connections.ts';
@@ -12,27 +12,27 @@ import { isDamage } from './data-dir.ts';
 import { openHttp } from './open-http.ts';
 import type { OpeningOptions, WaitingOptions } from './stores.ts';
 
-/** How long an end waits for stores that are being opened. */
+/** `close` waits this long for stores that are being opened. */
 const CLOSE_MS = 500;
 
 export interface Http {
-  /** Of the http role; null without it. */
+  /** The URL of the http role; null without it. */
   url: string | null;
-  /** Of the port for probes; null without one. */
+  /** The URL of the probes; null without METRICS_PORT. */
   metrics_url: string | null;
-  /** Resolves when it could not begin to answer for a reason that time does not mend, or when a store is damaged. */
+  /** Resolves when opening fails with an error that a retry does not mend, or when a store is damaged. */
   failed: Promise<Error>;
   close(): Promise<void>;
 }
 
 export interface HttpParts {
-  /** What comes before the stores are opened. */
+  /** Runs before the stores are opened. */
   begin: (waiting: WaitingOptions['waiting']) => Promise<void>;
-  /** Of the checker in this process, so far. */
+  /** The number of checker threads that this process has replaced. */
   threads_replaced: () => number;
 }
 
-/** Listens when requests can be answered, or when it waits: requests are then refused, and the probes say why. */
+/** Listens as soon as requests can be answered, or a store is away: it then refuses requests, and the probes say why. */
 export async function startHttp(config: Config, logger: Logger, { begin, threads_replaced }: HttpParts): Promise<Http> {
   const starting = openStarting();
   const stop = new AbortController();
@@ -74,7 +74,7 @@ export async function startHttp(config: Config, logger: Logger, { begin, threads
     const url = of === 'http' ? await listen(starting, config.port, { connections }) : null;
     const { metrics_port } = config;
     const metrics_url = metrics_port === null ? null : await listen(probesOnly(starting), metrics_port);
-    // Where the system picked the port, it is known from here on.
+    // With PORT 0 the system picks the port, which is known from here on.
     if (url !== null && new URL(public_url).port === '0') public_url = url;
     return { url, metrics_url, failed: failure.promise, close };
   } catch (error) {

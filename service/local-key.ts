@@ -1,4 +1,4 @@
-// Secret keys of one machine, each a file of DATA_DIR, for where no setting gives one.
+// Secret keys of one machine, each a file of DATA_DIR, for settings that give none.
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,14 +6,14 @@ import { join } from 'node:path';
 const KEY_BYTES = 32;
 type KeyName = 'link-key' | 'webhook-key';
 
-/** A key as the settings have it, or else this machine's own. */
+/** Returns the setting's key, or this machine's own when the setting is null. */
 export async function keyOf(setting: string | null, data_dir: string, name: KeyName): Promise<Buffer> {
   return setting === null ? readLocalKey(data_dir, name) : Buffer.from(setting);
 }
 
 /**
- * Made when there is none. Processes that start at once each make one, and `link` lets exactly one of them be the key: it
- * fails when the file is there, and what it puts there is whole.
+ * Reads the key, and makes one when there is none. Processes that start at once each make a draft; `link` is atomic and fails when
+ * the file exists, so exactly one draft becomes the key. Throws when the file holds no key.
  */
 export async function readLocalKey(data_dir: string, name: KeyName): Promise<Buffer> {
   const folder = join(data_dir, 'identity');
@@ -32,11 +32,11 @@ export async function readLocalKey(data_dir: string, name: KeyName): Promise<Buf
 }
 
 function assertKey(key: Buffer, path: string): Buffer {
-  if (key.length !== KEY_BYTES) throw new Error(`${path} holds no key: remove it`);
+  if (key.length !== KEY_BYTES) throw new Error(`${path} holds no key of ${KEY_BYTES} bytes: remove it`);
   return key;
 }
 
-/** Takes an error of the file system as undefined when it has this code, and throws any other. */
+/** Makes a handler that returns undefined for a file system error with this code, and throws any other. */
 function unless(code: string): (error: NodeJS.ErrnoException) => undefined {
   return (error) => {
     if (error.code !== code) throw error;

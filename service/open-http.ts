@@ -1,4 +1,5 @@
-// Opens the stores of what a process answers over HTTP, and what http needs besides: who vouches for callers, counters, keys.
+// Opens the application that a process serves over HTTP: its stores, and for the http role the identity provider, the rate counters
+// and the keys.
 import type { Logger } from 'pino';
 import { openIdentity } from '../adapters/identity/index.ts';
 import { openMemoryRates } from '../adapters/rate-counters/memory.ts';
@@ -10,7 +11,7 @@ import { type OpeningOptions, openRateCounters, openStores, whenThere } from './
 
 type Own = Pick<OpeningParts, 'public_url' | 'registry' | 'fault'>;
 
-/** The application of the process: of the http role, or the probes alone. Again from the start when a store goes away meanwhile. */
+/** Opens the http role's application, or the probes alone. Starts again when a store goes away meanwhile. */
 export function openHttp(config: Config, logger: Logger, own: Own, opening: OpeningOptions): Promise<OpenedApp> {
   const open = async () => {
     const stores = await openStores(config, logger, opening);

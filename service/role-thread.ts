@@ -1,5 +1,5 @@
-// The entry of a thread that runs roles: opens the stores for itself, runs until it is told to stop, closes them. A role
-// outlives its stores: when one is away it waits, says so, and goes on.
+// The entry of a thread that runs roles: opens its own stores, runs the roles until the stop message, and closes the stores. A
+// role outlives its stores: while one is away the role waits, reports that, and then goes on.
 import { parentPort, workerData } from 'node:worker_threads';
 import { Pulse } from '../checkers/pulse.ts';
 import type { Queue } from '../checkers/queue.ts';
@@ -22,10 +22,10 @@ export interface ThreadData {
   roles: readonly ThreadRole[];
   own: ThreadStart;
 }
-/** `started`: it works, or waits for a server that is away. */
+/** `started`: the thread works, or waits for a server that is away. */
 export type ThreadMessage = { type: 'started' } | { type: 'failed'; reason: string; code?: StartError['code'] };
 
-/** Each role loads its modules when a thread plays it. */
+/** A thread loads only the modules of its roles. */
 const RUN: Record<ThreadRole, () => Promise<{ run: RunRole }>> = {
   projector: () => import('./roles/projector.ts'),
   processes: () => import('./roles/processes.ts'),
@@ -34,16 +34,16 @@ const RUN: Record<ThreadRole, () => Promise<{ run: RunRole }>> = {
 
 const LONGEST_PAUSE_MS = 5_000;
 const BEAT_MS = 250;
-/** A role that is told to end waits no longer than this for a store that is away. */
+/** A stopping role waits no longer than this for a store that is away. */
 const LAST_WORDS_MS = 5_000;
 
 const port = parentPort!;
 const { config, roles, own } = workerData as ThreadData;
 const logger = openLogger(config).child({ roles });
 const stop = new AbortController();
-let is_told = false;
+let is_stopping = false;
 port.on('message', () => {
-  is_told = true;
+  is_stopping = true;
   stop.abort();
 });
 const pulse = new Pulse(own.pulse);
@@ -56,7 +56,8 @@ try {
     const { message: reason, code } = error;
     port.postMessage({ type: 'failed', reason, code } satisfies ThreadMessage);
     process.exitCode = 1;
-  } else if (is_told) logger.warn({ err: error }, 'a role did not end cleanly: what it had in hand is done again');
+  } else if (is_stopping)
+    logger.warn({ err: error }, 'a role did not end cleanly: the next start repeats its work in hand');
   else {
     logger.fatal({ err: error }, 'a role failed');
     port.postMessage({ type: 'failed', reason: (error as Error).message } satisfies ThreadMessage);
@@ -89,20 +90,20 @@ async function playAll(): Promise<void> {
     const opened = await queue?.catch(() => null);
     await Promise.allSettled([stores.close(), opened?.close()]);
   };
-  // Whatever still waits for a store then is told that it is closed.
+  // After this time, waits for a store end with the error that the store is closed.
   stop.signal.addEventListener('abort', () => setTimeout(close, LAST_WORDS_MS).unref());
   try {
-    // The projector does without the queue, and does not wait for one.
+    // `queue` is null for the projector, which does not wait for one.
     await Promise.race([queue, waits.promise]);
     started();
-    // One role that ends by a fault ends the thread, and the service with it.
+    // A role that fails ends the thread, and the service with it.
     await Promise.all(roles.map((role) => play(role, stores, queue))).finally(() => stop.abort());
   } finally {
     await close();
   }
 }
 
-/** Plays the role again whenever a store's fault has ended it. Throws what time does not mend. */
+/** Runs the role, and again with back-off whenever a store's fault has ended it. Throws every other error. */
 async function play(role: ThreadRole, stores: Stores, opening: Promise<Queue> | null): Promise<void> {
   const role_logger = logger.child({ role });
   const { signal } = stop;
@@ -125,7 +126,7 @@ async function play(role: ThreadRole, stores: Stores, opening: Promise<Queue> | 
         const fault = storeFaultOf(error);
         if (fault === null) throw error;
         const reason = fault === 'storage_full' ? 'there is no room to write' : 'a store does not answer';
-        role_logger.warn({ err: error, failures }, `${reason}: the role waits, and goes on by itself`);
+        role_logger.warn({ err: error, failures }, `${reason}: the role waits and then goes on by itself`);
         signs.say('waiting', reason);
         await backOff(failures, LONGEST_PAUSE_MS, signal);
       }

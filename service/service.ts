@@ -14,41 +14,43 @@ import { type WaitingOptions, whenThere } from './stores.ts';
 import { exitOf, SupervisedThread, type ThreadStart, watchSilence } from './supervised-thread.ts';
 
 export interface Service {
-  /** Of the http role; null where it does not run here. */
+  /** The URL of the http role; null where it does not run. */
   url: string | null;
-  /** Of the port for probes; null where there is none. */
+  /** The URL of the probes; null without METRICS_PORT. */
   metrics_url: string | null;
   /**
-   * Ends every role: what is in hand is recorded or given back. What has not ended after `limit_ms` is cut off, and is done
-   * again by the next start: the answer is then false.
+   * Ends every role, which records or returns its work in hand. After `limit_ms` it terminates the threads and returns false; the
+   * next start repeats their work.
    */
   stop(limit_ms?: number): Promise<boolean>;
-  /** Resolves when a role has ended by a fault: the service is then to be stopped and started again. */
+  /** Resolves when a role has failed: the caller stops the service and starts it again. */
   failed: Promise<Error>;
 }
 
 const THREADS: readonly (readonly ThreadRole[])[] = [['projector', 'processes'], ['checker']];
 /**
- * A thread's heap: several times what it holds alive. Without a limit V8 lets garbage grow to hundreds of megabytes in each
- * thread before it looks. A checker makes the most of it, and what dies young costs the least.
+ * Limits a thread's heap to several times its live data: without a limit V8 lets garbage grow to hundreds of megabytes in each
+ * thread. A checker makes the most garbage, and a larger young generation collects that cheaply.
  */
 const heapOf = (roles: readonly Role[]) => ({
   maxYoungGenerationSizeMb: roles.includes('checker') ? 80 : 48,
   maxOldGenerationSizeMb: 384,
 });
-/** A thread without a sign of life for so long hangs; whatever it does in one turn takes seconds at the most. */
+/** A thread without a heartbeat for this long hangs: one turn of its event loop takes seconds at most. */
 const SILENT_MS = 120_000;
-/** All roles have some 70 open while they rest: with fewer, no store can be read. */
+/** Idle roles have about 70 files open; with fewer allowed, no store can be read. */
 const LEAST_FILES = 128;
-/** Supervisors wait for longer than this before they kill. */
+/** Process supervisors wait longer than this before they kill. */
 const STOP_MS = 14_000;
-/** Requests in flight may want the roles: these end when the requests have, or when so much of the time is over. */
+/** Requests in flight may need the roles, so the roles end after the requests, or after this share of the time. */
 const REQUESTS_FIRST = 1 / 3;
 
 export async function startService(config: Config, logger: Logger): Promise<Service> {
   const open_files = openFilesAllowed();
   if (open_files < LEAST_FILES)
-    throw new StartError(`${open_files} files may be open at a time: it wants ${LEAST_FILES}, by \`ulimit -n\``);
+    throw new StartError(
+      `${open_files} files may be open at a time: the service wants ${LEAST_FILES}, by \`ulimit -n\``,
+    );
   const failure = Promise.withResolvers<Error>();
   const ending = new AbortController();
   const threads: Worker[] = [];
@@ -69,13 +71,13 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
       await Promise.all([answered, stopThreads()]);
       return true;
     })();
-    // The wait keeps the process alive: whatever never ends is cut off, and never by an empty event loop.
+    // The timer keeps the event loop alive, so that a role that never ends meets the limit here.
     const is_clean = await Promise.race([ended, pause(limit_ms, done.signal).then(() => false)]);
     done.abort();
     if (!is_clean) await Promise.all([...threads, ...supervised].map((thread) => thread.terminate()));
     return is_clean;
   }
-  /** The roles open the same files and servers: they start together. Resolves when each works, or waits for a server. */
+  /** Starts the threads at the same time. Resolves when each works, or waits for a server. */
   async function startThreads(): Promise<void> {
     ending.signal.throwIfAborted();
     for (const group of THREADS) {
@@ -140,7 +142,7 @@ function raise(error: Error): never {
   throw error;
 }
 
-/** What a thread failed of, which loses its class on the way. */
+/** Makes the thread's error again, because a message between threads loses an error's class. */
 function failureOf({ reason, code }: ThreadMessage & { type: 'failed' }): Error {
   return code === 'start' ? new StartError(reason) : new Error(reason);
 }

@@ -1,4 +1,4 @@
-// Picks the adapters: the embedded ones over one folder, or servers, by settings alone.
+// Picks the adapters by the settings: the embedded stores in one folder, or servers.
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { openFileBlobs } from '../adapters/blobs/files/file-blobs.ts';
@@ -17,7 +17,7 @@ import type { Config } from '../settings/config.ts';
 import { backOff } from '../time/pause.ts';
 import { StartError } from './data-dir.ts';
 
-/** What counts requests: shared by all processes where there is a server for it. */
+/** Opens the counters of rate limits. With MongoDB all processes share them, else each counts alone. */
 export async function openRateCounters({ mongodb_url }: Config, logger: Logger): Promise<RateCounters> {
   if (!mongodb_url) return openMemoryRates();
   const { openMongoRates } = await import('../adapters/rate-counters/mongodb.ts');
@@ -31,26 +31,26 @@ export interface Stores {
   close(): Promise<void>;
 }
 
-/** http and the checkers append most: neither a request nor an append of outcomes waits while the write-ahead log is copied. */
+/** http and the checkers append most: a thread checkpoints the write-ahead log, so that no append waits for that. */
 const FOR_HTTP = { checkpoint_thread: true };
 /** A checker appends all the time, so its appends share an fsync. */
 const FOR_CHECKER = { ...FOR_HTTP, group_ms: 50 };
 const LOG_OPTIONS = { http: FOR_HTTP, checker: FOR_CHECKER, others: {} };
-/** http stands still for no read: one thread for heavy ones, and one for others. */
+/** Reads of http run in two threads, one for heavy reads and one for others, so that none blocks its event loop. */
 const HTTP_READERS = 2;
 /** The longest wait between two looks for a server that is away. */
 const RETRY_MS = 2_000;
 
-/** What a start waits for, in words that anybody may read. */
+/** Why a start waits. The probes show the reason to every caller, so it holds no secret. */
 export interface Waiting {
   code: StoreFault;
   reason: string;
 }
 
 export interface WaitingOptions {
-  /** Ends the waiting: what is waited for then throws. */
+  /** An abort ends the wait, which then throws. */
   signal: AbortSignal;
-  /** Called when something is waited for, and with null when it is there. */
+  /** Called with the reason when a wait begins, and with null when it ends. */
   waiting: (for_what: Waiting | null) => void;
 }
 
@@ -58,14 +58,14 @@ export interface OpeningOptions extends WaitingOptions {
   of: 'http' | 'checker' | 'others';
 }
 
-/** Waits for servers that do not answer yet, for as long as it takes. Throws what waiting does not mend, StartError for a bad URL. */
+/** Opens the stores, and waits as long as it takes for servers that are away. Throws every other error, `StartError` for a bad URL. */
 export async function openStores(config: Config, logger: Logger, options: OpeningOptions): Promise<Stores> {
   const { data_dir, eventstore_url, mongodb_url } = config;
   const opened: { close(): Promise<void> }[] = [];
   const close = async () => {
     await Promise.allSettled(opened.map((store) => store.close()));
   };
-  // Clients of servers are loaded where they are used: each takes tens of megabytes in every thread.
+  // Clients of servers are imported only when used, because each takes tens of megabytes in every thread.
   async function openLog(): Promise<EventStore> {
     if (!eventstore_url) {
       const path = join(data_dir, 'events.db');
@@ -100,7 +100,7 @@ export async function openStores(config: Config, logger: Logger, options: Openin
   }
 }
 
-/** Waits for its server like `openStores`. */
+/** Opens the queue, and waits for its server like `openStores`. */
 export function openQueue(config: Config, logger: Logger, options: OpeningOptions): Promise<Queue> {
   const { data_dir, nats_url } = config;
   const setting = { name: 'NATS_URL', url: nats_url };
@@ -112,7 +112,7 @@ export function openQueue(config: Config, logger: Logger, options: OpeningOption
   return whenThere('the queue', () => open().catch(blame(setting)), logger, options);
 }
 
-/** What `open` gives, which is tried again for as long as a store is away or has no room. Throws every other error. */
+/** Calls `open`, again with back-off for as long as a store is away or has no room. Throws every other error. */
 export async function whenThere<T>(
   name: string,
   open: () => Promise<T>,
@@ -138,7 +138,7 @@ export async function whenThere<T>(
   }
 }
 
-/** A server that cannot be opened, and not because it is away: its URL is at fault. What is secret in it is not said again. */
+/** Makes a handler that blames the setting's URL for any error but a store's fault. Its message shows no secret of the URL. */
 function blame({ name, url }: { name: string; url: string | null }): (error: unknown) => never {
   return (error) => {
     if (url === null || storeFaultOf(error) !== null) throw error;

@@ -1,30 +1,30 @@
-// A checker's thread under supervision: one that gives no sign of life, or ends by a fault, is replaced by a new one, and
-// the URL that it was working over is given up.
+// Supervises a checker's thread: when it has no heartbeat or fails, a new thread replaces it, and the checkers give up the URL
+// whose answer it was reading.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { Pulse } from '../checkers/pulse.ts';
 
-/** A thread that gives no sign of life for so long hangs. */
+/** A thread without a heartbeat for this long hangs. */
 const SILENT_MS = 10_000;
-/** Until its first sign of life: it loads its modules, which a busy machine makes long, and meets no page. */
+/** A thread's first heartbeat may take this long: it loads its modules, which is slow on a busy machine. */
 const LOADING_MS = 300_000;
 const LOOK_MS = 1_000;
-/** How long the next one waits after each end: the first begins at once. */
+/** The first replacement starts at once; the pauses before later ones double from the first to the longest. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
-/** Ends are counted over so long. */
+/** The supervisor counts the threads that ended within this time. */
 const COUNTED_MS = 10 * 60_000;
-/** Ends without a URL to blame that are one too many: the next thread would only end too. */
+/** After more ends than this without a URL to blame, the supervisor gives up: the next thread would end too. */
 const MAX_UNEXPLAINED = 5;
-/** The URLs that are given up; the oldest is forgotten first. */
+/** At most this many URLs are given up at a time; the oldest is forgotten first. */
 const MAX_SUSPECTS = 1_000;
 
-/** What a new thread starts with. */
+/** The data of a new thread. */
 export interface ThreadStart {
-  /** Of a `Pulse`. */
+  /** The memory of a `Pulse`. */
   pulse: SharedArrayBuffer;
-  /** URLs over which others before it hung or ended. */
+  /** URLs at which earlier threads hung or failed. */
   suspects: readonly string[];
 }
 
@@ -33,9 +33,9 @@ export interface SupervisedOptions {
   /** Resolves when a new thread works; rejects when it cannot. */
   started: (thread: Worker) => Promise<void>;
   logger: Logger;
-  /** Whether another thread would meet the same, whatever it does. Default: never. */
+  /** Whether a new thread would fail with the same error. Default: never. */
   isHopeless?: (error: Error) => boolean;
-  /** It cannot be kept alive. */
+  /** Called when the supervisor gives up. */
   failed: (error: Error) => void;
   /** Milliseconds that never go back. */
   monotonic?: () => number;
@@ -44,7 +44,7 @@ export interface SupervisedOptions {
   pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** For how long a thread has been silent, as far as its supervisor was awake to see it. */
+/** Measures how long a thread has had no heartbeat, without the time in which this process was stopped. */
 export class Silence {
   readonly #look_ms: number;
   #beats: number;
@@ -57,7 +57,7 @@ export class Silence {
     this.#look_ms = look_ms;
   }
 
-  /** To be called every `look_ms`. Where it is late the process, or the machine, was stopped, and the thread with it. */
+  /** Returns the silence in ms; call it every `look_ms`. A late call means that the process was stopped, and the thread with it. */
   look(beats: number, now: number): number {
     const passed_ms = Math.min(now - this.#looked_at, 2 * this.#look_ms);
     this.#looked_at = now;
@@ -67,14 +67,14 @@ export class Silence {
   }
 }
 
-/** How the signs of life of a thread are looked at; times in milliseconds. */
+/** Times in milliseconds. */
 export interface WatchOptions {
   limit_ms: number;
   monotonic?: () => number;
   look_ms?: number;
 }
 
-/** Calls `silent` again and again once the thread has given no sign of life for `limit_ms`. Returns what ends the watch. */
+/** Calls `silent` at each look while the thread has had no heartbeat for `limit_ms`. Returns a function that ends the watch. */
 export function watchSilence(
   pulse: Pulse,
   { limit_ms, monotonic = () => performance.now(), look_ms = LOOK_MS }: WatchOptions,
@@ -88,7 +88,7 @@ export function watchSilence(
   return () => clearInterval(timer);
 }
 
-/** Its code when it is gone. `once` of node:events rejects when the thread fails, before that. */
+/** Resolves with the thread's exit code. `once` of node:events would reject when the thread fails, before its exit. */
 export function exitOf(thread: Worker): Promise<number> {
   return new Promise((resolve) => thread.once('exit', resolve));
 }
@@ -98,7 +98,7 @@ export class SupervisedThread {
   readonly #monotonic: () => number;
   readonly #stop = new AbortController();
   #suspects: string[] = [];
-  /** When threads ended of late, and whether a URL was to blame. */
+  /** The recent ends of threads, and whether a URL explains each. */
   #ends: { at: number; explained: boolean }[] = [];
   #thread: Worker | null = null;
   replaced = 0;
@@ -111,8 +111,8 @@ export class SupervisedThread {
   /** Resolves when the first thread works; rejects when it does not. */
   async start(): Promise<void> {
     const { thread, ended } = this.#begin();
-    const works = this.#options.started(thread);
-    await Promise.race([works, ended.then((end) => Promise.reject(end.error))]);
+    const started = this.#options.started(thread);
+    await Promise.race([started, ended.then((end) => Promise.reject(end.error))]);
     void ended.then((end) => this.#replaceFrom(end));
   }
 
@@ -174,13 +174,13 @@ export class SupervisedThread {
       await pause(pause_ms, signal);
       if (signal.aborted) return;
       const { thread, ended } = this.#begin();
-      // Why it could not start is said by its end.
+      // `ended` carries the error of a thread that cannot start.
       this.#options.started(thread).catch(() => {});
       end = await ended;
     }
   }
 
-  /** How long to wait before the next thread; null when there is to be none. */
+  /** Counts an end. Returns the pause in ms before the next thread; null when the supervisor gives up. */
   #count(explained: boolean): number | null {
     const now = this.#monotonic();
     this.#ends = [...this.#ends.filter(({ at }) => now - at < COUNTED_MS), { at: now, explained }];
@@ -191,7 +191,7 @@ export class SupervisedThread {
 }
 
 async function paused(ms: number, signal: AbortSignal): Promise<void> {
-  // An abort is seen by who waits.
+  // The caller looks at the signal after an abort.
   await delay(ms, undefined, { signal }).catch(() => {});
 }
 

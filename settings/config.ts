@@ -1,19 +1,19 @@
-// The settings of the service: one table of rows, read from the environment and checked whole before anything starts.
+// The settings of the service: one table, which the start reads from the environment and checks as a whole.
 import { isIP } from 'node:net';
 import { DEFAULT_LIMITS } from '../intake/limits.ts';
 import { isIn, parseAddress, parseRange } from '../net/cidr.ts';
 import { misspelt } from './misspelt.ts';
 
 interface Setting<Value> {
-  /** What an unset or empty variable means. */
+  /** The value of an unset or empty variable. */
   readonly fallback: Value;
   /** One sentence for the operator. */
   readonly means: string;
-  /** What a right value looks like, with its limits. */
+  /** Describes a valid value, with its limits. */
   readonly wants: string;
-  /** Never shown in an error. */
+  /** Errors do not show a secret's value. */
   readonly secret: boolean;
-  /** Undefined when the text is not what it wants. */
+  /** Returns undefined for an invalid text. */
   parse(text: string): Value | undefined;
 }
 
@@ -45,7 +45,7 @@ const port = (means: string): Setting<number | null> => ({
   fallback: null,
 });
 
-/** In a header, a claim or a path: no control characters. */
+/** Whether a text may stand in a header, a claim or a path: it has no control characters. */
 const isPlain = (text: string) => text.length <= 1000 && !/\p{Cc}/u.test(text);
 
 const text = <Fallback extends string | null>(fallback: Fallback, means: string) =>
@@ -63,7 +63,7 @@ const secret = (means: string, min_chars = 8) =>
 const word = <Word extends string>(fallback: Word, means: string, words: readonly Word[]) =>
   setting(fallback, means, `one of ${words.join(', ')}`, (given) => words.find((one) => one === given));
 
-/** Several servers may be named, as MongoDB's and EventStoreDB's clients allow: only web addresses are parsed whole. */
+/** Only http URLs are parsed whole: URLs of MongoDB and EventStoreDB may name several servers, which no URL parser accepts. */
 function url(means: string, schemes: readonly string[]): Setting<string | null> {
   return setting<string | null>(
     null,
@@ -109,7 +109,7 @@ const roles = (means: string) =>
 
 const GiB = 1024 ** 3;
 
-/** The one table. A key is the variable; a field of `Config` is the key in lower case. */
+/** All settings by environment variable. A field of `Config` is the variable in lower case. */
 export const SETTINGS = {
   PORT: integer(8080, 'The port that HTTP is served on; 0 lets the system pick one.', { min: 0, max: 65535 }),
   HOST: text('127.0.0.1', 'The address that HTTP is served on. Other than loopback it needs IDENTITY_JWKS_URL.'),
@@ -144,7 +144,7 @@ export const SETTINGS = {
   ),
   WEBHOOK_SIGNING_KEY: secret(
     "The key that webhook endpoints' secrets are made of, one for http and processes; unset: made and kept in DATA_DIR.",
-    // Whoever has an endpoint has a secret to guess the key by.
+    // The owner of an endpoint knows a secret derived from the key, and must not be able to guess the key.
     32,
   ),
   AGENCY_SECRET: secret('What agencies send as X-Agency-Secret; unset: their route is closed.'),
@@ -205,7 +205,7 @@ export const SETTINGS = {
   MAX_URL_CHARS: integer(DEFAULT_LIMITS.max_url_chars, 'The length of a URL.', { min: 16, max: 65_536 }),
 } as const satisfies Readonly<Record<string, Setting<unknown>>>;
 
-/** Planned, and read by nothing yet: whoever sets one would believe that it does something. */
+/** Planned settings that no code reads yet. Setting one is an error, so that no operator relies on it. */
 const NOT_BUILT: Readonly<Record<string, string>> = {
   BLOB_URL: 'uploaded files are kept in DATA_DIR',
   SERVICE_URLS: 'all groups of routes are served here',
@@ -220,7 +220,7 @@ type ValueOf<Row> = Row extends Setting<infer Value> ? Value : never;
 type Settings = { readonly [Env in keyof Table as Lowercase<Env>]: ValueOf<Table[Env]> };
 export type Config = Omit<Settings, 'public_url'> & { readonly public_url: string };
 
-/** Settings that are wrong: the message has a line for each, with its value (secrets masked) and what it wants. */
+/** Invalid settings. The message has a line for each, with its value (secrets masked) and a valid one's description. */
 export class ConfigError extends Error {
   readonly code = 'config';
   readonly problems: readonly string[];
@@ -230,7 +230,10 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads the environment. Throws `ConfigError` with everything that is wrong, not only the first thing. */
+/**
+ * Reads the settings from the environment. Throws `ConfigError` with all problems, not only the first.
+ * @example const { port, roles } = readConfig({ PORT: '8080', ROLES: 'http,projector' });
+ */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
@@ -244,7 +247,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     if (env[name]?.trim()) problems.push(`${name} is set, and this version does not read it: ${instead}. Unset it`);
   }
   problems.push(...misspelt(env, Object.keys(SETTINGS), Object.keys(NOT_BUILT)));
-  // Whether settings agree is asked of those that are right by themselves.
+  // Settings are compared with each other only when each is valid.
   if (problems.length === 0) problems.push(...disagreements(values as unknown as Settings));
   if (problems.length > 0) throw new ConfigError(problems);
   const settings = values as unknown as Settings;
@@ -295,7 +298,7 @@ function disagreements(settings: Settings): string[] {
 
 const LOOPBACK = ['127.0.0.0/8', '::1/128', '::ffff:127.0.0.0/104'].map(parseRange);
 
-/** Whether only this machine reaches it. */
+/** Whether only this machine can reach the host. */
 export function isLoopback(host: string): boolean {
   const bare = host.replace(/^\[(.*)\]$/, '$1');
   if (bare === 'localhost') return true;
@@ -306,13 +309,13 @@ function baseUrl(host: string, port: number): string {
   return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }
 
-/** As it may be shown: a secret not at all, a URL without its user and password. */
+/** Returns the value for an error message: no secret, and no user and password of a URL. */
 function masked(given: string, is_secret = false): string {
   if (is_secret) return `(a secret of ${given.length} characters)`;
   return JSON.stringify(given.replace(/\/\/.*@/, '//***@').slice(0, 200));
 }
 
-/** The text of `.env.example`: every setting with what it means, what it wants and what it is when unset. */
+/** Returns the text of `.env.example`: each setting with its meaning, its valid values and its default. */
 export function envExample(): string {
   const rows = Object.entries<Setting<unknown>>(SETTINGS).map(([name, row]) => {
     const fallback = shown(row.fallback);

@@ -1,17 +1,17 @@
-// Variables of the environment that look like settings and are none. The environment is full of other people's variables: only a
-// name that nobody else would choose, or that differs from a setting's by a slip of the hand, is taken for a mistake.
+// Finds misspelt settings in the environment, which also holds variables of other programs. A name counts as misspelt when it has
+// a prefix of our own, or differs from a setting's name by at most two characters.
 import { distance } from 'fastest-levenshtein';
 
-/** Groups of settings whose names are all our own. */
+/** Prefixes that only this service uses. */
 const FAMILIES = ['CHECKER_', 'IDENTITY_', 'PAYMENT_', 'WEBHOOK_', 'RATE_LIMIT_'];
-/** What Kubernetes and Docker tell of a service of any name: `CHECKER_SERVICE_HOST`, `CHECKER_PORT_80_TCP_ADDR`. */
+/** Variables that Kubernetes and Docker set for a service of any name: `CHECKER_SERVICE_HOST`, `CHECKER_PORT_80_TCP_ADDR`. */
 const OF_A_PLATFORM = /_SERVICE_(?:HOST|PORT)(?![A-Z0-9])|_PORT(?:$|_\d{1,5}_(?:TCP|UDP|SCTP))/;
-/** Shorter names are near to too much. */
+/** Shorter names resemble too many others. */
 const MIN_CHARS = 7;
 const MAX_SLIPS = 2;
 const MAX_NAME_CHARS = 64;
 
-/** A line for each, with the setting that may be meant. A setting that is set is not looked for under another name. */
+/** Returns a line for each misspelt variable, with the nearest setting. A setting that is set has no misspelt twin. */
 export function misspelt(
   env: Readonly<Record<string, string | undefined>>,
   known: readonly string[],

@@ -151,7 +151,7 @@ test.serial('a folder that is read-only, and one in which a store is: one line e
 
 test.serial('too few open files are told of, with how many it wants', async (t) => {
   const said = await refused(t, { DATA_DIR: await folderOf(t) }, ['prlimit', '--nofile=64']);
-  t.is(said, '64 files may be open at a time: it wants 128, by `ulimit -n`\n');
+  t.is(said, '64 files may be open at a time: the service wants 128, by `ulimit -n`\n');
 });
 
 test.serial('a port that only root may take is named', async (t) => {

@@ -1,4 +1,4 @@
-// The checker: an engine, with proxies where there are some, and the worker that feeds it from the queue.
+// The checker role: an engine, its proxies when there is a list of them, and the worker that feeds it from the queue.
 import { createEngine } from '../../checkers/engine/engine.ts';
 import { openProxies } from '../../checkers/proxies/proxies.ts';
 import { runWorker } from '../../checkers/worker.ts';
@@ -25,7 +25,7 @@ export const run: RunRole = async ({ config, log, queue, logger, signal, say, pu
         if (reason === null) say('working');
         else say('waiting', reason);
       },
-      defect: (error, url) => logger.error({ err: error, url }, 'the checker failed over what a URL answered'),
+      defect: (error, url) => logger.error({ err: error, url }, "the checker failed at a URL's answer"),
     },
   );
   for (const url of own.suspects) engine.suspect(url);

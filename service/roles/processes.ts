@@ -1,4 +1,4 @@
-// The processes: what happens by itself, with the mail server and the receivers of webhooks.
+// The processes role: the process managers, with the mail server and the sender of webhooks.
 import { openLogMailer } from '../../adapters/mail/log-mailer.ts';
 import { openUndiciWebhookSender } from '../../adapters/webhook-sender/undici-webhook-sender.ts';
 import { openCredits } from '../../commands/credits.ts';

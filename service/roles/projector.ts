@@ -1,4 +1,4 @@
-// The projector: makes the read models of the log.
+// The projector role: makes the read models from the log.
 import { identifyLog } from '../../commands/log-identity.ts';
 import { ALL_PROJECTIONS } from '../../projections/all.ts';
 import { runProjector } from '../../projections/projector.ts';

@@ -1,4 +1,4 @@
-// What a role that runs in a thread is given.
+// The parts that a thread gives to its roles.
 import type { Logger } from 'pino';
 import type { Pulse } from '../../checkers/pulse.ts';
 import type { Queue } from '../../checkers/queue.ts';
@@ -9,16 +9,16 @@ import type { ThreadStart } from '../supervised-thread.ts';
 
 export interface RoleParts extends Stores {
   config: Config;
-  /** Only roles that publish or pull work may use it. */
+  /** Only the roles `processes` and `checker` may use it. */
   queue: Queue;
   logger: Logger;
   signal: AbortSignal;
   /** Tells readiness checks what the role does. */
   say: RoleSigns['say'];
-  /** Counts while the thread is alive, and shows whose answer it reads. */
+  /** Counts the thread's heartbeats, and names the URL whose answer the thread reads. */
   pulse: Pulse;
   own: ThreadStart;
 }
 
-/** Runs until `signal` aborts; throws what ends the role, or what a store threw. */
+/** Runs a role until `signal` aborts. Throws the stores' errors and any other error that ends the role. */
 export type RunRole = (parts: RoleParts) => Promise<void>;
