@@ -6,7 +6,7 @@ import { openUsers } from '../commands/user.ts';
 import { apiKeys } from '../readmodels/api-keys.ts';
 import { openApiKeyUses } from './api-key-uses.ts';
 import type { AppOptions } from './app.ts';
-import { HttpError } from './errors.ts';
+import { retryLater } from './errors.ts';
 import type { Parts } from './group.ts';
 
 const MAX_KNOWN = 100_000;
@@ -26,8 +26,7 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
       if (!key) {
         // It may be so new that the read model has not seen it: nobody is told that a good key is none.
         if (!(await passed(await log.head()))) {
-          const message = 'The read models are behind the log.';
-          throw new HttpError(503, 'unavailable', message, undefined, { 'retry-after': '5' });
+          throw retryLater(503, 'unavailable', 'The read models are behind the log.');
         }
         key = await read.apiKeys.get(id);
       }

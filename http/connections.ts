@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { Config } from '../settings/config.ts';
+import { openCounter, openGauge } from './metrics.ts';
 
 export interface Connections {
   /** Gives the function that ends every connection as soon as no request is in flight on it. */
@@ -121,23 +122,9 @@ export function openConnections(options: { most: number; log: Logger; monotonic?
     unanswered: (socket) => sockets.get(socket)?.size ?? 0,
     isSpare: (socket) => spare.has(socket),
     measure(registry) {
-      new Gauge({
-        name: 'http_connections',
-        help: 'Connections that are open.',
-        registers: [registry],
-        collect() {
-          this.set(sockets.size);
-        },
-      });
-      new Counter({
-        name: 'http_connections_closed_for_room_total',
-        help: 'Connections that were closed because there were too many.',
-        registers: [registry],
-        collect() {
-          this.reset();
-          this.inc(refused);
-        },
-      });
+      openGauge(registry, { name: 'http_connections', help: 'Connections that are open.' }, () => sockets.size);
+      const help = 'Connections that were closed because there were too many.';
+      openCounter(registry, { name: 'http_connections_closed_for_room_total', help }, () => refused);
     },
   };
 }

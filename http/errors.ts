@@ -36,6 +36,10 @@ export class HttpError extends Error {
   }
 }
 
+/** An error that the client may repeat the request after, in `retry_s` seconds. */
+export const retryLater = (status: number, code: string, message: string, retry_s = 5) =>
+  new HttpError(status, code, message, undefined, { 'retry-after': String(retry_s) });
+
 /** A request that does not have the form that its route declares, or whose content is of no use. */
 export class ValidationError extends HttpError {
   readonly problems: readonly Problem[];
@@ -76,15 +80,15 @@ export function toHttpError(thrown: unknown, request_id: string): HttpError {
   const fault = storeFaultOf(thrown);
   if (fault === 'storage_full') {
     const message = 'There is no room to store anything at the moment. Reading works; try writing again later.';
-    return new HttpError(503, 'storage_full', message, undefined, { 'retry-after': '30' });
+    return retryLater(503, 'storage_full', message, 30);
   }
   if (fault === 'unavailable') {
     const message = 'A part of the service cannot be reached at the moment. Try again in a few seconds.';
-    return new HttpError(503, 'unavailable', message, undefined, { 'retry-after': '5' });
+    return retryLater(503, 'unavailable', message);
   }
   if ((thrown as { code?: unknown } | null)?.code === 'read_too_slow') {
     const message = 'The query took too long. Ask for less: fewer results, or a filter that leaves fewer to look at.';
-    return new HttpError(503, 'read_too_slow', message, undefined, { 'retry-after': '5' });
+    return retryLater(503, 'read_too_slow', message);
   }
   return new HttpError(500, 'internal_error', `Something went wrong on our side. Its number is ${request_id}.`);
 }

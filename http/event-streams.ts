@@ -1,6 +1,6 @@
 // Streams of server-sent events (HTML, "Server-sent events"): how many there may be, what a slow client gets, how they end.
 import { Readable } from 'node:stream';
-import { ClientGone, HttpError } from './errors.ts';
+import { ClientGone, retryLater } from './errors.ts';
 
 export interface EventStream {
   readable: Readable;
@@ -60,8 +60,7 @@ export function openEventStreams(limits = STREAM_LIMITS): EventStreams {
   };
 }
 
-const refused = (status: number, message: string) =>
-  new HttpError(status, 'too_many_streams', message, undefined, { 'retry-after': '5' });
+const refused = (status: number, message: string) => retryLater(status, 'too_many_streams', message);
 
 interface LiveStream extends EventStream {
   beat(): void;

@@ -1,6 +1,6 @@
 // A bound on requests that make work: so many of one caller at a time, and so many at work of all, who take turns.
 import { parseAddress } from '../net/cidr.ts';
-import { HttpError } from './errors.ts';
+import { type HttpError, retryLater } from './errors.ts';
 import type { Caller } from './route.ts';
 
 export interface HeavyRequest {
@@ -112,10 +112,10 @@ function nameOf({ caller, ip }: { caller: Caller | null; ip: string }): string {
 
 function tooMany(per_caller: number): HttpError {
   const message = `You have ${per_caller} large requests under way. Send this one when one of them is answered.`;
-  return new HttpError(429, 'too_many_requests_at_once', message, undefined, { 'retry-after': String(RETRY_S) });
+  return retryLater(429, 'too_many_requests_at_once', message, RETRY_S);
 }
 
 function noTurn(): HttpError {
   const message = 'The service is busy with other large requests. Try again in a few seconds.';
-  return new HttpError(503, 'unavailable', message, undefined, { 'retry-after': '5' });
+  return retryLater(503, 'unavailable', message);
 }

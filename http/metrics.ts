@@ -1,5 +1,29 @@
 // What is measured of requests, for Prometheus. Other roles add their own to the same registry.
-import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
+import {
+  Counter,
+  type CounterConfiguration,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type Registry,
+} from 'prom-client';
+
+type Measured = Pick<CounterConfiguration<string>, 'name' | 'help'>;
+
+/** A gauge without labels, whose value is read when the metrics are asked for. */
+export function openGauge(registry: Registry, measured: Measured, read: () => number): void {
+  const collect = () => gauge.set(read());
+  const gauge: Gauge = new Gauge({ ...measured, registers: [registry], collect });
+}
+
+/** A counter without labels, whose total is read when the metrics are asked for. */
+export function openCounter(registry: Registry, measured: Measured, read: () => number): void {
+  const collect = () => {
+    counter.reset();
+    counter.inc(read());
+  };
+  const counter: Counter = new Counter({ ...measured, registers: [registry], collect });
+}
 
 export interface HttpMetrics {
   started(): void;
@@ -40,15 +64,8 @@ export function openHttpMetrics(registry: Registry): HttpMetrics {
 
 /** `replaced`: how many of the checker's threads were, so far. */
 export function openThreadMetrics(registry: Registry, replaced: () => number): void {
-  new Counter({
-    name: 'checker_threads_replaced_total',
-    help: "Threads of this process's checker that hung or ended by a fault, and were replaced.",
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc(replaced());
-    },
-  });
+  const help = "Threads of this process's checker that hung or ended by a fault, and were replaced.";
+  openCounter(registry, { name: 'checker_threads_replaced_total', help }, replaced);
 }
 
 /** How each projection stands, asked when the metrics are: one of which something was parked does not show everything. */

@@ -1,6 +1,7 @@
 // Whether the service does its work, wherever its roles run: looked at every second, so that asking costs nothing.
 import { Gauge, type Registry } from 'prom-client';
 import type { RoleWatch } from '../roles/role-signs.ts';
+import { openGauge } from './metrics.ts';
 
 export interface ReadinessOptions {
   /** Of the log, and where the read models are. */
@@ -146,13 +147,8 @@ function measure(registry: Registry, checks: Readiness['checks'], roles: RoleWat
     registers: [registry],
     async collect() {
       for (const [check, holds] of Object.entries(checks)) {
-        this.set(
-          { check },
-          await holds().then(
-            () => 1,
-            () => 0,
-          ),
-        );
+        const [outcome] = await Promise.allSettled([holds()]);
+        this.set({ check }, outcome.status === 'fulfilled' ? 1 : 0);
       }
     },
   });
@@ -169,12 +165,6 @@ function measure(registry: Registry, checks: Readiness['checks'], roles: RoleWat
       }
     },
   });
-  new Gauge({
-    name: 'read_models_lag_seconds',
-    help: 'How long ago the log had what the read models do not show yet.',
-    registers: [registry],
-    collect() {
-      this.set(lag_ms() / 1000);
-    },
-  });
+  const help = 'How long ago the log had what the read models do not show yet.';
+  openGauge(registry, { name: 'read_models_lag_seconds', help }, () => lag_ms() / 1000);
 }

@@ -256,28 +256,20 @@ export interface RouteSpec<
   Headers extends TObject | undefined,
   Declared extends Body | undefined,
   Named extends string | undefined,
-> {
+> extends Pick<Route, 'summary' | 'description' | 'tags' | 'responses'>,
+    Partial<Pick<Route, 'foreign' | 'errors' | 'quiet' | 'lasting' | 'heavy'>> {
   method: Verb;
   /** Under the prefix of its API, with parameters in braces: `/jobs/{job_id}`. */
   path: Path;
   access: Who;
   /** `job_id` for routes of owners unless told; none for others. Where nobody owns it, the route is a GET. */
   job?: Named;
-  foreign?: 403 | 404;
-  summary: string;
-  description?: string;
-  tags: readonly string[];
   params?: Params;
   /** A property with a default is always there for the handler and optional for clients. */
   query?: Query;
   /** Names in lower case. */
   headers?: Headers;
   body?: Declared;
-  responses: Readonly<Record<number, ResponseSpec>>;
-  errors?: Readonly<Record<number, string | ErrorSpec>>;
-  quiet?: boolean;
-  lasting?: boolean;
-  heavy?: boolean;
   handler(
     request: RouteRequest<
       Given<Params, PathParams<Path>>,

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { apiOf } from './apis/all.ts';
 import { awaitContinue, refusingSmallChunks } from './body-chunks.ts';
 import { type Connections, openConnections } from './connections.ts';
-import { HttpError, statusText } from './errors.ts';
+import { HttpError, retryLater, statusText } from './errors.ts';
 import { PROBES } from './probes.ts';
 import { answerAndClose } from './replies.ts';
 
@@ -86,13 +86,7 @@ export async function startServer(
   return { url, close: () => (closed ??= close()) };
 }
 
-const FULL = new HttpError(
-  503,
-  'unavailable',
-  'The service has as many connections as it takes. Try again soon.',
-  undefined,
-  { 'retry-after': '5' },
-);
+const FULL = retryLater(503, 'unavailable', 'The service has as many connections as it takes. Try again soon.');
 const NO_HOST = new HttpError(400, 'malformed_request', 'The header Host is missing.');
 const NOT_EXPECTED = new HttpError(
   417,

@@ -7,7 +7,7 @@ import type { SubmittedOnce } from '../commands/submit-once.ts';
 import type { Position } from '../events/event-store.ts';
 import type { RequestAnswered } from '../events/idempotency.ts';
 import type { JobCreated, JobSource } from '../events/job.ts';
-import { HttpError, ValidationError } from './errors.ts';
+import { HttpError, retryLater, ValidationError } from './errors.ts';
 import type { Parts } from './group.ts';
 import { type JobView, newJobView } from './job-view.ts';
 import type { Caller, Reply, RouteRequest } from './route.ts';
@@ -73,7 +73,7 @@ function refusal(refused: Refused, source: JobSource): HttpError {
   const { code, message } = refused;
   if (code !== 'idempotency_in_progress') return new HttpError(code === 'no_credits' ? 402 : 409, code, message);
   const retry_s = Math.min(Math.ceil(refused.left_ms / 1000), RETRY_S);
-  return new HttpError(409, code, message, undefined, { 'retry-after': String(retry_s) });
+  return retryLater(409, code, message, retry_s);
 }
 
 const STATUSES: Readonly<Record<string, number>> = {

@@ -72,53 +72,38 @@ const OF_THE_SERVICE: readonly Shared[] = [
   ],
 ];
 
-/** What a route can answer by what its access and its input are. */
+const NO_CREDENTIALS = 'No valid credentials.';
+const INVALID_API_KEY = 'The API key is not valid, or was revoked.';
+const INVALID_TOKEN = 'The token is not valid, or no longer.';
+const BAD_SIGNATURE = 'The signature is not valid.';
+const WRONG_SECRET = 'The secret does not match, or none is configured.';
+const NO_SECRET = 'The header x-agency-secret does not hold the secret.';
+const NOT_FOUND = "There is no such job, or it is not the caller's.";
+const NOT_YOURS = 'This job is not yours.';
+const NO_JOB: Shared = [404, 'NoSuchJob', NO_SUCH_JOB, 'job_not_found', NO_SUCH_JOB];
+const NOT_AN_ADMINISTRATOR = 'The caller is not an administrator.';
+
+/** The errors that a route's access and input imply. */
 function impliedErrors({ api, access, foreign, body, heavy }: Route<never>): Shared[] {
-  const no_credentials = 'No valid credentials.';
-  const found: Shared[] = [];
-  if (isOfCaller(access) && api.credentials === 'api-key')
-    found.push([401, 'InvalidApiKey', no_credentials, 'invalid_api_key', 'The API key is not valid, or was revoked.']);
-  if (isOfCaller(access) && api.credentials === 'token')
-    found.push([401, 'Unauthorized', no_credentials, 'invalid_token', 'The token is not valid, or no longer.']);
-  if (access === 'signature')
-    found.push([
-      401,
-      'BadSignature',
-      'The signature is not valid.',
-      'invalid_signature',
-      'The signature is not valid.',
-    ]);
-  if (access === 'admin')
-    found.push([
-      403,
-      'NotAdministrator',
-      'The caller is not an administrator.',
-      'forbidden',
-      'This is for administrators.',
-    ]);
-  if (access === 'shared-secret')
-    found.push([
-      403,
-      'WrongSecret',
-      'The secret does not match, or none is configured.',
-      'forbidden',
-      'The header x-agency-secret does not hold the secret.',
-    ]);
-  if (isOfOwner(access)) {
-    if (foreign === 403) {
-      found.push([403, 'NotYours', "The job is not the caller's.", 'forbidden', 'This job is not yours.']);
-      found.push([404, 'NoSuchJob', NO_SUCH_JOB, 'job_not_found', NO_SUCH_JOB]);
-    } else {
-      found.push([404, 'NotFound', "There is no such job, or it is not the caller's.", 'job_not_found', NO_SUCH_JOB]);
-    }
-  }
-  if (body !== null) found.push(TOO_LARGE, TOO_SLOW);
-  if (body !== null && body.kind !== 'raw') found.push(...OF_THE_BODY);
-  // Of every route: parameters that it does not know are refused.
-  found.push(INVALID);
-  if (api.is_rate_limited) found.push(heavy ? LIMITED : RATE_LIMITED);
-  else if (heavy) found.push(TOO_MANY_AT_ONCE);
-  return [...found, ...OF_THE_SERVICE];
+  const is_owners = isOfOwner(access);
+  const by_key = api.credentials === 'api-key';
+  const all: (readonly [applies: boolean, ...errors: Shared[]])[] = [
+    [isOfCaller(access) && by_key, [401, 'InvalidApiKey', NO_CREDENTIALS, 'invalid_api_key', INVALID_API_KEY]],
+    [isOfCaller(access) && !by_key, [401, 'Unauthorized', NO_CREDENTIALS, 'invalid_token', INVALID_TOKEN]],
+    [access === 'signature', [401, 'BadSignature', BAD_SIGNATURE, 'invalid_signature', BAD_SIGNATURE]],
+    [access === 'admin', [403, 'NotAdministrator', NOT_AN_ADMINISTRATOR, 'forbidden', 'This is for administrators.']],
+    [access === 'shared-secret', [403, 'WrongSecret', WRONG_SECRET, 'forbidden', NO_SECRET]],
+    [is_owners && foreign === 403, [403, 'NotYours', "The job is not the caller's.", 'forbidden', NOT_YOURS], NO_JOB],
+    [is_owners && foreign === 404, [404, 'NotFound', NOT_FOUND, 'job_not_found', NO_SUCH_JOB]],
+    [body !== null, TOO_LARGE, TOO_SLOW],
+    [body !== null && body.kind !== 'raw', ...OF_THE_BODY],
+    // Every route refuses parameters that it does not know.
+    [true, INVALID],
+    [api.is_rate_limited, heavy ? LIMITED : RATE_LIMITED],
+    [!api.is_rate_limited && heavy, TOO_MANY_AT_ONCE],
+    [true, ...OF_THE_SERVICE],
+  ];
+  return all.flatMap(([applies, ...errors]) => (applies ? errors : []));
 }
 
 /** Of what a route says of an error itself, where it gives no example. */

@@ -8,7 +8,7 @@ import { jobStream } from '../../events/streams.ts';
 import { endedJob, type JobDocument, jobs as jobDocuments } from '../../readmodels/jobs.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { jobWhen } from '../await-job.ts';
-import { HttpError, jobNotFound } from '../errors.ts';
+import { HttpError, jobNotFound, retryLater } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
 import { anError, type Caller, jsonBody, type OwnedJob, type Reply, type RouteRequest, routeOf } from '../route.ts';
@@ -243,9 +243,7 @@ async function changed(
   { passed, read }: Pick<Deps, 'passed' | 'read'>,
 ): Promise<Reply> {
   const job = (await passed(position)) ? await read.jobs.get(job_id) : null;
-  const retry = { 'retry-after': '1' };
-  if (!job)
-    throw new HttpError(503, 'unavailable', 'It is done, but cannot be shown yet. Look again.', undefined, retry);
+  if (!job) throw retryLater(503, 'unavailable', 'It is done, but cannot be shown yet. Look again.', 1);
   return { body: jobView(job), position };
 }
 
