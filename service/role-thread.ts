@@ -93,7 +93,7 @@ async function playAll(): Promise<void> {
   // After this time, waits for a store end with the error that the store is closed.
   stop.signal.addEventListener('abort', () => setTimeout(close, LAST_WORDS_MS).unref());
   try {
-    // `queue` is null for the projector, which does not wait for one.
+    // While the queue is away, the projector starts without it.
     await Promise.race([queue, waits.promise]);
     started();
     // A role that fails ends the thread, and the service with it.

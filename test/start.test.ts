@@ -149,7 +149,7 @@ test.serial('a folder that is read-only, and one in which a store is: one line e
   t.regex(await refused(t, { DATA_DIR: data_dir }), /events\.db cannot be written/);
 });
 
-test.serial('too few open files are told of, with how many it wants', async (t) => {
+test.serial('a start with too few open files says how many the service wants', async (t) => {
   const said = await refused(t, { DATA_DIR: await folderOf(t) }, ['prlimit', '--nofile=64']);
   t.is(said, '64 files may be open at a time: the service wants 128, by `ulimit -n`\n');
 });

@@ -45,7 +45,7 @@ test('a command reads nothing where nobody else has written', async (t) => {
   t.is(reads(), 0);
 });
 
-test('what was decided on an old state, or on none, is decided again before anybody is told', async (t) => {
+test('a command decided on an old state, or on none, is decided again before it is answered', async (t) => {
   const { log } = await openTestStores(t);
   const [here, there] = [openAggregate(log, fold), openAggregate(log, fold)];
   await here.handle('count-1', commandContext(), count);
@@ -67,7 +67,7 @@ test('what was decided on an old state, or on none, is decided again before anyb
   });
 });
 
-test('what is kept can be looked at without the log', async (t) => {
+test('the cached state can be read without the log', async (t) => {
   const { log } = await openTestStores(t);
   const { reads, counted } = countingReads(log);
   await openAggregate(log, fold).handle('count-1', commandContext(), count);
@@ -78,7 +78,7 @@ test('what is kept can be looked at without the log', async (t) => {
   t.deepEqual((await aggregate.read('count-1')).state, { n: 2 });
 });
 
-test('a state that grew is kept by the size that it has now', async (t) => {
+test('a state that grew counts with its new size in the cache', async (t) => {
   const { log } = await openTestStores(t);
   const { reads, counted } = countingReads(log);
   const growing = {
@@ -189,7 +189,7 @@ test('of two processes that append together nothing is lost or counted twice', a
   t.is((await here!.read('count-1')).state.n, 60);
 });
 
-test('when the answer to an append of several never comes, each is told and the next looks at the log again', async (t) => {
+test('when the answer to an append of several commands never comes, each command fails and the next reads the log again', async (t) => {
   const { log } = await openTestStores(t);
   let lost = true;
   const unreliable: EventStore = {
@@ -212,7 +212,7 @@ test('when the answer to an append of several never comes, each is told and the 
   t.is((await aggregate.read('count-1')).state.n, 4);
 });
 
-test('what is too large for one append together goes one by one', async (t) => {
+test('commands that are too large for one append together are appended one by one', async (t) => {
   const { log } = await openTestStores(t);
   const aggregate = openAggregate(log, fold, { max_per_append: 8 });
   const large = ({ n }: { n: number }) => ({

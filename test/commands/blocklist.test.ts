@@ -20,7 +20,7 @@ test('a domain that is not on the list is put on it', (t) => {
   t.deepEqual(block(given(BLOCKED, UNBLOCKED), LATER), { events: [{ type: 'DomainBlocked', data: LATER }] });
 });
 
-test('one that is on it already stays as it is, but for what is said of it', (t) => {
+test('a domain that is on the list already stays, and its entry is updated', (t) => {
   t.deepEqual(block(given(BLOCKED), LATER), { events: [] });
   const said = { ...SAID, error_codes: ['403', '999'] };
   const updated: BlocklistEvent = { type: 'DomainBlockUpdated', data: said };
@@ -29,14 +29,14 @@ test('one that is on it already stays as it is, but for what is said of it', (t)
   t.deepEqual(block(given(BLOCKED, updated), { ...LATER, ...said }), { events: [] });
 });
 
-test('it is taken off once', (t) => {
+test('a domain is taken off the list once', (t) => {
   t.deepEqual(decide(given(BLOCKED), { type: 'unblock', domain }), { events: [UNBLOCKED] });
   for (const state of [given(), given(BLOCKED, UNBLOCKED)]) {
     t.like(decide(state, { type: 'unblock', domain }), { refused: { code: 'domain_not_blocked' } });
   }
 });
 
-test('a full list takes no other domain, and news of those that are on it', (t) => {
+test('a full list takes no other domain, but updates of its own', (t) => {
   const full = given(...Array.from({ length: MAX_BLOCKED }, (_, i) => blocked(`${i}.example`)));
   t.like(block(full, ENTRY), { refused: { code: 'blocklist_full' } });
   t.like(block(full, { ...ENTRY, domain: '7.example', reason: 'another' }), {

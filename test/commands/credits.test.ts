@@ -39,14 +39,14 @@ const refund = (job_id: string, amount: number): CreditsCommand => ({
 const at = (days: number) => new Date(NOW + days * DAY).toISOString();
 const remaining = (credits: Credits) => Object.fromEntries(credits.lots.map((lot) => [lot.lot_id, lot.remaining]));
 
-test('a grant is made once for what it is for', (t) => {
+test('a grant is made once for its reference', (t) => {
   const credits = initial();
   t.is(run(credits, grant('p1', 300)).length, 1);
   t.is(run(credits, grant('p1', 300)).length, 0);
   t.is(credits.balance, 300);
 });
 
-test('a reservation takes what there is, up to what is asked, once', (t) => {
+test('a reservation takes the balance, up to the amount asked for, once', (t) => {
   const credits = initial();
   run(credits, grant('p1', 50));
   t.is(run(credits, reserve('j:0', 80))[0]!.data.amount, -50);

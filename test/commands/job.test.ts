@@ -115,7 +115,7 @@ test('the ceiling pauses a job only at the allocation that was seen', (t) => {
   t.deepEqual(decide(after([WAS_CREATED]), { type: 'pauseAtCeiling', credits_allocated: 50 }), { events: [] });
 });
 
-test('a completed job says whose it was and what was found: enough to tell others of it', (t) => {
+test('a completed job names its owner and its counts, which webhooks need', (t) => {
   t.deepEqual(decide(after([WAS_CREATED]), COMMANDS.complete!), {
     events: [{ type: 'JobCompleted', data: { completed_urls: 100, broken_urls: 7, owner_id: 'alice' } }],
   });
@@ -136,7 +136,7 @@ test('a deleted job is purged in order, each part once', (t) => {
   });
 });
 
-test('what is not deleted is not purged', (t) => {
+test('a job that is not deleted is not purged', (t) => {
   for (const history of [HISTORIES.processing!, HISTORIES.completed!]) {
     const decision = decide(after(history), { type: 'purgeResults', from_index: 0, to_index: 60 });
     t.is('refused' in decision && decision.refused.code, 'illegal_transition');

@@ -56,7 +56,7 @@ test('a deletion that another one comes before finds no such job, not a service 
   t.like(await overtaken('j', commandContext()), { ok: false, refused: { code: 'job_not_found' } });
 });
 
-test('a deletion waits for how far the job came', async (t) => {
+test("a deletion waits until the read model has counted the job's results", async (t) => {
   const { jobs, credits } = await waitingJob(t);
   await jobs.run('j', { type: 'cancel' }, commandContext());
   const behind = openDeleteJob(jobs, credits, async () => null);

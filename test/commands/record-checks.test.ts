@@ -39,7 +39,7 @@ test('a range that was recorded stays as it is', async (t) => {
   ]);
 });
 
-test('what another run has not recorded of a range is recorded', async (t) => {
+test('a run records the rest of a range that another run has recorded in part', async (t) => {
   const { record, recorded } = await batch(t);
   await record(10, 12);
   t.is(await record(10, 15, 404), 'recorded');

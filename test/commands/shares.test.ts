@@ -67,7 +67,7 @@ test('a share expires at the moment that it says', (t) => {
   t.is(shareStatus({ ...share, revoked_at: share.expires_at }, NOW), 'revoked');
 });
 
-test('many views are one event, and nothing is told while nobody looks', async (t) => {
+test('many views are one event, and without views there is no event', async (t) => {
   const stores = await openTestStores(t);
   const commands = openShares(stores.log);
   const share_id = await created(commands);
@@ -88,7 +88,7 @@ test('many views are one event, and nothing is told while nobody looks', async (
   t.like(await documentOf(stores, share_id), { use_count: 1001, last_used_at });
 });
 
-test('views that the log does not take are lost, said to be, and stop nothing', async (t) => {
+test('views that the log refuses are lost and logged, and stop nothing', async (t) => {
   const told: { msg: string; lost: number }[] = [];
   const log = pino({}, { write: (line: string) => void told.push(JSON.parse(line)) });
   const recorded: string[] = [];

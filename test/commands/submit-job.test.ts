@@ -72,7 +72,7 @@ for (const type of ['UrlsListed', 'CreditsReserved']) {
   });
 }
 
-test('when the job is stored and nobody hears of it, it is found, and told as made', async (t) => {
+test('a job that was stored without an acknowledgement is found and answered as created', async (t) => {
   const { submitted, balance, listed } = await submitting(t, 'JobCreated', 'after');
   t.like(await submitted, { ok: true, job: { total_urls: 2, credits_allocated: 2, filename: 'a.csv' } });
   t.deepEqual([await balance(), await listed()], [GRANTED - 2, 1]);

@@ -86,7 +86,7 @@ for (const when of ['before', 'after'] as const) {
   });
 }
 
-test('a process that is killed by the system at any step leaves what the next one makes good', async (t) => {
+test('a process that is killed at any step leaves a request that the next one completes', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'url-checker-killed-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const program = join(import.meta.dirname, '../support/submitting-process.ts');
@@ -105,7 +105,7 @@ test('a process that is killed by the system at any step leaves what the next on
   }
 });
 
-test('a process that is killed while it makes up for another one is made up for in turn', async (t) => {
+test("a process that is killed while it completes another one's request is completed in turn", async (t) => {
   for (let n = 1; ; n++) {
     const { log } = await start(t);
     await openProcess(dyingAt(log, 5, 'after'))
@@ -144,7 +144,7 @@ function pausedAt(log: EventStore, n: number, meanwhile: () => Promise<unknown>)
   };
 }
 
-test('one that is taken for dead, and goes on from any step, makes no second job', async (t) => {
+test('a request that is taken for dead and goes on from any step makes no second job', async (t) => {
   for (let n = 2; ; n++) {
     const { log } = await start(t);
     const slow = pausedAt(log, n, () => openProcess(log).submit({ now: NOW + LEASE_MS }));

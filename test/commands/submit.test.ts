@@ -88,7 +88,7 @@ test('the URLs of a job can be submitted again', async (t) => {
   t.deepEqual(await listed(second.job.job_id), CHECKED);
 });
 
-test('what cannot become a job is refused in words: nothing is charged, and the file is not kept', async (t) => {
+test('an unusable file is refused with a reason: nothing is charged, and the file is not kept', async (t) => {
   const { submit, file, balance, files, log } = await start(t);
   const put: string[] = [];
   const { put: putFile } = files;

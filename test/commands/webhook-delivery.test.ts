@@ -64,7 +64,7 @@ function told(given: readonly WebhookDeliveryEvent[], command: WebhookDeliveryCo
 }
 const at = (ms: number) => new Date(NOW + ms).toISOString();
 
-test('it is requested once', (t) => {
+test('a delivery is requested once', (t) => {
   t.deepEqual(when([], { type: 'request', delivery }), { events: [REQUESTED] });
   t.deepEqual(told([REQUESTED], { type: 'request', delivery }), []);
   t.deepEqual(told([REQUESTED, attempted(1), DELIVERED], { type: 'request', delivery }), []);
@@ -76,7 +76,7 @@ test('an attempt that is answered with 2xx is the last one', (t) => {
   }
 });
 
-test('what an attempt was answered is told whole', (t) => {
+test('an attempt records the whole answer', (t) => {
   t.deepEqual(when([REQUESTED], record(1, answered(null))), {
     events: [
       {
@@ -115,7 +115,7 @@ test('each delay is at most a fifth shorter or longer', (t) => {
   t.is(retryDelay(8, null, 0.5), null);
 });
 
-test('what the receiver asks for is waited at least, up to ten hours, and shortens nothing', (t) => {
+test('a Retry-After lengthens a delay, up to ten hours, and never shortens one', (t) => {
   t.is(retryDelay(1, 60_000, 0.5), 60_000);
   t.is(retryDelay(1, 365 * 24 * HOUR, 0.5), 10 * HOUR);
   t.is(retryDelay(4, 1000, 0.5), 2 * HOUR);
@@ -123,7 +123,7 @@ test('what the receiver asks for is waited at least, up to ten hours, and shorte
   t.deepEqual(told([REQUESTED], record(1, answered(429, 90_000))), [[1, at(90_000)]]);
 });
 
-test('410 ends it at once', (t) => {
+test('an answer of 410 ends the delivery at once', (t) => {
   t.deepEqual(told([REQUESTED], record(1, answered(410, 90_000))), [[1, null], 'endpoint_gone']);
 });
 
@@ -133,7 +133,7 @@ test('an attempt that was recorded, or comes after the end, is not recorded agai
   t.deepEqual(told([REQUESTED, attempted(1), DELIVERED], record(2, answered(500))), []);
 });
 
-test('it is given up once, and only while it is pending', (t) => {
+test('a delivery is given up once, and only while it is pending', (t) => {
   const giveUp = { type: 'giveUp', reason: 'endpoint_disabled' } as const;
   t.deepEqual(told([REQUESTED], giveUp), ['endpoint_disabled']);
   const given_up: WebhookDeliveryEvent = { type: 'WebhookDeliveryGivenUp', data: { reason: 'endpoint_disabled' } };

@@ -50,7 +50,7 @@ test('an endpoint is created once, and its URL may have another', (t) => {
   t.deepEqual(when([created('a')], create('b')), { events: [created('b')] });
 });
 
-test('there are at most twenty, disabled ones included; a deleted one makes room', (t) => {
+test('a user has at most twenty endpoints, disabled ones included; a deletion makes room', (t) => {
   const full = Array.from({ length: MAX_ENDPOINTS }, (_, i) => created(i === 0 ? 'a' : `e${i}`));
   t.is(full.length, 20);
   t.like(when(full, create('new')), { refused: { code: 'too_many_endpoints' } });
@@ -58,14 +58,14 @@ test('there are at most twenty, disabled ones included; a deleted one makes room
   t.deepEqual(when([...full, DELETED], create('new')), { events: [created('new')] });
 });
 
-test('deleting is done once, and only to what was there', (t) => {
+test('an endpoint is deleted once, and only when the user has it', (t) => {
   t.deepEqual(when([created('a')], remove), { events: [DELETED] });
   t.deepEqual(when([created('a'), DISABLED], remove), { events: [DELETED] });
   t.deepEqual(when([created('a'), DELETED], remove), { events: [] });
   t.like(when([created('b')], remove), { refused: { code: 'endpoint_not_found' } });
 });
 
-test('disabling is done once, and told once', (t) => {
+test('an endpoint is disabled once, and its owner is notified once', (t) => {
   t.deepEqual(when([created('a')], disable), { events: [DISABLED] });
   t.deepEqual(when([created('a'), DISABLED], disable), { events: [] });
   t.deepEqual(when([created('a'), DELETED], disable), { events: [] });
@@ -75,7 +75,7 @@ test('disabling is done once, and told once', (t) => {
   t.deepEqual(when([created('a'), DISABLED, DELETED], noteNotice), { events: [] });
 });
 
-test('of many that are made at once by several processes, twenty are', async (t) => {
+test('of many endpoints created at once by several processes, twenty are created', async (t) => {
   const { log } = await openTestStores(t);
   const processes = [openWebhookEndpoints(log), openWebhookEndpoints(log), openWebhookEndpoints(log)];
   const made = await Promise.all(

@@ -146,7 +146,7 @@ test('nothing is published past what is paid for; more credits publish the rest 
   t.deepEqual(published(), ['a:150-200']);
 });
 
-test('what is done is not published again by a dispatcher that has just begun', async (t) => {
+test('a new dispatcher does not publish batches again that are done', async (t) => {
   const { pass, published } = dispatcherOver([
     job('a', 'alice', 500, { batches_done_before: 1, batches_done: { 3: 100 } }),
   ]);
@@ -166,7 +166,7 @@ test('a batch without its results for too long is published again', async (t) =>
   t.deepEqual(published(), ['a:0-100']);
 });
 
-test('a job whose listing is gone holds nobody else up', async (t) => {
+test('a job whose listing is gone delays no other job', async (t) => {
   const { pass, published } = dispatcherOver([job('gone', 'alice', 100), job('b', 'bob', 100)], ['gone']);
   await pass();
   t.deepEqual(published(), ['b:0-100']);
@@ -183,7 +183,7 @@ test('a job that was paused and resumed since the last pass begins anew: what wa
   t.deepEqual(published(), ['a:0-100', 'a:200-300']);
 });
 
-test('what a checker says that it has in hand is not lost, however long it takes', async (t) => {
+test('a batch that a checker has in hand is not lost, however long it takes', async (t) => {
   const { pass, published, later, hear } = dispatcherOver([job('a', 'alice', 100)]);
   await pass();
   published();
@@ -198,7 +198,7 @@ test('what a checker says that it has in hand is not lost, however long it takes
   t.deepEqual(published(), ['a:0-100']);
 });
 
-test('what is published again has an id that no message had before', async (t) => {
+test('a message that is published again has a new id', async (t) => {
   const ids = new Set<string>();
   const documents = [job('a', 'alice', 100)];
   for (let dispatchers = 0; dispatchers < 2; dispatchers++) {

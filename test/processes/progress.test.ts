@@ -75,7 +75,7 @@ test('an outcome that is found counts, whether or not it can be recorded yet', a
   t.is(await status(), 'processing');
 });
 
-test('what only waits for the log is not standing still', async (t) => {
+test('a checker that only waits for the log does not count as standing still', async (t) => {
   const { pass, status, say } = await standing(t);
   await pass(3 * NO_PROGRESS_MS, () => say(false));
   t.is(await status(), 'processing');

@@ -84,7 +84,7 @@ test('a clock that was set back while no process ran makes no delivery wait for 
   t.true((await world.deliveriesOf(b)).every(({ next_attempt_at }) => Date.parse(next_attempt_at!) > world.clock.now));
 });
 
-test('what is not delivered is sent again on schedule: another timestamp, the same event', async (t) => {
+test('a failed delivery is sent again on schedule: another timestamp, the same event', async (t) => {
   const world = await openWebhookWorld(t);
   const process = world.openProcess();
   const a = await world.endpoint(A);
@@ -126,7 +126,7 @@ test('what is not delivered is sent again on schedule: another timestamp, the sa
   t.like(delivery!.attempts[7], { attempt: 8, status_code: null, error: 'connection_refused' });
 });
 
-test('a receiver that asks for time is given it', async (t) => {
+test("a receiver's Retry-After delays its next delivery", async (t) => {
   const world = await openWebhookWorld(t);
   const process = world.openProcess();
   const a = await world.endpoint(A);
@@ -137,7 +137,7 @@ test('a receiver that asks for time is given it', async (t) => {
   t.is(Date.parse(delivery!.next_attempt_at!), world.clock.now + 90 * SECOND);
 });
 
-test('410 disables the endpoint: what was to be sent is given up, nothing more is sent, its owner is told', async (t) => {
+test('an answer of 410 disables the endpoint: its pending deliveries are given up and its owner is notified', async (t) => {
   const world = await openWebhookWorld(t);
   const process = world.openProcess();
   await world.user('alice', 'alice@example.com');
@@ -397,7 +397,7 @@ test('a read model that is behind the log has nothing sent that is delivered', a
   await dispatcher.settled();
 });
 
-test('a process that ends waits for what is in hand', async (t) => {
+test('a process that ends waits for the deliveries in flight', async (t) => {
   const world = await openWebhookWorld(t);
   const a = await world.endpoint(A);
   await world.completedJob();
@@ -414,7 +414,7 @@ test('a process that ends waits for what is in hand', async (t) => {
   t.is((await world.deliveriesOf(a))[0]!.status, 'delivered');
 });
 
-test('an owner is told once, at the address of now; a mail that fails is tried again and keeps none back', async (t) => {
+test('an owner is notified once, at the current address; a mail that fails is tried again and delays no other', async (t) => {
   const world = await openWebhookWorld(t);
   const process = world.openProcess();
   const owners = ['carol', 'dave', 'nobody', 'refused'];

@@ -78,7 +78,7 @@ test('the documents of an unchanged log are kept', async (t) => {
   t.deepEqual(applied, [3]);
 });
 
-test('a log that was replaced by another is made documents of anew', async (t) => {
+test('the documents of a replaced log are made anew', async (t) => {
   const world = await openWorld(t);
   const before = await world.open('events.db');
   await count(before, 5);
@@ -114,7 +114,7 @@ for (const grown of [0, 1, 4]) {
   });
 }
 
-test('that the results of a deleted job are gone from the log is no sign of another one', async (t) => {
+test('the purged results of a deleted job are no sign of another log', async (t) => {
   const world = await openWorld(t);
   const log = await world.open('events.db');
   const metadata = {
@@ -161,7 +161,7 @@ test('a log that is replaced while the projector runs is noticed', async (t) => 
   t.pass();
 });
 
-test('documents of another log, and such as are not whole yet, are not read', async (t) => {
+test('documents of another log, and incomplete documents, are not read', async (t) => {
   const world = await openWorld(t);
   const { documents } = world;
   const log = await world.open('events.db');

@@ -157,7 +157,7 @@ test('a stream that was begun before a flip ends whole, and one that outlasts th
   await running;
 });
 
-test('what a crash has left of a generation that nobody reads is dropped at the next start', async (t) => {
+test('the next start drops the collections that a crash has left of an unused generation', async (t) => {
   const stores = await openTestStores(t);
   await count(stores.log, 1);
   await project(stores, [listing(1)]);
@@ -170,7 +170,7 @@ test('what a crash has left of a generation that nobody reads is dropped at the 
   t.deepEqual(await collectionsOf(stores, 'rows'), ['rows_2']);
 });
 
-test('what no projection has filled yet is empty, and is not made by reading', async (t) => {
+test('a collection that no projection has filled is empty, and reading does not make it', async (t) => {
   const stores = await openTestStores(t);
   await count(stores.log, 3);
   await project(stores, [counting(1, 1)]);
@@ -248,7 +248,7 @@ test('a fault of the store parks nothing: the events are tried again', async (t)
   t.is((await stateOf(stores))?.parked, 0);
 });
 
-test('what an event deletes is deleted in slices, before it is applied', async (t) => {
+test('the documents that an event deletes go in slices, before it is applied', async (t) => {
   const stores = await openTestStores(t);
   await count(stores.log, 10);
   const slices: number[] = [];

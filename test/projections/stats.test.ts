@@ -241,7 +241,7 @@ test('the domains beyond the first few hundred are counted and ordered with them
   for (const limit of [1, 100, 1000, 2 * count]) await assertRecounted(t, open, limit);
 });
 
-test('of a deleted job no statistics are left, not even of what the same transaction counted', async (t) => {
+test('a deleted job leaves no statistics, not even those of the same transaction', async (t) => {
   const { documents } = await openTestStores(t);
   const events = ofManyDomains(FIRST_DOMAINS + 20);
   const urls = events.length - 1;

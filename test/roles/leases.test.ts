@@ -26,7 +26,7 @@ test('a lease that is renewed stays with its holder, whatever time passes', asyn
   t.true(await other.hold('work', TTL_MS));
 });
 
-test('who stands by takes over when it has watched the lease unchanged for its time', async (t) => {
+test('a process that stands by takes over when the lease has not changed for its time', async (t) => {
   const { documents } = await openTestStores(t);
   let ms = 5_000_000;
   const gone = await openLeases(documents, { process: null });
@@ -78,14 +78,14 @@ test('it is not certain that a process of another boot, container or machine has
   }
 });
 
-test('two holders of one machine and one process are two', async (t) => {
+test('two holders in one process of one machine exclude each other', async (t) => {
   const { documents } = await openTestStores(t);
   const [one, other] = [await openLeases(documents), await openLeases(documents)];
   t.true(await one.hold('work', TTL_MS));
   t.false(await other.hold('work', TTL_MS));
 });
 
-test('while the store is away the role waits, without an end, and works when it is back', async (t) => {
+test('while the store is away the role waits without a limit, and works when the store is back', async (t) => {
   const { documents } = await openTestStores(t);
   const real = await openLeases(documents);
   let is_away = true;
