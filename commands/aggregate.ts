@@ -58,7 +58,7 @@ export type Done = { ok: true; position: Position } | { ok: false; refused: Refu
 export interface Loaded<State> {
   state: State;
   revision: ExpectedRevision;
-  /** Of the stream's last event; null when it has none. */
+  /** The id of the last event of the stream; null when it has none. */
   last_id: string | null;
   position: Position;
 }

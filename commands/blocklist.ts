@@ -9,7 +9,7 @@ export const MAX_BLOCKED = 100_000;
 
 interface Entry {
   added_at: string;
-  /** Of the entry's other fields: the reasons of a full list would take 100 MB of memory. */
+  /** A hash of the entry's other fields: the reasons of a full list would take 100 MB of memory. */
   digest: string;
 }
 

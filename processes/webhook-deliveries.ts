@@ -97,7 +97,7 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
 
   /**
    * Takes deliveries whose latest event lies in the future: the clock was set back while no process ran, so their next
-   * attempt would wait for wall time to catch up. An attempt that comes early harms nobody.
+   * attempt would wait for wall time to catch up. An early attempt does no harm.
    */
   async function takeSetBack(): Promise<void> {
     const at = new Date(now()).toISOString();
