@@ -1,31 +1,31 @@
-// Who may ask: from the credentials of a request to its caller, and the job that a path names, where it is theirs.
-import { hash, timingSafeEqual } from 'node:crypto';
+// Access: finds the caller by the credentials of a request, and the job that the path names, and refuses others.
 import type { JobDocument } from '../readmodels/jobs.ts';
 import { HttpError, jobNotFound } from './errors.ts';
 import type { Identity } from './identity.ts';
 import { type Caller, isOfOwner, type OwnedJob, type Route } from './route.ts';
+import { sameText } from './same-text.ts';
 
-/** Finds the job that a path names. Null when there is none. */
+/** Finds the job that a path names, or null. */
 export interface JobFinder {
-  /** As the documents have it. */
+  /** Reads the job from the documents. */
   shown(job_id: string): Promise<JobDocument | null>;
-  /** By the log, where the documents have not seen it yet. */
+  /** Reads the log too, for a job that the documents do not have yet. */
   owned(job_id: string): Promise<OwnedJob | null>;
 }
 
 export interface AccessOptions {
   identity: Identity;
-  /** Null for a key that is none or is revoked. */
+  /** The caller of an API key, or null for an unknown or revoked key. */
   api_key(plaintext: string): Promise<Caller | null>;
   jobs: JobFinder;
-  /** For `shared-secret`; null closes such routes. `header` in lower case. */
+  /** The secret of `shared-secret` routes; null closes them. `header` is in lower case. */
   shared_secret: { header: string; value: string } | null;
 }
 
 /** `uc_live_` and 32 random bytes in base64url. */
 const API_KEY = /^uc_live_[A-Za-z0-9_-]{43}$/;
 
-/** The caller, or null where the route asks for none. Throws 401 or 403. */
+/** Returns the caller, or null when the route needs none. Throws 401 or 403. */
 export async function authenticate(
   route: Pick<Route, 'access' | 'api'>,
   header: (name: string) => string,
@@ -49,7 +49,7 @@ export async function authenticate(
   }
 }
 
-/** The job that the path names. Throws when it is not there or not the caller's; the route says whether those two look the same. */
+/** Returns the job that the path names. Throws 404 when there is none, and the route's `foreign` status for another user's job. */
 export async function findJob(
   route: Pick<Route, 'access' | 'foreign' | 'method'>,
   job_id: string,
@@ -80,7 +80,7 @@ async function keyHolder(authorization: string, options: AccessOptions): Promise
 function bearer(authorization: string, message: string): string {
   const credentials = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (credentials !== undefined) return credentials;
-  // Without an error code, as nothing was presented (RFC 6750, 3.1).
+  // The client presented no credentials, so the challenge has no error code (RFC 6750, 3.1).
   throw new HttpError(401, 'unauthenticated', message, undefined, { 'www-authenticate': 'Bearer realm="url-checker"' });
 }
 
@@ -94,9 +94,4 @@ function assertSecret(header: (name: string) => string, secret: AccessOptions['s
   if (!sameText(header(secret.header), secret.value)) {
     throw new HttpError(403, 'forbidden', `The header ${secret.header} does not hold the secret.`);
   }
-}
-
-/** In a time that tells nothing of where they differ, nor of their lengths. */
-function sameText(a: string, b: string): boolean {
-  return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));
 }

@@ -104,9 +104,7 @@ export const cancel = route({
     'Checking stops within a second. Results stay; credits that were not used are given back before the answer, or ' +
     'after it where that takes longer than 5 s.',
   tags,
-  responses: {
-    200: CANCELLED,
-  },
+  responses: { 200: CANCELLED },
   errors: { 409: ILLEGAL },
   handler: cancelJob,
 });

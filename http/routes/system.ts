@@ -27,58 +27,38 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
       }),
     ),
   });
+  const probe = (path: string, summary: string, responses: Route['responses']) =>
+    route({
+      ...{ method: 'GET', path, access: 'none', summary, tags, quiet: true, responses },
+      handler: () => PROBES[path]!(options),
+    });
   const probes = [
-    route({
-      method: 'GET',
-      path: '/healthz',
-      access: 'none',
-      summary: 'Whether the process is up',
-      tags,
-      quiet: true,
-      responses: { 200: { description: 'It is.', schema: state, example: { status: 'ok' } } },
-      handler: () => PROBES['/healthz']!(options),
+    probe('/healthz', 'Whether the process is up', {
+      200: { description: 'It is.', schema: state, example: { status: 'ok' } },
     }),
-    route({
-      method: 'GET',
-      path: '/readyz',
-      access: 'none',
-      summary: 'Whether the service can do its work',
-      tags,
-      quiet: true,
-      responses: {
-        200: {
-          description: 'It can.',
-          schema: state,
-          example: { status: 'ok', checks: { event_log: { ok: true }, checker: { ok: true } } },
-        },
-        503: {
-          description: 'It cannot; `failed` names what is missing, and `checks` says why.',
-          schema: state,
-          example: {
-            status: 'unavailable',
-            failed: ['checker'],
-            checks: { event_log: { ok: true }, checker: { ok: false, detail: 'none gives a sign of life' } },
-          },
+    probe('/readyz', 'Whether the service can do its work', {
+      200: {
+        description: 'It can.',
+        schema: state,
+        example: { status: 'ok', checks: { event_log: { ok: true }, checker: { ok: true } } },
+      },
+      503: {
+        description: 'It cannot; `failed` names what is missing, and `checks` says why.',
+        schema: state,
+        example: {
+          status: 'unavailable',
+          failed: ['checker'],
+          checks: { event_log: { ok: true }, checker: { ok: false, detail: 'none gives a sign of life' } },
         },
       },
-      handler: () => PROBES['/readyz']!(options),
     }),
-    route({
-      method: 'GET',
-      path: '/metrics',
-      access: 'none',
-      summary: 'What is measured, for Prometheus',
-      tags,
-      quiet: true,
-      responses: {
-        200: {
-          description: 'The metrics.',
-          schema: Type.String(),
-          content_type: registry.contentType,
-          example: '# TYPE http_requests_in_flight gauge\nhttp_requests_in_flight 2\n',
-        },
+    probe('/metrics', 'What is measured, for Prometheus', {
+      200: {
+        description: 'The metrics.',
+        schema: Type.String(),
+        content_type: registry.contentType,
+        example: '# TYPE http_requests_in_flight gauge\nhttp_requests_in_flight 2\n',
       },
-      handler: () => PROBES['/metrics']!(options),
     }),
   ];
   const own = [...probes, ...docsRoutes()];
