@@ -1,4 +1,4 @@
-// The frame: from the route table to a Koa application. What happens to every request, in order, is in this file.
+// The frame makes a Koa application of the route table. This file holds every step of a request, in order.
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import Router from '@koa/router';
@@ -25,40 +25,40 @@ import { type UploadLimits, withUpload } from './uploads.ts';
 
 export interface AppOptions extends AccessOptions, SystemOptions {
   uploads: UploadLimits;
-  /** CIDRs whose X-Forwarded-For is believed. */
+  /** CIDRs of the proxies whose X-Forwarded-For the service trusts. */
   trusted_proxies: readonly string[];
-  /** Whether clients reach the service by https alone. */
+  /** Whether clients reach the service only by https. */
   https: boolean;
-  /** Called once for each request of a known caller that was admitted. */
+  /** The frame calls this once for each admitted request of an authenticated caller. */
   seen(caller: Caller, command: () => CommandContext): Promise<void>;
   /**
-   * Whether a request may go on. Throws `HttpError` when not; headers that it returns are in the response. Asked once
-   * for each request, also for those that are refused for their credentials or their path: these have no caller.
+   * Admits a request or throws `HttpError`; the response carries the headers that it returns. The frame calls it once for
+   * each request. A request that is refused for its credentials or its path has no caller.
    */
   admit?(request: { api: Api; caller: Caller | null; ip: string }): Promise<Readonly<Record<string, string>>>;
-  /** Called with what a request failed of through no fault of its client. */
+  /** The frame calls this with each error that no client caused. */
   fault?(error: unknown): void;
-  /** Bounds those of heavy routes. */
+  /** Bounds the requests of heavy routes. */
   heavy_requests: HeavyRequests;
-  /** Resolves when reads see this place of the log, and after a bounded time anyhow. */
+  /** Resolves when reads see this position of the log, or after a bounded time. */
   await_position(position: string): Promise<void>;
   /** Milliseconds that never go back. */
   monotonic?: () => number;
-  /** For tests: a reply that is not what its route declares is an error. */
+  /** For tests: throws when a reply differs from what its route declares. */
   check_replies?: boolean;
 }
 
-/** What the frame knows of a request. */
+/** The state that the frame keeps for a request. */
 interface State {
   request_id: string;
   ip: string;
   route?: Route;
   caller?: Caller | null;
-  /** Its answer had begun and could not be finished. */
+  /** Whether the answer failed after its first bytes. */
   cut_off?: boolean;
 }
 
-/** Serves these routes and those about the service itself: probes, metrics and the OpenAPI documents. */
+/** Serves these routes, and the routes about the service itself: probes, metrics and the OpenAPI documents. */
 export function createApp(routes: readonly Route[], options: AppOptions): Koa {
   const app = new Koa();
   const router = new Router({ strict: true, sensitive: true, exclusive: 'specificity' });
@@ -74,10 +74,10 @@ export function createApp(routes: readonly Route[], options: AppOptions): Koa {
   app.use(securityHeaders(options.https));
   app.use(router.routes() as Middleware);
   app.use(noSuchRoute(options));
-  // Of streams that fail when their answer has begun: the client sees that it is cut off.
+  // A stream failed after its answer began: the client sees that the connection is cut off.
   app.on('error', (error, ctx?: Context) => {
     const state = ctx?.state as State | undefined;
-    // Koa tells of the same error twice, and of clients that leave, which the request's own line says.
+    // Koa reports the same error twice, and reports clients that leave, which the request's own log line says.
     if (!state || state.cut_off || !isOfStream(error, ctx?.body)) return;
     state.cut_off = true;
     options.log.error({ err: error, request_id: state.request_id }, 'response cut off');
@@ -86,7 +86,7 @@ export function createApp(routes: readonly Route[], options: AppOptions): Koa {
   return app;
 }
 
-/** Names the request, then logs and measures it when its response is over or its client is gone. */
+/** Gives the request an id, then logs and measures it when the response ends or the client leaves. */
 function observe(options: AppOptions): Middleware {
   const metrics = openHttpMetrics(options.registry);
   const clientAddress = openClientAddress(options.trusted_proxies);
@@ -99,7 +99,7 @@ function observe(options: AppOptions): Middleware {
     };
     ctx.state = state;
     ctx.set('X-Request-ID', state.request_id);
-    // The frame, the server and the stream of a large answer each listen for its end.
+    // The frame, the server and the stream of a large answer each listen for the end of the response.
     ctx.res.setMaxListeners(MAX_LISTENERS);
     metrics.started();
     let is_closed = false;
@@ -122,7 +122,7 @@ function observe(options: AppOptions): Middleware {
     await next();
     is_lasting = !is_closed && state.route?.lasting === true && ctx.body instanceof Readable;
     if (!is_lasting) return;
-    // Measured as it begins: how long its client listens says nothing of how fast it was answered.
+    // The duration ends when the stream begins: how long the client listens says nothing about the service's speed.
     metrics.finished(seen(ctx.status));
     metrics.lasting(1);
   };
@@ -130,10 +130,10 @@ function observe(options: AppOptions): Middleware {
 
 const MAX_LISTENERS = 20;
 
-/** nginx's status for a client that left before its answer: in logs only. */
+/** nginx's status for a client that left before its answer. Only logs and metrics show it. */
 const CLIENT_GONE = 499;
 
-/** Whether the stream that was being sent failed, rather than the connection that it was sent on. */
+/** Whether the stream failed, and not the connection that it was sent on. */
 const isOfStream = (error: NodeJS.ErrnoException, body: unknown) =>
   body instanceof Readable && body.errored === error && !OF_THE_CLIENT.has(error.code);
 const OF_THE_CLIENT: ReadonlySet<unknown> = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'client_gone']);
@@ -148,10 +148,10 @@ function callerName(caller: Caller | null | undefined): string | undefined {
   return caller.kind === 'key' ? `key:${caller.key_id} of ${caller.user_id}` : caller.user_id;
 }
 
-/** Of its route, or of its path where no route is found. */
+/** The API of the request's route, or of its path when no route matches. */
 const apiOfRequest = (ctx: Context): Api => (ctx.state as State).route?.api ?? apiOf(ctx.path);
 
-/** Gives what was thrown the shape of the API that was asked. */
+/** Answers a thrown error in the shape of the requested API. */
 function answerErrors(options: AppOptions): Middleware {
   const logFault = openFaultLog(options);
   return async (ctx, next) => {
@@ -169,7 +169,7 @@ function answerErrors(options: AppOptions): Middleware {
         options.fault?.(thrown);
       }
       ctx.status = error.status;
-      // A 401 has to say how to do better (RFC 9110, 15.5.2); of routes without a bearer, by a signature.
+      // A 401 must carry a challenge (RFC 9110, 15.5.2). The error's own headers replace this one on bearer routes.
       if (error.status === 401) ctx.set('WWW-Authenticate', 'Signature');
       ctx.set({ ...error.headers });
       writeJson(ctx, apiOfRequest(ctx).errorBody(error));
@@ -192,7 +192,7 @@ function openFaultLog({ log, monotonic = () => performance.now() }: AppOptions) 
   };
 }
 
-/** The way of one request: cheap refusals first, the body last, so that nothing large is read in vain. */
+/** Serves one request: cheap refusals come first and the body last, so that the service reads no large body in vain. */
 function serve(
   route: Route,
   checks: RouteChecks,
@@ -243,7 +243,7 @@ function serve(
   };
 }
 
-/** Under way until its answer is sent or its client is gone. */
+/** Counts the heavy request as in flight until its answer is sent or its client leaves. */
 function entered(ctx: Context, heavy_requests: HeavyRequests): HeavyRequest {
   const { caller = null, ip } = ctx.state as State;
   const heavy = heavy_requests.enter({ caller, ip });
@@ -287,7 +287,7 @@ function clientSignal(ctx: Context): AbortSignal {
   return controller.signal;
 }
 
-/** 404 for an unknown path; for a known one what it takes: an answer to OPTIONS, else 405. */
+/** Answers 404 for an unknown path. For a known path it answers OPTIONS with the methods, and other methods with 405. */
 const noSuchRoute =
   (options: AppOptions): Middleware =>
   async (ctx) => {

@@ -13,28 +13,28 @@ import { closedInput } from './input-schemas.ts';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
- * Who may ask. `none`: anybody. `user`: who shows the credentials of the route's API. `owner`: whose job it is. `admin`: who has the
- * role. `signature`: the handler verifies the raw body. `shared-secret`: a header that the frame compares.
+ * The rule that admits a request. `none`: everybody. `user`: a caller with the credentials of the route's API. `owner`: the user who
+ * owns the job. `admin`: an administrator. `signature`: the handler verifies the raw body. `shared-secret`: the frame compares a header.
  */
 export type Access = 'none' | 'user' | 'owner' | 'owner-or-admin' | 'admin' | 'signature' | 'shared-secret';
 
 export const isOfOwner = (access: Access) => access === 'owner' || access === 'owner-or-admin';
 export const isOfCaller = (access: Access) => access === 'user' || access === 'admin' || isOfOwner(access);
 
-/** Who asks, once it is known. */
+/** The authenticated caller. */
 export interface Caller {
   user_id: string;
   email: string | null;
   is_admin: boolean;
   kind: 'user' | 'key';
-  /** Of the API key, for kind `key`. */
+  /** The id of the API key, for kind `key`. */
   key_id?: string;
 }
 
-/** A file that the client sent, on disk until the handler has returned. */
+/** An uploaded file. It stays on disk until the handler returns. */
 export interface UploadedFile {
   path: string;
-  /** As the client named it; never a path to open. */
+  /** The name that the client gave; never a path to open. */
   filename: string | null;
   content_type: string | null;
   size_bytes: number;
@@ -46,7 +46,7 @@ export interface JsonBody<Schema extends TSchema = TSchema, Optional extends boo
   kind: 'json';
   schema: Schema;
   limit_bytes: number;
-  /** No body at all is taken as `{}`. */
+  /** Whether an absent body is read as `{}`. */
   optional: Optional;
   example?: unknown;
 }
@@ -59,11 +59,11 @@ export interface RawBody {
   limit_bytes: number;
   example?: unknown;
 }
-/** A JSON object with one list of strings, which may be long: it is read as it comes and is never whole in memory. */
+/** A JSON object with one long list of strings. The frame reads it as a stream and never holds all of it in memory. */
 export interface ListBody {
   kind: 'list';
   field: string;
-  /** Strings in the list, and characters in each. */
+  /** The most strings in the list, and the most characters in each. */
   max_items?: number;
   max_chars?: number;
   schema: TSchema;
@@ -72,7 +72,7 @@ export interface ListBody {
 }
 export type Body = JsonBody | FileBody | RawBody | ListBody;
 
-/** What the handler is given of it, until it has returned. */
+/** The list as its handler reads it, until the handler returns. */
 export interface StringList {
   length: number;
   size_bytes: number;
@@ -80,13 +80,13 @@ export interface StringList {
   fingerprint: string;
   /** The strings in order, a thousand at a time. */
   pages(): AsyncIterable<string[]>;
-  /** For a handler that goes on for long without them: they are gone. */
+  /** Frees the strings early, for a handler that goes on for long without them. */
   release(): Promise<void>;
 }
 
 const MiB = 1024 * 1024;
 
-/** What most bodies could not fill: nothing in it keeps the thread for long. */
+/** The default limit of a JSON body: parsing this much does not block the event loop for long. */
 const SMALL_BODY_BYTES = 64 * 1024;
 
 /** A JSON body. Fields that the schema does not name are refused, unless it says `additionalProperties: true`. */
@@ -120,22 +120,22 @@ export const rawBody = (options: { limit_bytes?: number; example?: unknown } = {
 
 export interface ResponseSpec {
   description: string;
-  /** Of a JSON body, or of the text that `content_type` says. None: no body. */
+  /** The schema of the JSON body, or of the text that `content_type` names. Without a schema the answer has no body. */
   schema?: TSchema;
-  /** `application/json` unless told. */
+  /** Default `application/json`. */
   content_type?: string;
-  /** Those that it has instead, by what is asked for. */
+  /** Content types that the request can choose instead. */
   other_content_types?: readonly string[];
   example?: unknown;
-  /** Response headers with what they mean. */
+  /** Response headers with their meanings. */
   headers?: Readonly<Record<string, string>>;
 }
 
-/** What an error of a route means, with an example for each of its codes. */
+/** The meaning of an error status of a route, with an example for each code. */
 export interface ErrorSpec {
   description: string;
   examples: Readonly<Record<string, { message: string; details?: object; problem?: Problem }>>;
-  /** Those that some of its answers have, with what they mean. */
+  /** Headers that some of these answers have, with their meanings. */
   headers?: Readonly<Record<string, string>>;
 }
 
@@ -146,7 +146,7 @@ export const anError = (description: string, code: string, message: string, deta
 });
 
 export interface Reply {
-  /** The first status that the route declares, unless told. */
+  /** Default: the first success status that the route declares. */
   status?: number;
   /** An object is sent as JSON; text and bytes need a content-type header. */
   body?: object | string | Uint8Array | null;
@@ -172,30 +172,30 @@ export interface RouteRequest<
   headers: Headers;
   body: BodyValue;
   caller: Who;
-  /** What the rule of access has read of the job that the path names; null where it names none. */
+  /** The job that the path names, as the access rule read it; null when the path names none. */
   job: Job;
   request_id: string;
   /** The context of one command of the caller, as of now: each call makes a new command. */
   command(): CommandContext;
-  /** Of the client, behind trusted proxies too. */
+  /** The client's address, also behind trusted proxies. */
   ip: string;
-  /** Aborts when the client is gone before the answer is sent. */
+  /** Aborts when the client leaves before the answer is sent. */
   signal: AbortSignal;
-  /** Of a heavy route whose handler only waits from here on: somebody else may work. */
+  /** A heavy handler that only waits from here on calls this, so that another heavy request can run. */
   rest(): void;
   ctx: Context;
 }
 
-/** A route as the frame sees it: what was not said is filled in, schemas are those that requests are held to. */
+/** A route as the frame uses it: defaults are filled in, and its schemas are the ones that validate requests. */
 export interface Route<Deps = unknown> {
   api: Api;
   method: Method;
-  /** With the prefix of its API. */
+  /** The whole path, with the prefix of the API. */
   path: string;
   access: Access;
-  /** The path parameter that names a job, which must be there, and be the caller's where the access is an owner's. */
+  /** The path parameter that names a job. The job must exist, and the caller must own it when the access is `owner`. */
   job: string | null;
-  /** What someone else's job is answered with. */
+  /** The status that answers for another user's job. */
   foreign: 403 | 404;
   summary: string;
   description?: string;
@@ -205,13 +205,13 @@ export interface Route<Deps = unknown> {
   headers: TObject;
   body: Body | null;
   responses: Readonly<Record<number, ResponseSpec>>;
-  /** Statuses of errors that this route has besides those of its access and input, with what they mean. */
+  /** Error statuses of this route, with their meanings, besides those that its access and input imply. */
   errors: Readonly<Record<number, string | ErrorSpec>>;
-  /** Logged at level debug: probes, which come every few seconds. */
+  /** Whether requests are logged at level debug, as for probes, which come every few seconds. */
   quiet: boolean;
-  /** Its stream goes on for as long as the client listens: a client that leaves is no failure. */
+  /** Whether the stream lasts as long as the client listens: a client that leaves is no failure. */
   lasting: boolean;
-  /** It may take much work, by what is sent or asked for: of one caller only so many are answered at a time. */
+  /** Whether a request can take much work. The frame bounds how many heavy requests one caller has in flight. */
   heavy: boolean;
   handler(request: RouteRequest, deps: Deps): Reply | Promise<Reply>;
 }
@@ -231,7 +231,7 @@ type BodyOf<Declared> =
           ? StringList
           : undefined;
 type CallerOf<Given extends Access> = Given extends 'none' | 'signature' | 'shared-secret' ? null : Caller;
-/** What a change needs to know of its job: the log may have one that the documents do not have yet. */
+/** The fields of a job that a change needs. The log can hold a job that the documents do not have yet. */
 export interface OwnedJob {
   _id: string;
   owner_id: string;
@@ -259,10 +259,10 @@ export interface RouteSpec<
 > extends Pick<Route, 'summary' | 'description' | 'tags' | 'responses'>,
     Partial<Pick<Route, 'foreign' | 'errors' | 'quiet' | 'lasting' | 'heavy'>> {
   method: Verb;
-  /** Under the prefix of its API, with parameters in braces: `/jobs/{job_id}`. */
+  /** The path below the prefix of the API, with parameters in braces: `/jobs/{job_id}`. */
   path: Path;
   access: Who;
-  /** `job_id` for routes of owners unless told; none for others. Where nobody owns it, the route is a GET. */
+  /** Default: `job_id` for owners' routes, none for others. A route without owner access that names a job is a GET. */
   job?: Named;
   params?: Params;
   /** A property with a default is always there for the handler and optional for clients. */
@@ -284,7 +284,7 @@ export interface RouteSpec<
 }
 
 /**
- * The `route` function of an API, for handlers that are given these dependencies.
+ * The `route` function of an API, for handlers with these dependencies.
  * @example const route = routeOf<ReturnType<typeof wire>>(GATEWAY);
  */
 export function routeOf<Deps>(api: Api) {
@@ -314,7 +314,7 @@ export function routeOf<Deps>(api: Api) {
       query: closedInput(query ?? Type.Object({})),
       headers: headers ?? Type.Object({}),
       body: body ?? null,
-      // The types of the request are those of the schemas that it is validated by just before.
+      // The frame validates each request by the schemas that these types come from.
       handler: spec.handler as Route<Deps>['handler'],
     };
     assertWhole(made, names);
@@ -326,7 +326,7 @@ const PathText = Type.String({ minLength: 1, maxLength: 500 });
 
 export const pathParameters = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
 
-/** A route that says too little or contradicts itself is a defect: the service does not start. */
+/** An incomplete or contradictory route is a defect: the service does not start. */
 function assertWhole(route: Route<never>, names: string[]): void {
   const fail = (what: string): never => {
     throw new Error(`route ${route.method} ${route.path}: ${what}`);
@@ -341,7 +341,7 @@ function assertWhole(route: Route<never>, names: string[]): void {
   if (successStatus(route) === undefined) fail('no response that is a success');
 }
 
-/** What a reply without a status has. */
+/** The status of a reply that sets none. */
 export const successStatus = (route: Pick<Route, 'responses'>): number | undefined =>
   Object.keys(route.responses)
     .map(Number)
