@@ -6,9 +6,9 @@ import { type ApiKeys, USE_INTERVAL_MS } from '../commands/api-keys.ts';
 import type { ApiKeyDocument } from '../readmodels/api-keys.ts';
 
 export interface ApiKeyUses {
-  /** Of a key that was let in. */
+  /** Notes that a request was admitted with the key. */
   used(key: Pick<ApiKeyDocument, '_id' | 'last_used_at'>): void;
-  /** Waits for what is being told. */
+  /** Waits for the appends in flight. */
   close(): Promise<void>;
 }
 
@@ -16,21 +16,21 @@ const MAX_KEYS = 100_000;
 
 export function openApiKeyUses(keys: Pick<ApiKeys, 'recordUse'>, log: Logger, now: () => number): ApiKeyUses {
   /** When this process told of a key's use, or tried to. */
-  const told = new LRUCache<string, number>({ max: MAX_KEYS });
-  const telling = new Set<Promise<void>>();
+  const recorded_at = new LRUCache<string, number>({ max: MAX_KEYS });
+  const appending = new Set<Promise<void>>();
   return {
     used({ _id, last_used_at }) {
       const at = now();
-      const last = Math.max(told.get(_id) ?? 0, last_used_at === null ? 0 : Date.parse(last_used_at));
+      const last = Math.max(recorded_at.get(_id) ?? 0, last_used_at === null ? 0 : Date.parse(last_used_at));
       if (at - last < USE_INTERVAL_MS) return;
-      told.set(_id, at);
+      recorded_at.set(_id, at);
       const context = { command_id: randomUUID(), causation_id: _id, actor: 'process:api-key-uses', now: at };
       const one = keys
         .recordUse(_id, context)
-        .catch((error: unknown) => log.warn({ err: error, key_id: _id }, 'the use of an API key is not told'))
-        .finally(() => telling.delete(one));
-      telling.add(one);
+        .catch((error: unknown) => log.warn({ err: error, key_id: _id }, 'the use of an API key was not recorded'))
+        .finally(() => appending.delete(one));
+      appending.add(one);
     },
-    close: async () => void (await Promise.all(telling)),
+    close: async () => void (await Promise.all(appending)),
   };
 }

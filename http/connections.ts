@@ -1,4 +1,4 @@
-// The connections of the server: fewer than the process has open files for, and ended when they are idle and it closes.
+// Keeps the server's connections below the open-file limit, and ends idle ones when the server closes.
 import { readFileSync } from 'node:fs';
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -8,25 +8,25 @@ import type { Config } from '../settings/config.ts';
 import { openCounter, openGauge } from './metrics.ts';
 
 export interface Connections {
-  /** Gives the function that ends every connection as soon as no request is in flight on it. */
+  /** Returns a function that ends each connection as soon as it has no request in flight. */
   watch(server: Server): () => void;
-  /** Requests on it that are not answered yet. */
+  /** The number of requests on the connection that are not answered yet. */
   unanswered(socket: Socket): number;
-  /** Whether it came when all others were busy: only probes are answered on it. */
+  /** Whether the connection opened while all others were busy: the server answers only probes on it. */
   isSpare(socket: Socket): boolean;
   measure(registry: Registry): void;
 }
 
-/** Stores, logs, uploads and what Node keeps open for itself. */
+/** Files of stores, logs, uploads and of Node itself. */
 const OWN_FILES = 200;
-/** What a URL in flight may have open: its connection, another attempt at it, and a name's lookup. */
+/** Files that a URL in flight can have open: its connection, a second attempt, and a DNS lookup. */
 const FILES_A_CHECK = 3;
 const FEWEST = 16;
-/** Beyond the limit, so that a probe is answered when every connection is busy. */
+/** Connections above the limit, so that the server answers a probe while every connection is busy. */
 const SPARE = 8;
 const LOGGED_EVERY_MS = 1000;
 
-/** As many connections as wanted, or as the open files leave that the process may have and the checker does not need. */
+/** The smaller of `wanted` and the open files that the process and its checker leave free. */
 export function mostConnections(
   { wanted, checks_at_once }: { wanted: number; checks_at_once: number },
   open_files = openFilesAllowed(),
@@ -34,7 +34,7 @@ export function mostConnections(
   return Math.max(FEWEST, Math.min(wanted, open_files - OWN_FILES - FILES_A_CHECK * checks_at_once));
 }
 
-/** Infinity where the system does not tell. */
+/** The open-file limit of the process; infinity when the system does not say. */
 export function openFilesAllowed(read = () => readFileSync('/proc/self/limits', 'utf8')): number {
   try {
     const found = /^Max open files +(\d+)/m.exec(read())?.[1];
@@ -57,19 +57,19 @@ export function connectionsBeside(
 
 export function openConnections(options: { most: number; log: Logger; monotonic?: () => number }): Connections {
   const { most, log, monotonic = () => performance.now() } = options;
-  /** With the answers under way on each; the one that has been idle for longest is the first of the idle. */
+  /** The answers in flight on each connection. Of the idle connections, the longest idle comes first. */
   const sockets = new Map<Socket, Set<ServerResponse>>();
   const spare = new Set<Socket>();
   let refused = 0;
-  let untold = 0;
-  let told_at = Number.NEGATIVE_INFINITY;
+  let unlogged = 0;
+  let logged_at = Number.NEGATIVE_INFINITY;
   let draining = false;
 
   function forget(socket: Socket): void {
     sockets.delete(socket);
     spare.delete(socket);
   }
-  /** Whoever asks something comes before whoever keeps a connection for later; without one of those, the new one is spare. */
+  /** Closes the longest idle connection, else the oldest spare one. With neither, the new connection becomes spare. */
   function makeRoom(last: Socket): void {
     const closed = longestIdle(last) ?? (spare.size < SPARE ? null : [...spare][0]!);
     if (closed === null || spare.has(closed)) spare.add(last);
@@ -77,12 +77,12 @@ export function openConnections(options: { most: number; log: Logger; monotonic?
     closed.destroy();
     forget(closed);
     refused++;
-    untold++;
+    unlogged++;
     const now = monotonic();
-    if (now - told_at < LOGGED_EVERY_MS) return;
-    log.warn({ most, closed: untold }, 'too many connections: some are closed');
-    told_at = now;
-    untold = 0;
+    if (now - logged_at < LOGGED_EVERY_MS) return;
+    log.warn({ most, closed: unlogged }, 'too many connections: the server closes some');
+    logged_at = now;
+    unlogged = 0;
   }
   function longestIdle(last: Socket): Socket | null {
     for (const [socket, answers] of sockets) {

@@ -1,19 +1,19 @@
-// A bound on requests that make work: so many of one caller at a time, and so many at work of all, who take turns.
+// Bounds heavy requests: those in flight of each caller, and those of all callers that run at once. Callers take turns.
 import { parseAddress } from '../net/cidr.ts';
 import { type HttpError, retryLater } from './errors.ts';
 import type { Caller } from './route.ts';
 
 export interface HeavyRequest {
-  /** Resolves when it is this request's turn to make work. Throws the signal's reason when its client leaves first, and 503 when no turn comes. */
+  /** Resolves when this request's turn comes. Throws the signal's reason when the client leaves first, and 503 when no turn comes in time. */
   work(signal: AbortSignal): Promise<void>;
-  /** It only waits from here on, or sends what its client is ready to take: somebody else may work. */
+  /** Gives the turn to another request: from here on this one only waits, or sends at its client's pace. */
   rest(): void;
-  /** It is over. */
+  /** Ends the request. */
   leave(): void;
 }
 
 export interface HeavyRequests {
-  /** Throws 429 when the caller has as many under way as one may have. */
+  /** Throws 429 when the caller has `per_caller` heavy requests in flight. */
   enter(of: { caller: Caller | null; ip: string }): HeavyRequest;
 }
 
@@ -28,7 +28,7 @@ interface Waiting {
 export function openHeavyRequests(options: { per_caller: number; at_once: number; wait_ms?: number }): HeavyRequests {
   const { per_caller, at_once, wait_ms = WAIT_MS } = options;
   const under_way = new Map<string, number>();
-  /** By caller, in the order of their turns: who has had one goes to the end. */
+  /** The queue of each caller, in the order of turns: a caller whose turn has passed goes to the end. */
   const waiting = new Map<string, Waiting[]>();
   let working = 0;
 

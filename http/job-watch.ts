@@ -1,29 +1,29 @@
-// Watches jobs for those who follow them: however many follow however many jobs, a process asks the documents once a look
-// for all of them, and only when these have moved on.
+// Watches jobs for their followers. However many followers and jobs there are, one look reads the documents once for all
+// of them, and only when the documents have changed.
 import type { Logger } from 'pino';
 import type { Position } from '../events/event-store.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
 
-/** So often a follower is told of changes at the most. */
+/** The interval between looks. */
 const LOOK_MS = 250;
-/** While somebody waits for what is a matter of milliseconds. */
+/** The interval while a follower expects a change within milliseconds. */
 const SOON_MS = 10;
 
-/** Told how the job is after a look, whether or not it has changed, and null when it was deleted. */
+/** Receives the job after each look, changed or not, and null after its deletion. */
 export type Follower = (job: JobDocument | null) => void;
 
 export interface JobWatch {
-  /** Until the function that it gives is called. `is_soon`: what it waits for is a matter of milliseconds. */
+  /** Returns a function that ends the following. `is_soon`: the follower expects a change within milliseconds. */
   follow(job_id: string, follower: Follower, how?: { is_soon?: boolean }): () => void;
   close(): void;
 }
 
 export interface JobWatchOptions {
   jobs: Pick<LiveCollection<JobDocument>, 'getMany'>;
-  /** How far the documents have seen the log. */
+  /** The position of the log that the documents have reached. */
   position(): Promise<Position>;
-  /** Of a job that has no document: it may be that the documents are just being built anew. */
+  /** Whether a job without a document was deleted: its document can also be missing during a rebuild. */
   is_deleted(job_id: string): Promise<boolean>;
   log: Logger;
   look_ms?: number;
@@ -31,12 +31,12 @@ export interface JobWatchOptions {
 
 export function openJobWatch({ jobs, position, is_deleted, log, look_ms = LOOK_MS }: JobWatchOptions): JobWatch {
   const followed = new Map<string, Set<Follower>>();
-  /** What the last look saw; null when somebody has come since who may have missed something. */
+  /** The position at the last look; null when a follower has come since and may have missed a change. */
   let seen: Position | null = null;
   let timer: NodeJS.Timeout | null = null;
   let failing = false;
   let looking = false;
-  /** How many followers wait for what is a matter of milliseconds. */
+  /** The number of followers that expect a change within milliseconds. */
   let hurried = 0;
   const goOn = () => setTimeout(lookAndGoOn, hurried > 0 ? Math.min(SOON_MS, look_ms) : look_ms);
 
@@ -59,7 +59,8 @@ export function openJobWatch({ jobs, position, is_deleted, log, look_ms = LOOK_M
       failing = false;
     } catch (error) {
       seen = null;
-      if (!failing && followed.size > 0) log.warn({ err: error }, 'jobs that are followed cannot be read');
+      if (!failing && followed.size > 0)
+        log.warn({ err: error }, 'followed jobs cannot be read; the next look tries again');
       failing = true;
     }
     looking = false;

@@ -6,15 +6,15 @@ import type { Shares } from '../commands/shares.ts';
 import type { ShareUsed } from '../events/share.ts';
 
 const FLUSH_MS = 60_000;
-/** Shares in memory: with more of them viewed within a minute they are told earlier. */
+/** The most shares in memory: when more are viewed within a minute, their views are appended earlier. */
 const MAX_SHARES = 10_000;
 
 export interface ShareUses {
-  /** Of a share that is there. */
+  /** Counts a view of an existing share. */
   count(share_id: string): void;
-  /** What the log has not been told yet. */
+  /** The views that are not in the log yet. */
   pending(share_id: string): Readonly<ShareUsed> | null;
-  /** Tells the rest. */
+  /** Appends the rest. */
   close(): Promise<void>;
 }
 
