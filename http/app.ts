@@ -235,7 +235,8 @@ function serve(
     const reply = await withBody(ctx, route, checks, options, handle);
     if (options.check_replies) checks.reply(reply);
     if (reply.position !== undefined) {
-      if (!reply.is_early) await options.await_position(reply.position);
+      // The command has succeeded: a store that is away delays its answer, and does not change it.
+      if (!reply.is_early) await options.await_position(reply.position).catch(() => {});
       positions.reached(caller?.user_id, reply.position);
       ctx.set(POSITION_HEADER, reply.position);
     }

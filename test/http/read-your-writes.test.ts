@@ -66,6 +66,16 @@ test('the answer to a command is sent after reads see its position, unless the r
   await sample.close();
 });
 
+test('a command that succeeded says so although a store that its reads need is away', async (t) => {
+  const sample = await startSample(ROUTES, undefined, {
+    await_position: () => Promise.reject(Object.assign(new Error('away'), { code: 'unavailable' })),
+  });
+  const saved = await sample.request('/save', { method: 'PUT', as: sample.tokens.alice });
+  t.is(saved.status, 200);
+  t.is(saved.headers.get('x-log-position'), '005');
+  await sample.close();
+});
+
 test('it is waited for before it is asked whose the job is', async (t) => {
   const { sample, log, as, write } = await start();
   await write('005');
