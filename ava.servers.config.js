@@ -4,8 +4,6 @@ import { COMPILED } from './ava.config.js';
 export default {
   extensions: ['ts'],
   files: ['test/servers/**/*.test.ts'],
-  // They wait for servers most of the time.
-  concurrency: 5,
   timeout: '180s',
   environmentVariables: { NODE_COMPILE_CACHE: COMPILED },
 };

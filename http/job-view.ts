@@ -53,10 +53,11 @@ const SUBMITTED = [
   ...(['total_urls', 'credits_allocated', 'duplicates_removed', 'invalid_urls_rejected'] as const),
   ...(['blocked_urls_skipped', 'source'] as const),
 ] as const;
+/** In the order in which clients read them. */
 const SHOWN = [
-  ...SUBMITTED,
-  ...(['status', 'completed_urls', 'credits_refunded', 'pause_reason', 'failure_reason'] as const),
-  ...(['created_at', 'started_at', 'completed_at'] as const),
+  ...(['status', 'total_urls', 'completed_urls', 'credits_allocated', 'credits_refunded'] as const),
+  ...(['duplicates_removed', 'invalid_urls_rejected', 'blocked_urls_skipped'] as const),
+  ...(['pause_reason', 'failure_reason', 'created_at', 'started_at', 'completed_at', 'source'] as const),
 ] as const;
 
 export const jobView = (job: JobDocument): JobView => ({ job_id: job._id, ...pick(job, SHOWN) });

@@ -21,8 +21,8 @@ const END_MS = 15_000;
 
 const listed = listedSuites(process.env.SERVER_SUITES);
 if (listed.includes('nats') && listed.includes('mongodb')) {
-  test('all roles in one process outlive every server, absent at the start too', oneProcess);
-  test('roles apart outlive every server, and who is missing is told', rolesApart);
+  test.serial('all roles in one process outlive every server, absent at the start too', oneProcess);
+  test.serial('roles apart outlive every server, and who is missing is told', rolesApart);
 } else test.todo('outages of servers: left out by SERVER_SUITES');
 
 type World = Awaited<ReturnType<typeof openWorld>>;
