@@ -170,7 +170,7 @@ async function refused(t: ExecutionContext, { token }: World, service: ServicePr
       ...(method === 'POST' ? { body: JSON.stringify({ name: 'test' }) } : {}),
       signal: AbortSignal.timeout(ANSWER_MS),
     });
-  const answers = await Promise.all([asked('GET', '/jobs?limit=1'), asked('POST', '/users/me/api-keys')]);
+  const answers = await Promise.all([asked('GET', '/users/me/credits'), asked('POST', '/users/me/api-keys')]);
   t.true(
     answers.some(({ status }) => status === 503),
     `${fault}: ${answers.map(({ status }) => status)}`,
