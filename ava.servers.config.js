@@ -4,6 +4,8 @@ import { COMPILED } from './ava.config.js';
 export default {
   extensions: ['ts'],
   files: ['test/servers/**/*.test.ts'],
+  // A thread that ends with sockets of servers that were killed may spin for ever in Node's cleanup; a process just ends.
+  workerThreads: false,
   timeout: '180s',
   environmentVariables: { NODE_COMPILE_CACHE: COMPILED },
 };
