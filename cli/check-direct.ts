@@ -3,10 +3,11 @@
 import { createWriteStream } from 'node:fs';
 import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { createEngine, type EngineSettings } from '../checkers/index.ts';
+import { createEngine } from '../checkers/index.ts';
 import { csvOf } from '../http/export/csv.ts';
 import { type CollectedUrls, collectUrls, type IntakeSummary } from '../intake/collect-urls.ts';
 import { openSheet } from '../intake/open-sheet.ts';
+import { engineSettings } from '../service/engine-settings.ts';
 import type { Config } from '../settings/config.ts';
 import { checkInOrder } from './check-in-order.ts';
 import type { JobView } from './client.ts';
@@ -71,16 +72,4 @@ export async function checkDirectly(
 async function countOf(urls: CollectedUrls): Promise<IntakeSummary> {
   for await (const _page of urls);
   return urls.summary;
-}
-
-function engineSettings(config: Config): EngineSettings {
-  return {
-    concurrency: config.checker_concurrency,
-    per_host: config.checker_per_host,
-    host_gap_ms: config.checker_host_gap_ms,
-    timeout_ms: config.checker_timeout_ms,
-    retries: config.checker_retries,
-    allow_addresses: config.checker_allow_addresses,
-    user_agent: config.checker_user_agent,
-  };
 }

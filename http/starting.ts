@@ -28,7 +28,9 @@ export function openStarting(): Starting {
   };
 }
 
-const NOTHING: Missing = { code: 'unavailable', reason: 'the service starts' };
+/** The reason that `/readyz` gives while the service opens its stores. */
+export const STARTS = 'the service starts';
+const NOTHING: Missing = { code: 'unavailable', reason: STARTS };
 
 function answer(request: IncomingMessage, response: ServerResponse, { code, reason }: Missing): Promise<void> {
   const path = (request.url ?? '/').split('?', 1)[0]!;

@@ -127,20 +127,24 @@ function countingReads(log: EventStore): { reads: () => number; counted: EventSt
   return { reads: () => reads, counted: { ...log, append: (...args) => log.append(...args), readStream } };
 }
 
-test('after an append whose answer never came, the next command looks at the log again', async (t) => {
-  const { log } = await openTestStores(t);
-  let lost = true;
-  const unreliable: EventStore = {
+/** The log, which appends as it should, but the answer to the first append never comes. */
+function losingOneAnswer(log: EventStore): EventStore {
+  let is_lost = false;
+  return {
     ...log,
     readStream: (...args) => log.readStream(...args),
     async append(...args) {
       const result = await log.append(...args);
-      if (!lost) return result;
-      lost = false;
+      if (is_lost) return result;
+      is_lost = true;
       throw Object.assign(new Error('no answer'), { code: 'unavailable' });
     },
   };
-  const aggregate = openAggregate(unreliable, fold);
+}
+
+test('after an append whose answer never came, the next command looks at the log again', async (t) => {
+  const { log } = await openTestStores(t);
+  const aggregate = openAggregate(losingOneAnswer(log), fold);
   await t.throwsAsync(aggregate.handle('count-1', commandContext(), count), { message: 'no answer' });
   await aggregate.handle('count-1', commandContext(), count);
   t.is((await aggregate.read('count-1')).state.n, 2);
@@ -191,18 +195,7 @@ test('of two processes that append together nothing is lost or counted twice', a
 
 test('when the answer to an append of several commands never comes, each command fails and the next reads the log again', async (t) => {
   const { log } = await openTestStores(t);
-  let lost = true;
-  const unreliable: EventStore = {
-    ...log,
-    readStream: (...args) => log.readStream(...args),
-    async append(...args) {
-      const result = await log.append(...args);
-      if (!lost) return result;
-      lost = false;
-      throw Object.assign(new Error('no answer'), { code: 'unavailable' });
-    },
-  };
-  const aggregate = openAggregate(unreliable, fold, { max_per_append: 8 });
+  const aggregate = openAggregate(losingOneAnswer(log), fold, { max_per_append: 8 });
   const told = await Promise.allSettled([1, 2, 3].map(() => aggregate.handle('count-1', commandContext(), count)));
   t.deepEqual(
     told.map(({ status }) => status),

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { STARTS } from '../../http/starting.ts';
 
 const MAIN = fileURLToPath(new URL('../../main.ts', import.meta.url));
 
@@ -58,7 +59,12 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number 
   return code as number | null;
 }
 
-const answers = async (url: string) => (await fetch(`${url}/healthz`).catch(() => null))?.ok === true;
+/** Whether the service answers requests, or says what it waits for; `/healthz` answers some time before. */
+async function answers(url: string): Promise<boolean> {
+  const response = await fetch(`${url}/readyz`).catch(() => null);
+  const readiness = (await response?.json()) as { checks: { start?: { detail: string } } } | undefined;
+  return readiness !== undefined && readiness.checks.start?.detail !== STARTS;
+}
 
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');

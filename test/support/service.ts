@@ -22,7 +22,7 @@ export interface TestClient {
   send(path: string, init?: RequestInit): Promise<Answer>;
   ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   upload(content: string | Uint8Array, query?: string, filename?: string): Promise<Answer>;
-  /** Asks until the job has stopped. */
+  /** Asks until the job has stopped; a 503 is asked again. */
   ended(job_id: string): Promise<Answer['body']>;
 }
 
@@ -108,12 +108,14 @@ export function openTestClient(url: string, token: string, prefix = '', inspect 
       return send(`/jobs${query}`, { method: 'POST', body: form });
     },
     async ended(job_id) {
-      let body: Answer['body'];
+      let answer: Answer;
       await until(async () => {
-        ({ body } = await this.ask('GET', `${prefix}/jobs/${job_id}`));
-        return body.status !== 'processing';
+        answer = await this.ask('GET', `${prefix}/jobs/${job_id}`);
+        if (answer.status === 503) return false;
+        if (answer.status !== 200) throw new Error(`GET ${job_id}: ${answer.status} ${JSON.stringify(answer.body)}`);
+        return answer.body.status !== 'processing';
       });
-      return body;
+      return answer!.body;
     },
   };
 }
