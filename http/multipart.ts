@@ -1,29 +1,32 @@
-// Reads multipart/form-data (RFC 7578) as its bytes come: the head of each part, then its content in pieces. What has to be
-// in memory is one piece and one head, and a head is bounded.
+// Parses multipart/form-data (RFC 7578) from a stream: the head of each part, then its content in pieces. The parser holds one
+// piece and one head in memory, and a head is at most 16 KiB.
+import { isUtf8 } from 'node:buffer';
 
 export interface PartHead {
-  /** Of the form's field. */
+  /** The name of the form field. */
   name: string;
-  /** Null for a field that is no file. The last word of a path; without control characters. */
+  /** The last word of the path that the client sent, without control characters. Null for a field that is no file. */
   filename: string | null;
-  content_type: string | null;
 }
 
 export type MultipartEvent = { part: PartHead } | { content: Buffer };
 
 export class MultipartError extends Error {
-  readonly code: 'malformed' | 'head_too_large';
-  constructor(code: MultipartError['code'], message: string) {
+  readonly code: 'malformed' | 'head_too_large' | 'encoding';
+  /** The field whose head is not UTF-8, with U+FFFD for each wrong byte. */
+  readonly field: string;
+  constructor(code: MultipartError['code'], message: string, field = '') {
     super(message);
     this.code = code;
+    this.field = field;
   }
 }
 
 export const MAX_HEAD_BYTES = 16 * 1024;
-/** RFC 2046 allows 70; some clients take more. */
+/** RFC 2046 allows 70 characters; some clients send more. */
 const MAX_BOUNDARY_CHARS = 200;
 const BOUNDARY = /;\s*boundary=(?:"([^"]+)"|([^\s;"]+))/i;
-/** As browsers and curl write them: in quotes, with `"` as `%22` or `\"`. */
+/** Browsers and curl quote names, and write `"` as `%22` or `\"`. */
 const NAME = /;\s*name=(?:"((?:\\"|[^"])*)"|([^\s;"]*))/i;
 const FILENAME = /;\s*filename=(?:"((?:\\"|[^"])*)"|([^\s;"]*))/i;
 /** RFC 5987: RFC 7578 forbids it, and some clients send it. */
@@ -32,19 +35,22 @@ const LINE_END = Buffer.from('\r\n');
 const HEAD_END = Buffer.from('\r\n\r\n');
 const DASHES = '--';
 
-/** Of a Content-Type header; null where it has none that could be one. */
+/** The boundary in a Content-Type header. Null when the header has none, or one that is too long. */
 export function boundaryOf(content_type: string): string | null {
   const found = BOUNDARY.exec(content_type);
   const boundary = found?.[1] ?? found?.[2] ?? '';
   return boundary.length > 0 && boundary.length <= MAX_BOUNDARY_CHARS ? boundary : null;
 }
 
-/** Throws MultipartError. What follows the last boundary is read and means nothing. */
+/**
+ * Yields the head of each part, then the pieces of its content, and ignores all bytes after the last boundary. Throws MultipartError.
+ * @example for await (const event of readParts(chunks, boundary)) if ('part' in event) console.log(event.part.name);
+ */
 export async function* readParts(chunks: AsyncIterable<Buffer>, boundary: string): AsyncGenerator<MultipartEvent> {
   const delimiter = Buffer.from(`\r\n${DASHES}${boundary}`);
   let state: 'preamble' | 'delimiter' | 'head' | 'content' | 'epilogue' = 'preamble';
   let in_part = false;
-  // The first boundary may be the first line.
+  // The first boundary may be the first line of the body.
   let held: Buffer = LINE_END;
 
   for await (const chunk of chunks) {
@@ -66,10 +72,10 @@ export async function* readParts(chunks: AsyncIterable<Buffer>, boundary: string
           break;
         }
         if (after === '\r\n') {
-          // The line's end stays: with it before them, headers that are not there end like any others.
+          // The line end stays in `held`, so that an empty head ends at the same two line ends as any other.
           state = 'head';
         } else {
-          // A line of the content that only begins like a boundary.
+          // This line of the content only begins like a boundary.
           if (in_part) yield { content: delimiter };
           state = in_part ? 'content' : 'preamble';
         }
@@ -79,7 +85,7 @@ export async function* readParts(chunks: AsyncIterable<Buffer>, boundary: string
           throw new MultipartError('head_too_large', `The headers of a part are longer than ${MAX_HEAD_BYTES} bytes.`);
         }
         if (end === -1) break;
-        yield { part: headOf(held.toString('utf8', LINE_END.length, Math.max(end, LINE_END.length))) };
+        yield { part: headOf(held.subarray(LINE_END.length, Math.max(end, LINE_END.length))) };
         in_part = true;
         state = 'content';
         held = held.subarray(end + HEAD_END.length);
@@ -89,7 +95,8 @@ export async function* readParts(chunks: AsyncIterable<Buffer>, boundary: string
   if (state !== 'epilogue') throw new MultipartError('malformed', 'The form ends before its last boundary.');
 }
 
-function headOf(text: string): PartHead {
+function headOf(bytes: Buffer): PartHead {
+  const text = bytes.toString();
   const headers = new Map<string, string>();
   for (const line of text.split('\r\n')) {
     const colon = line.indexOf(':');
@@ -100,8 +107,9 @@ function headOf(text: string): PartHead {
   if (!/^form-data\s*;/i.test(disposition) || name === null) {
     throw new MultipartError('malformed', 'A part of the form has no name.');
   }
+  if (!isUtf8(bytes)) throw new MultipartError('encoding', 'the name of the field or of its file is not UTF-8', name);
   const filename = extendedFilename(disposition) ?? parameter(disposition, FILENAME);
-  return { name, filename: filename && plainName(filename), content_type: headers.get('content-type') || null };
+  return { name, filename: filename && plainName(filename) };
 }
 
 function parameter(disposition: string, pattern: RegExp): string | null {

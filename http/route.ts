@@ -36,10 +36,7 @@ export interface UploadedFile {
   path: string;
   /** The name that the client gave; never a path to open. */
   filename: string | null;
-  content_type: string | null;
   size_bytes: number;
-  /** The other fields of the form. */
-  fields: Readonly<Record<string, string>>;
 }
 
 export interface JsonBody<Schema extends TSchema = TSchema, Optional extends boolean = boolean> {

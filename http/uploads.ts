@@ -1,4 +1,4 @@
-// Reading a form with one file: the file is streamed to a place of its own on disk, which is gone when the request is.
+// Streams the file of a form to a file of its own on disk, which the service removes when the request ends.
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,12 +10,12 @@ import { ClientGone, HttpError, ValidationError } from './errors.ts';
 import { boundaryOf, MultipartError, type PartHead, readParts } from './multipart.ts';
 import type { UploadedFile } from './route.ts';
 
-/** What a form may hold besides the file: its boundaries, its headers and a few short fields. */
+/** The most bytes of a form besides its file: boundaries, headers and a few short fields. */
 const FORM_BYTES = 64 * 1024;
 const MAX_FIELDS = 20;
-/** What file systems take. The name goes into the log with the job. */
+/** The longest name that file systems take. The event log keeps the name with the job. */
 const MAX_FILENAME_CHARS = 255;
-/** Of files that are gone with their request, or swept when its process was killed. */
+/** The prefix of files and folders that end with their request. A starting process removes those of a killed one. */
 export const UPLOAD_PREFIX = 'upload-';
 
 export interface UploadLimits {
@@ -23,7 +23,10 @@ export interface UploadLimits {
   max_file_bytes: number;
 }
 
-/** Reads the form and gives the file to `use`; whatever happens, nothing stays on disk. */
+/**
+ * Reads the form, passes the file to `use`, and removes the file however `use` ends. Throws HttpError with 400, 413, 415 or 422 for a
+ * form that it refuses, and ClientGone.
+ */
 export async function withUpload<Result>(
   ctx: Context,
   limits: UploadLimits,
@@ -40,7 +43,7 @@ export async function withUpload<Result>(
   const body = inflated(bodyChunks(ctx), ctx.get('content-encoding'));
   await mkdir(limits.folder, { recursive: true });
   const path = join(limits.folder, `${UPLOAD_PREFIX}${randomUUID()}`);
-  // The file is there before anything is awaited of the client, and nobody else opens it: who closes it removes it.
+  // This request alone opens the file, before it waits for the client's first byte, and removes it after closing it.
   const file = await open(path, 'wx', 0o600);
   try {
     try {
@@ -51,7 +54,7 @@ export async function withUpload<Result>(
       throw toUploadError(error, ctx);
     }
   } finally {
-    // Closing it twice does nothing.
+    // A second close does nothing.
     await file.close().finally(() => rm(path, { force: true }));
   }
 }
@@ -64,44 +67,33 @@ async function readForm(
   file: FileHandle,
   { max_file_bytes }: UploadLimits,
 ): Promise<Form> {
-  const fields = new Map<string, string>();
   let found: PartHead | null = null;
-  let field: PartHead | null = null;
+  let in_field = false;
   let field_count = 0;
   let field_bytes = 0;
   let size_bytes = 0;
-  let pieces: Buffer[] = [];
-  const endField = () => {
-    if (field) fields.set(field.name, Buffer.concat(pieces).toString());
-    field = null;
-    pieces = [];
-  };
   for await (const event of readParts(body, boundary)) {
     if ('part' in event) {
-      endField();
       const { part } = event;
+      in_field = part.filename === null;
       if (part.filename === null) {
-        field = part;
         if (++field_count > MAX_FIELDS) throw brokenForm(`it has more than ${MAX_FIELDS} fields`);
       } else {
-        if (found) throw invalid([], 'one file is taken, not more', 'too_many_files');
+        if (found) throw invalid([], 'the form must hold one file, and holds more', 'too_many_files');
         assertName(part.filename);
         found = part;
       }
-    } else if (field) {
+    } else if (in_field) {
       field_bytes += event.content.length;
       if (field_bytes > FORM_BYTES) throw new HttpError(413, 'too_large', `The fields exceed ${FORM_BYTES} bytes.`);
-      pieces.push(event.content);
     } else {
       size_bytes += event.content.length;
       if (size_bytes > max_file_bytes) throw tooLarge(max_file_bytes);
       await file.appendFile(event.content);
     }
   }
-  endField();
   if (!found) throw missingFile();
-  const { filename, content_type } = found;
-  return { filename, content_type, size_bytes, fields: Object.fromEntries(fields) };
+  return { filename: found.filename, size_bytes };
 }
 
 function assertName(filename: string): void {
@@ -110,7 +102,7 @@ function assertName(filename: string): void {
   throw invalid(['file'], msg, 'filename_too_long');
 }
 
-/** However it was compressed on the way: what the form comes to is counted where it is read. */
+/** Counts the bytes of the form after decompression. Throws 413 above `max_bytes`. */
 async function* atMost(body: AsyncIterable<Buffer>, max_bytes: number, max_file_bytes: number): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of body) {
@@ -129,11 +121,15 @@ const brokenForm = (why: string) =>
 function toUploadError(error: unknown, ctx: Context): unknown {
   if (ctx.req.destroyed && !ctx.req.complete) return new ClientGone('the client left while it sent the file');
   if (!(error instanceof MultipartError)) return error;
+  if (error.code === 'encoding') return invalid([error.field], error.message, 'encoding');
   if (error.code === 'head_too_large') return new HttpError(413, 'part_headers_too_large', error.message);
   return new HttpError(400, 'invalid_form', `The form (multipart/form-data) is broken. ${error.message}`);
 }
 
-/** Removes what requests of a process that was killed left behind. Others may be receiving files: only old ones go. */
+/**
+ * Removes the files that requests of a killed process left in the folder, and returns their number. Other processes may be receiving
+ * files, so younger ones than `older_than_ms` stay. `now`: Unix milliseconds.
+ */
 export async function removeAbandonedUploads(folder: string, older_than_ms: number, now: number): Promise<number> {
   let removed = 0;
   for (const name of await readdir(folder).catch(() => [])) {

@@ -24,7 +24,7 @@ async function partsOf(form: string | Buffer, boundary: string, sizes: readonly 
 
 const head = (rest: string) => `--b\r\nContent-Disposition: form-data; ${rest}\r\n\r\n`;
 
-test('what browsers send is read, whatever pieces it comes in', async (t) => {
+test('the parser reads the forms of browsers, whatever pieces their bytes come in', async (t) => {
   const piece_sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 });
   const contents = fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\r\n--', '\r\n', '--', '-')));
   const filenames = fc.string({ unit: 'grapheme', minLength: 1 }).filter((name) => !/[\\/\p{Cc}\p{Cs}]/u.test(name));
@@ -38,15 +38,15 @@ test('what browsers send is read, whatever pieces it comes in', async (t) => {
       const boundary = boundaryOf(request.headers.get('content-type')!)!;
       const parts = await partsOf(Buffer.from(await request.arrayBuffer()), boundary, sizes);
       t.deepEqual(parts, [
-        { name: 'note', filename: null, content_type: null, content: 'a "note"' },
-        { name: 'file', filename, content_type: 'text/csv', content: Buffer.from(content).toString('latin1') },
+        { name: 'note', filename: null, content: 'a "note"' },
+        { name: 'file', filename, content: Buffer.from(content).toString('latin1') },
       ]);
     }),
     { numRuns: 300 },
   );
 });
 
-test('any bytes are parts or an error of the form, and none of them is kept', async (t) => {
+test('the parser reads any bytes as parts or as a broken form, and the same in any pieces', async (t) => {
   const bits = fc.constantFrom(
     '--b',
     '--b--',
@@ -76,7 +76,7 @@ test('any bytes are parts or an error of the form, and none of them is kept', as
   );
 });
 
-test('a file name is the last word of a path, as any client quotes it', async (t) => {
+test('the parser takes the last word of a path as the file name, however the client quotes it', async (t) => {
   const named = async (written: string) =>
     (await partsOf(`${head(`name="f"; ${written}`)}\r\n--b--`, 'b'))[0]!.filename;
   t.is(await named('filename="../../etc/passwd"'), 'passwd');
@@ -90,7 +90,21 @@ test('a file name is the last word of a path, as any client quotes it', async (t
   t.is(await named('filename=""'), '');
 });
 
-test('a head longer than any real one is refused before it is whole', async (t) => {
+test('the parser refuses a name or a file name that is not UTF-8, and says of which field', async (t) => {
+  for (const [written, field] of [
+    ['name="caf\xe9"', 'caf\ufffd'],
+    ['name="list"; filename="\xfcrls.csv"', 'list'],
+    ['name="list"; filename="cut \xc3"', 'list'],
+  ]) {
+    const form = Buffer.from(`${head(written!)}abc\r\n--b--`, 'latin1');
+    const error = await t.throwsAsync(partsOf(form, 'b'), { instanceOf: MultipartError });
+    t.deepEqual([error.code, error.field], ['encoding', field]);
+  }
+  const [part] = await partsOf(`${head('name="list"; filename="a \ufffd.csv"')}abc\r\n--b--`, 'b');
+  t.is(part?.filename, 'a \ufffd.csv');
+});
+
+test('the parser refuses a head over 16 KiB before its end comes', async (t) => {
   let given = 0;
   async function* endless(): AsyncGenerator<Buffer> {
     yield Buffer.from('--b\r\nX: ');
@@ -101,7 +115,7 @@ test('a head longer than any real one is refused before it is whole', async (t) 
   t.true(given * 1024 <= MAX_HEAD_BYTES + 2048);
 });
 
-test('boundaries are found in the content type, quoted or not', (t) => {
+test('boundaryOf finds the boundary in a content type, quoted or not', (t) => {
   t.is(boundaryOf('multipart/form-data; boundary=abc'), 'abc');
   t.is(boundaryOf('multipart/form-data; charset=utf-8; Boundary="a b:c"'), 'a b:c');
   t.is(boundaryOf('multipart/form-data'), null);
