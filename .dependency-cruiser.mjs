@@ -51,7 +51,7 @@ export const BESIDES_PORTS = {
   'webhook-sender': ['addresses', 'errors', 'resolver', 'retries'].map((name) => `checkers/engine/${name}.ts`),
 };
 /** What the adapters of several ports share: how any file of SQLite's is written. */
-const SHARED_BY_ADAPTERS = '^adapters/sqlite[.]ts$';
+const SHARED_BY_ADAPTERS = '^adapters/sqlite(-erasure)?[.]ts$';
 /** The adapters of what has no folder of its own: the port is the file of their name, wherever it is used. */
 const OTHER_PORT = '^(commands|processes|readmodels|http)/.*$1[.]ts$';
 

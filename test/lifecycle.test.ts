@@ -2,6 +2,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { jobStream, urlsStream } from '../events/streams.ts';
 import { type Behind, eventsOf, openBehind, until } from './support/behind.ts';
+import { occurrences } from './support/bytes.ts';
 import { assertExactFolder } from './support/ledger.ts';
 import { patientClock } from './support/patient-clock.ts';
 import { startTestService, type TestClient, type TestService } from './support/service.ts';
@@ -233,9 +234,17 @@ test("nobody changes someone else's job", async (t) => {
 
 test('a deleted job is gone at once, and soon everything that was in it; its story and its entries stay', async (t) => {
   const alice = await service.client('deleter');
-  const job_id = await submit(alice, urlsOf(site, 'deleted', 45));
+  const uploaded = await alice.upload(urlsOf(site, 'deleted', 45).join('\n'), '', 'deletable.csv');
+  const job_id = uploaded.body.job_id as string;
   await alice.ended(job_id);
   t.truthy(await stores.blobs.get(`uploads/${job_id}`));
+  const found = Object.keys(await occurrences(service.data_dir, ['/deleted/']));
+  for (const file of ['events.db', 'documents.db', 'queue.db', job_id]) {
+    t.true(
+      found.some((each) => each.includes(file)),
+      `${file} holds the job's URLs`,
+    );
+  }
   const { status, body } = await remove(alice, job_id);
   t.deepEqual([status, body], [200, { job_id, deleted: true }]);
   t.is((await alice.ask('GET', `/jobs/${job_id}`)).status, 404);
@@ -256,6 +265,9 @@ test('a deleted job is gone at once, and soon everything that was in it; its sto
   const ledger = await alice.ask('GET', '/users/me/credit-transactions');
   t.like(ledger.body.items[0], { transaction_type: 'reservation', amount: -45, reference_id: job_id });
   t.is(await balanceOf(alice), 255, 'nothing was unused');
+
+  // No file holds a byte of the URLs, write-ahead logs included.
+  await until(async () => Object.keys(await occurrences(service.data_dir, ['/deleted/'])).length === 0);
 });
 
 test('a cancelled job that is deleted is given back nothing more', async (t) => {

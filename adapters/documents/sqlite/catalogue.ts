@@ -34,7 +34,7 @@ export function makeCollection(connection: Connection, spec: Declared): void {
 }
 
 export function dropCollection(connection: Connection, name: string): void {
-  connection.exec(`DROP TABLE IF EXISTS ${identifier(name)}`);
+  connection.drop(`DROP TABLE IF EXISTS ${identifier(name)}`);
 }
 
 export function collectionNames(connection: Connection): string[] {

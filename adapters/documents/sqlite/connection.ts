@@ -3,6 +3,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { LRUCache } from 'lru-cache';
 import { WriteConflict } from '../../../readmodels/documents.ts';
 import { whenFree } from '../../sqlite.ts';
+import { OVERWRITE_DELETED, WalTruncation } from '../../sqlite-erasure.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 
 /** LRU cache of prepared statements: each shape of filter, sort or write needs one. */
@@ -29,9 +30,11 @@ export interface ReaderOptions {
 export class Connection {
   readonly #db: DatabaseSync;
   readonly #statements = new LRUCache<string, StatementSync>({ max: MAX_STATEMENTS });
+  readonly #truncation: WalTruncation | null;
 
-  private constructor(db: DatabaseSync, wanted: () => boolean = () => true) {
+  private constructor(db: DatabaseSync, truncation: WalTruncation | null, wanted: () => boolean = () => true) {
     this.#db = db;
+    this.#truncation = truncation;
     // See `WANTED` in read-plan.ts. Only an error ends a running statement from inside.
     db.function('wanted', () => {
       if (!wanted()) throw new Error('the read was cancelled');
@@ -58,13 +61,14 @@ export class Connection {
           PRAGMA page_size = ${PAGE_BYTES};
           PRAGMA journal_mode = WAL;
           PRAGMA synchronous = NORMAL;
+          ${OVERWRITE_DELETED};
           PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
           PRAGMA journal_size_limit = ${CHECKPOINT_PAGES * PAGE_BYTES};
           PRAGMA cache_size = -${CACHE_KIB};
           ${max_pages === undefined ? '' : `PRAGMA max_page_count = ${max_pages};`}
         `),
       );
-      return new Connection(db);
+      return new Connection(db, new WalTruncation(db));
     } catch (error) {
       db.close();
       throw error;
@@ -76,7 +80,7 @@ export class Connection {
     const { cache_kib = CACHE_KIB, wanted, own_thread = false } = options;
     const db = new DatabaseSync(path, { timeout: own_thread ? READER_BUSY_MS : 0 });
     db.exec(`PRAGMA query_only = 1; PRAGMA cache_size = -${cache_kib}`);
-    return new Connection(db, wanted);
+    return new Connection(db, null, wanted);
   }
 
   get inTransaction(): boolean {
@@ -101,7 +105,19 @@ export class Connection {
     return Number(this.#statement(sql).run(...params).changes);
   }
 
+  /** Runs a statement that deletes content, which the files soon hold nowhere. */
+  delete(sql: string, params: readonly SQLInputValue[] = []): void {
+    if (this.run(sql, params) > 0) this.#truncation?.afterDeletion();
+  }
+
+  /** Drops a table and all it holds. */
+  drop(sql: string): void {
+    this.#db.exec(sql);
+    this.#truncation?.afterDeletion();
+  }
+
   close(): void {
+    this.#truncation?.close();
     if (this.#db.isOpen) this.#db.close();
   }
 

@@ -132,11 +132,11 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
         return (connection) => this.#update(connection, op);
       case 'delete': {
         const sql = `DELETE FROM ${this.#table} WHERE _id = ?`;
-        return (connection) => connection.run(sql, [op.id]);
+        return (connection) => connection.delete(sql, [op.id]);
       }
       case 'deleteMany': {
         const { text, params } = filterSql(this.#spec, op.where);
-        return (connection) => connection.run(`DELETE FROM ${this.#table} WHERE ${text}`, params);
+        return (connection) => connection.delete(`DELETE FROM ${this.#table} WHERE ${text}`, params);
       }
     }
   }

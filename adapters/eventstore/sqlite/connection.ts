@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { transaction, whenFree } from '../../sqlite.ts';
+import { OVERWRITE_DELETED } from '../../sqlite-erasure.ts';
 
 /** Written to the file as `user_version`; raised with every change of the tables. */
 export const SCHEMA_VERSION = 1;
@@ -61,6 +62,7 @@ export async function connect(path: string, checkpoint_pages: number): Promise<D
         throw new Error(`${path} is on a file system without shared memory: SQLite has no WAL`);
       db.exec(`
         PRAGMA synchronous = FULL;
+        ${OVERWRITE_DELETED};
         PRAGMA wal_autocheckpoint = ${checkpoint_pages};
         PRAGMA journal_size_limit = ${checkpoint_pages * 4096};
       `);

@@ -13,6 +13,7 @@ import {
   type SubscriptionBatch,
 } from '../../../events/event-store.ts';
 import { transaction } from '../../sqlite.ts';
+import { WalTruncation } from '../../sqlite-erasure.ts';
 import { Arrivals } from './arrivals.ts';
 import { Checkpointer } from './checkpointer.ts';
 import { connect, whenLogIsFree } from './connection.ts';
@@ -75,11 +76,13 @@ class SqliteEventStore implements EventStore {
   readonly #streams: StreamPages;
   readonly #findStream: StatementSync;
   readonly #lastRowid: StatementSync;
+  #truncation: WalTruncation | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(db: DatabaseSync, path: string, group_ms: number, checkpointer: Checkpointer | null) {
     this.#db = db;
     this.#checkpointer = checkpointer;
+    if (checkpointer === null) this.#truncation = new WalTruncation(db);
     this.#arrivals = new Arrivals(path, () => this.#head());
     this.#writer = new GroupCommit(db, group_ms, () => {
       this.#arrivals.announce();
@@ -193,6 +196,8 @@ class SqliteEventStore implements EventStore {
         this.#db.prepare('DELETE FROM events WHERE stream_id = ?').run(id);
       }),
     );
+    this.#truncation ??= new WalTruncation(this.#db);
+    this.#truncation.afterDeletion();
   }
 
   close(): Promise<void> {
@@ -204,6 +209,7 @@ class SqliteEventStore implements EventStore {
     this.#arrivals.wake();
     await this.#writer.settled();
     await this.#checkpointer?.close();
+    this.#truncation?.close();
     this.#arrivals.close();
     this.#db.close();
   }

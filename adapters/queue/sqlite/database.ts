@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { transaction, whenFree } from '../../sqlite.ts';
+import { OVERWRITE_DELETED } from '../../sqlite-erasure.ts';
 import { QueueError } from '../limits.ts';
 
 const OPENING = {
@@ -45,7 +46,12 @@ export async function openDatabase(path: string): Promise<DatabaseSync> {
   try {
     await whenFree(() => db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL'), OPENING);
     // The queue holds hints: after a power cut that loses the last of them, the sweeper publishes their work again.
-    db.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864');
+    db.exec(`
+      PRAGMA synchronous = NORMAL;
+      PRAGMA wal_autocheckpoint = 4000;
+      PRAGMA journal_size_limit = 67108864;
+      ${OVERWRITE_DELETED};
+    `);
     await whenFree(() => transaction(db, () => db.exec(SCHEMA)), OPENING);
   } catch (error) {
     db.close();

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { ConsumeOptions, Consumer, Delivery, Message, Queue } from '../../../checkers/queue.ts';
 import { roomError, sqliteCode, whenFree } from '../../sqlite.ts';
+import { WalTruncation } from '../../sqlite-erasure.ts';
 import {
   checkConsumeOptions,
   checkPull,
@@ -61,6 +62,7 @@ class SqliteQueue implements Queue {
   readonly #messages: Messages;
   readonly #broadcasts: Broadcasts;
   readonly #wakeUps: WakeUps;
+  readonly #truncation: WalTruncation;
   readonly #closing = new AbortController();
   readonly #listeners = new Set<{ subject: string; after_seq: number; heard: (body: unknown) => void }>();
   #heard_seq = 0;
@@ -73,6 +75,7 @@ class SqliteQueue implements Queue {
     this.#messages = new Messages(db, now);
     this.#broadcasts = new Broadcasts(db, now);
     this.#wakeUps = new WakeUps(`queue ${name}`);
+    this.#truncation = new WalTruncation(db);
   }
 
   async publish(subject: string, messages: readonly Message[]): Promise<void> {
@@ -143,6 +146,7 @@ class SqliteQueue implements Queue {
     if (settling.length === 0) return;
     try {
       await this.#use(() => this.#messages.settle(settling.map((it) => it.settlement)));
+      this.#truncation.afterDeletion();
       for (const { settled } of settling) settled.resolve();
     } catch (error) {
       for (const { settled } of settling) settled.reject(error);
@@ -217,6 +221,7 @@ class SqliteQueue implements Queue {
     this.#stopListening();
     this.#listeners.clear();
     this.#wakeUps.close();
+    this.#truncation.close();
     this.#db.close();
   }
 
