@@ -31,7 +31,10 @@ try {
   const failed = ended instanceof Error;
   if (failed) logger.fatal({ err: ended }, `the service ends: ${await reasonOf(ended, config)}`);
   else logger.info({ signal: ended }, 'the service ends');
-  setTimeout(() => process.kill(process.pid, 'SIGKILL'), KILL_MS).unref();
+  setTimeout(() => {
+    logger?.fatal(`the service kills itself: a thread did not end within ${KILL_MS / 1000} s`);
+    process.kill(process.pid, 'SIGKILL');
+  }, KILL_MS).unref();
   const is_clean = await service.stop(failed ? STOP_AFTER_FAULT_MS : undefined);
   if (!is_clean) logger.warn('the service did not end in time: what it had in hand is done again');
   process.exit(failed || !is_clean ? 1 : 0);

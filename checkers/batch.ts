@@ -77,6 +77,11 @@ export class Batch {
     this.#checkMissing();
   }
 
+  /** Starts no further check until `extend`. The checks that run go on to their end. */
+  hold(): void {
+    this.#is_held = true;
+  }
+
   /** Records the outcomes before the first gap while the other checks run. */
   async recordSoFar(): Promise<void> {
     this.#recording ??= this.#record().finally(() => (this.#recording = null));

@@ -93,6 +93,17 @@ export class Hands {
     });
   }
 
+  /**
+   * Starts no further request of the batches in hand: each records its outcomes up to the first gap when its requests in
+   * flight have ended, and the worker gives its message back. A redelivery to this checker continues the batch.
+   */
+  hold(): void {
+    for (const { hold, batches } of this.#jobs.values()) {
+      for (const batch of batches.values()) batch.hold();
+      hold.abort();
+    }
+  }
+
   /** Aborts every check. Outcomes found so far are recorded if the log answers at once. */
   drop(): void {
     for (const { abort } of this.#jobs.values()) abort.abort();
@@ -136,7 +147,7 @@ export class Hands {
   #jobOf({ job_id, owner_id, batch_size }: Work): JobInHand {
     const known = this.#jobs.get(job_id);
     if (known && !known.abort.signal.aborted) {
-      // The job resumed after a pause.
+      // The job resumed after a pause, or the queue delivers a held batch again.
       if (known.hold.signal.aborted) known.hold = new AbortController();
       return known;
     }

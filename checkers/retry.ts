@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import { RangeBeforeMissing } from '../commands/record-checks.ts';
 import { AppendTooLarge } from '../events/event-store.ts';
+import { backOffMs, FIRST_BACK_OFF_MS } from '../time/back-off.ts';
 
 export interface RetryOptions {
   logger: Logger;
@@ -9,8 +10,7 @@ export interface RetryOptions {
   wait: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-const FIRST_BACK_OFF_MS = 100;
-const LAST_BACK_OFF_MS = 5000;
+const BACK_OFF = { first_ms: FIRST_BACK_OFF_MS, longest_ms: 5000 };
 
 /**
  * Repeats `work`, which must be idempotent, with back-off until it succeeds. Rejects with its error when that is not
@@ -26,7 +26,7 @@ export function createRetry({ logger, wait }: RetryOptions): Retry {
       } catch (error) {
         if (signal.aborted || !isTransient(error)) throw error;
         logger.warn({ err: error, failures: failures + 1 }, `${what} failed; it will be tried again`);
-        await wait(Math.min(FIRST_BACK_OFF_MS * 2 ** failures, LAST_BACK_OFF_MS), signal);
+        await wait(backOffMs(failures, BACK_OFF), signal);
       }
     }
   };

@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { EventStore, Position } from '../events/event-store.ts';
 import { idOf } from '../events/streams.ts';
+import { backOff } from '../time/pause.ts';
 
 /** The job is no longer processing as of `revision`. */
 export interface Stop {
@@ -12,7 +13,8 @@ export interface Stop {
 }
 
 const TYPES = ['JobPaused', 'JobCancelled', 'JobFailed'];
-const AGAIN_AFTER_MS = 500;
+/** The longest wait before it subscribes again. A stop that it misses meanwhile costs requests. */
+const LONGEST_WAIT_MS = 500;
 
 /** Calls `stopped` for each stop after `from`, until `signal` aborts. It resubscribes after every error. */
 export async function followStops(
@@ -22,18 +24,19 @@ export async function followStops(
   { logger, signal }: { logger: Logger; signal: AbortSignal },
 ): Promise<void> {
   const filter = { categories: ['job'], types: TYPES };
-  while (!signal.aborted) {
+  for (let failures = 0; !signal.aborted; failures++) {
     try {
       for await (const { events, position } of log.subscribe({ from, filter, signal })) {
         for (const { stream, revision, type } of events) {
           stopped({ job_id: idOf(stream), revision, drops_in_flight: type !== 'JobPaused' });
         }
         from = position;
+        failures = 0;
       }
     } catch (error) {
       if (signal.aborted) return;
       logger.warn({ err: error }, 'the subscription to stopped jobs failed; the checker subscribes again');
-      await new Promise((resolve) => setTimeout(resolve, AGAIN_AFTER_MS));
+      await backOff(failures, LONGEST_WAIT_MS, signal);
     }
   }
 }

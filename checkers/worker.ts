@@ -1,6 +1,7 @@
 // The worker around the engine. It pulls messages while the engine has room, checks their URLs, records the outcomes, and
 // only then acknowledges the messages. While the log is away it keeps the outcomes and extends the messages' ack wait.
 import { randomUUID } from 'node:crypto';
+import { uptime } from 'node:os';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { CommandContext } from '../commands/aggregate.ts';
@@ -28,7 +29,11 @@ export interface WorkerOptions {
   attempt_ms: number;
   /** Time between two announcements to the other checkers. */
   announce_ms?: number;
+  /** Time between two signs of life to the queue for the messages in hand. Default: a third of `ack_wait_ms`. */
+  heartbeat_ms?: number;
   now?: () => number;
+  /** Milliseconds that never go back and that go on while the machine sleeps. Default: since this machine booted. */
+  monotonic?: () => number;
   /** Waits before a retry; ends early, without an error, when the signal aborts. */
   wait?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
@@ -61,8 +66,8 @@ const FAILURES_KEPT = 10_000;
 
 /** Runs until `signal` aborts; then the worker gives its messages back to the queue. */
 export async function runWorker(options: WorkerOptions): Promise<void> {
-  const { log, queue, engine, logger, signal, ack_wait_ms } = options;
-  const { now = Date.now, wait = pause } = options;
+  const { log, queue, engine, logger, signal, ack_wait_ms, heartbeat_ms = ack_wait_ms / 3 } = options;
+  const { now = Date.now, monotonic = () => uptime() * 1000, wait = pause } = options;
   const checker_id = randomUUID();
   const retry = createRetry({ logger, wait });
   const context = (job_id: string): CommandContext => ({
@@ -89,9 +94,16 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   const peers = await joinPeers(options);
   const consumer = await queue.consume<Work>(WORK_SUBJECT, { ack_wait_ms, max_deliveries: MAX_DELIVERIES, signal });
   const warn = (message: string) => (error: unknown) => void (signal.aborted || logger.warn({ err: error }, message));
+  let beat_at = monotonic();
   const heartbeat = setInterval(() => {
+    const silent_ms = monotonic() - beat_at;
+    beat_at += silent_ms;
+    if (silent_ms > ack_wait_ms) {
+      logger.warn({ silent_ms }, 'the checker slept past its ack wait; it gives its batches in hand back');
+      hands.hold();
+    }
     for (const delivery of deliveries) delivery.working().catch(warn('the queue did not take a sign of life'));
-  }, ack_wait_ms / 3);
+  }, heartbeat_ms);
   const recording = setInterval(() => hands.recordSoFar(), RECORD_MS);
   const reporting = setInterval(() => {
     broadcastInHand().catch(warn('the queue did not take the list of batches in hand'));
@@ -121,7 +133,13 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   async function pull(): Promise<Delivery<Work>[]> {
     try {
       const wanted = Math.ceil(engine.free / urls_a_message);
+      const asked_at = monotonic();
       const pulled = await consumer.pull(Math.min(MAX_PULL, Math.max(1, wanted)), PULL_WAIT_MS);
+      if (monotonic() - asked_at > PULL_WAIT_MS + ack_wait_ms) {
+        // The checker slept meanwhile, and the queue may have delivered these messages to another one.
+        await Promise.all(pulled.map((delivery) => delivery.nak()));
+        return [];
+      }
       // Messages mostly resemble the previous ones: the worker pulls more of them when they are small.
       for (const { body } of pulled) urls_a_message = Math.max(urlsOf(body), urls_a_message * SIZE_DECAY);
       return pulled;

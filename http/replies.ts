@@ -90,22 +90,30 @@ async function writeStream(ctx: Context, stream: Readable, content_type: string,
     return;
   }
   if (stream.readableLength === 0 && !stream.readableEnded) await firstBytes(stream);
-  if (!is_lasting) endWhenSlow(ctx);
+  if (!is_lasting) endWhenSlow(ctx.res);
   ctx.body = stream;
 }
 
-/** One that reads nothing has left without a word, and one that reads byte by byte keeps others of its user from being answered. */
-function endWhenSlow({ res }: Context): void {
+/**
+ * Cuts off a client that takes less than `READ_BYTES` of what waits for it in `READ_MS`. A client that reads nothing has left
+ * without a word, and a client that reads byte by byte keeps other requests of its user waiting. `every` calls its function
+ * regularly and returns how to end that.
+ */
+export function endWhenSlow(res: ServerResponse, every = interval): void {
   const taken = () => (res.socket ? res.socket.bytesWritten - res.socket.writableLength : 0);
   let before = taken();
-  const look = () => {
+  const end = every(READ_MS, () => {
     const now = taken();
     if (res.writableNeedDrain && now - before < READ_BYTES) res.destroy();
     before = now;
-  };
-  // Where this process stood still, what its client took meanwhile is seen first.
-  const timer = setInterval(() => setImmediate(look), READ_MS);
-  res.once('close', () => clearInterval(timer));
+  });
+  res.once('close', end);
+}
+
+function interval(ms: number, look: () => void): () => void {
+  // After a pause of this process `look` runs after the writes that waited, so that it counts what the client took meanwhile.
+  const timer = setInterval(() => setImmediate(look), ms);
+  return () => clearInterval(timer);
 }
 
 async function firstBytes(stream: Readable): Promise<void> {

@@ -1,9 +1,10 @@
 // Supervises a checker's thread: when it has no heartbeat or fails, a new thread replaces it, and the checkers give up the URL
 // whose answer it was reading.
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { Pulse } from '../checkers/pulse.ts';
+import { backOffMs } from '../time/back-off.ts';
+import { pause as pauseFor } from '../time/pause.ts';
 
 /** A thread without a heartbeat for this long hangs. */
 const SILENT_MS = 10_000;
@@ -11,8 +12,7 @@ const SILENT_MS = 10_000;
 const LOADING_MS = 300_000;
 const LOOK_MS = 1_000;
 /** The first replacement starts at once; the pauses before later ones double from the first to the longest. */
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 30_000;
+const PAUSES = { first_ms: 1_000, longest_ms: 30_000 };
 /** The supervisor counts the threads that ended within this time. */
 const COUNTED_MS = 10 * 60_000;
 /** After more ends than this without a URL to blame, the supervisor gives up: the next thread would end too. */
@@ -156,7 +156,7 @@ export class SupervisedThread {
 
   async #replaceFrom(first: ThreadEnd): Promise<void> {
     const { signal } = this.#stop;
-    const { logger, failed, isHopeless = () => false, pause = paused } = this.#options;
+    const { logger, failed, isHopeless = () => false, pause = pauseFor } = this.#options;
     for (let end = first; !signal.aborted; ) {
       const { error, url } = end;
       if (isHopeless(error)) {
@@ -186,13 +186,8 @@ export class SupervisedThread {
     this.#ends = [...this.#ends.filter(({ at }) => now - at < COUNTED_MS), { at: now, explained }];
     if (this.#ends.filter((end) => !end.explained).length > MAX_UNEXPLAINED) return null;
     const before = this.#ends.length - 1;
-    return before === 0 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (before - 1), LONGEST_PAUSE_MS);
+    return before === 0 ? 0 : backOffMs(before - 1, PAUSES);
   }
-}
-
-async function paused(ms: number, signal: AbortSignal): Promise<void> {
-  // The caller looks at the signal after an abort.
-  await delay(ms, undefined, { signal }).catch(() => {});
 }
 
 interface ThreadEnd {

@@ -1,4 +1,5 @@
 // Waits that an abort signal ends early.
+import { backOffMs, FIRST_BACK_OFF_MS } from './back-off.ts';
 
 /** Resolves after `ms`, or early and without an error when `signal` aborts. @example await pause(500, signal) */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -14,8 +15,6 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-const FIRST_BACK_OFF_MS = 100;
-
 /** The wait before something is tried again: 100 ms after the first failure (`failures` is 0 then), each time twice as long. */
 export const backOff = (failures: number, longest_ms: number, signal: AbortSignal): Promise<void> =>
-  pause(Math.min(FIRST_BACK_OFF_MS * 2 ** failures, longest_ms), signal);
+  pause(backOffMs(failures, { first_ms: FIRST_BACK_OFF_MS, longest_ms }), signal);

@@ -1,6 +1,7 @@
 // Fetches the operator's list of proxies every few minutes. After a failed fetch the previous list stays in use.
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { backOffMs } from '../../time/back-off.ts';
+import { pause } from '../../time/pause.ts';
 import { type ProxyEndpoint, parseProxy } from './endpoint.ts';
 
 export const REFRESH_MS = 5 * 60_000;
@@ -51,8 +52,9 @@ export async function followProxyList(options: ProxyListOptions): Promise<void> 
       failures++;
       logger.warn({ reason: reasonOf(error), failures }, 'the list of proxies was not read; the last one stays');
     }
-    const wait_ms = failures === 0 ? refresh_ms : Math.min(first_retry_ms * 2 ** (failures - 1), refresh_ms);
-    await delay(wait_ms, undefined, { signal }).catch(() => {});
+    const wait_ms =
+      failures === 0 ? refresh_ms : backOffMs(failures - 1, { first_ms: first_retry_ms, longest_ms: refresh_ms });
+    await pause(wait_ms, signal);
   }
 }
 

@@ -1,6 +1,7 @@
 // Picks the proxy of each new connection at random, weighted by its recent results. A failing proxy is benched with growing
 // back-off, then half-open: one connection tries it. The pool counts the results of each proxy until `drain`.
 import assert from 'node:assert';
+import { backOffMs } from '../../time/back-off.ts';
 import type { ProxyEndpoint } from './endpoint.ts';
 
 /** The result of a request through a proxy. */
@@ -147,7 +148,7 @@ export class ProxyPool {
     // Requests in flight when the pool benched the proxy fail with it: that is one failure.
     if (this.isBenched(proxy)) return;
     if (result === 'proxy_down' || proxy.misses >= MAX_MISSES) {
-      proxy.benched_until = this.#now() + Math.min(BENCH_MS * 2 ** proxy.benchings, MAX_BENCH_MS);
+      proxy.benched_until = this.#now() + backOffMs(proxy.benchings, { first_ms: BENCH_MS, longest_ms: MAX_BENCH_MS });
       proxy.benchings++;
       proxy.misses = 0;
     }

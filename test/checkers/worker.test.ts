@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { Engine } from '../../checkers/engine/engine.ts';
 import type { Queue } from '../../checkers/queue.ts';
 import { WORK_SUBJECT, type Work } from '../../checkers/work.ts';
-import { runWorker } from '../../checkers/worker.ts';
+import { runWorker, type WorkerOptions } from '../../checkers/worker.ts';
 import { openJobs } from '../../commands/job.ts';
 import { recordChecks } from '../../commands/record-checks.ts';
 import type { URLChecked } from '../../events/checks.ts';
@@ -53,7 +53,7 @@ async function jobOfWorkers(t: ExecutionContext) {
   const urlOf = (index: number) => `https://example.com/${index}`;
   const urls = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => urlOf(from + n));
   /** Starts a worker; ends with the test, or when it is told. */
-  function work(engine: Engine, options: { queue?: Queue; log?: EventStore; wait?: () => Promise<void> } = {}) {
+  function work(engine: Engine, options: Partial<WorkerOptions> = {}) {
     const stop = new AbortController();
     const worker = runWorker({
       log,
@@ -267,6 +267,62 @@ test('a batch that another checker took when its ack wait was over is recorded o
   one.finish();
   await until(async () => (await recorded(0)).length === 10);
   t.is((await recorded(0)).length, 10);
+});
+
+test('a checker that slept past its ack wait requests only what is in flight, until the queue delivers the batch again', async (t) => {
+  const { work, publish, recorded, urlOf } = await jobOfWorkers(t);
+  const { engine, begun, in_flight, waiting, finish } = manualEngine(4);
+  let clock_ms = 0;
+  work(engine, { ack_wait_ms: 30_000, heartbeat_ms: 5, monotonic: () => clock_ms });
+  await publish(0, [0, 10]);
+  await until(() => in_flight().length === 4);
+  finish(urlOf(0));
+  clock_ms += 30_001;
+  await until(() => waiting().length === 0);
+  t.deepEqual(begun, [0, 1, 2, 3, 4].map(urlOf));
+  t.is(in_flight().length, 4);
+  finish();
+  await until(() => in_flight().length === 4);
+  t.deepEqual(await recorded(0), [0, 1, 2, 3, 4], 'it gave the batch back with what it had found');
+  while (in_flight().length > 0) finish();
+  await until(async () => (await recorded(0)).length === 10);
+  t.deepEqual(
+    begun,
+    Array.from({ length: 10 }, (_, n) => urlOf(n)),
+    'it requested each once',
+  );
+});
+
+test('messages that came while the checker slept go back to the queue', async (t) => {
+  const { work, publish, queue, recorded } = await jobOfWorkers(t);
+  const { engine, begun, in_flight, finish } = manualEngine();
+  let clock_ms = 0;
+  let slept = 0;
+  const sleeping: Queue = {
+    max_body_bytes: queue.max_body_bytes,
+    publish: (...args) => queue.publish(...args),
+    async consume<Body>(...args: Parameters<Queue['consume']>) {
+      const consumer = await queue.consume<Body>(...args);
+      return {
+        async pull(limit, wait_ms) {
+          const pulled = await consumer.pull(limit, wait_ms);
+          if (pulled.length > 0 && slept++ === 0) clock_ms += 31_001;
+          return pulled;
+        },
+      };
+    },
+    depth: (subject) => queue.depth(subject),
+    broadcast: (...args) => queue.broadcast(...args),
+    listen: (...args) => queue.listen(...args),
+    close: async () => {},
+  };
+  work(engine, { queue: sleeping, monotonic: () => clock_ms });
+  await publish(0, [0, 10]);
+  await until(() => in_flight().length === 10);
+  t.is(slept, 2, 'the second delivery came after the first went back');
+  finish();
+  await until(async () => (await recorded(0)).length === 10);
+  t.is(begun.length, 10);
 });
 
 test('a message that comes again after its checker was killed five times is done, and asks only what the log lacks', async (t) => {

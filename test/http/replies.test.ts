@@ -1,3 +1,5 @@
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import test from 'ava';
 import { Registry } from 'prom-client';
@@ -5,6 +7,7 @@ import { Type } from 'typebox';
 import { GATEWAY } from '../../http/apis/gateway.ts';
 import { PUBLIC } from '../../http/apis/public.ts';
 import { HttpError } from '../../http/errors.ts';
+import { endWhenSlow } from '../../http/replies.ts';
 import { jsonBody, type Route, routeOf } from '../../http/route.ts';
 import { DocumentsNotReady } from '../../readmodels/read-models.ts';
 import { API_KEY, type Sample, startSample, until } from './sample-app.ts';
@@ -394,4 +397,37 @@ test('a client that leaves a stream is no error of ours', async (t) => {
   await until(() => line() !== undefined);
   t.like(line(), { level: 30, status: 499 });
   t.false(sample.logged.some(({ level, request_id }) => level === 50 && request_id === 'left-stream'));
+});
+
+test('a client that takes less than 64 KiB of its stream in a minute is cut off', (t) => {
+  const KIB = 1024;
+  const socket = { bytesWritten: 0, writableLength: 0 };
+  let is_cut_off = false;
+  const destroy = () => (is_cut_off = true);
+  const response = Object.assign(new EventEmitter(), { socket, writableNeedDrain: true, destroy });
+  let minute = (): void => t.fail('it looks once a minute');
+  let is_looking = true;
+  endWhenSlow(response as unknown as ServerResponse, (ms, look) => {
+    t.is(ms, 60_000);
+    minute = look;
+    return () => (is_looking = false);
+  });
+  socket.bytesWritten += 64 * KIB;
+  minute();
+  t.false(is_cut_off, 'it took 64 KiB');
+  // What waits in the socket the client has not taken.
+  socket.bytesWritten += 80 * KIB;
+  socket.writableLength = 16 * KIB;
+  minute();
+  t.false(is_cut_off, 'it took 64 KiB again');
+  response.writableNeedDrain = false;
+  minute();
+  t.false(is_cut_off, 'nothing waits for it');
+  response.writableNeedDrain = true;
+  socket.writableLength -= 16 * KIB;
+  socket.bytesWritten += 47 * KIB;
+  minute();
+  t.true(is_cut_off, 'it took 63 KiB');
+  response.emit('close');
+  t.false(is_looking);
 });

@@ -1,4 +1,5 @@
 // Back-off: how long to retry while the server is away, and how long to wait between tries.
+import { backOffMs, jittered } from '../../../time/back-off.ts';
 import { EventStoreError } from './errors.ts';
 
 export interface Limits {
@@ -32,8 +33,8 @@ export class BackOff {
    */
   next(what: string, cause: unknown, forever = false): number {
     const { backoff_ms, unavailable_after_ms } = this.#limits;
-    const most = Math.min(backoff_ms.last, backoff_ms.first * 2 ** this.#tries);
-    const wait_ms = Math.round(most * (0.5 + Math.random() / 2));
+    const longest = backOffMs(this.#tries, { first_ms: backoff_ms.first, longest_ms: backoff_ms.last });
+    const wait_ms = Math.round(jittered(longest, Math.random()));
     this.#tries += 1;
     if (!forever && performance.now() + wait_ms - this.#since > unavailable_after_ms) {
       throw new EventStoreError('unavailable', `${what}: the event store is unavailable`, { cause });

@@ -1,7 +1,9 @@
 // The connection to NATS: it reconnects for ever, and retries each operation for a bounded time.
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type ConnectionOptions, connect, DebugEvents, Events, type NatsConnection } from 'nats';
 import type { Logger } from 'pino';
+import { backOffMs, jittered } from '../../../time/back-off.ts';
+import { pause } from '../../../time/pause.ts';
 import { QueueError } from '../limits.ts';
 
 export type Log = Pick<Logger, 'info' | 'warn' | 'error'>;
@@ -11,13 +13,11 @@ export const REQUEST_LIMIT_MS = 2_000;
 const CLOSE_LIMIT_MS = 2_000;
 /** The client reconnects after two pings without an answer. */
 const PING_INTERVAL_MS = 10_000;
-const FIRST_BACK_OFF_MS = 50;
-const LAST_BACK_OFF_MS = 5_000;
+const BACK_OFF = { first_ms: 50, longest_ms: 5_000 };
 
 /** Jittered wait in ms before the next try; it doubles with each failure. */
 export function backOff(failures: number): number {
-  const longest_ms = Math.min(LAST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** Math.min(failures, 16));
-  return (longest_ms / 2) * (1 + Math.random());
+  return jittered(backOffMs(failures, BACK_OFF), Math.random());
 }
 
 /**
@@ -47,7 +47,7 @@ export async function openConnection(url: string, log: Log, limit_ms: number): P
       if (performance.now() + backOff(failures) >= until) {
         throw new QueueError('unavailable', `no connection to NATS at ${options.servers}: ${reason(error)}`, error);
       }
-      await pause(backOff(failures));
+      await sleep(backOff(failures));
     }
   }
 }
@@ -86,7 +86,7 @@ export class Connection {
     if (this.#connected !== null && !signal.aborted) {
       const waited = new AbortController();
       const either = AbortSignal.any([waited.signal, signal]);
-      await Promise.race([this.#connected.promise, sleep(Math.max(0, limit_ms), either)]);
+      await Promise.race([this.#connected.promise, pause(Math.max(0, limit_ms), either)]);
       waited.abort();
     }
     return this.#connected === null;
@@ -109,7 +109,7 @@ export class Connection {
           const message = `NATS: ${what} failed for ${limit_ms} ms: ${reason(error)}`;
           throw new QueueError('unavailable', message, error);
         }
-        await sleep(backOff(failures), this.closing);
+        await pause(backOff(failures), this.closing);
       }
     }
   }
@@ -130,7 +130,7 @@ export class Connection {
     if (this.closing.aborted) return;
     this.#closing.abort();
     const waited = new AbortController();
-    if (this.#connected === null) await Promise.race([this.nats.drain(), sleep(CLOSE_LIMIT_MS, waited.signal)]);
+    if (this.#connected === null) await Promise.race([this.nats.drain(), pause(CLOSE_LIMIT_MS, waited.signal)]);
     waited.abort();
     await this.nats.close();
   }
@@ -159,13 +159,6 @@ export class Connection {
         'NATS: the client closed the connection and will not reconnect',
       );
   }
-}
-
-/** Resolves after `limit_ms`, or earlier when `signal` aborts. */
-export async function sleep(limit_ms: number, signal: AbortSignal): Promise<void> {
-  await pause(limit_ms, undefined, { signal }).catch((error: unknown) => {
-    if (!signal.aborted) throw error;
-  });
 }
 
 export function reason(error: unknown): string {

@@ -2,8 +2,9 @@
 // for a second at least, and closing its iterator early can hang.
 import { createInbox, JSONCodec, type Msg, nanos } from 'nats';
 import type { ConsumeOptions, Consumer, Delivery } from '../../../checkers/queue.ts';
+import { pause } from '../../../time/pause.ts';
 import { checkPull } from '../limits.ts';
-import { backOff, type Connection, REQUEST_LIMIT_MS, sleep } from './connection.ts';
+import { backOff, type Connection, REQUEST_LIMIT_MS } from './connection.ts';
 import type { WorkStream } from './stream.ts';
 
 const SETTLE_LIMIT_MS = 5_000;
@@ -47,7 +48,7 @@ export class Puller<Body> implements Consumer<Body> {
       if (ended === 'missing') await this.#repair();
       // The server answered without messages although time is left: other consumers took them.
       const pause_ms = ended === 'done' ? ASK_AGAIN_MS : backOff(failures++);
-      await sleep(Math.min(left(), pause_ms), this.#signal);
+      await pause(Math.min(left(), pause_ms), this.#signal);
     }
   }
 
