@@ -22,4 +22,4 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.METRICS_PORT}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 
 # Node itself, not npm, so that it gets the signal to stop.
-CMD ["node", "--import", "./boot.ts", "main.ts"]
+CMD ["node", "--import", "./boot.js", "main.ts"]

@@ -1,7 +1,8 @@
 // The streams `api_keys-{userId}` (a user's keys of the public API; one stream holds them all, so that it decides the limit
 // on their number) and `api_key_uses-{keyId}` (when a key was used). No event holds the key itself.
-import { Type } from 'typebox';
+
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
+import { Type } from './schema.ts';
 
 export const API_KEYS_EVENTS = {
   ApiKeyCreated: event({

@@ -1,7 +1,8 @@
 // The stream `blocklist-domains`: which domains administrators blocked and unblocked. One stream holds them all, so that it
 // decides the limit on their number.
-import { Type } from 'typebox';
+
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
+import { Type } from './schema.ts';
 
 /** Why a domain is blocked. `DomainBlockUpdated` replaces all three fields. */
 const why = {

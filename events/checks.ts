@@ -1,9 +1,9 @@
 // The streams `checks-{jobId}-{batch}`: the outcome of each URL of a job, one event a URL. A checker appends a batch at the
 // revision that its range implies, so that the log holds each URL of a job once.
 
-import { type Static, Type } from 'typebox';
 import { type DataOf, event } from './event-spec.ts';
 import { Nullable } from './nullable.ts';
+import { type Static, Type } from './schema.ts';
 
 /** What each verdict says of a URL. */
 export const VERDICT_MEANINGS = {

@@ -1,7 +1,7 @@
 // The codec wraps the event store. It refuses an event that breaks the schema of its type, and upcasts each event that it
 // reads to the current version of its type.
-import { Compile, type Validator } from 'typebox/compile';
 import type { EventStore, NewEvent, RecordedEvent } from './event-store.ts';
+import type { Compile, Validate } from './event-validation.ts';
 import { EVENT_TYPES, type EventType, isEventType } from './vocabulary.ts';
 
 /** An event breaks the schema of its type: a defect of the command that appends it. Nothing was appended. */
@@ -14,22 +14,24 @@ export class EventFromLater extends Error {
   readonly code = 'unavailable';
 }
 
+/** At the first append: a thread that only reads does without the validator. */
+let validation: Promise<{ compile: Compile }> | null = null;
+const loadValidation = () => (validation ??= import('./event-validation.ts'));
+
 /**
  * The same store behind the codec. `append` throws InvalidEvent; reads and subscriptions throw EventFromLater.
  * `types` replaces the vocabulary in tests.
  */
 export function withCodec(store: EventStore, types = EVENT_TYPES): EventStore {
-  const validators = new Map<EventType, Validator>();
+  const validators = new Map<EventType, Validate>();
 
-  function encode(event: NewEvent): NewEvent {
+  function encode(event: NewEvent, compile: Compile): NewEvent {
     const { type, data } = event;
     if (!isEventType(type)) throw new InvalidEvent(`the vocabulary has no event type ${type}`);
-    let validator = validators.get(type);
-    if (!validator) validators.set(type, (validator = Compile(types[type].schema)));
-    if (!validator.Check(data)) {
-      const [first] = validator.Errors(data);
-      throw new InvalidEvent(`${type}${first?.instancePath ?? ''} ${first?.message ?? 'breaks its schema'}`);
-    }
+    let validate = validators.get(type);
+    if (!validate) validators.set(type, (validate = compile(types[type].schema)));
+    const problem = validate(data);
+    if (problem !== null) throw new InvalidEvent(`${type}${problem}`);
     const version = currentVersion(type);
     return version === 1 ? event : { ...event, metadata: { ...event.metadata, version } };
   }
@@ -56,7 +58,14 @@ export function withCodec(store: EventStore, types = EVENT_TYPES): EventStore {
   }
 
   return {
-    append: async (stream, expected, events) => store.append(stream, expected, events.map(encode)),
+    async append(stream, expected, events) {
+      const { compile } = await loadValidation();
+      return store.append(
+        stream,
+        expected,
+        events.map((event) => encode(event, compile)),
+      );
+    },
     readStream: (stream, options) => read(store.readStream(stream, options)),
     readAll: (options) => read(store.readAll(options)),
     async *subscribe(options) {

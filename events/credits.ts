@@ -2,9 +2,9 @@
 // entry, so that an auditor proves a balance from the entries alone.
 import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import { type Static, Type } from 'typebox';
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import type { RecordedEvent } from './event-store.ts';
+import { type Static, Type } from './schema.ts';
 
 /** The share of an amount that one lot covers. A lot is the grant that brought the credits in. */
 export const LotPart = Type.Object({ lot_id: Type.String(), amount: Type.Integer({ minimum: 1 }) });

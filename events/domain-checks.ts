@@ -1,7 +1,8 @@
 // The streams `domain_checks-{jobId}`: the statistics of each domain in an ended job, split over several events. They stay
 // when the purge removes the job's own events.
-import { type Static, Type } from 'typebox';
+
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
+import { type Static, Type } from './schema.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 const Counts = Type.Record(Type.String(), Type.Integer({ minimum: 1 }));

@@ -1,5 +1,5 @@
 // The definition of one event type: the schema of its data in the current version, and the upcasters from older versions.
-import { type Static, type TObject, type TProperties, Type } from 'typebox';
+import { type Static, type TObject, type TProperties, Type } from './schema.ts';
 
 /** Makes the data of the next version of a type from the data of one version. It never mutates its argument. */
 export type Upcaster = (data: unknown) => unknown;

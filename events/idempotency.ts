@@ -1,7 +1,8 @@
 // The streams `idempotency-{hash}`: the requests with one idempotency key of one user on one route. The hash is a SHA-256,
 // in hex; no event holds the key or the body.
-import { Type } from 'typebox';
+
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
+import { Type } from './schema.ts';
 
 export const IDEMPOTENCY_EVENTS = {
   /** A request with the key runs. No other request with the key may run before `until`. The request creates `job_id`. */

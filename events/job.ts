@@ -1,7 +1,8 @@
 // The streams `job-{jobId}` (what happened to a job) and `urls-{jobId}` (its URLs).
-import { Type } from 'typebox';
+
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { Nullable } from './nullable.ts';
+import { Type } from './schema.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 const NullableText = Nullable(Type.String());

@@ -1,7 +1,8 @@
 // The streams `proxy-{proxyId}`: each checker's statistics of one proxy, at most one event a minute. The id is a hash of the
 // proxy's protocol, user, host and port. No event holds the password.
-import { Type } from 'typebox';
+
 import { type DataOf, event } from './event-spec.ts';
+import { Type } from './schema.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 

@@ -1,6 +1,7 @@
 // The stream `service-log`, one in each log: the log's identity. The process that opens a new log appends it.
-import { Type } from 'typebox';
+
 import { type DataOf, event } from './event-spec.ts';
+import { Type } from './schema.ts';
 
 export const SERVICE_EVENTS = {
   LogIdentified: event({

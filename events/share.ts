@@ -1,8 +1,9 @@
 // The streams `shares-{jobId}` (the public links to a job; one stream holds them all, so that it decides the limit on their
 // number) and `share_uses-{shareId}` (the views of a link). A share's id is the SHA-256 of the link's token, in hex; no
 // event holds the token itself.
-import { Type } from 'typebox';
+
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
+import { Type } from './schema.ts';
 
 const share_id = Type.String({ pattern: '^[0-9a-f]{64}$' });
 

@@ -1,7 +1,8 @@
 // The streams `user-{userId}`: a user as the identity provider describes them.
-import { Type } from 'typebox';
+
 import { type EventsOf, event } from './event-spec.ts';
 import { Nullable } from './nullable.ts';
+import { Type } from './schema.ts';
 
 const NullableText = Nullable(Type.String());
 

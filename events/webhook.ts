@@ -1,9 +1,10 @@
 // The streams `webhook_endpoints-{userId}` (a user's endpoints; one stream holds them all, so that it decides the limit on
 // their number) and `webhook_delivery-{deliveryId}` (the attempts to deliver one event to one endpoint).
-import { type Static, Type } from 'typebox';
+
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { uuidV5 } from './ids.ts';
 import { Nullable } from './nullable.ts';
+import { type Static, Type } from './schema.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 const Time = Type.String({ format: 'date-time' });

@@ -1,7 +1,6 @@
 // The frame makes a Koa application of the route table. This file holds every step of a request, in order.
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import type { CommandContext } from '../commands/aggregate.ts';
 import { DocumentsNotReady } from '../readmodels/read-models.ts';
@@ -15,6 +14,7 @@ import { ClientGone, HttpError, toHttpError, ValidationError } from './errors.ts
 import type { HeavyRequest, HeavyRequests } from './heavy-requests.ts';
 import { withList } from './list-bodies.ts';
 import { openHttpMetrics } from './metrics.ts';
+import { Router } from './node-http.ts';
 import { openReadYourWrites, POSITION_HEADER, positionProblem } from './read-your-writes.ts';
 import { answerEarly, writeJson, writeReply } from './replies.ts';
 import type { Caller, Reply, Route, RouteRequest } from './route.ts';

@@ -1,9 +1,10 @@
 // The bytes of a request's body at the pace of whoever takes them. A client that keeps the service waiting is given up: its
 // body would hold a place among the large requests of its user for as long as the whole request may last.
-import { IncomingMessage, type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Context } from 'koa';
 import { breather } from '../intake/event-loop.ts';
 import { ClientGone, HttpError } from './errors.ts';
+import { IncomingMessage } from './node-http.ts';
 
 export interface Pace {
   /** Until the first byte, once the service asks for it. */

@@ -1,8 +1,8 @@
 // How clients see a blocked domain, and a domain's health.
 
-import { type Static, Type } from 'typebox';
 import { ERROR_CODES, VERDICTS } from '../events/checks.ts';
 import { Nullable } from '../events/nullable.ts';
+import { type Static, Type } from '../events/schema.ts';
 import type { BlockedDomainDocument } from '../readmodels/blocked-domains.ts';
 import type { DomainHealthDocument } from '../readmodels/domain-health.ts';
 import { type Counts, NO_STATUS } from '../readmodels/stats.ts';

@@ -1,7 +1,8 @@
 // The errors that handlers throw. Each API gives them a body of its own shape.
-import { STATUS_CODES } from 'node:http';
+
 import type { Refusal } from '../commands/aggregate.ts';
 import { storeFaultOf } from '../events/store-faults.ts';
+import { STATUS_CODES } from './node-http.ts';
 
 /** One thing that is wrong with a request. */
 export interface Problem {

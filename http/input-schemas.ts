@@ -1,5 +1,5 @@
 // The schemas that input is held to: closed, and with what has a default left out by clients at will.
-import type { TSchema } from 'typebox';
+import type { TSchema } from '../events/schema.ts';
 
 interface Node {
   properties?: Record<string, Node>;

@@ -1,8 +1,8 @@
 // How clients see a job, in both APIs.
 
-import { type Static, Type } from 'typebox';
 import { FAILURE_REASONS, JOB_SOURCES, JOB_STATUSES, type JobCreated, PAUSE_REASONS } from '../events/job.ts';
 import { Nullable } from '../events/nullable.ts';
+import { type Static, Type } from '../events/schema.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import { Count, pick, Time } from './schemas.ts';
 

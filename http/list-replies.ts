@@ -1,5 +1,5 @@
 // Lists by offset: what a route declares of its list, and what it answers with.
-import { type TSchema, Type } from 'typebox';
+import { type TSchema, Type } from '../events/schema.ts';
 import type { Page, Paging } from '../readmodels/pages.ts';
 import type { Reply, ResponseSpec } from './route.ts';
 

@@ -1,5 +1,5 @@
 // The query string as its schema has it: text becomes whole numbers, numbers and booleans where those are declared.
-import type { TObject } from 'typebox';
+import type { TObject } from '../events/schema.ts';
 import type { Problem } from './errors.ts';
 
 interface Parameter {

@@ -1,6 +1,7 @@
 // How clients see a result and filter results, in both APIs.
-import { type Static, Type } from 'typebox';
+
 import { Outcome } from '../events/checks.ts';
+import { type Static, Type } from '../events/schema.ts';
 import { LongPage, type ResultsPage } from '../readmodels/result-pages.ts';
 import { type ResultDocument, type ResultsFilter, STATUS_GROUPS } from '../readmodels/results.ts';
 

@@ -1,6 +1,6 @@
-// The checks of one route, compiled once at start: its parameters, its body and, in tests, its replies.
+// The checks of one route: its parameters, its body and, in tests, its replies. Each is compiled at its first use.
 import type { IncomingHttpHeaders } from 'node:http';
-import type { TSchema } from 'typebox';
+import type { TSchema } from '../events/schema.ts';
 import type { Problem } from './errors.ts';
 import { closedInput } from './input-schemas.ts';
 import { isStreamed } from './json-pieces.ts';

@@ -2,9 +2,9 @@
 // Validation, access, the OpenAPI documents and the access tests are all made from this one description.
 import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
-import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { Position } from '../events/event-store.ts';
+import { type Static, type TObject, type TSchema, Type } from '../events/schema.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { Api } from './apis/api.ts';
 import type { Problem } from './errors.ts';

@@ -1,6 +1,7 @@
 // Schemas and reductions that the views of several routes share.
-import { Type } from 'typebox';
+
 import { Nullable } from '../events/nullable.ts';
+import { Type } from '../events/schema.ts';
 
 export const Count = (description: string) => Type.Integer({ minimum: 0, description });
 export const Time = (description?: string) =>

@@ -1,6 +1,6 @@
 // Serving the application over HTTP/1.1, with limits on how long a client may take, and stopping without cutting anybody off.
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
@@ -8,6 +8,7 @@ import { apiOf } from './apis/all.ts';
 import { awaitContinue, refusingSmallChunks } from './body-chunks.ts';
 import { type Connections, openConnections } from './connections.ts';
 import { HttpError, retryLater, statusText } from './errors.ts';
+import { createServer } from './node-http.ts';
 import { PROBES } from './probes.ts';
 import { answerAndClose } from './replies.ts';
 

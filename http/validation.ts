@@ -1,7 +1,7 @@
 // Holding requests to the schemas of their route, and saying what is wrong with them and where.
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type { TObject, TSchema } from 'typebox';
+import type { TObject, TSchema } from '../events/schema.ts';
 import type { Problem } from './errors.ts';
 
 /** More than this many would help nobody. */
@@ -14,9 +14,14 @@ type Place = 'body' | 'query' | 'path' | 'header';
 /** Fills in defaults in place; the problems that it finds, none when the value is right. */
 export type Check = (value: unknown, size_bytes?: number) => Problem[];
 
-const OPTIONS = { strict: true, strictTypes: false, strictRequired: false, useDefaults: true, verbose: true } as const;
+const OPTIONS = {
+  ...{ strict: true, strictTypes: false, strictRequired: false, useDefaults: true, verbose: true },
+  // The checks of the schemas themselves cost 50 ms; lint holds the documents, which have the same schemas, to OpenAPI.
+  ...{ validateSchema: false, meta: false },
+} as const;
 
 export interface Validation {
+  /** The check compiles the schema at its first use. */
   compile(place: Place, schema: TSchema): Check;
 }
 
@@ -25,14 +30,14 @@ export function openValidation(): Validation {
   const brief = formats(new Ajv2020(OPTIONS));
   return {
     compile(place, schema) {
-      const plain = withoutIds(schema);
-      const all = thorough.compile(plain);
-      // Only bodies can be large.
-      const first = place === 'body' ? brief.compile(plain) : all;
+      const compiled = new Map<Ajv2020, ValidateFunction>();
       return (value, size_bytes = 0) => {
         const problems = textProblems(value, [place]);
         if (problems.length > 0) return problems;
-        return run(size_bytes > ALL_PROBLEMS_BYTES ? first : all, place, value);
+        const ajv = size_bytes > ALL_PROBLEMS_BYTES ? brief : thorough;
+        const validate = compiled.get(ajv) ?? ajv.compile(withoutIds(schema));
+        compiled.set(ajv, validate);
+        return run(validate, place, value);
       };
     },
   };

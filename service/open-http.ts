@@ -5,9 +5,10 @@ import { openIdentity } from '../adapters/identity/index.ts';
 import { openMemoryRates } from '../adapters/rate-counters/memory.ts';
 import { createAddressGuard } from '../checkers/engine/addresses.ts';
 import { type OpenedApp, type OpeningParts, openApp, openProbes } from '../http/open-app.ts';
+import type { RateCounters } from '../http/rate-counters.ts';
 import type { Config } from '../settings/config.ts';
 import { keyOf } from './local-key.ts';
-import { type OpeningOptions, openRateCounters, openStores, whenThere } from './stores.ts';
+import { type OpeningOptions, openStores, whenThere } from './stores.ts';
 
 type Own = Pick<OpeningParts, 'public_url' | 'registry' | 'fault'>;
 
@@ -44,4 +45,11 @@ async function openOutside(config: Config, logger: Logger) {
     },
     webhook_guard: createAddressGuard(config.webhook_allow_addresses),
   };
+}
+
+/** Opens the counters of rate limits. With MongoDB all processes share them, else each counts alone. */
+async function openRateCounters({ mongodb_url }: Config, logger: Logger): Promise<RateCounters> {
+  if (!mongodb_url) return openMemoryRates();
+  const { openMongoRates } = await import('../adapters/rate-counters/mongodb.ts');
+  return openMongoRates({ url: mongodb_url, log: logger });
 }

@@ -5,24 +5,15 @@ import { openFileBlobs } from '../adapters/blobs/files/file-blobs.ts';
 import { openSqliteDocuments } from '../adapters/documents/sqlite/sqlite-documents.ts';
 import { openSqliteEventStore } from '../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { openSqliteQueue } from '../adapters/queue/sqlite/sqlite-queue.ts';
-import { openMemoryRates } from '../adapters/rate-counters/memory.ts';
 import type { Queue } from '../checkers/queue.ts';
 import { withCodec } from '../events/codec.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { type StoreFault, storeFaultOf } from '../events/store-faults.ts';
-import type { RateCounters } from '../http/rate-counters.ts';
 import type { Blobs } from '../intake/blobs.ts';
 import type { Documents } from '../readmodels/documents.ts';
 import type { Config } from '../settings/config.ts';
 import { backOff } from '../time/pause.ts';
 import { StartError } from './data-dir.ts';
-
-/** Opens the counters of rate limits. With MongoDB all processes share them, else each counts alone. */
-export async function openRateCounters({ mongodb_url }: Config, logger: Logger): Promise<RateCounters> {
-  if (!mongodb_url) return openMemoryRates();
-  const { openMongoRates } = await import('../adapters/rate-counters/mongodb.ts');
-  return openMongoRates({ url: mongodb_url, log: logger });
-}
 
 export interface Stores {
   log: EventStore;

@@ -1,7 +1,7 @@
 // Posts webhooks with undici. Each attempt opens its own connection, to an address that the checker's guard has vetted; a
 // later change of the DNS name has no effect on it.
 import { isIP } from 'node:net';
-import { Client, type Dispatcher } from 'undici';
+import type { Client, Dispatcher } from 'undici';
 import { type AddressGuard, createAddressGuard } from '../../checkers/engine/addresses.ts';
 import { errorCodeOf } from '../../checkers/engine/errors.ts';
 import { createDnsLookup, createResolver, type Lookup, type Vetted } from '../../checkers/engine/resolver.ts';
@@ -42,7 +42,8 @@ export function openUndiciWebhookSender(options: WebhookSenderOptions): WebhookS
       if (protocol !== 'https:' && !isExcepted(vetted.addresses, guard)) return unanswered('https_required');
 
       let connected = false;
-      const client = clientOf(origin, vetted.addresses, timeout_ms, ca).once('connect', () => (connected = true));
+      const client = await clientOf(origin, vetted.addresses, timeout_ms, ca);
+      client.once('connect', () => (connected = true));
       try {
         const response = await client.request({
           method: 'POST',
@@ -79,7 +80,14 @@ function within<T>(limit: AbortSignal, ask: (done: (answer: T) => void) => void)
 const isExcepted = (addresses: readonly string[], guard: AddressGuard) =>
   addresses.every((address) => guard.excepts(address));
 
-function clientOf(origin: string, addresses: readonly string[], timeout_ms: number, ca: string | undefined): Client {
+async function clientOf(
+  origin: string,
+  addresses: readonly string[],
+  timeout_ms: number,
+  ca: string | undefined,
+): Promise<Client> {
+  // Most services send no webhook, and the module takes 10 MB.
+  const { Client } = await import('undici');
   const vetted = addresses.map((address) => ({ address, family: isIP(address) }));
   return new Client(origin, {
     connect: {

@@ -1,5 +1,5 @@
 // An API: routes under one prefix, with one way to know callers, one shape of errors, and one document that describes them.
-import type { TSchema } from 'typebox';
+import type { TSchema } from '../../events/schema.ts';
 import type { HttpError } from '../errors.ts';
 import type { Json } from '../openapi/components.ts';
 

@@ -1,6 +1,6 @@
 // What the operations of a document share: schemas, error answers, headers and parameters, each written once and referred to.
 import { isDeepStrictEqual } from 'node:util';
-import type { TSchema } from 'typebox';
+import type { TSchema } from '../../events/schema.ts';
 
 export type Json = { [key: string]: unknown };
 

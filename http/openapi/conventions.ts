@@ -1,5 +1,5 @@
 // What the documents of the APIs have in common: words that hold for all operations, tags, errors, and what the service sends.
-import { Type } from 'typebox';
+import { Type } from '../../events/schema.ts';
 import { WebhookEvent } from '../../events/webhook.ts';
 import type { Json } from './components.ts';
 

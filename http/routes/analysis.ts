@@ -1,7 +1,7 @@
 // Looking before a job is made: which domains are blocked, and what a file would come to.
 
-import { type Static, Type } from 'typebox';
 import { Nullable } from '../../events/nullable.ts';
+import { type Static, Type } from '../../events/schema.ts';
 import { INVALID_REASONS } from '../../intake/classify-url.ts';
 import { analyzeUrls, type IntakeSummary } from '../../intake/collect-urls.ts';
 import { type ParsedDomain, parseDomain } from '../../intake/domain.ts';

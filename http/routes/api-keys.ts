@@ -1,7 +1,8 @@
 // The gateway's API keys: made, listed and revoked by whom they stand for.
-import { Type } from 'typebox';
+
 import { idOfKey, MAX_KEYS, newApiKey, openApiKeys } from '../../commands/api-keys.ts';
 import { Nullable } from '../../events/nullable.ts';
+import { Type } from '../../events/schema.ts';
 import { type ApiKeyDocument, apiKeys } from '../../readmodels/api-keys.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { accepted } from '../errors.ts';

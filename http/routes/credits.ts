@@ -1,6 +1,7 @@
 // The gateway's view of one's credits.
-import { Type } from 'typebox';
+
 import { TRANSACTION_TYPES, type TransactionType } from '../../events/credits.ts';
+import { Type } from '../../events/schema.ts';
 import { balanceOf, balances, transactions as entries, type TransactionDocument } from '../../readmodels/credits.ts';
 import { pageOf } from '../../readmodels/pages.ts';
 import { GATEWAY } from '../apis/gateway.ts';

@@ -1,6 +1,6 @@
 // The page that shows the OpenAPI documents to people, and the files that it is made of.
 import type { Context } from 'koa';
-import { Type } from 'typebox';
+import { Type } from '../../events/schema.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { DOCS_FILES, DOCS_PAGE, DOCS_POLICY, openDocsFiles } from '../docs-page.ts';
 import { HttpError } from '../errors.ts';

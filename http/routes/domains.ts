@@ -1,6 +1,7 @@
 // The administrators' blocklist, and how the domains that were checked are doing.
-import { Type } from 'typebox';
+
 import { MAX_BLOCKED, openBlocklistCommands } from '../../commands/blocklist.ts';
+import { Type } from '../../events/schema.ts';
 import { INVALID_REASONS } from '../../intake/classify-url.ts';
 import { parseDomain } from '../../intake/domain.ts';
 import { BLOCKED_DOMAIN_SORTS, blockedDomains, blockedDomainsPage } from '../../readmodels/blocked-domains.ts';

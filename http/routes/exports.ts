@@ -1,5 +1,5 @@
 // A job's results as a file: streamed to its owner, or to whoever has a signed link.
-import { Type } from 'typebox';
+import { Type } from '../../events/schema.ts';
 import { jobs } from '../../readmodels/jobs.ts';
 import { totalOf } from '../../readmodels/result-pages.ts';
 import { results } from '../../readmodels/results.ts';

@@ -1,5 +1,5 @@
 // The progress of a job as it happens, for whoever would else ask again and again.
-import { Type } from 'typebox';
+import { Type } from '../../events/schema.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { openEventStreams, STREAM_LIMITS } from '../event-streams.ts';

@@ -1,9 +1,10 @@
 // What is done to a job: pause, resume, cancel, delete one or many. What may follow what is decided in commands/job.ts.
-import { Type } from 'typebox';
+
 import type { Refusal } from '../../commands/aggregate.ts';
 import { openDeleteJob } from '../../commands/delete-job.ts';
 import { openResumeJob } from '../../commands/resume-job.ts';
 import type { Position } from '../../events/event-store.ts';
+import { Type } from '../../events/schema.ts';
 import { jobStream } from '../../events/streams.ts';
 import { endedJob, type JobDocument, jobs as jobDocuments } from '../../readmodels/jobs.ts';
 import { GATEWAY } from '../apis/gateway.ts';

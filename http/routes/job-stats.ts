@@ -1,10 +1,10 @@
 // What there is to say of a job as a whole: its statistics, what its results can be filtered by, and its URLs.
 
 import { Readable } from 'node:stream';
-import { Type } from 'typebox';
 import { ERROR_CODES, VERDICTS } from '../../events/checks.ts';
 import type { UrlsListed } from '../../events/job.ts';
 import { Nullable } from '../../events/nullable.ts';
+import { Type } from '../../events/schema.ts';
 import { urlsStream } from '../../events/streams.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
 import { STATUS_GROUPS } from '../../readmodels/results.ts';

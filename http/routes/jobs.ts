@@ -1,6 +1,7 @@
 // The gateway's jobs: upload, list, look, results.
-import { Type } from 'typebox';
+
 import { JOB_STATUSES } from '../../events/job.ts';
+import { Type } from '../../events/schema.ts';
 import { jobs } from '../../readmodels/jobs.ts';
 import { NEWEST_FIRST, pageOf } from '../../readmodels/pages.ts';
 import { resultsPage } from '../../readmodels/result-pages.ts';

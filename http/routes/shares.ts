@@ -1,7 +1,8 @@
 // Shares: public links to a job, made, listed and revoked by its owner, and what a visitor sees.
-import { Type } from 'typebox';
+
 import { idOfShareToken, MAX_SHARES, newShareToken, openShares } from '../../commands/shares.ts';
 import { VERDICTS } from '../../events/checks.ts';
+import { Type } from '../../events/schema.ts';
 import { jobs } from '../../readmodels/jobs.ts';
 import { NEWEST_FIRST, pageOf } from '../../readmodels/pages.ts';
 import { resultsPage } from '../../readmodels/result-pages.ts';

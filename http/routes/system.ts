@@ -1,5 +1,5 @@
 // The routes about the service itself: whether it runs, what it measures, and what its APIs look like.
-import { Type } from 'typebox';
+import { Type } from '../../events/schema.ts';
 import { APIS } from '../apis/all.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { openApi } from '../openapi/document.ts';
@@ -65,12 +65,12 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
   return [...own, ...descriptions([...routes, ...own], base_path)];
 }
 
-/** The documents describe themselves too; they are made once, at start, so that a defect of the table is found then. */
+/** The documents describe themselves too. Each is made at its first request. */
 function descriptions(others: readonly Route<never>[], base_path: string | undefined): Route[] {
   return [...APIS].reverse().map((api) => {
     let document: object | undefined;
     const { title, version } = api.description;
-    const described = routeOf<unknown>(api)({
+    const described: Route = routeOf<unknown>(api)({
       method: 'GET',
       path: '/openapi.json',
       access: 'none',
@@ -83,9 +83,10 @@ function descriptions(others: readonly Route<never>[], base_path: string | undef
           example: { openapi: '3.1.0', info: { title, version }, paths: {} },
         },
       },
-      handler: () => ({ body: document!, headers: { 'cache-control': 'public, max-age=60' } }),
+      handler: () => ({ body: (document ??= made()), headers: { 'cache-control': 'public, max-age=60' } }),
     });
-    document = openApi([...others.filter((one) => one.api === api), described], api.description, base_path);
+    const made = (): object =>
+      openApi([...others.filter((one) => one.api === api), described], api.description, base_path);
     return described;
   });
 }

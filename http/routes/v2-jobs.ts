@@ -1,6 +1,7 @@
 // The public API's jobs: submit a list, look, wait, page through the results, cancel.
-import { Type } from 'typebox';
+
 import { Nullable } from '../../events/nullable.ts';
+import { Type } from '../../events/schema.ts';
 import { contiguousResults, type JobDocument, jobs as jobDocuments } from '../../readmodels/jobs.ts';
 import { LongPage, resultsAfter, resultsPage } from '../../readmodels/result-pages.ts';
 import type { ResultsFilter } from '../../readmodels/results.ts';

@@ -1,5 +1,5 @@
 // The public API's view of one's credits.
-import { Type } from 'typebox';
+import { Type } from '../../events/schema.ts';
 import { balances, usageOf } from '../../readmodels/credits.ts';
 import { PUBLIC } from '../apis/public.ts';
 import { groupOf, type Parts } from '../group.ts';

@@ -1,10 +1,10 @@
 // The public API's webhook endpoints: made, listed and deleted by whose jobs they hear of, with the log of what was
 // delivered to each.
 import { randomUUID } from 'node:crypto';
-import { Type } from 'typebox';
 import { openWebhookDeliveries } from '../../commands/webhook-delivery.ts';
 import { MAX_ENDPOINTS, openWebhookEndpoints, signingSecret } from '../../commands/webhook-endpoints.ts';
 import { Nullable } from '../../events/nullable.ts';
+import { Type } from '../../events/schema.ts';
 import { DISABLED_REASONS, GIVEN_UP_REASONS, WEBHOOK_EVENT_TYPES } from '../../events/webhook.ts';
 import { NEWEST_FIRST, pageOf } from '../../readmodels/pages.ts';
 import {

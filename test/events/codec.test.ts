@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
 import test from 'ava';
 import { Type } from 'typebox';
 import { metadataOf } from '../../commands/aggregate.ts';
@@ -92,4 +94,10 @@ for (const version of [2, 0, 1.5, Number.MAX_SAFE_INTEGER]) {
 test('a type belongs to one category: its name says all', (t) => {
   const types = Object.values(VOCABULARY).flatMap((category) => Object.keys(category));
   t.deepEqual(types.toSorted(), Object.keys(EVENT_TYPES).toSorted());
+});
+
+test('every schema of the vocabulary is a JSON Schema, and knows no word that the validator would pass over', (t) => {
+  const ajv = new Ajv2020({ strict: true, strictTypes: false });
+  addFormats.default(ajv);
+  for (const [type, { schema }] of Object.entries(EVENT_TYPES)) t.notThrows(() => ajv.compile(schema), type);
 });

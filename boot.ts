@@ -1,8 +1,0 @@
-// Runs before the modules of the service are loaded. Reads `.env` when there is one (the environment wins), and caches compiled
-// modules on disk, which makes a start a third cheaper.
-import { existsSync } from 'node:fs';
-import { enableCompileCache } from 'node:module';
-import { join } from 'node:path';
-
-if (existsSync('.env')) process.loadEnvFile();
-enableCompileCache(process.env.NODE_COMPILE_CACHE ?? join(import.meta.dirname, 'node_modules/.cache/compiled'));

@@ -1,0 +1,44 @@
+// Builds JSON Schemas with TypeBox's types. TypeBox itself would load hundreds of modules in each thread, so only its types are
+// imported, and the builders make the same schemas.
+import type { TSchema, Type as TypeBox } from 'typebox';
+
+export type { Static, TObject, TProperties, TSchema } from 'typebox';
+
+type Builders =
+  | ('String' | 'Integer' | 'Number' | 'Boolean' | 'Null' | 'Unknown' | 'Literal' | 'Enum')
+  | ('Array' | 'Object' | 'Record' | 'Union' | 'Optional' | 'Pick');
+
+type Schema = TSchema & { properties: Record<string, TSchema>; pattern?: string };
+type Options = object | undefined;
+
+/** The properties that an object may lack. A symbol, so that documents of the schemas do not show it. */
+const OPTIONAL = Symbol('optional');
+
+const of = (type: string) => (options: Options) => ({ type, ...options });
+
+function object(properties: Schema['properties'], options?: Options) {
+  const required = Object.keys(properties).filter((name) => !Object.hasOwn(properties[name]!, OPTIONAL));
+  return { type: 'object', ...(required.length === 0 ? {} : { required }), properties, ...options };
+}
+
+export const Type = {
+  String: of('string'),
+  Integer: of('integer'),
+  Number: of('number'),
+  Boolean: of('boolean'),
+  Null: of('null'),
+  Unknown: (options: Options) => ({ ...options }),
+  Literal: (value: string | number | boolean, options: Options) => ({ type: typeof value, const: value, ...options }),
+  Enum: (values: readonly unknown[], options: Options) => ({ enum: values, ...options }),
+  Array: (items: Schema, options: Options) => ({ type: 'array', items, ...options }),
+  Object: object,
+  Record: (names: Schema, value: Schema, options: Options) => ({
+    type: 'object',
+    patternProperties: { [names.pattern ?? '^.*$']: value },
+    ...options,
+  }),
+  Union: (schemas: readonly Schema[], options: Options) => ({ anyOf: schemas, ...options }),
+  Optional: (schema: Schema) => ({ ...schema, [OPTIONAL]: true }),
+  Pick: ({ properties }: Schema, names: readonly string[]) =>
+    object(Object.fromEntries(Object.entries(properties).filter(([name]) => names.includes(name)))),
+} as unknown as Pick<typeof TypeBox, Builders>;

@@ -1,0 +1,50 @@
+// What a start loads: each thread the modules of its roles, and of the servers' clients only those that settings name.
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { startServiceProcess } from './support/service-process.ts';
+
+const RECORD = new URL('./support/record-modules.js', import.meta.url).href;
+
+/** The packages that no thread of an embedded, idle service has loaded. */
+const NEVER = ['typebox', 'mongodb', 'nats', '@eventstore/db-client', 'nodemailer', 'swagger-ui-dist'];
+const OF_HTTP = ['koa', '@koa/router', 'jose', 'prom-client', 'rate-limiter-flexible', 'csv-parse'];
+/** The other packages of each thread, known by a module that only this thread loads. */
+const THREADS = {
+  '/http/open-app.ts': { may: OF_HTTP, may_not: ['undici'] },
+  '/service/roles/checker.ts': { may: ['undici', 'tough-cookie', 'entities'], may_not: OF_HTTP },
+  '/service/roles/projector.ts': { may: [], may_not: [...OF_HTTP, 'undici', 'tough-cookie'] },
+};
+/** A thread may load fewer modules than this; a few more than it loads now. */
+const MOST_MODULES = { '/http/open-app.ts': 700, '/service/roles/checker.ts': 300, '/service/roles/projector.ts': 300 };
+
+test('each thread loads the modules of its roles, and no client of a server that settings do not name', async (t) => {
+  t.timeout(120_000);
+  const folder = await mkdtemp(join(tmpdir(), 'modules-'));
+  const MODULES_FOLDER = join(folder, 'modules');
+  await mkdir(MODULES_FOLDER);
+  const service = await startServiceProcess({
+    ...{ DATA_DIR: join(folder, 'data'), MODULES_FOLDER },
+    NODE_OPTIONS: `--import ${RECORD}`,
+  });
+  try {
+    const lists = await Promise.all(
+      (await readdir(MODULES_FOLDER)).map(async (name) =>
+        (await readFile(join(MODULES_FOLDER, name), 'utf8')).split('\n'),
+      ),
+    );
+    for (const [known_by, { may, may_not }] of Object.entries(THREADS)) {
+      const modules = lists.find((list) => list.some((url) => url.endsWith(known_by)));
+      if (!modules) throw new Error(`no thread loaded ${known_by}`);
+      const packages = new Set(modules.map((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1]));
+      for (const name of may) t.true(packages.has(name), `${known_by} with ${name}`);
+      for (const name of [...NEVER, ...may_not]) t.false(packages.has(name), `${known_by} without ${name}`);
+      const most = MOST_MODULES[known_by as keyof typeof MOST_MODULES];
+      t.true(modules.length < most, `${known_by}: ${modules.length} modules of ${most}`);
+    }
+  } finally {
+    await service.kill();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
