@@ -127,9 +127,10 @@ export default {
     {
       name: 'no-development-packages',
       severity: 'error',
-      comment: 'what is shipped runs without devDependencies, and without packages that package.json does not name',
+      comment:
+        'what is shipped runs without devDependencies, and without packages that package.json does not name; types are not shipped',
       from: { pathNot: FOR_DEVELOPERS },
-      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['npm'] },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['npm', 'type-only'] },
     },
     {
       name: 'no-unresolvable',
