@@ -41,7 +41,7 @@ export interface Sample {
 
 /** total_rows = accepted + duplicates_removed + invalid_urls_rejected + blocked_urls_skipped */
 export interface IntakeSummary {
-  /** Number of cells that are not empty. */
+  /** Number of texts: one for each cell that is not empty, more for a cell with several URLs. */
   total_rows: number;
   accepted: number;
   duplicates_removed: number;
@@ -66,6 +66,8 @@ const DEFAULT_PAGE_SIZE = 1_000;
 const DEFAULT_MAX_SAMPLES = 20;
 /** Rows between two looks at the clock; they take well under a millisecond. */
 const ROWS_A_BREATH = 256;
+/** The most texts to look at, whatever becomes of them: a small workbook may repeat a cell of URLs without end. */
+const MAX_TEXTS = 10_000_000;
 const MAX_ISSUES = 10;
 const MAX_ISSUE_CHARS = 200;
 
@@ -170,7 +172,7 @@ class Collector {
     const { auto_add_prefix, skip_blocked, max_urls } = this.#options;
     const classified = classifyUrl(cell.value, this.#options);
     const { category } = classified;
-    summary.total_rows++;
+    if (++summary.total_rows > MAX_TEXTS) throw tooManyTexts();
     summary.categories[category]++;
     this.#sample(cell, classified);
     if (category === 'invalid') return this.#reject(cell, classified.reason);
@@ -245,6 +247,11 @@ function invalidRows(issues: readonly RowIssue[], place: 'row' | 'index'): Intak
 function tooManyUrls(max_urls: number): IntakeError {
   const limit = max_urls.toLocaleString('en');
   return new IntakeError('too_many_urls', `There are more than ${limit} unique URLs. Split them into several jobs.`);
+}
+
+function tooManyTexts(): IntakeError {
+  const limit = MAX_TEXTS.toLocaleString('en');
+  return new IntakeError('too_many_urls', `There are more than ${limit} URLs and other texts, the same ones included.`);
 }
 
 function shortened(text: string, max_chars: number): string {

@@ -10,6 +10,7 @@ export const INTAKE_ERROR_CODES = {
   broken_xlsx: 'The workbook is damaged: not a readable ZIP archive, parts missing, XML not well-formed.',
   inflated_too_large: 'The workbook has more than `max_inflated_bytes` when unpacked.',
   zip_bomb: 'The workbook inflates far more than any real workbook does.',
+  column_not_found: 'The file has no column with the header or the letter that `column` names.',
   no_urls: 'The input has no URL that can be checked.',
   too_many_urls: 'The input has more unique URLs than `max_urls`.',
   invalid_rows: 'Some rows are invalid, and `skip_invalid` is off.',
@@ -29,3 +30,9 @@ export class IntakeError extends Error implements IntakeRefusal {
     this.rows = options.rows ?? [];
   }
 }
+
+export const columnNotFound = (wanted: string) =>
+  new IntakeError(
+    'column_not_found',
+    `The file has no column ${JSON.stringify(wanted)}. Name a column by its header, or by its letter, such as C.`,
+  );

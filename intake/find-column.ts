@@ -1,4 +1,5 @@
 // Finds the column of a table that holds the URLs, and the end of its header. The cells decide; the header breaks ties.
+import { urlsInCell } from './cell-urls.ts';
 import { urlLikeness } from './classify-url.ts';
 
 export interface SampleRow {
@@ -7,16 +8,21 @@ export interface SampleRow {
   cells: readonly string[];
 }
 
-export interface UrlColumn {
+export interface NamedColumn {
   /** Index of the column, from 0. */
   index: number;
   /** The column's header; null without a header. */
   name: string | null;
-  first_data_row: number;
-  /** Share of rows with a URL in this column, 0 to 1; a URL without `https://` counts half. */
+  /** Share of rows with a URL in this column, 0 to 1; a URL without `https://` counts half, one in a sentence a quarter. */
   url_share: number;
-  /** Number of cells in the header; 0 without a header. */
-  header_width: number;
+}
+
+export interface UrlColumn extends NamedColumn {
+  first_data_row: number;
+  /** The cells of the header; null without a header. */
+  header: readonly string[] | null;
+  /** The other columns that hold URLs, the largest share first. */
+  others: readonly NamedColumn[];
 }
 
 const COLUMN_NAMES = new Set(
@@ -30,9 +36,15 @@ const LABEL = /^\p{L}[\p{L}\p{M}\p{N} _()#-]{0,63}$/u;
 
 /**
  * Returns the column with the largest share of URLs. Among equals a column with a name such as `url` wins, then the leftmost.
- * If no cell is a URL, it returns the column with such a name, or the only column, else null.
+ * If no cell is a URL, it returns the column with such a name, or the only column, else null. `wanted` names the column to
+ * return instead, by its header or its letter; then null means that no column has this name.
  */
-export function findUrlColumn(rows: readonly SampleRow[], max_url_chars: number): UrlColumn | null {
+export function findUrlColumn(
+  sample: readonly SampleRow[],
+  max_url_chars: number,
+  wanted: string | null = null,
+): UrlColumn | null {
+  const rows = withRowNames(sample);
   const totals: number[] = [];
   const first_url: number[] = [];
   let width = 0;
@@ -45,31 +57,99 @@ export function findUrlColumn(rows: readonly SampleRow[], max_url_chars: number)
       first_url[index] ??= position;
     }
   }
-  const most = totals.reduce((a, b) => Math.max(a, b), 0);
-  if (most === 0) return byNameAlone(rows, width);
-
-  let best: UrlColumn | null = null;
-  for (const [index, total] of totals.entries()) {
-    if (total !== most) continue;
-    const column = describe(rows, index, first_url[index]!, width, total / rows.length);
-    if (best === null || (isColumnName(column.name ?? '') && !isColumnName(best.name ?? ''))) best = column;
-  }
-  return best;
+  const described = (index: number) => describe(rows, index, first_url[index] ?? rows.length, width);
+  const columns = Object.keys(totals).map((key) => {
+    const index = Number(key);
+    return { ...described(index), url_share: totals[index]! / rows.length };
+  });
+  const best = wanted === null ? likeliest(columns) : namedColumn(rows, width, wanted, described, columns);
+  if (best === null) return wanted === null ? byNameAlone(rows, width) : null;
+  const others = columns.filter(({ index }) => index !== best.index).sort((a, b) => b.url_share - a.url_share);
+  return {
+    ...best,
+    others: others.slice(0, MAX_OTHERS).map(({ index, name, url_share }) => ({ index, name, url_share })),
+  };
 }
 
-/** Stricter than `urlLikeness`: a URL with a space in it says nothing about the column. */
-function cellLikeness(cell: string, max_url_chars: number): number {
-  const text = cell.trim();
-  return text === '' || text.includes(' ') ? 0 : urlLikeness(text, max_url_chars);
+const MAX_OTHERS = 20;
+
+/** R and pandas give the column with the row numbers no header: the header then begins a column too early. */
+function withRowNames(rows: readonly SampleRow[]): readonly SampleRow[] {
+  const [header, ...data] = rows;
+  if (header === undefined || data.length === 0) return rows;
+  const width = header.cells.length + 1;
+  const first = data[0]!.cells[0] === '0' ? 0 : 1;
+  const are_numbered = data.every(
+    ({ cells }, i) => cells.length === width && Number(cells[0]) === first + i && cells.at(-1) !== '',
+  );
+  return are_numbered ? [{ row: header.row, cells: ['', ...header.cells] }, ...data] : rows;
 }
 
-function describe(
+type Described = Omit<UrlColumn, 'url_share' | 'others'>;
+type Found = Omit<UrlColumn, 'others'>;
+
+function likeliest(columns: readonly Found[]): Found | null {
+  const most = columns.reduce((share, { url_share }) => Math.max(share, url_share), 0);
+  const equals = columns.filter(({ url_share }) => url_share === most);
+  return equals.find(({ name }) => isColumnName(name ?? '')) ?? equals[0] ?? null;
+}
+
+/** The column with the header `wanted` or, without one, with the letter `wanted`. */
+function namedColumn(
   rows: readonly SampleRow[],
-  index: number,
-  first_url: number,
   width: number,
-  url_share: number,
-): UrlColumn {
+  wanted: string,
+  described: (index: number) => Described,
+  columns: readonly Found[],
+): Found | null {
+  const isWanted = (cell: string) => sameName(cell, wanted);
+  const header = rows.find(({ cells }) => cells.some(isWanted));
+  const index = header?.cells.findIndex(isWanted) ?? columnOfLetters(wanted);
+  if (index === null || index >= width) return null;
+  const url_share = columns.find((column) => column.index === index)?.url_share ?? 0;
+  if (header === undefined) return { ...described(index), url_share };
+  return { index, name: header.cells[index]!.trim(), first_data_row: header.row + 1, header: header.cells, url_share };
+}
+
+const sameName = (a: string, b: string) => a.trim().toLowerCase() === b.trim().toLowerCase();
+
+/** The index of a spreadsheet's column from its letters, as 2 for `C`; null for any other text. */
+export function columnOfLetters(text: string): number | null {
+  if (!/^[a-z]{1,3}$/i.test(text)) return null;
+  let column = 0;
+  for (const letter of text.toUpperCase()) column = column * 26 + letter.charCodeAt(0) - 64;
+  return column - 1;
+}
+
+/** @example lettersOfColumn(27) // 'AB' */
+export function lettersOfColumn(index: number): string {
+  let letters = '';
+  for (let rest = index + 1; rest > 0; rest = Math.floor((rest - 1) / 26)) {
+    letters = String.fromCharCode(65 + ((rest - 1) % 26)) + letters;
+  }
+  return letters;
+}
+
+/** Whether another column is as likely as the one taken, and its header does not decide. */
+export function isAmbiguous({ name, url_share, others }: UrlColumn): boolean {
+  const rivals = others.filter((other) => other.url_share >= url_share * EQUALLY_LIKELY);
+  return rivals.some((other) => isColumnName(other.name ?? '') || !isColumnName(name ?? ''));
+}
+
+const EQUALLY_LIKELY = 0.9;
+
+/** A URL among other words, as in a column of notes. */
+export const PROSE_LIKENESS = 0.25;
+
+/** `urlLikeness` of the best URL in the cell, less where it stands among other words. */
+export function cellLikeness(cell: string, max_url_chars: number): number {
+  if (cell.trim() === '') return 0;
+  const { texts, is_prose } = urlsInCell(cell);
+  const best = texts.reduce((most, text) => Math.max(most, urlLikeness(text, max_url_chars)), 0);
+  return is_prose ? Math.min(best, PROSE_LIKENESS) : best;
+}
+
+function describe(rows: readonly SampleRow[], index: number, first_url: number, width: number): Described {
   const above = rows.slice(0, first_url);
   const cellOf = (row: SampleRow) => row.cells[index]?.trim() ?? '';
   // The first line of a list may be a bad URL, so only a table's header may have any name.
@@ -80,8 +160,7 @@ function describe(
     index,
     name: header ? cellOf(header) : null,
     first_data_row: header ? header.row + 1 : 1,
-    url_share,
-    header_width: header?.cells.length ?? 0,
+    header: header?.cells ?? null,
   };
 }
 
@@ -90,9 +169,10 @@ function byNameAlone(rows: readonly SampleRow[], width: number): UrlColumn | nul
     const index = cells.findIndex(isColumnName);
     if (index === -1) continue;
     const name = cells[index]!.trim();
-    return { index, name, first_data_row: row + 1, url_share: 0, header_width: cells.length };
+    return { index, name, first_data_row: row + 1, url_share: 0, header: cells, others: [] };
   }
-  return width === 1 ? { index: 0, name: null, first_data_row: 1, url_share: 0, header_width: 0 } : null;
+  if (width !== 1) return null;
+  return { index: 0, name: null, first_data_row: 1, url_share: 0, header: null, others: [] };
 }
 
 function isColumnName(cell: string): boolean {

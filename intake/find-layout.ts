@@ -1,12 +1,15 @@
 // Finds the delimiter and the URL column of a text file from a sample.
+import { beginsLikeUrl, urlsInCell } from './cell-urls.ts';
 import { readRecords } from './csv-records.ts';
 import { IntakeError } from './errors.ts';
-import { findUrlColumn, type SampleRow, type UrlColumn } from './find-column.ts';
+import { cellLikeness, findUrlColumn, PROSE_LIKENESS, type SampleRow, type UrlColumn } from './find-column.ts';
 
 export interface TextLayout {
   /** Null when each line is one cell. */
   delimiter: string | null;
   column: UrlColumn;
+  /** Whether the file is prose or Markdown, whose lines without a URL are no rows. */
+  is_prose: boolean;
 }
 
 export interface SampledFile {
@@ -14,6 +17,8 @@ export interface SampledFile {
   whole: boolean;
   filename: string;
   max_url_chars: number;
+  /** The header or the letter of the column to take; null for the likeliest one. */
+  wanted: string | null;
 }
 
 export interface SampleText extends SampledFile {
@@ -28,8 +33,8 @@ interface Candidate extends TextLayout {
   leftovers: number;
 }
 
-/** Ordered by how rarely URLs contain them. */
-const DELIMITERS = ['\t', '|', ';', ','];
+/** Ordered by how rarely URLs contain them. A space is one only in tables such as R writes. */
+const DELIMITERS = ['\t', '|', ';', ',', ' '];
 /** The declared delimiter is no quote, no character of URLs and no half of a surrogate pair. */
 const DECLARATION = /^sep=([\t ]|[^\p{L}\p{N}\p{C}\p{Z}"/:.])\r?\n/iu;
 const SAMPLE_ROWS = 400;
@@ -38,8 +43,8 @@ const SAMPLE_MAX_ROW_CHARS = 4 * SAMPLE_CHARS;
 const CONSISTENT_SHARE = 0.9;
 
 /**
- * Returns the layout, or null when no column looks like URLs. A comma or semicolon may be part of the URLs of a bare list, so
- * it is a delimiter only if the sample looks like a table or fewer cells would be URLs without it.
+ * Returns the layout, or null when no column looks like URLs or none is the wanted one. A comma or semicolon may be part of
+ * the URLs of a bare list, so it is a delimiter only if the sample looks like a table or fewer cells would be URLs without it.
  */
 export async function findLayout(file: SampleText): Promise<TextLayout | null> {
   const whole = file.whole && file.text.length <= SAMPLE_CHARS;
@@ -48,6 +53,7 @@ export async function findLayout(file: SampleText): Promise<TextLayout | null> {
   if (declared) return declaredLayout(sample, declared[1]!);
 
   const bare = await candidate(sample, null);
+  if (bare?.is_prose && !/\.(?:csv|tsv)$/i.test(sample.filename) && /^#{1,6} /m.test(sample.text)) return bare;
   const tables: Candidate[] = [];
   for (const delimiter of DELIMITERS) {
     const table = sample.text.includes(delimiter) ? await candidate(sample, delimiter) : null;
@@ -68,24 +74,56 @@ function isBetter(a: Candidate, b: Candidate): boolean {
 
 async function candidate(sample: SampleText, delimiter: string | null): Promise<Candidate | null> {
   const rows = await sampleRows(sample, delimiter);
-  const column = findUrlColumn(rows, sample.max_url_chars);
+  const column = findUrlColumn(rows, sample.max_url_chars, sample.wanted);
   if (column === null) return null;
-  if (delimiter === null) return { delimiter, column, evidence: false, leftovers: 0 };
-
+  if (delimiter === null) {
+    return { delimiter, column, is_prose: isProse(rows, sample.filename), evidence: false, leftovers: 0 };
+  }
   const width = commonWidth(rows);
   const as_wide = rows.filter(({ cells }) => cells.length === width).length;
-  if (width < 2 || (column.name !== null && column.header_width < 2)) return null;
+  const header_width = column.header?.length ?? 0;
+  if (width < 2 || (column.name !== null && header_width < 2)) return null;
+  if (column.header === null && sample.wanted === null && areAllUrls(rows, sample.max_url_chars)) return null;
   const mayBePartOfUrls = delimiter === ',' || delimiter === ';';
   const is_list = mayBePartOfUrls && /\.(txt|text|list)$/i.test(sample.filename);
-  const evidence = column.header_width >= 2 || (as_wide >= rows.length * CONSISTENT_SHARE && !is_list);
-  return { delimiter, column, evidence, leftovers: leftovers(rows, delimiter, column.index) };
+  const is_consistent = as_wide >= rows.length * CONSISTENT_SHARE;
+  const evidence = header_width >= 2 || (is_consistent && !is_list);
+  if (delimiter === ' ' && !isTableOfWords(rows, column)) return null;
+  return { delimiter, column, is_prose: false, evidence, leftovers: leftovers(rows, delimiter, column.index) };
 }
+
+/** Whether spaces separate the cells of a table under a header, as R and pandas print one. */
+function isTableOfWords([, ...data]: readonly SampleRow[], { header }: UrlColumn): boolean {
+  const width = data[0]?.cells.length;
+  return header !== null && header.length === width && data.every(({ cells }) => cells.length === width);
+}
+
+/** Whether each line is several URLs, not one URL and what is said of it. */
+function areAllUrls(rows: readonly SampleRow[], max_url_chars: number): boolean {
+  return rows.every(({ cells }) =>
+    cells.every((cell) => cell.trim() === '' || cellLikeness(cell, max_url_chars) > PROSE_LIKENESS),
+  );
+}
+
+/** Whether the file is prose with URLs in it, not a list of them: by its name, by Markdown, or by most of its lines. */
+function isProse(rows: readonly SampleRow[], filename: string): boolean {
+  const found = rows.map(({ cells }) => ({ line: cells[0]!, ...urlsInCell(cells[0]!) }));
+  const with_url = found.filter(({ texts }) => texts.some(beginsLikeUrl));
+  if (with_url.length === 0) return false;
+  if (/\.(?:md|markdown|rst|adoc|org)$/i.test(filename)) return true;
+  if (found.some(({ line }) => /^#{1,6} |\]\(https?:/i.test(line))) return true;
+  return with_url.filter(({ is_prose, line }) => is_prose && !DELIMITED.test(line)).length * 2 > with_url.length;
+}
+
+/** A line that may be a row of a table. */
+const DELIMITED = /[\t|;,]/;
 
 /** The layout of a file whose first line declares the delimiter as Excel does: `sep=;`. */
 async function declaredLayout(sample: SampleText, delimiter: string): Promise<TextLayout | null> {
   const rows = (await sampleRows(sample, delimiter)).slice(1);
-  const column = findUrlColumn(rows, sample.max_url_chars);
-  return column && { delimiter, column: { ...column, first_data_row: Math.max(2, column.first_data_row) } };
+  const column = findUrlColumn(rows, sample.max_url_chars, sample.wanted);
+  if (column === null) return null;
+  return { delimiter, column: { ...column, first_data_row: Math.max(2, column.first_data_row) }, is_prose: false };
 }
 
 async function sampleRows(sample: SampleText, delimiter: string | null): Promise<SampleRow[]> {
@@ -112,7 +150,7 @@ function commonWidth(rows: readonly SampleRow[]): number {
 }
 
 function leftovers(rows: readonly SampleRow[], delimiter: string, url_column: number): number {
-  const others = DELIMITERS.filter((other) => other !== delimiter);
+  const others = DELIMITERS.filter((other) => other !== delimiter && other !== ' ');
   let found = 0;
   for (const { cells } of rows) {
     found += cells.filter((cell, i) => i !== url_column && others.some((other) => cell.includes(other))).length;

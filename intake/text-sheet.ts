@@ -1,6 +1,8 @@
 // Opens a CSV or text file as the cells of its URL column.
-import { readRecords } from './csv-records.ts';
-import { IntakeError } from './errors.ts';
+import { beginsLikeUrl, isPlain, urlsInCell } from './cell-urls.ts';
+import { type CsvRecord, readRecords } from './csv-records.ts';
+import { columnNotFound, IntakeError } from './errors.ts';
+import { isAmbiguous } from './find-column.ts';
 import { findLayout, type SampledFile, type TextLayout } from './find-layout.ts';
 import type { IntakeLimits } from './limits.ts';
 import type { Cell, Sheet } from './sheet.ts';
@@ -15,19 +17,23 @@ export async function openTextSheet(
   filename: string,
   head: Buffer,
   limits: IntakeLimits,
+  wanted: string | null,
 ): Promise<Sheet> {
   const encoding = encodingOf(head);
   assertText(head, encoding);
   const whole = head.length < CHUNK_BYTES;
-  const file = { filename, whole, max_url_chars: limits.max_url_chars };
-  const { delimiter, column } = await layoutOf(path, encoding, file);
+  const file = { filename, whole, max_url_chars: limits.max_url_chars, wanted };
+  const layout = await layoutOf(path, encoding, file);
+  const { delimiter, column, is_prose } = layout;
   return {
-    format: 'csv',
+    format: is_prose ? 'text' : 'csv',
     encoding,
     delimiter,
     sheet_name: null,
     column: { index: column.index, name: column.name },
-    cells: () => textCells(path, encoding, { delimiter, column }, limits),
+    other_columns: column.others,
+    is_ambiguous: wanted === null && isAmbiguous(column),
+    cells: () => textCells(path, encoding, layout, limits),
   };
 }
 
@@ -47,6 +53,7 @@ async function layoutOf(path: string, encoding: TextEncoding, file: SampledFile)
     at_beginning = false;
   }
   if (blank) throw new IntakeError('empty_file', 'The file is empty. Upload a file with one URL in each row.');
+  if (first === null && file.wanted !== null) throw columnNotFound(file.wanted);
   if (first === null) {
     throw new IntakeError('no_urls', 'No column of the file has URLs. Upload a file with one URL in each row.');
   }
@@ -67,16 +74,33 @@ function startOfHint(text: string): number {
 async function* textCells(
   path: string,
   encoding: TextEncoding,
-  { delimiter, column }: TextLayout,
+  layout: TextLayout,
   limits: IntakeLimits,
 ): AsyncGenerator<Cell[]> {
+  const { delimiter, column, is_prose } = layout;
   const records = readRecords(readText(path, encoding), { delimiter, max_row_chars: limits.max_row_chars });
   for await (const some of records) {
     const page: Cell[] = [];
-    for (const { row, cells } of some) {
-      const value = cells[column.index];
-      if (value !== undefined && row >= column.first_data_row && value.trim() !== '') page.push({ row, value });
+    for (const record of some) {
+      const value = record.cells[column.index];
+      if (value === undefined || record.row < column.first_data_row) continue;
+      if (!is_prose && isPlain(value) && record.cells.length <= column.index + 1) page.push({ row: record.row, value });
+      else for (const text of textsOf(record, layout)) page.push({ row: record.row, value: text });
     }
     if (page.length > 0) yield page;
   }
+}
+
+/** The rule below the header of a Markdown table. */
+const RULE = /^\s*:?-{3,}:?\s*$/;
+
+function textsOf({ cells }: CsvRecord, { delimiter, column, is_prose }: TextLayout): readonly string[] {
+  const value = cells[column.index] ?? '';
+  if (value.trim() === '' || (delimiter === '|' && RULE.test(value))) return [];
+  const { texts } = urlsInCell(value);
+  if (is_prose) return texts.filter(beginsLikeUrl);
+  // A row that is wider than its header has several URLs in its last column, without quotes round them.
+  const is_last = column.header !== null && column.index === column.header.length - 1;
+  const more = is_last ? cells.slice(column.index + 1).filter((cell) => beginsLikeUrl(cell.trim())) : [];
+  return more.length === 0 ? texts : [...texts, ...more.flatMap((cell) => urlsInCell(cell).texts)];
 }

@@ -9,7 +9,7 @@ import { IntakeError } from '../../intake/errors.ts';
 import { breather } from '../../intake/event-loop.ts';
 import { limitsOf } from '../../intake/limits.ts';
 import { openSheet } from '../../intake/open-sheet.ts';
-import type { Sheet } from '../../intake/sheet.ts';
+import { SHEET_FORMATS, type Sheet } from '../../intake/sheet.ts';
 import { balanceOf, balances } from '../../readmodels/credits.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { Block, blockExample } from '../domain-view.ts';
@@ -106,7 +106,9 @@ const Category = (description: string) =>
   );
 
 const AnalysisView = Type.Object({
-  format: Type.Enum(['csv', 'xlsx']),
+  format: Type.Enum(SHEET_FORMATS, {
+    description: '`text`: prose or Markdown, out of whose lines the URLs are taken.',
+  }),
   encoding: Type.String(),
   delimiter: Nullable(Type.String({ description: 'Null where each line is one cell, and for a workbook.' })),
   sheet_name: Nullable(Type.String()),

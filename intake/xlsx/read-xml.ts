@@ -16,6 +16,9 @@ const MAX_DEPTH = 64;
 /** A spreadsheet's cell has at most 32,767 characters. */
 const MAX_CHARS_BETWEEN_TAGS = 1024 * 1024;
 
+/** A piece of cells that all name one long shared string stays small in memory. */
+const PIECE_CHARS = 8 * 1024;
+
 /** Yields after each piece, so that the caller can pass on its results. Ending the iteration stops the reading. */
 export async function* readXml(xlsx: XlsxPackage, part: string, handlers: XmlHandlers): AsyncGenerator<void> {
   const parser = new SaxesParser();
@@ -38,13 +41,16 @@ export async function* readXml(xlsx: XlsxPackage, part: string, handlers: XmlHan
 
   for await (const bytes of xlsx.read(part)) {
     const text = decoder.decode(bytes, { stream: true });
-    chars_since_tag += text.length;
-    parser.write(text);
-    if (chars_since_tag > MAX_CHARS_BETWEEN_TAGS) {
-      throw new IntakeError('broken_xlsx', `The workbook's part ${part} has a text that is too long for a cell.`);
+    for (let at = 0; at < text.length; at += PIECE_CHARS) {
+      const piece = text.slice(at, at + PIECE_CHARS);
+      chars_since_tag += piece.length;
+      parser.write(piece);
+      if (chars_since_tag > MAX_CHARS_BETWEEN_TAGS) {
+        throw new IntakeError('broken_xlsx', `The workbook's part ${part} has a text that is too long for a cell.`);
+      }
+      yield;
+      await breathe();
     }
-    yield;
-    await breathe();
   }
   parser.close();
 }

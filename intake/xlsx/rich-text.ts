@@ -3,6 +3,9 @@
 /** Excel's escape, such as `_x000D_`, for characters that XML cannot hold and for texts that look like an escape. */
 const ESCAPE = /_x([0-9a-fA-F]{4})_/g;
 
+/** Excel's limit on the text of a cell, which may hold several URLs. */
+export const MAX_CELL_CHARS = 32_767;
+
 export class RichText {
   readonly #max_chars: number;
   #value = '';

@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert';
 import { IntakeError } from '../errors.ts';
 import { readXmlWhole } from './read-xml.ts';
-import { RichText } from './rich-text.ts';
+import { MAX_CELL_CHARS, RichText } from './rich-text.ts';
 import { tooLarge, type XlsxPackage } from './xlsx-package.ts';
 
 const BLOCK_BYTES = 1024 * 1024;
@@ -11,8 +11,6 @@ const MAX_BYTES = 200_000_000;
 /** Ten columns of a million different texts. Their offsets and sizes take 80 MB. */
 const MAX_TEXTS = 10_000_000;
 const PLACES_A_BLOCK = 128 * 1024;
-/** Excel's limit on the text of a cell. */
-const MAX_TEXT_CHARS = 32_767;
 
 export class SharedStrings {
   readonly #blocks: Buffer[] = [];
@@ -64,7 +62,10 @@ const tooManyTexts = () =>
       'or a CSV file.',
   );
 
-/** Reads the table. It cuts a longer text one character after `max_chars`, so that the intake still sees it as too long. */
+/**
+ * Reads the table. It cuts a longer text without a URL one character after `max_chars`, so that the intake still sees it as too
+ * long; a text with URLs may hold several.
+ */
 export async function readSharedStrings(
   xlsx: XlsxPackage,
   part: string | null,
@@ -72,7 +73,7 @@ export async function readSharedStrings(
 ): Promise<SharedStrings> {
   const strings = new SharedStrings();
   if (part === null) return strings;
-  const rich = new RichText(Math.min(max_chars, MAX_TEXT_CHARS));
+  const rich = new RichText(MAX_CELL_CHARS);
   await readXmlWhole(xlsx, part, {
     open(name) {
       if (name === 'si') rich.start();
@@ -81,7 +82,9 @@ export async function readSharedStrings(
     text: (text) => rich.text(text),
     close(name) {
       rich.close(name);
-      if (name === 'si') strings.add(rich.value());
+      if (name !== 'si') return;
+      const text = rich.value();
+      strings.add(text.includes('://') ? text : text.slice(0, max_chars + 1));
     },
   });
   return strings;

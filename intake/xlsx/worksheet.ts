@@ -2,7 +2,7 @@
 // or row without a reference follows the previous one.
 import { urlLikeness } from '../classify-url.ts';
 import { readXml } from './read-xml.ts';
-import { RichText } from './rich-text.ts';
+import { MAX_CELL_CHARS, RichText } from './rich-text.ts';
 import type { SharedStrings } from './shared-strings.ts';
 import { linkKey, MAX_COLUMNS, parseReference } from './workbook.ts';
 import type { XlsxPackage } from './xlsx-package.ts';
@@ -29,7 +29,7 @@ const HYPERLINK_FORMULA = /^\s*HYPERLINK\(\s*"((?:[^"]|"")*)"/i;
 /** Calls the handlers for each non-empty cell and at the end of each row. Yields after each piece of the part. */
 export async function* readWorksheet(source: SheetSource, handlers: SheetHandlers): AsyncGenerator<void> {
   const { max_url_chars } = source;
-  const inline = new RichText(max_url_chars);
+  const inline = new RichText(MAX_CELL_CHARS);
   let row = 0;
   let column = -1;
   let wanted = false;
@@ -57,7 +57,7 @@ export async function* readWorksheet(source: SheetSource, handlers: SheetHandler
     },
     text(text) {
       if (!wanted) return;
-      if (inside === 'v') value = append(value, text, max_url_chars);
+      if (inside === 'v') value = append(value, text, MAX_CELL_CHARS);
       else if (inside === 'f') formula = append(formula, text, max_url_chars + HYPERLINK_ROOM);
       else inline.text(text);
     },

@@ -1,0 +1,128 @@
+// Lists of URLs as people have them, one a kind, made by code. Each holds the three URLs of `URLS` and nothing else to check.
+import type { SheetFormat } from '../../intake/sheet.ts';
+
+export const URLS = ['https://a.example/1', 'https://b.example/2?x=1&y=2', 'https://c.example/3#top'] as const;
+const [A, B, C] = URLS;
+
+export interface ListKind {
+  kind: string;
+  filename: string;
+  content: string | Buffer | (() => Promise<Buffer>);
+  format: SheetFormat;
+  /** Texts of the file that are listed as rejected, beside the URLs. */
+  rejected?: readonly string[];
+}
+
+const inCsv = (text: string) => `"${text.replaceAll('"', '""')}"`;
+
+export const TEXT_KINDS: readonly ListKind[] = [
+  { kind: 'one URL a line', filename: 'x.txt', content: `${A}\n${B}\n${C}\n`, format: 'csv' },
+  { kind: 'CSV, a column of URLs', filename: 'x.csv', content: `id,url\n1,${A}\n2,${B}\n3,${C}\n`, format: 'csv' },
+  {
+    kind: 'CSV, line breaks in a cell (Alt+Enter)',
+    filename: 'x.csv',
+    content: `name,urls\r\nx,"${A}\n${B}"\r\ny,${C}\r\n`,
+    format: 'csv',
+  },
+  {
+    kind: 'CSV, labels before the URLs of a cell',
+    filename: 'x.csv',
+    content: `name,links\nx,"Home: ${A}\nBlog: ${B}"\ny,Home: ${C}\n`,
+    format: 'csv',
+  },
+  {
+    kind: 'CSV, commas and spaces in a cell',
+    filename: 'x.csv',
+    content: `name;urls\nx;${A}, ${B}\ny;${C}\n`,
+    format: 'csv',
+  },
+  {
+    kind: 'CSV, rows wider than the header',
+    filename: 'x.csv',
+    content: `n,urls\nx,${A},${B}\ny,${C}\n`,
+    format: 'csv',
+  },
+  { kind: 'several URLs a line, commas', filename: 'x.csv', content: `${A},${B}\n${C}\n`, format: 'csv' },
+  { kind: 'several URLs a line, commas and spaces', filename: 'x.txt', content: `${A}, ${B}, ${C}`, format: 'csv' },
+  { kind: 'several URLs a line, semicolons', filename: 'x.csv', content: `${A};${B};${C}\n`, format: 'csv' },
+  { kind: 'several URLs a line, tabs', filename: 'x.tsv', content: `${A}\t${B}\n${C}\t${A}\n`, format: 'csv' },
+  { kind: 'several URLs a line, spaces', filename: 'x.txt', content: `${A} ${B}\n${C}\n`, format: 'csv' },
+  { kind: 'a Python list', filename: 'x.txt', content: `['${A}', '${B}',\n '${C}']\n`, format: 'csv' },
+  { kind: 'URLs in angle brackets', filename: 'x.txt', content: `<${A}>\n<${B}>, <${C}>\n`, format: 'csv' },
+  { kind: 'a numbered list', filename: 'x.txt', content: `1. ${A}\n2. ${B}\n3) ${C}\n`, format: 'csv' },
+  { kind: 'a dashed list', filename: 'x.txt', content: `- ${A}\n* ${B}\n• ${C}\n`, format: 'csv' },
+  { kind: 'a checklist', filename: 'x.txt', content: `- [ ] ${A}\n- [x] ${B}\n- [ ] ${C}\n`, format: 'csv' },
+  {
+    kind: 'Markdown',
+    filename: 'x.md',
+    content: `# Links\n\nSee [a](${A} "A"), <${B}> and\nmore text, without any.\n\n- [![c](${C})](${A})\n`,
+    format: 'text',
+  },
+  {
+    kind: 'Markdown, link definitions',
+    filename: 'x.md',
+    content: `# x\n[a]: ${A}\n[b]: <${B}> "b"\n[c]: ${C}\n`,
+    format: 'text',
+  },
+  {
+    kind: 'Markdown, a table',
+    filename: 'x.md',
+    content: `| n | url |\n|---|-----|\n| a | ${A} |\n| b | [b](${B}) |\n| c | <${C}> |\n`,
+    format: 'csv',
+  },
+  {
+    kind: 'Markdown links in cells',
+    filename: 'x.csv',
+    content: `n,link\nx,[x](${A})\ny,[y](${B})\nz,"[z, z](${C})"\n`,
+    format: 'csv',
+  },
+  {
+    kind: '=HYPERLINK() in cells',
+    filename: 'x.csv',
+    content: `n,link\nx,${inCsv(`=HYPERLINK("${A}","x")`)}\ny,${inCsv(`=LIEN_HYPERTEXTE("${B}";"y")`)}\nz,${inCsv(`=HYPERLINK("${C}")`)}\n`,
+    format: 'csv',
+  },
+  {
+    kind: 'zero-width characters',
+    filename: 'x.txt',
+    content: `\ufeff\u200b${A}\n${B.slice(0, 12)}\u2060${B.slice(12)}\n\ufeff${C}\u200d\n`,
+    format: 'csv',
+  },
+  {
+    kind: "R's write.table",
+    filename: 'x.txt',
+    content: `"url" "status"\n"1" "${A}" 200\n"2" "${B}" 404\n"3" "${C}" 200\n`,
+    format: 'csv',
+  },
+  {
+    kind: "R's write.table, tabs",
+    filename: 'x.tsv',
+    content: `url\tstatus\n1\t${A}\t200\n2\t${B}\t404\n3\t${C}\t200\n`,
+    format: 'csv',
+  },
+  { kind: "R's print", filename: 'x.txt', content: `[1] "${A}" "${B}"\n[3] "${C}"\n`, format: 'csv' },
+  {
+    kind: 'an e-mail',
+    filename: 'x.txt',
+    content: `Dear all,\nplease look at ${A}.\nAlso (${B})!\n\nBye\n${C}\n`,
+    format: 'text',
+  },
+  {
+    kind: 'robots.txt',
+    filename: 'robots.txt',
+    content: `Sitemap: ${A}\nSitemap: ${B}\nSitemap: ${C}\n`,
+    format: 'csv',
+  },
+  {
+    kind: 'Windows-1252 with notes',
+    filename: 'x.csv',
+    content: Buffer.from(`größe;link\nklein;${A}\ngroß;${B}\nweiß;${C}\n`, 'latin1'),
+    format: 'csv',
+  },
+  {
+    kind: 'UTF-16 of Excel',
+    filename: 'x.txt',
+    content: Buffer.from(`\ufeffname\tlink\r\nä\t${A}\r\nb\t${B}\r\nc\t${C}\r\n`, 'utf16le'),
+    format: 'csv',
+  },
+];
