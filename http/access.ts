@@ -1,31 +1,31 @@
-// Access: finds the caller by the credentials of a request, and the job that the path names, and refuses others.
+// Access rules: authenticates the caller of a request, finds the job that its path names, and refuses everybody else.
 import type { JobDocument } from '../readmodels/jobs.ts';
-import { HttpError, jobNotFound } from './errors.ts';
+import { HttpError, jobNotFound, notYours } from './errors.ts';
 import type { Identity } from './identity.ts';
 import { type Caller, isOfOwner, type OwnedJob, type Route } from './route.ts';
 import { sameText } from './same-text.ts';
 
-/** Finds the job that a path names, or null. */
+/** Finds the job that a path names. Both methods return null when there is none. */
 export interface JobFinder {
-  /** Reads the job from the documents. */
+  /** Reads the job from the read models. */
   shown(job_id: string): Promise<JobDocument | null>;
-  /** Reads the log too, for a job that the documents do not have yet. */
+  /** Reads the log for a job that the read models do not have yet. */
   owned(job_id: string): Promise<OwnedJob | null>;
 }
 
 export interface AccessOptions {
   identity: Identity;
-  /** The caller of an API key, or null for an unknown or revoked key. */
+  /** Returns the caller of an API key, or null for an unknown or revoked key. */
   api_key(plaintext: string): Promise<Caller | null>;
   jobs: JobFinder;
-  /** The secret of `shared-secret` routes; null closes them. `header` is in lower case. */
+  /** The secret of `shared-secret` routes; null closes these routes. `header` is in lower case. */
   shared_secret: { header: string; value: string } | null;
 }
 
 /** `uc_live_` and 32 random bytes in base64url. */
 const API_KEY = /^uc_live_[A-Za-z0-9_-]{43}$/;
 
-/** Returns the caller, or null when the route needs none. Throws 401 or 403. */
+/** Returns the caller, or null when the route needs none. Throws HttpError with 401 or 403. */
 export async function authenticate(
   route: Pick<Route, 'access' | 'api'>,
   header: (name: string) => string,
@@ -42,8 +42,7 @@ export async function authenticate(
       const authorization = header('authorization');
       const by_key = route.api.credentials === 'api-key';
       const user = by_key ? await keyHolder(authorization, options) : await signedIn(authorization, options.identity);
-      if (route.access === 'admin' && !user.is_admin)
-        throw new HttpError(403, 'forbidden', 'This is for administrators.');
+      if (route.access === 'admin' && !user.is_admin) throw notAdministrator();
       return user;
     }
   }
@@ -60,20 +59,20 @@ export async function findJob(
   if (!job) throw jobNotFound();
   if (!isOfOwner(route.access) || job.owner_id === caller?.user_id) return job;
   if (route.access === 'owner-or-admin' && caller?.is_admin) return job;
-  throw route.foreign === 403 ? new HttpError(403, 'forbidden', 'This job is not yours.') : jobNotFound();
+  throw route.foreign === 403 ? notYours() : jobNotFound();
 }
 
 async function signedIn(authorization: string, identity: Identity): Promise<Caller> {
   const token = bearer(authorization, 'Sign in: the header Authorization must be "Bearer" and a token.');
   const user = await identity.verify(token);
-  if (!user) throw refused('invalid_token', 'The token is not valid, or no longer.');
+  if (!user) throw invalidToken();
   return { ...user, kind: 'user' };
 }
 
 async function keyHolder(authorization: string, options: AccessOptions): Promise<Caller> {
   const key = bearer(authorization, 'The header Authorization must be "Bearer" and an API key.');
   const caller = API_KEY.test(key) ? await options.api_key(key) : null;
-  if (!caller) throw refused('invalid_api_key', 'The API key is not valid, or was revoked.');
+  if (!caller) throw invalidApiKey();
   return caller;
 }
 
@@ -84,14 +83,19 @@ function bearer(authorization: string, message: string): string {
   throw new HttpError(401, 'unauthenticated', message, undefined, { 'www-authenticate': 'Bearer realm="url-checker"' });
 }
 
+export const notAdministrator = () => new HttpError(403, 'forbidden', 'Only administrators may do this.');
+export const invalidToken = () => refused('invalid_token', 'The token is not valid, or has expired.');
+export const invalidApiKey = () => refused('invalid_api_key', 'The API key is not valid, or its user revoked it.');
+
 function refused(code: string, message: string): HttpError {
   const challenge = 'Bearer realm="url-checker", error="invalid_token"';
   return new HttpError(401, code, message, undefined, { 'www-authenticate': challenge });
 }
 
 function assertSecret(header: (name: string) => string, secret: AccessOptions['shared_secret']): void {
-  if (secret === null) throw new HttpError(403, 'closed', 'This route is closed: no secret is configured.');
-  if (!sameText(header(secret.header), secret.value)) {
-    throw new HttpError(403, 'forbidden', `The header ${secret.header} does not hold the secret.`);
-  }
+  if (secret === null) throw new HttpError(403, 'closed', 'This route is closed: the operator has set no secret.');
+  if (!sameText(header(secret.header), secret.value)) throw wrongSecret(secret.header);
 }
+
+export const wrongSecret = (header: string) =>
+  new HttpError(403, 'forbidden', `The header ${header} does not hold the secret.`);

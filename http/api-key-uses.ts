@@ -1,4 +1,4 @@
-// Tells the log that API keys are in use: once an hour and key, beside the requests, which do not wait for it.
+// Appends to the log that an API key is in use: at most once an hour for each key, while the request goes on without waiting.
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
@@ -6,7 +6,7 @@ import { type ApiKeys, USE_INTERVAL_MS } from '../commands/api-keys.ts';
 import type { ApiKeyDocument } from '../readmodels/api-keys.ts';
 
 export interface ApiKeyUses {
-  /** Notes that a request was admitted with the key. */
+  /** Notes that the service admitted a request with the key. */
   used(key: Pick<ApiKeyDocument, '_id' | 'last_used_at'>): void;
   /** Waits for the appends in flight. */
   close(): Promise<void>;
@@ -15,7 +15,7 @@ export interface ApiKeyUses {
 const MAX_KEYS = 100_000;
 
 export function openApiKeyUses(keys: Pick<ApiKeys, 'recordUse'>, log: Logger, now: () => number): ApiKeyUses {
-  /** When this process told of a key's use, or tried to. */
+  /** The time of this process's last append for each key, in Unix milliseconds. A failed append counts. */
   const recorded_at = new LRUCache<string, number>({ max: MAX_KEYS });
   const appending = new Set<Promise<void>>();
   return {
@@ -27,7 +27,7 @@ export function openApiKeyUses(keys: Pick<ApiKeys, 'recordUse'>, log: Logger, no
       const context = { command_id: randomUUID(), causation_id: _id, actor: 'process:api-key-uses', now: at };
       const one = keys
         .recordUse(_id, context)
-        .catch((error: unknown) => log.warn({ err: error, key_id: _id }, 'the use of an API key was not recorded'))
+        .catch((error: unknown) => log.warn({ err: error, key_id: _id }, 'http could not record the use of an API key'))
         .finally(() => appending.delete(one));
       appending.add(one);
     },

@@ -1,4 +1,4 @@
-// The frame makes a Koa application of the route table. This file holds every step of a request, in order.
+// The frame builds a Koa application from the route table. This file holds every step of a request, in order.
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import Koa, { type Context, type Middleware } from 'koa';
@@ -38,7 +38,6 @@ export interface AppOptions extends AccessOptions, SystemOptions {
   admit?(request: { api: Api; caller: Caller | null; ip: string }): Promise<Readonly<Record<string, string>>>;
   /** The frame calls this with each error that no client caused. */
   fault?(error: unknown): void;
-  /** Bounds the requests of heavy routes. */
   heavy_requests: HeavyRequests;
   /** Resolves when reads see this position of the log, or after a bounded time. */
   await_position(position: string): Promise<void>;
@@ -58,7 +57,7 @@ interface State {
   cut_off?: boolean;
 }
 
-/** Serves these routes, and the routes about the service itself: probes, metrics and the OpenAPI documents. */
+/** The application serves these routes, and its own: probes, metrics and the OpenAPI documents. Throws for a broken route table. */
 export function createApp(routes: readonly Route[], options: AppOptions): Koa {
   const app = new Koa();
   const router = new Router({ strict: true, sensitive: true, exclusive: 'specificity' });
@@ -74,13 +73,13 @@ export function createApp(routes: readonly Route[], options: AppOptions): Koa {
   app.use(securityHeaders(options.https));
   app.use(router.routes() as Middleware);
   app.use(noSuchRoute(options));
-  // A stream failed after its answer began: the client sees that the connection is cut off.
+  // When a stream fails after its answer began, Koa cuts the connection off, so that the client sees the failure.
   app.on('error', (error, ctx?: Context) => {
     const state = ctx?.state as State | undefined;
-    // Koa reports the same error twice, and reports clients that leave, which the request's own log line says.
+    // Koa reports the same error twice. It also reports clients that leave, and the request's own log line shows those.
     if (!state || state.cut_off || !isOfStream(error, ctx?.body)) return;
     state.cut_off = true;
-    options.log.error({ err: error, request_id: state.request_id }, 'response cut off');
+    options.log.error({ err: error, request_id: state.request_id }, 'http cuts a response off');
     options.fault?.(error);
   });
   return app;
@@ -113,7 +112,7 @@ function observe(options: AppOptions): Middleware {
       const left = is_lasting ? ctx.res.statusCode : CLIENT_GONE;
       const unfinished = state.cut_off ? 500 : left;
       const request = seen(ctx.res.writableFinished ? ctx.res.statusCode : unfinished);
-      if (is_lasting) metrics.lasting(-1);
+      if (is_lasting) metrics.openStreams(-1);
       else metrics.finished(request);
       const { duration_ms: ms, ...what } = request;
       const { request_id, caller } = state;
@@ -122,9 +121,9 @@ function observe(options: AppOptions): Middleware {
     await next();
     is_lasting = !is_closed && state.route?.lasting === true && ctx.body instanceof Readable;
     if (!is_lasting) return;
-    // The duration ends when the stream begins: how long the client listens says nothing about the service's speed.
+    // The duration ends when the stream begins, because the time that the client listens does not measure the service.
     metrics.finished(seen(ctx.status));
-    metrics.lasting(1);
+    metrics.openStreams(1);
   };
 }
 
@@ -133,7 +132,7 @@ const MAX_LISTENERS = 20;
 /** nginx's status for a client that left before its answer. Only logs and metrics show it. */
 const CLIENT_GONE = 499;
 
-/** Whether the stream failed, and not the connection that it was sent on. */
+/** Whether the stream itself failed, rather than its connection. */
 const isOfStream = (error: NodeJS.ErrnoException, body: unknown) =>
   body instanceof Readable && body.errored === error && !OF_THE_CLIENT.has(error.code);
 const OF_THE_CLIENT: ReadonlySet<unknown> = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'client_gone']);
@@ -169,7 +168,7 @@ function answerErrors(options: AppOptions): Middleware {
         options.fault?.(thrown);
       }
       ctx.status = error.status;
-      // A 401 must carry a challenge (RFC 9110, 15.5.2). The error's own headers replace this one on bearer routes.
+      // A 401 must carry a challenge (RFC 9110, 15.5.2). On bearer routes the error's own header replaces this one.
       if (error.status === 401) ctx.set('WWW-Authenticate', 'Signature');
       ctx.set({ ...error.headers });
       writeJson(ctx, apiOfRequest(ctx).errorBody(error));
@@ -179,7 +178,7 @@ function answerErrors(options: AppOptions): Middleware {
 
 const NOT_READY_LINE_MS = 60_000;
 
-/** Logs each fault with its stack. While the read models are built every read fails, which is one line a minute. */
+/** Logs each fault with its stack. While the projector builds the read models, every read fails: that is one line a minute. */
 function openFaultLog({ log, monotonic = () => performance.now() }: AppOptions) {
   let next_line_at_ms = Number.NEGATIVE_INFINITY;
   return (thrown: unknown, status: number, request_id: string) => {
@@ -187,12 +186,12 @@ function openFaultLog({ log, monotonic = () => performance.now() }: AppOptions) 
       log[status === 503 ? 'warn' : 'error']({ err: thrown, request_id }, 'request failed');
     } else if (monotonic() >= next_line_at_ms) {
       next_line_at_ms = monotonic() + NOT_READY_LINE_MS;
-      log.warn({ reason: thrown.message }, 'reads are answered with 503 until the read models are ready');
+      log.warn({ reason: thrown.message }, 'http answers reads with 503 until the read models are ready');
     }
   };
 }
 
-/** Serves one request: cheap refusals come first and the body last, so that the service reads no large body in vain. */
+/** Serves one request. It checks cheap conditions first and reads the body last, so that it reads no large body in vain. */
 function serve(
   route: Route,
   checks: RouteChecks,
@@ -235,7 +234,7 @@ function serve(
     const reply = await withBody(ctx, route, checks, options, handle);
     if (options.check_replies) checks.reply(reply);
     if (reply.position !== undefined) {
-      // The command has succeeded: a store that is away delays its answer, and does not change it.
+      // The command has succeeded, so a store that is away delays the answer and does not change it.
       if (!reply.is_early) await options.await_position(reply.position).catch(() => {});
       positions.reached(caller?.user_id, reply.position);
       ctx.set(POSITION_HEADER, reply.position);

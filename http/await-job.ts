@@ -1,26 +1,29 @@
-// Waits for something to be true of a job, by the watch that all who wait share.
+// Waits until a condition on a job holds. All waiting requests share one watch.
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { JobWatch } from './job-watch.ts';
 
-/** Resolves when `holds`, when the job was deleted, when the time is up, or when one of the signals aborts.
- * `is_soon`: it is a matter of milliseconds, and looked for so often. */
+/**
+ * Resolves when `holds` returns true, when the job is deleted, after `timeout_ms`, or when a signal aborts. It never rejects.
+ * `is_soon`: the caller expects the change within milliseconds, so the watch looks every 10 ms.
+ * @example await jobWhen(watch, job_id, ({ status }) => status === 'paused', { timeout_ms: 2000, signals: [request.signal] });
+ */
 export function jobWhen(
   watch: JobWatch,
   job_id: string,
   holds: (job: JobDocument) => boolean,
   options: { timeout_ms: number; signals: readonly AbortSignal[]; is_soon?: boolean },
 ): Promise<void> {
-  const given_up = AbortSignal.any([...options.signals]);
+  const aborted = AbortSignal.any([...options.signals]);
   return new Promise((resolve) => {
-    if (given_up.aborted) return resolve();
+    if (aborted.aborted) return resolve();
     const done = () => {
       clearTimeout(timer);
-      given_up.removeEventListener('abort', done);
+      aborted.removeEventListener('abort', done);
       unfollow();
       resolve();
     };
     const timer = setTimeout(done, options.timeout_ms);
-    given_up.addEventListener('abort', done);
+    aborted.addEventListener('abort', done);
     const follower = (job: JobDocument | null) => {
       if (job === null || holds(job)) done();
     };

@@ -1,4 +1,4 @@
-// Reading request bodies, with a limit on each: JSON and raw bytes.
+// Reads request bodies, JSON and raw bytes, each up to a limit.
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 import { bodyChunks } from './body-chunks.ts';
@@ -6,13 +6,13 @@ import { HttpError, ValidationError } from './errors.ts';
 import type { JsonBody, RawBody } from './route.ts';
 
 const MAX_DEPTH = 32;
-/** What a body may hold: parsing tens of millions of values takes gigabytes, and a minute in which nobody is answered. */
+/** The most values in a body. Parsing tens of millions takes gigabytes, and blocks the event loop for a minute. */
 export const MAX_VALUES = 10_000_000;
 const MAX_CONTAINERS = 10_000;
-/** Smaller ones are parsed in milliseconds, whatever they hold. */
+/** The parser reads smaller bodies within milliseconds, so the service does not count their values. */
 const COUNTED_FROM_BYTES = 64 * 1024;
 
-/** Whether the request says that a body follows. */
+/** Whether the headers of the request announce a body. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
@@ -21,15 +21,14 @@ export function tooLarge(limit_bytes: number): HttpError {
   return new HttpError(413, 'too_large', `The body is larger than ${limit_bytes} bytes.`);
 }
 
-/** What is known of a body before it is read: whether it is compressed, and the length that is announced. */
+/** Checks the headers that describe the body. Throws 415 for a compressed body, 413 for an announced length over the limit. */
 function assertTakes(ctx: Context, limit_bytes: number): void {
   if (ctx.get('content-encoding') !== '' && ctx.get('content-encoding') !== 'identity') {
-    throw new HttpError(415, 'unsupported_encoding', 'Compressed bodies are not taken.');
+    throw new HttpError(415, 'unsupported_encoding', 'This route takes no compressed bodies.');
   }
   if (Number(ctx.get('content-length')) > limit_bytes) throw tooLarge(limit_bytes);
 }
 
-/** At once when the announced length is over the limit, else when what came is. */
 async function readAll(ctx: Context, limit_bytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of chunksAtMost(ctx, limit_bytes)) chunks.push(chunk);
@@ -46,17 +45,18 @@ async function* chunksAtMost(ctx: Context, limit_bytes: number): AsyncGenerator<
   }
 }
 
-/** A JSON body as its bytes come, at the pace of whoever takes them. What is not taken is left to be read away. */
+/** Yields the bytes of a JSON body at the pace of its consumer. Throws like `readJson`. `answerEarly` discards bytes that nobody consumed. */
 export async function* readJsonChunks(ctx: Context, limit_bytes: number): AsyncGenerator<Buffer> {
   assertJsonType(ctx);
   yield* chunksAtMost(ctx, limit_bytes);
 }
 
+/** Reads the whole body, or no bytes when the request has none. Throws 413, 415, 408 and ClientGone. */
 export async function readRaw(ctx: Context, body: RawBody): Promise<Buffer> {
   return hasBody(ctx.req) ? await readAll(ctx, body.limit_bytes) : Buffer.alloc(0);
 }
 
-/** The parsed value and how large it was. UTF-8 only, as JSON has to be (RFC 8259, 8.1). */
+/** Parses the body as UTF-8 (RFC 8259, 8.1). Throws HttpError with 400, 408, 413, 415 or 422, and ClientGone. */
 export async function readJson(ctx: Context, body: JsonBody): Promise<{ value: unknown; size_bytes: number }> {
   if (!hasBody(ctx.req)) return { value: absent(body), size_bytes: 0 };
   assertJsonType(ctx);
@@ -66,7 +66,7 @@ export async function readJson(ctx: Context, body: JsonBody): Promise<{ value: u
   return { value: value === undefined ? absent(body) : value, size_bytes: bytes.length };
 }
 
-/** Undefined for no text at all: a body of unknown length may turn out to be empty. */
+/** Returns undefined for an empty text: a chunked body may turn out to be empty. Throws 400. */
 export function parseJson(bytes: Buffer): unknown {
   const text = decoded(bytes);
   if (text.trim() === '') return undefined;
@@ -84,20 +84,20 @@ export const missingBody = () => new ValidationError([{ loc: ['body'], msg: 'is 
 
 function assertJsonType(ctx: Context): void {
   if (!ctx.is('json', '+json')) {
-    const given = ctx.get('content-type') || 'none';
-    throw new HttpError(
-      415,
-      'unsupported_media_type',
-      `The body must be application/json; the content type is ${given}.`,
-    );
+    throw unsupportedType(ctx.get('content-type') || 'none');
   }
   const { charset } = ctx.request;
   if (charset !== '' && !/^utf-?8$/i.test(charset)) {
-    throw new HttpError(415, 'unsupported_charset', 'JSON is taken in UTF-8 only.');
+    throw new HttpError(415, 'unsupported_charset', 'JSON must be in UTF-8.');
   }
 }
 
-/** Counts what stands outside strings; in UTF-8 no byte of a longer character looks like one of these. */
+export const unsupportedType = (given: string) =>
+  new HttpError(415, 'unsupported_media_type', `The body must be application/json; the content type is ${given}.`);
+/** `why` ends the sentence. */
+export const notJson = (why: string) => new HttpError(400, 'invalid_json', `The body is not JSON: ${why}`);
+
+/** Counts commas and brackets outside strings. In UTF-8 no byte of a longer character equals one of these. */
 function assertFewValues(bytes: Buffer): void {
   let commas = 0;
   let containers = 0;
@@ -133,11 +133,11 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new HttpError(400, 'invalid_json', `The body is not JSON: ${(error as Error).message.slice(0, 200)}`);
+    throw notJson((error as Error).message.slice(0, 200));
   }
 }
 
-/** Not nested deeper than any schema goes, which could exhaust the stack of whoever walks it. */
+/** Throws 400 for a value that is nested deeper than any schema: walking it could exhaust the stack. */
 function assertShallow(root: unknown): void {
   let level: object[] = isContainer(root) ? [root] : [];
   for (let depth = 0; level.length > 0; depth++) {

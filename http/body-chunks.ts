@@ -1,5 +1,5 @@
-// The bytes of a request's body at the pace of whoever takes them. A client that keeps the service waiting is given up: its
-// body would hold a place among the large requests of its user for as long as the whole request may last.
+// Yields the bytes of a request body at the pace of its consumer, and gives up on a client that sends them too slowly. A slow
+// body would hold one of its user's places for large requests until the timeout of the whole request.
 import type { ServerResponse } from 'node:http';
 import type { Context } from 'koa';
 import { breather } from '../intake/event-loop.ts';
@@ -7,22 +7,22 @@ import { ClientGone, HttpError } from './errors.ts';
 import { IncomingMessage } from './node-http.ts';
 
 export interface Pace {
-  /** Until the first byte, once the service asks for it. */
+  /** The most time from the service's first read until the first byte. */
   begin_ms: number;
-  /** How long the service waits in all for each `bytes` that follow. */
+  /** The most time that the service waits for each further `bytes`. */
   more_ms: number;
   bytes: number;
 }
 
-/** The slowest: 4 kbit/s. */
+/** The slowest pace that the service accepts: 4 kbit/s. */
 const PACE: Pace = { begin_ms: 5000, more_ms: 30_000, bytes: 16 * 1024 };
 
-/** Requests whose client waits for `100 Continue` before it sends the body: one that is refused is never sent. */
+/** Requests whose client waits for `100 Continue` before it sends the body. After a refusal it never sends the body. */
 const awaiting_continue = new WeakSet<IncomingMessage>();
 export const awaitContinue = (request: IncomingMessage) => void awaiting_continue.add(request);
 export const isAwaitingContinue = (request: IncomingMessage) => awaiting_continue.has(request);
 
-/** Throws 408 when its client is too slow, ClientGone when it leaves. What is not taken is left to be read away. */
+/** Throws 408 when the client is too slow, and ClientGone when it leaves. `answerEarly` discards bytes that nobody consumed. */
 export async function* bodyChunks(
   { req, res }: { req: IncomingMessage; res: ServerResponse } | Context,
   pace = PACE,
@@ -36,7 +36,7 @@ export async function* bodyChunks(
     for (;;) {
       const since = performance.now();
       const { promise: late, reject } = Promise.withResolvers<never>();
-      // What came while this thread or process stood still is looked at before it is called late.
+      // After a pause of this process, bytes that arrived meanwhile are read before the timer calls the client late.
       const timer = setTimeout(() => setImmediate(() => reject(tooSlow())), allowed_ms - waited_ms);
       const next = await Promise.race([chunks.next(), late])
         .catch((error: unknown) => {
@@ -45,7 +45,7 @@ export async function* bodyChunks(
         })
         .finally(() => clearTimeout(timer));
       if (next.done) return;
-      // More of it may be a time in which this process stood still.
+      // A longer wait may be a pause of this process, so it counts as at most `begin_ms`.
       waited_ms += Math.min(performance.now() - since, pace.begin_ms);
       bytes += next.value.length;
       if (waited_ms > allowed_ms) throw tooSlow();
@@ -54,19 +54,19 @@ export async function* bodyChunks(
       await breathe();
     }
   } finally {
-    // One that is late still waits for its next chunk, and would wait here.
+    // A late iterator still waits for its next chunk, so `return` would wait too.
     if (!is_late) await chunks.return?.();
   }
 }
 
-const tooSlow = () =>
+export const tooSlow = () =>
   new HttpError(408, 'too_slow', 'The body took too long to arrive.', undefined, { connection: 'close' });
 
-/** A chunk costs the thread a microsecond, however small it is, and thousands come in one read. */
+/** Each chunk costs the thread a microsecond, however small it is, and one read may bring thousands. */
 const MANY_CHUNKS = 10_000;
 const SMALL_BYTES = 32;
 
-/** Requests of a server that calls `refuse` for one whose body comes in many small chunks (RFC 9112, 7.1), and reads no more of it. */
+/** The request class of a server. It calls `refuse` for a body of many small chunks (RFC 9112, 7.1), and reads no more of that body. */
 export function refusingSmallChunks(refuse: (request: IncomingMessage) => void): typeof IncomingMessage {
   return class extends IncomingMessage {
     #chunks = 0;

@@ -1,4 +1,4 @@
-// Callers as the log has them: whom an API key stands for, and the account of whoever comes for the first time.
+// Finds the user of an API key, and creates the account of a user at the first request.
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { hashOfKey, idOfKey, openApiKeys } from '../commands/api-keys.ts';
@@ -17,14 +17,14 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
   const uses = openApiKeyUses(openApiKeys(log), logger, now);
   atEnd(uses.close);
   const users = openUsers(log, credits, config.signup_credits);
-  /** Users that this process has seen, with their address: they need no look at the log. */
+  /** The e-mail address of each user whose account this process knows to exist, so that it does not read the log again. */
   const known = new LRUCache<string, string>({ max: MAX_KNOWN });
   return {
     async api_key(plaintext) {
       const id = idOfKey(plaintext);
       let key = await read.apiKeys.get(id);
       if (!key) {
-        // It may be so new that the read model has not seen it: nobody is told that a good key is none.
+        // The read model may not have a new key yet. Until it has caught up with the log, a missing key proves nothing.
         if (!(await passed(await log.head()))) {
           throw retryLater(503, 'unavailable', 'The read models are behind the log.');
         }

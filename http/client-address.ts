@@ -1,11 +1,14 @@
-// The address of the client: that of the connection, unless it is a trusted proxy's, which says whom it speaks for.
+// Finds the client's address: the peer of the connection, or the address that a trusted proxy reports.
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { isIn, parseAddress, parseRange } from '../net/cidr.ts';
 
 export type ClientAddress = (request: IncomingMessage) => string;
 
-/** `trusted_proxies`: CIDRs. Headers of anybody else are not believed: they could be anything. */
+/**
+ * `trusted_proxies` are CIDRs. The service ignores these headers from all other peers, which could write anything into them.
+ * @example openClientAddress(['10.0.0.0/8'])(request)
+ */
 export function openClientAddress(trusted_proxies: readonly string[]): ClientAddress {
   const trusted = trusted_proxies.map(parseRange);
   const isTrusted = (address: string) => isIn(trusted, parseAddress(address));
@@ -15,9 +18,9 @@ export function openClientAddress(trusted_proxies: readonly string[]): ClientAdd
     if (!isTrusted(peer)) return peer;
     const forwarded = String(request.headers['x-forwarded-for'] ?? '');
     const real = plain(String(request.headers['x-real-client-ip'] ?? '').trim());
-    // What another deployment of this service says; a proxy that names its clients would pass on whatever they sent.
+    // Another deployment of this service sends X-Real-Client-IP alone. A proxy with X-Forwarded-For may pass on a client's forgery.
     if (forwarded === '' && isIP(real)) return real;
-    // From the right: each hop adds the address that it saw, and what is left of an untrusted one is hearsay.
+    // Each hop appends the address that it saw, so addresses to the left of an untrusted one are unproven.
     const hops = forwarded.split(',').map((hop) => plain(hop.trim()));
     for (const hop of hops.reverse()) {
       if (!isIP(hop)) return peer;
@@ -27,5 +30,5 @@ export function openClientAddress(trusted_proxies: readonly string[]): ClientAdd
   };
 }
 
-/** An IPv4 address as such, also where a socket of both families shows it mapped. */
+/** Turns an IPv4-mapped IPv6 address, as dual-stack sockets report it, into an IPv4 address. */
 const plain = (address: string) => address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '');

@@ -44,14 +44,15 @@ export function openFilesAllowed(read = () => readFileSync('/proc/self/limits', 
   }
 }
 
-/** The connections of a process, beside those of its checker. */
+/** Opens the connections of a process, and leaves its checker enough open files. */
 export function connectionsBeside(
   { roles, checker_concurrency, max_connections: wanted }: Config,
   log: Logger,
 ): Connections {
   const checks_at_once = roles.includes('checker') ? checker_concurrency : 0;
   const most = mostConnections({ wanted, checks_at_once });
-  if (most < wanted) log.info({ most }, 'too few open files for MAX_CONNECTIONS');
+  if (most < wanted)
+    log.info({ most }, 'http takes fewer connections than MAX_CONNECTIONS: the process may open too few files');
   return openConnections({ most, log });
 }
 
@@ -122,8 +123,8 @@ export function openConnections(options: { most: number; log: Logger; monotonic?
     unanswered: (socket) => sockets.get(socket)?.size ?? 0,
     isSpare: (socket) => spare.has(socket),
     measure(registry) {
-      openGauge(registry, { name: 'http_connections', help: 'Connections that are open.' }, () => sockets.size);
-      const help = 'Connections that were closed because there were too many.';
+      openGauge(registry, { name: 'http_connections', help: 'Open connections.' }, () => sockets.size);
+      const help = 'Connections that the server closed because it had too many.';
       openCounter(registry, { name: 'http_connections_closed_for_room_total', help }, () => refused);
     },
   };

@@ -1,4 +1,4 @@
-// A request body that was compressed on the way (RFC 9110, 8.4), unpacked as it comes. Whoever reads it counts what it comes to.
+// Decompresses a request body (RFC 9110, 8.4) as a stream. Its reader limits the decompressed size.
 import type { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
@@ -12,12 +12,15 @@ const INFLATERS: Readonly<Record<string, () => Transform>> = {
 };
 export const TAKEN_ENCODINGS = 'gzip, deflate, br';
 
-/** `encoding`: the header's value. Throws 415 for one that is not taken, at once, and 400 for a body that is not in it. */
+/**
+ * `encoding` is the value of Content-Encoding. Throws 415 at once for an unknown encoding, and 400 while reading a broken body.
+ * @example for await (const chunk of inflated(bodyChunks(ctx), 'gzip')) size_bytes += chunk.length;
+ */
 export function inflated(body: AsyncIterable<Buffer>, encoding: string): AsyncIterable<Buffer> {
   const name = encoding.trim().toLowerCase();
   if (name === '' || name === 'identity') return body;
   if (!Object.hasOwn(INFLATERS, name)) {
-    const message = `The body is compressed in a way that is not taken. Taken are ${TAKEN_ENCODINGS}.`;
+    const message = `The Content-Encoding of the body must be one of ${TAKEN_ENCODINGS}.`;
     throw new HttpError(415, 'unsupported_encoding', message, undefined, { 'accept-encoding': TAKEN_ENCODINGS });
   }
   return unpack(body, INFLATERS[name]!());
@@ -25,13 +28,13 @@ export function inflated(body: AsyncIterable<Buffer>, encoding: string): AsyncIt
 
 async function* unpack(body: AsyncIterable<Buffer>, inflater: Transform): AsyncGenerator<Buffer> {
   const fed = pipeline(body, inflater);
-  // Its error comes out of the inflater too.
+  // The inflater throws the same error to its reader.
   fed.catch(() => {});
   try {
     yield* inflater as AsyncIterable<Buffer>;
   } catch (error) {
     if (!isNotInFormat(error)) throw error;
-    throw new HttpError(400, 'invalid_encoding', `The body is not what its Content-Encoding says, or is cut off.`);
+    throw new HttpError(400, 'invalid_encoding', 'The body does not match its Content-Encoding, or breaks off.');
   } finally {
     inflater.destroy();
   }

@@ -1,28 +1,28 @@
-// Cursors of results: where a page goes on. Opaque to clients, and signed, so that one which was changed, or is of
-// another job or another filter, is refused and never quietly skips results.
+// Signed cursors: each names the result that a page starts after. The service refuses a cursor that a client changed, or took
+// from another job or filter, which could otherwise skip results.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { ValidationError } from './errors.ts';
 
-/** What pages belong together. */
+/** A cursor is valid for the pages of one job under one filter. */
 export interface CursorScope {
   job_id: string;
   filter: object;
 }
 
 export interface Cursors {
-  /** Goes on after the result with this index; -1 is before the first. */
+  /** Returns the cursor of the page after the result with this index; -1 stands before the first result. */
   after(index: number, scope: CursorScope): string;
-  /** The index that it goes on after; of the empty cursor, which begins, -1. Throws ValidationError. */
+  /** Returns the index before the page; -1 for the empty cursor. Throws ValidationError for a cursor of another scope. */
   indexOf(cursor: string, scope: CursorScope): number;
 }
 
 const INDEX_BYTES = 4;
-/** Half of SHA-256's: nobody finds one by asking. */
+/** 128 bits of the MAC: nobody guesses them by trying. */
 const MAC_BYTES = 16;
 
 export function openCursors(key: Uint8Array): Cursors {
   function macOf(index: number, { job_id, filter }: CursorScope): Buffer {
-    // Unlike anything else that the key signs.
+    // The key also signs links: no link's text starts with this array.
     const signed = JSON.stringify(['cursor', job_id, filter, index]);
     return createHmac('sha256', key).update(signed).digest().subarray(0, MAC_BYTES);
   }
@@ -35,12 +35,12 @@ export function openCursors(key: Uint8Array): Cursors {
     indexOf(cursor, scope) {
       if (cursor === '') return -1;
       const bytes = Buffer.from(cursor, 'base64url');
-      // Decoders pass over what is no base64: a cursor is what was given out, to the letter.
+      // The decoder ignores characters outside base64url, so the comparison refuses texts that the service never gave out.
       if (bytes.length === INDEX_BYTES + MAC_BYTES && bytes.toString('base64url') === cursor) {
         const index = bytes.readInt32BE();
         if (timingSafeEqual(macOf(index, scope), bytes.subarray(INDEX_BYTES))) return index;
       }
-      const msg = 'is not a cursor that was given out for this job with these filters; begin anew with an empty one';
+      const msg = 'must be a next_cursor of this job with the same filters; start again with an empty cursor';
       throw new ValidationError([{ loc: ['query', 'cursor'], msg, type: 'cursor' }]);
     },
   };

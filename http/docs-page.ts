@@ -1,5 +1,5 @@
-// The page that shows the OpenAPI documents: Swagger UI's own files and ours, from this machine alone. What is not in the
-// list is not served, so that no path leads anywhere else.
+// The files of the page that shows the OpenAPI documents: Swagger UI's and ours, all from this machine. The service serves only the
+// files in this list, so that no path leads to another file.
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -27,15 +27,12 @@ const FILES: Readonly<Record<string, { folder: URL; content_type: string }>> = {
 };
 export const DOCS_FILES: readonly string[] = Object.keys(FILES).filter((name) => name !== DOCS_PAGE);
 
-/**
- * What the page may do: run the scripts and ask the APIs of where it came from. Pictures in the style sheet are `data:`.
- * Scripts set styles on elements, which is no inline style.
- */
+/** The page may run scripts and call APIs of its own origin only. Swagger UI's style sheet has pictures as `data:` URLs. */
 export const DOCS_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Reads each file when it is first asked for, and keeps it. Null for one that is not in the list. */
+/** The returned function reads a file at its first request and caches it. It returns null for a name outside the list. */
 export function openDocsFiles(): (name: string) => Promise<DocsFile> | null {
   const kept = new Map<string, Promise<DocsFile>>();
   return (name) => {

@@ -1,5 +1,4 @@
-// How clients see a blocked domain, and a domain's health.
-
+// The API's views of a blocked domain and of a domain's health.
 import { ERROR_CODES, VERDICTS } from '../events/checks.ts';
 import { Nullable } from '../events/nullable.ts';
 import { type Static, Type } from '../events/schema.ts';
@@ -8,12 +7,11 @@ import type { DomainHealthDocument } from '../readmodels/domain-health.ts';
 import { type Counts, NO_STATUS } from '../readmodels/stats.ts';
 import { Count, pick, Time } from './schemas.ts';
 
-/** What is said of a blocked domain. */
 export const Block = Type.Object({
   domain: Type.String(),
-  reason: Type.String({ description: 'For the users whose URLs are left out.' }),
-  block_type: Type.String({ description: 'A word for programs, such as `legal`.' }),
-  error_codes: Type.Array(Type.String(), { description: 'What checks of its URLs come back with.' }),
+  reason: Type.String({ description: 'Users whose URLs the service leaves out read this reason.' }),
+  block_type: Type.String({ description: 'A code for programs, such as `legal`.' }),
+  error_codes: Type.Array(Type.String(), { description: 'The errors that checks of its URLs return.' }),
 });
 
 export const BlockedDomainView = Type.Object({ ...Block.properties, added_at: Time() }, { $id: 'BlockedDomain' });
@@ -31,22 +29,22 @@ export function blockedDomainView({ _id, ...entry }: BlockedDomainDocument): Sta
 }
 
 const DOMAIN_STATES = ['ok', 'degraded', 'failing'] as const;
-/** Failure rates from which a domain is no longer the one and is the other. */
+/** The lowest failure rates of a degraded and of a failing domain. */
 const DEGRADED_FROM = 0.1;
 const FAILING_FROM = 0.5;
 
 export const DomainHealthView = Type.Object({
   domain: Type.String({ description: 'A host, in lower case.' }),
-  checks: Count('Of its URLs, over all jobs that have ended.'),
-  failures: Count('Of them broken: 4xx, 5xx or unreachable.'),
-  failure_rate: Type.Number({ minimum: 0, maximum: 1, description: 'failures / checks, to four decimals.' }),
-  blocked_count: Count('Checks that a bot protection turned away.'),
-  avg_response_time_ms: Nullable(Count('Null where no answer ever came.')),
+  checks: Count('Checks of its URLs, over all jobs that have ended.'),
+  failures: Count('Checks that found a broken URL: 4xx, 5xx or unreachable.'),
+  failure_rate: Type.Number({ minimum: 0, maximum: 1, description: '`failures / checks`, to four decimals.' }),
+  blocked_count: Count('Checks that a bot protection blocked.'),
+  avg_response_time_ms: Nullable(Count('Null when the domain never answered.')),
   last_checked_at: Time(),
   status: Type.Enum(DOMAIN_STATES, {
-    description: `By the failure rate: degraded from ${DEGRADED_FROM}, failing from ${FAILING_FROM}.`,
+    description: `A domain is degraded from a failure rate of ${DEGRADED_FROM}, and failing from ${FAILING_FROM}.`,
   }),
-  is_blocked: Type.Boolean({ description: 'Whether it, or a domain above it, is on the blocklist.' }),
+  is_blocked: Type.Boolean({ description: 'Whether the blocklist has the domain, or a domain above it.' }),
 });
 type DomainHealthView = Static<typeof DomainHealthView>;
 
@@ -76,7 +74,7 @@ const count = Type.Integer({ minimum: 1 });
 export const DomainBreakdownView = Type.Object({
   ...DomainHealthView.properties,
   status_codes: Type.Array(Type.Object({ status_code: Nullable(Type.Integer()), count }), {
-    description: 'Null where no answer came.',
+    description: '`status_code` is null for checks without an answer.',
   }),
   error_codes: Type.Array(Type.Object({ error_code: Type.Enum(ERROR_CODES), count })),
   verdicts: Type.Array(Type.Object({ verdict: Type.Enum(VERDICTS), count })),
@@ -98,7 +96,7 @@ export const domainBreakdownExample = {
   ],
 };
 
-/** Each part with the most frequent first. */
+/** The view with each list in descending order of counts. */
 export function domainBreakdownView(document: DomainHealthDocument, is_blocked: boolean) {
   return {
     ...domainHealthView(document, is_blocked),

@@ -1,21 +1,23 @@
-// The errors that handlers throw. Each API gives them a body of its own shape.
-
+// The errors that handlers throw. Each API writes them in its own shape.
 import type { Refusal } from '../commands/aggregate.ts';
 import { storeFaultOf } from '../events/store-faults.ts';
 import { STATUS_CODES } from './node-http.ts';
 
-/** One thing that is wrong with a request. */
+/** One fault in a request. */
 export interface Problem {
   /** The path to the problem: `body`, `query`, `path` or `header`, then names and indexes. */
   loc: (string | number)[];
   msg: string;
-  /** A word for programs. */
+  /** A code for programs. */
   type: string;
-  /** The wrong value, for an entry of a list; a long one is shortened. */
+  /** The wrong value of a list entry; intake shortens a long one. */
   value?: unknown;
 }
 
-/** An error answer. Handlers throw it; the frame writes it in the shape of the requested API. */
+/**
+ * An error answer: handlers throw it, and the frame writes it in the shape of the requested API.
+ * @example throw new HttpError(404, 'not_found', 'There is no such file.');
+ */
 export class HttpError extends Error {
   readonly status: number;
   readonly code: string;
@@ -37,14 +39,14 @@ export class HttpError extends Error {
   }
 }
 
-/** An error that the client may repeat the request after, in `retry_s` seconds. */
+/** An error that tells the client to send the request again in `retry_s` seconds. */
 export const retryLater = (status: number, code: string, message: string, retry_s = 5) =>
   new HttpError(status, code, message, undefined, { 'retry-after': String(retry_s) });
 
-/** The request breaks the schemas of its route, or its content cannot be used. */
+/** A 422: the request breaks the schemas of its route, or the service cannot use its content. */
 export class ValidationError extends HttpError {
   readonly problems: readonly Problem[];
-  /** `reason`: a code for the problem as a whole, where one exists. */
+  /** `reason` is a code for all the problems together, when one exists. */
   constructor(problems: readonly Problem[], reason?: string) {
     super(422, 'validation_error', summary(problems), { ...(reason === undefined ? {} : { reason }), problems });
     this.problems = problems;
@@ -53,10 +55,15 @@ export class ValidationError extends HttpError {
 
 export const NO_SUCH_JOB = 'There is no such job.';
 
-/** The answer for a job that does not exist, or belongs to another user. */
+/** The 404 for a job that does not exist, or belongs to another user. */
 export const jobNotFound = () => new HttpError(404, 'job_not_found', NO_SUCH_JOB);
+/** The 403 for another user's job, on routes that tell it apart from a missing one. */
+export const notYours = () => new HttpError(403, 'forbidden', 'This job is not yours.');
 
-/** The outcome of a command. Throws when the command was refused: with this status, and the refusal's code and message. */
+/**
+ * Returns the outcome of an accepted command. Throws HttpError with this status for a refused one.
+ * @example const { position } = accepted(await shares.revoke({ share_id, job_id }, request.command()), 404);
+ */
 export function accepted<Outcome extends { ok: true }>(
   outcome: Outcome | { ok: false; refused: Refusal },
   status: number,
@@ -76,17 +83,17 @@ function summary(problems: readonly Problem[]): string {
 }
 
 const RETRYABLE: Readonly<Record<string, string>> = {
-  storage_full: 'There is no room to store anything at the moment. Reading works; try writing again later.',
-  unavailable: 'A part of the service cannot be reached at the moment. Try again in a few seconds.',
-  read_too_slow: 'The query took too long. Ask for less: fewer results, or a filter that leaves fewer to look at.',
+  storage_full: 'The service has no room to store anything at the moment. Reading works; try writing again later.',
+  unavailable: 'The service cannot reach a store that it needs. Try again in a few seconds.',
+  read_too_slow: 'The query took too long. Ask for fewer results, or set a narrower filter.',
 };
 
-/** The error that answers a thrown value. An unexpected one becomes a 500 that says only the request's id. */
+/** Turns a thrown value into the error of its answer. An unexpected one becomes a 500 that shows only the request's id. */
 export function toHttpError(thrown: unknown, request_id: string): HttpError {
   if (thrown instanceof HttpError) return thrown;
   const code = storeFaultOf(thrown) ?? String((thrown as { code?: unknown } | null)?.code);
   if (Object.hasOwn(RETRYABLE, code)) return retryLater(503, code, RETRYABLE[code]!, code === 'storage_full' ? 30 : 5);
-  return new HttpError(500, 'internal_error', `Something went wrong on our side. Its number is ${request_id}.`);
+  return new HttpError(500, 'internal_error', `The service failed. Its logs name this failure ${request_id}.`);
 }
 
 /** The reason phrase of a status. */

@@ -1,32 +1,32 @@
-// Streams of server-sent events (HTML, "Server-sent events"): how many there may be, what a slow client gets, how they end.
+// Streams of server-sent events (HTML, "Server-sent events"), with a limit on their number. A slow client gets only the latest event.
 import { Readable } from 'node:stream';
 import { ClientGone, retryLater } from './errors.ts';
 
 export interface EventStream {
   readable: Readable;
-  /** Takes the place of an event that waits: who reads slowly misses some, but not the last. */
+  /** Replaces a waiting event: a slow client misses some events, but gets the latest one. */
   send(event: string): void;
-  /** Sends this, or what waits, and no more. */
+  /** Sends this event, or else the waiting one, and ends the stream. */
   end(event?: string): void;
 }
 
 export interface EventStreams {
-  /** Throws 429 when the user has too many of them, 503 when the process has. */
+  /** Throws HttpError: 429 when the user has too many open streams, 503 when the process has. */
   open(user_id: string): EventStream;
-  /** Ends them all, so that their clients come back to another process; no more are opened. */
+  /** Ends all streams, so that their clients reconnect to another process, and opens no more. */
   close(): void;
 }
 
 export const STREAM_LIMITS = {
   all: 1000,
   of_a_user: 20,
-  /** Proxies close what is silent for a minute. */
+  /** Proxies close a stream that is silent for a minute. */
   heartbeat_ms: 15_000,
-  /** Then the client comes back, and is asked again who it is: nobody follows for longer on a token that has expired. */
+  /** The stream ends after this many heartbeats. The client reconnects, and the service checks its token again. */
   heartbeats: 120,
 };
 
-/** After this time a client comes back whose stream has ended. */
+/** How long a client waits before it reconnects. */
 export const RETRY_MS = 2000;
 
 export function openEventStreams(limits = STREAM_LIMITS): EventStreams {
@@ -38,9 +38,9 @@ export function openEventStreams(limits = STREAM_LIMITS): EventStreams {
   }, limits.heartbeat_ms).unref();
   return {
     open(user_id) {
-      if (closed || open.size >= limits.all) throw refused(503, 'This process has as many streams as it takes.');
+      if (closed || open.size >= limits.all) throw refused(503, 'This process cannot open more event streams.');
       const held = by_user.get(user_id) ?? 0;
-      if (held >= limits.of_a_user) throw refused(429, `You have ${held} streams of events open: end one.`);
+      if (held >= limits.of_a_user) throw refused(429, `You have ${held} open event streams. Close one first.`);
       const stream = openStream(limits.heartbeats);
       open.add(stream);
       by_user.set(user_id, held + 1);
@@ -72,7 +72,7 @@ function openStream(heartbeats: number): LiveStream {
   let is_over = false;
   let beats = 0;
   const readable = new Readable({
-    // A client that does not read has one event in hand, and one that waits.
+    // A client that does not read has one event in this buffer and one in `waiting`.
     highWaterMark: 1,
     read() {
       is_wanted = true;
@@ -106,7 +106,7 @@ function openStream(heartbeats: number): LiveStream {
     beat() {
       beats++;
       if (beats === heartbeats) this.end();
-      // It still has the end to read: it would keep its place for as long as it likes.
+      // The client has not read the end of its stream, and would keep its place for ever.
       else if (beats > heartbeats) readable.destroy(new ClientGone('the client does not read'));
       else if (is_wanted && !is_over) push(':\n\n');
     },

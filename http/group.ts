@@ -1,4 +1,4 @@
-// A group of routes: it says what its handlers depend on, and takes that from the parts that the service has.
+// A group of routes: it declares the dependencies of its handlers and takes them from the parts of the service.
 import type { Logger } from 'pino';
 import type { CreditsLedger } from '../commands/credits.ts';
 import type { Jobs } from '../commands/job.ts';
@@ -13,14 +13,14 @@ import type { JobWatch } from './job-watch.ts';
 import type { Route } from './route.ts';
 import type { TargetGuard } from './webhook-targets.ts';
 
-/** What any group may be wired from. What only one group needs is opened where that group is wired. */
+/** The parts that several groups use. A group opens in its own `wire` function what it alone uses. */
 export interface Parts {
   config: Config;
   log: EventStore;
   logger: Logger;
-  /** Read models, by any names. */
+  /** Opens read models, each under the name that the caller gives it. */
   read<Documents extends Record<string, Document>>(specs: Specs<Documents>): Live<Documents>;
-  /** Waits until reads see the position; false when they do not within a bounded time. */
+  /** Waits until the read models have reached the position. Returns false after 2 s. */
   passed(position: Position): Promise<boolean>;
   jobs: Jobs;
   credits: CreditsLedger;
@@ -28,16 +28,17 @@ export interface Parts {
   blocklist: Blocklist;
   jobFinder: JobFinder;
   jobWatch: JobWatch;
-  /** Of links and cursors, and what the secrets of webhook endpoints are made of. */
+  /** The key that signs links and cursors, and the key that the secrets of webhook endpoints derive from. */
   keys: { links: Uint8Array; webhooks: Uint8Array };
-  /** Refuses addresses that webhooks are not sent to. */
+  /** Refuses addresses that webhooks must not reach. */
   webhook_guard: TargetGuard;
+  /** Wall time in Unix milliseconds. */
   now(): number;
-  /** Where clients reach the service: for links. */
+  /** The base URL of links, without a slash at its end. */
   public_url(): string;
-  /** Aborts when the process is about to end: who is kept waiting is answered. */
+  /** Aborts when the process is about to end, so that handlers stop waiting and answer. */
   closing: AbortSignal;
-  /** Called when the last request is answered, while the stores are still open. */
+  /** Registers a function that http calls after its last answer, while the stores are still open. */
   atEnd(close: () => Promise<void>): void;
 }
 
@@ -46,11 +47,14 @@ type Live<Documents extends Record<string, Document>> = { [Name in keyof Documen
 
 export interface Group {
   routes: readonly Route<never>[];
-  /** The routes with handlers that have their dependencies. */
+  /** Returns the routes with their dependencies bound to their handlers. */
   open(parts: Parts): readonly Route[];
 }
 
-/** `wire` takes a group's dependencies from the parts. */
+/**
+ * `wire` takes the group's dependencies from the parts.
+ * @example export const group = groupOf(({ read }: Parts) => ({ read: read({ balances }) }), [balance]);
+ */
 export function groupOf<Deps>(wire: (parts: Parts) => Deps, routes: readonly Route<Deps>[]): Group {
   return { routes, open: (parts) => bound(routes, wire(parts)) };
 }

@@ -4,9 +4,9 @@ import { type HttpError, retryLater } from './errors.ts';
 import type { Caller } from './route.ts';
 
 export interface HeavyRequest {
-  /** Resolves when this request's turn comes. Throws the signal's reason when the client leaves first, and 503 when no turn comes in time. */
+  /** Resolves at this request's turn. Throws the signal's reason when the client leaves first, and 503 after 30 s without a turn. */
   work(signal: AbortSignal): Promise<void>;
-  /** Gives the turn to another request: from here on this one only waits, or sends at its client's pace. */
+  /** Passes the turn to another request, because this one only waits, or sends at its client's pace. */
   rest(): void;
   /** Ends the request. */
   leave(): void;
@@ -27,7 +27,7 @@ interface Waiting {
 
 export function openHeavyRequests(options: { per_caller: number; at_once: number; wait_ms?: number }): HeavyRequests {
   const { per_caller, at_once, wait_ms = WAIT_MS } = options;
-  const under_way = new Map<string, number>();
+  const in_flight = new Map<string, number>();
   /** The queue of each caller, in the order of turns: a caller whose turn has passed goes to the end. */
   const waiting = new Map<string, Waiting[]>();
   let working = 0;
@@ -47,9 +47,9 @@ export function openHeavyRequests(options: { per_caller: number; at_once: number
   return {
     enter(of) {
       const name = nameOf(of);
-      const others = under_way.get(name) ?? 0;
-      if (others >= per_caller) throw tooMany(per_caller);
-      under_way.set(name, others + 1);
+      const others = in_flight.get(name) ?? 0;
+      if (others >= per_caller) throw tooManyAtOnce(per_caller);
+      in_flight.set(name, others + 1);
       let is_working = false;
       let has_left = false;
 
@@ -94,28 +94,27 @@ export function openHeavyRequests(options: { per_caller: number; at_once: number
           if (has_left) return;
           has_left = true;
           rest();
-          const left = under_way.get(name)! - 1;
-          if (left === 0) under_way.delete(name);
-          else under_way.set(name, left);
+          const left = in_flight.get(name)! - 1;
+          if (left === 0) in_flight.delete(name);
+          else in_flight.set(name, left);
         },
       };
     },
   };
 }
 
-/** A user is one caller with all keys. Of IPv6 a client has whole networks: it is known by the first 64 bits. */
+/** All keys of a user count as one caller. A client may have a whole IPv6 network, so its first 64 bits name the caller. */
 function nameOf({ caller, ip }: { caller: Caller | null; ip: string }): string {
   if (caller) return `user ${caller.user_id}`;
   const bytes = parseAddress(ip);
   return `address ${bytes?.length === 16 ? bytes.slice(0, 8) : ip}`;
 }
 
-function tooMany(per_caller: number): HttpError {
-  const message = `You have ${per_caller} large requests under way. Send this one when one of them is answered.`;
+export function tooManyAtOnce(per_caller: number): HttpError {
+  const message = `You have ${per_caller} large requests in flight. Send this one again after the answer to one of them.`;
   return retryLater(429, 'too_many_requests_at_once', message, RETRY_S);
 }
 
 function noTurn(): HttpError {
-  const message = 'The service is busy with other large requests. Try again in a few seconds.';
-  return retryLater(503, 'unavailable', message);
+  return retryLater(503, 'unavailable', 'The service is busy with other large requests. Try again in a few seconds.');
 }

@@ -1,4 +1,4 @@
-// The schemas that input is held to: closed, and with what has a default left out by clients at will.
+// Derives the schemas that validate input: they refuse unknown fields, and clients may omit fields with a default.
 import type { TSchema } from '../events/schema.ts';
 
 interface Node {
@@ -11,8 +11,8 @@ interface Node {
 }
 
 /**
- * The same schema, in which objects refuse fields that they do not name (unless they say otherwise) and do not require
- * those that have a default. A misspelt filter of a bulk delete is then an error, not a delete of everything.
+ * Returns a copy of the schema in which objects refuse unknown fields (unless `additionalProperties` says otherwise) and do not require
+ * fields with a default. So a misspelt filter of a bulk delete is an error, and does not delete everything.
  */
 export function closedInput<Schema extends TSchema>(schema: Schema): Schema {
   return closed(schema as Node) as Schema;
@@ -21,7 +21,6 @@ export function closedInput<Schema extends TSchema>(schema: Schema): Schema {
 function closed(node: Node): Node {
   const { items, anyOf, properties } = node;
   return {
-    // Symbols and hidden marks of the schema library are of no use to validators and documents.
     ...node,
     ...(items === undefined ? {} : { items: closed(items) }),
     ...(anyOf === undefined ? {} : { anyOf: anyOf.map(closed) }),

@@ -1,17 +1,20 @@
-// A job as server-sent events. Each is the whole job, and its id says where the job stands: whoever comes back with an
-// id misses nothing that still matters, whichever process answers, and nothing is kept for it.
+// A job as server-sent events. Each event holds the whole job, and its id names the job's state. A client that reconnects with the
+// id of its last event therefore gets the current state from any process, and no process keeps a history.
 import { hasEnded } from '../events/job.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import { jobView } from './job-view.ts';
 
-/** Of `Last-Event-ID`; empty: none. */
+/** The pattern of `Last-Event-ID`; an empty value means none. */
 export const EVENT_ID = '^([0-9]{1,15}(-[0-9]{1,15}){2})?$';
 
-/** All that changes a job's view changes one of these, and none of them ever goes back. */
+/** Every change of a job's view raises one of these three numbers, and none of them ever falls. */
 export const eventId = ({ revision, completed_urls, credits_refunded }: JobDocument) =>
   [revision, completed_urls, credits_refunded].join('-');
 
-/** Whether the first is of a later state than the second, which may be empty. */
+/**
+ * Whether the first event id is of a later state than the second, which may be empty.
+ * @example isAfter('0-420-0', '0-400-0') === true
+ */
 export function isAfter(id: string, other: string): boolean {
   if (other === '') return true;
   const others = other.split('-').map(Number);
@@ -19,12 +22,12 @@ export function isAfter(id: string, other: string): boolean {
   return difference > 0;
 }
 
-/** Nothing will change any more: it has ended, and what it did not use is given back. */
+/** Whether the job will never change again: it has ended, and the ledger has its unused credits back. */
 export const isOver = ({ status, due }: JobDocument) => hasEnded(status) && due !== 'settlement';
 
 export const jobEvent = (name: 'progress' | 'end', job: JobDocument) => frame(name, jobView(job), eventId(job));
 
-/** Without an id: there is nothing to come back to. */
+/** The event of a deleted job. It has no id, because there is nothing to reconnect to. */
 export const deletedEvent = (job_id: string) => frame('deleted', { job_id });
 
 function frame(name: string, data: object, id?: string): string {

@@ -1,4 +1,4 @@
-// Finds jobs for the rules of access: in the documents, or in the log for what these have not seen yet.
+// Finds jobs for the access rules: in the read models, or in the log when the read models do not have the job yet.
 import type { Jobs } from '../commands/job.ts';
 import { jobStream } from '../events/streams.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';

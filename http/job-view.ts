@@ -1,5 +1,4 @@
-// How clients see a job, in both APIs.
-
+// The view of a job in both APIs.
 import { FAILURE_REASONS, JOB_SOURCES, JOB_STATUSES, type JobCreated, PAUSE_REASONS } from '../events/job.ts';
 import { Nullable } from '../events/nullable.ts';
 import { type Static, Type } from '../events/schema.ts';
@@ -8,23 +7,23 @@ import { Count, pick, Time } from './schemas.ts';
 
 export const JobView = Type.Object(
   {
-    job_id: Type.String({ description: 'Names it in paths; random, and listed nowhere.' }),
+    job_id: Type.String({ description: 'Names the job in paths. It is random, and no public list shows it.' }),
     status: Type.Enum(JOB_STATUSES, { description: 'The last three are final.' }),
     total_urls: Count('URLs in the job.'),
     completed_urls: Count('URLs checked so far.'),
     credits_allocated: Count('Credits reserved for the job.'),
     credits_refunded: Count('Credits given back.'),
-    duplicates_removed: Count('URLs that were there before.'),
-    invalid_urls_rejected: Count('URLs that cannot be checked.'),
-    blocked_urls_skipped: Count('URLs of domains on the blocklist.'),
+    duplicates_removed: Count('URLs left out because they came before in the list.'),
+    invalid_urls_rejected: Count('URLs left out because they are not valid.'),
+    blocked_urls_skipped: Count('URLs left out because their domain is on the blocklist.'),
     pause_reason: Nullable(
-      Type.Enum(PAUSE_REASONS, { description: 'Of a paused job. `credit_ceiling`: it waits for credits.' }),
+      Type.Enum(PAUSE_REASONS, { description: 'Why the job is paused. `credit_ceiling`: it waits for credits.' }),
     ),
-    failure_reason: Nullable(Type.Enum(FAILURE_REASONS, { description: 'Of a failed job.' })),
-    created_at: Time('When it was submitted.'),
-    started_at: Nullable(Time('When its first URL was checked.')),
-    completed_at: Nullable(Time('When it ended.')),
-    source: Type.Enum(JOB_SOURCES, { description: 'How it came.' }),
+    failure_reason: Nullable(Type.Enum(FAILURE_REASONS, { description: 'Why the job failed.' })),
+    created_at: Time('When the service accepted the job.'),
+    started_at: Nullable(Time('When the service recorded the first results.')),
+    completed_at: Nullable(Time('When the job ended.')),
+    source: Type.Enum(JOB_SOURCES, { description: 'Where the URLs came from.' }),
   },
   { $id: 'Job' },
 );
@@ -48,12 +47,12 @@ export const jobExample: JobView = {
   source: 'upload',
 };
 
-/** Of the job as it was submitted. */
+/** Fields that the submission fixes. */
 const SUBMITTED = [
   ...(['total_urls', 'credits_allocated', 'duplicates_removed', 'invalid_urls_rejected'] as const),
   ...(['blocked_urls_skipped', 'source'] as const),
 ] as const;
-/** In the order in which clients read them. */
+/** The fields of the view after `job_id`, in the order of the JSON. */
 const SHOWN = [
   ...(['status', 'total_urls', 'completed_urls', 'credits_allocated', 'credits_refunded'] as const),
   ...(['duplicates_removed', 'invalid_urls_rejected', 'blocked_urls_skipped'] as const),
@@ -62,7 +61,7 @@ const SHOWN = [
 
 export const jobView = (job: JobDocument): JobView => ({ job_id: job._id, ...pick(job, SHOWN) });
 
-/** A job as it is when it has just been made: the read model need not have seen it yet. */
+/** The view of a job that was created just now and may not be in the read model yet. `now`: Unix milliseconds. */
 export function newJobView(job: JobCreated, now: number): JobView {
   const paused = job.credits_allocated === 0;
   return {

@@ -1,8 +1,8 @@
-// An object as JSON, a piece at a time: a page of a thousand long items takes a tenth of a second to write, in which nobody else
-// would be answered, and more memory than a page may hold.
+// Writes an object as JSON in pieces. A page of a thousand long items takes 0.1 s to serialise, which would block the event loop,
+// and more memory than a page may take.
 import { breather } from '../intake/event-loop.ts';
 
-/** With no longer list it is written in a few milliseconds. */
+/** JSON with shorter lists takes a few milliseconds. */
 const SHORT_LIST = 100;
 const PIECE_CHARS = 64 * 1024;
 
@@ -13,8 +13,9 @@ export const hasLongList = (body: object): boolean =>
   Object.values(body).some((value) => isStreamed(value) || (Array.isArray(value) && value.length > SHORT_LIST));
 
 /**
- * What `JSON.stringify` gives, in UTF-8. `body` is an object; of its values lists are written item by item, and so are async
- * iterables, as lists. A value is asked for when those before it are written.
+ * Yields the text of `JSON.stringify(body)` in UTF-8. It serialises lists item by item, and async iterables as lists. It reads each
+ * property after it has yielded the properties before it, so that a getter may depend on them.
+ * @example for await (const piece of jsonPieces({ items, total })) response.write(piece);
  */
 export async function* jsonPieces(body: object): AsyncGenerator<Buffer> {
   const breathe = breather();
@@ -24,7 +25,7 @@ export async function* jsonPieces(body: object): AsyncGenerator<Buffer> {
     const value = (body as Record<string, unknown>)[name];
     const is_list = Array.isArray(value) || isStreamed(value);
     const whole = is_list ? '[' : JSON.stringify(value);
-    // Such as undefined: it is left out.
+    // JSON omits undefined values.
     if (whole === undefined) continue;
     text += `${separator}${JSON.stringify(name)}:${whole}`;
     separator = ',';

@@ -1,4 +1,4 @@
-// Bodies that are one long list: read as they come, kept in pages on disk where they are large, and named by a fingerprint.
+// Reads bodies that are one long list as a stream, keeps large ones in pages on disk, and computes a fingerprint of their strings.
 import { createHash } from 'node:crypto';
 import { type FileHandle, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,12 +12,12 @@ import { UPLOAD_PREFIX } from './uploads.ts';
 import type { Check } from './validation.ts';
 
 const PAGE_SIZE = 1000;
-/** A body of this size is also parsed whole, so that everything that is wrong with it is named at once. */
+/** Up to this size the service also parses the body whole, so that the answer names all problems at once. */
 const PARSED_WHOLE_BYTES = 64 * 1024;
-/** What is kept in memory before it goes to disk. */
+/** The most bytes in memory before the pages go to disk. */
 const MEMORY_BYTES = 1024 * 1024;
 
-/** Reads the body and gives its list to `use`; whatever happens, nothing stays on disk. */
+/** Reads the body, passes its list to `use`, and removes its file however `use` ends. Throws HttpError with 400, 408, 413, 415 or 422. */
 export async function withList<Result>(
   ctx: Context,
   body: ListBody,
@@ -38,7 +38,7 @@ async function readList(ctx: Context, body: ListBody, check: Check, pages: Pages
   let page: string[] = [];
   let length = 0;
   const flush = async () => {
-    // What has come may be many pages: a page always has the same size, or equal lists would differ in their fingerprints.
+    // Every page but the last has the same size, so that equal lists have equal fingerprints.
     let from = 0;
     for (; page.length - from >= PAGE_SIZE; from += PAGE_SIZE) await pages.add(page.slice(from, from + PAGE_SIZE));
     page = page.slice(from);
@@ -75,13 +75,13 @@ async function readList(ctx: Context, body: ListBody, check: Check, pages: Pages
 
 interface Pages {
   add(page: readonly string[]): Promise<void>;
-  /** Of what was added: the same for the same strings in the same order, however the JSON around them was written. */
+  /** Equal for the same strings in the same order, whatever the white space and escapes of their JSON. */
   fingerprint(): string;
   read(): AsyncGenerator<string[]>;
   release(): Promise<void>;
 }
 
-/** Each page is a JSON array; together they are in memory up to a size, from there on in a file. */
+/** Each page is a JSON array. The pages stay in memory up to 1 MiB, then in a file. */
 function openPages(folder: string): Pages {
   const sizes_bytes: number[] = [];
   const hash = createHash('sha256');

@@ -1,9 +1,12 @@
-// Lists by offset: what a route declares of its list, and what it answers with.
+// Lists by offset: the response that a route declares, and the reply that it sends.
 import { type TSchema, Type } from '../events/schema.ts';
 import type { Page, Paging } from '../readmodels/pages.ts';
 import type { Reply, ResponseSpec } from './route.ts';
 
-/** The answer of a route whose pages have `limit` items by default; `example`: one item. */
+/**
+ * The response of a route whose pages have `limit` items by default. `example` is one item.
+ * @example responses: { 200: listOf('A page of jobs.', JobView, jobExample, 20) }
+ */
 export const listOf = (description: string, item: TSchema, example: object, limit: number): ResponseSpec => ({
   description,
   schema: Type.Object({
@@ -15,7 +18,7 @@ export const listOf = (description: string, item: TSchema, example: object, limi
   example: { items: [example], total: 1, limit, offset: 0 },
 });
 
-/** The page as clients see it, by the view of each item. */
+/** The reply with a page; `view` maps each document to its JSON. */
 export const listReply = <Item>(
   { items, total }: Page<Item>,
   view: (item: Item) => object,

@@ -1,4 +1,4 @@
-// What is measured of requests, for Prometheus. Other roles add their own to the same registry.
+// Prometheus metrics of requests, projections and checker threads. Other roles add theirs to the same registry.
 import {
   Counter,
   type CounterConfiguration,
@@ -10,13 +10,16 @@ import {
 
 type Measured = Pick<CounterConfiguration<string>, 'name' | 'help'>;
 
-/** A gauge without labels, whose value is read when the metrics are asked for. */
+/**
+ * Registers a gauge without labels. It calls `read` each time that Prometheus scrapes the metrics.
+ * @example openGauge(registry, { name: 'http_connections', help: 'Open connections.' }, () => sockets.size);
+ */
 export function openGauge(registry: Registry, measured: Measured, read: () => number): void {
   const collect = () => gauge.set(read());
   const gauge: Gauge = new Gauge({ ...measured, registers: [registry], collect });
 }
 
-/** A counter without labels, whose total is read when the metrics are asked for. */
+/** Registers a counter without labels. It calls `read`, which returns the total, each time that Prometheus scrapes the metrics. */
 export function openCounter(registry: Registry, measured: Measured, read: () => number): void {
   const collect = () => {
     counter.reset();
@@ -27,29 +30,29 @@ export function openCounter(registry: Registry, measured: Measured, read: () => 
 
 export interface HttpMetrics {
   started(): void;
-  /** `route` is the pattern and not the path, of which there are too many. */
+  /** `route` is the path pattern, because each distinct path would be a time series of its own. */
   finished(request: { method: string; route: string; status: number; duration_ms: number }): void;
-  /** Streams that last, more or fewer by so many. They are no requests in flight. */
-  lasting(more: 1 | -1): void;
+  /** Adds to the number of open event streams. An open stream does not count as a request in flight. */
+  openStreams(delta: 1 | -1): void;
 }
 
 export function openHttpMetrics(registry: Registry): HttpMetrics {
   if (!registry.getSingleMetric('process_cpu_seconds_total')) collectDefaultMetrics({ register: registry });
   const durations = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'Requests by route and status, and how long they took.',
+    help: 'Duration of requests by route and status.',
     labelNames: ['method', 'route', 'status'] as const,
     buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers: [registry],
   });
   const in_flight = new Gauge({
     name: 'http_requests_in_flight',
-    help: 'Requests that are being answered.',
+    help: 'Requests without a complete answer.',
     registers: [registry],
   });
-  const lasting = new Gauge({
+  const open_streams = new Gauge({
     name: 'http_lasting_streams',
-    help: 'Streams that go on for as long as their clients listen, such as those of events.',
+    help: 'Open streams of server-sent events.',
     registers: [registry],
   });
   return {
@@ -58,37 +61,37 @@ export function openHttpMetrics(registry: Registry): HttpMetrics {
       in_flight.dec();
       durations.observe({ method, route, status }, duration_ms / 1000);
     },
-    lasting: (more) => lasting.inc(more),
+    openStreams: (delta) => open_streams.inc(delta),
   };
 }
 
-/** `replaced`: how many of the checker's threads were, so far. */
+/** `replaced` returns the number of checker threads that the service has replaced since its start. */
 export function openThreadMetrics(registry: Registry, replaced: () => number): void {
-  const help = "Threads of this process's checker that hung or ended by a fault, and were replaced.";
+  const help = 'Checker threads of this process that the service replaced because they hung or crashed.';
   openCounter(registry, { name: 'checker_threads_replaced_total', help }, replaced);
 }
 
-/** How each projection stands, asked when the metrics are: one of which something was parked does not show everything. */
+/** Registers the state of each projection, read at each scrape. A read model with parked events is incomplete. */
 export function openProjectionMetrics(
   registry: Registry,
   projections: () => Promise<readonly { _id: string; parked: number; next: object | null }[]>,
 ): void {
   const labelNames = ['projection'] as const;
-  // Those of stores that have been opened anew since.
+  // A process that reopened its stores has registered these before.
   for (const name of ['projection_building', 'projection_parked_events']) registry.removeSingleMetric(name);
   const building = new Gauge({
     name: 'projection_building',
-    help: 'Whether the projection is being built anew: 1 or 0.',
+    help: '1 while the projector rebuilds the projection, otherwise 0.',
     labelNames,
     registers: [registry],
   });
   new Gauge({
     name: 'projection_parked_events',
-    help: 'Events that the projection could not take and that its read model is made without, until it is rebuilt.',
+    help: 'Events that the projection could not apply. Its read model lacks them until a rebuild.',
     labelNames,
     registers: [registry],
     async collect() {
-      // While the documents are away there is nothing to tell, and readiness tells that.
+      // While the document store is away there are no values, and /readyz reports the outage.
       for (const { _id, parked, next } of await projections().catch(() => [])) {
         this.set({ projection: _id }, parked);
         building.set({ projection: _id }, next === null ? 0 : 1);

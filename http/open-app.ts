@@ -1,4 +1,4 @@
-// From stores and settings to the application: the parts that groups of routes are wired from, and what the frame is given.
+// Builds the application from the stores and settings: the parts for groups of routes, and the options of the frame.
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -30,7 +30,7 @@ import { openRateLimits } from './rate-limits.ts';
 import { ALL_GROUPS } from './routes/all.ts';
 import { removeAbandonedUploads } from './uploads.ts';
 
-/** How long a read waits for what its client has just done. */
+/** How long a read waits for its client's last change. */
 const READ_YOUR_WRITES_MS = 2000;
 /** No upload takes a day. */
 const ABANDONED_MS = 86_400_000;
@@ -41,18 +41,19 @@ export interface OpeningParts extends Pick<Parts, 'keys' | 'webhook_guard' | 'pu
   /** `shared` counts for all processes, `own` for this one. */
   rates: { shared: RateCounters; own: RateCounters };
   registry: Registry;
-  /** Called with what a request failed of. */
+  /** Receives each error that no client caused. */
   fault: (error: unknown) => void;
 }
 
 export interface OpenedApp {
   app: { callback(): RequestListener };
-  /** Ends what would go on for ever: long waits and streams of events. */
+  /** Ends long waits and event streams, which would otherwise keep the server open. */
   end(): void;
-  /** Leaves the stores open. */
+  /** Ends the application's own work, and leaves the stores open. */
   close(): Promise<void>;
 }
 
+/** Opens the application of the http role. The caller closes it before the stores. Throws what the stores throw. */
 export async function openApp(config: Config, logger: Logger, opening: OpeningParts): Promise<OpenedApp> {
   const { stores, identity, rates, registry, fault, ...given } = opening;
   const { log, documents, blobs } = stores;
@@ -103,13 +104,13 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
       }),
       async await_position(position) {
         if (await readmodels.passed(position, 0)) return;
-        // A place that the log has not reached was given to nobody.
+        // No answer named a position beyond the log's head, so nobody waits for one.
         if (position <= (await log.head())) await parts.passed(position);
       },
       readiness: readiness.checks,
     },
   );
-  // What a process left that was killed in the middle of an upload.
+  // A killed process leaves the files of its uploads.
   await removeAbandonedUploads(uploads, ABANDONED_MS, now());
   return {
     app,
@@ -122,7 +123,7 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
   };
 }
 
-/** What a process without the http role answers: the probes. */
+/** Opens the application of a process without the http role: the probes alone. */
 export function openProbes({ stores, registry }: Pick<OpeningParts, 'stores' | 'registry'>, log: Logger): OpenedApp {
   const { checks: readiness, close } = openWatch(stores, openReadModels(stores.documents), registry);
   const listener = probesListener({ log, registry, readiness });

@@ -1,4 +1,4 @@
-// Whether the process is up, whether the service works, and what is measured: for routes of http, and for a port of its own.
+// The probes /healthz, /readyz and /metrics, for the routes of http and for METRICS_PORT.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, type Registry } from 'prom-client';
@@ -16,7 +16,7 @@ import type { Reply } from './route.ts';
 export interface ProbeOptions {
   log: Logger;
   registry: Registry;
-  /** What must work before requests are sent here, by name; each throws when it does not. */
+  /** The conditions of readiness by name. Each throws when it does not hold. */
   readiness: Readonly<Record<string, () => Promise<unknown>>>;
 }
 
@@ -42,7 +42,7 @@ interface Check {
   detail?: string;
 }
 
-/** What each check says; one that takes too long has failed. */
+/** Runs all checks. A check that takes longer than 2 s fails. */
 async function checkAll({ log, readiness }: ProbeOptions): Promise<Record<string, Check>> {
   const outcomes = Object.entries(readiness).map(async ([name, check]): Promise<[string, Check]> => {
     let timer: NodeJS.Timeout | undefined;
@@ -53,7 +53,7 @@ async function checkAll({ log, readiness }: ProbeOptions): Promise<Record<string
       await Promise.race([check(), late]);
       return [name, { ok: true }];
     } catch (error) {
-      // What others say of their faults may name addresses and is for the log alone.
+      // Other errors may name addresses, so only the log shows them.
       const detail = error instanceof NotReady ? error.message : 'it does not work';
       log.warn({ check: name, ...(error instanceof NotReady ? { detail } : { err: error }) }, 'not ready');
       return [name, { ok: false, detail }];
@@ -64,7 +64,7 @@ async function checkAll({ log, readiness }: ProbeOptions): Promise<Record<string
   return Object.fromEntries(await Promise.all(outcomes));
 }
 
-/** Looks at the stores and the roles, and measures them. */
+/** Watches the stores and the roles, and registers their metrics. The caller closes the watch. */
 export function openWatch(
   { log, documents }: { log: EventStore; documents: Documents },
   { position, projections }: ReadModels,
@@ -84,7 +84,7 @@ export function probesListener(options: ProbeOptions): RequestListener {
   };
 }
 
-/** Nothing but the probes of an application: for a port that clients do not reach. */
+/** Restricts an application to its probes, for a port that clients do not reach. */
 export const probesOnly = (app: { callback(): RequestListener }) => ({
   callback: (): RequestListener => (request, response) =>
     probeOf(request) ? app.callback()(request, response) : refuse(request, response),
@@ -94,6 +94,6 @@ const pathOf = ({ url = '' }: IncomingMessage) => url.split('?', 1)[0]!;
 const probeOf = (request: IncomingMessage) => (Object.hasOwn(PROBES, pathOf(request)) ? PROBES[pathOf(request)] : null);
 
 function refuse(request: IncomingMessage, response: ServerResponse): void {
-  const error = new HttpError(404, 'not_found', `This port has ${Object.keys(PROBES).join(', ')} alone.`);
+  const error = new HttpError(404, 'not_found', `This port serves only ${Object.keys(PROBES).join(', ')}.`);
   void answerAndClose(request, response, { status: 404, body: apiOf(pathOf(request)).errorBody(error) });
 }

@@ -1,4 +1,4 @@
-// The query string as its schema has it: text becomes whole numbers, numbers and booleans where those are declared.
+// Parses a query string by its schema, which turns text into integers, numbers and booleans.
 import type { TObject } from '../events/schema.ts';
 import type { Problem } from './errors.ts';
 
@@ -9,7 +9,10 @@ interface Parameter {
 
 const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, false: false, '1': true, '0': false };
 
-/** A parameter that is given twice is a problem, unless it is a list. Text that is no number stays as it is, for the schema to refuse. */
+/**
+ * A repeated parameter is a problem unless its schema is a list. Text that is no number stays text, which the schema then refuses.
+ * @example readQuery('limit=5', Type.Object({ limit: Type.Integer() })).query // { limit: 5 }
+ */
 export function readQuery(search: string, schema: TObject): { query: Record<string, unknown>; problems: Problem[] } {
   const query: Record<string, unknown> = {};
   const problems: Problem[] = [];
@@ -27,7 +30,7 @@ export function readQuery(search: string, schema: TObject): { query: Record<stri
   return { query, problems: [...problems, ...encodingProblems(search)] };
 }
 
-/** Bytes that are not UTF-8 would be read as U+FFFD, and nothing found that has them. */
+/** Reports parameters that are not UTF-8: URLSearchParams would read their bytes as U+FFFD, and a filter would find nothing. */
 function encodingProblems(search: string): Problem[] {
   if (!/%[89a-f]/i.test(search)) return [];
   return search.split('&').flatMap((parameter) => {
@@ -48,7 +51,7 @@ function coerced(text: string, type: string | undefined): unknown {
   return text;
 }
 
-/** Even when the name is `__proto__`, which an assignment would not store. */
+/** Sets the property, also for the name `__proto__`, which an assignment would ignore. */
 function define(target: Record<string, unknown>, name: string, value: unknown): void {
   Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -1,14 +1,14 @@
-// The port that counts requests within windows of time. Adapters: `adapters/rate-counters/{memory,mongodb}`.
+// The port that counts requests in windows of time. Adapters: `adapters/rate-counters/{memory,mongodb}`.
 
 export interface RateWindow {
-  /** In the names of what is stored. */
+  /** Part of the stored keys: each window of the service has its own name. */
   name: string;
   duration_s: number;
 }
 
-/** A window begins with the first request of its key, and ends its duration later, whatever comes in between. */
+/** A window begins with the first request of its key, and always ends `duration_s` later. */
 export interface RateCounter {
-  /** Counts a request; how many the window holds with it, and when it ends. */
+  /** Counts a request. Returns the number of requests in the window, with this one, and the time until the window ends. */
   count(key: string): Promise<{ used: number; resets_in_ms: number }>;
 }
 

@@ -1,5 +1,4 @@
-// Rate limits of an API: requests of an API key a minute and a day; what comes without a key that is good
-// counts for the address that it comes from.
+// Rate limits of an API: requests of each API key a minute and a day. A request without a valid key counts for its client's address.
 import type { Api } from './apis/api.ts';
 import { HttpError } from './errors.ts';
 import type { RateCounter, RateCounters } from './rate-counters.ts';
@@ -9,13 +8,14 @@ const MINUTE_S = 60;
 const DAY_S = 86_400;
 
 export interface RateLimits {
-  /** The headers that say what is left. Throws 429, with the same headers and Retry-After, when nothing is. */
+  /** Counts the request and returns the X-RateLimit headers. Throws 429, with the same headers and Retry-After, over the limit. */
   admit(request: { api: Api; caller: Caller | null; ip: string }): Promise<Record<string, string>>;
 }
 
 interface Limit {
   counter: RateCounter;
-  of: string;
+  /** Begins the sentence of a refusal, as `period` ends it. */
+  subject: string;
   most: number;
   period: string;
 }
@@ -25,7 +25,7 @@ interface Counted {
   resets_in_ms: number;
 }
 
-/** `shared` counts keys for all processes, `own` addresses for this one. */
+/** `shared` counts keys for all processes, `own` counts addresses for this process. `now`: Unix milliseconds, for X-RateLimit-Reset. */
 export function openRateLimits(options: {
   shared: RateCounters;
   own: RateCounters;
@@ -37,12 +37,12 @@ export function openRateLimits(options: {
   const minute = { counter: shared.open({ name: 'key-minute', duration_s: MINUTE_S }), most: per_minute };
   const day = { counter: shared.open({ name: 'key-day', duration_s: DAY_S }), most: per_day };
   const address = { counter: own.open({ name: 'address-minute', duration_s: MINUTE_S }), most: per_minute };
-  // In order: what the first refuses does not count for the second.
+  // A request that the first limit refuses does not count for the second.
   const of_key: Limit[] = [
-    { ...minute, of: 'An API key', period: 'a minute' },
-    { ...day, of: 'An API key', period: 'a day' },
+    { ...minute, subject: 'An API key', period: 'a minute' },
+    { ...day, subject: 'An API key', period: 'a day' },
   ];
-  const of_address: Limit[] = [{ ...address, of: 'An address without a valid API key', period: 'a minute' }];
+  const of_address: Limit[] = [{ ...address, subject: 'An address without a valid API key', period: 'a minute' }];
 
   function headersOf({ limit, left, resets_in_ms }: Counted): Record<string, string> {
     return {
@@ -59,7 +59,7 @@ export function openRateLimits(options: {
       for (const limit of limits) {
         const { used, resets_in_ms } = await limit.counter.count(key);
         const counted = { limit, left: limit.most - used, resets_in_ms };
-        if (counted.left < 0) throw refused(counted, headersOf(counted));
+        if (counted.left < 0) throw rateLimited(limit, resets_in_ms, headersOf(counted));
         if (tightest === null || counted.left < tightest.left) tightest = counted;
       }
       return tightest === null ? {} : headersOf(tightest);
@@ -67,9 +67,12 @@ export function openRateLimits(options: {
   };
 }
 
-function refused({ limit, resets_in_ms }: Counted, headers: Record<string, string>): HttpError {
+export function rateLimited(
+  { subject, most, period }: Omit<Limit, 'counter'>,
+  resets_in_ms: number,
+  headers: Record<string, string> = {},
+): HttpError {
   const wait_s = Math.max(1, Math.ceil(resets_in_ms / 1000));
-  const { of, most, period } = limit;
-  const message = `${of} has ${most.toLocaleString('en')} requests ${period}. Try again in ${wait_s} s.`;
+  const message = `${subject} may send ${most.toLocaleString('en')} requests ${period}. Try again in ${wait_s} s.`;
   return new HttpError(429, 'rate_limited', message, undefined, { ...headers, 'Retry-After': String(wait_s) });
 }

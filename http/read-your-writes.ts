@@ -1,20 +1,20 @@
-// Read your writes: a command's response names the place in the log that it reached; a read waits until that is seen.
+// Read your writes: the answer to a command names its position in the log, and a read waits until the read models have reached it.
 import { LRUCache } from 'lru-cache';
 import type { Problem } from './errors.ts';
 
-/** Given out by commands and taken by reads; to clients an opaque word. */
+/** Answers to commands and requests of reads carry this header. Clients do not interpret its value. */
 export const POSITION_HEADER = 'x-log-position';
 
 const MAX_CALLERS = 10_000;
 
 export interface ReadYourWrites {
-  /** The place that a read by this caller has to wait for: what its request says, else what it was last told. */
+  /** The position that a read waits for: the one in its header, else the caller's last one in this process. */
   expected(header: string, user_id: string | undefined): string | null;
-  /** A command of this caller reached this place. */
+  /** Notes the position of this caller's command. */
   reached(user_id: string | undefined, position: string): void;
 }
 
-/** What is wrong with the header, if anything. */
+/** Returns the problem with the header, or an empty list. */
 export function positionProblem(header: string): Problem[] {
   if (header === '' || /^[\w.:-]{1,64}$/.test(header)) return [];
   return [{ loc: ['header', POSITION_HEADER], msg: 'must be a position that a response gave', type: 'position' }];
@@ -26,7 +26,7 @@ export function openReadYourWrites(): ReadYourWrites {
     expected: (header, user_id) => header || (user_id === undefined ? null : (last.get(user_id) ?? null)),
     reached(user_id, position) {
       if (user_id === undefined || position === '') return;
-      // Commands that run at once may answer in another order than that of the log, which is that of the text.
+      // Concurrent commands may answer out of order. Positions sort as text.
       const before = last.get(user_id) ?? '';
       if (position > before) last.set(user_id, position);
     },

@@ -1,10 +1,10 @@
-// Whether the service does its work, wherever its roles run: looked at every second, so that asking costs nothing.
+// Watches whether the service does its work, wherever its roles run. It looks every second, so that a probe costs nothing.
 import { Gauge, type Registry } from 'prom-client';
 import type { RoleWatch } from '../roles/role-signs.ts';
 import { openGauge } from './metrics.ts';
 
 export interface ReadinessOptions {
-  /** Of the log, and where the read models are. */
+  /** The head of the log, and the position of the read models. */
   head(): Promise<string>;
   position(): Promise<string>;
   roles: RoleWatch;
@@ -13,23 +13,23 @@ export interface ReadinessOptions {
   every_ms?: number;
 }
 
-/** Its message says what is wrong, in words that anybody may read. */
+/** A condition does not hold. `/readyz` shows the message to everybody. */
 export class NotReady extends Error {}
 
 const LOOK_MS = 1_000;
-/** A store that has not answered for so long is away. */
+/** A store is away when its last answer is older than this. */
 const ANSWER_MS = 3_000;
-/** The read models stand still while the log goes on. */
+/** The projector hangs when the read models have not moved for this long while the log grew. */
 const STILL_MS = 10_000;
-/** They move on, but show what was true so long ago. */
+/** The most that moving read models may lag behind the log. */
 const LAG_MS = 60_000;
 
 const WORKERS = ['projector', 'processes', 'checker'] as const;
 
 export interface Readiness {
-  /** Each throws `NotReady` when it does not hold. */
+  /** The conditions by name. Each throws `NotReady` when it does not hold. */
   checks: Readonly<Record<string, () => Promise<void>>>;
-  /** Looks once, now. */
+  /** Looks at all stores and roles once. */
   look(): Promise<void>;
   close(): void;
 }
@@ -37,22 +37,21 @@ export interface Readiness {
 export function openReadiness(options: ReadinessOptions): Readiness {
   const { roles, monotonic = () => performance.now() } = options;
   const opened_at = monotonic();
-  /** When each last answered. */
+  /** The monotonic time of each store's last answer. */
   const answered = new Map<string, number>();
   let position = '';
   let moved_at = opened_at;
-  /** Heads of the log that the read models have not reached, the oldest first, and when each was seen. */
+  /** Heads of the log that the read models have not reached, the oldest first, each with the time at which the watch saw it. */
   let ahead: { head: string; at: number }[] = [];
 
-  async function answer<T>(name: string, ask: () => Promise<T>, use: (answer: T) => void): Promise<void> {
-    const given = await ask();
-    answered.set(name, monotonic());
-    use(given);
+  async function ask<T>(store: string, question: () => Promise<T>, use: (answer: T) => void = () => {}): Promise<void> {
+    const answer = await question();
+    answered.set(store, monotonic());
+    use(answer);
   }
   function seenHead(head: string): void {
     if (head <= (ahead.at(-1)?.head ?? position)) return;
     ahead.push({ head, at: monotonic() });
-    // Of a long time some moments are enough.
     if (ahead.length > MAX_AHEAD) ahead = ahead.filter((_, n) => n % 2 === 0);
   }
   function seenPosition(at: string): void {
@@ -60,16 +59,11 @@ export function openReadiness(options: ReadinessOptions): Readiness {
     position = at;
     ahead = ahead.filter(({ head }) => head > position);
   }
-  /** Beside each other, so that a store that is away holds up none of the others. */
+  /** The looks run concurrently, so that a store that is away delays no other look. */
   const looks = [
-    () => answer('event_log', options.head, seenHead),
-    () => answer('documents', options.position, seenPosition),
-    () =>
-      answer(
-        'roles',
-        () => roles.look(),
-        () => {},
-      ),
+    () => ask('event_log', options.head, seenHead),
+    () => ask('documents', options.position, seenPosition),
+    () => ask('roles', () => roles.look()),
   ];
   const look = async () => {
     await Promise.allSettled(looks.map((one) => one()));
@@ -124,7 +118,7 @@ export function openReadiness(options: ReadinessOptions): Readiness {
 
 const MAX_AHEAD = 1_000;
 
-/** Never two at once; what fails is seen by its age. */
+/** Runs `work` again `every_ms` after its end, whatever its outcome: a failure shows in the age of the last answer. */
 function repeatedly(work: () => Promise<void>, every_ms: number): () => void {
   let stopped = false;
   let timer: NodeJS.Timeout;
@@ -142,7 +136,7 @@ function repeatedly(work: () => Promise<void>, every_ms: number): () => void {
 function measure(registry: Registry, checks: Readiness['checks'], roles: RoleWatch, lag_ms: () => number): void {
   new Gauge({
     name: 'service_ready',
-    help: 'What must work, by name: 1 when it does.',
+    help: '1 while the named condition of readiness holds, otherwise 0.',
     labelNames: ['check'] as const,
     registers: [registry],
     async collect() {
@@ -154,7 +148,7 @@ function measure(registry: Registry, checks: Readiness['checks'], roles: RoleWat
   });
   new Gauge({
     name: 'service_roles_alive',
-    help: 'Processes that give signs of life, by role and what they do.',
+    help: 'Processes that give signs of life, by role and state.',
     labelNames: ['role', 'state'] as const,
     registers: [registry],
     collect() {
@@ -165,6 +159,6 @@ function measure(registry: Registry, checks: Readiness['checks'], roles: RoleWat
       }
     },
   });
-  const help = 'How long ago the log had what the read models do not show yet.';
+  const help = 'Age of the oldest position of the log that the read models have not reached.';
   openGauge(registry, { name: 'read_models_lag_seconds', help }, () => lag_ms() / 1000);
 }

@@ -1,4 +1,4 @@
-// Writing a reply: JSON with its type and entity tag, streams, and what becomes of a request body that nobody read.
+// Writes replies, JSON with an entity tag or streams, and discards request bodies that no handler read.
 import { hash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
@@ -9,15 +9,16 @@ import { hasLongList, jsonPieces } from './json-pieces.ts';
 import type { Reply, Route } from './route.ts';
 import { successStatus } from './route.ts';
 
-/** Larger bodies are not worth hashing on the thread that answers everybody. */
+/** Larger bodies get no ETag, because hashing them would block the event loop. */
 const MAX_TAGGED_BYTES = 1024 * 1024;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** A client that takes less than so much of what waits for it, in so long, is cut off: 8 kbit/s. */
+/** The service cuts off a client that reads fewer bytes in this time while more wait for it: 8 kbit/s. */
 const READ_BYTES = 64 * 1024;
 const READ_MS = 60_000;
 
+/** Writes the reply of a handler to the response. Throws what the reply's stream throws before its first bytes. */
 export async function writeReply(
   ctx: Context,
   route: Pick<Route, 'responses' | 'lasting'>,
@@ -30,7 +31,7 @@ export async function writeReply(
   if (stream) await writeStream(ctx, stream, content_type ?? 'application/octet-stream', route.lasting);
   else if (body === undefined || body === null) ctx.body = null;
   else if (typeof body === 'string' || body instanceof Uint8Array) {
-    // Said first: Koa takes text that starts with `<` for a page.
+    // The type comes before the body, because Koa takes text that starts with `<` for HTML.
     ctx.set('Content-Type', content_type ?? 'text/plain; charset=utf-8');
     ctx.body = typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   } else if (hasLongList(body)) await writeLongJson(ctx, body);
@@ -38,7 +39,7 @@ export async function writeReply(
   ctx.set({ ...headers });
 }
 
-/** For errors too. */
+/** Writes a JSON body with its ETag, for replies and errors. */
 export function writeJson(ctx: Context, body: object): void {
   writeText(ctx, JSON.stringify(body));
 }
@@ -69,7 +70,7 @@ function writeText(ctx: Context, text: string): void {
   if (!is_taggable || text.length > MAX_TAGGED_BYTES) return;
   const tag = `"${hash('sha1', text, 'base64url')}"`;
   ctx.set('ETag', `W/${tag}`);
-  // Tags are compared weakly (RFC 9110, 13.1.2); `Cache-Control` of the request is for caches, which this is not.
+  // If-None-Match uses weak comparison (RFC 9110, 13.1.2).
   const known = ctx
     .get('if-none-match')
     .split(',')
@@ -78,8 +79,8 @@ function writeText(ctx: Context, text: string): void {
 }
 
 /**
- * Waits for the first bytes, so that what fails before them is answered as an error. A stream that fails later cuts the
- * connection: the client can tell that it did not get everything.
+ * Waits for the stream's first bytes, so that a failure before them becomes an error answer. A later failure cuts the connection, so
+ * that the client sees that its answer is incomplete.
  */
 async function writeStream(ctx: Context, stream: Readable, content_type: string, is_lasting: boolean): Promise<void> {
   ctx.set('Content-Type', content_type);
@@ -128,15 +129,15 @@ async function firstBytes(stream: Readable): Promise<void> {
   });
 }
 
-/** What a client still sends after its answer is read and thrown away up to this much; then the connection is closed. */
+/** The most bytes, and the most time, that the service discards from a client after its answer. */
 const LINGER_BYTES = 8 * 1024 * 1024;
 const LINGER_MS = 2000;
-/** So much the next request on the connection may wait for. */
+/** The longest unread body after which the service keeps the connection open. */
 const KEEP_ALIVE_BYTES = 64 * 1024;
 
 /**
- * An answer that comes before the request's body was read (401, 413): the connection is closed after it, but not at
- * once. Closing a socket with unread bytes resets it, and the client would lose the answer that it was sent.
+ * Sends an answer that precedes the end of the request's body (401, 413), discards the body, then closes the connection. Closing a
+ * socket with unread bytes would reset it, and the client would lose its answer.
  */
 export const answerEarly: Middleware = async (ctx, next) => {
   await next();
@@ -144,7 +145,7 @@ export const answerEarly: Middleware = async (ctx, next) => {
   if (!hasBody(req) || req.complete || req.destroyed || res.headersSent) return;
   const is_short = Number(req.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= KEEP_ALIVE_BYTES;
   const { body } = ctx;
-  // Node reads away what is left of it.
+  // Node discards the rest of a short body.
   if (is_short && !isAwaitingContinue(req)) return;
   ctx.set('Connection', 'close');
   if (isAwaitingContinue(req) || (typeof body !== 'string' && !Buffer.isBuffer(body))) return;
@@ -152,11 +153,11 @@ export const answerEarly: Middleware = async (ctx, next) => {
   ctx.length = Buffer.byteLength(body);
   res.writeHead(ctx.status, { 'content-length': Buffer.byteLength(body) });
   res.write(body);
-  await readAway(req);
+  await discardBody(req);
   res.end();
 };
 
-/** An answer without the application, which ends the connection; what its client still sends is read away. */
+/** Answers a request without the application, discards the rest of its body, and closes the connection. */
 export async function answerAndClose(
   request: IncomingMessage,
   response: ServerResponse,
@@ -171,11 +172,11 @@ export async function answerAndClose(
     ...headers,
   });
   if (request.method !== 'HEAD') response.write(text);
-  if (hasBody(request) && !request.complete && !isAwaitingContinue(request)) await readAway(request);
+  if (hasBody(request) && !request.complete && !isAwaitingContinue(request)) await discardBody(request);
   response.end();
 }
 
-async function readAway(request: IncomingMessage): Promise<void> {
+async function discardBody(request: IncomingMessage): Promise<void> {
   let left_bytes = LINGER_BYTES;
   await new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, LINGER_MS);

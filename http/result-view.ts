@@ -1,12 +1,11 @@
-// How clients see a result and filter results, in both APIs.
-
+// The view of a result and the filters of results, in both APIs.
 import { Outcome } from '../events/checks.ts';
 import { type Static, Type } from '../events/schema.ts';
 import { LongPage, type ResultsPage } from '../readmodels/result-pages.ts';
 import { type ResultDocument, type ResultsFilter, STATUS_GROUPS } from '../readmodels/results.ts';
 
 export const ResultView = Type.Object(
-  { url: Type.String({ description: 'As submitted.' }), ...Outcome.properties },
+  { url: Type.String({ description: 'The URL as its owner submitted it.' }), ...Outcome.properties },
   { $id: 'Result' },
 );
 export type ResultView = Static<typeof ResultView>;
@@ -30,7 +29,7 @@ export function resultView({ _id, job_id: _job, index: _index, ...view }: Result
   return view;
 }
 
-/** Those of a page; where it is a `LongPage`, each is made as it is written. */
+/** The views of a page. A `LongPage` yields each view when the reply writes it. */
 export function resultViews(items: ResultsPage['items']): readonly ResultView[] | AsyncIterable<ResultView> {
   if (!(items instanceof LongPage)) return items.map(resultView);
   return {
@@ -41,29 +40,38 @@ export function resultViews(items: ResultsPage['items']): readonly ResultView[] 
 }
 
 export const MAX_PAGE = 1000;
+/**
+ * The query parameters `limit` and `offset`, for pages of `limit` items by default.
+ * @example query: Type.Object({ ...paging(50), ...resultFilters })
+ */
 export const paging = (limit: number, max = MAX_PAGE) => ({
-  limit: Type.Integer({ minimum: 1, maximum: max, default: limit, description: 'Items a page.' }),
-  offset: Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'Items before the page.' }),
+  limit: Type.Integer({ minimum: 1, maximum: max, default: limit, description: 'The most items in the page.' }),
+  offset: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000_000,
+    default: 0,
+    description: 'The number of items before it.',
+  }),
 });
 
 const status_codes = Type.Optional(
   Type.String({
     pattern: '^[1-9][0-9]{2}( *, *[1-9][0-9]{2})*$',
-    description: 'Status codes with commas between.',
+    description: 'Status codes, separated by commas.',
     examples: ['404,410'],
   }),
 );
 const url_contains = Type.Optional(
   Type.String({ minLength: 1, maxLength: 500, description: 'A part of the URL, in any case.', examples: ['/shop/'] }),
 );
-export const NON_2XX = { description: 'Everything that is not 2xx, URLs without an answer included.' };
+export const NON_2XX = { description: 'Only results without a 2xx, including URLs that gave no answer.' };
 
-/** Of results and shares. */
+/** The query parameters that filter results. */
 export const resultFilters = { status_codes, non_2xx: Type.Boolean({ default: false, ...NON_2XX }), url_contains };
 export const statusGroup = Type.Optional(
   Type.Enum(STATUS_GROUPS, {
     type: 'string',
-    description: 'A hundred of status codes, `broken`, or `unreachable` (no answer).',
+    description: 'A class of status codes such as `4xx`, or `broken`, or `unreachable` (no answer).',
   }),
 );
 
@@ -75,7 +83,7 @@ export function filterOf(query: {
 }): ResultsFilter {
   return {
     status_codes: query.status_codes?.split(',').map(Number),
-    // What filters nothing is left out: cursors are of one filter, however it was said.
+    // A false `non_2xx` filters nothing, so it is left out: equal filters must have equal cursors.
     non_2xx: query.non_2xx || undefined,
     url_contains: query.url_contains,
     status_group: query.status_group as ResultsFilter['status_group'],

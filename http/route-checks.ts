@@ -1,4 +1,4 @@
-// The checks of one route: its parameters, its body and, in tests, its replies. Each is compiled at its first use.
+// Compiles the checks of one route at start: for its parameters, its body and, in tests, its replies.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TSchema } from '../events/schema.ts';
 import type { Problem } from './errors.ts';
@@ -17,7 +17,7 @@ export interface RouteChecks {
     headers: IncomingHttpHeaders,
   ): { params: object; query: object; headers: object; problems: Problem[] };
   body: Check;
-  /** Throws when the reply is not one that the route declares. */
+  /** Throws when the reply differs from the route's declared responses. */
   reply(reply: Reply): void;
 }
 
@@ -56,7 +56,7 @@ function replyCheck(route: Omit<Route, 'handler'>): RouteChecks['reply'] {
     const schema = declared.schema ?? fail(`a body with status ${status}, which it does not declare`);
     const check = checks.get(schema) ?? validation.compile('body', closedInput(schema));
     checks.set(schema, check);
-    // As the client sees it: a Date is text there, and what is undefined is not there. A streamed list is not read here.
+    // The check reads the JSON that the client gets: a Date is text, and undefined is absent. It does not read streamed lists.
     const seen = JSON.stringify(reply.body, (_name, value) => (isStreamed(value) ? [] : value));
     const [problem] = check(JSON.parse(seen));
     if (problem) fail(`${problem.loc.join('.')}, which ${problem.msg}`);

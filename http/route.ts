@@ -1,5 +1,5 @@
-// The route table: a route is data (method, path, access, schemas) and a handler whose argument types come from them.
-// Validation, access, the OpenAPI documents and the access tests are all made from this one description.
+// The route table. A route is data (method, path, access, schemas) and a handler whose argument types come from the schemas.
+// Validation, access rules, the OpenAPI documents and the access tests all derive from this data.
 import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import type { CommandContext } from '../commands/aggregate.ts';
@@ -31,7 +31,7 @@ export interface Caller {
   key_id?: string;
 }
 
-/** An uploaded file. It stays on disk until the handler returns. */
+/** An uploaded file, which stays on disk until the handler returns. */
 export interface UploadedFile {
   path: string;
   /** The name that the client gave; never a path to open. */
@@ -83,10 +83,13 @@ export interface StringList {
 
 const MiB = 1024 * 1024;
 
-/** The default limit of a JSON body: parsing this much does not block the event loop for long. */
+/** The default limit of a JSON body, small enough that parsing hardly blocks the event loop. */
 const SMALL_BODY_BYTES = 64 * 1024;
 
-/** A JSON body. Fields that the schema does not name are refused, unless it says `additionalProperties: true`. */
+/**
+ * A JSON body. The service refuses fields that the schema does not name, unless it says `additionalProperties: true`.
+ * @example body: jsonBody(Type.Object({ name: Type.String() }), { example: { name: 'nightly' } })
+ */
 export function jsonBody<Schema extends TSchema>(
   schema: Schema,
   options: { limit_bytes?: number; optional?: boolean; example?: unknown } = {},
@@ -94,7 +97,10 @@ export function jsonBody<Schema extends TSchema>(
   return { kind: 'json', schema: closedInput(schema), limit_bytes: SMALL_BODY_BYTES, optional: false, ...options };
 }
 
-/** `{"<field>": ["…", …]}` with at least one string, and nothing else. */
+/**
+ * The JSON object `{"<field>": ["…", …]}` with at least one string and no other field.
+ * @example body: listBody('urls', { limit_bytes: 128 * 1024 * 1024 })
+ */
 export function listBody(
   field: string,
   options: { limit_bytes: number; max_items?: number; max_chars?: number; example?: unknown },
@@ -108,7 +114,7 @@ export function listBody(
 /** A form with one file, of at most `max_file_bytes`. */
 export const fileBody = (description = 'The file.'): FileBody => ({ kind: 'file', description });
 
-/** The bytes as they came, for signatures. */
+/** The raw bytes of the body, for signatures. The default limit is 1 MiB. */
 export const rawBody = (options: { limit_bytes?: number; example?: unknown } = {}): RawBody => ({
   kind: 'raw',
   limit_bytes: MiB,
@@ -149,9 +155,9 @@ export interface Reply {
   body?: object | string | Uint8Array | null;
   stream?: Readable;
   headers?: Readonly<Record<string, string>>;
-  /** The place in the log that a command reached: the answer names it, after reads see it. */
+  /** The position of a command in the log. The frame waits until reads see it, then sends it in the answer. */
   position?: Position;
-  /** Whether the answer is sent before reads see the position. */
+  /** Whether the frame sends the answer before reads see the position. */
   is_early?: boolean;
 }
 
@@ -172,18 +178,18 @@ export interface RouteRequest<
   /** The job that the path names, as the access rule read it; null when the path names none. */
   job: Job;
   request_id: string;
-  /** The context of one command of the caller, as of now: each call makes a new command. */
+  /** Returns the context of a new command of the caller, with the current time. */
   command(): CommandContext;
   /** The client's address, also behind trusted proxies. */
   ip: string;
-  /** Aborts when the client leaves before the answer is sent. */
+  /** Aborts when the client leaves before its answer ends. */
   signal: AbortSignal;
-  /** A heavy handler that only waits from here on calls this, so that another heavy request can run. */
+  /** A heavy handler calls this before it only waits, so that another heavy request can run. */
   rest(): void;
   ctx: Context;
 }
 
-/** A route as the frame uses it: defaults are filled in, and its schemas are the ones that validate requests. */
+/** A route as the frame uses it, with all defaults. Its schemas validate the requests. */
 export interface Route<Deps = unknown> {
   api: Api;
   method: Method;
@@ -192,7 +198,7 @@ export interface Route<Deps = unknown> {
   access: Access;
   /** The path parameter that names a job. The job must exist, and the caller must own it when the access is `owner`. */
   job: string | null;
-  /** The status that answers for another user's job. */
+  /** The status of the answer for another user's job. */
   foreign: 403 | 404;
   summary: string;
   description?: string;
@@ -204,11 +210,11 @@ export interface Route<Deps = unknown> {
   responses: Readonly<Record<number, ResponseSpec>>;
   /** Error statuses of this route, with their meanings, besides those that its access and input imply. */
   errors: Readonly<Record<number, string | ErrorSpec>>;
-  /** Whether requests are logged at level debug, as for probes, which come every few seconds. */
+  /** Whether the frame logs requests at level debug. Probes are quiet, because they come every few seconds. */
   quiet: boolean;
-  /** Whether the stream lasts as long as the client listens: a client that leaves is no failure. */
+  /** Whether the reply is a stream that lasts as long as the client listens, so that leaving is no failure. */
   lasting: boolean;
-  /** Whether a request can take much work. The frame bounds how many heavy requests one caller has in flight. */
+  /** Whether a request can take much work. The frame bounds the heavy requests of each caller. */
   heavy: boolean;
   handler(request: RouteRequest, deps: Deps): Reply | Promise<Reply>;
 }
@@ -228,7 +234,7 @@ type BodyOf<Declared> =
           ? StringList
           : undefined;
 type CallerOf<Given extends Access> = Given extends 'none' | 'signature' | 'shared-secret' ? null : Caller;
-/** The fields of a job that a change needs. The log can hold a job that the documents do not have yet. */
+/** The fields of a job that a change needs. The log may have a job before the read models do. */
 export interface OwnedJob {
   _id: string;
   owner_id: string;
@@ -259,10 +265,10 @@ export interface RouteSpec<
   /** The path below the prefix of the API, with parameters in braces: `/jobs/{job_id}`. */
   path: Path;
   access: Who;
-  /** Default: `job_id` for owners' routes, none for others. A route without owner access that names a job is a GET. */
+  /** Default: `job_id` for routes with owner access, none for others. Only a GET may name a job without owner access. */
   job?: Named;
   params?: Params;
-  /** A property with a default is always there for the handler and optional for clients. */
+  /** Clients may omit a property with a default; the handler always gets it. */
   query?: Query;
   /** Names in lower case. */
   headers?: Headers;
@@ -281,7 +287,7 @@ export interface RouteSpec<
 }
 
 /**
- * The `route` function of an API, for handlers with these dependencies.
+ * Returns the `route` function of an API, for handlers with these dependencies. That function throws for a contradictory route.
  * @example const route = routeOf<ReturnType<typeof wire>>(GATEWAY);
  */
 export function routeOf<Deps>(api: Api) {
@@ -323,7 +329,7 @@ const PathText = Type.String({ minLength: 1, maxLength: 500 });
 
 export const pathParameters = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
 
-/** An incomplete or contradictory route is a defect: the service does not start. */
+/** Throws for an incomplete or contradictory route, so that the service does not start with it. */
 function assertWhole(route: Route<never>, names: string[]): void {
   const fail = (what: string): never => {
     throw new Error(`route ${route.method} ${route.path}: ${what}`);

@@ -1,6 +1,6 @@
 // Compares secrets.
 import { hash, timingSafeEqual } from 'node:crypto';
 
-/** The comparison takes a time that says nothing of where the texts differ, nor of their lengths. */
+/** Compares the texts in a time that depends neither on where they differ nor on their lengths. */
 export const sameText = (a: string, b: string): boolean =>
   timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));

@@ -1,4 +1,4 @@
-// The headers that keep browsers from doing with an answer what it is not meant for. A reply may set its own instead.
+// The headers that keep browsers from misusing an answer: framing it, sniffing its type, caching it. A reply may override them.
 import type { Middleware } from 'koa';
 
 const HEADERS = {

@@ -1,4 +1,4 @@
-// Serving the application over HTTP/1.1, with limits on how long a client may take, and stopping without cutting anybody off.
+// Serves the application over HTTP/1.1, with time limits for clients, and drains requests in flight before it stops.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,25 +12,29 @@ import { createServer } from './node-http.ts';
 import { PROBES } from './probes.ts';
 import { answerAndClose } from './replies.ts';
 
-/** Longer than the idle time of the usual load balancers (60 s), which would else use a connection that we just closed. */
+/** Longer than the idle time of usual load balancers (60 s), so that they do not use a connection that we have just closed. */
 const KEEP_ALIVE_MS = 65_000;
 const HEADERS_MS = 15_000;
-/** A large file over a slow line: 100 MB at 1.4 Mbit/s. */
+/** Enough for 100 MB at 1.4 Mbit/s. */
 const REQUEST_MS = 600_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_HEADERS = 100;
-/** Requests that a client sends on one connection before the first is answered. */
+/** The most requests that a client may send on one connection before the first answer. */
 const MAX_PIPELINED = 100;
-/** How long requests in flight may go on after `close`. */
+/** The time that `close` gives to requests in flight. */
 const DRAIN_MS = 10_000;
 
 export interface RunningServer {
-  /** With the port that was bound. */
+  /** The URL with the bound port, without a slash at its end. */
   url: string;
-  /** Takes no more connections, lets requests in flight finish for at most `drain_ms`, then cuts off what is left. */
+  /** Takes no more connections, waits up to `drain_ms` for requests in flight, then cuts the others off. */
   close(): Promise<void>;
 }
 
+/**
+ * Resolves once the server listens; rejects when it cannot bind the port. Port 0 lets the system pick one.
+ * @example const { url, close } = await startServer(app, { host: '127.0.0.1', port: 8080, log });
+ */
 export async function startServer(
   app: { callback(): RequestListener },
   options: { host: string; port: number; log: Logger; connections?: Connections; drain_ms?: number },
@@ -54,7 +58,7 @@ export async function startServer(
 
   server.on('request', (request, response) => {
     const { socket } = request;
-    // Thousands come in one read, and would all be worked on before anybody else's.
+    // One read may bring thousands of requests, and the server would handle them all before those of others.
     if (connections.unanswered(socket) > MAX_PIPELINED) socket.destroy();
     if (socket.destroyed) return;
     if (connections.isSpare(socket) && !Object.hasOwn(PROBES, request.url ?? '')) refuse(FULL, request, response);
@@ -77,7 +81,7 @@ export async function startServer(
     const done = new Promise<void>((resolve) => server.close(() => resolve()));
     draining();
     const timer = setTimeout(() => {
-      log.warn('requests in flight are cut off');
+      log.warn('http cuts off the requests in flight');
       server.closeAllConnections();
     }, options.drain_ms ?? DRAIN_MS);
     await done;
@@ -87,13 +91,9 @@ export async function startServer(
   return { url, close: () => (closed ??= close()) };
 }
 
-const FULL = retryLater(503, 'unavailable', 'The service has as many connections as it takes. Try again soon.');
+const FULL = retryLater(503, 'unavailable', 'The service has too many connections. Try again soon.');
 const NO_HOST = new HttpError(400, 'malformed_request', 'The header Host is missing.');
-const NOT_EXPECTED = new HttpError(
-  417,
-  'expectation_failed',
-  'The header Expect may be 100-continue and nothing else.',
-);
+const NOT_EXPECTED = new HttpError(417, 'expectation_failed', 'The header Expect may only be 100-continue.');
 
 function refuse(error: HttpError, request: IncomingMessage, response: ServerResponse): void {
   const { status, headers } = error;
@@ -102,15 +102,13 @@ function refuse(error: HttpError, request: IncomingMessage, response: ServerResp
 
 const SMALL_CHUNKS = 'SMALL_CHUNKS';
 
-/** What a parser refuses: no route sees it, but its sender gets an answer in the shape of the API that it meant. */
+const HEADERS_TOO_LARGE = `The headers are larger than ${MAX_HEADER_BYTES} bytes.`;
+
+/** Answers to requests that Node's parser refuses. Each has the shape of the API that its path begins with. */
 const BROKEN: Readonly<Record<string, HttpError>> = {
-  HPE_HEADER_OVERFLOW: new HttpError(
-    431,
-    'headers_too_large',
-    `The headers are larger than ${MAX_HEADER_BYTES} bytes.`,
-  ),
+  HPE_HEADER_OVERFLOW: new HttpError(431, 'headers_too_large', HEADERS_TOO_LARGE),
   HPE_CHUNK_EXTENSIONS_OVERFLOW: new HttpError(413, 'too_large', 'The extensions of the chunks are too large.'),
-  [SMALL_CHUNKS]: new HttpError(400, 'chunks_too_small', 'The body comes in too many small chunks: send larger ones.'),
+  [SMALL_CHUNKS]: new HttpError(400, 'chunks_too_small', 'The body has too many small chunks. Send larger ones.'),
   ERR_HTTP_REQUEST_TIMEOUT: new HttpError(408, 'too_slow', 'The request took too long to arrive.'),
 };
 const NOT_HTTP = new HttpError(400, 'malformed_request', 'The request is not HTTP/1.1.');

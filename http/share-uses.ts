@@ -1,20 +1,20 @@
-// Counts the views of shares: in memory, and a minute's worth at a time into the log, so that a popular link costs one
-// event a minute. A process that is killed loses the views of its last minute, and so does one whose log does not answer.
+// Counts the views of shares in memory and appends the counts to the log each minute, so that a popular link costs one event a
+// minute. A killed process loses the views of its last minute, and so does an append that fails.
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Shares } from '../commands/shares.ts';
 import type { ShareUsed } from '../events/share.ts';
 
 const FLUSH_MS = 60_000;
-/** The most shares in memory: when more are viewed within a minute, their views are appended earlier. */
+/** The most shares in memory. With more, the counts go to the log before the minute is over. */
 const MAX_SHARES = 10_000;
 
 export interface ShareUses {
   /** Counts a view of an existing share. */
   count(share_id: string): void;
-  /** The views that are not in the log yet. */
+  /** Returns the views that are not in the log yet. */
   pending(share_id: string): Readonly<ShareUsed> | null;
-  /** Appends the rest. */
+  /** Appends the pending views. */
   close(): Promise<void>;
 }
 
@@ -28,8 +28,8 @@ export function openShareUses(shares: Shares, log: Logger, now: () => number): S
       const context = { command_id: randomUUID(), causation_id, actor: 'process:share-uses', now: now() };
       await shares
         .recordUses(share_id, used, context)
-        // An append that may have arrived is not repeated: a view is never counted twice.
-        .catch((error: unknown) => log.warn({ err: error, share_id, lost: used.count }, 'views of a share are lost'));
+        // A failed append may have arrived. Repeating it could count views twice, so we lose them instead.
+        .catch((error: unknown) => log.warn({ err: error, share_id, lost: used.count }, 'http lost views of a share'));
     }
   }
   function flush(): Promise<void> {

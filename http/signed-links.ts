@@ -1,13 +1,13 @@
-// Signed links: addresses that work without signing in until they expire, because nobody else can make one.
+// Signed links work without credentials until they expire. Only holders of the key can make one.
 import { createHmac } from 'node:crypto';
 import { sameText } from './same-text.ts';
 
 const LIFETIME_MS = 3_600_000;
 
 export interface SignedLinks {
-  /** The whole address of a path of this service and its parameters, good for an hour. `expires_at`: ISO 8601. */
+  /** Returns a URL of this service that is valid for an hour. `expires_at` is ISO 8601. */
   sign(path: string, query: Readonly<Record<string, string | number | boolean | undefined>>): SignedLink;
-  /** Of a request's path and query string as they came. A link that was tampered with is `forged` even when expired. */
+  /** `path` and `search` are those of the request, undecoded. A changed link is `forged` even after its expiry. */
   verify(path: string, search: string): 'valid' | 'expired' | 'forged';
 }
 
@@ -18,7 +18,7 @@ export interface SignedLink {
 
 export function openSignedLinks(options: { key: Uint8Array; base_url: () => string; now: () => number }): SignedLinks {
   const { key, base_url, now } = options;
-  /** HMAC-SHA256 over the path and the other parameters, expiry included, in the order of their names. */
+  /** The HMAC-SHA256 of the path and the other parameters, `expires` included, in the order of their names. */
   function signatureOf(path: string, query: URLSearchParams): string {
     const signed = new URLSearchParams(query);
     signed.delete('signature');
@@ -27,7 +27,6 @@ export function openSignedLinks(options: { key: Uint8Array; base_url: () => stri
   }
   return {
     sign(path, query) {
-      // In whole seconds, which is what the link says.
       const expires_s = Math.floor((now() + LIFETIME_MS) / 1000);
       const parameters = new URLSearchParams();
       for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));

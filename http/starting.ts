@@ -1,4 +1,4 @@
-// What is answered before the service can answer: it lives, and says what it waits for.
+// Answers requests before the stores are open: /healthz with 200, and everything else with 503 and the reason for the wait.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { StoreFault } from '../events/store-faults.ts';
 import { apiOf } from './apis/all.ts';
@@ -12,9 +12,9 @@ interface Missing {
 
 export interface Starting {
   callback(): RequestListener;
-  /** Says what is missing; null when nothing is. */
+  /** Sets the reason of the 503; null sets the default one. */
   waits(for_what: Missing | null): void;
-  /** From here on the application answers. */
+  /** Passes all further requests to the application. */
   started(app: { callback(): RequestListener }): void;
 }
 

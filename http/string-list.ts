@@ -1,12 +1,13 @@
-// Reads the JSON object `{"<field>": ["…", …]}` as its bytes come, so that a million strings never are in memory together.
+// Parses the JSON object `{"<field>": ["…", …]}` from a stream, so that memory never holds a million strings together.
 import { Tokenizer, TokenType } from '@streamparser/json';
+import { notJson } from './bodies.ts';
 import { HttpError, type Problem, ValidationError } from './errors.ts';
 import { textProblem } from './validation.ts';
 
 export interface StringListReader {
-  /** Throws HttpError at the first byte that cannot belong to such an object, ValidationError at what is not as declared. */
+  /** Throws HttpError with 400 at the first byte that breaks the JSON, and ValidationError for an item that breaks the schema. */
   write(chunk: Uint8Array): void;
-  /** Throws like `write` when the object is not whole. */
+  /** Throws like `write` when the object is incomplete. */
   end(): void;
 }
 
@@ -16,11 +17,11 @@ export interface StringListOptions {
   max_chars?: number;
 }
 
-/** Strings are gathered in a buffer of this size: four times as fast as piece by piece. */
+/** The tokenizer gathers strings in a buffer of this size, which is four times as fast as piece by piece. */
 const STRING_BUFFER_BYTES = 4096;
-/** Longer than any URL may be by any setting: what is behind it changes nothing. */
+/** More than the largest MAX_URL_CHARS, so the rest of a longer string changes nothing. */
 const MAX_KEPT_CHARS = 70_000;
-/** Of a string in JSON: the longest URL with every character as an escape, twice. Behind it, the tokenizer would copy for long. */
+/** The longest string in JSON: twice the longest URL with an escape for every character. The tokenizer copies longer ones slowly. */
 const MAX_STRING_BYTES = 1024 * 1024;
 const SLICE_BYTES = 64 * 1024;
 const MAX_PROBLEMS = 50;
@@ -37,7 +38,10 @@ type Place =
   | 'after list'
   | 'end';
 
-/** `max_items` and `max_chars`: of the list, and of each string. */
+/**
+ * Calls `take` with each string. `max_items` limits the list, `max_chars` each string.
+ * @example openStringListReader({ field: 'urls' }, (url) => urls.push(url)).write(chunk);
+ */
 export function openStringListReader(
   { field, max_items = Number.POSITIVE_INFINITY, max_chars = Number.POSITIVE_INFINITY }: StringListOptions,
   take: (value: string) => void,
@@ -53,7 +57,7 @@ export function openStringListReader(
     throw new ValidationError([...problems, { loc: ['body', ...loc], msg, type }]);
   };
   function onName(name: unknown): Place {
-    if (name !== field) fail([String(name).slice(0, 200)], `is not known here; known are ${field}`, 'unexpected');
+    if (name !== field) fail([String(name).slice(0, 200)], `is unknown here; this takes ${field}`, 'unexpected');
     if (is_read) fail([field], 'is given more than once', 'repeated');
     is_read = true;
     return 'colon';
@@ -122,7 +126,7 @@ export function openStringListReader(
     },
     end() {
       reading(() => tokenizer.end());
-      if (place !== 'end') throw notJson('it ends too early');
+      if (place !== 'end') throw notJson('it ends too early.');
       if (!is_read) fail([field], 'is required', 'missing');
       if (problems.length > 0) throw new ValidationError(problems);
       if (index === 0) fail([field], 'must NOT have fewer than 1 items', 'minItems');
@@ -135,13 +139,12 @@ const isScalar = (token: TokenType) =>
 const isValue = (token: TokenType) =>
   isScalar(token) || token === TokenType.STRING || token === TokenType.LEFT_BRACE || token === TokenType.LEFT_BRACKET;
 
-const notJson = (why: string) => new HttpError(400, 'invalid_json', `The body is not JSON: ${why}.`);
-const unexpectedToken = (value: unknown) => notJson(`${JSON.stringify(value)?.slice(0, 50)} stands where it cannot`);
+const unexpectedToken = (value: unknown) => notJson(`it cannot have ${JSON.stringify(value)?.slice(0, 50)} here.`);
 function refuse(value: unknown): never {
   throw unexpectedToken(value);
 }
 
-/** What the tokenizer throws of its own is about JSON, and what its decoder throws about UTF-8. */
+/** Turns the tokenizer's own errors into `invalid_json`, and its decoder's into `invalid_encoding`. */
 function reading(read: () => void): void {
   try {
     read();

@@ -1,5 +1,4 @@
-// A submission over HTTP: from what a client sent to the command, and from what became of it to the answer.
-
+// A submission over HTTP: turns a request into the command, and the command's outcome into the answer.
 import type { IntakeRefusal } from '../commands/intake.ts';
 import type { JobRequest, Keyed } from '../commands/submit.ts';
 import type { Submitted } from '../commands/submit-job.ts';
@@ -22,7 +21,7 @@ export interface NewJob {
   position: Position;
 }
 
-/** Throws HttpError for what cannot become a job; then there is no job and nothing is charged. */
+/** Submits a job. Throws HttpError when the service refuses it; then there is no job and no charge. */
 export async function submit(wanted: Wanted, asking: Asking, { submissions }: Deps): Promise<NewJob> {
   const context = asking.command();
   const submitted = await submissions.submit(requestOf(wanted, asking), context);
@@ -30,7 +29,7 @@ export async function submit(wanted: Wanted, asking: Asking, { submissions }: De
   return newJob(answerOf(submitted.job, context.now), submitted.position, asking);
 }
 
-/** The same, at most once for each key: a request that comes again gets the first one's answer. */
+/** Like `submit`, but at most once for each idempotency key: a repeated request gets the first answer. */
 export async function submitOnce(
   wanted: Wanted,
   { key, ...sent }: Key,
@@ -47,7 +46,7 @@ export async function submitOnce(
 
 const REPLAYED = { 'Idempotency-Replayed': 'true' };
 
-/** Nobody is charged for a job that they went away from while it was read. */
+/** The request carries the signal, so that a client who leaves while intake reads the list is not charged. */
 const requestOf = (wanted: Wanted, { caller, signal }: Asking): JobRequest => ({
   ...wanted,
   owner_id: caller.user_id,
@@ -65,7 +64,7 @@ function newJob(answer: Omit<RequestAnswered, 'job_id'>, position: Position, { r
 
 type Refused = Extract<Submitted | SubmittedOnce, { ok: false }>['refused'];
 
-/** Most requests are done long before another one would take them for dead. */
+/** The longest Retry-After for a key in progress: most requests end long before another may take their key over. */
 const RETRY_S = 5;
 
 function refusal(refused: Refused, source: JobSource): HttpError {
@@ -84,7 +83,7 @@ const STATUSES: Readonly<Record<string, number>> = {
   not_a_table: 415,
 };
 
-/** What is wrong with a file or a list is the client's to mend. */
+/** The error for a file or a list that intake refuses: 413, 415, or 422 with a problem for each wrong row. */
 export function unusable({ code, message, rows }: IntakeRefusal, source: JobSource): HttpError {
   const status = STATUSES[code];
   if (status !== undefined) return new HttpError(status, code, message);

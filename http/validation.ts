@@ -1,17 +1,17 @@
-// Holding requests to the schemas of their route, and saying what is wrong with them and where.
+// Validates requests by the schemas of their route, and lists the problems with their places.
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { TObject, TSchema } from '../events/schema.ts';
 import type { Problem } from './errors.ts';
 
-/** More than this many would help nobody. */
+/** The most problems in one answer. */
 const MAX_PROBLEMS = 50;
-/** In a larger body only the first problem is looked for: 30,000 wrong values take a tenth of a second to complain of. */
+/** In a larger body the check stops at the first problem: listing 30,000 wrong values takes 0.1 s. */
 const ALL_PROBLEMS_BYTES = 16 * 1024;
 
 type Place = 'body' | 'query' | 'path' | 'header';
 
-/** Fills in defaults in place; the problems that it finds, none when the value is right. */
+/** Fills in defaults in place. Returns the problems with the value, or an empty list. */
 export type Check = (value: unknown, size_bytes?: number) => Problem[];
 
 const OPTIONS = {
@@ -43,13 +43,13 @@ export function openValidation(): Validation {
   };
 }
 
-/** Why no field takes the text, or null. Stores and logs do not agree on what a NUL or half of a surrogate pair means. */
+/** Returns why every field refuses the text, or null. Stores treat NUL characters and lone surrogates differently. */
 export function textProblem(text: string): Pick<Problem, 'msg' | 'type'> | null {
   if (text.includes('\0')) return { msg: 'holds a NUL character', type: 'nul' };
   return text.isWellFormed() ? null : { msg: 'holds half of a surrogate pair', type: 'surrogate' };
 }
 
-/** The first text in the value, or name of a field, that no field takes; the value is of bounded depth. */
+/** Returns the first problem of a text or field name in the value, whose depth is bounded. */
 function textProblems(value: unknown, loc: Problem['loc']): Problem[] {
   if (typeof value === 'string') {
     const problem = textProblem(value);
@@ -67,14 +67,14 @@ function textProblems(value: unknown, loc: Problem['loc']): Problem[] {
   return [];
 }
 
-/** `$id` names a component of the OpenAPI document; to a validator, the same id twice is an error. */
+/** Removes `$id`, which names components of the OpenAPI document. The validator refuses a repeated id. */
 function withoutIds(schema: TSchema): object {
   return JSON.parse(JSON.stringify(schema, (key, value) => (key === '$id' ? undefined : value)));
 }
 
 function formats(ajv: Ajv2020): Ajv2020 {
   addFormats.default(ajv);
-  // What documents say beyond validation.
+  // These keywords serve the documents alone.
   ajv.addVocabulary(['example', 'discriminator', 'xml', 'externalDocs']);
   return ajv;
 }
@@ -87,8 +87,8 @@ function run(validate: ValidateFunction, place: Place, value: unknown): Problem[
 }
 
 /**
- * Of a value that may have one of several schemas, the validator reports what is wrong by each of them. Where one of
- * them got further than the type, its problems are what the client wants to know; else the union as a whole is.
+ * For a union the validator reports the errors of every branch. When the value matches the type of one branch, only that branch's
+ * errors help the client; otherwise only the error of the union does.
  */
 function withoutNoise(errors: readonly ErrorObject[]): ErrorObject[] {
   let kept = [...errors];
@@ -127,17 +127,17 @@ function toProblem(error: ErrorObject, place: Place, value: unknown): Problem {
 
 function unexpected(error: ErrorObject): string {
   const known = Object.keys((error.parentSchema as TObject | undefined)?.properties ?? {});
-  return known.length === 0 ? 'is not known here' : `is not known here; known are ${known.join(', ')}`;
+  return known.length === 0 ? 'is unknown here' : `is unknown here; this takes ${known.join(', ')}`;
 }
 
 function alternatives(error: ErrorObject): string {
   const words = (error.schema as { type?: string; const?: unknown }[]).map(
     (one) => one.type ?? JSON.stringify(one.const),
   );
-  return words.includes(undefined as never) ? 'one of the forms that are described' : words.join(' or ');
+  return words.includes(undefined as never) ? 'one of the documented forms' : words.join(' or ');
 }
 
-/** A JSON pointer as names and indexes: which a digit is, the value tells. */
+/** Splits a JSON pointer into names and indexes. The value tells whether a number is an index. */
 function steps(pointer: string, value: unknown): (string | number)[] {
   let at = value;
   return pointer

@@ -1,19 +1,19 @@
-// Which URLs a webhook endpoint may have. Names are looked up when something is sent, each time; what can be said
-// before that is said to whoever makes the endpoint.
+// Checks the URL of a new webhook endpoint. The sender looks names up and checks their addresses at each delivery; this check
+// refuses URLs that no delivery could reach.
 import { isIP } from 'node:net';
 
-/** The address guard of the checker, for the addresses that webhooks are allowed besides. */
+/** The address guard. `excepts` tells whether the operator allowed a private address. */
 export interface TargetGuard {
   allows(address: string): boolean;
   excepts(address: string): boolean;
 }
 
 export interface WebhookTargets {
-  /** What is wrong with it, or null. */
+  /** Returns the problem with the URL, or null. */
   problemOf(url: string): string | null;
 }
 
-/** `http_somewhere`: whether there is any address that plain http may go to. */
+/** `http_somewhere`: whether the operator allowed any address, which plain http may then reach. */
 export function openWebhookTargets(
   guard: TargetGuard,
   { http_somewhere }: { http_somewhere: boolean },
@@ -22,7 +22,8 @@ export function openWebhookTargets(
     problemOf(text) {
       const url = /[\s\p{Cc}]/u.test(text) ? null : URL.parse(text);
       if (!url || !['https:', 'http:'].includes(url.protocol)) return 'is not a URL that starts with https://';
-      if (url.username !== '' || url.password !== '') return 'holds a user name or a password, which are not sent';
+      if (url.username !== '' || url.password !== '')
+        return 'holds a user name or a password, which the service would not send';
       const address = addressOf(url.hostname);
       const may_be_http = address === null ? http_somewhere : guard.excepts(address);
       if (url.protocol === 'http:' && !may_be_http) return 'must start with https://';
@@ -32,7 +33,7 @@ export function openWebhookTargets(
   };
 }
 
-/** Of a host that is an address, or is known to be (RFC 6761). */
+/** Returns the address of a host that is an address or `localhost` (RFC 6761); null for other names. */
 function addressOf(hostname: string): string | null {
   const literal = hostname.replace(/^\[(.*)\]$/, '$1');
   if (isIP(literal) !== 0) return literal;

@@ -1,12 +1,15 @@
-// Every API of the service. What is answered before a route is found has the shape of the API whose prefix the path has.
+// The list of APIs. An error without a route, such as 404, has the shape of the API whose prefix the path begins with.
 import type { Api } from './api.ts';
 import { GATEWAY } from './gateway.ts';
 import { PUBLIC } from './public.ts';
 
-/** The longest prefix first; the last one has none, and takes every other path. */
+/** The APIs, the longest prefix first. The last one has an empty prefix and owns every other path. */
 export const APIS: readonly Api[] = [PUBLIC, GATEWAY];
 
-/** `target`: of a request, with or without its query. */
+/**
+ * The API that owns a request target, with or without its query string.
+ * @example apiOf('/api/v2/jobs?limit=1') === PUBLIC
+ */
 export function apiOf(target: string): Api {
   const path = target.split('?', 1)[0]!;
   return APIS.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`)) ?? GATEWAY;

@@ -1,18 +1,18 @@
-// An API: routes under one prefix, with one way to know callers, one shape of errors, and one document that describes them.
+// An API: routes under one prefix that share a kind of credentials, a shape of errors and an OpenAPI document.
 import type { TSchema } from '../../events/schema.ts';
 import type { HttpError } from '../errors.ts';
 import type { Json } from '../openapi/components.ts';
 
 export interface Api {
-  /** Before the path of each of its routes. */
+  /** The start of each route's path. */
   prefix: string;
-  /** What callers show: a token of the identity provider, or an API key. */
+  /** Callers send a token of the identity provider, or an API key. */
   credentials: 'token' | 'api-key';
-  /** Whether the requests of each caller are counted and limited. */
+  /** Whether the service counts and limits the requests of each caller. */
   is_rate_limited: boolean;
-  /** The body of an error. */
+  /** The JSON body of an error answer. */
   errorBody(error: HttpError): object;
-  /** What its OpenAPI document says besides its routes. */
+  /** The parts of the OpenAPI document that do not come from routes. */
   description: Description;
 }
 
@@ -22,14 +22,14 @@ export interface Description {
   summary?: string;
   description?: string;
   license?: { name: string; identifier: string };
-  /** What each tag stands for; those of the routes are in the document, in this order. */
+  /** The meaning of each tag. The document lists the tags that its routes use, in this order. */
   tags?: Readonly<Record<string, string>>;
   webhooks?: Readonly<Record<string, Webhook>>;
   /** The schemas of errors: `Error`, `ValidationError` and `HTTPValidationError`. */
   error_schemas: Readonly<Record<string, Json>>;
 }
 
-/** What the service sends to those who asked for it. */
+/** A request that the service sends to the endpoints of users. */
 export interface Webhook {
   operation: Json;
   body: { schema: TSchema; example: unknown };

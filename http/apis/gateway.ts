@@ -4,26 +4,26 @@ import { COMMON, LICENSE, PROBLEM, PROBLEMS, TAGS, text, VERSION } from '../open
 import type { Api } from './api.ts';
 
 const DESCRIPTION = `The API of the console: jobs from files, their results, exports and shares, credits and API keys, and the administrators'
-lists. Programs of others use the public API, \`/api/v2/openapi.json\`.
+lists. Other programs use the public API, \`/api/v2/openapi.json\`.
 ${COMMON}
 
 ## Errors
 
-\`{"detail": "...", "code": "..."}\`: a sentence for people and a word for programs. A request that is not as described is 422, with a
-list in \`detail\`: \`{"loc": ["query", "limit"], "msg": "must be <= 1000", "type": "maximum"}\` each.
+An error is \`{"detail": "...", "code": "..."}\`: people read \`detail\`, programs decide on \`code\`. A request that breaks its schema gets 422,
+with a list of problems in \`detail\`, such as \`{"loc": ["query", "limit"], "msg": "must be <= 1000", "type": "maximum"}\`.
 
 ## Lists
 
-\`limit\` and \`offset\`, answered with \`items\` and the \`total\` over all pages.`;
+A list takes \`limit\` and \`offset\`, and answers with the \`items\` of one page and the \`total\` over all pages.`;
 
 const error_schemas = {
   Error: {
     type: 'object',
     required: ['detail', 'code'],
     properties: {
-      detail: { ...text, description: 'What is wrong and what to do, for people.' },
-      code: { ...text, description: 'A word for programs.' },
-      details: { description: 'More, where there is more to say.' },
+      detail: { ...text, description: 'A sentence for people: what is wrong, and what to do.' },
+      code: { ...text, description: 'A code for programs.' },
+      details: { description: 'Further facts for programs; absent when the code has none.' },
     },
   },
   ValidationError: PROBLEM,

@@ -1,4 +1,4 @@
-// The public API, for programs: its codes are a closed list, and requests are counted by API key.
+// The public API, for programs. Its error codes are a closed list, and the service counts requests by API key.
 import { type HttpError, ValidationError } from '../errors.ts';
 import type { Json } from '../openapi/components.ts';
 import {
@@ -15,40 +15,41 @@ import {
 } from '../openapi/conventions.ts';
 import type { Api } from './api.ts';
 
-const DESCRIPTION = `Submit lists of URLs, follow the jobs, page through the results, and be told when they are done.
+const DESCRIPTION = `Submit lists of URLs, follow the jobs, page through the results, and receive a webhook when a job completes.
 ${COMMON}
 
 ## Errors
 
-\`{"error": {"code": "...", "message": "...", "details": {}}}\`. \`code\` is one of a closed list (see \`Error\`), for programs to decide on; \`message\`
-says what to do; \`details\` has the rest. A request that is not as described is 422, with the same list of problems in
-\`error.details.problems\` and in \`detail\`. Repeat what was answered with 429, 503 or \`idempotency_in_progress\` after \`Retry-After\`
-seconds, and what was answered with 500 or not at all after a second, then two, four and so on; never another 4xx.
+An error is \`{"error": {"code": "...", "message": "...", "details": {}}}\`. Programs decide on \`code\`, which is one of a closed list (see \`Error\`);
+\`message\` says what to do; \`details\` has further facts. A request that breaks its schema gets 422, with the same list of problems in
+\`error.details.problems\` and in \`detail\`. After 429, 503 or \`idempotency_in_progress\`, send the request again in \`Retry-After\` seconds.
+After 500, or without an answer, send it again in one second, then two, four and so on. Do not repeat a request after another 4xx.
 
 ## Idempotency
 
-Send submissions with an \`Idempotency-Key\`, one UUID v4 for each job that you want. For 24 hours the same key with the same URLs gets the
-first answer again, marked \`Idempotency-Replayed: true\`, and makes no second job: a request whose answer was lost is safe to repeat.
+Send each submission with an \`Idempotency-Key\`: a new UUID v4 for each job that you want. For 24 hours the service answers the same key and
+the same URLs with the first answer again, marked \`Idempotency-Replayed: true\`, and makes no second job. So you can safely repeat a
+submission whose answer you lost.
 
 ## Pages of results
 
-By cursor no result is missed or repeated, even while results arrive: begin with an empty \`cursor\`, go on with \`next_cursor\` until it is
-null. By \`limit\` and \`offset\` pages may shift while a job is processing.
+Pages by cursor neither miss nor repeat a result, even while results arrive: begin with an empty \`cursor\`, and go on with \`next_cursor\`
+until it is null. Pages by \`limit\` and \`offset\` may shift while a job is processing.
 
 ## Rate limits
 
-An API key has a number of requests a minute and a day. An answer says how many are left: \`X-RateLimit-Limit\`,
-\`X-RateLimit-Remaining\`, and in \`X-RateLimit-Reset\` when they are all there again, in seconds since the epoch. One too many is 429
-with \`Retry-After\`. Two kinds of answers have none of the three: a 503, and the refusal of what is no whole HTTP request (400, 408,
-413, 417 or 431), which ends the connection.
+Each API key has a limit of requests a minute and a day. An answer shows the limit in \`X-RateLimit-Limit\`, the requests that are left in
+\`X-RateLimit-Remaining\`, and the time at which the window ends in \`X-RateLimit-Reset\` (seconds since the epoch). A request over the limit
+gets 429 with \`Retry-After\`. Two kinds of answers lack these headers: a 503, and the refusal of a broken HTTP request (400, 408, 413, 417
+or 431), which ends the connection.
 
 ## Webhooks
 
-A webhook endpoint is sent \`job.completed\` for each job of yours that completes, signed in the header \`Service-Signature\`. Answer
-with any 2xx within 15 s; else it is sent again, 8 times in some 28 hours. It may arrive more than once: drop those whose
-\`Service-Event-Id\` you know.`;
+When a job of yours completes, the service posts \`job.completed\` to your webhook endpoints and signs it in the header
+\`Service-Signature\`. Answer with any 2xx within 15 s; otherwise the service sends it again, 8 times within about 28 hours. An event may
+arrive more than once: drop an event whose \`Service-Event-Id\` you know.`;
 
-/** The codes of the public API by status: a closed list, for programs to decide on. The first stands for all others. */
+/** The closed list of the public API's error codes, by status. The first code of a status replaces all codes outside the list. */
 export const PUBLIC_CODES: Readonly<Record<number, readonly [string, ...string[]]>> = {
   400: ['validation_error'],
   401: ['unauthorized'],
@@ -66,28 +67,28 @@ export const PUBLIC_CODES: Readonly<Record<number, readonly [string, ...string[]
   503: ['unavailable', 'storage_full', 'maintenance'],
 };
 
-/** What each of them means and what to do. */
+/** The meaning of each code, and what the client should do. */
 export const CODE_MEANINGS: Readonly<Record<string, string>> = {
   validation_error:
-    'The request cannot be read or is not as described (400, 422): `details.problems` says where and why.',
-  unauthorized: 'No API key, or one that is not valid (401).',
-  no_credits: 'There are no credits left (402): buy some, then send the request again.',
-  forbidden: 'The key may not do this (403).',
-  not_found: 'There is no such thing, or it is not yours (404).',
-  method_not_allowed: 'The path takes other methods (405): the header `Allow` names them.',
-  too_slow: 'The body began too late or came too slowly (408): send the request again.',
-  conflict: 'It does not stand where this is possible (409): `details` says where it stands.',
-  idempotency_key_mismatch: 'The idempotency key came with another body within 24 hours (409): take a new key.',
-  idempotency_in_progress: 'The first request with the key is still being worked on (409): see `Retry-After`.',
-  payload_too_large: 'The body is too large, or holds too many URLs (413): send it in parts.',
+    'The service cannot read the request, or the request breaks its schema (400, 422). `details.problems` says where and why.',
+  unauthorized: 'The request has no API key, or one that is not valid (401).',
+  no_credits: 'You have no credits left (402). Buy some, then send the request again.',
+  forbidden: 'The API key may not do this (403).',
+  not_found: 'The path names nothing, or nothing of yours (404).',
+  method_not_allowed: 'The path takes other methods (405). The header `Allow` names them.',
+  too_slow: 'The body began too late or came too slowly (408). Send the request again.',
+  conflict: 'The current status does not allow this (409). `details` has the status.',
+  idempotency_key_mismatch: 'You sent the idempotency key with another body within 24 hours (409). Take a new key.',
+  idempotency_in_progress: 'The service still works on the first request with this key (409). See `Retry-After`.',
+  payload_too_large: 'The body is too large, or holds too many URLs (413). Send several smaller bodies.',
   unsupported_media_type: 'The body is not JSON in UTF-8 (415).',
-  rate_limited: 'Too many requests (429): see `Retry-After`.',
+  rate_limited: 'You sent too many requests (429). See `Retry-After`.',
   too_many_requests_at_once:
-    'Too many large requests of yours are under way (429): send it again when one of them is answered.',
-  internal_error: 'Something went wrong on our side (500): `X-Request-ID` names it.',
-  unavailable: 'A part of the service cannot be reached (503): see `Retry-After`.',
-  storage_full: 'The service has no room to store anything (503): reading works; see `Retry-After`.',
-  maintenance: 'The service takes no changes for a while (503): see `Retry-After`.',
+    'You have too many large requests in flight (429). Send this one again after the answer to one of them.',
+  internal_error: 'The service failed (500). `X-Request-ID` identifies the failure in its logs.',
+  unavailable: 'The service cannot reach a store that it needs (503). See `Retry-After`.',
+  storage_full: 'The service has no room to store anything (503). Reading works. See `Retry-After`.',
+  maintenance: 'The service takes no changes for a while (503). See `Retry-After`.',
 };
 
 const CODE: Json = {
@@ -97,8 +98,11 @@ const CODE: Json = {
     .map(([code, means]) => `- \`${code}\`: ${means}`)
     .join('\n'),
 };
-const REASON: Json = { ...text, description: 'What exactly, where that is more than the code says.' };
-const ERROR = { code: CODE, message: { ...text, description: 'What is wrong and what to do, for people.' } };
+const REASON: Json = { ...text, description: 'A more exact code, when the service has one.' };
+const ERROR = {
+  code: CODE,
+  message: { ...text, description: 'A sentence for people: what is wrong, and what to do.' },
+};
 const error_schemas = {
   Error: {
     type: 'object',
@@ -113,7 +117,7 @@ const error_schemas = {
             type: 'object',
             properties: { reason: REASON },
             additionalProperties: true,
-            description: 'More, for programs.',
+            description: 'Further facts for programs.',
           },
         },
       },
@@ -137,7 +141,7 @@ const error_schemas = {
   },
 };
 
-/** A code that is not in the list gives way to that of its status, and says in `details.reason` what it was. */
+/** Replaces a code outside the closed list by the first code of its status, and keeps the original in `details.reason`. */
 function errorBody(error: HttpError): object {
   const codes = PUBLIC_CODES[error.status] ?? PUBLIC_CODES[error.status < 500 ? 400 : 500]!;
   const code = codes.includes(error.code) ? error.code : codes[0];

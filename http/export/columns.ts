@@ -1,14 +1,14 @@
-// The columns of an exported file, and what stands in their cells whatever the format.
+// The columns of an exported file and the values of their cells, for every format.
 import type { ResultDocument } from '../../readmodels/results.ts';
 
 export type Cell = string | number | boolean | null;
 
-/** What of a result is exported: its place in the job and the store is not. */
+/** The exported fields of a result; its ids and its index in the job are not exported. */
 export type Exported = Omit<ResultDocument, '_id' | 'job_id' | 'index'>;
 
 export interface Column {
   name: string;
-  /** Of the column in a spreadsheet, in characters. */
+  /** The width of the column in a spreadsheet, in characters. */
   width: number;
   cell(result: Exported): Cell;
 }
@@ -21,7 +21,7 @@ export const COLUMNS: readonly Column[] = [
   { name: 'is_soft_404', width: 12, cell: (r) => r.is_soft_404 },
   { name: 'error_code', width: 20, cell: (r) => r.error_code },
   { name: 'final_url', width: 60, cell: (r) => inert(r.final_url) },
-  // No URL that was gone to holds a space.
+  // A URL of a request never holds a space.
   { name: 'redirect_chain', width: 30, cell: (r) => inert(r.redirect_chain.join(' ')) },
   { name: 'response_time_ms', width: 18, cell: (r) => r.response_time_ms },
   { name: 'content_type', width: 24, cell: (r) => inert(r.content_type) },
@@ -30,12 +30,12 @@ export const COLUMNS: readonly Column[] = [
 ];
 
 /**
- * What a spreadsheet may take for a formula, also behind quotes and spaces and in the wide forms of East Asian
- * keyboards (OWASP, "CSV Injection").
+ * Text that a spreadsheet may run as a formula, also after quotes and spaces, and in the wide characters of East Asian keyboards
+ * (OWASP, "CSV Injection").
  */
 const FORMULA = /^[\s"']*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
 
-/** Text that websites and clients choose, with an apostrophe before what would else be a formula on somebody's desk. */
+/** Puts an apostrophe before text from websites and clients that a spreadsheet would run as a formula. */
 export function inert(text: string | null): string | null {
   return text !== null && FORMULA.test(text) ? `'${text}` : text;
 }

@@ -1,11 +1,11 @@
-// Results as CSV: RFC 4180, in UTF-8 with a byte order mark, without which Excel takes UTF-8 for the local code page.
+// Writes results as CSV (RFC 4180), in UTF-8 with a byte order mark: without it, Excel reads the local code page.
 import { breather } from '../../intake/event-loop.ts';
 import { type Cell, COLUMNS, type Exported } from './columns.ts';
 
 const BYTE_ORDER_MARK = '\ufeff';
 const CHUNK_CHARS = 64 * 1024;
 
-/** In pieces of about 64 KiB. */
+/** Yields the file in pieces of about 64 KiB. */
 export async function* csvOf(results: AsyncIterable<Exported>): AsyncGenerator<string> {
   let text = `${BYTE_ORDER_MARK}${COLUMNS.map(({ name }) => name).join(',')}\r\n`;
   const breathe = breather();

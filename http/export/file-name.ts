@@ -1,6 +1,6 @@
-// The name of an exported file: from the uploaded one, which may hold anything.
+// Derives the name of an exported file from the name of the uploaded one, which may hold any characters.
 const MAX_CHARS = 100;
-/** What file systems refuse, and characters that turn the direction of writing to hide a file's real ending. */
+/** Characters that file systems refuse, or that reverse the writing direction and so hide the real extension. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}<>:"/\\|?*]+/gu;
 
 export function exportFilename(uploaded: string | null, extension: string): string {
@@ -13,7 +13,7 @@ export function exportFilename(uploaded: string | null, extension: string): stri
   return `${short === '' ? '' : `${short}-`}results.${extension}`;
 }
 
-/** RFC 6266: the name in ASCII for old clients, and whole for all others (RFC 8187). */
+/** A Content-Disposition (RFC 6266) with the name in ASCII for old clients, and in UTF-8 for all others (RFC 8187). */
 export function attachment(filename: string): string {
   const ascii = filename.replace(/[^\x20-\x7e]|["\\%]/g, '_');
   const whole = encodeURIComponent(filename).replace(

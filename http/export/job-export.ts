@@ -1,4 +1,4 @@
-// A job's results as a file: what an export and a signed link send.
+// Streams a job's results as a file, for an export and for a signed link.
 import { Readable } from 'node:stream';
 import type { Filter } from '../../readmodels/documents.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
@@ -22,7 +22,7 @@ const FILES = {
 type Results = Pick<LiveCollection<ResultDocument>, 'stream' | 'find' | 'count'>;
 type Read = ResultsRead & { results: Results };
 
-/** Nothing is read before the reply is: memory is that of a page of results, however many there are. */
+/** The reply reads the results as its client takes them, so it holds one page of them in memory. Throws what `totalOf` throws. */
 export async function jobExport(
   read: Read,
   job: JobDocument,
@@ -43,8 +43,8 @@ export async function jobExport(
 }
 
 /**
- * In order of submission. Results are never taken back, except with their job: when fewer come than there were at the
- * start, this throws, and the client sees that it does not have everything.
+ * Yields the results in order of submission. Throws when fewer come than `expected`, because the job was deleted meanwhile: the cut
+ * connection tells the client that its file is incomplete.
  */
 async function* wholly(
   results: Results,
@@ -57,5 +57,5 @@ async function* wholly(
     count++;
     yield result;
   }
-  if (count < expected) throw new HttpError(404, 'job_not_found', 'The job was deleted while its results were read.');
+  if (count < expected) throw new HttpError(404, 'job_not_found', 'The job was deleted during its export.');
 }

@@ -1,4 +1,4 @@
-// Results as XLSX: a workbook of plain text, numbers and booleans (ECMA-376), written and zipped as it is read.
+// Writes results as XLSX: a workbook of text, numbers and booleans (ECMA-376), zipped while its client reads it.
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
@@ -6,14 +6,14 @@ import { breather } from '../../intake/event-loop.ts';
 import type { ResultDocument } from '../../readmodels/results.ts';
 import { type Cell, COLUMNS } from './columns.ts';
 
-/** What Excel takes: rows in a sheet, the header included, and characters in a cell. */
+/** Excel's limits: rows in a sheet, with the header, and characters in a cell. */
 const MAX_ROWS = 1_048_576;
 const MAX_CELL_CHARS = 32_767;
 const CHUNK_CHARS = 64 * 1024;
-/** Little more than half the time of the usual 6, for files that are a fifth larger. */
+/** Level 2 takes little more than half the time of level 6, for files that are a fifth larger. */
 const COMPRESSION = { compressionLevel: 2 };
 
-/** More results than `max_rows` (with the header) go on in a next sheet. */
+/** Yields the workbook. After `max_rows` rows, with the header, it begins another sheet. */
 export async function* xlsxOf(
   results: AsyncIterable<ResultDocument>,
   max_rows: number = MAX_ROWS,
@@ -57,7 +57,7 @@ async function write(zip: ZipFile, results: AsyncIterable<ResultDocument>, max_r
     let sheets = 0;
     do {
       const source = Readable.from(sheet());
-      // Who reads the workbook may go away: then nobody pulls on the sheet any more.
+      // When the workbook's reader leaves, nobody reads this sheet either.
       zip.outputStream.once('close', () => source.destroy());
       zip.addReadStream(source, `xl/worksheets/sheet${++sheets}.xml`, COMPRESSION);
       await finished(source);
@@ -70,7 +70,7 @@ async function write(zip: ZipFile, results: AsyncIterable<ResultDocument>, max_r
 }
 
 const NAMES = COLUMNS.map(({ name }) => name);
-/** `A` to `Z`: there are fewer columns than letters. */
+/** The letters of the columns; there are at most 26. */
 const LETTERS = COLUMNS.map((_, place) => String.fromCharCode(65 + place));
 
 const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
@@ -79,7 +79,7 @@ const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationsh
 const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
 const TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 
-/** The header stays in sight. */
+/** The start of a sheet. Its frozen pane keeps the header row in sight. */
 const SHEET_START =
   `${XML}<worksheet xmlns="${MAIN}"><sheetViews><sheetView workbookViewId="0">` +
   '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><cols>' +
@@ -92,7 +92,7 @@ function rowXml(row: number, cells: readonly Cell[]): string {
   return `${xml}</row>`;
 }
 
-/** Text stands in its cell: a table of shared texts would have to be kept whole until the end. */
+/** The XML of a cell with its text inline: a table of shared strings would stay in memory until the end. */
 function cellXml(reference: string, cell: Cell): string {
   if (cell === null || cell === '') return '';
   if (typeof cell === 'number') return `<c r="${reference}"><v>${cell}</v></c>`;
@@ -101,10 +101,10 @@ function cellXml(reference: string, cell: Cell): string {
 }
 
 const MARKUP: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
-/** Also characters that XML cannot hold, and text that looks like the escape that is used for them. */
+/** Markup, characters that XML cannot hold, and text that looks like the escape for them. */
 const TO_ESCAPE = /[&<>\ufffe\uffff]|_(?=x[\dA-Fa-f]{4}_)|(?![\t\n])\p{Cc}/gu;
 
-/** `_xHHHH_` is a character's escape in a spreadsheet (ECMA-376 part 1, 22.9.2.19). */
+/** Escapes text for a cell. A spreadsheet reads `_xHHHH_` as a character (ECMA-376 part 1, 22.9.2.19). */
 function xmlText(text: string): string {
   const whole = text.length <= MAX_CELL_CHARS ? text : `${text.slice(0, MAX_CELL_CHARS - 1)}…`;
   return whole

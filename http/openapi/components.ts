@@ -1,4 +1,4 @@
-// What the operations of a document share: schemas, error answers, headers and parameters, each written once and referred to.
+// The shared components of a document: schemas, error answers, headers and parameters. Operations refer to each by `$ref`.
 import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from '../../events/schema.ts';
 
@@ -7,11 +7,11 @@ export type Json = { [key: string]: unknown };
 export type Section = 'schemas' | 'responses' | 'headers' | 'parameters';
 
 export interface Components {
-  /** The schema as plain JSON; what has an `$id` in it becomes a reference to a component of that name. */
+  /** Returns the schema as plain JSON. Each schema with an `$id` in it becomes a component of that name, and a reference to it. */
   plain(schema: TSchema | Json): Json;
-  /** A reference to what is kept under this name. Throws when something else is. */
+  /** Stores the component and returns a reference to it. Throws when the name has another value. */
   share(section: Section, name: string, value: Json): Json;
-  /** All that was shared. */
+  /** Returns all components by section. */
   all(): Record<Section, Record<string, Json>>;
 }
 

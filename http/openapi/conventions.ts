@@ -1,4 +1,4 @@
-// What the documents of the APIs have in common: words that hold for all operations, tags, errors, and what the service sends.
+// The texts and schemas that both documents share: conventions, tags, problems, and the webhook of a completed job.
 import { Type } from '../../events/schema.ts';
 import { WebhookEvent } from '../../events/webhook.ts';
 import type { Json } from './components.ts';
@@ -9,27 +9,27 @@ export const LICENSE = { name: 'MIT', identifier: 'MIT' };
 export const COMMON = `
 ## Requests and answers
 
-Bodies are JSON in UTF-8. Times are in UTC, as RFC 3339 writes them. Fields and parameters that an operation does not know
-are refused, so that a misspelt one does no harm. Answers may get new fields in later versions: pass over those that you do
-not know. Every answer has an \`X-Request-ID\`; one that a request comes with is kept.
+Bodies are JSON in UTF-8. Times are in UTC, in the format of RFC 3339. The service refuses fields and parameters that an operation
+does not have, so that a misspelt one does no harm. Later versions may add fields to answers: ignore those that you do not
+know. Every answer has an \`X-Request-ID\`; the service keeps the id that a request brings.
 
-## Reading what was written
+## Read your writes
 
-The answer to a change names the place in the log that it reached, \`X-Log-Position\`. A read that comes with it, or comes from the
-same caller to the same process, waits for at most 2 s until it sees the change.
+The answer to a change has the header \`X-Log-Position\`. A read that sends this position, or comes from the same caller to the same
+process, waits for up to 2 s until it sees the change.
 
-What is read as JSON has an \`ETag\`: sent back as \`If-None-Match\`, it is answered with 304 and no body while nothing has changed.`;
+Answers to reads of JSON have an \`ETag\`. Send it as \`If-None-Match\`: while nothing has changed, the service answers 304 without a body.`;
 
 export const TAGS = {
-  jobs: 'A job is a list of URLs to check: made, looked at, paused, resumed, cancelled, deleted; with its results.',
+  jobs: 'A job is a list of URLs to check. Create, read, pause, resume, cancel and delete jobs, and read their results.',
   exports: 'The results of a job as files.',
   shares: 'Public, read-only links to a job.',
-  analysis: 'Looking before a job is made.',
-  domains: 'The blocklist, and how the domains that were checked are doing.',
-  account: "One's credits and API keys.",
-  usage: 'The credits that are left, and those that were used.',
-  webhooks: 'Endpoints that are told of completed jobs, and what was delivered to them.',
-  service: 'The service itself: whether it runs, what it measures, how it is described.',
+  analysis: 'Check a file or some domains before you create a job.',
+  domains: 'The blocklist, and the health of checked domains.',
+  account: 'Your credits and API keys.',
+  usage: 'Your remaining and used credits.',
+  webhooks: 'Endpoints that receive an event when a job completes, and the log of their deliveries.',
+  service: 'Probes, metrics and documents of the service.',
 };
 
 export const exampleEvent = {
@@ -51,29 +51,30 @@ const header = (name: string, description: string, example: string): Json => ({
 
 export const JOB_COMPLETED: Json = {
   operationId: 'job_completed',
-  summary: 'A job is complete',
+  summary: 'A job has completed',
   description:
-    'Posted to each endpoint that hears of it. Redirects are not followed. `Retry-After` of an answer that is no 2xx is kept.',
+    'The service posts this event to each endpoint that subscribes to it. It follows no redirects, and respects the `Retry-After` of ' +
+    'an answer other than 2xx.',
   tags: ['webhooks'],
   security: [],
   parameters: [
     header(
       'Service-Signature',
-      '`t=<timestamp>,v1=<hex>`: the HMAC-SHA256 of the timestamp, a full stop and the body as it came, under the whole signing secret.',
+      '`t=<timestamp>,v1=<hex>`: the HMAC-SHA256 of the timestamp, a full stop and the raw body, under the whole signing secret.',
       't=1769850300,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd',
     ),
-    header('Service-Event-Id', 'The same at every attempt and for every endpoint.', exampleEvent.id),
-    header('Service-Event-Type', 'As `type` in the body.', exampleEvent.type),
-    header('Service-Delivery-Id', 'This event to this endpoint.', '0b0d3f9e-2a35-5f43-8f0d-6a0c1e0f7b21'),
+    header('Service-Event-Id', 'The id of the event, equal at every attempt and for every endpoint.', exampleEvent.id),
+    header('Service-Event-Type', 'The `type` of the body.', exampleEvent.type),
+    header('Service-Delivery-Id', 'The id of this event at this endpoint.', '0b0d3f9e-2a35-5f43-8f0d-6a0c1e0f7b21'),
   ],
   responses: {
-    '2XX': { description: 'It has arrived.' },
-    410: { description: 'No more of these: the endpoint is disabled.' },
-    '4XX': { description: 'It is sent again, as after everything else that is no 2xx.' },
+    '2XX': { description: 'The endpoint has the event.' },
+    410: { description: 'The endpoint wants no more events: the service disables it.' },
+    '4XX': { description: 'The service sends the event again, as after every other answer than 2xx.' },
   },
 };
 
-/** As a component of its own. */
+/** The event of a webhook, as a component of the document. */
 export const WebhookEventView = Type.Object(WebhookEvent.properties, { $id: 'WebhookEvent' });
 
 export const text = { type: 'string' };
@@ -84,11 +85,11 @@ export const PROBLEM: Json = {
     loc: {
       type: 'array',
       items: { type: ['string', 'integer'] },
-      description: 'Where: body, query, path or header, then the way to it.',
+      description: 'The path to the problem: body, query, path or header, then names and indexes.',
     },
-    msg: { ...text, description: 'What is wrong there, for people.' },
-    type: { ...text, description: 'A word for programs.' },
-    value: { description: 'What was there, for an entry of a list.' },
+    msg: { ...text, description: 'What is wrong, for people.' },
+    type: { ...text, description: 'A code for programs.' },
+    value: { description: 'The wrong value, for an entry of a list.' },
   },
 };
 export const PROBLEMS: Json = { type: 'array', items: { $ref: '#/components/schemas/ValidationError' } };

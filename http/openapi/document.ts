@@ -1,12 +1,13 @@
-// The OpenAPI 3.1 description of an API, made from its routes: what is described is what is validated.
+// Builds the OpenAPI 3.1 document of an API from its routes, whose schemas also validate requests.
 import type { Description } from '../apis/api.ts';
 import type { Route } from '../route.ts';
 import { type Json, openComponents } from './components.ts';
 import { operationOf, securityOf } from './operation.ts';
 
 /**
- * `base_path`: the path under which clients reach the service, where that is not the root of its host, such as `/checker`.
- * Throws when two routes would have one operation id, or two schemas one name: defects of the table.
+ * `base_path` is the path of `PUBLIC_URL`, such as `/checker`. Throws when two routes have the same operation id, or two different
+ * schemas the same name.
+ * @example openApi(ALL_ROUTES.filter(({ api }) => api === PUBLIC), PUBLIC.description)
  */
 export function openApi(routes: readonly Route<never>[], description: Description, base_path = ''): Json {
   const { tags = {}, webhooks, error_schemas, ...info } = description;
@@ -29,7 +30,7 @@ export function openApi(routes: readonly Route<never>[], description: Descriptio
   return {
     openapi: '3.1.0',
     info,
-    servers: [{ url: base_path || '/', description: 'Where this document is.' }],
+    servers: [{ url: base_path || '/', description: 'The host that served this document.' }],
     tags: tagsOf(routes, tags),
     paths,
     ...(webhooks === undefined ? {} : { webhooks: Object.fromEntries(sent) }),
@@ -55,12 +56,12 @@ const SCHEMES: Readonly<Record<string, Json>> = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: "The identity provider's token of the user.",
+    description: "The user's token from the identity provider.",
   },
   api_key: {
     type: 'http',
     scheme: 'bearer',
-    description: 'An API key, `uc_live_` and 43 characters: made at `POST /users/me/api-keys` of the gateway.',
+    description: 'An API key: `uc_live_` and 43 characters. Create one with `POST /users/me/api-keys` of the gateway.',
   },
   shared_secret: { type: 'apiKey', in: 'header', name: 'X-Agency-Secret', description: 'The configured secret.' },
 };

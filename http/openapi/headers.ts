@@ -1,4 +1,4 @@
-// The headers that answers have beside their body, and those that requests may have on every route.
+// The headers of answers, and the headers that requests may have on every route.
 import type { ResponseSpec, Route } from '../route.ts';
 import type { Components, Json } from './components.ts';
 
@@ -7,30 +7,30 @@ const Word = (description: string, example: string): Json => ({ description, sch
 
 const REQUEST_ID = {
   'X-Request-ID': Word(
-    "The id of the request, in the service's logs too: the one that it came with, else a new one.",
+    "The id of the request, which the service's logs show: the one that the request brought, or a new one.",
     '0d6f4f6f-2a11-4b0f-9f0e-7d5f0a526a44',
   ),
 };
 const RATE_LIMIT = {
-  'X-RateLimit-Limit': Counted('Requests that the key has in the minute or the day, whichever has fewer left.', 60),
-  'X-RateLimit-Remaining': Counted('Those that are left of it.', 59),
-  'X-RateLimit-Reset': Counted('When they are all there again, in seconds since the epoch.', 1769853660),
+  'X-RateLimit-Limit': Counted("The key's limit a minute or a day, whichever has fewer requests left.", 60),
+  'X-RateLimit-Remaining': Counted('The requests that are left in the window.', 59),
+  'X-RateLimit-Reset': Counted('The end of the window, in seconds since the epoch.', 1769853660),
 };
-const RETRY_AFTER = { 'Retry-After': Counted('In how many seconds the request may be sent again.', 5) };
+const RETRY_AFTER = { 'Retry-After': Counted('The seconds to wait before the request is sent again.', 5) };
 const CHALLENGE = {
   'WWW-Authenticate': Word('How to authenticate.', 'Bearer realm="url-checker", error="invalid_token"'),
 };
 const LOG_POSITION = {
   'X-Log-Position': Word(
-    'The place in the log that the change has reached: a read that is sent it sees the change, whichever process answers.',
+    'The position of the change in the event log. A read that sends it sees the change, whichever process answers.',
     '42',
   ),
 };
 const ETAG = {
-  ETag: Word('Changes with the answer; none where that is very large.', 'W/"q1Zx0mB6tq3o2iN5v9c4hX8yJ7w"'),
+  ETag: Word('Changes with the body. Bodies over 1 MiB have none.', 'W/"q1Zx0mB6tq3o2iN5v9c4hX8yJ7w"'),
 };
 
-/** Of every answer of the route with this status. */
+/** The headers of the route's answers with this status. */
 export function headersOf(route: Route<never>, status: number, components: Components): Json {
   const is_success = status >= 200 && status < 300;
   const headers = {
@@ -51,11 +51,11 @@ export const ownHeaders = (spec: Pick<ResponseSpec, 'headers'>): Json =>
   Object.fromEntries(Object.entries(spec.headers ?? {}).map(([name, description]) => [name, ownHeader(description)]));
 const ownHeader = (description: string) => ({ description, schema: { type: 'string' } });
 
-/** What is read as JSON has an entity tag, unless it is very large; and what says that it may be unchanged. */
+/** Whether the route's answers have an ETag: reads of JSON do, and routes that declare 304. */
 export const isTagged = ({ method, responses: { 200: ok, 304: unchanged } }: Route<never>) =>
   method === 'GET' && (unchanged !== undefined || (ok?.schema !== undefined && ok.content_type === undefined));
 
-/** Whether its answer may name a place in the log. */
+/** Whether the route's answer may have a log position. */
 const changes = ({ method, access }: Route<never>) => method !== 'GET' && access !== 'none';
 
 const REQUEST_HEADERS = {
@@ -63,7 +63,7 @@ const REQUEST_HEADERS = {
     name: 'X-Log-Position',
     in: 'header',
     required: false,
-    description: 'That of the answer to a change: the read waits, at most 2 s, until it sees it.',
+    description: 'The X-Log-Position of the answer to a change. The read waits for up to 2 s until it sees the change.',
     schema: { type: 'string', pattern: '^[\\w.:-]{0,64}$' },
     example: '42',
   },
@@ -71,7 +71,7 @@ const REQUEST_HEADERS = {
     name: 'If-None-Match',
     in: 'header',
     required: false,
-    description: 'The ETag of an answer that is at hand: the same one is not sent again, but 304.',
+    description: 'The ETag of an earlier answer. The service answers 304 instead of the same body.',
     schema: { type: 'string' },
     example: 'W/"q1Zx0mB6tq3o2iN5v9c4hX8yJ7w"',
   },
@@ -86,7 +86,7 @@ export function commonParameters(route: Route<never>, components: Components): J
   return names.map((name) => components.share('parameters', name, REQUEST_HEADERS[name]));
 }
 
-/** `idempotency-key` is written `Idempotency-Key`. */
+/** Capitalises the name of a header: `idempotency-key` becomes `Idempotency-Key`. */
 export const headerName = (name: string) =>
   name
     .split('-')

@@ -1,10 +1,10 @@
-// One route as an operation: its parameters, its body and every answer that it has.
+// Describes one route as an operation: its parameters, its body and all its answers.
 import { type Body, isOfCaller, type ResponseSpec, type Route } from '../route.ts';
 import type { Components, Json } from './components.ts';
 import { errorsOf } from './errors.ts';
 import { commonParameters, headerName, headersOf, isTagged, ownHeaders } from './headers.ts';
 
-/** The name of the scheme by which callers show who they are. */
+/** The name of the route's security scheme; undefined for a route without credentials. */
 export function securityOf({ access, api }: Route<never>): string | undefined {
   if (access === 'shared-secret') return 'shared_secret';
   if (!isOfCaller(access)) return undefined;
@@ -38,7 +38,7 @@ export function operationOf(route: Route<never>, components: Components): Json {
   };
 }
 
-/** `GET /jobs/{job_id}/results` is `get_jobs_job_id_results`. */
+/** The id of `GET /jobs/{job_id}/results` is `get_jobs_job_id_results`. */
 const operationId = ({ method, path }: Route<never>) =>
   `${method} ${path}`
     .toLowerCase()
@@ -68,7 +68,7 @@ function parameters(
 }
 
 const JOB = { description: 'The id of the job.', example: '2f1c9f2e-5d0c-4b7b-9a43-0c5c5f4b7d11' };
-/** What a path parameter names, by the segment before it. */
+/** Descriptions of path parameters, by the segment before the parameter. */
 const PATH_PARAMETERS: Readonly<Record<string, { description: string; example: string }>> = {
   jobs: JOB,
   downloads: JOB,
@@ -111,12 +111,12 @@ const EXAMPLE_FILE = { file: 'page,url\nHome,https://example.com/\nAbout,https:/
 
 const example = (value: unknown) => (value === undefined ? {} : { example: value });
 
-/** Those that are no errors; of what has an entity tag, that nothing has changed. */
+/** The success answers of a route, and 304 when its answers have an ETag. */
 const answers = (route: Route<never>): Readonly<Record<number, ResponseSpec>> =>
   isTagged(route) ? { ...route.responses, 304: NOT_MODIFIED } : route.responses;
-const NOT_MODIFIED: ResponseSpec = { description: 'Not changed: `If-None-Match` names this answer.' };
+const NOT_MODIFIED: ResponseSpec = { description: 'Nothing has changed since the answer that `If-None-Match` names.' };
 
-/** What is not looked into. */
+/** The content of files. */
 const BYTES = { schema: { type: 'string', contentMediaType: 'application/octet-stream' }, example: '(bytes)' };
 
 function response(route: Route<never>, status: number, spec: ResponseSpec, components: Components): Json {

@@ -9,7 +9,7 @@ import { jobStream } from '../../events/streams.ts';
 import { endedJob, type JobDocument, jobs as jobDocuments } from '../../readmodels/jobs.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { jobWhen } from '../await-job.ts';
-import { HttpError, jobNotFound, retryLater } from '../errors.ts';
+import { HttpError, jobNotFound, notYours, retryLater } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
 import { anError, type Caller, jsonBody, type OwnedJob, type Reply, type RouteRequest, routeOf } from '../route.ts';
@@ -228,9 +228,7 @@ async function removeOne(job_id: string, request: Asking, services: Deps): Promi
   const { caller } = request;
   const job = await services.jobFinder.owned(job_id);
   if (!job) return jobNotFound();
-  if (job.owner_id !== caller.user_id && !caller.is_admin) {
-    return new HttpError(403, 'forbidden', 'This job is not yours.');
-  }
+  if (job.owner_id !== caller.user_id && !caller.is_admin) return notYours();
   const deleted = await services.deleteJob(job_id, request.command());
   return deleted.ok ? deleted.position : refusal(deleted.refused);
 }

@@ -106,7 +106,7 @@ test('views that the log refuses are lost and logged, and stop nothing', async (
   for (const share_id of ['a', 'a', 'b']) uses.count(share_id);
   await uses.close();
   t.deepEqual(recorded, ['b']);
-  t.like(told[0], { msg: 'views of a share are lost', lost: 2 });
+  t.like(told[0], { msg: 'http lost views of a share', lost: 2 });
 });
 
 test('shares go with their job', async (t) => {

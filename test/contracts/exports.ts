@@ -99,7 +99,7 @@ async function exporting(documents: Documents, format: 'csv' | 'xlsx', body: (wo
         await live(2);
         for (const spec of COLLECTIONS) await documents.drop(inGeneration<never>(spec as never, 1).name);
       },
-      wasCutOff: () => sample.logged.some(({ msg }) => msg === 'response cut off'),
+      wasCutOff: () => sample.logged.some(({ msg }) => msg === 'http cuts a response off'),
     });
   } finally {
     await sample.close();

@@ -98,7 +98,7 @@ test('without credentials the answer says how to sign in', async (t) => {
 test('with a wrong token it says that the token is wrong', async (t) => {
   const response = await sample.request('/me', { as: 'abc' });
   t.is(response.headers.get('www-authenticate'), 'Bearer realm="url-checker", error="invalid_token"');
-  t.deepEqual(await response.json(), { detail: 'The token is not valid, or no longer.', code: 'invalid_token' });
+  t.deepEqual(await response.json(), { detail: 'The token is not valid, or has expired.', code: 'invalid_token' });
 });
 
 test('a failed signature has a challenge too', async (t) => {

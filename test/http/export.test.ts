@@ -263,7 +263,7 @@ for (const format of ['csv', 'xlsx'] as const) {
       while (!(await reader.read()).done);
     };
     await t.throwsAsync(rest);
-    t.true(world.sample.logged.some(({ msg }) => msg === 'response cut off'));
+    t.true(world.sample.logged.some(({ msg }) => msg === 'http cuts a response off'));
     await world.close();
   });
 }

@@ -160,7 +160,7 @@ test('a parameter that is missing is named', async (t) => {
 test('an unknown parameter is answered with the known ones', async (t) => {
   const { body } = await get('/required?email=a&mail=b');
   t.deepEqual(body.detail, [
-    { loc: ['query', 'mail'], msg: 'is not known here; known are email, amount', type: 'unexpected' },
+    { loc: ['query', 'mail'], msg: 'is unknown here; this takes email, amount', type: 'unexpected' },
   ]);
 });
 

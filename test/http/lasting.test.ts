@@ -119,5 +119,5 @@ test('the server closes without waiting for them, and cuts none off', async (t) 
   streams.close();
   await sample.close();
   for (const response of listening) t.is(await response.text(), 'retry: 2000\n\n');
-  t.false(sample.logged.some(({ msg }) => msg === 'requests in flight are cut off'));
+  t.false(sample.logged.some(({ msg }) => msg === 'http cuts off the requests in flight'));
 });

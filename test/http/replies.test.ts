@@ -204,7 +204,7 @@ test('what nobody foresaw is a 500 that tells its number alone, and the log the 
   const response = await sample.request('/fail/badly', { headers: { 'x-request-id': 'req-77' } });
   t.is(response.status, 500);
   t.deepEqual(await json(response), {
-    detail: 'Something went wrong on our side. Its number is req-77.',
+    detail: 'The service failed. Its logs name this failure req-77.',
     code: 'internal_error',
   });
   const line = sample.logged.find(({ msg, request_id }) => msg === 'request failed' && request_id === 'req-77');
@@ -319,7 +319,9 @@ test('a stream that fails later is cut off, so that nobody takes it for whole', 
   const response = await sample.request('/stream/late', { headers: { 'x-request-id': 'cut' } });
   t.is(response.status, 200);
   await t.throwsAsync(() => response.text());
-  await until(() => sample.logged.some(({ msg, request_id }) => msg === 'response cut off' && request_id === 'cut'));
+  await until(() =>
+    sample.logged.some(({ msg, request_id }) => msg === 'http cuts a response off' && request_id === 'cut'),
+  );
   await until(() => sample.logged.some(({ status, request_id }) => status === 500 && request_id === 'cut'));
 });
 
