@@ -1,4 +1,4 @@
-// Every group of routes, in the order of the documents: the one list.
+// The list of route groups, in the order of the documents.
 import type { Group } from '../group.ts';
 import type { Route } from '../route.ts';
 import * as analysis from './analysis.ts';
@@ -21,5 +21,5 @@ export const ALL_GROUPS: readonly Group[] = [
   ...[v2Jobs.group, v2Usage.group, webhooks.group],
 ];
 
-/** For whoever describes the routes or asks them: handlers do not have their dependencies. */
+/** All routes, for documents and tests. Their handlers have no dependencies bound. */
 export const ALL_ROUTES: readonly Route<never>[] = ALL_GROUPS.flatMap(({ routes }) => routes);

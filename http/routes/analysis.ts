@@ -1,5 +1,4 @@
-// Looking before a job is made: which domains are blocked, and what a file would come to.
-
+// Analysis before a job: which domains are blocked, and what a job of a file would check and cost.
 import { Nullable } from '../../events/nullable.ts';
 import { type Static, Type } from '../../events/schema.ts';
 import { INVALID_REASONS } from '../../intake/classify-url.ts';
@@ -31,7 +30,7 @@ const tags = ['analysis'];
 const MAX_DOMAINS = 1000;
 const MAX_DOMAIN_CHARS = 2048;
 const MAX_PROBLEMS = 50;
-/** The most domains of the longest kind, in the longest way to write them in JSON, and some to spare. */
+/** Enough for MAX_DOMAINS domains of MAX_DOMAIN_CHARS characters, each written as a JSON escape. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 export const checkDomains = route({
@@ -39,10 +38,9 @@ export const checkDomains = route({
   path: '/check-domains',
   access: 'user',
   heavy: true,
-  summary: 'Which of some domains are on the blocklist',
+  summary: 'Check domains against the blocklist',
   description:
-    'A domain may be written in any case or script, with a port, or as a URL. It is blocked when it or a domain above ' +
-    'it is on the list.',
+    'You may write a domain in any case or script, with a port, or as a URL. It is blocked when the list has it or a domain above it.',
   tags,
   body: listBody('domains', {
     limit_bytes: MAX_BODY_BYTES,
@@ -52,10 +50,13 @@ export const checkDomains = route({
   }),
   responses: {
     200: {
-      description: 'Those that are blocked, in the order in which they were asked about.',
+      description: 'The blocked domains, in the order of the request.',
       schema: Type.Object({
         blocked: Type.Array(
-          Type.Object({ ...Block.properties, domain: Type.String({ description: 'As asked about.' }) }),
+          Type.Object({
+            ...Block.properties,
+            domain: Type.String({ description: 'The domain as the request has it.' }),
+          }),
         ),
         total_checked: Type.Integer({ minimum: 1 }),
       }),
@@ -91,11 +92,11 @@ function problemOf(reason: keyof typeof INVALID_REASONS, at: (string | number)[]
 
 const SampleView = Type.Object(
   {
-    row: Type.Integer({ minimum: 1, description: 'As a spreadsheet counts.' }),
-    value: Type.String({ description: 'As it is in the file, shortened where it is too long for a URL.' }),
-    url: Nullable(Type.String({ description: 'As it would be checked; null where it is invalid.' })),
+    row: Type.Integer({ minimum: 1, description: 'The number of the row, as a spreadsheet counts.' }),
+    value: Type.String({ description: 'The cell, shortened when it is too long for a URL.' }),
+    url: Nullable(Type.String({ description: 'The URL that a job would check; null when the cell holds none.' })),
     reason: Nullable(Type.Enum([...Object.keys(INVALID_REASONS), 'blocked_domain'])),
-    blocked_domain: Nullable(Type.String({ description: 'The entry of the blocklist that it falls under.' })),
+    blocked_domain: Nullable(Type.String({ description: 'The entry of the blocklist that blocks the URL.' })),
   },
   { $id: 'AnalyzedRow' },
 );
@@ -110,22 +111,22 @@ const AnalysisView = Type.Object({
     description: '`text`: prose or Markdown, out of whose lines the URLs are taken.',
   }),
   encoding: Type.String(),
-  delimiter: Nullable(Type.String({ description: 'Null where each line is one cell, and for a workbook.' })),
+  delimiter: Nullable(Type.String({ description: 'Null when each line is one cell, and for a workbook.' })),
   sheet_name: Nullable(Type.String()),
   column: Type.Object(
-    { index: Count('From 0.'), name: Nullable(Type.String({ description: 'Null without a header.' })) },
-    { description: 'The one with the URLs.' },
+    { index: Count('The first column is 0.'), name: Nullable(Type.String({ description: 'Null without a header.' })) },
+    { description: 'The column with the URLs.' },
   ),
   total_rows: Count('Rows that are not empty, without the header.'),
-  unique_urls: Count('What a job of the file would check.'),
-  duplicates: Count('Rows with a URL that was there before.'),
-  valid: Category('Ready to check.'),
-  missing_prefix: Category('To be checked with https:// put before them.'),
-  blocked: Category('Left out: the domain is on the blocklist.'),
-  invalid: Category('Left out: they cannot be checked.'),
-  cost: Count('Credits that a job of the file would take, one for each unique URL.'),
-  credit_balance: Count('Credits that are left.'),
-  affordable: Type.Boolean({ description: 'Whether the balance is enough for all of them.' }),
+  unique_urls: Count('URLs that a job of the file would check.'),
+  duplicates: Count('Rows that repeat the URL of an earlier row.'),
+  valid: Category('Rows that a job would check.'),
+  missing_prefix: Category('Rows that a job would check with https:// before them.'),
+  blocked: Category('Rows that a job would leave out because their domain is on the blocklist.'),
+  invalid: Category('Rows that a job would leave out because they hold no valid URL.'),
+  cost: Count('Credits that a job of the file would reserve, one for each unique URL.'),
+  credit_balance: Count('Your remaining credits.'),
+  affordable: Type.Boolean({ description: 'Whether the balance covers the cost.' }),
 });
 
 const none = { count: 0, samples: [] };
@@ -152,17 +153,16 @@ export const analyzeFile = route({
   path: '/analyze-csv',
   access: 'user',
   heavy: true,
-  summary: 'What a job of a CSV or XLSX file would check and cost',
+  summary: 'Show what a job of a CSV or XLSX file would check and cost',
   description:
-    'Places each row in one category, as `POST /jobs` would with its defaults. No job is made of the file, nothing is ' +
-    'charged, and the file is not kept.',
+    'Sorts each row into one category, as `POST /jobs` would with its defaults. It creates no job, charges nothing, and discards the file.',
   tags,
   body: fileBody('A CSV, text or XLSX file with one URL a row.'),
-  responses: { 200: { description: 'What is in the file.', schema: AnalysisView, example: analysisExample } },
+  responses: { 200: { description: 'The analysis.', schema: AnalysisView, example: analysisExample } },
   errors: {
     413: 'The file is too large, or holds too many URLs.',
     415: 'The file is not a table.',
-    422: 'The file is empty, damaged, or has no column that could be one of URLs.',
+    422: 'The file is empty or damaged, or has no column with URLs.',
   },
   async handler({ body: file, caller, signal }, { limits, blocklist, read }) {
     const { blocked_domain_of } = await blocklist.current();

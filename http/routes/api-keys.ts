@@ -1,5 +1,4 @@
-// The gateway's API keys: made, listed and revoked by whom they stand for.
-
+// The gateway's API keys: a user creates, lists and revokes them.
 import { idOfKey, MAX_KEYS, newApiKey, openApiKeys } from '../../commands/api-keys.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
@@ -24,7 +23,9 @@ const KeyView = Type.Object(
     name: Type.String(),
     prefix: Type.String({ description: 'The first characters of the key.' }),
     created_at: Type.String({ format: 'date-time' }),
-    last_used_at: Nullable(Type.String({ format: 'date-time', description: 'To the hour; null: never.' })),
+    last_used_at: Nullable(
+      Type.String({ format: 'date-time', description: 'Exact to the hour. Null when nobody has used the key.' }),
+    ),
   },
   { $id: 'ApiKey' },
 );
@@ -44,8 +45,8 @@ export const create = route({
   method: 'POST',
   path: '/users/me/api-keys',
   access: 'user',
-  summary: 'Make an API key',
-  description: 'The key is shown in this answer and never again: only its hash is kept.',
+  summary: 'Create an API key',
+  description: 'Only this answer shows the key: the service keeps its hash alone.',
   tags,
   body: jsonBody(Type.Object({ name: Type.String({ minLength: 1, maxLength: 100, default: 'default' }) }), {
     optional: true,
@@ -54,13 +55,13 @@ export const create = route({
   responses: {
     201: {
       description: 'The key.',
-      schema: Type.Object({ ...KeyView.properties, key: Type.String({ description: 'Shown now and never again.' }) }),
+      schema: Type.Object({ ...KeyView.properties, key: Type.String({ description: 'Only this answer shows it.' }) }),
       example: { ...example, last_used_at: null, key: 'uc_live_Jx2aQ9Ff0n8kVg4N7rJt2o6pYzXwLqSMcbHdUaKiR3E' },
     },
   },
   errors: {
     409: anError(
-      `There are ${MAX_KEYS} keys already.`,
+      `You have ${MAX_KEYS} keys already.`,
       'too_many_keys',
       `There are ${MAX_KEYS} keys already; revoke one.`,
     ),
@@ -87,11 +88,11 @@ export const list = route({
   method: 'GET',
   path: '/users/me/api-keys',
   access: 'user',
-  summary: "List one's API keys, the newest first",
+  summary: 'List your API keys, the newest first',
   tags,
   responses: {
     200: {
-      description: 'The keys that are not revoked.',
+      description: 'The keys, without revoked ones.',
       schema: Type.Object({ items: Type.Array(KeyView), total: Type.Integer() }),
       example: { items: [example], total: 1 },
     },
@@ -111,7 +112,7 @@ export const revoke = route({
   tags,
   responses: { 204: { description: 'The key no longer works.' } },
   errors: {
-    404: anError('There is no such key of yours.', 'key_not_found', 'There is no such API key.'),
+    404: anError('You have no such key.', 'key_not_found', 'There is no such API key.'),
   },
   async handler(request, { commands }) {
     const { caller, params } = request;

@@ -1,5 +1,4 @@
-// The gateway's view of one's credits.
-
+// The gateway's routes for the credits of a user.
 import { TRANSACTION_TYPES, type TransactionType } from '../../events/credits.ts';
 import { Type } from '../../events/schema.ts';
 import { balanceOf, balances, transactions as entries, type TransactionDocument } from '../../readmodels/credits.ts';
@@ -16,20 +15,20 @@ const route = routeOf<Deps>(GATEWAY);
 const tags = ['account'];
 
 export const Credits = Type.Object({
-  credit_balance: Type.Integer({ minimum: 0, description: 'Credits that can be spent now.' }),
-  available_credits: Type.Integer({ minimum: 0, description: 'The same.' }),
+  credit_balance: Type.Integer({ minimum: 0, description: 'Credits that you can spend now.' }),
+  available_credits: Type.Integer({ minimum: 0, description: 'The same number.' }),
 });
 
 const MEANINGS: Record<TransactionType, string> = {
-  signup_bonus: 'given with the account',
-  purchase: 'bought',
-  subscription: 'of a plan, for one period',
-  trial: 'to try a plan',
-  reservation: 'held for a job',
-  refund: 'held for a job that ended without using them',
-  release: 'held for a job that was never made or resumed',
-  adjustment: 'by an administrator',
-  expiry: 'past their last day',
+  signup_bonus: 'credits of a new account',
+  purchase: 'bought credits',
+  subscription: 'credits of a plan for one period',
+  trial: 'credits to try a plan',
+  reservation: 'credits reserved for a job',
+  refund: 'reserved credits that an ended job did not use',
+  release: 'reserved credits of a job that was never created or resumed',
+  adjustment: 'a correction by an administrator',
+  expiry: 'credits past their last day',
 };
 const meanings = Object.entries(MEANINGS).map(([type, meaning]) => `\`${type}\`: ${meaning}`);
 
@@ -37,8 +36,8 @@ const Transaction = Type.Object(
   {
     transaction_id: Type.String(),
     transaction_type: Type.Enum(TRANSACTION_TYPES, { description: `${meanings.join('; ')}.` }),
-    amount: Type.Integer({ description: 'Positive in, negative out.' }),
-    reference_id: Type.String({ description: 'What it was for: for a reservation or a refund the job id.' }),
+    amount: Type.Integer({ description: 'Positive when it adds credits, negative when it takes them.' }),
+    reference_id: Type.String({ description: 'The cause of the transaction, such as the id of the job.' }),
     balance_after: Type.Integer({ minimum: 0 }),
     created_at: Type.String({ format: 'date-time' }),
   },
@@ -49,7 +48,7 @@ export const balance = route({
   method: 'GET',
   path: '/users/me/credits',
   access: 'user',
-  summary: 'The credits that are left',
+  summary: 'Show your credits',
   tags,
   responses: {
     200: {
@@ -68,7 +67,7 @@ export const transactions = route({
   method: 'GET',
   path: '/users/me/credit-transactions',
   access: 'user',
-  summary: 'What came in and went out, the newest first',
+  summary: 'List your credit transactions, the newest first',
   tags,
   query: Type.Object(paging(20)),
   responses: {

@@ -1,4 +1,4 @@
-// The page that shows the OpenAPI documents to people, and the files that it is made of.
+// The page that shows the OpenAPI documents to people, and its files.
 import type { Context } from 'koa';
 import { Type } from '../../events/schema.ts';
 import { GATEWAY } from '../apis/gateway.ts';
@@ -8,7 +8,7 @@ import { anError, type Reply, type Route, routeOf } from '../route.ts';
 
 const route = routeOf<unknown>(GATEWAY);
 const tags = ['service'];
-/** Kept by browsers, and asked about each time: a new version of the service shows at once. */
+/** Browsers cache the files and revalidate them each time, so that they show a new version of the service at once. */
 const CACHED = 'public, no-cache';
 
 export function docsRoutes(): Route<unknown>[] {
@@ -25,26 +25,26 @@ export function docsRoutes(): Route<unknown>[] {
     return { body: gzipped, headers: { ...common, 'content-type': content_type, 'content-encoding': 'gzip' } };
   }
 
-  const unchanged = { description: 'Not changed: `If-None-Match` names this answer.' };
+  const unchanged = { description: 'Nothing has changed since the answer that `If-None-Match` names.' };
   return [
     route({
       method: 'GET',
       path: '/docs',
       access: 'none',
-      summary: 'The documents of both APIs as a page',
+      summary: 'Show the documents of both APIs as a page',
       tags,
       query: Type.Object({
         'urls.primaryName': Type.Optional(
           Type.String({
             maxLength: 100,
-            description: 'Which document to begin with: the page puts it there.',
+            description: 'The document that the page shows first. The page itself sets this parameter.',
             examples: ['Gateway'],
           }),
         ),
       }),
       responses: {
         200: {
-          description: 'The page. It loads nothing from elsewhere.',
+          description: 'The page. It loads nothing from other hosts.',
           content_type: 'text/html; charset=utf-8',
           schema: Type.String(),
           example: '<!DOCTYPE html>',
@@ -57,7 +57,7 @@ export function docsRoutes(): Route<unknown>[] {
       method: 'GET',
       path: '/docs/{file}',
       access: 'none',
-      summary: 'What the page is made of',
+      summary: 'Get a file of the page',
       tags,
       params: Type.Object({
         file: Type.String({

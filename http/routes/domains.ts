@@ -1,5 +1,4 @@
-// The administrators' blocklist, and how the domains that were checked are doing.
-
+// The administrators' routes for the blocklist and for the health of checked domains.
 import { MAX_BLOCKED, openBlocklistCommands } from '../../commands/blocklist.ts';
 import { Type } from '../../events/schema.ts';
 import { INVALID_REASONS } from '../../intake/classify-url.ts';
@@ -33,20 +32,24 @@ const wire = ({ log, blocklist, read }: Parts) => ({
 export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(GATEWAY);
 const tags = ['domains'];
-const sort_order = Type.Enum(['asc', 'desc'], { type: 'string', default: 'desc', description: 'Up or down.' });
+const sort_order = Type.Enum(['asc', 'desc'], {
+  type: 'string',
+  default: 'desc',
+  description: 'Ascending or descending.',
+});
 
 export const listBlocked = route({
   method: 'GET',
   path: '/domains/blocked',
   access: 'admin',
-  summary: 'The blocklist',
+  summary: 'List the blocklist',
   tags,
   query: Type.Object({
     ...paging(50),
     sort_by: Type.Enum(BLOCKED_DOMAIN_SORTS, {
       type: 'string',
       default: 'added_at',
-      description: 'By what they are ordered.',
+      description: 'The field that orders the list.',
     }),
     sort_order,
   }),
@@ -67,33 +70,33 @@ export const block = route({
   access: 'admin',
   summary: 'Put a domain on the blocklist, or update its entry',
   description:
-    'The domain may be written in any case or script, with a port, or as a URL; it blocks whatever is under it too. Uploads ' +
-    'that begin after the answer leave its URLs out; jobs that are there go on.',
+    'You may write the domain in any case or script, with a port, or as a URL. The entry also blocks all its subdomains. Uploads that ' +
+    'begin after the answer leave its URLs out; existing jobs go on.',
   tags,
   body: jsonBody(
     Type.Object({
       domain: Type.String({ minLength: 1, maxLength: 2048 }),
       reason: Type.String({ minLength: 1, maxLength: 500, default: 'The domain refuses automated checks.' }),
-      block_type: Word({ default: 'other', description: 'A word for programs, such as `legal`.' }),
-      error_codes: Type.Array(Word(), { maxItems: 50, default: [], description: 'What its URLs come back with.' }),
+      block_type: Word({ default: 'other', description: 'A code for programs, such as `legal`.' }),
+      error_codes: Type.Array(Word(), { maxItems: 50, default: [], description: 'The errors that its URLs return.' }),
     }),
     { example: blockExample },
   ),
   responses: {
     201: { description: 'The new entry.', schema: BlockedDomainView, example: blockedDomainExample },
     200: {
-      description: 'The entry of a domain that was on the list already, as it is now.',
+      description: 'The updated entry of a domain that was on the list already.',
       schema: BlockedDomainView,
       example: blockedDomainExample,
     },
   },
   errors: {
     409: anError(
-      `There are ${MAX_BLOCKED} domains on the list.`,
+      `The list has ${MAX_BLOCKED} domains already.`,
       'blocklist_full',
       `There are ${MAX_BLOCKED} domains on the list; remove some.`,
     ),
-    422: 'It is no domain, or the request is not valid.',
+    422: 'The text is no domain, or the request is not valid.',
   },
   async handler(request, { commands }) {
     const said = { ...request.body, domain: domainToBlock(request.body.domain) };
@@ -103,7 +106,7 @@ export const block = route({
   },
 });
 
-/** A whole top-level domain is refused: it would block a part of the internet for a slip of the hand. */
+/** Refuses a top-level domain, because a slip of the hand would block a part of the internet. */
 function domainToBlock(written: string): string {
   const parsed = parseDomain(written);
   const refuse = (msg: string, type: string): never => {
@@ -112,11 +115,12 @@ function domainToBlock(written: string): string {
   if ('reason' in parsed) return refuse(INVALID_REASONS[parsed.reason], parsed.reason);
   const { domain } = parsed;
   const is_name = !domain.startsWith('[');
-  if (is_name && !domain.includes('.')) return refuse('is a top-level domain, with all that is under it', 'too_broad');
+  if (is_name && !domain.includes('.'))
+    return refuse('is a top-level domain, which would block every domain under it', 'too_broad');
   return domain;
 }
 
-/** What was blocked or checked can be asked about, whatever is taken for a domain today. */
+/** Keeps a text that `parseDomain` refuses, so that entries of earlier versions can be found. */
 function domainAskedFor(written: string): string {
   const parsed = parseDomain(written);
   return 'domain' in parsed ? parsed.domain : written.toLowerCase();
@@ -131,14 +135,14 @@ export const unblock = route({
   params: Type.Object({ domain: Type.String({ minLength: 1, maxLength: 300 }) }),
   responses: {
     200: {
-      description: 'It is off the list.',
+      description: 'The list no longer has the domain.',
       schema: Type.Object({ removed: Type.Literal(true), domain: Type.String() }),
       example: { removed: true, domain: 'example.com' },
     },
   },
   errors: {
     404: anError(
-      'The domain is not on the list; one that it is under may be.',
+      'The domain is not on the list. A domain above it may be.',
       'domain_not_blocked',
       'This domain is not on the blocklist.',
     ),
@@ -154,21 +158,21 @@ export const health = route({
   method: 'GET',
   path: '/domains/health',
   access: 'admin',
-  summary: 'How the checked domains are doing, over all jobs',
+  summary: 'List the health of checked domains, over all jobs',
   tags,
   query: Type.Object({
     ...paging(50),
     sort_by: Type.Enum(DOMAIN_SORTS, {
       type: 'string',
       default: 'failure_rate',
-      description: 'Of equal failure rates, the one with more checks comes first in descending order.',
+      description: 'The field that orders the list. At equal failure rates the number of checks decides.',
     }),
     sort_order,
     min_checks: Type.Integer({
       minimum: 0,
       maximum: 1_000_000_000,
       default: 10,
-      description: 'Domains with fewer checks are left out.',
+      description: 'The list leaves out domains with fewer checks.',
     }),
   }),
   responses: {
@@ -183,34 +187,32 @@ export const health = route({
   },
 });
 
+const NEVER_CHECKED = 'The service has never checked a URL of this domain.';
+
 export const breakdown = route({
   method: 'GET',
   path: '/domains/breakdown',
   access: 'admin',
-  summary: 'What the checks of a domain came back with',
+  summary: 'Show the outcomes of the checks of a domain',
   tags,
   query: Type.Object({
     domain: Type.String({
       minLength: 1,
       maxLength: 2048,
-      description: 'A host; those under it are not counted in.',
+      description: 'A host. Its subdomains do not count.',
       examples: ['www.example.com'],
     }),
   }),
   responses: {
-    200: { description: 'Its checks.', schema: DomainBreakdownView, example: domainBreakdownExample },
+    200: { description: 'The outcomes.', schema: DomainBreakdownView, example: domainBreakdownExample },
   },
   errors: {
-    404: anError(
-      'No URL of the domain was ever checked.',
-      'domain_not_found',
-      'No URL of this domain was ever checked.',
-    ),
+    404: anError('The service has never checked a URL of the domain.', 'domain_not_found', NEVER_CHECKED),
   },
   async handler({ query }, { read, blocklist }) {
     const domain = domainAskedFor(query.domain);
     const document = await read.domainHealth.get(domain);
-    if (!document) throw new HttpError(404, 'domain_not_found', 'No URL of this domain was ever checked.');
+    if (!document) throw new HttpError(404, 'domain_not_found', NEVER_CHECKED);
     const { blocked_domain_of } = await blocklist.current();
     return { body: domainBreakdownView(document, blocked_domain_of(domain) !== null) };
   },

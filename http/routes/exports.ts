@@ -1,4 +1,4 @@
-// A job's results as a file: streamed to its owner, or to whoever has a signed link.
+// Streams a job's results as a file to its owner, or to any holder of a signed link.
 import { Type } from '../../events/schema.ts';
 import { jobs } from '../../readmodels/jobs.ts';
 import { totalOf } from '../../readmodels/result-pages.ts';
@@ -22,25 +22,26 @@ const route = routeOf<Deps>(GATEWAY);
 
 const tags = ['exports'];
 
-/** As for results; none of them has a default. */
+/** The filters of results, without defaults. */
 const filters = { ...resultFilters, non_2xx: Type.Optional(Type.Boolean(NON_2XX)) };
 const format = Type.Enum(EXPORT_FORMATS, {
   type: 'string',
   default: 'csv',
-  description: 'CSV in UTF-8 with a BOM, or an Excel workbook.',
+  description: 'CSV in UTF-8 with a byte order mark, or an Excel workbook.',
 });
 
 const file = {
-  description: 'All results that pass the filters, in order of submission, under a header row; for `xlsx` a workbook.',
+  description:
+    'All results that pass the filters, in order of submission, after a header row. With `xlsx`, a workbook.',
   content_type: 'text/csv; charset=utf-8',
   other_content_types: ['application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
   schema: Type.String(),
   example: 'url,status_code,verdict,…\r\nhttps://example.com/old,404,broken,…\r\n',
-  headers: { 'Content-Disposition': 'The name of the file, after that of the uploaded one.' },
+  headers: { 'Content-Disposition': 'The name of the file, derived from the name of the uploaded one.' },
 };
 const DEFUSED =
-  'Text that a spreadsheet would take for a formula has an apostrophe before it. A connection that is cut before the end ' +
-  'says that the file is not whole: the job was deleted meanwhile.';
+  'The file has an apostrophe before text that a spreadsheet would run as a formula. When the connection breaks off, the file is ' +
+  'incomplete, for instance because the job was deleted meanwhile.';
 
 export const exportFile = route({
   method: 'GET',
@@ -60,8 +61,9 @@ export const download = route({
   path: '/jobs/{job_id}/download',
   access: 'owner',
   heavy: true,
-  summary: 'Make a link to the results of a job as a CSV file',
-  description: 'The link works for an hour without signing in. It gives the results that are there when it is used.',
+  summary: 'Create a link to the results of a job as a CSV file',
+  description:
+    'The link works for an hour without credentials. It returns the results that the job has when somebody opens it.',
   tags,
   query: Type.Object(filters),
   responses: {
@@ -88,13 +90,16 @@ export const download = route({
   },
 });
 
+const LINK_INVALID = 'This link is not valid.';
+const LINK_EXPIRED = 'This link has expired. Create a new one.';
+
 export const signedDownload = route({
   method: 'GET',
   path: '/downloads/{job_id}',
   access: 'none',
   heavy: true,
   summary: 'Download by a signed link',
-  description: `Only as a link that the service gave out says: with another parameter it is refused. ${DEFUSED}`,
+  description: `The service refuses a link with any changed parameter. ${DEFUSED}`,
   tags,
   query: Type.Object({
     format,
@@ -103,20 +108,20 @@ export const signedDownload = route({
     signature: Type.String({
       minLength: 1,
       maxLength: 100,
-      description: 'Of the rest of the link.',
+      description: 'The signature of the path and the other parameters.',
       examples: ['sgQtxHzWenOlm7n0Yc2mXw'],
     }),
   }),
   responses: { 200: file },
   errors: {
-    403: anError('The service did not give this link out.', 'link_invalid', 'This link is not valid.'),
+    403: anError('The service did not create this link.', 'link_invalid', LINK_INVALID),
     404: 'The job was deleted.',
-    410: anError('The link has expired.', 'link_expired', 'This link has expired. Ask for a new one.'),
+    410: anError('The link has expired.', 'link_expired', LINK_EXPIRED),
   },
   async handler({ params, query, ctx, signal }, { read, links }) {
     const link = links.verify(ctx.path, ctx.querystring);
-    if (link === 'forged') throw new HttpError(403, 'link_invalid', 'This link is not valid.');
-    if (link === 'expired') throw new HttpError(410, 'link_expired', 'This link has expired. Ask for a new one.');
+    if (link === 'forged') throw new HttpError(403, 'link_invalid', LINK_INVALID);
+    if (link === 'expired') throw new HttpError(410, 'link_expired', LINK_EXPIRED);
     const job = await read.jobs.get(params.job_id);
     if (!job) throw jobNotFound();
     return await jobExport(read, job, filterOf(query), query.format, signal);

@@ -1,4 +1,4 @@
-// The progress of a job as it happens, for whoever would else ask again and again.
+// Streams the progress of a job, so that clients need not poll.
 import { Type } from '../../events/schema.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
 import { GATEWAY } from '../apis/gateway.ts';
@@ -29,43 +29,43 @@ export const events = route({
   path: '/jobs/{job_id}/events',
   access: 'owner',
   lasting: true,
-  summary: 'Follow a job: its progress as server-sent events',
+  summary: 'Follow the progress of a job as server-sent events',
   description:
-    'First how the job stands, then `progress` whenever it has changed, a few times a second at the most; each event ' +
-    'holds the whole job, as `GET /jobs/{job_id}` does. `end` is the last one, when the job has ended and its credits are ' +
-    'settled; `deleted` ends the stream of a job that is gone. A paused job is waited for. Comments come in between, so that ' +
-    'proxies take the stream for alive. A stream that ends without one of these two events (it lasts half an hour at the ' +
-    'most, and no longer than the process) is to be opened again, with the id of the last event as `Last-Event-ID`.\n\n' +
-    'The token goes into the header `Authorization`, never into a URL, which is logged on its way. `EventSource` of browsers ' +
-    'cannot send it: read the stream by `fetch`.',
+    'The stream begins with the current state, and sends `progress` after each change, at most a few times a second. Each event holds ' +
+    'the whole job, like `GET /jobs/{job_id}`. `end` is the last event, when the job has ended and its credits are settled; ' +
+    '`deleted` ends the stream of a deleted job. A paused job keeps its stream. Comments in between keep proxies from closing the ' +
+    'stream. It lasts half an hour at most, and no longer than the process. When it ends without `end` or `deleted`, open it again ' +
+    'with the id of the last event as `Last-Event-ID`.\n\n' +
+    'Send the token in the header `Authorization`, never in a URL, which proxies log. The `EventSource` of browsers cannot send this ' +
+    'header: read the stream with `fetch`.',
   tags: ['jobs'],
   headers: Type.Object({
     'last-event-id': Type.Optional(
       Type.String({
         pattern: EVENT_ID,
         examples: ['0-420-0'],
-        description: 'Of the last event that was received: nothing is sent again up to it. Empty: from now on.',
+        description: 'The id of the last event that you received. The stream then sends only later states.',
       }),
     ),
   }),
   responses: {
     200: {
-      description: 'The events, as they happen.',
+      description: 'The events.',
       content_type: 'text/event-stream; charset=utf-8',
       schema: Type.String(),
       example: EXAMPLE,
-      headers: { 'X-Accel-Buffering': 'So that nginx passes on each event at once.' },
+      headers: { 'X-Accel-Buffering': '`no`: nginx passes each event on at once.' },
     },
-    204: { description: '`Last-Event-ID` is that of the event `end`: there is nothing to wait for.' },
+    204: { description: '`Last-Event-ID` is the id of the event `end`: no further event will come.' },
   },
-  errors: { 429: `You follow ${STREAM_LIMITS.of_a_user} jobs already; the header Retry-After says when to try again.` },
+  errors: { 429: `You follow ${STREAM_LIMITS.of_a_user} jobs already. The header Retry-After says when to try again.` },
   handler({ job, headers, caller }, { jobWatch, eventStreams }) {
     const { _id: job_id } = job;
     let sent = headers['last-event-id'] ?? '';
     if (isOver(job) && eventId(job) === sent) return { status: 204 };
     const stream = eventStreams.open(caller.user_id);
 
-    function tell(now: JobDocument | null): void {
+    function send(now: JobDocument | null): void {
       if (now === null) stream.end(deletedEvent(job_id));
       else if (isOver(now)) stream.end(jobEvent('end', now));
       else if (isAfter(eventId(now), sent)) {
@@ -73,8 +73,8 @@ export const events = route({
         stream.send(jobEvent('progress', now));
       }
     }
-    tell(job);
-    stream.readable.once('close', jobWatch.follow(job_id, tell));
+    send(job);
+    stream.readable.once('close', jobWatch.follow(job_id, send));
     return {
       stream: stream.readable,
       headers: { 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' },

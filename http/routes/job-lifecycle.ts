@@ -1,5 +1,4 @@
-// What is done to a job: pause, resume, cancel, delete one or many. What may follow what is decided in commands/job.ts.
-
+// Pauses, resumes, cancels and deletes jobs. commands/job.ts decides which change is legal.
 import type { Refusal } from '../../commands/aggregate.ts';
 import { openDeleteJob } from '../../commands/delete-job.ts';
 import { openResumeJob } from '../../commands/resume-job.ts';
@@ -32,7 +31,7 @@ const route = routeOf<Deps>(GATEWAY);
 
 const tags = ['jobs'];
 const ILLEGAL = anError(
-  'The job does not stand where this is possible; `details` says where it stands and what is legal there.',
+  'The status of the job does not allow this. `details` has the status and the legal changes.',
   'illegal_transition',
   'A completed job cannot be paused. Legal now: delete.',
   { status: 'completed', legal: ['delete'] },
@@ -44,12 +43,12 @@ export const CANCELLED = {
   example: { ...jobExample, status: 'cancelled', credits_refunded: 580, completed_at: '2026-01-31T09:00:21.000Z' },
 };
 
-/** How long the answer to a cancellation waits for the credits to be back. */
+/** The longest wait of a cancellation for the refund. */
 const SETTLED_MS = 5000;
 const MAX_DELETED = 1000;
-/** All of them, however their JSON is spaced. */
+/** Enough for MAX_DELETED ids, however their JSON is spaced. */
 const MAX_DELETE_BYTES = 256 * 1024;
-/** Deletions of one request that run at once: their appends share what is slow. */
+/** The most concurrent deletions of one request. Their appends share a commit. */
 const DELETED_AT_ONCE = 50;
 
 type Asking = Pick<RouteRequest, 'command'> & { caller: Caller };
@@ -59,7 +58,7 @@ export const pause = route({
   path: '/jobs/{job_id}/pause',
   access: 'owner',
   summary: 'Pause a job',
-  description: 'What is being checked is finished and counted; what waits is not begun.',
+  description: 'The service finishes and counts the URLs in flight, and begins no others.',
   tags,
   responses: {
     200: {
@@ -69,11 +68,8 @@ export const pause = route({
     },
   },
   errors: { 409: ILLEGAL },
-  async handler(request, services) {
-    const { _id: job_id } = request.job;
-    const paused = await services.jobs.run(job_id, { type: 'pause' }, request.command());
-    if (!paused.ok) throw refusal(paused.refused);
-    return changed(job_id, paused.position, services);
+  async handler({ job: { _id }, command }, services) {
+    return changed(_id, await services.jobs.run(_id, { type: 'pause' }, command()), services);
   },
 });
 
@@ -83,16 +79,13 @@ export const resume = route({
   access: 'owner',
   summary: 'Resume a paused job',
   description:
-    'Reserves what the balance affords of the credits that the job lacks, and checks the URLs that are missing. Of two ' +
-    'requests at once one may be refused with 409; the credits are taken once.',
+    'Reserves credits for the unchecked URLs, as many as the balance allows, and checks those URLs. When two requests resume a job at ' +
+    'once, one of them may get 409; the ledger reserves the credits once.',
   tags,
   responses: { 200: { description: 'The job.', schema: JobView, example: jobExample } },
-  errors: { 402: 'The job has used its credits, and there are none left.', 409: ILLEGAL },
-  async handler(request, services) {
-    const { _id: job_id } = request.job;
-    const resumed = await services.resumeJob(job_id, request.command());
-    if (!resumed.ok) throw refusal(resumed.refused);
-    return changed(job_id, resumed.position, services);
+  errors: { 402: 'The job has used its credits, and you have none left.', 409: ILLEGAL },
+  async handler({ job: { _id }, command }, services) {
+    return changed(_id, await services.resumeJob(_id, command()), services);
   },
 });
 
@@ -102,15 +95,14 @@ export const cancel = route({
   access: 'owner',
   summary: 'Cancel a job',
   description:
-    'Checking stops within a second. Results stay; credits that were not used are given back before the answer, or ' +
-    'after it where that takes longer than 5 s.',
+    'Checking stops within a second. Results stay. The answer waits up to 5 s for the refund of unused credits.',
   tags,
   responses: { 200: CANCELLED },
   errors: { 409: ILLEGAL },
   handler: cancelJob,
 });
 
-/** Cancels a job of the caller, and waits until it is settled. `or_is_cancelled`: that it was done before is no error. */
+/** Cancels a job of the caller, and waits up to 5 s for the refund. With `or_is_cancelled`, a cancelled job is no error. */
 export async function cancelJob(
   request: Asking & Pick<RouteRequest, 'signal'> & { job: OwnedJob },
   services: Pick<Deps, 'jobs' | 'jobWatch' | 'passed' | 'read'>,
@@ -122,12 +114,9 @@ export async function cancelJob(
   if (!asked.ok && !is_done) throw refusal(asked.refused);
   const { position } = asked.ok ? asked : await services.jobs.aggregate.read(jobStream(job_id));
   const isSettled = ({ status, due }: JobDocument) => status === 'cancelled' && due !== 'settlement';
-  await jobWhen(services.jobWatch, job_id, isSettled, {
-    timeout_ms: SETTLED_MS,
-    signals: [request.signal],
-    is_soon: true,
-  });
-  return changed(job_id, position, services);
+  const { jobWatch } = services;
+  await jobWhen(jobWatch, job_id, isSettled, { timeout_ms: SETTLED_MS, signals: [request.signal], is_soon: true });
+  return changed(job_id, { ok: true, position }, services);
 }
 
 export const remove = route({
@@ -137,19 +126,19 @@ export const remove = route({
   foreign: 403,
   summary: 'Delete a job that has ended',
   description:
-    'The job, its URLs, its results and its file are gone for good. Of a failed job the credits that it did not use are ' +
-    'given back; the entries of the ledger stay.',
+    'Erases the job, its URLs, its results and its file for good. The ledger refunds the unused credits of a failed job, and keeps its ' +
+    'entries.',
   tags,
   responses: {
     200: {
-      description: 'It is deleted.',
+      description: 'The job is deleted.',
       schema: Type.Object({ job_id: Type.String(), deleted: Type.Literal(true) }),
       example: { job_id: jobExample.job_id, deleted: true },
     },
   },
   errors: {
     409: anError(
-      'The job has not ended: cancel it first.',
+      'The job has not ended. Cancel it first.',
       'illegal_transition',
       'A paused job cannot be deleted: cancel it first. Legal now: resume, cancel.',
       { status: 'paused', legal: ['resume', 'cancel'] },
@@ -165,7 +154,7 @@ export const remove = route({
 
 const Undeleted = Type.Object({
   job_id: Type.String(),
-  status: Type.Integer({ description: 'What deleting this job alone would have been answered with.' }),
+  status: Type.Integer({ description: 'The status that `DELETE /jobs/{job_id}` would have.' }),
   detail: Type.String(),
 });
 
@@ -175,7 +164,7 @@ export const removeMany = route({
   access: 'user',
   heavy: true,
   summary: 'Delete many jobs that have ended',
-  description: 'Each as if it were deleted alone: one that cannot be deleted does not keep the others.',
+  description: 'Deletes each job on its own: a refusal of one does not keep the others.',
   tags,
   body: jsonBody(
     Type.Object({
@@ -188,7 +177,7 @@ export const removeMany = route({
   ),
   responses: {
     200: {
-      description: 'What was deleted, and what was not.',
+      description: 'The ids of deleted jobs, and an error for each of the others.',
       schema: Type.Object({ deleted: Type.Array(Type.String()), errors: Type.Array(Undeleted) }),
       example: {
         deleted: [jobExample.job_id],
@@ -223,7 +212,7 @@ export const removeMany = route({
   },
 });
 
-/** The position of its deletion, or why it was not deleted. */
+/** Returns the position of the deletion, or the error of its refusal. */
 async function removeOne(job_id: string, request: Asking, services: Deps): Promise<Position | HttpError> {
   const { caller } = request;
   const job = await services.jobFinder.owned(job_id);
@@ -233,20 +222,25 @@ async function removeOne(job_id: string, request: Asking, services: Deps): Promi
   return deleted.ok ? deleted.position : refusal(deleted.refused);
 }
 
-/** The job as it is once the change is seen. */
+type Refused = Refusal & { details?: object | undefined };
+
+/** Answers with the job once reads see its change. Throws the error of a refusal. */
 async function changed(
   job_id: string,
-  position: Position,
+  outcome: { ok: true; position: Position } | { ok: false; refused: Refused },
   { passed, read }: Pick<Deps, 'passed' | 'read'>,
 ): Promise<Reply> {
+  if (!outcome.ok) throw refusal(outcome.refused);
+  const { position } = outcome;
   const job = (await passed(position)) ? await read.jobs.get(job_id) : null;
-  if (!job) throw retryLater(503, 'unavailable', 'It is done, but cannot be shown yet. Look again.', 1);
+  if (!job)
+    throw retryLater(503, 'unavailable', 'The job has changed, but the service cannot show it yet. Read it again.', 1);
   return { body: jobView(job), position };
 }
 
 const STATUSES: Readonly<Record<string, number>> = { job_not_found: 404, no_credits: 402, unavailable: 503 };
 
-function refusal({ code, message, details }: Refusal & { details?: object | undefined }): HttpError {
+function refusal({ code, message, details }: Refused): HttpError {
   return new HttpError(STATUSES[code] ?? 409, code, message, details);
 }
 

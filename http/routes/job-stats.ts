@@ -1,5 +1,4 @@
-// What there is to say of a job as a whole: its statistics, what its results can be filtered by, and its URLs.
-
+// The routes about a job as a whole: its statistics, the values that filter its results, and its URLs.
 import { Readable } from 'node:stream';
 import { ERROR_CODES, VERDICTS } from '../../events/checks.ts';
 import type { UrlsListed } from '../../events/job.ts';
@@ -28,7 +27,7 @@ import { Count } from '../schemas.ts';
 
 const wire = ({ read, log }: Parts) => ({
   read: read({ jobStats, jobResponseTimes, jobDomains }),
-  /** The URLs of a job in order of submission, some hundreds at a time. */
+  /** Yields the URLs of a job in order of submission, a few hundred at a time. */
   async *urls(job_id: string): AsyncGenerator<readonly string[]> {
     for await (const { data } of log.readStream(urlsStream(job_id))) yield (data as UrlsListed).urls;
   },
@@ -48,10 +47,10 @@ const Milliseconds = Nullable(Type.Integer({ minimum: 0 }));
 const DomainCount = Type.Object(
   {
     domain: Type.String({
-      description: 'The host of URLs: lower case, without the port, international names as punycode.',
+      description: 'The host of the URLs, in lower case, without the port; international names are punycode.',
     }),
-    count: Count('URLs of this domain that were checked.'),
-    broken: Count('Those of them that are broken.'),
+    count: Count('Checked URLs of this domain.'),
+    broken: Count('Broken URLs of this domain.'),
   },
   { $id: 'DomainCount' },
 );
@@ -62,10 +61,10 @@ export const stats = route({
   path: '/jobs/{job_id}/stats',
   access: 'none',
   job: 'job_id',
-  summary: 'Statistics of a job over all of its results',
+  summary: 'Show the statistics of a job',
   description:
-    'Exact at any time, over all URLs that were checked. Percentiles are by nearest rank: the least of the measured ' +
-    'times that so many percent of them are not above.',
+    'The statistics are exact at any time, over all checked URLs. Percentiles are by nearest rank: the 90th percentile is the least ' +
+    'measured time that at least 90 % of the times do not exceed.',
   tags,
   responses: {
     200: {
@@ -73,30 +72,30 @@ export const stats = route({
       schema: Type.Object({
         job_id: Type.String(),
         total_urls: Count('URLs in the job.'),
-        completed_urls: Count('URLs checked so far: what the statistics are of.'),
+        completed_urls: Count('URLs checked so far, which the statistics cover.'),
         status_codes: Type.Record(Type.String({ pattern: '^([1-9][0-9]{2}|none)$' }), Type.Integer({ minimum: 1 }), {
-          description: 'By status code; `none` where there was no answer.',
+          description: 'URLs by status code; `none` counts URLs without an answer.',
         }),
-        status_groups: CountsOf(STATUS_GROUPS, 'By the groups that results can be filtered by.'),
-        verdicts: CountsOf(VERDICTS, 'By verdict.'),
-        error_codes: CountsOf(ERROR_CODES, 'By error code, of those URLs that have one.'),
-        redirected_urls: Count('URLs that were answered with a redirect, whatever came then.'),
-        soft_404_urls: Count('Pages with a 2xx that say that there is nothing here.'),
+        status_groups: CountsOf(STATUS_GROUPS, 'URLs by the groups of the filter `status_group`.'),
+        verdicts: CountsOf(VERDICTS, 'URLs by verdict.'),
+        error_codes: CountsOf(ERROR_CODES, 'URLs with an error code, by code.'),
+        redirected_urls: Count('URLs that answered with a redirect, whatever came after it.'),
+        soft_404_urls: Count('URLs that answered 2xx with a page that says that it does not exist.'),
         response_times_ms: Type.Object(
           {
             measured: Count('URLs that answered.'),
             min: Milliseconds,
             max: Milliseconds,
-            mean: Nullable(Type.Number({ minimum: 0, description: 'To a tenth.' })),
+            mean: Nullable(Type.Number({ minimum: 0, description: 'Rounded to a tenth.' })),
             ...Object.fromEntries(PERCENTS.map((percent) => [`p${percent}`, Milliseconds])),
           },
-          { description: 'Over the URLs that answered; null when none did.' },
+          { description: 'The times of the URLs that answered; null when none did.' },
         ),
         domains: Type.Array(DomainCount, {
           maxItems: DOMAINS_IN_STATS,
-          description: `The ${DOMAINS_IN_STATS} with the most URLs, in this order.`,
+          description: `The ${DOMAINS_IN_STATS} domains with the most URLs, in this order.`,
         }),
-        domains_total: Count('How many domains there are.'),
+        domains_total: Count('The number of domains in the job.'),
       }),
       example: {
         job_id: '2f1c9f2e-5d0c-4b7b-9a43-0c5c5f4b7d11',
@@ -152,15 +151,15 @@ export const filterOptions = route({
   path: '/jobs/{job_id}/filter-options',
   access: 'none',
   job: 'job_id',
-  summary: 'What the results of a job can be filtered by: its distinct status codes and domains',
+  summary: 'List the status codes and domains that filter the results of a job',
   tags,
   responses: {
     200: {
-      description: 'The values that occur, with how often.',
+      description: 'The values that occur, with their counts.',
       schema: Type.Object({
         status_codes: Type.Array(
           Type.Object({
-            status_code: Nullable(Type.Integer({ description: 'Null where there was no answer.' })),
+            status_code: Nullable(Type.Integer({ description: 'Null for URLs without an answer.' })),
             count: Type.Integer({ minimum: 1 }),
           }),
           { description: 'In ascending order, null last.' },
@@ -171,9 +170,9 @@ export const filterOptions = route({
         ),
         domains: Type.Array(DomainCount, {
           maxItems: DOMAINS_IN_OPTIONS,
-          description: `The ${DOMAINS_IN_OPTIONS} with the most URLs, in this order.`,
+          description: `The ${DOMAINS_IN_OPTIONS} domains with the most URLs, in this order.`,
         }),
-        domains_total: Count('How many domains there are, shown or not.'),
+        domains_total: Count('The number of domains in the job.'),
       }),
       example: {
         status_codes: [
@@ -198,7 +197,7 @@ export const filterOptions = route({
     const groups = statusGroups(counted);
     return {
       body: {
-        // Names of objects that are whole numbers come first, in ascending order.
+        // JavaScript lists integer keys first, in ascending order.
         status_codes: Object.entries(counted.status_codes).map(([code, count]) => ({
           status_code: code === NO_STATUS ? null : Number(code),
           count,
@@ -220,9 +219,8 @@ export const urlList = route({
   access: 'none',
   job: 'job_id',
   heavy: true,
-  summary: 'The URLs of a job as text, one a line',
-  description:
-    'In the order of submission, as submitted, whether or not they are checked yet. The last line has no line break.',
+  summary: 'List the URLs of a job as text, one a line',
+  description: 'The URLs are in order of submission, with those not yet checked. The last line has no line break.',
   tags,
   responses: {
     200: {
@@ -244,7 +242,7 @@ async function* lines(chunks: AsyncIterable<readonly string[]>): AsyncGenerator<
   }
 }
 
-/** What was counted of a job so far. */
+/** The counts of the job so far. */
 async function countedOf({ _id }: JobDocument, { jobStats: counts }: Deps['read']): Promise<StatsDocument> {
   return (await counts.get(_id)) ?? noStats(_id);
 }

@@ -1,5 +1,4 @@
-// The gateway's jobs: upload, list, look, results.
-
+// The gateway's jobs: upload a file, list jobs, read a job and its results.
 import { JOB_STATUSES } from '../../events/job.ts';
 import { Type } from '../../events/schema.ts';
 import { jobs } from '../../readmodels/jobs.ts';
@@ -39,21 +38,24 @@ export const upload = route({
   heavy: true,
   summary: 'Create a job from an uploaded CSV or XLSX file',
   description:
-    'Finds the column with the URLs, drops duplicates, and reserves one credit a URL. With fewer credits than URLs the ' +
-    'job works up to them and is then paused; with none it is paused at once.',
+    'Finds the column with the URLs, drops duplicates, and reserves one credit for each URL. With fewer credits than URLs the job ' +
+    'checks as many URLs as there are credits, then pauses; without credits it pauses at once.',
   tags,
   query: Type.Object({
     auto_add_prefix: Type.Boolean({ default: true, description: 'Add https:// to URLs that lack a scheme.' }),
     skip_blocked: Type.Boolean({ default: true, description: 'Leave out URLs of domains on the blocklist.' }),
-    skip_invalid: Type.Boolean({ default: true, description: 'Leave out malformed URLs; else they are an error.' }),
+    skip_invalid: Type.Boolean({
+      default: true,
+      description: 'Leave out malformed URLs; otherwise they are an error.',
+    }),
   }),
   body: fileBody('A CSV, text or XLSX file with one URL a row.'),
   responses: { 201: { description: 'The job.', schema: JobView, example: { ...jobExample, completed_urls: 0 } } },
   errors: {
-    409: 'The upload took so long that it was given up.',
+    409: 'The upload took so long that the service released its credits. Send it again.',
     413: 'The file is too large, or holds too many URLs.',
     415: 'The file is not a table.',
-    422: 'The file holds nothing that can be checked.',
+    422: 'The file holds no URL that the service can check.',
   },
   async handler(request, services) {
     const { path, filename } = request.body;
@@ -73,10 +75,10 @@ export const list = route({
     email: Type.String({
       minLength: 1,
       maxLength: 320,
-      description: "One's own address; an administrator: anyone's.",
+      description: "Your own address; administrators may give anyone's.",
       examples: ['alice@example.com'],
     }),
-    status: Type.Optional(Type.Enum(JOB_STATUSES, { type: 'string', description: 'Only those.' })),
+    status: Type.Optional(Type.Enum(JOB_STATUSES, { type: 'string', description: 'Only jobs with this status.' })),
     ...paging(20),
   }),
   responses: {
@@ -87,7 +89,7 @@ export const list = route({
     const { status } = query;
     const email = query.email.toLowerCase();
     const own = email === caller.email?.toLowerCase();
-    if (!own && !caller.is_admin) throw new HttpError(403, 'forbidden', 'These are the jobs of someone else.');
+    if (!own && !caller.is_admin) throw new HttpError(403, 'forbidden', 'You may list only your own jobs.');
     const of = own ? { owner_id: caller.user_id } : { owner_email: email };
     const filter = { ...of, ...(status ? { status } : {}) };
     return listReply(await pageOf(read.jobs, filter, NEWEST_FIRST, query), jobView, query);
@@ -98,7 +100,7 @@ export const get = route({
   method: 'GET',
   path: '/jobs/{job_id}',
   access: 'owner',
-  summary: 'Status and progress of a job',
+  summary: 'Show the status and progress of a job',
   tags,
   responses: { 200: { description: 'The job.', schema: JobView, example: jobExample } },
   handler: ({ job }) => ({ body: jobView(job) }),
@@ -110,11 +112,11 @@ export const results = route({
   access: 'none',
   job: 'job_id',
   heavy: true,
-  summary: 'Results of a job, in order of submission',
+  summary: 'List the results of a job, in order of submission',
   tags,
   query: Type.Object({ ...paging(50), ...resultFilters, status_group: statusGroup }),
   responses: {
-    200: listOf('A page of results; all given filters hold together.', ResultView, resultExample, 50),
+    200: listOf('A page of the results that pass all filters.', ResultView, resultExample, 50),
   },
   errors: { 404: NO_SUCH_JOB },
   async handler({ job, query, signal }, { read }) {

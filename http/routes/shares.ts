@@ -1,5 +1,4 @@
-// Shares: public links to a job, made, listed and revoked by its owner, and what a visitor sees.
-
+// Shares are public links to a job: its owner creates, lists and revokes them, and visitors see its results.
 import { idOfShareToken, MAX_SHARES, newShareToken, openShares } from '../../commands/shares.ts';
 import { VERDICTS } from '../../events/checks.ts';
 import { Type } from '../../events/schema.ts';
@@ -38,13 +37,13 @@ export const create = route({
   method: 'POST',
   path: '/jobs/{job_id}/share',
   access: 'owner',
-  summary: 'Share a job: make a public link to its results',
-  description: 'The token is in this answer and never again: only its hash is kept.',
+  summary: 'Create a public link to the results of a job',
+  description: 'Only this answer shows the token: the service keeps its hash alone.',
   tags,
   body: jsonBody(
     Type.Object({
       expires_in_hours: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: MAX_HOURS, description: 'Unset: it is good until it is revoked.' }),
+        Type.Integer({ minimum: 1, maximum: MAX_HOURS, description: 'Without it, the share never expires.' }),
       ),
     }),
     { optional: true, example: { expires_in_hours: 168 } },
@@ -53,7 +52,7 @@ export const create = route({
     201: {
       description: 'The share.',
       schema: Type.Object({
-        id: Type.String({ description: 'Names the share to its owner; opens nothing.' }),
+        id: Type.String({ description: "Names the share in its owner's requests. It opens nothing." }),
         token: Type.String(),
         url: Type.String({ format: 'uri' }),
         created_at: Time(),
@@ -70,7 +69,7 @@ export const create = route({
   },
   errors: {
     409: anError(
-      `The job has ${MAX_SHARES} shares that are not revoked.`,
+      `The job has ${MAX_SHARES} shares already, without revoked ones.`,
       'too_many_shares',
       `The job has ${MAX_SHARES} shares already; revoke one.`,
     ),
@@ -96,10 +95,10 @@ export const create = route({
 
 const ShareView = Type.Object(
   {
-    id: Type.String({ description: 'SHA-256 of the token, hex.' }),
+    id: Type.String({ description: 'The SHA-256 of the token, in hex.' }),
     created_at: Time(),
     expires_at: NullableTime,
-    use_count: Type.Integer({ minimum: 0, description: 'Views; where several processes answer, up to a minute late.' }),
+    use_count: Type.Integer({ minimum: 0, description: 'Views. With several processes it may lag by a minute.' }),
     last_used_at: NullableTime,
     status: Type.Enum(SHARE_STATUSES),
   },
@@ -111,7 +110,7 @@ export const list = route({
   path: '/jobs/{job_id}/shares',
   access: 'owner',
   summary: 'List the shares of a job, the newest first',
-  description: 'Tokens are not kept, so that none is listed: a share is known by its id.',
+  description: 'The list shows ids and no tokens, because the service does not keep tokens.',
   tags,
   query: Type.Object(paging(50)),
   responses: {
@@ -147,7 +146,7 @@ function shareView({ _id, job_id: _job, revoked_at, ...share }: ShareDocument, u
   };
 }
 
-/** An id is hex, longer than any token. */
+/** An id is hex, and longer than any token. */
 const SHARE_ID = /^[0-9a-f]{64}$/;
 
 export const revoke = route({
@@ -155,11 +154,11 @@ export const revoke = route({
   path: '/jobs/{job_id}/share/{token}',
   access: 'owner',
   summary: 'Revoke a share, by its token or its id',
-  description: 'Its link is answered 404 from now on. Revoking it again changes nothing.',
+  description: 'Its link returns 404 from now on. Revoking it again changes nothing.',
   tags,
   responses: { 204: { description: 'The link no longer works.' } },
   errors: {
-    404: anError('There is no such share of a job of yours.', 'share_not_found', 'There is no such share of this job.'),
+    404: anError('Your job has no such share.', 'share_not_found', 'There is no such share of this job.'),
   },
   async handler(request, { shares }) {
     const { job_id, token } = request.params;
@@ -169,10 +168,7 @@ export const revoke = route({
   },
 });
 
-/**
- * Of the job, what its results say anyway. Not its id, which would open its results for good: they are for whoever
- * knows it, and a share can be revoked.
- */
+/** The fields of the job that visitors see. Its id would open the results even after the owner revokes the share. */
 const SHOWN = ['status', 'total_urls', 'completed_urls', 'created_at', 'started_at', 'completed_at'] as const;
 const SharedJob = Type.Pick(JobView, SHOWN);
 
@@ -200,8 +196,8 @@ export const view = route({
   path: '/share/{token}',
   access: 'none',
   heavy: true,
-  summary: 'Look at a shared job',
-  description: 'Read-only. The statistics are of all results, the page is of those that pass the filters.',
+  summary: 'Show a shared job',
+  description: 'The statistics cover all results; the page holds results that pass the filters.',
   tags,
   query: Type.Object({ ...paging(50), ...resultFilters }),
   responses: {
@@ -234,7 +230,7 @@ export const view = route({
   },
   errors: {
     404: anError(
-      'The token is unknown, expired or revoked, or the job was deleted: which, is not told.',
+      'The token is unknown, expired or revoked, or the job was deleted. The answer does not say which.',
       'share_not_found',
       'There is no such shared job.',
     ),

@@ -1,4 +1,4 @@
-// The routes about the service itself: whether it runs, what it measures, and what its APIs look like.
+// The routes about the service itself: probes, metrics and the OpenAPI documents.
 import { Type } from '../../events/schema.ts';
 import { APIS } from '../apis/all.ts';
 import { GATEWAY } from '../apis/gateway.ts';
@@ -15,15 +15,15 @@ export interface SystemOptions extends ProbeOptions {
 const route = routeOf<unknown>(GATEWAY);
 const tags = ['service'];
 
-/** `routes`: all but these, which the descriptions describe. */
+/** The documents describe `routes`, and the routes of this file. */
 export function systemRoutes(routes: readonly Route<never>[], options: SystemOptions): Route[] {
   const { registry, base_path } = options;
   const state = Type.Object({
     status: Type.Enum(['ok', 'unavailable']),
-    failed: Type.Optional(Type.Array(Type.String(), { description: 'What does not work.' })),
+    failed: Type.Optional(Type.Array(Type.String(), { description: 'The checks that fail.' })),
     checks: Type.Optional(
       Type.Record(Type.String(), Type.Object({ ok: Type.Boolean(), detail: Type.Optional(Type.String()) }), {
-        description: 'Each thing that must work, and what is wrong with it.',
+        description: 'Each check by name, with the reason when it fails.',
       }),
     ),
   });
@@ -33,17 +33,17 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
       handler: () => PROBES[path]!(options),
     });
   const probes = [
-    probe('/healthz', 'Whether the process is up', {
-      200: { description: 'It is.', schema: state, example: { status: 'ok' } },
+    probe('/healthz', 'Show whether the process is up', {
+      200: { description: 'The process is up.', schema: state, example: { status: 'ok' } },
     }),
-    probe('/readyz', 'Whether the service can do its work', {
+    probe('/readyz', 'Show whether the service is ready', {
       200: {
-        description: 'It can.',
+        description: 'The service is ready.',
         schema: state,
         example: { status: 'ok', checks: { event_log: { ok: true }, checker: { ok: true } } },
       },
       503: {
-        description: 'It cannot; `failed` names what is missing, and `checks` says why.',
+        description: 'The service is not ready: `failed` names the failing checks, and `checks` gives the reasons.',
         schema: state,
         example: {
           status: 'unavailable',
@@ -52,7 +52,7 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
         },
       },
     }),
-    probe('/metrics', 'What is measured, for Prometheus', {
+    probe('/metrics', 'Show the metrics, for Prometheus', {
       200: {
         description: 'The metrics.',
         schema: Type.String(),
@@ -65,7 +65,7 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
   return [...own, ...descriptions([...routes, ...own], base_path)];
 }
 
-/** The documents describe themselves too. Each is made at its first request. */
+/** Builds each document at its first request. Each document describes itself too. */
 function descriptions(others: readonly Route<never>[], base_path: string | undefined): Route[] {
   return [...APIS].reverse().map((api) => {
     let document: object | undefined;
@@ -74,7 +74,7 @@ function descriptions(others: readonly Route<never>[], base_path: string | undef
       method: 'GET',
       path: '/openapi.json',
       access: 'none',
-      summary: 'This description',
+      summary: 'Get this document',
       tags,
       responses: {
         200: {

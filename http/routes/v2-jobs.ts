@@ -1,5 +1,4 @@
-// The public API's jobs: submit a list, look, wait, page through the results, cancel.
-
+// The public API's jobs: submit a list, wait for the results, read a job, page through its results, cancel it.
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
 import { contiguousResults, type JobDocument, jobs as jobDocuments } from '../../readmodels/jobs.ts';
@@ -39,7 +38,7 @@ const route = routeOf<Deps>(PUBLIC);
 const tags = ['jobs'];
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
 const MAX_WAIT_S = 900;
-/** So long an empty page of a job that is still processing waits for results, so that nobody asks in a tight loop. */
+/** How long an empty page of a processing job waits for results, so that clients do not poll in a tight loop. */
 const EMPTY_PAGE_MS = 2000;
 
 const body = listBody('urls', {
@@ -53,27 +52,27 @@ const headers = Type.Object({
       maxLength: 255,
       pattern: '^[\\x21-\\x7e]*$',
       description:
-        'A word of your own for this one request, best a UUID v4. For 24 hours the same key with the same URLs is answered ' +
-        'like the first time, and makes no second job.',
+        'Your own key for this one submission, best a UUID v4. For 24 hours the service answers the same key and the same URLs with the ' +
+        'first answer, and creates no second job.',
       examples: ['8e03978e-40d5-43e8-bc93-6894a57f9324'],
     }),
   ),
 });
 const MADE = {
-  Location: 'Where the job is.',
-  'Idempotency-Replayed': '`true` when a request with the key was answered before.',
+  Location: 'The path of the job.',
+  'Idempotency-Replayed': '`true` when the service repeats the first answer to the key.',
 };
 const submissionErrors = {
   402: anError(
-    'There are no credits left. No job was made; the idempotency key can be used again.',
+    'You have no credits left. The service created no job, so you can use the idempotency key again.',
     'no_credits',
     'There are no credits left. Buy credits, then submit the job again.',
   ),
   409: {
     description:
-      'The idempotency key came with other URLs (`idempotency_key_mismatch`), or its first request is still being worked ' +
-      'on (`idempotency_in_progress`: the header Retry-After says when to send it again).',
-    headers: { 'Retry-After': 'With `idempotency_in_progress`: in how many seconds the request may be sent again.' },
+      'You sent the idempotency key with other URLs before (`idempotency_key_mismatch`), or the service still works on its first ' +
+      'request (`idempotency_in_progress`: the header Retry-After says when to send it again).',
+    headers: { 'Retry-After': 'With `idempotency_in_progress`, the seconds to wait before the request is sent again.' },
     examples: {
       idempotency_key_mismatch: {
         message: 'The key was sent with another body within 24 hours. Take a new key for a new request.',
@@ -85,7 +84,7 @@ const submissionErrors = {
   },
   413: 'The body is too large, or holds too many URLs.',
   422: {
-    description: 'None of the URLs can be checked, or the request is not valid. The idempotency key can be used again.',
+    description: 'The list holds no valid URL, or the request is not valid. You can use the idempotency key again.',
     examples: {
       no_valid_urls: {
         message: '',
@@ -106,7 +105,8 @@ export const create = route({
   access: 'user',
   heavy: true,
   summary: 'Submit a list of URLs',
-  description: 'Reserves one credit a URL. With fewer credits than URLs the job works up to them and is then paused.',
+  description:
+    'Reserves one credit for each URL. With fewer credits than URLs the job checks as many URLs as there are credits, then pauses.',
   tags,
   headers,
   body,
@@ -129,10 +129,9 @@ export const wait = route({
   heavy: true,
   summary: 'Submit a list of URLs and wait for the results',
   description:
-    'Answers when the job has stopped (completed, failed, cancelled or paused) or when the time is up, which leaves the job ' +
-    `as it is: go on with \`GET /api/v2/jobs/{id}\`. \`results\` are the first ${MAX_PAGE}; the rest is had by \`next_cursor\` ` +
-    'from `GET /api/v2/jobs/{id}/results`. A client that leaves does not cancel the job; with the same idempotency key it ' +
-    'comes back to it, and waits anew.',
+    'Answers when the job has completed, failed, paused or been cancelled, or when the time is up. Then the job goes on: follow it with ' +
+    `\`GET /api/v2/jobs/{id}\`. \`results\` holds the first ${MAX_PAGE}; get the others with \`next_cursor\` from ` +
+    '`GET /api/v2/jobs/{id}/results`. A client that leaves does not cancel the job, and waits for it again with the same idempotency key.',
   tags,
   headers,
   query: Type.Object({
@@ -141,10 +140,10 @@ export const wait = route({
   body,
   responses: {
     201: {
-      description: 'The job as it is then.',
+      description: 'The job at the end of the wait.',
       schema: Type.Object({
         ...JobView.properties,
-        timed_out: Type.Boolean({ description: 'The time was up first.' }),
+        timed_out: Type.Boolean({ description: 'Whether the time was up before the job stopped.' }),
         results: Type.Array(ResultView),
         next_cursor: Nullable(Type.String()),
       }),
@@ -180,7 +179,7 @@ export const wait = route({
     }
     if (!job) {
       if (!(await services.jobFinder.owned(job_id))) throw new HttpError(404, 'not_found', 'The job has been deleted.');
-      // The read models are behind: this is how it was made.
+      // The read models lag behind, so the answer shows the job as it was created.
       const next_cursor = services.cursors.after(-1, { job_id, filter: {} });
       return { ...made.reply, body: { ...made.reply.body, timed_out: true, results: [], next_cursor } };
     }
@@ -194,7 +193,7 @@ export const wait = route({
   },
 });
 
-/** Paused, or ended with its credits settled. */
+/** Whether the job is paused, or has ended with its credits settled. */
 const hasStopped = ({ status, due }: JobDocument) => status !== 'processing' && due !== 'settlement';
 
 type Submitting = RouteRequest<unknown, unknown, { 'idempotency-key'?: string }, StringList, Caller>;
@@ -212,7 +211,7 @@ export const get = route({
   path: '/jobs/{id}',
   access: 'owner',
   job: 'id',
-  summary: 'Status and progress of a job',
+  summary: 'Show the status and progress of a job',
   tags,
   responses: { 200: { description: 'The job.', schema: JobView, example: jobExample } },
   handler: ({ job }) => ({ body: jobView(job) }),
@@ -225,13 +224,13 @@ export const cancel = route({
   job: 'id',
   summary: 'Cancel a job',
   description:
-    'Checking stops within a second, and credits of URLs that were not checked are given back. Results stay. A job that is ' +
-    'cancelled already is answered again.',
+    'Checking stops within a second, and the ledger refunds the credits of unchecked URLs. Results stay. Cancelling a cancelled job ' +
+    'again changes nothing.',
   tags,
   responses: { 200: CANCELLED },
   errors: {
     409: anError(
-      'The job has ended otherwise: there is nothing to cancel.',
+      'The job has completed or failed, so there is nothing to cancel.',
       'illegal_transition',
       'A completed job cannot be cancelled. Legal now: delete.',
       { status: 'completed', legal: ['delete'] },
@@ -241,7 +240,7 @@ export const cancel = route({
 });
 
 const Cursor = Type.Union([Type.String(), Type.Null()], {
-  description: 'For the next page; null: this is the last one.',
+  description: 'The cursor of the next page; null on the last page.',
 });
 
 export const results = route({
@@ -250,18 +249,17 @@ export const results = route({
   access: 'owner',
   heavy: true,
   job: 'id',
-  summary: 'Results of a job, in order of submission',
+  summary: 'List the results of a job, in order of submission',
   description:
-    'By offset, pages may shift while results arrive. By cursor they do not, and no result is repeated or missed: begin ' +
-    'with an empty `cursor`, go on with `next_cursor` until it is null, with the same filters. While the job is processing ' +
-    'there always is a `next_cursor`; a page that has no results then says that none has come yet, and takes up to ' +
-    `${EMPTY_PAGE_MS / 1000} s to say so. Where results are long (megabytes a page), it has fewer than \`limit\`. Of a ` +
-    'paused job the pages end, for the time being, where a result is missing.',
+    'Pages by offset may shift while results arrive. Pages by cursor neither repeat nor miss a result: begin with an empty `cursor`, ' +
+    'and go on with `next_cursor` and the same filters until it is null. While the job is processing, every page has a `next_cursor`; ' +
+    `a page without results then means that none has come yet, and its answer takes up to ${EMPTY_PAGE_MS / 1000} s. A page of long ` +
+    'results (megabytes) holds fewer than `limit`. The pages of a paused job end before the first missing result.',
   tags,
   query: Type.Object({
     ...paging(50),
     cursor: Type.Optional(
-      Type.String({ maxLength: 200, description: 'Of the page before; empty to begin.', examples: [''] }),
+      Type.String({ maxLength: 200, description: '`next_cursor` of the page before; empty to begin.', examples: [''] }),
     ),
     ...resultFilters,
     status_group: statusGroup,
@@ -271,7 +269,7 @@ export const results = route({
       description: 'A page of results.',
       schema: Type.Object({
         results: Type.Array(ResultView),
-        items: Type.Array(ResultView, { description: 'The same as `results`.' }),
+        items: Type.Array(ResultView, { description: 'The same list as `results`.' }),
         next_cursor: Cursor,
         total: Type.Integer({ description: 'Results that pass the filters, on all pages.' }),
       }),
@@ -289,7 +287,7 @@ export const results = route({
       return {
         body: {
           results: views,
-          // It is asked for once the results are written. Who goes on from it may see a result again, and misses none.
+          // The reply reads this after it has written the results. A client that goes on from it may see a result twice.
           get next_cursor() {
             const last = items instanceof LongPage ? items.last_index : (items.at(-1)?.index ?? -1);
             const after = Math.min(last, contiguousResults(job) - 1);
@@ -319,7 +317,7 @@ interface Page {
 }
 const answer = (page: Page) => ({ body: { ...page, items: page.results } });
 
-/** Batches end out of order: what comes after a gap is not shown before the gap is filled. */
+/** Batches end out of order, so the page ends before the first missing result. */
 async function cursorPage(
   job: JobDocument,
   { cursor, limit, signal }: { cursor: string; limit: number; signal: AbortSignal },
@@ -330,7 +328,7 @@ async function cursorPage(
   const after = cursors.indexOf(cursor, scope);
   const before = contiguousResults(job);
   const page = await resultsAfter(read, job, filter, { limit, after, before, signal });
-  // Of a job that goes on, the next page begins where this one has looked.
+  // While the job is processing, the next page begins where this one ended.
   const seen = job.status === 'processing' ? Math.max(after, before - 1) : null;
   const next = page.next ?? seen;
   return {

@@ -1,10 +1,10 @@
-// The public API's view of one's credits.
+// The public API's route for the credits of a user.
 import { Type } from '../../events/schema.ts';
 import { balances, usageOf } from '../../readmodels/credits.ts';
 import { PUBLIC } from '../apis/public.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { routeOf } from '../route.ts';
-import { Time } from '../schemas.ts';
+import { Count, Time } from '../schemas.ts';
 import { Credits } from './credits.ts';
 
 const wire = ({ read, now }: Parts) => ({ read: read({ balances }), now });
@@ -15,21 +15,18 @@ export const usage = route({
   method: 'GET',
   path: '/usage',
   access: 'user',
-  summary: 'The credits that are left, and those used in the period',
+  summary: 'Show your remaining credits, and the credits used in the period',
   tags: ['usage'],
   responses: {
     200: {
       description: 'The balance, which the public API and the gateway share.',
       schema: Type.Object({
         ...Credits.properties,
-        plan: Type.String({ description: 'The plan of the subscription; `free` without one.' }),
+        plan: Type.String({ description: 'The plan of your subscription; `free` without one.' }),
         period_usage: Type.Object({
           period_start: Time('When the period began.'),
-          period_end: Time('When the next one begins.'),
-          credits_used: Type.Integer({
-            minimum: 0,
-            description: 'Reserved for jobs of the period and not given back.',
-          }),
+          period_end: Time('When the next period begins.'),
+          credits_used: Count('Credits that jobs reserved in the period, without refunds.'),
         }),
       }),
       example: {

@@ -1,5 +1,4 @@
-// The public API's webhook endpoints: made, listed and deleted by whose jobs they hear of, with the log of what was
-// delivered to each.
+// The public API's webhook endpoints: users create, list and delete them, and read the log of their deliveries.
 import { randomUUID } from 'node:crypto';
 import { openWebhookDeliveries } from '../../commands/webhook-delivery.ts';
 import { MAX_ENDPOINTS, openWebhookEndpoints, signingSecret } from '../../commands/webhook-endpoints.ts';
@@ -37,7 +36,7 @@ const route = routeOf<Deps>(PUBLIC);
 const tags = ['webhooks'];
 
 const EventTypes = Type.Array(Type.Enum(WEBHOOK_EVENT_TYPES), {
-  description: 'What the endpoint hears of; none means all, those of later versions too.',
+  description: 'The event types that the endpoint receives. An empty list means all, with those of later versions.',
 });
 
 const EndpointView = Type.Object(
@@ -48,7 +47,7 @@ const EndpointView = Type.Object(
     status: Type.Enum(['enabled', 'disabled'] as const),
     disabled_reason: Nullable(
       Type.Enum(DISABLED_REASONS, {
-        description: '`gone`: it answered 410. `failing`: nothing arrived for five days.',
+        description: '`gone`: the endpoint answered 410. `failing`: every delivery failed for five days.',
       }),
     ),
     created_at: Time(),
@@ -72,20 +71,20 @@ export const create = route({
   method: 'POST',
   path: '/webhooks/endpoints',
   access: 'user',
-  summary: 'Make a webhook endpoint',
+  summary: 'Create a webhook endpoint',
   description:
-    'Events of jobs that complete from now on are posted to its URL. The signing secret is in this answer and never ' +
-    'again. A URL may have several endpoints, each with its own secret.',
+    'The service posts the events of jobs that complete from now on to its URL. Only this answer shows the signing secret. A URL may ' +
+    'have several endpoints, each with its own secret.',
   tags,
   body: jsonBody(
     Type.Object({
-      url: Type.String({ minLength: 1, maxLength: 2048, description: 'https, on the public internet.' }),
-      // Texts that are declared as such are compared by a hash, and any other values each with each.
+      url: Type.String({ minLength: 1, maxLength: 2048, description: 'An https URL on the public internet.' }),
+      // With a declared type, the validator finds duplicates by hash; without it, it compares all pairs.
       events: Type.Array(Type.Enum(WEBHOOK_EVENT_TYPES, { type: 'string' }), {
         default: [],
         maxItems: 100,
         uniqueItems: true,
-        description: 'What to hear of; none means all.',
+        description: 'The event types to receive. An empty list means all.',
       }),
     }),
     { example: { url: exampleEndpoint.url, events: exampleEndpoint.events } },
@@ -95,14 +94,14 @@ export const create = route({
       description: 'The endpoint.',
       schema: Type.Object({
         ...EndpointView.properties,
-        signing_secret: Type.String({ description: 'The key of its signatures: all of it, with `whsec_`.' }),
+        signing_secret: Type.String({ description: 'The HMAC key of the signatures, with its prefix `whsec_`.' }),
       }),
       example: { ...exampleEndpoint, signing_secret: 'whsec_1eIQB9Ff0n8kVg4N7rJt2o6pYzXwLqSMcbHdUaKiR3E' },
     },
   },
   errors: {
     409: anError(
-      `There are ${MAX_ENDPOINTS} endpoints already, disabled ones included.`,
+      `You have ${MAX_ENDPOINTS} endpoints already, with disabled ones.`,
       'too_many_endpoints',
       `There are ${MAX_ENDPOINTS} endpoints already; delete one.`,
     ),
@@ -135,11 +134,11 @@ export const list = route({
   method: 'GET',
   path: '/webhooks/endpoints',
   access: 'user',
-  summary: "List one's webhook endpoints, the newest first",
+  summary: 'List your webhook endpoints, the newest first',
   tags,
   query: Type.Object(paging(MAX_ENDPOINTS)),
   responses: {
-    200: listOf('The endpoints, disabled ones included.', EndpointView, exampleEndpoint, MAX_ENDPOINTS),
+    200: listOf('A page of endpoints, with disabled ones.', EndpointView, exampleEndpoint, MAX_ENDPOINTS),
   },
   async handler({ caller, query }, { read }) {
     const where = { user_id: caller.user_id };
@@ -150,7 +149,7 @@ export const list = route({
 
 const no_endpoint = 'There is no such webhook endpoint.';
 const errors = {
-  404: anError('There is no such endpoint of yours.', 'endpoint_not_found', no_endpoint),
+  404: anError('You have no such endpoint.', 'endpoint_not_found', no_endpoint),
 };
 
 async function endpointOf(endpoint_id: string, user_id: string, read: Deps['read']) {
@@ -163,7 +162,7 @@ export const get = route({
   method: 'GET',
   path: '/webhooks/endpoints/{id}',
   access: 'user',
-  summary: 'Look at a webhook endpoint',
+  summary: 'Show a webhook endpoint',
   tags,
   responses: { 200: { description: 'The endpoint.', schema: EndpointView, example: exampleEndpoint } },
   errors,
@@ -177,9 +176,10 @@ export const remove = route({
   path: '/webhooks/endpoints/{id}',
   access: 'user',
   summary: 'Delete a webhook endpoint',
-  description: 'Nothing more is sent to it, and the log of its deliveries is gone. Deleting it again changes nothing.',
+  description:
+    'The service sends it no more events, and erases the log of its deliveries. Deleting it again changes nothing.',
   tags,
-  responses: { 204: { description: 'It hears nothing more.' } },
+  responses: { 204: { description: 'The endpoint is deleted.' } },
   errors,
   async handler(request, { endpoints }) {
     const { caller, params } = request;
@@ -191,10 +191,10 @@ export const remove = route({
 
 const AttemptView = Type.Object(
   {
-    attempt: Type.Integer({ minimum: 1, description: 'From 1, over all resends.' }),
+    attempt: Type.Integer({ minimum: 1, description: 'The number of the attempt, counted over all resends.' }),
     at: Time(),
     status_code: Nullable(Type.Integer()),
-    error: Nullable(Type.String({ description: 'Why there was no answer, in a word for programs.' })),
+    error: Nullable(Type.String({ description: 'A code for the missing answer.' })),
     response_excerpt: Type.String({ description: "The first KiB of the answer's body." }),
     duration_ms: Type.Integer({ minimum: 0 }),
   },
@@ -202,14 +202,14 @@ const AttemptView = Type.Object(
 );
 const DeliveryView = Type.Object(
   {
-    id: Type.String({ description: 'As in the header Service-Delivery-Id.' }),
+    id: Type.String({ description: 'The value of the header Service-Delivery-Id.' }),
     event: WebhookEventView,
     status: Type.Enum(['pending', 'delivered', 'given_up'] as const),
     given_up_reason: Nullable(Type.Enum(GIVEN_UP_REASONS)),
     created_at: Time(),
     next_attempt_at: NullableTime,
     attempt_count: Type.Integer({ minimum: 0 }),
-    attempts: Type.Array(AttemptView, { description: `In order; the last ${KEPT_ATTEMPTS} when there were more.` }),
+    attempts: Type.Array(AttemptView, { description: `The last ${KEPT_ATTEMPTS} attempts, in order.` }),
   },
   { $id: 'WebhookDelivery' },
 );
@@ -234,15 +234,15 @@ const exampleDelivery = {
 };
 
 function deliveryView(delivery: WebhookDeliveryDocument) {
-  const { _id, endpoint_id: _endpoint, user_id: _user, ...told } = delivery;
-  return { id: _id, ...told };
+  const { _id, endpoint_id: _endpoint, user_id: _user, ...view } = delivery;
+  return { id: _id, ...view };
 }
 
 export const deliveries = route({
   method: 'GET',
   path: '/webhooks/endpoints/{id}/deliveries',
   access: 'user',
-  summary: 'The deliveries of a webhook endpoint, the newest first',
+  summary: 'List the deliveries of a webhook endpoint, the newest first',
   tags,
   query: Type.Object(paging(50)),
   responses: {
@@ -256,27 +256,27 @@ export const deliveries = route({
   },
 });
 
+const DISABLED = 'The endpoint is disabled. Delete it and create another.';
+
 export const resend = route({
   method: 'POST',
   path: '/webhooks/endpoints/{id}/deliveries/{delivery_id}/resend',
   access: 'user',
   summary: 'Send a delivery again, now',
   description:
-    'Whatever became of it: with the same event id, and retried like a new one. One that is still to be sent for the ' +
-    'first time stays as it is.',
+    'Sends the delivery again whatever its status, with the same event id, and retries it like a new one. A delivery that waits for its ' +
+    'first attempt stays unchanged.',
   tags,
-  responses: { 202: { description: 'The delivery, which is due.', schema: DeliveryView, example: exampleDelivery } },
+  responses: {
+    202: { description: 'The delivery, which the service sends next.', schema: DeliveryView, example: exampleDelivery },
+  },
   errors: {
     404: anError(
-      'There is no such delivery of an endpoint of yours.',
+      'Your endpoint has no such delivery.',
       'delivery_not_found',
       'There is no such delivery of this endpoint.',
     ),
-    409: anError(
-      'The endpoint is disabled.',
-      'endpoint_disabled',
-      'The endpoint is disabled: delete it and make it anew.',
-    ),
+    409: anError('The endpoint is disabled.', 'endpoint_disabled', DISABLED),
   },
   async handler(request, { redeliveries, read }) {
     const { params, caller } = request;
@@ -286,18 +286,15 @@ export const resend = route({
       throw new HttpError(404, 'delivery_not_found', 'There is no such delivery of this endpoint.');
     }
     if (endpoint.status === 'disabled') {
-      throw new HttpError(409, 'endpoint_disabled', 'The endpoint is disabled: delete it and make it anew.');
+      throw new HttpError(409, 'endpoint_disabled', DISABLED);
     }
     if (delivery.attempt_count === 0) return { status: 202, body: deliveryView(delivery) };
     const context = request.command();
-    const resent = accepted(await redeliveries.run(delivery._id, { type: 'resend' }, context), 404);
-    // It may have been sent by now.
-    const due = {
-      status: 'pending',
-      given_up_reason: null,
-      next_attempt_at: new Date(context.now).toISOString(),
-    } as const;
-    return { status: 202, body: deliveryView({ ...delivery, ...due }), position: resent.position };
+    const { position } = accepted(await redeliveries.run(delivery._id, { type: 'resend' }, context), 404);
+    // The answer shows the delivery before its next attempt, which may be over by now.
+    const next_attempt_at = new Date(context.now).toISOString();
+    const pending = { ...delivery, status: 'pending', given_up_reason: null, next_attempt_at } as const;
+    return { status: 202, body: deliveryView(pending), position };
   },
 });
 
