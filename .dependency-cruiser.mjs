@@ -47,9 +47,10 @@ export const PORTS = {
 };
 /** What an adapter may import besides its port. */
 export const BESIDES_PORTS = {
-  // Webhooks go where their owners say: there is one address guard, the checker's.
+  // The waits between tries while a server is away.
   eventstore: ['time/back-off.ts'],
   queue: ['time/back-off.ts', 'time/pause.ts'],
+  // Webhooks go where their owners say: there is one address guard, the checker's.
   'webhook-sender': ['addresses', 'errors', 'resolver', 'retries'].map((name) => `checkers/engine/${name}.ts`),
 };
 /** What the adapters of several ports share: how any file of SQLite's is written. */

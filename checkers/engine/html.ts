@@ -89,8 +89,12 @@ const NOT_FOUND_CLASS =
   /[\s"'](?:error-?404|template-404|page-404|error-404-page|path-system-404|cms-no-?route(?:-index)?|page-?not-?found|not-?found(?:-page)?|no-results|search-no-results|noarticle)(?=["'\s]|$)/i;
 
 function label(text: string, length = MAX_LABEL): string {
-  return decodeHTML(text.slice(0, length)).replace(/\s+/g, ' ').trim();
+  const start = text.slice(0, length);
+  return squeeze(start.includes('&') ? decodeHTML(start) : start).trim();
 }
+
+/** Replaces each run of white space by one space. Most spaces stand alone already and cost nothing. */
+const squeeze = (text: string) => text.replace(/\s\s+|[^\S ]/g, ' ');
 
 /** Whether the page's prose has fewer than `enough` characters, not counting spaces. */
 export function isShort(html: string, enough: number): boolean {
@@ -112,8 +116,8 @@ export function prose(html: string, enough: number): string {
   forEachText(
     html,
     (start, end) => {
-      text += `${html.slice(start, Math.min(end, start + 4 * enough)).replace(/\s+/g, ' ')} `;
-      if (text.length > 2 * enough) text = text.replace(/ +/g, ' ');
+      text += `${squeeze(html.slice(start, Math.min(end, start + 4 * enough)))} `;
+      if (text.length > 2 * enough) text = squeeze(text);
       return text.length < enough;
     },
     NOT_PROSE,
@@ -148,6 +152,9 @@ function forEachText(html: string, take: (start: number, end: number) => boolean
 /** Sticky expressions, tested at the start of a tag. */
 const HIDDEN = /<(?:script|style|noscript|template|svg|head|title)(?=[\s>])/iy;
 const NOT_PROSE = /<(?:script|style|noscript|template|svg|head|title|a|nav|footer|button|select)(?=[\s>])/iy;
+/** The first letters of these names, in lower case: other tags need no expression. */
+const SKIPPED_LETTERS: ReadonlySet<number> = new Set(Array.from('abfhnst', (letter) => letter.charCodeAt(0)));
+const LOWER_CASE = 0x20;
 const CLOSING: { readonly [name: string]: RegExp } = {
   script: /<\/script/gi,
   style: /<\/style/gi,
@@ -167,7 +174,7 @@ const CLOSING: { readonly [name: string]: RegExp } = {
 function skipTag(html: string, at: number, skipped: RegExp): number {
   if (html.startsWith('<!--', at)) return after(html, '-->', at + 4);
   skipped.lastIndex = at;
-  if (!skipped.test(html)) return after(html, '>', at);
+  if (!SKIPPED_LETTERS.has(html.charCodeAt(at + 1) | LOWER_CASE) || !skipped.test(html)) return after(html, '>', at);
   const closing = CLOSING[html.slice(at + 1, skipped.lastIndex).toLowerCase()]!;
   closing.lastIndex = at;
   const found = closing.exec(html);
