@@ -33,7 +33,8 @@ function setting<Value>(
   return { fallback, means, wants, secret, parse };
 }
 
-function integer(fallback: number, means: string, { min, max }: { min: number; max: number }): Setting<number> {
+/** A whole number from `min` to `max`. */
+function integer(fallback: number, min: number, max: number, means: string): Setting<number> {
   return setting(fallback, means, `a whole number from ${min} to ${max}`, (text) => {
     const value = Number(text);
     return /^\d{1,15}$/.test(text) && value >= min && value <= max ? value : undefined;
@@ -41,7 +42,7 @@ function integer(fallback: number, means: string, { min, max }: { min: number; m
 }
 
 const port = (means: string): Setting<number | null> => ({
-  ...integer(0, means, { min: 0, max: 65535 }),
+  ...integer(0, 0, 65535, means),
   fallback: null,
 });
 
@@ -108,23 +109,21 @@ const roles = (means: string) =>
   });
 
 const GiB = 1024 ** 3;
+const HTTP = ['http', 'https'];
 
 /** All settings by environment variable. A field of `Config` is the variable in lower case. */
 export const SETTINGS = {
-  PORT: integer(8080, 'The port that HTTP is served on; 0 lets the system pick one.', { min: 0, max: 65535 }),
-  HOST: text('127.0.0.1', 'The address that HTTP is served on. Other than loopback it needs IDENTITY_JWKS_URL.'),
+  PORT: integer(8080, 0, 65535, 'The port of the HTTP server; with 0 the system picks one.'),
+  HOST: text('127.0.0.1', 'The address of the HTTP server. An address that is not loopback needs IDENTITY_JWKS_URL.'),
   METRICS_PORT: port(
-    'The port of every process, whatever its roles, for /healthz, /readyz and /metrics; unset: PORT alone has them.',
+    'A port for /healthz, /readyz and /metrics, which a process of any role serves; unset: only PORT serves them.',
   ),
-  PUBLIC_URL: url('Where clients reach the service, for the links that it gives out; unset: http://HOST:PORT.', [
-    'http',
-    'https',
-  ]),
-  TRUSTED_PROXIES: cidrs('The proxies whose X-Forwarded-For and X-Real-Client-IP are believed.'),
+  PUBLIC_URL: url('The base URL that clients use, which the service puts into links; unset: http://HOST:PORT.', HTTP),
+  TRUSTED_PROXIES: cidrs('The proxies whose X-Forwarded-For and X-Real-Client-IP the service trusts.'),
   DATA_DIR: text('./data', 'The folder of the embedded stores, of uploads and of the local signing key.'),
-  ROLES: roles('What this process does.'),
-  LOG_FILE: text(null, 'The file that log lines are appended to; unset: standard output.'),
-  LOG_LEVEL: word('info', 'The least severe lines that are logged.', LOG_LEVELS),
+  ROLES: roles('The roles of this process.'),
+  LOG_FILE: text(null, 'The file that the service appends log lines to; unset: standard output.'),
+  LOG_LEVEL: word('info', 'The level of the least severe log lines.', LOG_LEVELS),
 
   EVENTSTORE_URL: url('The event log, EventStoreDB 24.10.5 or later; unset: SQLite in DATA_DIR.', [
     'esdb',
@@ -135,81 +134,66 @@ export const SETTINGS = {
   MONGODB_URL: url("The read models' store; unset: SQLite in DATA_DIR.", ['mongodb', 'mongodb+srv']),
   NATS_URL: url('The work queue; unset: SQLite in DATA_DIR.', ['nats', 'tls', 'ws', 'wss']),
 
-  IDENTITY_JWKS_URL: url("The identity provider's keys; unset: a local issuer, on loopback only.", ['http', 'https']),
-  IDENTITY_ISSUER: text(null, 'The `iss` that tokens must carry.'),
-  IDENTITY_AUDIENCE: text(null, 'The `aud` that tokens must carry.'),
+  IDENTITY_JWKS_URL: url("The URL of the identity provider's keys; unset: a local issuer, on loopback only.", HTTP),
+  IDENTITY_ISSUER: text(null, 'The `iss` that every token must carry.'),
+  IDENTITY_AUDIENCE: text(null, 'The `aud` that every token must carry.'),
 
   LINK_SIGNING_KEY: secret(
-    'The key of download links and of cursors, one for all machines; unset: made and kept in DATA_DIR.',
+    'The key that signs download links and cursors, the same on all machines; unset: the service makes one in DATA_DIR.',
   ),
   WEBHOOK_SIGNING_KEY: secret(
-    "The key that webhook endpoints' secrets are made of, one for http and processes; unset: made and kept in DATA_DIR.",
+    "The key that webhook endpoints' secrets derive from, the same for http and processes; unset: the service makes one in DATA_DIR.",
     // The owner of an endpoint knows a secret derived from the key, and must not be able to guess the key.
     32,
   ),
-  AGENCY_SECRET: secret('What agencies send as X-Agency-Secret; unset: their route is closed.'),
-  SMTP_URL: url('The mail server; unset: mails are logged, not sent.', ['smtp', 'smtps']),
-  MAIL_FROM: text('URL checker <noreply@localhost>', 'Whom mails are from.'),
+  AGENCY_SECRET: secret('The secret that agencies send as X-Agency-Secret; unset: the service closes their route.'),
+  SMTP_URL: url('The mail server; unset: the service logs mails and sends none.', ['smtp', 'smtps']),
+  MAIL_FROM: text('URL checker <noreply@localhost>', 'The sender of mails.'),
 
-  CHECKER_CONCURRENCY: integer(256, 'URLs in flight in one checker.', { min: 1, max: 10_000 }),
-  CHECKER_PER_HOST: integer(10, 'URLs in flight to one host, of all checkers together.', { min: 1, max: 1000 }),
-  CHECKER_HOST_GAP_MS: integer(0, 'The least time between two requests to one host, in milliseconds.', {
-    min: 0,
-    max: 60_000,
-  }),
-  CHECKER_TIMEOUT_MS: integer(15_000, 'The time that one attempt may take, in milliseconds.', {
-    min: 100,
-    max: 300_000,
-  }),
-  CHECKER_RETRIES: integer(2, 'How often a URL is tried again.', { min: 0, max: 10 }),
-  CHECKER_ACK_WAIT_MS: integer(15_000, 'After this long without a sign of life a batch goes to another checker.', {
-    min: 1000,
-    max: 600_000,
-  }),
-  CHECKER_ALLOW_ADDRESSES: cidrs('Private addresses that may be checked all the same.'),
-  CHECKER_USER_AGENT: text('Mozilla/5.0 (compatible; url-checker/1.0)', 'The User-Agent of the checker.'),
-  PROXY_LIST_URL: url(
-    'Where the list of proxies is fetched from, a URL a line (http, https, socks5); unset: no proxies.',
-    ['http', 'https'],
+  CHECKER_CONCURRENCY: integer(256, 1, 10_000, 'The most URLs in flight in one checker.'),
+  CHECKER_PER_HOST: integer(10, 1, 1000, 'The most URLs in flight to one host, over all checkers.'),
+  CHECKER_HOST_GAP_MS: integer(0, 0, 60_000, 'The least time between two requests to one host, in milliseconds.'),
+  CHECKER_TIMEOUT_MS: integer(15_000, 100, 300_000, 'The longest time of one attempt, in milliseconds.'),
+  CHECKER_RETRIES: integer(2, 0, 10, 'How often the checker tries a failed URL again.'),
+  CHECKER_ACK_WAIT_MS: integer(
+    15_000,
+    1000,
+    600_000,
+    'Milliseconds of silence after which another checker gets the batch.',
   ),
-  CHECKER_PER_PROXY: integer(100, 'Connections through one proxy.', { min: 1, max: 10_000 }),
-  WEBHOOK_ALLOW_ADDRESSES: cidrs('Private addresses that webhooks may be delivered to, by plain http too.'),
+  CHECKER_ALLOW_ADDRESSES: cidrs('Private addresses that the checker may request.'),
+  CHECKER_USER_AGENT: text('Mozilla/5.0 (compatible; url-checker/1.0)', 'The User-Agent of the checker.'),
+  PROXY_LIST_URL: url('The URL of the list of proxies, one URL (http, https, socks5) a line; unset: no proxies.', HTTP),
+  CHECKER_PER_PROXY: integer(100, 1, 10_000, 'The most connections through one proxy.'),
+  WEBHOOK_ALLOW_ADDRESSES: cidrs('Private addresses that webhooks may reach, also by plain http.'),
 
-  RATE_LIMIT_PER_MINUTE: integer(60, 'Requests of one API key a minute.', { min: 1, max: 1_000_000 }),
-  RATE_LIMIT_PER_DAY: integer(10_000, 'Requests of one API key a day.', { min: 1, max: 1_000_000_000 }),
+  RATE_LIMIT_PER_MINUTE: integer(60, 1, 1_000_000, 'The most requests of one API key a minute.'),
+  RATE_LIMIT_PER_DAY: integer(10_000, 1, 1_000_000_000, 'The most requests of one API key a day.'),
   HEAVY_REQUESTS_PER_CALLER: integer(
     16,
-    'Large requests (uploads, lists, filtered results, exports) of one user or address that are answered at a time.',
-    { min: 1, max: 10_000 },
-  ),
-  HEAVY_REQUESTS_AT_ONCE: integer(
-    8,
-    'Large requests of all callers that are worked on at a time; others wait in turn.',
-    {
-      min: 1,
-      max: 1000,
-    },
-  ),
-  MAX_CONNECTIONS: integer(
+    1,
     10_000,
-    'Connections to HTTP; fewer where the system allows the process too few open files for them and the checker.',
-    { min: 16, max: 1_000_000 },
+    'The most large requests (uploads, lists, filtered results, exports) in flight from one user or address.',
   ),
-  SIGNUP_CREDITS: integer(300, 'The credits of a new account.', { min: 0, max: 1_000_000 }),
-  MAX_URLS_PER_JOB: integer(DEFAULT_LIMITS.max_urls, 'URLs in one job.', { min: 1, max: 10_000_000 }),
-  MAX_FILE_BYTES: integer(DEFAULT_LIMITS.max_file_bytes, 'The size of an uploaded file.', { min: 1, max: 10 * GiB }),
-  MAX_INFLATED_BYTES: integer(DEFAULT_LIMITS.max_inflated_bytes, 'What an uploaded XLSX may inflate to.', {
-    min: 1,
-    max: 100 * GiB,
-  }),
-  MAX_URL_CHARS: integer(DEFAULT_LIMITS.max_url_chars, 'The length of a URL.', { min: 16, max: 65_536 }),
+  HEAVY_REQUESTS_AT_ONCE: integer(8, 1, 1000, 'The most large requests in progress; others wait for their turn.'),
+  MAX_CONNECTIONS: integer(10_000, 16, 1_000_000, 'The most connections; the limit of open files may allow fewer.'),
+  SIGNUP_CREDITS: integer(300, 0, 1_000_000, 'The credits of a new account.'),
+  MAX_URLS_PER_JOB: integer(DEFAULT_LIMITS.max_urls, 1, 10_000_000, 'The most URLs in one job.'),
+  MAX_FILE_BYTES: integer(DEFAULT_LIMITS.max_file_bytes, 1, 10 * GiB, 'The largest uploaded file, in bytes.'),
+  MAX_INFLATED_BYTES: integer(
+    DEFAULT_LIMITS.max_inflated_bytes,
+    1,
+    100 * GiB,
+    'The largest decompressed XLSX, in bytes.',
+  ),
+  MAX_URL_CHARS: integer(DEFAULT_LIMITS.max_url_chars, 16, 65_536, 'The most characters in a URL.'),
 } as const satisfies Readonly<Record<string, Setting<unknown>>>;
 
 /** Planned settings that no code reads yet. Setting one is an error, so that no operator relies on it. */
 const NOT_BUILT: Readonly<Record<string, string>> = {
-  BLOB_URL: 'uploaded files are kept in DATA_DIR',
-  SERVICE_URLS: 'all groups of routes are served here',
-  IDENTITY_WEBHOOK_SECRET: 'webhooks of the identity provider are not taken',
+  BLOB_URL: 'the service keeps uploaded files in DATA_DIR',
+  SERVICE_URLS: 'one process serves all groups of routes',
+  IDENTITY_WEBHOOK_SECRET: 'the service takes no webhooks of the identity provider',
   PAYMENT_SECRET_KEY: 'there is no checkout',
   PAYMENT_WEBHOOK_SECRET: 'there is no checkout',
   PAYMENT_API_URL: 'there is no checkout',
@@ -266,7 +250,7 @@ function disagreements(settings: Settings): string[] {
     metrics_port === settings.port &&
     settings.roles.includes('http')
   ) {
-    found.push(`METRICS_PORT is ${metrics_port}, as PORT is: it wants another one`);
+    found.push(`METRICS_PORT is ${metrics_port}, and so is PORT: it wants another port`);
   }
   const { host, identity_jwks_url, roles: played, eventstore_url, webhook_signing_key } = settings;
   if (
@@ -275,8 +259,8 @@ function disagreements(settings: Settings): string[] {
     played.includes('http') !== played.includes('processes')
   ) {
     found.push(
-      'WEBHOOK_SIGNING_KEY is unset: it wants a value where http and processes run apart over EVENTSTORE_URL, or the one ' +
-        'would show secrets that the other does not sign with',
+      'WEBHOOK_SIGNING_KEY is unset: it wants a value when http and processes run in separate processes over EVENTSTORE_URL, or http ' +
+        'would show other secrets than processes sign with',
     );
   }
   if (identity_jwks_url === null && played.includes('http') && !isLoopback(host)) {
