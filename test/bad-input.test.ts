@@ -212,7 +212,7 @@ const BODIES: [what: string, body: string | Buffer, headers: Record<string, stri
     'unsupported_charset',
     /UTF-8/,
   ],
-  ['compressed bytes', '{}', { ...JSON_TYPE, 'content-encoding': 'gzip' }, 415, 'unsupported_encoding', /Compressed/],
+  ['compressed bytes', '{}', { ...JSON_TYPE, 'content-encoding': 'gzip' }, 415, 'unsupported_encoding', /compressed/],
 ];
 const V2_CODES: Record<number, string> = {
   400: 'validation_error',

@@ -44,8 +44,8 @@ const FILTERS: [query: string, type: string, words: RegExp][] = [
   ['page=1', 'unexpected', /this takes limit/],
 ];
 const CURSORS: typeof FILTERS = [
-  ['cursor=garbage', 'cursor', /not a cursor/],
-  [`cursor=${not_ours}`, 'cursor', /not a cursor/],
+  ['cursor=garbage', 'cursor', /must be a next_cursor/],
+  [`cursor=${not_ours}`, 'cursor', /must be a next_cursor/],
   [`cursor=${'x'.repeat(201)}`, 'maxLength', /200/],
 ];
 
