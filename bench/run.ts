@@ -9,9 +9,9 @@ import { benchSmallJobs, smallJobsTable } from './small-jobs.ts';
 import { benchStats, statsTable } from './stats.ts';
 
 const append = await benchAppend();
-console.log('Event log, appends of 100 events');
-console.log(`  log         ${(append.log_per_s / 1000).toFixed(0)} k events/s`);
-console.log(`  bare inserts ${(append.raw_per_s / 1000).toFixed(0)} k events/s`);
+console.log('Event log, appends of 100 checked URLs');
+console.log(`  log         ${(append.log_per_s / 1000).toFixed(0)} k URL/s`);
+console.log(`  bare inserts ${(append.raw_per_s / 1000).toFixed(0)} k URL/s`);
 console.log(`  log / bare inserts = ${append.ratio.toFixed(2)}\n`);
 for (const measured of await benchEndToEnd({ rounds: 7 })) console.log(`${endToEndTable(measured)}\n`);
 console.log(`${jobsTable(await benchJobs())}\n`);

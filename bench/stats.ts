@@ -7,12 +7,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openSqliteDocuments } from '../adapters/documents/sqlite/sqlite-documents.ts';
-import type { URLChecked } from '../events/checks.ts';
+import { foldRange } from '../events/checked-range.ts';
+import type { Outcome } from '../events/checks.ts';
 import type { RecordedEvent } from '../events/event-store.ts';
 import { batchSize, type JobCreated } from '../events/job.ts';
 import { checksStream, jobStream } from '../events/streams.ts';
 import type { Reply, Route, RouteRequest } from '../http/route.ts';
 import { type Deps, filterOptions, stats } from '../http/routes/job-stats.ts';
+import type { UrlsOf } from '../projections/checked-urls.ts';
 import { jobsProjection } from '../projections/jobs.ts';
 import type { Documents } from '../readmodels/documents.ts';
 import { type JobDocument, jobs } from '../readmodels/jobs.ts';
@@ -29,8 +31,8 @@ export interface StatsBench {
   answers: { [route: string]: { small_ms: number; large_ms: number; ratio: number } };
 }
 
-/** Events of a transaction, about as many as the projector has at once under load. */
-const TRANSACTION = 500;
+/** URLs of a transaction, as many as the projector takes at once under load. */
+const TRANSACTION = 5000;
 const ANSWERS = 200;
 
 export async function benchStats({ urls = 1_000_000, small = 1000, hosts = 5000 } = {}): Promise<StatsBench> {
@@ -78,17 +80,24 @@ async function answer(route: Route<Deps>, job_id: string, services: Deps): Promi
 async function project(documents: Documents, urls: number, hosts: number): Promise<string> {
   const job_id = randomUUID();
   const batch_size = batchSize(urls);
-  const apply = (events: RecordedEvent[]) =>
-    documents.transaction((inside) => jobsProjection.apply(events, (spec) => inside.collection(spec)));
+  const apply = (events: RecordedEvent[], urls_of?: UrlsOf) =>
+    documents.transaction((inside) => jobsProjection.apply(events, (spec) => inside.collection(spec), urls_of));
   await apply([recorded(jobStream(job_id), 'JobCreated', 0, created(job_id, urls, batch_size))]);
   for (let first = 0; first < urls; first += TRANSACTION) {
     const length = Math.min(TRANSACTION, urls - first);
-    const events = Array.from({ length }, (_, n) => {
-      const index = first + n;
-      const stream = checksStream(job_id, Math.floor(index / batch_size));
-      return recorded(stream, 'URLChecked', index % batch_size, checked(job_id, index, hosts));
-    });
-    await apply(events);
+    const events: RecordedEvent[] = [];
+    const urls_of = new Map<unknown, string[]>();
+    for (let from = first; from < first + length; from += batch_size) {
+      const count = Math.min(batch_size, urls - from);
+      const rows = Array.from({ length: count }, (_, n) => checked(from + n, hosts));
+      const listed = rows.map(({ url }) => url);
+      const stream = checksStream(job_id, Math.floor(from / batch_size));
+      const outcomes = rows.map(({ outcome }) => outcome);
+      const event = recorded(stream, 'URLChecked', 0, foldRange(job_id, from, listed, outcomes));
+      urls_of.set(event.data, listed);
+      events.push(event);
+    }
+    await apply(events, ({ data }) => urls_of.get(data)!);
   }
   await apply([recorded(jobStream(job_id), 'JobCompleted', 1, { completed_urls: urls })]);
   return job_id;
@@ -116,14 +125,11 @@ const created = (job_id: string, total_urls: number, batch_size: number): JobCre
 });
 
 /** One in ten is broken, and one in fifty gives no answer; hosts take turns, the hardest order for their counters. */
-function checked(job_id: string, index: number, hosts: number): URLChecked {
+function checked(index: number, hosts: number): { url: string; outcome: Outcome } {
   const url = `https://www.site-${index % hosts}.example/pages/page-${index}`;
   const status_code = index % 50 === 7 ? null : index % 10 === 3 ? 404 : 200;
   const is_broken = status_code !== 200;
-  return {
-    job_id,
-    index,
-    url,
+  const outcome: Outcome = {
     status_code,
     final_url: status_code === null ? null : url,
     is_broken,
@@ -137,6 +143,7 @@ function checked(job_id: string, index: number, hosts: number): URLChecked {
     protection: null,
     attempts: 1,
   };
+  return { url, outcome };
 }
 
 export function statsTable({ urls, hosts, projected_per_s, answers }: StatsBench): string {

@@ -1,5 +1,6 @@
 // A batch that this checker works on. It checks URLs in any order and records their outcomes in the order of the job, up to
 // the first gap. Later messages may extend the batch, and a held batch continues where it stopped when its job resumes.
+import type { BatchEnd } from '../commands/record-checks.ts';
 import type { Outcome } from '../events/checks.ts';
 import { NotStarted } from './engine/engine.ts';
 import type { WorkRange } from './work.ts';
@@ -8,10 +9,12 @@ import type { WorkRange } from './work.ts';
 export interface BatchPorts {
   /** Rejects with `NotStarted` when the job is held before a request is in flight. */
   check(url: string): Promise<Outcome>;
-  /** Resolves when the log has the outcomes of the range, whichever checker appended them. */
-  record(range: WorkRange, outcomes: readonly Outcome[]): Promise<void>;
-  /** The index in the job of the batch's first URL that the log does not have. */
-  recordedUpTo(batch: number): Promise<number>;
+  /**
+   * Resolves when the log has the outcomes of the range, whichever checker appended them, to the batch's end in the log.
+   * `end` is the end as the batch last saw it; null before it saw one.
+   */
+  record(range: WorkRange, outcomes: readonly Outcome[], end: BatchEnd | null): Promise<BatchEnd>;
+  readEnd(batch: number): Promise<BatchEnd>;
 }
 
 /** `recorded`: the log has every outcome. `held`: the job was held; the queue delivers URLs without an outcome again. */
@@ -31,6 +34,7 @@ export class Batch {
   #in_flight = 0;
   /** Number of outcomes in the log, counted from the first URL. */
   #recorded = 0;
+  #end: BatchEnd | null = null;
   #recording: Promise<void> | null = null;
   #failure: unknown = null;
   #is_held = false;
@@ -90,8 +94,8 @@ export class Batch {
 
   async #run(is_redelivery: boolean): Promise<BatchResult> {
     if (is_redelivery) {
-      const recorded = (await this.#ports.recordedUpTo(this.batch)) - this.#first;
-      this.#recorded = Math.max(0, Math.min(recorded, this.#urls.length));
+      this.#end = await this.#ports.readEnd(this.batch);
+      this.#recorded = Math.max(0, Math.min(this.#end.to_index - this.#first, this.#urls.length));
     }
     this.#is_ready = true;
     for (;;) {
@@ -144,7 +148,7 @@ export class Batch {
       while (end < this.#urls.length && this.#outcomes[end]) end++;
       if (end === from) return;
       const range = { batch: this.batch, from_index: this.#first + from, urls: this.#urls.slice(from, end) };
-      await this.#ports.record(range, this.#outcomes.slice(from, end) as Outcome[]);
+      this.#end = await this.#ports.record(range, this.#outcomes.slice(from, end) as Outcome[], this.#end);
       this.#recorded = end;
     }
   }

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { Jobs } from '../commands/job.ts';
-import { recordChecks, recordedUpTo } from '../commands/record-checks.ts';
+import { readBatchEnd, recordChecks } from '../commands/record-checks.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import { jobStream } from '../events/streams.ts';
 import { Batch, type BatchPorts } from './batch.ts';
@@ -163,18 +163,19 @@ export class Hands {
       ports: {
         check: (url) =>
           engine.check(url, { owner: owner_id, group: job_id, signal: abort.signal, hold: job.hold.signal }),
-        record: async ({ batch, from_index, urls }, outcomes) => {
+        record: async ({ batch, from_index, urls }, outcomes, end) => {
           // Checks recorded after the end of a job do not count, so they are not recorded.
           if (!signal.aborted) abort.signal.throwIfAborted();
           this.#waiting_for_log += urls.length;
           try {
             const range = { ...at(batch), from_index, urls };
-            await retry('recording', () => recordChecks(log, range, outcomes, context(job_id)), ends);
+            const record = () => recordChecks(log, range, outcomes, context(job_id), end);
+            return (await retry('recording', record, ends)).end;
           } finally {
             this.#waiting_for_log -= urls.length;
           }
         },
-        recordedUpTo: (batch) => retry('reading a batch', () => recordedUpTo(log, at(batch)), ends),
+        readEnd: (batch) => retry('reading a batch', () => readBatchEnd(log, at(batch)), ends),
       },
     };
     this.#jobs.set(job_id, job);

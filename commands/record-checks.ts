@@ -1,6 +1,7 @@
-// Records the results of a batch: one event a URL, at the revision that the range implies.
-import { boundedOutcome, type Outcome, type URLChecked } from '../events/checks.ts';
-import { appendRuns, type EventStore, MAX_APPEND_BYTES, type NewEvent } from '../events/event-store.ts';
+// Records the outcomes of a batch's URLs: one event a range, at the revision after the range before it.
+import { endOf, foldRange } from '../events/checked-range.ts';
+import { boundedOutcome, MAX_RANGE_URLS, type Outcome, type URLChecked } from '../events/checks.ts';
+import { type EventStore, jsonBytes, MAX_APPEND_BYTES, runsOf } from '../events/event-store.ts';
 import { urlCheckedId } from '../events/ids.ts';
 import { checksStream } from '../events/streams.ts';
 import { type CommandContext, metadataOf } from './aggregate.ts';
@@ -16,18 +17,31 @@ export interface Range {
   urls: readonly string[];
 }
 
+/** The end of a batch in the log: the revision of its last event, and the index in the job after that event's last URL. */
+export interface BatchEnd {
+  revision: number | 'no_stream';
+  to_index: number;
+}
+
 /** The log lacks the range before this one in the batch. */
 export class RangeBeforeMissing extends Error {
   readonly code = 'range_before_missing';
 }
 
-/** An append's size without the 10 % that JSON and the store may add. */
-const APPEND_BYTES = MAX_APPEND_BYTES * 0.9;
+/** An event's size without its metadata and the 10 % that a store may add. */
+const EVENT_BYTES = MAX_APPEND_BYTES * 0.9;
+
+export interface Recorded {
+  /** `recorded`: this call appended a part of the range, now or in an earlier attempt. `already`: the log had all of it. */
+  result: 'recorded' | 'already';
+  end: BatchEnd;
+}
 
 /**
- * Records one outcome for each URL of the range. Returns `recorded` when the log has these events, now or since an earlier
- * attempt with the same ids, and `already` when another run of the batch has recorded the range. A range of many bytes takes
- * several appends; after a crash between them the next run continues where the log ends. Throws `RangeBeforeMissing`.
+ * Records one outcome for each URL of the range that the log lacks. A range of many bytes takes several appends; after a crash
+ * between them the next call continues where the log ends. `known` is the batch's end as the caller last saw it; without it
+ * this function assumes an empty stream for the batch's first range, and reads the end for others. A retry with the same arguments appends
+ * the same ids at the same revisions, so that it is the same append. Throws `RangeBeforeMissing`.
  * @example await recordChecks(log, { job_id, batch: 0, batch_from_index: 0, from_index: 0, urls: [url] }, [outcome], context);
  */
 export async function recordChecks(
@@ -35,69 +49,73 @@ export async function recordChecks(
   range: Range,
   outcomes: readonly Outcome[],
   context: CommandContext,
-): Promise<'recorded' | 'already'> {
+  known: BatchEnd | null = null,
+): Promise<Recorded> {
   if (outcomes.length !== range.urls.length) throw new Error('one outcome a URL');
-  const { job_id, batch, from_index } = range;
-  const done_before = from_index - range.batch_from_index;
-  const metadata = metadataOf(context);
-  const events = outcomes.map((outcome, n): ChecksEvent => {
-    const index = from_index + n;
-    return {
-      id: urlCheckedId(job_id, index),
-      type: 'URLChecked',
-      data: { job_id, index, url: range.urls[n]!, ...boundedOutcome(outcome) },
-      metadata,
-    };
-  });
+  const { job_id, batch, batch_from_index, from_index, urls } = range;
   const stream = checksStream(job_id, batch);
-  const end = done_before + events.length;
-  let recorded: 'recorded' | 'already' = 'already';
-  for (let done = done_before; done < end; ) {
-    const run = firstRun(events.slice(done - done_before));
-    const result = await log.append(stream, done === 0 ? 'no_stream' : done - 1, run);
-    if (result.ok) {
-      recorded = 'recorded';
-      done += run.length;
-      continue;
-    }
-    const actual = result.actual === 'no_stream' ? 0 : result.actual + 1;
-    if (actual < done_before) {
+  const to_index = from_index + urls.length;
+  const metadata = metadataOf(context);
+  const bounded = outcomes.map(boundedOutcome);
+  let result: Recorded['result'] = 'already';
+  let end = known ?? (from_index === batch_from_index ? emptyBatch(range) : await readBatchEnd(log, range));
+  for (;;) {
+    if (end.to_index < from_index) {
       throw new RangeBeforeMissing(`batch ${batch} of job ${job_id}: the range before is not recorded`);
     }
+    if (end.to_index >= to_index) return { result, end };
+    const skip = end.to_index - from_index;
+    const data = firstEvent(job_id, end.to_index, urls.slice(skip), bounded.slice(skip));
+    const id = urlCheckedId(job_id, data.from_index, data.response_times_ms.length);
+    const appended = await log.append(stream, end.revision, [{ id, type: 'URLChecked', data, metadata }]);
+    if (appended.ok) {
+      result = 'recorded';
+      end = { revision: appended.revision, to_index: endOf(data) };
+      continue;
+    }
     // The stream was deleted with its job.
-    if (actual <= done) return recorded;
-    // Another run has recorded the range up to an earlier credit ceiling: this run records the rest.
-    done = actual;
+    if (appended.actual === 'no_stream') return { result, end };
+    // Another run has recorded a part of the range: this run records the rest.
+    end = await readBatchEnd(log, range);
+    if (end.revision === 'no_stream') return { result, end };
   }
-  return recorded;
 }
 
-/** Returns the index in the job of the batch's first URL that is not recorded. */
-export async function recordedUpTo(
-  log: EventStore,
-  { job_id, batch, batch_from_index }: Pick<Range, 'job_id' | 'batch' | 'batch_from_index'>,
-): Promise<number> {
-  for await (const { revision } of log.readStream(checksStream(job_id, batch), { direction: 'backwards', limit: 1 })) {
-    return batch_from_index + revision + 1;
+type InBatch = Pick<Range, 'job_id' | 'batch' | 'batch_from_index'>;
+
+const emptyBatch = ({ batch_from_index }: InBatch): BatchEnd => ({
+  revision: 'no_stream',
+  to_index: batch_from_index,
+});
+
+/** Reads where the batch ends in the log. */
+export async function readBatchEnd(log: EventStore, range: InBatch): Promise<BatchEnd> {
+  const stream = checksStream(range.job_id, range.batch);
+  for await (const { revision, data } of log.readStream(stream, { direction: 'backwards', limit: 1 })) {
+    return { revision, to_index: endOf(data as URLChecked) };
   }
-  return batch_from_index;
+  return emptyBatch(range);
 }
 
-type ChecksEvent = NewEvent<'URLChecked', URLChecked>;
-
-/** Returns as many of the first events as fit an append. */
-function firstRun(events: ChecksEvent[]): ChecksEvent[] {
-  const most_bytes = events.reduce((sum, { data }) => sum + mostBytes(data), 0);
-  return most_bytes <= APPEND_BYTES ? events : appendRuns(events, APPEND_BYTES)[0]!;
+/** Makes an event of the first outcomes, as many as fit an append. */
+function firstEvent(job_id: string, from_index: number, urls: readonly string[], outcomes: readonly Outcome[]) {
+  let count = Math.min(outcomes.length, MAX_RANGE_URLS);
+  if (outcomes.reduce((sum, outcome) => sum + mostBytes(outcome), 0) > EVENT_BYTES) {
+    const [run] = runsOf(outcomes, jsonBytes, { most_bytes: EVENT_BYTES, most_items: MAX_RANGE_URLS });
+    count = run!.length;
+  }
+  return foldRange(job_id, from_index, urls.slice(0, count), outcomes.slice(0, count));
 }
 
-/** An upper bound of an event's size without its texts, its metadata included. */
-const FIXED_BYTES = 1024;
+/** An upper bound of an outcome's size without its texts. */
+const FIXED_BYTES = 512;
 /** JSON takes at most six bytes for a UTF-16 unit, as an escape. */
 const UNIT_BYTES = 6;
 
-/** Returns an upper bound of an event's size in bytes, without the cost of making its JSON. */
-function mostBytes({ url, final_url, redirect_chain, content_type, protection, meta_refresh }: URLChecked): number {
-  const texts = [url, final_url, content_type, protection, meta_refresh, ...redirect_chain];
-  return FIXED_BYTES + UNIT_BYTES * texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
+/** Returns an upper bound of an outcome's size in bytes, without the cost of making its JSON. */
+function mostBytes({ final_url, redirect_chain, content_type, protection, meta_refresh }: Outcome): number {
+  let units = 0;
+  for (const text of [final_url, content_type, protection, meta_refresh]) units += text?.length ?? 0;
+  for (const text of redirect_chain) units += text.length;
+  return FIXED_BYTES + UNIT_BYTES * units;
 }

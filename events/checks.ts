@@ -1,5 +1,5 @@
-// The streams `checks-{jobId}-{batch}`: the outcome of each URL of a job, one event a URL. A checker appends a batch at the
-// revision that its range implies, so that the log holds each URL of a job once.
+// The streams `checks-{jobId}-{batch}`: the outcomes of a job's URLs, one event a contiguous range of a batch. A checker
+// appends a range at the revision after the range before it, so that the log holds each URL of a job once.
 
 import { type DataOf, event } from './event-spec.ts';
 import { Nullable } from './nullable.ts';
@@ -84,12 +84,40 @@ export const Outcome = Type.Object({
 });
 export type Outcome = Static<typeof Outcome>;
 
+/** The fields whose values most URLs of a range share. */
+const Shared = Type.Pick(Outcome, [
+  'status_code',
+  'is_broken',
+  'is_soft_404',
+  'content_type',
+  'error_code',
+  'verdict',
+  'protection',
+  'attempts',
+]);
+
+/** Batches have at most this many URLs, and so have ranges. */
+export const MAX_RANGE_URLS = 100;
+
+/** Readers get an outcome for each URL from `unfold`. The URLs are those of the job's `UrlsListed`. */
 export const CHECKS_EVENTS = {
   URLChecked: event({
     job_id: Type.String(),
-    index: Type.Integer({ minimum: 0, description: 'Index of the URL in the job, in order of submission.' }),
-    url: Type.String({ description: 'The URL as submitted.' }),
-    ...Outcome.properties,
+    from_index: Type.Integer({ minimum: 0, description: 'Index in the job of the first URL, in order of submission.' }),
+    response_times_ms: Type.Array(Outcome.properties.response_time_ms, {
+      minItems: 1,
+      maxItems: MAX_RANGE_URLS,
+      description: 'One for each URL of the range, in order; its length says how many URLs the range has.',
+    }),
+    usual: Type.Partial(Shared, {
+      description: 'The outcome of most URLs of the range. A missing field has its value of `USUAL`.',
+    }),
+    differences: Type.Array(
+      Type.Interface([Type.Partial(Type.Omit(Outcome, ['response_time_ms']))], {
+        at: Type.Integer({ minimum: 0, description: 'Index in the range.' }),
+      }),
+      { description: 'The fields in which single URLs differ from `usual`, in order of `at`.' },
+    ),
   }),
 };
 export type URLChecked = DataOf<typeof CHECKS_EVENTS.URLChecked>;

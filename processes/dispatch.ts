@@ -6,11 +6,11 @@ import type { Logger } from 'pino';
 import type { Message, Queue } from '../checkers/queue.ts';
 import { type InHand, WORK_SUBJECT, type Work, type WorkRange } from '../checkers/work.ts';
 import { BEGINNING, jsonBytes, type Position } from '../events/event-store.ts';
+import type { UrlListing } from '../events/url-listing.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
 import { Flight, type Progress } from './flights.ts';
 import { Turns } from './turns.ts';
-import type { UrlListing } from './url-listing.ts';
 
 /** Messages of all jobs that wait in the queue: enough that no checker is idle between two passes. */
 const QUEUE_DEPTH = 64;

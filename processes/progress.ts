@@ -3,7 +3,7 @@
 import type { InHand } from '../checkers/work.ts';
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { Jobs } from '../commands/job.ts';
-import { recordedUpTo } from '../commands/record-checks.ts';
+import { readBatchEnd } from '../commands/record-checks.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { jobStream } from '../events/streams.ts';
 
@@ -45,11 +45,11 @@ export function watchProgress({ log, commands, context, monotonic }: ProgressOpt
     job.recorded = null;
   }
 
-  /** Returns the number of results that the log has of the batches in hand. */
+  /** Returns a sum that grows with each result of the batches in hand that the log gets. */
   async function recorded(job_id: string, { checkers }: Standing): Promise<number> {
     const batches = new Set([...checkers.values()].flatMap((report) => report.batches));
     let sum = 0;
-    for (const batch of batches) sum += await recordedUpTo(log, { job_id, batch, batch_from_index: 0 });
+    for (const batch of batches) sum += (await readBatchEnd(log, { job_id, batch, batch_from_index: 0 })).to_index;
     return sum;
   }
 

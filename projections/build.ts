@@ -2,6 +2,7 @@
 // position in the log; drops the old generation when no reader can still be in it.
 import type { Logger } from 'pino';
 import { BEGINNING, type EventStore, type Position, type RecordedEvent } from '../events/event-store.ts';
+import type { UrlListing } from '../events/url-listing.ts';
 import type { Documents } from '../readmodels/documents.ts';
 import {
   inGeneration,
@@ -12,12 +13,14 @@ import {
   withoutNext,
 } from '../readmodels/projection-state.ts';
 import { pause } from '../time/pause.ts';
+import { readUrls } from './checked-urls.ts';
 import { type Commit, type Fence, Overtaken } from './fence.ts';
 import type { Projection, Target } from './projection.ts';
 import { partsOf, type Reached, takeEvents } from './take-events.ts';
 
 export interface BuildOptions {
   log: EventStore;
+  listing: UrlListing;
   documents: Documents;
   fence: Fence;
   projections: readonly Projection[];
@@ -118,7 +121,7 @@ type InTurn = (work: (commit: Commit) => Promise<void>) => Promise<void>;
 
 /** Fills the generation with the events after `from` up to `until`, inclusive. Returns the number of events. */
 async function catchUp(
-  { log, logger, signal }: BuildOptions,
+  { log, listing, logger, signal }: BuildOptions,
   target: Target,
   { from, until }: { from: Position; until: Position },
   inTurn: InTurn,
@@ -128,7 +131,9 @@ async function catchUp(
   async function take(events: RecordedEvent[], position: Position): Promise<void> {
     for (const part of partsOf({ events, position }, [projection])) {
       signal.throwIfAborted();
-      await inTurn((commit) => takeEvents({ commit, targets: [target], reached: reachedIn(target), logger }, part));
+      const urls_of = await readUrls(listing, part.events);
+      const reached = reachedIn(target);
+      await inTurn((commit) => takeEvents({ commit, targets: [target], reached, urls_of, logger }, part));
     }
     taken += events.length;
   }

@@ -1,5 +1,6 @@
 // The read models of jobs, their results, their statistics and their purges. They are one projection, because the order of a
 // job's events decides which results count.
+import { endOf, unfold, urlsOf } from '../events/checked-range.ts';
 import { hasEnded } from '../events/job.ts';
 import { checksOf, idOf } from '../events/streams.ts';
 import type { EventTypeOf, LogEvent } from '../events/vocabulary.ts';
@@ -7,30 +8,32 @@ import type { Write } from '../readmodels/documents.ts';
 import { type JobDocument, jobs } from '../readmodels/jobs.ts';
 import { type PurgeDocument, purges } from '../readmodels/purges.ts';
 import { type ResultDocument, resultId, results } from '../readmodels/results.ts';
+import type { Checked, UrlsOf } from './checked-urls.ts';
 import { type OpenCollection, type Projection, projection } from './projection.ts';
-import { countResults, removeDomains, removeStats, STATS_COLLECTIONS } from './stats.ts';
+import { type CheckedRange, countResults, removeDomains, removeStats, STATS_COLLECTIONS } from './stats.ts';
 
 interface Page {
   open: OpenCollection;
+  urls_of: UrlsOf;
   documents: Map<string, JobDocument | null>;
   result_writes: Write<ResultDocument>[];
-  counted: Checked[];
+  counted: CheckedRange[];
   /** The last event of each job that is progress. The log's order decides, because the clocks of machines differ. */
   progress: Map<JobDocument, LogEvent>;
 }
 
 export const jobsProjection: Projection = projection({
   name: 'jobs',
-  version: 5,
+  version: 6,
   collections: [jobs, results, purges, ...STATS_COLLECTIONS],
   covers: ['job', 'checks', 'domain_checks'],
   ignores: ['ReservationVoided', 'ListingDiscarded'],
   isHeavy: ({ type }) => type === 'ResultsPurged',
-  async begin(open, events): Promise<Page> {
+  async begin(open, events, urls_of): Promise<Page> {
     const ids = [...new Set(events.map(jobIdOf))];
     const documents = new Map<string, JobDocument | null>(ids.map((id) => [id, null]));
     for (const document of await (await open(jobs)).getMany(ids)) documents.set(document._id, document);
-    return { open, documents, result_writes: [], counted: [], progress: new Map() };
+    return { open, urls_of, documents, result_writes: [], counted: [], progress: new Map() };
   },
   on: {
     JobCreated: (event, { documents }) => documents.set(event.data.job_id, created(event)),
@@ -63,8 +66,10 @@ export const jobsProjection: Projection = projection({
       const job = jobOf(event, page);
       // A result after the job's end in the log does not count and costs nothing.
       if (!job || hasEnded(job.status)) return;
-      page.counted.push(event);
-      page.result_writes.push({ replace: checked(job, event) });
+      checked(job, event);
+      const rows = unfold(event.data, page.urls_of(event));
+      page.counted.push({ job_id: job._id, at: event.metadata.at, rows });
+      for (const row of rows) page.result_writes.push({ replace: { _id: resultId(job._id, row.index), ...row } });
       page.progress.set(job, event);
     },
     CreditsRefunded(event, page) {
@@ -80,7 +85,7 @@ export const jobsProjection: Projection = projection({
   async end({ documents, result_writes, counted, progress }, open) {
     await (await open(results)).write(result_writes);
     await countResults(
-      counted.filter(({ data }) => documents.get(data.job_id)),
+      counted.filter(({ job_id }) => documents.get(job_id)),
       open,
     );
     for (const [job, { metadata }] of progress) job.progress_at = metadata.at;
@@ -90,8 +95,6 @@ export const jobsProjection: Projection = projection({
     );
   },
 });
-
-type Checked = LogEvent<'URLChecked'>;
 
 function jobIdOf({ type, data, stream }: LogEvent): string {
   if (type === 'URLChecked') return checksOf(stream).job_id;
@@ -154,16 +157,15 @@ function created(event: LogEvent<'JobCreated'>): JobDocument {
   };
 }
 
-function checked(job: JobDocument, event: Checked): ResultDocument {
+function checked(job: JobDocument, event: Checked): void {
   const { batch } = checksOf(event.stream);
-  // The log holds a batch's events in order, so the last revision says how many URLs are done.
-  job.batches_done[batch] = event.revision + 1;
-  job.completed_urls++;
+  // The log holds a batch's ranges in order, so the end of the last one says how many URLs are done.
+  job.batches_done[batch] = endOf(event.data) - batch * job.batch_size;
+  job.completed_urls += urlsOf(event.data);
   job.started_at ??= event.metadata.at;
   while (job.batches_done[job.batches_done_before] === sizeOfBatch(job, job.batches_done_before)) {
     delete job.batches_done[job.batches_done_before++];
   }
-  return { _id: resultId(job._id, event.data.index), ...event.data };
 }
 
 function sizeOfBatch(job: JobDocument, batch: number): number {

@@ -2,6 +2,8 @@
 // transaction.
 import type { Logger } from 'pino';
 import type { EventStore } from '../events/event-store.ts';
+import type { UrlListing } from '../events/url-listing.ts';
+import { readUrls } from './checked-urls.ts';
 import type { Fence } from './fence.ts';
 import { isRemovable } from './other-log.ts';
 import type { Projection, Target } from './projection.ts';
@@ -9,6 +11,7 @@ import { partsOf, type Reached, takeEvents } from './take-events.ts';
 
 export interface LiveRunOptions {
   log: EventStore;
+  listing: UrlListing;
   fence: Fence;
   projections: readonly Projection[];
   /** The generations that the live run does not write, by projection: this version's code cannot. */
@@ -22,11 +25,12 @@ export interface LiveRunOptions {
 
 /** Runs until `signal` aborts. Throws `Overtaken` and the stores' errors. */
 export async function runLive(options: LiveRunOptions): Promise<void> {
-  const { log, fence, projections, unfit, types, logger, signal, advanced } = options;
+  const { log, listing, fence, projections, unfit, types, logger, signal, advanced } = options;
   const from = fence.state.checkpoint;
   for await (const batch of log.subscribe({ from, filter: { types }, signal })) {
     for (const part of partsOf(batch, projections)) {
       if (signal.aborted) return;
+      const urls_of = await readUrls(listing, part.events);
       await fence.inTurn((commit) => {
         const targets = projections.flatMap((projection): Target[] => {
           const generation = fence.state.generations[projection.name];
@@ -34,7 +38,7 @@ export async function runLive(options: LiveRunOptions): Promise<void> {
             ? []
             : [{ projection, generation, counter: 'parked' }];
         });
-        return takeEvents({ commit, targets, reached: reachedIn(fence), logger }, part);
+        return takeEvents({ commit, targets, reached: reachedIn(fence), urls_of, logger }, part);
       });
       advanced();
     }

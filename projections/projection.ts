@@ -3,6 +3,7 @@
 import type { RecordedEvent } from '../events/event-store.ts';
 import type { Category, EventType, EventTypeOf, LogEvent } from '../events/vocabulary.ts';
 import type { Collection, CollectionSpec, Document } from '../readmodels/documents.ts';
+import type { UrlsOf } from './checked-urls.ts';
 
 export type OpenCollection = <T extends Document>(spec: CollectionSpec<T>) => Promise<Collection<T>>;
 
@@ -22,8 +23,11 @@ export interface Projection extends ProjectionFacts {
   readonly types: readonly string[];
   isHeavy?(event: RecordedEvent): boolean;
   clear?(event: RecordedEvent, open: OpenCollection): Promise<boolean>;
-  /** Applies events of `types` in log order, inside the transaction that also moves the checkpoint. */
-  apply(events: readonly RecordedEvent[], open: OpenCollection): Promise<void>;
+  /**
+   * Applies events of `types` in log order, inside the transaction that also moves the checkpoint. `urls_of` has the URLs of
+   * each `URLChecked`.
+   */
+  apply(events: readonly RecordedEvent[], open: OpenCollection, urls_of?: UrlsOf): Promise<void>;
 }
 
 /** A projection as its author writes it. The handlers of one transaction's events share a `Page`. */
@@ -40,7 +44,7 @@ export interface ProjectionSpec<Type extends EventType, Page, Covered extends Ca
    */
   clear?(event: LogEvent, open: OpenCollection): Promise<boolean>;
   /** Reads the documents that the handlers of these events need. */
-  begin(open: OpenCollection, events: readonly LogEvent[]): Page | Promise<Page>;
+  begin(open: OpenCollection, events: readonly LogEvent[], urls_of: UrlsOf): Page | Promise<Page>;
   /** The handler of each event type; the projector awaits them one after the other, in log order. */
   readonly on: { readonly [Each in Type]: (event: LogEvent<Each>, page: Page) => unknown };
   /** Writes the documents that the handlers have gathered in the page. */
@@ -73,8 +77,8 @@ export function projection<
   const made: Projection = {
     ...rest,
     types: Object.keys(on),
-    async apply(events: readonly LogEvent[], open) {
-      const page = await begin(open, events);
+    async apply(events: readonly LogEvent[], open, urls_of = () => []) {
+      const page = await begin(open, events, urls_of);
       for (const event of events) await handlers[event.type]!(event, page);
       await end?.(page, open);
     },

@@ -1,6 +1,7 @@
 // Runs the projections: the live run of all, and beside it the builds of new projections and new versions.
 import type { Logger } from 'pino';
 import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
+import { openUrlListing } from '../events/url-listing.ts';
 import type { Documents } from '../readmodels/documents.ts';
 import { inGeneration } from '../readmodels/projection-state.ts';
 import { type LeaseKeeper, type Say, whileHeld } from '../roles/leases.ts';
@@ -74,7 +75,8 @@ async function project(options: ProjectorOptions): Promise<void> {
   const fence = await openFence(documents, signal);
   const types = [...new Set(projections.flatMap((projection) => projection.types))];
   await adoptLog({ ...options, fence, types });
-  const building: BuildOptions = { log, documents, fence, projections, logger, signal, monotonic };
+  const listing = openUrlListing(log);
+  const building: BuildOptions = { log, listing, documents, fence, projections, logger, signal, monotonic };
   await dropOrphans(building);
   // On empty documents all projections are built first, so that the live run reads the log once for all of them.
   if (fence.state.checkpoint === BEGINNING) for (const projection of projections) await build(building, projection);
@@ -94,7 +96,7 @@ async function project(options: ProjectorOptions): Promise<void> {
   }
   advanced();
   const runs = [
-    runLive({ log, fence, projections, unfit, types, logger, signal, advanced }),
+    runLive({ log, listing, fence, projections, unfit, types, logger, signal, advanced }),
     runBuilds(building, endRound),
   ];
   // When one ends, it ends the other.

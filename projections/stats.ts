@@ -1,8 +1,7 @@
 // Counts results into the statistics of their jobs, as a part of the projection of jobs, which decides which results count.
 // A batch of results reads and writes each statistics document once.
-import type { URLChecked } from '../events/checks.ts';
+import type { CheckedUrl } from '../events/checked-range.ts';
 import type { FoundOfDomain } from '../events/domain-checks.ts';
-import type { LogEvent } from '../events/vocabulary.ts';
 import type { Collection, Document } from '../readmodels/documents.ts';
 import {
   type Counts,
@@ -25,46 +24,55 @@ import type { OpenCollection } from './projection.ts';
 
 export const STATS_COLLECTIONS = [jobStats, jobResponseTimes, jobDomains] as const;
 
-type Checked = LogEvent<'URLChecked'>;
+/** The results of one event. */
+export interface CheckedRange {
+  job_id: string;
+  /** The time of the event, in ISO 8601. */
+  at: string;
+  rows: readonly CheckedUrl[];
+}
 
 /** Adds results to the statistics. The caller passes each result once. */
-export async function countResults(results: readonly Checked[], open: OpenCollection): Promise<void> {
-  if (results.length === 0) return;
-  const stats = await touched(await open(jobStats), new Set(results.map(({ data }) => data.job_id)));
+export async function countResults(ranges: readonly CheckedRange[], open: OpenCollection): Promise<void> {
+  if (ranges.length === 0) return;
+  const stats = await touched(await open(jobStats), new Set(ranges.map(({ job_id }) => job_id)));
   const others: OtherDomain[] = [];
-  for (const [job_id, of_job] of Map.groupBy(results, ({ data }) => data.job_id)) {
+  for (const [job_id, of_job] of Map.groupBy(ranges, (range) => range.job_id)) {
     const document = stats.get(job_id, () => noStats(job_id));
-    for (const { data } of of_job) count(document, data);
+    for (const { rows } of of_job) for (const row of rows) count(document, row);
     others.push(...countFirstDomains(document, of_job));
   }
   await countOtherDomains(others, stats.of, open);
   await stats.save();
-  await countResponseTimes(results, open);
+  await countResponseTimes(ranges, open);
 }
 
 /** A result whose domain is not among the first domains of its job. */
 interface OtherDomain {
   id: string;
   domain: string;
-  checked: Checked;
+  at: string;
+  row: CheckedUrl;
 }
 
 /** Counts the first domains in the job's document. Returns the results of other domains, which have documents of their own. */
-function countFirstDomains(stats: StatsDocument, results: readonly Checked[]): OtherDomain[] {
+function countFirstDomains(stats: StatsDocument, ranges: readonly CheckedRange[]): OtherDomain[] {
   const { _id: job_id, first_domains } = stats;
   const first = new Map(first_domains.map((found) => [found.domain, found]));
   const others: OtherDomain[] = [];
-  for (const checked of results) {
-    const domain = domainOf(checked.data.url);
-    let found = first.get(domain);
-    if (!found && first_domains.length < FIRST_DOMAINS) {
-      found = nothingFound(domain);
-      first.set(domain, found);
-      first_domains.push(found);
-      stats.domains_total++;
+  for (const { at, rows } of ranges) {
+    for (const row of rows) {
+      const domain = domainOf(row.url);
+      let found = first.get(domain);
+      if (!found && first_domains.length < FIRST_DOMAINS) {
+        found = nothingFound(domain);
+        first.set(domain, found);
+        first_domains.push(found);
+        stats.domains_total++;
+      }
+      if (found) countOfDomain(found, row, at);
+      else others.push({ id: domainId(job_id, domain), domain, at, row });
     }
-    if (found) countOfDomain(found, checked);
-    else others.push({ id: domainId(job_id, domain), domain, checked });
   }
   return others;
 }
@@ -74,19 +82,19 @@ const nothingFound = (domain: string): FoundOfDomain => ({
   ...{ status_codes: {}, error_codes: {}, verdicts: {} },
 });
 
-function countOfDomain(found: FoundOfDomain, { data, metadata }: Checked): void {
+function countOfDomain(found: FoundOfDomain, row: CheckedUrl, at: string): void {
   found.checks++;
-  if (data.is_broken) found.failures++;
-  if (data.verdict === 'blocked') found.blocked_count++;
-  if (data.response_time_ms !== null) {
+  if (row.is_broken) found.failures++;
+  if (row.verdict === 'blocked') found.blocked_count++;
+  if (row.response_time_ms !== null) {
     found.answers++;
-    found.response_time_total_ms += data.response_time_ms;
+    found.response_time_total_ms += row.response_time_ms;
   }
   // Several machines' clocks label the checks, so the log's order is not the order of these times.
-  if (metadata.at > found.last_checked_at) found.last_checked_at = metadata.at;
-  add(found.status_codes, data.status_code ?? NO_STATUS);
-  if (data.error_code !== null) add(found.error_codes, data.error_code);
-  add(found.verdicts, data.verdict);
+  if (at > found.last_checked_at) found.last_checked_at = at;
+  add(found.status_codes, row.status_code ?? NO_STATUS);
+  if (row.error_code !== null) add(found.error_codes, row.error_code);
+  add(found.verdicts, row.verdict);
 }
 
 async function countOtherDomains(
@@ -96,23 +104,26 @@ async function countOtherDomains(
 ): Promise<void> {
   if (others.length === 0) return;
   const domains = await touched(await open(jobDomains), new Set(others.map(({ id }) => id)));
-  for (const { id, domain, checked } of others) {
-    const { job_id } = checked.data;
+  for (const { id, domain, at, row } of others) {
+    const { job_id } = row;
     const document = domains.get(id, (): DomainDocument => {
       stats.get(job_id)!.domains_total++;
       return { _id: id, job_id, ...nothingFound(domain) };
     });
-    countOfDomain(document, checked);
+    countOfDomain(document, row, at);
   }
   await domains.save();
 }
 
-async function countResponseTimes(results: readonly Checked[], open: OpenCollection): Promise<void> {
-  const measured = results.flatMap(({ data: { job_id, response_time_ms: ms } }) => {
-    if (ms === null) return [];
-    const { slot, place } = slotOf(ms);
-    return [{ id: responseTimesId(job_id, slot), place }];
-  });
+async function countResponseTimes(ranges: readonly CheckedRange[], open: OpenCollection): Promise<void> {
+  const measured: { id: string; place: number }[] = [];
+  for (const { job_id, rows } of ranges) {
+    for (const { response_time_ms: ms } of rows) {
+      if (ms === null) continue;
+      const { slot, place } = slotOf(ms);
+      measured.push({ id: responseTimesId(job_id, slot), place });
+    }
+  }
   if (measured.length === 0) return;
   const times = await touched(await open(jobResponseTimes), new Set(measured.map(({ id }) => id)));
   for (const { id, place } of measured) times.get(id, () => noResponseTimes(id)).by_ms[place]!++;
@@ -134,7 +145,7 @@ export async function removeDomains(job_id: string, at_most: number, open: OpenC
   await domains.write(found.map(({ _id }) => ({ delete: _id })));
 }
 
-function count(stats: StatsDocument, result: URLChecked): void {
+function count(stats: StatsDocument, result: CheckedUrl): void {
   stats.checked_urls++;
   if (result.is_broken) stats.broken_urls++;
   if (result.is_soft_404) stats.soft_404_urls++;

@@ -1,9 +1,11 @@
 // Applies events to projections, in transactions of the fence. An event at which a projection throws is parked with its
 // error: only that projection goes on without it.
 import type { Logger } from 'pino';
+import { urlsOf } from '../events/checked-range.ts';
 import type { RecordedEvent, SubscriptionBatch } from '../events/event-store.ts';
 import type { CollectionSpec, Document, Documents } from '../readmodels/documents.ts';
 import { inGeneration, parkedEvents, projectionState, projectionStates } from '../readmodels/projection-state.ts';
+import { isChecked, type UrlsOf } from './checked-urls.ts';
 import type { Commit, FenceChanges } from './fence.ts';
 import type { OpenCollection, Projection, Target } from './projection.ts';
 
@@ -18,6 +20,7 @@ export interface TakeOptions {
   commit: Commit;
   targets: readonly Target[];
   reached: Reached;
+  urls_of: UrlsOf;
   logger: Logger;
 }
 
@@ -34,15 +37,26 @@ class NotTaken extends Error {
 const isHeavy = (event: RecordedEvent, projections: readonly Projection[]) =>
   projections.some((projection) => projection.isHeavy?.(event));
 
-/** Cuts a batch into parts, so that each heavy event is a part of its own. */
+/** A part checks at most this many URLs, so that a transaction is short. */
+const MAX_PART_URLS = 5000;
+
+/** Cuts a batch into parts of a bounded number of checked URLs; each heavy event is a part of its own. */
 export function* partsOf(
   { events, position }: SubscriptionBatch,
   projections: readonly Projection[],
 ): Generator<SubscriptionBatch> {
   let from = 0;
+  let urls = 0;
   for (const [n, event] of events.entries()) {
-    if (!isHeavy(event, projections)) continue;
-    if (n > from) yield { events: events.slice(from, n), position: events[n - 1]!.position };
+    const is_heavy = isHeavy(event, projections);
+    const more = isChecked(event) ? urlsOf(event.data) : 0;
+    if (n > from && (is_heavy || urls + more > MAX_PART_URLS)) {
+      yield { events: events.slice(from, n), position: events[n - 1]!.position };
+      from = n;
+      urls = 0;
+    }
+    urls += more;
+    if (!is_heavy) continue;
     const is_last = n === events.length - 1;
     yield { events: [event], position: is_last ? position : event.position };
     if (is_last) return;
@@ -60,13 +74,13 @@ export async function takeEvents(
   part: SubscriptionBatch,
   left_out: ReadonlyMap<Target, unknown> = new Map(),
 ): Promise<void> {
-  const { commit, reached, logger } = options;
+  const { commit, reached, urls_of, logger } = options;
   const { events, position } = part;
   const targets = options.targets.filter((target) => !left_out.has(target));
   try {
     if (events.length === 1) await clear(commit, targets, events[0]!);
     await commit(async (inside) => {
-      for (const target of targets) await apply(target, events, inside);
+      for (const target of targets) await apply(target, events, inside, urls_of);
       for (const [target, error] of left_out) await park(target, events[0]!, error, inside);
       return reached(inside, part);
     });
@@ -104,10 +118,15 @@ async function clear(commit: Commit, targets: readonly Target[], event: Recorded
   }
 }
 
-async function apply(target: Target, events: readonly RecordedEvent[], inside: Documents): Promise<void> {
+async function apply(
+  target: Target,
+  events: readonly RecordedEvent[],
+  inside: Documents,
+  urls_of: UrlsOf,
+): Promise<void> {
   const { projection, generation } = target;
   const taken = events.filter((event) => projection.types.includes(event.type));
-  if (taken.length > 0) await guarded(target, () => projection.apply(taken, openIn(inside, generation)));
+  if (taken.length > 0) await guarded(target, () => projection.apply(taken, openIn(inside, generation), urls_of));
 }
 
 async function guarded<R>(target: Target, work: () => Promise<R>): Promise<R> {

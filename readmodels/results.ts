@@ -1,8 +1,8 @@
 // The read model of results: one document for each checked URL, and the filters over them.
-import type { URLChecked } from '../events/checks.ts';
+import type { CheckedUrl } from '../events/checked-range.ts';
 import type { CollectionSpec, Document, Filter } from './documents.ts';
 
-export interface ResultDocument extends Document, URLChecked {}
+export interface ResultDocument extends Document, CheckedUrl {}
 
 export const results: CollectionSpec<ResultDocument> = {
   name: 'results',

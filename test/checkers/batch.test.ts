@@ -1,12 +1,15 @@
 // A batch in hand: what it asks when more of it comes.
 import test from 'ava';
 import { Batch } from '../../checkers/batch.ts';
+import type { BatchEnd } from '../../commands/record-checks.ts';
 import { FOUND, until } from '../support/behind.ts';
+
+const NOTHING: BatchEnd = { revision: 'no_stream', to_index: 0 };
 
 test('a batch that comes again while the log is asked what it has of it asks only for the rest', async (t) => {
   const asked: string[] = [];
   const recorded: number[] = [];
-  const known = Promise.withResolvers<number>();
+  const known = Promise.withResolvers<BatchEnd>();
   const range = { batch: 0, from_index: 0, urls: ['a', 'b', 'c', 'd'] };
   const batch = new Batch(range, true, {
     async check(url) {
@@ -15,12 +18,13 @@ test('a batch that comes again while the log is asked what it has of it asks onl
     },
     async record({ from_index, urls }) {
       recorded.push(...urls.map((_url, n) => from_index + n));
+      return { revision: 1, to_index: from_index + urls.length };
     },
-    recordedUpTo: () => known.promise,
+    readEnd: () => known.promise,
   });
   batch.extend({ batch: 0, from_index: 0, urls: ['a', 'b', 'c', 'd', 'e'] });
   await batch.recordSoFar();
-  known.resolve(3);
+  known.resolve({ revision: 0, to_index: 3 });
   t.is(await batch.done, 'recorded');
   t.deepEqual(asked, ['d', 'e']);
   t.deepEqual(recorded, [3, 4]);
@@ -39,8 +43,9 @@ test('what is asked for while the last recording fails is not left behind', asyn
     async record() {
       is_recording = true;
       await recording.promise;
+      return NOTHING;
     },
-    recordedUpTo: async () => 0,
+    readEnd: async () => NOTHING,
   });
   outcomes[0]!.resolve();
   await until(() => is_recording);

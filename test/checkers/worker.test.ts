@@ -8,6 +8,7 @@ import { WORK_SUBJECT, type Work } from '../../checkers/work.ts';
 import { runWorker, type WorkerOptions } from '../../checkers/worker.ts';
 import { openJobs } from '../../commands/job.ts';
 import { recordChecks } from '../../commands/record-checks.ts';
+import { unfold } from '../../events/checked-range.ts';
 import type { URLChecked } from '../../events/checks.ts';
 import { BEGINNING, type EventStore } from '../../events/event-store.ts';
 import type { JobCreated } from '../../events/job.ts';
@@ -95,7 +96,9 @@ async function jobOfWorkers(t: ExecutionContext) {
     if (!changed.ok) throw new Error(changed.refused.message);
   };
   const recorded = async (batch: number) =>
-    (await eventsOf(log, checksStream(job_id, batch))).map(({ data }) => (data as URLChecked).index);
+    (await eventsOf(log, checksStream(job_id, batch))).flatMap(({ data }) =>
+      unfold(data as URLChecked, []).map(({ index }) => index),
+    );
   const count = async () => (await recorded(0)).length + (await recorded(1)).length;
   const nothingLeft = () => until(async () => (await messages(queue)) === 0);
   const status = async () => (await jobs.aggregate.read(jobStream(job_id))).state.status;

@@ -1,8 +1,11 @@
 // Recording what a batch found: whatever is delivered twice, late or in parts, each URL has one event, in order.
 import test, { type ExecutionContext } from 'ava';
-import { type Range, recordChecks } from '../../commands/record-checks.ts';
+import fc from 'fast-check';
+import { type BatchEnd, type Range, RangeBeforeMissing, recordChecks } from '../../commands/record-checks.ts';
+import { endOf, unfold } from '../../events/checked-range.ts';
 import { MAX_CONTENT_TYPE_CHARS, MAX_FOUND_URL_CHARS, type URLChecked } from '../../events/checks.ts';
 import { checksStream } from '../../events/streams.ts';
+import { FAULTS, Killed, openLogGate, Unavailable } from '../properties/log-gate.ts';
 import { FOUND } from '../support/behind.ts';
 import { commandContext, openTestStores } from '../support/stores.ts';
 
@@ -24,7 +27,8 @@ async function batch(t: ExecutionContext) {
     },
     async recorded() {
       const events = await Array.fromAsync(log.readStream(checksStream('j', 2)));
-      return events.map(({ data }) => [(data as URLChecked).index, (data as URLChecked).status_code]);
+      const rows = events.flatMap(({ data }) => unfold(data as URLChecked, []));
+      return rows.map(({ index, status_code }) => [index, status_code]);
     },
   };
 }
@@ -42,7 +46,7 @@ test('a range that was recorded stays as it is', async (t) => {
 test('a run records the rest of a range that another run has recorded in part', async (t) => {
   const { record, recorded } = await batch(t);
   await record(10, 12);
-  t.is(await record(10, 15, 404), 'recorded');
+  t.is((await record(10, 15, 404)).result, 'recorded');
   await record(12, 14);
   t.deepEqual(await recorded(), [
     [10, 200],
@@ -63,7 +67,7 @@ test('nothing is recorded of a batch that was purged', async (t) => {
   const { log, record, recorded } = await batch(t);
   await record(10, 12);
   await log.deleteStream(checksStream('j', 2));
-  t.is(await record(10, 15), 'already');
+  t.is((await record(10, 15)).result, 'already');
   t.deepEqual(await recorded(), []);
 });
 
@@ -79,9 +83,15 @@ test('a range of more bytes than an append takes is recorded in several, its tex
     meta_refresh: long(n === 0 ? 2 ** 20 : 10),
   }));
   const range = { job_id: 'big', batch: 0, batch_from_index: 0, from_index: 0, urls };
-  t.is(await recordChecks(log, range, outcomes, commandContext()), 'recorded');
-  t.is(await recordChecks(log, range, outcomes, commandContext()), 'recorded', 'the same ids are the same append');
-  const events = (await Array.fromAsync(log.readStream(checksStream('big', 0)))).map(({ data }) => data as URLChecked);
+  t.is((await recordChecks(log, range, outcomes, commandContext())).result, 'recorded');
+  t.is(
+    (await recordChecks(log, range, outcomes, commandContext())).result,
+    'recorded',
+    'the same ids are the same append',
+  );
+  const ranges = (await Array.fromAsync(log.readStream(checksStream('big', 0)))).map(({ data }) => data as URLChecked);
+  t.true(ranges.length > 1);
+  const events = ranges.flatMap((data) => unfold(data, urls.slice(data.from_index)));
   t.deepEqual(
     events.map(({ index }) => index),
     urls.map((_, n) => n),
@@ -104,5 +114,80 @@ test('the largest outcome that there may be fits an append, whatever its charact
   };
   const urls = [0, 1].map((n) => `https://example.com/${n}${'"'.repeat(65_000)}`);
   const range = { job_id: 'most', batch: 0, batch_from_index: 0, from_index: 0, urls };
-  t.is(await recordChecks(log, range, [outcome, outcome], commandContext()), 'recorded');
+  t.is((await recordChecks(log, range, [outcome, outcome], commandContext())).result, 'recorded');
+});
+
+/** A checker that records a range as workers do: again after a fault of the log, and no more after a range before is missing. */
+const attempt = async (record: () => Promise<unknown>): Promise<void> => {
+  for (;;) {
+    try {
+      await record();
+      return;
+    } catch (error) {
+      if (error instanceof RangeBeforeMissing || error instanceof Killed) return;
+      if (!(error instanceof Unavailable)) throw error;
+    }
+  }
+};
+
+test('overlapping ranges of several checkers are recorded once, whatever becomes of their appends', async (t) => {
+  const { log } = await openTestStores(t);
+  const BATCH_URLS = 6;
+  const urls = Array.from({ length: BATCH_URLS }, (_, n) => `https://example.com/${n}`);
+  // Three outcomes of this length do not fit one append.
+  const long = Array(20).fill(`https://example.com/${'\u{fffd}'.repeat(8000)}`);
+  const range = fc.record({
+    from: fc.constantFrom(0, 0, 0, 2, 3),
+    length: fc.integer({ min: 1, max: BATCH_URLS }),
+    is_long: fc.boolean(),
+    /** The checker then records the rest of the batch, from the end that it knows. */
+    goes_on: fc.boolean(),
+  });
+  const plan = fc.record({
+    picks: fc.array(fc.nat({ max: 5 }), { maxLength: 30, size: 'max' }),
+    faults: fc.array(
+      fc.record({ call: fc.nat(12), fault: fc.constantFrom(...FAULTS.filter((fault) => fault !== 'overtaken')) }),
+      { maxLength: 6 },
+    ),
+  });
+  let jobs_made = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(range, { minLength: 2, maxLength: 4 }), plan, async (ranges, planned) => {
+      const job_id = `job-${jobs_made++}`;
+      const gate = openLogGate(log, async () => {});
+      const checkers = ranges.map(({ from, length, is_long, goes_on }, n) => async () => {
+        const of = gate.open().log;
+        const outcome = { ...FOUND, status_code: 200 + n, redirect_chain: is_long ? long : [] };
+        const inBatch = (from_index: number, to: number) => ({
+          ...{ job_id, batch: 0, batch_from_index: 0, from_index, urls: urls.slice(from_index, to) },
+        });
+        const to = Math.min(from + length, BATCH_URLS);
+        let end: BatchEnd | null = null;
+        const record = async (part: Range) => {
+          const outcomes = Array(part.urls.length).fill(outcome);
+          ({ end } = await recordChecks(of, part, outcomes, commandContext(), end));
+        };
+        await attempt(() => record(inBatch(from, to)));
+        if (goes_on && end !== null && to < BATCH_URLS) await attempt(() => record(inBatch(to, BATCH_URLS)));
+      });
+      await gate.run(checkers, planned);
+      await gate.deliverLate();
+      let next = 0;
+      for await (const { data } of log.readStream(checksStream(job_id, 0))) {
+        t.is((data as URLChecked).from_index, next);
+        next = endOf(data as URLChecked);
+      }
+      const all = Array(BATCH_URLS).fill(FOUND);
+      const whole = { job_id, batch: 0, batch_from_index: 0, from_index: 0, urls };
+      t.is((await recordChecks(log, whole, all, commandContext())).end.to_index, BATCH_URLS);
+      const rows = (await Array.fromAsync(log.readStream(checksStream(job_id, 0)))).flatMap(({ data }) =>
+        unfold(data as URLChecked, []),
+      );
+      t.deepEqual(
+        rows.map(({ index }) => index),
+        urls.map((_, n) => n),
+      );
+    }),
+    { numRuns: 20 },
+  );
 });

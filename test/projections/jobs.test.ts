@@ -4,6 +4,7 @@ import type { RecordedEvent } from '../../events/event-store.ts';
 import { jobsProjection } from '../../projections/jobs.ts';
 import { type JobDocument, jobs } from '../../readmodels/jobs.ts';
 import { FOUND } from '../support/behind.ts';
+import { listedUrls, rangeOf } from '../support/checked.ts';
 import { openTestStores } from '../support/stores.ts';
 
 /** By clocks that disagree: each is seconds after the beginning. */
@@ -23,7 +24,13 @@ const CREATED = {
   ...{ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 },
 };
 const checked = (index: number, seconds: number) =>
-  event(`checks-j-${index}`, 0, 'URLChecked', seconds, { job_id: 'j', index, url: `https://e.com/${index}`, ...FOUND });
+  event(
+    `checks-j-${index}`,
+    0,
+    'URLChecked',
+    seconds,
+    rangeOf([{ job_id: 'j', index, url: `https://e.com/${index}`, ...FOUND }]),
+  );
 
 const LOG = [
   event('job-j', 0, 'JobCreated', 0, CREATED),
@@ -35,7 +42,9 @@ const LOG = [
 async function applied(t: ExecutionContext, transactions: RecordedEvent[][]): Promise<JobDocument | null> {
   const { documents } = await openTestStores(t);
   for (const events of transactions) {
-    await documents.transaction((inside) => jobsProjection.apply(events, (spec) => inside.collection(spec)));
+    await documents.transaction((inside) =>
+      jobsProjection.apply(events, (spec) => inside.collection(spec), listedUrls),
+    );
   }
   return (await documents.collection(jobs)).get('j');
 }

@@ -1,8 +1,10 @@
 // The statistics of a job are what a plain recount of its results finds, however the log is cut into transactions.
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
-import { ERROR_CODES, type URLChecked, VERDICTS } from '../../events/checks.ts';
+import type { CheckedUrl } from '../../events/checked-range.ts';
+import { ERROR_CODES, VERDICTS } from '../../events/checks.ts';
 import type { RecordedEvent } from '../../events/event-store.ts';
+import type { JobCreated } from '../../events/job.ts';
 import { checksStream, jobStream } from '../../events/streams.ts';
 import { jobsProjection } from '../../projections/jobs.ts';
 import type { CollectionSpec, Document, Documents } from '../../readmodels/documents.ts';
@@ -17,6 +19,7 @@ import {
   statusGroups,
   topDomains,
 } from '../../readmodels/stats.ts';
+import { listedUrls, rangeOf } from '../support/checked.ts';
 import { openTestStores } from '../support/stores.ts';
 
 const JOB = '2f1c9f2e-5d0c-4b7b-9a43-0c5c5f4b7d11';
@@ -24,7 +27,7 @@ const OTHER = '7b6f3c52-8a44-4c0e-9d0b-5d1f0e6a2c33';
 const PERCENTS = [1, 50, 90, 95, 99, 100];
 const BATCH = 10;
 
-type Checked = Omit<URLChecked, 'job_id' | 'index'>;
+type Checked = Omit<CheckedUrl, 'job_id' | 'index'>;
 
 const plain: Checked = {
   url: 'https://example.com/',
@@ -65,8 +68,19 @@ function created(job_id: string, total_urls: number): RecordedEvent {
   });
 }
 
-const checked = (job_id: string, index: number, result: Checked): RecordedEvent =>
-  recorded(checksStream(job_id, Math.floor(index / BATCH)), 'URLChecked', index % BATCH, { job_id, index, ...result });
+/** Events of a job's results, as ranges of `size` URLs at the most. */
+function checked(job_id: string, found: readonly Checked[], size: number): RecordedEvent[] {
+  const rows = found.map((result, index) => ({ job_id, index, ...result }));
+  const events: RecordedEvent[] = [];
+  for (let from = 0; from < rows.length; ) {
+    const batch = Math.floor(from / BATCH);
+    const to = Math.min(from + size, (batch + 1) * BATCH);
+    const revision = events.filter(({ stream }) => stream === checksStream(job_id, batch)).length;
+    events.push(recorded(checksStream(job_id, batch), 'URLChecked', revision, rangeOf(rows.slice(from, to))));
+    from = to;
+  }
+  return events;
+}
 
 /** In transactions of so many events each, over and over; `generation` keeps one attempt apart from another. */
 async function apply(documents: Documents, events: readonly RecordedEvent[], sizes: readonly number[], generation = 0) {
@@ -78,7 +92,7 @@ async function apply(documents: Documents, events: readonly RecordedEvent[], siz
   for (let from = 0, n = 0; from < events.length; n++) {
     const to = from + sizes[n % sizes.length]!;
     await documents.transaction((inside) =>
-      jobsProjection.apply(events.slice(from, to), (spec) => inside.collection(inGeneration(spec))),
+      jobsProjection.apply(events.slice(from, to), (spec) => inside.collection(inGeneration(spec)), listedUrls),
     );
     from = to;
   }
@@ -107,7 +121,7 @@ async function counted(open: Open, job_id: string, limit: number) {
 }
 
 /** The same, the slow way. */
-function recount(of: readonly URLChecked[], limit: number) {
+function recount(of: readonly CheckedUrl[], limit: number) {
   if (of.length === 0) return null;
   const tally = (values: readonly (string | number | null)[]) => {
     const present = values.filter((value) => value !== null).map(String);
@@ -119,7 +133,7 @@ function recount(of: readonly URLChecked[], limit: number) {
   const codes = of.map((result) => result.status_code);
   const inHundred = (hundred: number) => codes.filter((code) => code !== null && Math.floor(code / 100) === hundred);
   const domains = Map.groupBy(of, (result) => new URL(result.url).hostname);
-  const broken = (some: readonly URLChecked[]) => some.filter((result) => result.is_broken).length;
+  const broken = (some: readonly CheckedUrl[]) => some.filter((result) => result.is_broken).length;
   return {
     checked_urls: of.length,
     broken_urls: broken(of),
@@ -172,11 +186,12 @@ const aLog = fc
     of_job: fc.array(aResult, { maxLength: 60 }),
     of_other: fc.array(aResult, { maxLength: 30 }),
     cancelled_after: fc.nat(60),
+    size: fc.integer({ min: 1, max: BATCH }),
   })
-  .map(({ of_job, of_other, cancelled_after }) => {
-    const checks = of_job.map((result, index) => checked(JOB, index, result));
+  .map(({ of_job, of_other, cancelled_after, size }) => {
+    const checks = checked(JOB, of_job, size);
     checks.splice(cancelled_after, 0, recorded(jobStream(JOB), 'JobCancelled', 1, {}));
-    const others = of_other.map((result, index) => checked(OTHER, index, result));
+    const others = checked(OTHER, of_other, size);
     const events = [created(JOB, of_job.length + 1), created(OTHER, of_other.length + 1)];
     for (let n = 0; n < Math.max(checks.length, others.length); n++) {
       events.push(...checks.slice(n, n + 1), ...others.slice(n, n + 1));
@@ -229,14 +244,14 @@ function ofManyDomains(count: number): RecordedEvent[] {
       kept: Math.floor(n / count) <= domain % 5,
     };
   }).filter(({ kept }) => kept);
-  const checks = urls.map(({ url, is_broken }, index) => checked(JOB, index, { ...plain, url, is_broken }));
-  return [created(JOB, urls.length), ...checks];
+  const found = urls.map(({ url, is_broken }) => ({ ...plain, url, is_broken }));
+  return [created(JOB, urls.length), ...checked(JOB, found, BATCH)];
 }
 
 test('the domains beyond the first few hundred are counted and ordered with them', async (t) => {
   const { documents } = await openTestStores(t);
   const count = FIRST_DOMAINS + 700;
-  const open = await apply(documents, ofManyDomains(count), [1000, 90]);
+  const open = await apply(documents, ofManyDomains(count), [100, 9]);
   t.is((await all(open, jobDomains)).length, 700);
   for (const limit of [1, 100, 1000, 2 * count]) await assertRecounted(t, open, limit);
 });
@@ -244,14 +259,14 @@ test('the domains beyond the first few hundred are counted and ordered with them
 test('a deleted job leaves no statistics, not even those of the same transaction', async (t) => {
   const { documents } = await openTestStores(t);
   const events = ofManyDomains(FIRST_DOMAINS + 20);
-  const urls = events.length - 1;
+  const urls = (events[0]!.data as JobCreated).total_urls;
   const ending = [
     recorded(jobStream(JOB), 'JobCancelled', 1, {}),
     recorded(jobStream(JOB), 'JobDeleted', 2, {}),
     recorded(jobStream(JOB), 'ResultsPurged', 3, { from_index: 0, to_index: urls }),
     recorded(jobStream(JOB), 'JobPurged', 4, {}),
   ];
-  for (const [generation, sizes] of [[urls + 1], [900, 1]].entries()) {
+  for (const [generation, sizes] of [[urls + 1], [90, 1]].entries()) {
     const open = await apply(documents, [...events, ...ending], sizes, generation);
     for (const spec of [results, jobStats, jobResponseTimes, jobDomains]) {
       t.deepEqual(await all<Document>(open, spec), [], spec.name);

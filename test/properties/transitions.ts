@@ -1,6 +1,8 @@
 // A small model of a job, made from the states and transitions that users are promised and from nothing of the code:
 // which events may follow which, and whether what a command was answered with can be explained by them.
 import assert from 'node:assert/strict';
+import { urlsOf } from '../../events/checked-range.ts';
+import type { URLChecked } from '../../events/checks.ts';
 import type { CreditsReserved } from '../../events/credits.ts';
 import type { JobEvent } from '../../events/job.ts';
 import { checksOf, creditsStream, idOf, jobStream } from '../../events/streams.ts';
@@ -80,7 +82,7 @@ function checked(jobs: ReadonlyMap<string, ModelJob>, event: Witnessed): void {
   const job = jobs.get(job_id);
   assert.ok(job, `a URL of ${job_id} is checked, which was never created`);
   if (job.status !== 'processing' && job.status !== 'paused') return;
-  job.completed++;
+  job.completed += urlsOf(event.data as URLChecked);
   assert.ok(job.completed <= job.allocated, `job ${job_id} has more URLs checked than credits`);
 }
 

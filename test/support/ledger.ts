@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
+import { endOf } from '../../events/checked-range.ts';
+import type { URLChecked } from '../../events/checks.ts';
 import { type CreditsEvent, entryHash } from '../../events/credits.ts';
 import type { EventStore } from '../../events/event-store.ts';
-import { categoryOf, checksOf } from '../../events/streams.ts';
+import { checksOf } from '../../events/streams.ts';
 import { ALL_PROJECTIONS } from '../../projections/all.ts';
 import type { CollectionSpec, Document, Documents } from '../../readmodels/documents.ts';
 import { jobs } from '../../readmodels/jobs.ts';
@@ -69,13 +71,14 @@ export async function assertLedger(t: Asserting, log: EventStore): Promise<void>
 }
 
 async function assertOneResultEach(t: Asserting, log: EventStore): Promise<void> {
-  const seen = new Set<string>();
-  for await (const event of log.readAll({ filter: { categories: ['checks'] } })) {
-    t.is(categoryOf(event.stream), 'checks');
-    const { index } = event.data as { index: number };
-    const key = `${checksOf(event.stream).job_id}:${index}`;
-    if (seen.has(key)) t.fail(`URL ${key} was checked twice in the log`);
-    seen.add(key);
+  const ends = new Map<string, number>();
+  for await (const { stream, revision, data } of log.readAll({ filter: { categories: ['checks'] } })) {
+    const checked = data as URLChecked;
+    t.is(checked.job_id, checksOf(stream).job_id);
+    const end = ends.get(stream);
+    t.is(end === undefined, revision === 0, stream);
+    if (end !== undefined) t.is(checked.from_index, end, `${stream}: each range begins where the one before it ends`);
+    ends.set(stream, endOf(checked));
   }
 }
 

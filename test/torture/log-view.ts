@@ -1,4 +1,5 @@
 // What the log says has happened: folded from its events as they come, by rules of the torture's own.
+import { type CheckedUrl, endOf, unfold, urlsOf } from '../../events/checked-range.ts';
 import type { URLChecked } from '../../events/checks.ts';
 import type { CreditsRefunded } from '../../events/credits.ts';
 import { BEGINNING, type EventStore, type Position, type RecordedEvent } from '../../events/event-store.ts';
@@ -33,7 +34,7 @@ export interface LogView {
   jobs: ReadonlyMap<string, LoggedJob>;
   /** Of the jobs whose URLs are still listed. */
   urls: ReadonlyMap<string, readonly string[]>;
-  checks: readonly URLChecked[];
+  checks: readonly CheckedUrl[];
   endpoints: ReadonlyMap<string, Endpoint>;
   position(): Position;
   /** Reads on to the end of the log. */
@@ -49,7 +50,7 @@ const ENDS: Record<string, LoggedJob['status']> = {
 export function openLogView(log: EventStore): LogView {
   const jobs = new Map<string, LoggedJob>();
   const urls = new Map<string, string[]>();
-  const checks: URLChecked[] = [];
+  const checks: CheckedUrl[] = [];
   const endpoints = new Map<string, Endpoint>();
   /** Refunds may be read before the job that they are of. */
   const refunded = new Map<string, number>();
@@ -103,9 +104,10 @@ export function openLogView(log: EventStore): LogView {
       const { job_id, urls: some } = event.data as UrlsListed;
       urls.set(job_id, [...(urls.get(job_id) ?? []), ...some]);
     } else if (event.type === 'URLChecked') {
-      checks.push(event.data as URLChecked);
+      const data = event.data as URLChecked;
+      checks.push(...unfold(data, urls.get(data.job_id)?.slice(data.from_index, endOf(data)) ?? []));
       const job = jobs.get(checksOf(event.stream).job_id);
-      if (job && (job.status === 'processing' || job.status === 'paused')) job.completed++;
+      if (job && (job.status === 'processing' || job.status === 'paused')) job.completed += urlsOf(data);
     } else if (event.type === 'CreditsRefunded') {
       const { reference_id, amount } = event.data as CreditsRefunded;
       refunded.set(reference_id, (refunded.get(reference_id) ?? 0) + amount);

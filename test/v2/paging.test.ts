@@ -12,6 +12,7 @@ import { type JobDocument, jobs } from '../../readmodels/jobs.ts';
 import { results } from '../../readmodels/results.ts';
 import { jobStats } from '../../readmodels/stats.ts';
 import { FOUND } from '../support/behind.ts';
+import { listedUrls, rangeOf } from '../support/checked.ts';
 import { openTestStores } from '../support/stores.ts';
 
 const BATCH_SIZE = 5;
@@ -33,7 +34,7 @@ function checked(job_id: string, index: number): RecordedEvent {
   const [batch, n] = [Math.floor(index / BATCH_SIZE), index % BATCH_SIZE];
   const is_broken = index % 3 === 0;
   const outcome = { ...FOUND, is_broken, status_code: is_broken ? 404 : 200, url: `https://a.example/${index}` };
-  return recorded(checksStream(job_id, batch), 'URLChecked', n, { job_id, index, ...outcome });
+  return recorded(checksStream(job_id, batch), 'URLChecked', n, rangeOf([{ job_id, index, ...outcome }]));
 }
 
 interface Page {
@@ -54,7 +55,9 @@ test('whatever the order, each result is on exactly one page', async (t) => {
   async function openJob(total_urls: number, query: object): Promise<Arriving> {
     const job_id = `job-${jobs_made++}`;
     const arrive: Arriving['arrive'] = (events) =>
-      documents.transaction((inside) => jobsProjection.apply([...events], (spec) => inside.collection(spec)));
+      documents.transaction((inside) =>
+        jobsProjection.apply([...events], (spec) => inside.collection(spec), listedUrls),
+      );
     for (const spec of jobsProjection.collections) await documents.collection(spec);
     await arrive([created(job_id, total_urls)]);
     const services = {

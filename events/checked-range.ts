@@ -1,0 +1,121 @@
+// The compact form of a range's outcomes in a `URLChecked`, and back: an outcome for each URL.
+import type { Outcome, URLChecked } from './checks.ts';
+
+/** A row for each URL: the outcome with the URL and its index in the job. */
+export interface CheckedUrl extends Outcome {
+  job_id: string;
+  index: number;
+  url: string;
+}
+
+/** What a field of `usual` is when the event leaves it out. */
+const USUAL = {
+  status_code: 200,
+  is_broken: false,
+  is_soft_404: false,
+  content_type: null,
+  error_code: null,
+  verdict: 'ok',
+  protection: null,
+  attempts: 1,
+} as const satisfies Partial<Outcome>;
+
+type Shared = Required<URLChecked['usual']>;
+type Difference = URLChecked['differences'][number];
+const SHARED = Object.keys(USUAL) as (keyof Shared)[];
+
+/** Makes the event's data of the outcomes of consecutive URLs, the first at `from_index`. */
+export function foldRange(
+  job_id: string,
+  from_index: number,
+  urls: readonly string[],
+  outcomes: readonly Outcome[],
+): URLChecked {
+  const most = mostFrequent(outcomes);
+  const usual: Record<string, unknown> = {};
+  for (const field of SHARED) if (most[field] !== USUAL[field]) usual[field] = most[field];
+  const differences = outcomes.flatMap((outcome, at) => differenceOf(outcome, most, at, urls[at]!) ?? []);
+  const response_times_ms = outcomes.map(({ response_time_ms }) => response_time_ms);
+  return { job_id, from_index, response_times_ms, usual, differences };
+}
+
+/** Returns an outcome whose shared fields are the most frequent ones together. */
+function mostFrequent(outcomes: readonly Outcome[]): Outcome {
+  const counts = new Map<string, number>();
+  let [most, most_count] = [outcomes[0]!, 0];
+  for (const outcome of outcomes) {
+    // These fields tell almost all outcomes apart.
+    const { status_code, verdict, error_code, content_type } = outcome;
+    const key = `${status_code} ${verdict} ${error_code} ${content_type}`;
+    const count = (counts.get(key) ?? 0) + 1;
+    counts.set(key, count);
+    if (count > most_count) [most, most_count] = [outcome, count];
+  }
+  return most;
+}
+
+function differenceOf(outcome: Outcome, usual: Shared, at: number, url: string): Difference | null {
+  const { final_url, redirect_chain, meta_refresh } = outcome;
+  const different: Record<string, unknown> = {};
+  let is_different = false;
+  const add = (field: keyof Outcome) => {
+    different[field] = outcome[field];
+    is_different = true;
+  };
+  for (const field of SHARED) if (outcome[field] !== usual[field]) add(field);
+  if (redirect_chain.length > 0) add('redirect_chain');
+  if (final_url !== usualFinalUrl(outcome, url)) add('final_url');
+  if (meta_refresh !== undefined) add('meta_refresh');
+  return is_different ? { at, ...different } : null;
+}
+
+/** The last redirect's target; without a redirect, the URL itself; without an answer, null. */
+const usualFinalUrl = (
+  { status_code, redirect_chain }: Pick<Outcome, 'status_code' | 'redirect_chain'>,
+  url: string,
+) => (status_code === null ? null : (redirect_chain.at(-1) ?? url));
+
+/** The number of URLs that the event tells of. */
+export const urlsOf = ({ response_times_ms }: URLChecked): number => response_times_ms.length;
+
+/** The index in the job after the event's last URL. */
+export const endOf = (data: URLChecked): number => data.from_index + urlsOf(data);
+
+/**
+ * Returns a row for each URL of the event. `urls` are the URLs of the range, from the job's `UrlsListed`; one that is missing,
+ * because the listing was deleted with its job, is the empty text.
+ */
+export function unfold(data: URLChecked, urls: readonly string[]): CheckedUrl[] {
+  const { job_id, from_index, response_times_ms, usual, differences } = data;
+  const shared: Shared = { ...USUAL, ...usual };
+  let next = 0;
+  return response_times_ms.map((response_time_ms, at) => {
+    const url = urls[at] ?? '';
+    const row: CheckedUrl = {
+      job_id,
+      index: from_index + at,
+      url,
+      status_code: shared.status_code,
+      final_url: null,
+      is_broken: shared.is_broken,
+      is_soft_404: shared.is_soft_404,
+      redirect_chain: [],
+      response_time_ms,
+      content_type: shared.content_type,
+      error_code: shared.error_code,
+      verdict: shared.verdict,
+      protection: shared.protection,
+      attempts: shared.attempts,
+    };
+    const difference = differences[next];
+    if (difference?.at !== at) {
+      row.final_url = row.status_code === null ? null : url;
+      return row;
+    }
+    next++;
+    const { at: _, ...different } = difference;
+    Object.assign(row, different);
+    if (different.final_url === undefined) row.final_url = usualFinalUrl(row, url);
+    return row;
+  });
+}

@@ -1,0 +1,76 @@
+// Reads ranges of a job's URLs from its listing in the log. Readers come near-sequentially but for the batches in flight, so
+// a small cache of chunks answers most of them.
+import { LRUCache } from 'lru-cache';
+import type { EventStore } from './event-store.ts';
+import type { UrlsListed } from './job.ts';
+import { urlsStream } from './streams.ts';
+
+interface Chunk {
+  revision: number;
+  from_index: number;
+  urls: string[];
+}
+
+export interface UrlListing {
+  /** Returns the URLs with indexes from `from` up to and without `to`; fewer when the listing is damaged or deleted. */
+  range(job_id: string, from: number, to: number): Promise<string[]>;
+}
+
+/** The cache holds chunks of at most this many characters together: the URLs of all batches in flight, a few times over. */
+const CACHE_CHARS = 8_000_000;
+/** The cache counts each URL as this many characters more. */
+const URL_CHARS = 32;
+/** The most URLs of a chunk, and the number that most chunks have. */
+const CHUNK_URLS = 1000;
+
+export function openUrlListing(log: EventStore): UrlListing {
+  const chunks = new LRUCache<string, Chunk>({
+    maxSize: CACHE_CHARS,
+    sizeCalculation: ({ urls }) => urls.reduce((sum, url) => sum + url.length + URL_CHARS, 1),
+  });
+
+  async function chunkAt(job_id: string, revision: number): Promise<Chunk | null> {
+    const key = `${job_id}/${revision}`;
+    const cached = chunks.get(key);
+    if (cached) return cached;
+    for await (const event of log.readStream(urlsStream(job_id), { from: revision, limit: 1 })) {
+      const { from_index, urls } = event.data as UrlsListed;
+      const chunk = { revision: event.revision, from_index, urls };
+      chunks.set(key, chunk);
+      return chunk;
+    }
+    return null;
+  }
+
+  /** Returns the chunk that holds `index`, found by bisection from a guess that is right for all but very long URLs. */
+  async function chunkWith(job_id: string, index: number): Promise<Chunk | null> {
+    let low = 0;
+    let high = Number.POSITIVE_INFINITY;
+    for (let guess = Math.floor(index / CHUNK_URLS); low <= high; ) {
+      const chunk = await chunkAt(job_id, guess);
+      if (chunk && holds(chunk, index)) return chunk;
+      if (chunk && index > chunk.from_index) low = guess + 1;
+      else high = guess - 1;
+      // Before an end is known, each step goes as far as chunks of this one's length would lead.
+      guess = high < Number.POSITIVE_INFINITY ? (low + high) >> 1 : guess + stepsTo(chunk!, index);
+    }
+    return null;
+  }
+
+  return {
+    async range(job_id, from, to) {
+      const urls: string[] = [];
+      for (let index = from; index < to; ) {
+        const chunk = await chunkWith(job_id, index);
+        if (!chunk) break;
+        const found = chunk.urls.slice(index - chunk.from_index, to - chunk.from_index);
+        urls.push(...found);
+        index += found.length;
+      }
+      return urls;
+    },
+  };
+}
+
+const holds = ({ from_index, urls }: Chunk, index: number) => index >= from_index && index < from_index + urls.length;
+const stepsTo = ({ from_index, urls }: Chunk, index: number) => Math.floor((index - from_index) / urls.length);

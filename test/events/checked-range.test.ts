@@ -1,0 +1,64 @@
+// The compact form of a range's outcomes keeps each of them whole.
+import test from 'ava';
+import fc from 'fast-check';
+import { Compile } from 'typebox/compile';
+import { foldRange, unfold } from '../../events/checked-range.ts';
+import { CHECKS_EVENTS, ERROR_CODES, type Outcome, VERDICTS } from '../../events/checks.ts';
+import { jsonBytes } from '../../events/event-store.ts';
+import { FOUND } from '../support/behind.ts';
+
+const url = fc.constantFrom('https://a.example/', 'https://a.example/1', 'https://b.example/?q=ü', '');
+const anOutcome: fc.Arbitrary<Outcome> = fc.record(
+  {
+    status_code: fc.option(fc.constantFrom(200, 301, 404)),
+    final_url: fc.option(url),
+    is_broken: fc.boolean(),
+    is_soft_404: fc.boolean(),
+    redirect_chain: fc.array(url, { maxLength: 2 }),
+    response_time_ms: fc.option(fc.nat(20)),
+    content_type: fc.option(fc.constantFrom('text/html', '')),
+    error_code: fc.option(fc.constantFrom(...ERROR_CODES)),
+    verdict: fc.constantFrom(...VERDICTS),
+    protection: fc.option(fc.constantFrom('shield', '')),
+    attempts: fc.integer({ min: 1, max: 3 }),
+    meta_refresh: url,
+  },
+  { requiredKeys: Object.keys(FOUND) as (keyof Outcome)[] as never },
+) as never;
+
+test('each URL gets its outcome back, whatever they have in common', (t) => {
+  const validator = Compile(CHECKS_EVENTS.URLChecked.schema);
+  const rows = fc.array(fc.tuple(url, fc.oneof(anOutcome, fc.constant(FOUND))), { minLength: 1, maxLength: 100 });
+  fc.assert(
+    fc.property(rows, fc.nat(1_000_000), (found, from_index) => {
+      const urls = found.map(([one]) => one);
+      const outcomes = found.map(([, outcome]) => outcome);
+      const data = foldRange('j', from_index, urls, outcomes);
+      t.true(validator.Check(data));
+      t.deepEqual(
+        unfold(JSON.parse(JSON.stringify(data)), urls),
+        outcomes.map((outcome, n) => ({ job_id: 'j', index: from_index + n, url: urls[n]!, ...outcome })),
+      );
+    }),
+  );
+});
+
+test('a range of ordinary pages takes a few bytes a URL', (t) => {
+  const urls = Array.from({ length: 100 }, (_, n) => `https://www.example.com/articles/${n}`);
+  const outcomes = urls.map((final_url, n): Outcome => {
+    const page = { ...FOUND, final_url, response_time_ms: 20 + n, content_type: 'text/html; charset=utf-8' };
+    return n % 10 === 3 ? { ...page, status_code: 404, is_broken: true, verdict: 'broken' } : page;
+  });
+  t.true(jsonBytes(foldRange('0b6ed1a5-93c4-4f7b-a8a1-6d1d2a7a9c11', 0, urls, outcomes)) < 12 * urls.length);
+});
+
+test('URLs that a listing lacks are empty texts', (t) => {
+  const data = foldRange('j', 7, ['a', 'b'], [{ ...FOUND, final_url: 'a' }, FOUND]);
+  t.deepEqual(
+    unfold(data, []).map(({ index, url, final_url }) => [index, url, final_url]),
+    [
+      [7, '', ''],
+      [8, '', null],
+    ],
+  );
+});
