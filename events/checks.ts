@@ -96,6 +96,8 @@ const Shared = Type.Pick(Outcome, [
   'attempts',
 ]);
 
+const { response_time_ms, ...different } = Outcome.properties;
+
 /** Batches have at most this many URLs, and so have ranges. */
 export const MAX_RANGE_URLS = 100;
 
@@ -104,7 +106,7 @@ export const CHECKS_EVENTS = {
   URLChecked: event({
     job_id: Type.String(),
     from_index: Type.Integer({ minimum: 0, description: 'Index in the job of the first URL, in order of submission.' }),
-    response_times_ms: Type.Array(Outcome.properties.response_time_ms, {
+    response_times_ms: Type.Array(response_time_ms, {
       minItems: 1,
       maxItems: MAX_RANGE_URLS,
       description: 'One for each URL of the range, in order; its length says how many URLs the range has.',
@@ -113,8 +115,9 @@ export const CHECKS_EVENTS = {
       description: 'The outcome of most URLs of the range. A missing field has its value of `USUAL`.',
     }),
     differences: Type.Array(
-      Type.Interface([Type.Partial(Type.Omit(Outcome, ['response_time_ms']))], {
+      Type.Object({
         at: Type.Integer({ minimum: 0, description: 'Index in the range.' }),
+        ...Type.Partial(Type.Object(different)).properties,
       }),
       { description: 'The fields in which single URLs differ from `usual`, in order of `at`.' },
     ),

@@ -6,7 +6,7 @@ export type { Static, TObject, TProperties, TSchema } from 'typebox';
 
 type Builders =
   | ('String' | 'Integer' | 'Number' | 'Boolean' | 'Null' | 'Unknown' | 'Literal' | 'Enum')
-  | ('Array' | 'Object' | 'Record' | 'Union' | 'Optional' | 'Pick');
+  | ('Array' | 'Object' | 'Record' | 'Union' | 'Optional' | 'Partial' | 'Pick');
 
 type Schema = TSchema & { properties: Record<string, TSchema>; pattern?: string };
 type Options = object | undefined;
@@ -20,6 +20,8 @@ function object(properties: Schema['properties'], options?: Options) {
   const required = Object.keys(properties).filter((name) => !Object.hasOwn(properties[name]!, OPTIONAL));
   return { type: 'object', ...(required.length === 0 ? {} : { required }), properties, ...options };
 }
+
+const optional = (schema: TSchema) => ({ ...schema, [OPTIONAL]: true });
 
 export const Type = {
   String: of('string'),
@@ -38,7 +40,9 @@ export const Type = {
     ...options,
   }),
   Union: (schemas: readonly Schema[], options: Options) => ({ anyOf: schemas, ...options }),
-  Optional: (schema: Schema) => ({ ...schema, [OPTIONAL]: true }),
+  Optional: optional,
+  Partial: ({ properties }: Schema, options: Options) =>
+    object(Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, optional(schema)])), options),
   Pick: ({ properties }: Schema, names: readonly string[]) =>
     object(Object.fromEntries(Object.entries(properties).filter(([name]) => names.includes(name)))),
 } as unknown as Pick<typeof TypeBox, Builders>;
