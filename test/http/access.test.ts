@@ -73,13 +73,13 @@ let sample: Sample;
 test.before(async () => void (sample = await startSample(ROUTES, undefined, { shared_secret: SECRET })));
 test.after.always(() => sample?.close());
 
-test('every route lets in whom it says, and nobody else', async (t) => {
+test('every route admits the callers that it declares, and nobody else', async (t) => {
   const { alice, bob, root, expired } = sample.tokens;
   const credentials = await allCredentials({ user: alice, other_user: bob, admin: root, api_key: API_KEY, expired });
   t.deepEqual(await accessDifferences(sample.url, ROUTES, credentials, { job_id: ALICES_JOB, id: ALICES_JOB }), []);
 });
 
-test('the access table finds a gate that is open', async (t) => {
+test('the access table finds a route that admits too many', async (t) => {
   const { alice, bob, root, expired } = sample.tokens;
   const credentials = await allCredentials({ user: alice, other_user: bob, admin: root, api_key: API_KEY, expired });
   const claimed = ROUTES.filter(({ path }) => path === '/open').map((one) => ({ ...one, access: 'admin' as const }));
@@ -88,47 +88,47 @@ test('the access table finds a gate that is open', async (t) => {
   t.is(found.length, 10);
 });
 
-test('without credentials the answer says how to sign in', async (t) => {
+test('a request without credentials learns how to authenticate', async (t) => {
   const response = await sample.request('/me');
   t.is(response.status, 401);
   t.is(response.headers.get('www-authenticate'), 'Bearer realm="url-checker"');
   t.is(((await response.json()) as { code: string }).code, 'unauthenticated');
 });
 
-test('with a wrong token it says that the token is wrong', async (t) => {
+test('a request with a wrong token learns that the token is wrong', async (t) => {
   const response = await sample.request('/me', { as: 'abc' });
   t.is(response.headers.get('www-authenticate'), 'Bearer realm="url-checker", error="invalid_token"');
   t.deepEqual(await response.json(), { detail: 'The token is not valid, or has expired.', code: 'invalid_token' });
 });
 
-test('a failed signature has a challenge too', async (t) => {
+test('a wrong signature gets a challenge too', async (t) => {
   const response = await sample.request('/webhooks/payment', { method: 'POST', body: 'abc' });
   t.is(response.status, 401);
   t.is(response.headers.get('www-authenticate'), 'Signature');
 });
 
-test('a route of signatures is given the bytes as they came', async (t) => {
+test('a route with a signature gets the raw bytes', async (t) => {
   const init = { method: 'POST', body: '{ "a":1 }', headers: { signature: '9' } };
   t.is((await sample.request('/webhooks/payment', init)).status, 200);
 });
 
-test("handlers know the user, in the token's words", async (t) => {
+test('handlers get the user that the token names', async (t) => {
   const { caller } = (await (await sample.request('/me', { as: sample.tokens.root })).json()) as { caller: unknown };
   t.deepEqual(caller, { user_id: 'root', email: 'root@example.com', is_admin: true, kind: 'user' });
 });
 
-test('handlers know whose an API key is', async (t) => {
+test('handlers get the user of an API key', async (t) => {
   const response = await sample.request(`/api/v2/jobs/${ALICES_JOB}`, { as: API_KEY });
   const { caller } = (await response.json()) as { caller: unknown };
   t.deepEqual(caller, { user_id: 'alice', email: null, is_admin: false, kind: 'key', key_id: 'k1' });
 });
 
-test('where anybody may ask, credentials are not even looked at', async (t) => {
+test('a route for everybody ignores credentials', async (t) => {
   const response = await sample.request('/open', { as: 'garbage' });
   t.deepEqual(await response.json(), { caller: null });
 });
 
-test('a job that is not there and one that is not yours look the same', async (t) => {
+test("a missing job and another user's job get the same answer", async (t) => {
   const path = (id: string) => `/jobs/${id}`;
   const foreign = await sample.request(path(ALICES_JOB), { as: sample.tokens.bob });
   const unknown = await sample.request(path('00000000-0000-4000-8000-000000000000'), { as: sample.tokens.bob });
@@ -144,7 +144,7 @@ test('a shared secret opens its route', async (t) => {
   t.is((await sample.request('/agency', wrong)).status, 403);
 });
 
-test('without a configured secret its route is closed', async (t) => {
+test('a route with a shared secret is closed when the operator sets none', async (t) => {
   const closed = await startSample(ROUTES, undefined);
   const response = await closed.request('/agency', { method: 'POST', headers: { 'x-agency-secret': '' } });
   t.is(response.status, 403);
@@ -152,7 +152,7 @@ test('without a configured secret its route is closed', async (t) => {
   await closed.close();
 });
 
-test('every caller that is known is seen once a request', async (t) => {
+test('the frame reports each authenticated caller once a request', async (t) => {
   const seen: string[] = [];
   const watched = await startSample(ROUTES, undefined, { seen: async (caller) => void seen.push(caller.user_id) });
   await watched.request('/me', { as: watched.tokens.bob });
@@ -164,7 +164,7 @@ test('every caller that is known is seen once a request', async (t) => {
   await watched.close();
 });
 
-test('what admits requests may refuse, and its headers are in every answer', async (t) => {
+test('the rate limiter may refuse requests, and every answer has its headers', async (t) => {
   let left = 1;
   const limited = await startSample(ROUTES, undefined, {
     async admit({ api }) {

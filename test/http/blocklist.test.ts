@@ -37,7 +37,7 @@ function changingList() {
   };
 }
 
-test('it is read once for each change, however often it is asked for', async (t) => {
+test('the blocklist reads its documents once for each change', async (t) => {
   const list = changingList();
   t.is((await list.blocklist.current()).entryOf('example.com'), null);
   t.is(list.reads(), 0, 'a list that never was is not read');
@@ -53,14 +53,14 @@ test('it is read once for each change, however often it is asked for', async (t)
   t.is(list.reads(), 2);
 });
 
-test('many that ask at once share one reading', async (t) => {
+test('concurrent callers share one read of the blocklist', async (t) => {
   const list = changingList();
   list.add('example.com');
   await Promise.all(Array.from({ length: 20 }, () => list.blocklist.current()));
   t.is(list.reads(), 1);
 });
 
-test('who asks after a change sees it, though a reading of before was under way', async (t) => {
+test('a caller after a change sees it, although an older read is in flight', async (t) => {
   const list = changingList();
   list.add('first.example');
   list.hold();
@@ -73,7 +73,7 @@ test('who asks after a change sees it, though a reading of before was under way'
   t.is((await after).entryOf('second.example')?._id, 'second.example');
 });
 
-test('a reading that fails is made again by the next who asks', async (t) => {
+test('the next caller repeats a failed read of the blocklist', async (t) => {
   let fails = true;
   const entry = { _id: 'example.com', reason: 'r', block_type: 'legal', error_codes: [], added_at: '' };
   const blocklist = openBlocklist(

@@ -43,33 +43,33 @@ async function read(t: ExecutionContext, pace: Pace, head: string[], more: strin
 
 const LENGTH = 'Content-Length: 3';
 
-test('a body that does not begin is refused', async (t) => {
+test('the service refuses a body that does not begin', async (t) => {
   const pace = { begin_ms: 20, more_ms: NEVER_MS, bytes: 10 };
   t.is(await read(t, pace, [LENGTH, '', ''], []), '408 too_slow');
 });
 
-test('a body that was told to continue and does not begin is refused', async (t) => {
+test('the service refuses a body that does not begin after 100 Continue', async (t) => {
   const pace = { begin_ms: 20, more_ms: NEVER_MS, bytes: 10 };
   t.is(await read(t, pace, [LENGTH, 'Expect: 100-continue', '', ''], []), '408 too_slow');
 });
 
-test('a body that stops before its end is refused', async (t) => {
+test('the service refuses a body that stops before its end', async (t) => {
   const pace = { begin_ms: NEVER_MS, more_ms: 20, bytes: 10 };
   t.is(await read(t, pace, [LENGTH, '', 'a'], ['b']), '408 too_slow');
 });
 
-test('a body whose bytes come one by one is refused when they are too few for the time', async (t) => {
+test('the service refuses a body that comes too slowly, byte by byte', async (t) => {
   const drip = Array.from({ length: 100_000 }, () => 'b');
   const pace = { begin_ms: NEVER_MS, more_ms: 50, bytes: 1_000_000 };
   t.is(await read(t, pace, ['Content-Length: 1000000', '', 'a'], drip), '408 too_slow');
 });
 
-test('a body that comes piece by piece is read whole', async (t) => {
+test('the service reads a body that comes in pieces', async (t) => {
   const pace = { begin_ms: NEVER_MS, more_ms: NEVER_MS, bytes: 10 };
   t.is(await read(t, pace, [LENGTH, '', 'a'], ['b', 'c']), 'read abc');
 });
 
-test('a client that leaves in the middle is not called slow', async (t) => {
+test('a client that leaves during its body does not count as slow', async (t) => {
   const outcome = Promise.withResolvers<string>();
   const server = createServer(async (req, res) => {
     const reading = bodyChunks({ req, res });
@@ -105,14 +105,14 @@ async function chunked(t: ExecutionContext, count: number, bytes: number): Promi
   });
 }
 
-test('a body in thousands of chunks of a byte is refused', async (t) => {
+test('the server refuses a body in thousands of one-byte chunks', async (t) => {
   t.regex(await chunked(t, 12_000, 1), /^HTTP\/1\.1 400 .*"chunks_too_small"/s);
 });
 
-test('a body in thousands of chunks of a line is read', async (t) => {
+test('the server reads a body in thousands of chunks of a line', async (t) => {
   t.regex(await chunked(t, 12_000, 40), /^HTTP\/1\.1 200 .*480000 bytes/s);
 });
 
-test('a short body in chunks of a byte is read', async (t) => {
+test('the server reads a short body in one-byte chunks', async (t) => {
   t.regex(await chunked(t, 1000, 1), /^HTTP\/1\.1 200 .*1000 bytes/s);
 });

@@ -8,7 +8,7 @@ import { mostConnections, openConnections, openFilesAllowed } from '../../http/c
 import { startServer } from '../../http/server.ts';
 import { until } from './sample-app.ts';
 
-test('connections leave the checker the open files that it needs', (t) => {
+test('the server leaves the checker the open files that it needs', (t) => {
   t.is(mostConnections({ wanted: 10_000, checks_at_once: 256 }, 1_048_576), 10_000);
   t.is(mostConnections({ wanted: 10_000, checks_at_once: 256 }, 4096), 4096 - 200 - 3 * 256);
   t.is(mostConnections({ wanted: 10_000, checks_at_once: 0 }, 1024), 824);
@@ -16,7 +16,7 @@ test('connections leave the checker the open files that it needs', (t) => {
   t.is(mostConnections({ wanted: 10_000, checks_at_once: 256 }, Number.POSITIVE_INFINITY), 10_000);
 });
 
-test('the limit of open files is read where the system tells it', (t) => {
+test('openFilesAllowed reads the limit of the system', (t) => {
   t.is(
     openFilesAllowed(() => 'Limit  Soft Limit\nMax open files            1024                 4096\n'),
     1024,
@@ -33,7 +33,7 @@ test('the limit of open files is read where the system tells it', (t) => {
   );
 });
 
-test('with too many connections idle ones give way, the longest idle first, and whoever asks is answered', async (t) => {
+test('the server closes the longest idle connections for new ones, and answers every request', async (t) => {
   const lines: { closed?: number }[] = [];
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
   let now = 0;
@@ -85,7 +85,7 @@ test('with too many connections idle ones give way, the longest idle first, and 
   t.regex(await registry.metrics(), /^http_connections_closed_for_room_total 3$/m);
 });
 
-test('when everybody is busy a probe is answered, and whoever wants more is sent away', async (t) => {
+test('the server answers probes while all connections are busy, and refuses other requests', async (t) => {
   const log = pino({ level: 'silent' });
   const connections = openConnections({ most: 2, log });
   let asked = 0;
@@ -119,7 +119,7 @@ test('when everybody is busy a probe is answered, and whoever wants more is sent
   for (const socket of [...busy, ...waiting]) socket.destroy();
 });
 
-test('a connection with hundreds of requests in flight is cut off, and only the first are worked on', async (t) => {
+test('the server cuts off a connection with hundreds of requests in flight', async (t) => {
   const log = pino({ level: 'silent' });
   let asked = 0;
   const app = { callback: () => () => void asked++ };

@@ -5,12 +5,12 @@ import { ValidationError } from '../../http/errors.ts';
 const cursors = openCursors(Buffer.from('a key of the service'));
 const scope = { job_id: 'j1', filter: { non_2xx: true, url_contains: 'a' } };
 
-test('a cursor gives back where it goes on, from before the first result to the last', (t) => {
+test('a cursor returns its index, from before the first result to the last', (t) => {
   for (const index of [-1, 0, 1, 999_999]) t.is(cursors.indexOf(cursors.after(index, scope), scope), index);
   t.is(cursors.indexOf('', scope), -1);
 });
 
-test('a cursor of another job, another filter or another key is refused', (t) => {
+test('cursors refuse one of another job, filter or key', (t) => {
   const cursor = cursors.after(41, scope);
   const refused = { instanceOf: ValidationError, message: /^query.cursor: / } as const;
   t.throws(() => cursors.indexOf(cursor, { ...scope, job_id: 'j2' }), refused);
@@ -18,7 +18,7 @@ test('a cursor of another job, another filter or another key is refused', (t) =>
   t.throws(() => openCursors(Buffer.from('another')).indexOf(cursor, scope), refused);
 });
 
-test('whatever is changed in a cursor makes it none', (t) => {
+test('cursors refuse any change to a cursor', (t) => {
   const cursor = cursors.after(41, scope);
   for (let at = 0; at < cursor.length; at++) {
     const changed = cursor.slice(0, at) + (cursor[at] === 'A' ? 'B' : 'A') + cursor.slice(at + 1);
@@ -28,7 +28,7 @@ test('whatever is changed in a cursor makes it none', (t) => {
   for (const other of others) t.throws(() => cursors.indexOf(other, scope), { instanceOf: ValidationError }, other);
 });
 
-test('a cursor tells nothing of what it is made of but a number', (t) => {
+test('a cursor reveals nothing but its index', (t) => {
   t.false(Buffer.from(cursors.after(41, scope), 'base64url').toString('latin1').includes('j1'));
   t.regex(cursors.after(41, scope), /^[\w-]{27}$/);
 });

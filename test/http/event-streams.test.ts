@@ -12,7 +12,7 @@ const event = (n: number) => `data: ${n}\n\n`;
 const read = (readable: Readable): string => (readable.read() as Buffer | null)?.toString() ?? '';
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('a stream says when to come back, then what it is sent, and ends', async (t) => {
+test('a stream sends its retry time, then its events, and ends', async (t) => {
   const streams = openEventStreams();
   const stream = streams.open('alice');
   const sent = text(stream.readable);
@@ -27,7 +27,7 @@ test('a stream says when to come back, then what it is sent, and ends', async (t
   streams.close();
 });
 
-test('a client that does not read misses what is overtaken, holds up nothing, and gets the last', async (t) => {
+test('a client that does not read misses replaced events, delays nobody, and gets the last event', async (t) => {
   const streams = openEventStreams();
   const { readable, send, end } = streams.open('alice');
   for (let n = 1; n <= 1000; n++) {
@@ -46,7 +46,7 @@ test('a client that does not read misses what is overtaken, holds up nothing, an
   streams.close();
 });
 
-test('a comment comes at every heartbeat, so that nobody takes the stream for dead', async (t) => {
+test('a stream sends a comment at every heartbeat', async (t) => {
   const streams = openEventStreams({ ...STREAM_LIMITS, heartbeat_ms: 5 });
   const { readable } = streams.open('alice');
   let got = '';
@@ -56,7 +56,7 @@ test('a comment comes at every heartbeat, so that nobody takes the stream for de
   streams.close();
 });
 
-test('a stream ends with its last heartbeat, and not without what it was sent', async (t) => {
+test('a stream ends with its last heartbeat, after the waiting event', async (t) => {
   const streams = openEventStreams({ ...STREAM_LIMITS, heartbeat_ms: 5, heartbeats: 3 });
   const { readable, send } = streams.open('alice');
   send(event(1));
@@ -64,7 +64,7 @@ test('a stream ends with its last heartbeat, and not without what it was sent', 
   streams.close();
 });
 
-test('a client that does not read to the end does not keep its place', async (t) => {
+test('a client that does not read the end loses its place', async (t) => {
   const streams = openEventStreams({ ...STREAM_LIMITS, of_a_user: 1, heartbeat_ms: 5, heartbeats: 2 });
   const { readable } = streams.open('alice');
   const [error] = await once(readable, 'error');
@@ -74,7 +74,7 @@ test('a client that does not read to the end does not keep its place', async (t)
   streams.close();
 });
 
-test('a user has only so many, and gets another when one has ended or was left', async (t) => {
+test('a user has a limit of streams, and a closed stream makes room', async (t) => {
   const streams = openEventStreams({ ...STREAM_LIMITS, of_a_user: 2 });
   const [left, ended] = [streams.open('alice'), streams.open('alice')];
   const tooMany = { code: 'too_many_streams', headers: { 'retry-after': '5' } } as const;
@@ -93,7 +93,7 @@ test('a user has only so many, and gets another when one has ended or was left',
   streams.close();
 });
 
-test('a process has only so many, whoever asks, and another when one was left', async (t) => {
+test('a process has a limit of streams, and a closed stream makes room', async (t) => {
   const streams = openEventStreams({ ...STREAM_LIMITS, all: 3 });
   const [{ readable }] = ['alice', 'bob', 'carol'].map((user) => streams.open(user)) as [EventStream];
   t.like(
@@ -106,7 +106,7 @@ test('a process has only so many, whoever asks, and another when one was left', 
   streams.close();
 });
 
-test('closed, all end with what waits in them, and no more are opened', async (t) => {
+test('close ends all streams after their waiting events, and opens no more', async (t) => {
   const streams = openEventStreams();
   const opened = ['alice', 'bob'].map((user) => streams.open(user));
   for (const { send } of opened) send(event(1));

@@ -74,7 +74,7 @@ const HOSTILE = [
   '=cmd|\' /C calc\'!A0","=2',
 ];
 
-test('CSV has a mark of its encoding, a header, lines that end as RFC 4180 wants, and every kind of value', async (t) => {
+test('CSV has a byte order mark, a header, CRLF lines, and every kind of value', async (t) => {
   const rows = [
     result(0, { url: 'https://example.com/a,"b"\nc', redirect_chain: ['https://a.example/', 'https://b.example/'] }),
     result(1, { url: 'https://münchen.example/ß', status_code: null, final_url: null, is_broken: true }),
@@ -101,13 +101,13 @@ test('CSV has a mark of its encoding, a header, lines that end as RFC 4180 wants
   t.like(second, { url: 'https://münchen.example/ß', status_code: '', final_url: '', is_broken: 'true' });
 });
 
-test('what has no results is a header alone', async (t) => {
+test('a file without results holds its header alone', async (t) => {
   t.is(await text(csvOf(some([]))), `\ufeff${NAMES.join(',')}\r\n`);
   const [sheet] = await sheetsOf([]);
   t.deepEqual([sheet!.rowCount, cells(sheet!, 1).url], [1, 'url']);
 });
 
-test('text that a spreadsheet would take for a formula stays text, and numbers stay numbers', async (t) => {
+test('an export keeps formulas as text, and numbers as numbers', async (t) => {
   const rows = HOSTILE.map((content_type, index) => result(index, { content_type, response_time_ms: -1 }));
   const harmless = result(HOSTILE.length, { content_type: 'text/x-a=b+c-d@e' });
   const parsed = await csvRows([...rows, harmless]);
@@ -124,7 +124,7 @@ test('text that a spreadsheet would take for a formula stays text, and numbers s
   }
 });
 
-test('XLSX holds text, numbers, booleans and nothing where there is nothing', async (t) => {
+test('XLSX holds text, numbers, booleans and empty cells', async (t) => {
   const odd = 'https://example.com/?a=<b>&c="d" \u0001_x0041_\ud800';
   const rows = [result(0, { url: odd, is_broken: true, final_url: null, status_code: null })];
   const [sheet] = await sheetsOf(rows);
@@ -139,7 +139,7 @@ test('XLSX holds text, numbers, booleans and nothing where there is nothing', as
   });
 });
 
-test('a text that is longer than a cell may be is cut in XLSX and whole in CSV', async (t) => {
+test('XLSX cuts a text that is too long for a cell, and CSV keeps it', async (t) => {
   const url = `https://example.com/${'x'.repeat(40_000)}`;
   const [sheet] = await sheetsOf([result(0, { url })]);
   const cut = cells(sheet!, 2).url as string;
@@ -147,7 +147,7 @@ test('a text that is longer than a cell may be is cut in XLSX and whole in CSV',
   t.is((await csvRows([result(0, { url })]))[0]!.url, url);
 });
 
-test('what does not fit into one sheet goes on in the next, under a header of its own', async (t) => {
+test('XLSX continues a full sheet in another one with its own header', async (t) => {
   const rows = Array.from({ length: 25 }, (_, index) => result(index));
   const sheets = await sheetsOf(rows, 11);
   t.deepEqual(
@@ -165,7 +165,7 @@ test('what does not fit into one sheet goes on in the next, under a header of it
   t.is((await sheetsOf(rows.slice(0, 20), 11)).length, 2);
 });
 
-test('a file has the name of the uploaded one, whatever that holds', (t) => {
+test('an exported file gets a safe name from the uploaded one', (t) => {
   const names: [string | null, string][] = [
     ['urls.csv', 'urls-results.csv'],
     ['My list.2026.xlsx', 'My list.2026-results.csv'],
@@ -183,7 +183,7 @@ test('a file has the name of the uploaded one, whatever that holds', (t) => {
   for (const [uploaded, expected] of names) t.is(exportFilename(uploaded, 'csv'), expected, String(uploaded));
 });
 
-test('its header is safe, in ASCII and whole', (t) => {
+test('Content-Disposition has the name in ASCII and in UTF-8', (t) => {
   t.is(attachment('urls-results.csv'), `attachment; filename="urls-results.csv"; filename*=UTF-8''urls-results.csv`);
   t.is(
     attachment(`Ü'(1)*%"\\.csv`),
@@ -249,7 +249,7 @@ async function openWorld(): Promise<World> {
 }
 
 for (const format of ['csv', 'xlsx'] as const) {
-  test(`a ${format} file is cut off when its job is deleted while it is sent`, async (t) => {
+  test(`the service cuts a ${format} file off when somebody deletes its job meanwhile`, async (t) => {
     const world = await openWorld();
     const response = await world.sample.request(`/jobs/${ALICES_JOB}/export?format=${format}`, {
       as: world.sample.tokens.alice,
@@ -268,7 +268,7 @@ for (const format of ['csv', 'xlsx'] as const) {
   });
 }
 
-test('a client that goes away stops the reading', async (t) => {
+test('an export stops reading results when its client leaves', async (t) => {
   const world = await openWorld();
   const leaving = new AbortController();
   const response = await world.sample.request(`/jobs/${ALICES_JOB}/export`, {
@@ -282,7 +282,7 @@ test('a client that goes away stops the reading', async (t) => {
   await world.close();
 });
 
-test('a link works without signing in until it expires or its job is deleted', async (t) => {
+test('a link works without credentials until it expires or its job is deleted', async (t) => {
   const world = await openWorld();
   const path = `/jobs/${ALICES_JOB}/download?url_contains=/ITEM49`;
   const { body } = await answer(world.sample.request(path, { as: world.sample.tokens.alice }));

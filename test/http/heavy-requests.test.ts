@@ -14,7 +14,7 @@ const user = (user_id: string): { caller: Caller; ip: string } => ({
 const address = (ip: string) => ({ caller: null, ip });
 const here = new AbortController().signal;
 
-test('a caller has so many under way, however they wait, work or rest, and others have as many', async (t) => {
+test('each caller has a limit of heavy requests, which wait, work or rest', async (t) => {
   const heavy = openHeavyRequests({ per_caller: 2, at_once: 10 });
   const [first, second] = [heavy.enter(user('alice')), heavy.enter(user('alice'))];
   await first.work(here);
@@ -29,7 +29,7 @@ test('a caller has so many under way, however they wait, work or rest, and other
   t.throws(() => heavy.enter(user('alice')), { code: 'too_many_requests_at_once' });
 });
 
-test('an API key counts as its user, and an address of IPv6 as its network', (t) => {
+test('an API key counts as its user, and an IPv6 address as its network', (t) => {
   const heavy = openHeavyRequests({ per_caller: 1, at_once: 10 });
   heavy.enter(user('alice'));
   t.throws(() => heavy.enter({ caller: { ...user('alice').caller, kind: 'key', key_id: 'k' }, ip: '10.0.0.9' }));
@@ -38,7 +38,7 @@ test('an API key counts as its user, and an address of IPv6 as its network', (t)
   heavy.enter(address('2001:db8:1:3::1'));
 });
 
-test('callers take turns: one with a hundred waiting is not before one with one', async (t) => {
+test('callers take turns: a caller with a hundred requests does not delay one with a single request', async (t) => {
   const heavy = openHeavyRequests({ per_caller: 100, at_once: 1 });
   const holder = heavy.enter(user('holder'));
   await holder.work(here);
@@ -75,7 +75,7 @@ test('a client that leaves while it waits gives up its turn', async (t) => {
   t.is(await t.throwsAsync(heavy.enter(user('alice')).work(AbortSignal.abort(reason))), reason);
 });
 
-test('a request whose turn does not come is refused, and the turn goes to somebody else', async (t) => {
+test('a request without a turn in time gets 503, and another request gets the turn', async (t) => {
   const heavy = openHeavyRequests({ per_caller: 3, at_once: 1, wait_ms: 5 });
   const holder = heavy.enter(user('alice'));
   await holder.work(here);
@@ -111,7 +111,7 @@ const routes = [
   }),
 ];
 
-test('exports that nobody reads cost their sockets alone: one too many is refused, and probes are answered', async (t) => {
+test('unread exports hold only their sockets: the service refuses one too many, and answers probes', async (t) => {
   const counts = { begun: 0, rows: 0 };
   const heavy_requests = openHeavyRequests({ per_caller: 5, at_once: 2 });
   const sample = await startSample(routes, counts, { heavy_requests, drain_ms: 0 });

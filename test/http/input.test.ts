@@ -98,7 +98,7 @@ async function post(path: string, body: unknown, headers: Record<string, string>
   return { status: response.status, body: await response.json(), headers: response.headers };
 }
 
-test('what is not given has its default', async (t) => {
+test('an absent parameter has its default', async (t) => {
   const { body } = await get('/list/a');
   t.deepEqual(body, {
     params: { id: 'a' },
@@ -107,7 +107,7 @@ test('what is not given has its default', async (t) => {
   });
 });
 
-test('query text becomes what its schema says', async (t) => {
+test('query text becomes the type of its schema', async (t) => {
   const { body } = await get('/list/a%2Fb?limit=7&wide=TRUE&rate=0.5&search=1&order=asc&tag=1&tag=2');
   t.deepEqual(body.params, { id: 'a/b' });
   t.deepEqual(body.query, { limit: 7, wide: true, rate: 0.5, search: '1', order: 'asc', tag: [1, 2] });
@@ -136,7 +136,7 @@ const WRONG_QUERIES: [query: string, loc: string[], type: string][] = [
   ['search=%ED%A0%80', ['query', 'search'], 'encoding'],
 ];
 for (const [query, loc, type] of WRONG_QUERIES) {
-  test(`?${query} is refused: ${type}`, async (t) => {
+  test(`the service refuses ?${query}: ${type}`, async (t) => {
     const { status, body } = await get(`/list/a?${query}`);
     t.is(status, 422);
     const [problem] = body.detail;
@@ -145,7 +145,7 @@ for (const [query, loc, type] of WRONG_QUERIES) {
   });
 }
 
-test('a parameter that is missing is named', async (t) => {
+test('the answer names a missing parameter', async (t) => {
   const { status, body } = await get('/required?amount=x');
   t.is(status, 422);
   t.deepEqual(
@@ -157,14 +157,14 @@ test('a parameter that is missing is named', async (t) => {
   );
 });
 
-test('an unknown parameter is answered with the known ones', async (t) => {
+test('the answer to an unknown parameter lists the known ones', async (t) => {
   const { body } = await get('/required?email=a&mail=b');
   t.deepEqual(body.detail, [
     { loc: ['query', 'mail'], msg: 'is unknown here; this takes email, amount', type: 'unexpected' },
   ]);
 });
 
-test('path parameters and headers are validated', async (t) => {
+test('the service validates path parameters and headers', async (t) => {
   t.deepEqual((await get('/list/12345678901')).body.detail[0].loc, ['path', 'id']);
   t.deepEqual((await get('/list/a%00')).body.detail[0].loc, ['path', 'id']);
   t.deepEqual((await get('/list/a', { 'idempotency-key': 'x' })).body.detail[0].loc, ['header', 'idempotency-key']);
@@ -172,7 +172,7 @@ test('path parameters and headers are validated', async (t) => {
   t.deepEqual((await get('/list/a', { 'idempotency-key': id })).body.headers, { 'idempotency-key': id });
 });
 
-test('a body is given with its defaults', async (t) => {
+test('a handler gets the body with its defaults', async (t) => {
   t.deepEqual((await post('/jobs', { urls: ['a'], limit: null })).body, {
     urls: ['a'],
     limit: null,
@@ -198,7 +198,7 @@ const WRONG_BODIES: [what: string, body: unknown, loc: (string | number)[], type
   ['half of a pair in a name', { urls: ['a'], 'n\ud800': 1 }, ['body', 'n\ufffd'], 'surrogate'],
 ];
 for (const [what, body, loc, type] of WRONG_BODIES) {
-  test(`a body with ${what} is refused: ${type}`, async (t) => {
+  test(`the service refuses a body with ${what}: ${type}`, async (t) => {
     const answer = await post('/jobs', body);
     t.is(answer.status, 422);
     t.is(answer.body.detail.length, 1, JSON.stringify(answer.body));
@@ -212,11 +212,11 @@ test('a parameter may hold a percent sign, and any character in UTF-8', async (t
   t.is(body.query.search, '100% \ufffd😀');
 });
 
-test('an escaped backslash before u0000 is no NUL', async (t) => {
+test('an escaped backslash before u0000 is not a NUL', async (t) => {
   t.deepEqual((await post('/jobs', { urls: ['a\\u0000'] })).body.urls, ['a\\u0000']);
 });
 
-test('a small body is told all that is wrong with it, a large one the first thing, and never without end', async (t) => {
+test('the answer lists all problems of a small body, and the first of a large one', async (t) => {
   const numbers = (count: number) => ({ urls: Array.from({ length: count }, (_, i) => i) });
   t.is((await post('/jobs', numbers(3))).body.detail.length, 3);
   t.is((await post('/jobs', numbers(1000))).body.detail.length, 50);
@@ -224,7 +224,7 @@ test('a small body is told all that is wrong with it, a large one the first thin
   t.is((await post('/jobs', large)).body.detail.length, 1);
 });
 
-test('the public API has an error and the same problems', async (t) => {
+test('an error of the public API has the same problems', async (t) => {
   const { status, body } = await post('/api/v2/jobs', { urls: [1] });
   t.is(status, 422);
   const problems = [{ loc: ['body', 'urls', 0], msg: 'must be string', type: 'string_type' }];
@@ -249,47 +249,47 @@ for (const [what, body, type, status, code] of WRONG_FORMS) {
   });
 }
 
-test('millions of values are refused before they are parsed, what is in strings does not count', async (t) => {
+test('the service refuses millions of values before it parses them, and does not count text', async (t) => {
   const refused = await post('/large', `[${'[],'.repeat(400_000)}1]`);
   t.deepEqual([refused.status, refused.body.code], [413, 'too_many_values']);
   const text = '[{"\\\\\\",'.repeat(200_000);
   t.is((await post('/large', { text })).body.text, text);
 });
 
-test('JSON of another name and of named UTF-8 is JSON', async (t) => {
+test('the service takes JSON under +json types and with charset=utf-8', async (t) => {
   t.is(
     (await post('/jobs', { urls: ['a'] }, { 'content-type': 'application/problem+json; charset=UTF-8' })).status,
     200,
   );
 });
 
-test('a compressed body is refused before it is inflated', async (t) => {
+test('the service refuses a compressed body before it inflates it', async (t) => {
   t.deepEqual((await post('/jobs', '{}', { 'content-encoding': 'gzip' })).body.code, 'unsupported_encoding');
 });
 
-test('a body that may be left out is then an empty object', async (t) => {
+test('an absent optional body is an empty object', async (t) => {
   const response = await sample.request('/share', { method: 'POST' });
   t.deepEqual(await response.json(), { hours: 24 });
   t.deepEqual((await post('/share', '')).body, { hours: 24 });
 });
 
-test('a body that may not be left out is missed', async (t) => {
+test('the service refuses a request without its required body', async (t) => {
   const response = await sample.request('/jobs', { method: 'POST' });
   t.is(response.status, 422);
   t.deepEqual(await response.json(), { detail: [{ loc: ['body'], msg: 'is required', type: 'missing' }] });
 });
 
-test('a free-form body passes as it is, and taints nothing', async (t) => {
+test('a free-form body passes unchanged, and changes no prototype', async (t) => {
   const { body } = await post('/free', '{"a":{"b":[1]},"__proto__":{"polluted":true}}');
   t.deepEqual(body.a, { b: [1] });
   t.is(({} as { polluted?: boolean }).polluted, undefined);
 });
 
-test('a route without a body does not mind one', async (t) => {
+test('a route without a body ignores one', async (t) => {
   t.is((await post('/no-body', {})).status, 200);
 });
 
-test('a chunked body over the limit is refused while it is sent', async (t) => {
+test('the service refuses a chunked body over the limit while it is sent', async (t) => {
   const { status, code } = await new Promise<{ status: number; code: string }>((resolve, reject) => {
     const request = httpRequest(`${sample.url}/jobs`, {
       method: 'POST',

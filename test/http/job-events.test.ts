@@ -22,14 +22,14 @@ const job = (changed: Partial<JobDocument> = {}) =>
     ...changed,
   }) as JobDocument;
 
-test('an event is the whole job under an id of where it stands', (t) => {
+test('an event holds the whole job, and its id names the state', (t) => {
   const checked = job({ revision: 2, completed_urls: 17 });
   const [id, name, data, ...rest] = jobEvent('progress', checked).split('\n');
   t.deepEqual([id, name, rest], ['id: 2-17-0', 'event: progress', ['', '']]);
   t.deepEqual(JSON.parse(data!.replace('data: ', '')), JSON.parse(JSON.stringify(jobView(checked))));
 });
 
-test('each thing that happens to a job makes its id a later one', (t) => {
+test('every change of a job makes its event id later', (t) => {
   const life = [
     job(),
     job({ completed_urls: 9 }),
@@ -47,13 +47,13 @@ test('each thing that happens to a job makes its id a later one', (t) => {
   }
 });
 
-test('what is no id of an event is told from one', (t) => {
+test('the pattern of event ids refuses other texts', (t) => {
   for (const text of ['1', '1-2', '1-2-3-4', '-1-2-3', 'a-b-c', '1-2-', ' 1-2-3', '1-2-3\n4', `${'9'.repeat(16)}-0-0`])
     t.notRegex(text, new RegExp(EVENT_ID), text);
   t.regex('', new RegExp(EVENT_ID));
 });
 
-test('a job is over when it has ended and what it did not use is given back', (t) => {
+test('a job is over when it has ended and its unused credits are refunded', (t) => {
   for (const status of ['processing', 'paused'] as const) t.false(isOver(job({ status })), status);
   for (const status of ['completed', 'cancelled', 'failed'] as const) t.true(isOver(job({ status })), status);
   t.false(isOver(job({ status: 'cancelled', due: 'settlement' })));
@@ -82,7 +82,7 @@ async function follow(first: JobDocument, last_event_id?: string) {
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 const names = (sent: string) => [...sent.matchAll(/^event: (\w+)$/gm)].map(([, name]) => name);
 
-test('a job that is deleted says so, under no id, and is no longer followed', async (t) => {
+test('a stream sends the deletion of its job without an id, and ends', async (t) => {
   const { sent, tell, isFollowed } = await follow(job());
   await turn();
   t.true(isFollowed());
@@ -93,7 +93,7 @@ test('a job that is deleted says so, under no id, and is no longer followed', as
   t.false(isFollowed());
 });
 
-test('what is told again, or late, is not sent again', async (t) => {
+test('a stream does not repeat a state that it sent before', async (t) => {
   const { sent, tell } = await follow(job({ completed_urls: 5 }), '0-5-0');
   for (const completed_urls of [5, 4, 6, 6, 5, 7]) {
     tell(job({ completed_urls }));

@@ -51,7 +51,7 @@ function openWorld() {
   return { world, watch, change, follow, looked };
 }
 
-test('who follows a job is told how it is, until they leave', async (t) => {
+test('a follower receives the job until it leaves', async (t) => {
   const { watch, change, follow } = openWorld();
   change('a', 1, '002');
   const alice = follow('a');
@@ -67,7 +67,7 @@ test('who follows a job is told how it is, until they leave', async (t) => {
   watch.close();
 });
 
-test('however many follow however many jobs, one look is one read of each job', async (t) => {
+test('one look reads each job once for all followers', async (t) => {
   const { world, watch, change, follow } = openWorld();
   for (const id of ['a', 'b', 'c']) change(id, 1, '002');
   const followers = Array.from({ length: 300 }, (_, n) => follow('abc'[n % 3]!));
@@ -78,7 +78,7 @@ test('however many follow however many jobs, one look is one read of each job', 
   watch.close();
 });
 
-test('while the documents have not moved on nothing is read', async (t) => {
+test('the watch reads nothing while the documents stay the same', async (t) => {
   const { world, watch, change, follow, looked } = openWorld();
   change('a', 1, '002');
   const alice = follow('a');
@@ -91,7 +91,7 @@ test('while the documents have not moved on nothing is read', async (t) => {
   watch.close();
 });
 
-test('who comes between two looks misses nothing, though the documents stand still', async (t) => {
+test('a follower that comes between two looks receives the job', async (t) => {
   const { watch, change, follow, looked } = openWorld();
   change('a', 1, '002');
   change('b', 1, '002');
@@ -104,7 +104,7 @@ test('who comes between two looks misses nothing, though the documents stand sti
   watch.close();
 });
 
-test('a job without a document is deleted only when the log says so', async (t) => {
+test('the watch reports a missing job as deleted only when the log says so', async (t) => {
   const { world, watch, change, follow, looked } = openWorld();
   change('a', 1, '002');
   const alice = follow('a');
@@ -120,7 +120,7 @@ test('a job without a document is deleted only when the log says so', async (t) 
   watch.close();
 });
 
-test('documents that do not answer are asked again, and one line is logged', async (t) => {
+test('the watch asks failing documents again, and logs one line', async (t) => {
   const { world, watch, change, follow, looked } = openWorld();
   world.down = true;
   change('a', 1, '002');
@@ -134,7 +134,7 @@ test('documents that do not answer are asked again, and one line is logged', asy
   watch.close();
 });
 
-test('with nobody left nothing is asked any more, and who comes then is told', async (t) => {
+test('the watch stops without followers, and starts again with one', async (t) => {
   const { world, watch, change, follow } = openWorld();
   change('a', 1, '002');
   const alice = follow('a');

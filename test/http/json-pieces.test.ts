@@ -9,7 +9,7 @@ import { startSample } from './sample-app.ts';
 
 const written = async (body: object) => Buffer.concat(await Array.fromAsync(jsonPieces(body))).toString();
 
-test('an object in pieces is the JSON that it is whole', async (t) => {
+test('jsonPieces writes the text of JSON.stringify', async (t) => {
   for (const body of [
     {},
     { a: undefined },
@@ -25,12 +25,12 @@ test('an object in pieces is the JSON that it is whole', async (t) => {
   );
 });
 
-test('only lists of many items are worth it', (t) => {
+test('hasLongList finds lists of more than a hundred items', (t) => {
   t.false(hasLongList({ a: Array(100).fill(1), b: 'x'.repeat(1000) }));
   t.true(hasLongList({ total: 1, items: Array(101).fill(1) }));
 });
 
-test('a list may be an async iterable, and what comes after it is asked for when it is written', async (t) => {
+test('jsonPieces writes async iterables as lists, and reads later properties after them', async (t) => {
   let written_items = 0;
   const list = {
     async *[Symbol.asyncIterator]() {
@@ -49,7 +49,7 @@ test('a list may be an async iterable, and what comes after it is asked for when
   t.is(await written(body), '{"list":[{"n":1},{"n":2},{"n":3}],"count":3,"again":[{"n":1},{"n":2},{"n":3}],"none":[]}');
 });
 
-test('a long list is read no faster than its client takes it', async (t) => {
+test('jsonPieces reads a list at the pace of its client', async (t) => {
   const item = 'x'.repeat(200_000);
   let read_bytes = 0;
   const items = {
@@ -80,7 +80,7 @@ test('a long list is read no faster than its client takes it', async (t) => {
   t.true(most_held_bytes < 24 * 1024 * 1024, `${most_held_bytes} bytes were held`);
 });
 
-test('a page of long items is answered whole, and others have turns while it is written', async (t) => {
+test('the service answers a page of long items whole, and other requests meanwhile', async (t) => {
   const items = Array.from({ length: 1000 }, (_, n) => ({ n, text: 'ü'.repeat(20_000) }));
   let turns = 0;
   const looking = setInterval(() => turns++, 0);

@@ -52,7 +52,7 @@ async function start() {
   return { sample, streams, measured, line };
 }
 
-test('a stream that lasts is no request in flight; it is measured as it begins, and logged when it is over', async (t) => {
+test('an event stream is measured when it begins and logged when it ends', async (t) => {
   const { sample, measured, line } = await start();
   const controller = new AbortController();
   const headers = { 'x-request-id': 'long' };
@@ -69,7 +69,7 @@ test('a stream that lasts is no request in flight; it is measured as it begins, 
   await sample.close();
 });
 
-test('a client that leaves it has had what it wanted', async (t) => {
+test('a client that leaves an event stream causes no error', async (t) => {
   const { sample, line } = await start();
   const controller = new AbortController();
   const response = await sample.request('/events/long', {
@@ -83,7 +83,7 @@ test('a client that leaves it has had what it wanted', async (t) => {
   await sample.close();
 });
 
-test('one that ends by itself and one that fails are told apart', async (t) => {
+test('the log tells a stream that ended from one that failed', async (t) => {
   const { sample, measured, line } = await start();
   const ask = (how: string) => sample.request(`/events/${how}`, { headers: { 'x-request-id': how } });
   t.is(await (await ask('short')).text(), 'retry: 2000\n\ndata: 1\n\n');
@@ -95,7 +95,7 @@ test('one that ends by itself and one that fails are told apart', async (t) => {
   await sample.close();
 });
 
-test('one that is cut off because its client does not read is no error of ours', async (t) => {
+test('cutting off a client that does not read logs no error', async (t) => {
   const { sample, measured, line } = await start();
   const response = await sample.request('/events/unread', { headers: { 'x-request-id': 'unread' } });
   await t.throwsAsync(async () => response.text());
@@ -106,14 +106,14 @@ test('one that is cut off because its client does not read is no error of ours',
   await sample.close();
 });
 
-test('HEAD opens none', async (t) => {
+test('HEAD opens no event stream', async (t) => {
   const { sample, measured } = await start();
   t.is((await sample.request('/events/long', { method: 'HEAD' })).status, 200);
   t.like(await measured(), { lasting: 0, in_flight: 0, began: 1 });
   await sample.close();
 });
 
-test('the server closes without waiting for them, and cuts none off', async (t) => {
+test('the server closes without waiting for event streams, and cuts none off', async (t) => {
   const { sample, streams } = await start();
   const listening = await Promise.all(Array.from({ length: 5 }, () => sample.request('/events/long')));
   streams.close();

@@ -52,7 +52,7 @@ const MANY = Array.from({ length: 50_000 }, (_, i) => `https://a.example/${i}/é
 /** More than is parsed whole. */
 const PADDING = ' '.repeat(70_000);
 
-test.serial('a long list is kept on disk while it is used, and nowhere afterwards', async (t) => {
+test.serial('the service keeps a long list on disk while the handler runs, and removes it afterwards', async (t) => {
   const { status, body } = await send(JSON.stringify({ urls: MANY }));
   t.is(status, 200);
   t.like(body, { length: 50_000, values: 50_000, first: MANY[0], last: MANY.at(-1) });
@@ -60,20 +60,20 @@ test.serial('a long list is kept on disk while it is used, and nowhere afterward
   t.deepEqual(await readdir(sample.uploads), []);
 });
 
-test.serial('a short one never is on disk', async (t) => {
+test.serial('a short list never goes to disk', async (t) => {
   const { body } = await send('{"urls":["https://a.example/"]}');
   t.like(body, { length: 1, values: 1, first: 'https://a.example/' });
   t.deepEqual(on_disk, []);
 });
 
-test.serial('a handler that is done with the list need not keep it', async (t) => {
+test.serial('a handler can release its list early', async (t) => {
   const headers = { ...JSON_TYPE, 'x-release': '1' };
   const init = { method: 'POST', headers, body: JSON.stringify({ urls: MANY }) };
   t.deepEqual(await (await sample.request('/api/v2/list', init)).json(), { values: 0 });
   t.deepEqual(on_disk, []);
 });
 
-test.serial('what fails in the handler leaves nothing on disk', async (t) => {
+test.serial('a failing handler leaves nothing on disk', async (t) => {
   reading = async () => {
     throw new HttpError(409, 'conflict', 'No.');
   };
@@ -82,7 +82,7 @@ test.serial('what fails in the handler leaves nothing on disk', async (t) => {
   t.deepEqual(await readdir(sample.uploads), []);
 });
 
-test.serial('a client that leaves in the middle leaves nothing on disk', async (t) => {
+test.serial('a client that leaves during its list leaves nothing on disk', async (t) => {
   const request = httpRequest(`${sample.url}/api/v2/list`, { method: 'POST', headers: JSON_TYPE });
   request.on('error', () => {});
   request.write(JSON.stringify({ urls: MANY }).slice(0, -100));
@@ -92,7 +92,7 @@ test.serial('a client that leaves in the middle leaves nothing on disk', async (
   t.pass();
 });
 
-test.serial('lists are the same whose strings are, however the JSON is written', async (t) => {
+test.serial('equal strings give equal fingerprints, however their JSON is written', async (t) => {
   const fingerprint = async (text: string) => (await send(text)).body.fingerprint;
   const plain = await fingerprint('{"urls":["https://a.example/","é"]}');
   t.is(await fingerprint('{ "urls" :\n["https:\\/\\/a.example\\/", "\\u00e9"] }'), plain);
@@ -134,7 +134,7 @@ for (const [what, body, status, loc, type] of REFUSED) {
   });
 }
 
-test.serial('entries that are no strings are named with their index and value, fifty of them', async (t) => {
+test.serial('the answer names up to fifty entries that are not strings', async (t) => {
   const { body } = await send(list('"a"', '7', 'null', ...Array.from({ length: 100 }, () => 'true')));
   const { problems } = body.error.details;
   t.is(problems.length, 50);
@@ -142,7 +142,7 @@ test.serial('entries that are no strings are named with their index and value, f
   t.like(problems[1], { loc: ['body', 'urls', 2], value: null });
 });
 
-test.serial('a body over the limit is refused, announced or not', async (t) => {
+test.serial('the service refuses a body over the limit, announced or not', async (t) => {
   const text = JSON.stringify({ urls: Array.from({ length: 20 }, () => 'x'.repeat(500_000)) });
   t.is((await send(text)).body.error.code, 'payload_too_large');
   async function* chunks() {
@@ -153,7 +153,7 @@ test.serial('a body over the limit is refused, announced or not', async (t) => {
   t.deepEqual(await readdir(sample.uploads), []);
 });
 
-test('whatever strings there are, cut anywhere into chunks, they are read as JSON.parse reads them', (t) => {
+test('the reader reads any strings in any chunks as JSON.parse does', (t) => {
   const strings = fc.array(
     fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('\0')),
     { minLength: 1 },
@@ -197,7 +197,7 @@ function parseWhole(text: string): string[] | null {
   }
 }
 
-test('text that is broken anywhere is taken exactly when JSON.parse and the schema take it', (t) => {
+test('the reader takes a broken text exactly when JSON.parse and the schema take it', (t) => {
   const pieces = [
     '{',
     '}',
@@ -245,7 +245,7 @@ test('text that is broken anywhere is taken exactly when JSON.parse and the sche
   t.true(taken > 300, `${taken} were taken`);
 });
 
-test('a string that is longer than any URL could be is refused before it has come', (t) => {
+test('the reader refuses a string beyond any URL before its end comes', (t) => {
   const taken: string[] = [];
   const reader = openStringListReader({ field: 'urls' }, (value) => void taken.push(value));
   reader.write(Buffer.from(`{"urls":["${'x'.repeat(900_000)}","${'x'.repeat(900_000)}",`));

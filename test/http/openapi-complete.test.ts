@@ -42,7 +42,7 @@ for (const [name, root] of Object.entries<Json>(openDocuments())) {
   const examplesOf = ({ example, examples }: Json): Json[] =>
     examples ? Object.values<Json>(examples).map(({ value }) => value) : example === undefined ? [] : [example];
 
-  test(`${name}: it says what it is, where, under which licence, and which conventions hold`, (t) => {
+  test(`${name}: the document has a title, a server, a licence and the conventions`, (t) => {
     t.is(root.openapi, '3.1.0');
     t.is(root.info.version, '1.0.0');
     t.is(root.info.license.identifier, 'MIT');
@@ -51,7 +51,7 @@ for (const [name, root] of Object.entries<Json>(openDocuments())) {
     t.is(root.servers.length, 1);
   });
 
-  test(`${name}: every operation has an id of its own, a summary and a tag that is described`, (t) => {
+  test(`${name}: every operation has a unique id, a summary and a described tag`, (t) => {
     const ids = operations.map(({ operationId }) => operationId);
     t.deepEqual(ids, [...new Set(ids)]);
     const tags = Object.fromEntries(root.tags.map((tag: Json) => [tag.name, tag.description]));
@@ -64,7 +64,7 @@ for (const [name, root] of Object.entries<Json>(openDocuments())) {
     t.deepEqual(Object.keys(tags).sort(), [...new Set(operations.flatMap((one) => one.tags))].sort());
   });
 
-  test(`${name}: every parameter has a description, and an example where its values do not go without saying`, (t) => {
+  test(`${name}: every parameter has a description, and an example unless its values are obvious`, (t) => {
     for (const operation of operations) {
       for (const parameter of operation.parameters) {
         const what = `${operation.name}: ${parameter.in} ${parameter.name}`;
@@ -75,7 +75,7 @@ for (const [name, root] of Object.entries<Json>(openDocuments())) {
     }
   });
 
-  test(`${name}: every body has an example that its schema takes`, (t) => {
+  test(`${name}: every body has an example that fits its schema`, (t) => {
     for (const { name, requestBody } of operations) {
       for (const media of Object.values<Json>(requestBody?.content ?? {})) {
         t.true(examplesOf(media).length > 0, name);
@@ -84,7 +84,7 @@ for (const [name, root] of Object.entries<Json>(openDocuments())) {
     }
   });
 
-  test(`${name}: every answer has a description, its id, and a schema with an example where it has a body`, (t) => {
+  test(`${name}: every answer has a description and its id, and every body a schema and an example`, (t) => {
     for (const { name, responses } of operations) {
       for (const { status, description, headers, content } of responses) {
         const what = `${name}: ${status}`;
@@ -101,7 +101,7 @@ for (const [name, root] of Object.entries<Json>(openDocuments())) {
     }
   });
 
-  test(`${name}: every operation says how it can fail, and by which header to go on`, (t) => {
+  test(`${name}: every operation lists its errors with their headers`, (t) => {
     for (const { name, method, security, responses, requestBody } of operations) {
       const by_status = Object.fromEntries(responses.map((response: Json) => [response.status, response]));
       const wanted = ['422', '500', '503', ...(security.length > 0 ? ['401'] : []), ...(requestBody ? ['413'] : [])];
@@ -118,7 +118,7 @@ for (const [name, root] of Object.entries<Json>(openDocuments())) {
 
 const { v2 } = openDocuments() as Record<string, Json>;
 
-test('the public API: every answer but a 503 has the rate limits, every error a code of the closed list', (t) => {
+test('the public API: every answer but a 503 has the rate limits, and every error a code of the list', (t) => {
   const limits = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
   for (const [path, item] of Object.entries<Json>(v2.paths)) {
     for (const operation of Object.values<Json>(item)) {
@@ -134,7 +134,7 @@ test('the public API: every answer but a 503 has the rate limits, every error a 
   t.true(v2.components.schemas.Error.properties.error.properties.code.enum.length > 10);
 });
 
-test('the public API: submissions are safe to repeat, and webhooks are described with their headers and payload', (t) => {
+test('the public API: the document describes idempotency keys and webhooks', (t) => {
   for (const path of ['/api/v2/jobs', '/api/v2/jobs/wait']) {
     const { post } = v2.paths[path];
     t.truthy(post.parameters.find(({ name }: Json) => name === 'Idempotency-Key'));
@@ -150,7 +150,7 @@ test('the public API: submissions are safe to repeat, and webhooks are described
   t.deepEqual(post.requestBody.content['application/json'].schema, { $ref: '#/components/schemas/WebhookEvent' });
 });
 
-test('what several operations answer with is written once', (t) => {
+test('operations share their common answers', (t) => {
   for (const name of ['Job', 'Result', 'WebhookEndpoint', 'WebhookDelivery', 'WebhookEvent', 'Error'])
     t.truthy(v2.components.schemas[name], name);
   for (const name of ['Job', 'Result', 'CreditTransaction', 'ApiKey', 'Share', 'BlockedDomain', 'Error'])

@@ -131,7 +131,7 @@ const resolved = (value: Json, root = document): Json =>
         .split('/')
         .reduce((at: Json, key: string) => at[key], root);
 
-test('it is of version 3.1.0 and has what a document needs', (t) => {
+test('the document has version 3.1.0 and its required fields', (t) => {
   t.is(document.openapi, '3.1.0');
   t.deepEqual(document.info, { title: 'T', version: '1.0.0' });
   t.deepEqual(document.tags, [{ name: 'jobs' }, { name: 'shares' }]);
@@ -149,11 +149,11 @@ test('a parameter has its plain type, its default and whether it is required', (
   t.like(key, { name: 'Idempotency-Key', in: 'header', required: false, schema: { type: 'string', format: 'uuid' } });
 });
 
-test('operations are named by method and path', (t) => {
+test('an operation id derives from its method and path', (t) => {
   t.is(operation('delete', '/jobs/{job_id}').operationId, 'delete_jobs_job_id');
 });
 
-test('bodies of each kind are described', (t) => {
+test('the document describes bodies of each kind', (t) => {
   const form = operation('post', '/jobs').requestBody;
   t.true(form.required);
   t.deepEqual(form.content['multipart/form-data'].schema.required, ['file']);
@@ -166,7 +166,7 @@ test('bodies of each kind are described', (t) => {
   t.truthy(operation('post', '/webhooks/payment').requestBody.content['application/json']);
 });
 
-test('what is read as JSON may be asked for by its tag, and nothing else may', (t) => {
+test('reads of JSON have an ETag, and other answers have none', (t) => {
   const [, tag] = operation('get', '/jobs')
     .parameters.slice(3)
     .map((one: Json) => resolved(one));
@@ -187,7 +187,7 @@ test('what is read as JSON may be asked for by its tag, and nothing else may', (
   }
 });
 
-test('a schema with an id is a component, referred to', (t) => {
+test('a schema with an id becomes a component', (t) => {
   t.deepEqual(document.components.schemas.Job.required, ['job_id', 'status']);
   t.deepEqual(operation('post', '/jobs').responses[201].content['application/json'].schema, {
     $ref: '#/components/schemas/Job',
@@ -223,7 +223,7 @@ test('access is a security scheme', (t) => {
   t.deepEqual(Object.keys(document.components.securitySchemes).sort(), ['bearer', 'shared_secret']);
 });
 
-test('two schemas with one id, or one operation twice, are defects', (t) => {
+test('the document refuses two schemas with one id, and an operation twice', (t) => {
   const other = route({
     method: 'GET',
     path: '/other',
@@ -248,7 +248,7 @@ const DEFECTS: [what: string, spec: Partial<Parameters<typeof route>[0]>, messag
   ['headers in capitals', { headers: Type.Object({ 'X-A': Type.String() }) as never }, /lower case/],
 ];
 for (const [what, spec, message] of DEFECTS) {
-  test(`a route with ${what} is refused when it is made`, (t) => {
+  test(`the route function refuses a route with ${what}`, (t) => {
     const right = {
       method: 'GET',
       path: '/a',
@@ -262,7 +262,7 @@ for (const [what, spec, message] of DEFECTS) {
   });
 }
 
-test('both documents are served, each of its own routes, and describe themselves', async (t) => {
+test('the service serves both documents, which describe their own routes and themselves', async (t) => {
   const sample = await startSample(ROUTES, undefined);
   const gateway: Json = await (await sample.request('/openapi.json')).json();
   const v2: Json = await (await sample.request('/api/v2/openapi.json')).json();
@@ -320,6 +320,6 @@ function find(at: Json, key: string): Json[] {
   return Object.entries(at).flatMap(([name, value]) => (name === key ? [value] : find(value, key)));
 }
 
-test('every code of the public API is in its list with what it means, and no other', (t) => {
+test('the list of codes has every code of the public API and no other', (t) => {
   t.deepEqual(Object.keys(CODE_MEANINGS).sort(), [...new Set(Object.values(PUBLIC_CODES).flat())].sort());
 });

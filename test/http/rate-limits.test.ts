@@ -43,7 +43,7 @@ function headersOf({ headers }: Response) {
   };
 }
 
-test('each key has its requests a minute, and every answer says how many are left', async (t) => {
+test('each key has a limit a minute, and every answer shows the requests that are left', async (t) => {
   const sample = await start(2, 100);
   const began_s = Math.floor(Date.now() / 1000);
   const ask = (as: string) => sample.request('/api/v2/usage', { as });
@@ -62,7 +62,7 @@ test('each key has its requests a minute, and every answer says how many are lef
   await sample.close();
 });
 
-test('the day has its own limit; headers are those of the one that ends first', async (t) => {
+test('the day has its own limit, and headers show the tighter limit', async (t) => {
   const sample = await start(3, 4);
   const ask = async () => headersOf(await sample.request('/api/v2/usage', { as: API_KEY }));
   t.like(await ask(), { limit: 3, remaining: 2 });
@@ -78,7 +78,7 @@ test('the day has its own limit; headers are those of the one that ends first', 
   await small.close();
 });
 
-test('what the minute refuses does not count for the day', async (t) => {
+test('a request that the minute refuses does not count for the day', async (t) => {
   const counted: string[] = [];
   const counters = {
     open: ({ name }: { name: string }) => ({
@@ -96,7 +96,7 @@ test('what the minute refuses does not count for the day', async (t) => {
   t.deepEqual(counted, ['key-minute', 'key-day', 'key-minute']);
 });
 
-test('who has no good key is counted by address, and keeps nobody from using one that is', async (t) => {
+test('requests without a valid key count for their address, and leave valid keys alone', async (t) => {
   const sample = await start(3, 100);
   const statuses: number[] = [];
   for (const path of ['/api/v2/usage', '/api/v2/nowhere', '/api/v2/usage', '/api/v2/usage', '/api/v2/nowhere']) {
@@ -110,7 +110,7 @@ test('who has no good key is counted by address, and keeps nobody from using one
   await sample.close();
 });
 
-test('the gateway has no such limits', async (t) => {
+test('the gateway has no rate limits', async (t) => {
   const sample = await start(1, 1);
   for (let n = 0; n < 3; n++) {
     const response = await sample.request('/public');

@@ -49,7 +49,7 @@ async function start() {
   return { sample, log, as, write };
 }
 
-test('a command tells the place that it reached, and the next read of its caller waits for it', async (t) => {
+test("a command answers its position, and its caller's next read waits for it", async (t) => {
   const { sample, log, as, write } = await start();
   t.is((await write('005')).headers.get('x-log-position'), '005');
   t.deepEqual(log, []);
@@ -66,7 +66,7 @@ test('the answer to a command is sent after reads see its position, unless the r
   await sample.close();
 });
 
-test('a command that succeeded says so although a store that its reads need is away', async (t) => {
+test('a command that succeeded answers although the document store is away', async (t) => {
   const sample = await startSample(ROUTES, undefined, {
     await_position: () => Promise.reject(Object.assign(new Error('away'), { code: 'unavailable' })),
   });
@@ -76,7 +76,7 @@ test('a command that succeeded says so although a store that its reads need is a
   await sample.close();
 });
 
-test('it is waited for before it is asked whose the job is', async (t) => {
+test('a read waits for its position before it checks the owner', async (t) => {
   const { sample, log, as, write } = await start();
   await write('005');
   await sample.request(`/jobs/${ALICES_JOB}`, { as });
@@ -95,7 +95,7 @@ test("a caller's API key and token read each other's writes, other callers wait 
   await sample.close();
 });
 
-test('the place that a request names comes first, signed in or not', async (t) => {
+test("the position in a request's header comes first, with or without a caller", async (t) => {
   const { sample, log, as, write } = await start();
   await write('005');
   await sample.request('/read', { as, headers: { 'x-log-position': '009' } });
@@ -104,7 +104,7 @@ test('the place that a request names comes first, signed in or not', async (t) =
   await sample.close();
 });
 
-test('the furthest place is remembered, whatever the order of the answers', async (t) => {
+test('the service keeps the furthest position, in any order of answers', async (t) => {
   const { sample, log, as, write } = await start();
   await write('009');
   await write('005');
@@ -121,7 +121,7 @@ test('a command does not wait for the position of the one before it', async (t) 
   await sample.close();
 });
 
-test('a place that no response gave is refused', async (t) => {
+test('the service refuses a position that is no position', async (t) => {
   const { sample, log } = await start();
   for (const position of ['x'.repeat(65), 'a b', 'é']) {
     const response = await sample.request('/open', { headers: { 'x-log-position': position } });

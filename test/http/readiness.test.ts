@@ -59,7 +59,7 @@ async function openWorld(t: ExecutionContext) {
   return { at, start, signs, registry, look: readiness.look, failed, untilFailed, setQueue };
 }
 
-test('it is ready when every role gives signs, and says which one does not', async (t) => {
+test('the service is ready when every role gives signs of life, and names a silent one', async (t) => {
   const world = await openWorld(t);
   t.deepEqual(await world.untilFailed(['queue', 'projector', 'processes', 'checker']), {
     queue: 'nobody who uses it gives a sign of life',
@@ -75,7 +75,7 @@ test('it is ready when every role gives signs, and says which one does not', asy
   await world.untilFailed(['checker']);
 });
 
-test('a role that stands still is gone, and one that waits says why', async (t) => {
+test('a silent role counts as gone, and a waiting one gives its reason', async (t) => {
   const world = await openWorld(t);
   for (const role of ['projector', 'processes', 'checker']) world.start(role);
   await world.untilFailed([]);
@@ -90,7 +90,7 @@ test('a role that stands still is gone, and one that waits says why', async (t) 
   t.true('projector' in (await world.failed()));
 });
 
-test('read models that stand still while the log goes on are told, and those that lag far behind', async (t) => {
+test('readiness reports read models that hang, and those that lag far behind', async (t) => {
   const world = await openWorld(t);
   for (const role of ['projector', 'processes', 'checker']) world.start(role);
   world.at.head = '005';
@@ -110,7 +110,7 @@ test('read models that stand still while the log goes on are told, and those tha
   t.regex(await world.registry.metrics(), /service_roles_alive\{role="checker",state="working"\} 1/);
 });
 
-test('an idle log is no reason, however long', async (t) => {
+test('an idle log leaves the service ready', async (t) => {
   const world = await openWorld(t);
   for (const role of ['projector', 'processes', 'checker']) world.start(role);
   world.at.head = '005';
@@ -123,7 +123,7 @@ test('an idle log is no reason, however long', async (t) => {
   t.pass();
 });
 
-test('a log and a queue that are away are named', async (t) => {
+test('readiness names a log and a queue that are away', async (t) => {
   const world = await openWorld(t);
   for (const role of ['projector', 'processes', 'checker']) world.start(role);
   await world.untilFailed([]);

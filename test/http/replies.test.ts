@@ -132,21 +132,21 @@ test.after.always(() => sample?.close());
 
 const json = async (response: Response) => (await response.json()) as Record<string, unknown>;
 
-test('a reply without a status has the first success that its route declares', async (t) => {
+test("a reply without a status has the route's first success status", async (t) => {
   const response = await sample.request('/things', { method: 'POST' });
   t.is(response.status, 201);
   t.is(response.headers.get('location'), '/things/1');
   t.is(response.headers.get('content-type'), 'application/json; charset=utf-8');
 });
 
-test('a reply without a body has none', async (t) => {
+test('an empty reply has no body', async (t) => {
   const response = await sample.request('/things/1', { method: 'DELETE' });
   t.is(response.status, 204);
   t.is(response.headers.get('content-type'), null);
   t.is(await response.text(), '');
 });
 
-test('a route in words comes before one with a parameter', async (t) => {
+test('a literal path comes before one with a parameter', async (t) => {
   t.deepEqual(await json(await sample.request('/things/first')), { first: true });
   t.deepEqual(await json(await sample.request('/things/second')), { id: 'second' });
 });
@@ -162,7 +162,7 @@ test('an unknown path is 404 in the shape of its API', async (t) => {
     t.is((await sample.request(path)).status, 404, path);
 });
 
-test('another method than those of a path is 405 with them', async (t) => {
+test('a wrong method is 405 with the methods of the path', async (t) => {
   const response = await sample.request('/things/1', { method: 'PUT' });
   t.is(response.status, 405);
   t.is(response.headers.get('allow'), 'HEAD, GET, DELETE, OPTIONS');
@@ -172,7 +172,7 @@ test('another method than those of a path is 405 with them', async (t) => {
   t.is(((await json(v2)).error as { code: string }).code, 'method_not_allowed');
 });
 
-test('OPTIONS tells what a path takes', async (t) => {
+test('OPTIONS lists the methods of a path', async (t) => {
   const response = await sample.request('/things/1', { method: 'OPTIONS' });
   t.is(response.status, 204);
   t.is(response.headers.get('allow'), 'HEAD, GET, DELETE, OPTIONS');
@@ -200,7 +200,7 @@ test('an error of a handler has its status, code, details and headers', async (t
   t.deepEqual(await json(v2), { error: { code: 'no_credits', message: 'None.' } });
 });
 
-test('what nobody foresaw is a 500 that tells its number alone, and the log the rest', async (t) => {
+test('an unexpected error is a 500 with its request id alone, and the log has the rest', async (t) => {
   const response = await sample.request('/fail/badly', { headers: { 'x-request-id': 'req-77' } });
   t.is(response.status, 500);
   t.deepEqual(await json(response), {
@@ -214,7 +214,7 @@ test('what nobody foresaw is a 500 that tells its number alone, and the log the 
   t.notRegex(JSON.stringify(v2), /secret/);
 });
 
-test('a store that is not there is a 503 that may be tried again', async (t) => {
+test('a store that is away is a 503 with Retry-After', async (t) => {
   const response = await sample.request('/fail/unavailable');
   t.is(response.status, 503);
   t.is(response.headers.get('retry-after'), '5');
@@ -223,7 +223,7 @@ test('a store that is not there is a 503 that may be tried again', async (t) => 
   t.notRegex(JSON.stringify(body), /hunter2/);
 });
 
-test('read models that are not ready are one line a minute in the log, without a stack', async (t) => {
+test('read models that are not ready cost one log line a minute, without a stack', async (t) => {
   let now_ms = 0;
   const reads = route({
     ...{ method: 'GET', path: '/reads', access: 'none', summary: 'Reads', tags: ['sample'], responses: { 200: ok } },
@@ -245,11 +245,11 @@ test('read models that are not ready are one line a minute in the log, without a
   );
 });
 
-test('a reply that its route does not declare is an error where replies are checked', async (t) => {
+test('a reply that its route does not declare is an error in tests', async (t) => {
   t.is((await sample.request('/undeclared')).status, 500);
 });
 
-test('every answer has an id: a sane one of the client, else a new one', async (t) => {
+test('every answer has an id: a valid one of the client, else a new one', async (t) => {
   const id = async (given?: string) =>
     (await sample.request('/nothing', given === undefined ? {} : { headers: { 'x-request-id': given } })).headers.get(
       'x-request-id',
@@ -263,7 +263,7 @@ test('every answer has an id: a sane one of the client, else a new one', async (
   t.is(request_id, 'mine');
 });
 
-test('every answer keeps browsers from misusing it, and a route may say otherwise', async (t) => {
+test('every answer has the security headers, and a route may override them', async (t) => {
   for (const path of ['/things/1', '/nothing', '/me', '/fail/badly']) {
     const { headers } = await sample.request(path);
     t.is(headers.get('x-content-type-options'), 'nosniff', path);
@@ -275,13 +275,13 @@ test('every answer keeps browsers from misusing it, and a route may say otherwis
   t.is((await sample.request('/things', { method: 'POST' })).headers.get('cache-control'), 'private');
 });
 
-test('where clients come by https alone, browsers are told to', async (t) => {
+test('a service behind https sends Strict-Transport-Security', async (t) => {
   const secure = await startSample(ROUTES, slow, { https: true });
   t.regex((await secure.request('/things/1')).headers.get('strict-transport-security') ?? '', /^max-age=\d+$/);
   await secure.close();
 });
 
-test('JSON that has not changed is not sent again', async (t) => {
+test('unchanged JSON is a 304', async (t) => {
   const first = await sample.request('/things/1');
   const etag = first.headers.get('etag') ?? '';
   t.regex(etag, /^W\/"[\w-]{27}"$/);
@@ -292,14 +292,14 @@ test('JSON that has not changed is not sent again', async (t) => {
   t.is((await sample.request('/large')).headers.get('etag'), null);
 });
 
-test('text has the type that its route declares, and is never taken for a page', async (t) => {
+test('text has the type that its route declares, and is never HTML by guess', async (t) => {
   const text = await sample.request('/text');
   t.is(text.headers.get('content-type'), 'text/csv; charset=utf-8');
   t.is(await text.text(), '<b>a</b>,1\n');
   t.is((await sample.request('/plain')).headers.get('content-type'), 'text/plain; charset=utf-8');
 });
 
-test('a stream is sent whole, with its type and headers', async (t) => {
+test('the service sends a stream whole, with its type and headers', async (t) => {
   const response = await sample.request('/stream/all');
   t.is(response.headers.get('content-type'), 'text/csv; charset=utf-8');
   t.is(response.headers.get('content-disposition'), 'attachment; filename="a.csv"');
@@ -309,13 +309,13 @@ test('a stream is sent whole, with its type and headers', async (t) => {
   t.is(await (await sample.request('/stream/empty')).text(), '');
 });
 
-test('a stream that fails before its first byte is an error as any other', async (t) => {
+test('a stream that fails before its first byte is an ordinary error', async (t) => {
   const response = await sample.request('/stream/early');
   t.is(response.status, 500);
   t.is((await json(response)).code, 'internal_error');
 });
 
-test('a stream that fails later is cut off, so that nobody takes it for whole', async (t) => {
+test('the service cuts off a stream that fails later', async (t) => {
   const response = await sample.request('/stream/late', { headers: { 'x-request-id': 'cut' } });
   t.is(response.status, 200);
   await t.throwsAsync(() => response.text());
@@ -360,7 +360,7 @@ test('a request is one line in the log, by its pattern, with no credentials', as
   for (const secret of [token, API_KEY, 'token=hunter2']) t.false(everything.includes(secret), secret);
 });
 
-test('requests are measured by route and status', async (t) => {
+test('the metrics count requests by route and status', async (t) => {
   await sample.request('/things/measured');
   await sample.request('/nothing/measured');
   const metrics = await (await sample.request('/metrics')).text();
@@ -370,7 +370,7 @@ test('requests are measured by route and status', async (t) => {
   t.notRegex(metrics, /measured/);
 });
 
-test.serial('it is ready when all that it needs is, and names what is not', async (t) => {
+test.serial('/readyz answers 200 when every check holds, and names the failing ones', async (t) => {
   t.is((await sample.request('/healthz')).status, 200);
   t.deepEqual(await json(await sample.request('/readyz')), {
     status: 'ok',
@@ -389,7 +389,7 @@ test.serial('it is ready when all that it needs is, and names what is not', asyn
   not_ready = [];
 });
 
-test('a client that leaves a stream is no error of ours', async (t) => {
+test('a client that leaves a stream causes no error', async (t) => {
   const controller = new AbortController();
   const headers = { 'x-request-id': 'left-stream' };
   const response = await sample.request('/stream/endless', { signal: controller.signal, headers });
@@ -401,7 +401,7 @@ test('a client that leaves a stream is no error of ours', async (t) => {
   t.false(sample.logged.some(({ level, request_id }) => level === 50 && request_id === 'left-stream'));
 });
 
-test('a client that takes less than 64 KiB of its stream in a minute is cut off', (t) => {
+test('the service cuts off a client that takes less than 64 KiB of its stream in a minute', (t) => {
   const KIB = 1024;
   const socket = { bytesWritten: 0, writableLength: 0 };
   let is_cut_off = false;

@@ -42,7 +42,7 @@ const gone = (socket: Socket) =>
       .once('close', () => resolve()),
   );
 
-test('the address that was bound is told', async (t) => {
+test('startServer returns the bound address', async (t) => {
   const { app } = waitingApp();
   const server = await startServer(app, { host: '127.0.0.1', port: 0, log });
   t.regex(server.url, /^http:\/\/127\.0\.0\.1:[1-9]\d+$/);
@@ -50,7 +50,7 @@ test('the address that was bound is told', async (t) => {
   await server.close();
 });
 
-test('a port that is taken is an error', async (t) => {
+test('startServer rejects for a taken port', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => taken.once('listening', resolve));
   const { port } = taken.address() as { port: number };
@@ -58,7 +58,7 @@ test('a port that is taken is an error', async (t) => {
   taken.close();
 });
 
-test('closing lets the request in flight finish, refuses new ones, and drops idle connections at once', async (t) => {
+test('close finishes the request in flight, refuses new ones, and drops idle connections', async (t) => {
   const { app, waiting } = waitingApp();
   const server = await startServer(app, { host: '127.0.0.1', port: 0, log });
   const idle = await opened(server.url);
@@ -79,7 +79,7 @@ test('closing lets the request in flight finish, refuses new ones, and drops idl
   t.true(is_closed);
 });
 
-test('the last answer on a connection says so', async (t) => {
+test('the last answer on a connection has Connection: close', async (t) => {
   const { app, waiting } = waitingApp();
   const server = await startServer(app, { host: '127.0.0.1', port: 0, log });
   const agent = new Agent({ keepAlive: true });
@@ -91,7 +91,7 @@ test('the last answer on a connection says so', async (t) => {
   await closing;
 });
 
-test('what takes too long is cut off', async (t) => {
+test('close cuts off requests after the drain time', async (t) => {
   const { app, waiting } = waitingApp();
   const server = await startServer(app, { host: '127.0.0.1', port: 0, log, drain_ms: 50 });
   const slow = ask(`${server.url}/slow`);
@@ -101,13 +101,13 @@ test('what takes too long is cut off', async (t) => {
   await t.throwsAsync(slow, { code: 'ECONNRESET' });
 });
 
-test('closing twice is closing once', async (t) => {
+test('close may be called twice', async (t) => {
   const server = await startServer(waitingApp().app, { host: '127.0.0.1', port: 0, log });
   await Promise.all([server.close(), server.close()]);
   t.pass();
 });
 
-test('headers beyond the limit, no host, odd expectations and no HTTP at all are refused without harm', async (t) => {
+test('the server refuses large headers, a missing Host, odd expectations and broken HTTP', async (t) => {
   const server = await startServer(waitingApp().app, { host: '127.0.0.1', port: 0, log });
   const exchange = async (text: string) => {
     const socket = await opened(server.url);

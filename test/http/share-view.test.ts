@@ -8,7 +8,7 @@ import { startSample } from './sample-app.ts';
 const TOKEN = 'A'.repeat(43);
 const EXPIRY = Date.parse('2026-01-31T10:00:00.000Z');
 
-test('an expired link, and one whose job is gone, are answered like an unknown one', async (t) => {
+test('an expired link, and a link to a deleted job, get the answer of an unknown one', async (t) => {
   let now = EXPIRY - 1;
   const times = { created_at: '2026-01-31T09:00:00.000Z', started_at: null, completed_at: null };
   let job: object | null = { _id: 'j', status: 'processing', total_urls: 1, completed_urls: 0, ...times };

@@ -13,7 +13,7 @@ function asked(url: string): [path: string, search: string] {
   return [pathname.slice('/app'.length), search];
 }
 
-test('a link is good for an hour, to the second that it says', (t) => {
+test('a link is valid for an hour, to the second', (t) => {
   const clock = { now: Date.parse('2026-01-31T09:00:00.700Z') };
   const links = linksAt(clock);
   const { url, expires_at } = links.sign('/downloads/1', { format: 'csv', non_2xx: true, url_contains: undefined });
@@ -26,7 +26,7 @@ test('a link is good for an hour, to the second that it says', (t) => {
   t.is(links.verify(...asked(url)), 'expired');
 });
 
-test('whatever is changed in a link makes it a forgery, expired or not', (t) => {
+test('any change makes a link forged, expired or not', (t) => {
   const clock = { now: 1_000_000_000_000 };
   const links = linksAt(clock);
   const { url } = links.sign('/downloads/1', { format: 'csv', url_contains: 'a b&c=d' });
@@ -49,7 +49,7 @@ test('whatever is changed in a link makes it a forgery, expired or not', (t) => 
   t.is(links.verify(path, search.replace('format=csv', 'format=xlsx')), 'forged');
 });
 
-test('a link survives being written in another way', (t) => {
+test('a link stays valid in another encoding', (t) => {
   const links = linksAt({ now: 0 });
   const [path, search] = asked(links.sign('/downloads/1', { status_codes: '404,410', url_contains: 'ä b' }).url);
   t.true(search.includes('404%2C410'));

@@ -79,19 +79,19 @@ test('the service keeps a file on disk while the handler runs, and removes it af
   t.deepEqual(await left(sample), []);
 });
 
-test('any name of the form field will do', async (t) => {
+test('the service takes the file under any field name', async (t) => {
   const sample = await start(t);
   const data = new FormData();
   data.set('csv', new Blob(['a']), 'a.csv');
   t.is((await send(sample, '/upload', data)).body.text, 'a');
 });
 
-test('an empty file is a file', async (t) => {
+test('the service takes an empty file', async (t) => {
   const sample = await start(t);
   t.is((await send(sample, '/upload', formOf(''))).body.size_bytes, 0);
 });
 
-test('a file of exactly the limit passes, one byte more does not', async (t) => {
+test('the service takes a file of exactly the limit, and refuses one more byte', async (t) => {
   const sample = await start(t);
   const exact = await send(sample, '/upload', formOf('x'.repeat(MAX_FILE_BYTES)));
   t.is(exact.body.read_bytes, MAX_FILE_BYTES);
@@ -100,7 +100,7 @@ test('a file of exactly the limit passes, one byte more does not', async (t) => 
   t.deepEqual(await left(sample), []);
 });
 
-test('a file part without a content type is a file all the same, whatever its size', async (t) => {
+test('the service takes a file without a content type, whatever its size', async (t) => {
   const sample = await start(t);
   const content = 'https://a.example/\n'.repeat(20_000);
   const raw = `--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n${content}\r\n--b--\r\n`;
@@ -109,14 +109,14 @@ test('a file part without a content type is a file all the same, whatever its si
   t.is(body.filename, 'a.csv');
 });
 
-test('the name that a client gives a file is never a path', async (t) => {
+test("the client's file name is never part of a path", async (t) => {
   const sample = await start(t);
   await send(sample, '/upload', formOf('a', '../../../etc/passwd'));
   t.true(sample.received[0]!.path.startsWith(sample.uploads));
   t.false(sample.received[0]!.path.includes('passwd'));
 });
 
-test('when the handler fails the file is gone too', async (t) => {
+test('the service removes the file when the handler fails', async (t) => {
   const sample = await start(t);
   const { status } = await send(sample, '/failing', formOf('a'));
   t.is(status, 409);
@@ -158,7 +158,7 @@ for (const [what, body, headers, status, code] of WRONG) {
   });
 }
 
-test('two files are one too many', async (t) => {
+test('the service refuses two files', async (t) => {
   const sample = await start(t);
   const data = formOf('a');
   data.append('file', new Blob(['b']), 'b.csv');
@@ -179,7 +179,7 @@ const answered = async (request: ClientRequest) => {
   return { status: response.statusCode, connection: response.headers.connection, body: JSON.parse(body) };
 };
 
-test('an announced length over the limit is refused before anything is sent', async (t) => {
+test('the service refuses an announced length over the limit before the body comes', async (t) => {
   const sample = await start(t);
   const request = open(sample, { 'content-length': 2 * MAX_FILE_BYTES });
   request.flushHeaders();
@@ -188,7 +188,7 @@ test('an announced length over the limit is refused before anything is sent', as
   request.destroy();
 });
 
-test('a chunked file over the limit is refused while it is still being sent', async (t) => {
+test('the service refuses a chunked file over the limit while it is sent', async (t) => {
   const sample = await start(t);
   const request = open(sample, { 'transfer-encoding': 'chunked' });
   request.write('--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\nContent-Type: text/csv\r\n\r\n');
@@ -199,7 +199,7 @@ test('a chunked file over the limit is refused while it is still being sent', as
   t.deepEqual(await left(sample), []);
 });
 
-test('a client that sends far more than it may still gets its answer', async (t) => {
+test('a client that sends far too much still gets its answer', async (t) => {
   const sample = await start(t);
   for (const megabytes of [2, 6]) {
     const { status } = await send(sample, '/upload', formOf(new Blob([new Uint8Array(megabytes * 1024 * 1024)])));
@@ -207,7 +207,7 @@ test('a client that sends far more than it may still gets its answer', async (t)
   }
 });
 
-test('a large body for a route that refuses its sender is answered, and the connection closed', async (t) => {
+test('the service answers a refused caller with a large body, and closes the connection', async (t) => {
   const sample = await start(t);
   const request = open(sample, { 'content-length': MAX_FILE_BYTES }, '/private');
   request.write('--b');
@@ -216,7 +216,7 @@ test('a large body for a route that refuses its sender is answered, and the conn
   request.destroy();
 });
 
-test('a client that waits for a go-ahead gets it when it may send, and else the refusal', async (t) => {
+test('a client with Expect gets 100 Continue or the refusal', async (t) => {
   const sample = await start(t);
   const refused = open(sample, { 'content-length': MAX_FILE_BYTES, expect: '100-continue' }, '/private');
   let told_to_go_on = false;
@@ -276,7 +276,7 @@ test('a client that leaves at any moment of an upload leaves nothing behind', as
   t.false(sample.logged.some((line) => line.msg === 'request failed'));
 });
 
-test('a file name that no file system takes is refused by what it is, and so are headers without end', async (t) => {
+test('the service refuses a file name that no file system takes, and endless headers', async (t) => {
   const sample = await start(t);
   const part = (filename: string) =>
     `--b\r\nContent-Disposition: form-data; name="file"; filename="${filename}"\r\n\r\nabc\r\n--b--\r\n`;
@@ -314,7 +314,7 @@ test('the service refuses fields without end, of one name or of many, of one siz
   t.deepEqual(await left(sample), []);
 });
 
-test('a form that was compressed on the way is unpacked, and counted as what it comes to', async (t) => {
+test('the service decompresses a form and limits its decompressed size', async (t) => {
   const sample = await start(t);
   const formed = (content: string) =>
     Buffer.from(`--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n${content}\r\n--b--\r\n`);
@@ -343,7 +343,7 @@ test('a form that was compressed on the way is unpacked, and counted as what it 
   t.deepEqual(await left(sample), []);
 });
 
-test('what a killed process left is removed, what is being received is not', async (t) => {
+test('the sweep removes files of killed processes, and no file in use', async (t) => {
   const sample = await start(t);
   await mkdir(join(sample.uploads, 'upload-old'), { recursive: true });
   await mkdir(join(sample.uploads, 'upload-new'));
