@@ -46,8 +46,11 @@ export interface DispatchOptions {
 }
 
 export interface Dispatcher {
-  /** Publishes work once. `more`: the full queue left some unpublished. Throws the stores' errors; the next pass goes on. */
-  pass(): Promise<{ more: boolean }>;
+  /**
+   * Publishes work once. `has_moved` false: the read models are as in the last pass and are not read. `more`: the full queue left
+   * some unpublished. Throws the stores' errors; the next pass goes on.
+   */
+  pass(options?: { has_moved?: boolean }): Promise<{ more: boolean }>;
   /** Takes a checker's report of its batches in hand, which are not lost. */
   hear(in_hand: InHand): void;
 }
@@ -197,8 +200,8 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
   }
 
   return {
-    async pass() {
-      await follow();
+    async pass({ has_moved = true } = {}) {
+      if (has_moved) await follow();
       findLost();
       const room = turns.owners > 0 ? QUEUE_DEPTH - (await queue.depth(WORK_SUBJECT)) : 0;
       const messages: Message[] = [];

@@ -9,6 +9,7 @@ import type { ReadModels } from '../readmodels/read-models.ts';
 import { foundOfDomains, jobDomains, jobStats, type StatsDocument } from '../readmodels/stats.ts';
 import { pause } from '../time/pause.ts';
 import { inParallel } from './in-parallel.ts';
+import { passOnMoves } from './passes.ts';
 
 /** A part of domains has at most this many bytes, so that it fits an append. Each run cuts the parts at the same places. */
 const PART_BYTES = 512 * 1024;
@@ -17,7 +18,7 @@ const PART_BYTES = 512 * 1024;
 const AT_ONCE = 1000;
 /** Statistics in one read: each document has up to 500 domains. */
 const READ_AT_ONCE = 100;
-const IDLE_MS = 500;
+const SPACING_MS = 500;
 /** While jobs keep ending, a pass records the jobs of this time together, because small jobs often name the same domains. */
 const BUSY_MS = 2_000;
 
@@ -33,11 +34,11 @@ export async function runDomainChecks(
   signal: AbortSignal,
   onPass: () => void,
 ): Promise<void> {
-  while (!signal.aborted) {
+  const { readmodels } = options;
+  await passOnMoves({ readmodels, spacing_ms: SPACING_MS, signal, onPass }, async () => {
     const jobs = await recordSomeDomains(options, signal);
-    onPass();
-    await pause(jobs > 0 ? BUSY_MS : IDLE_MS, signal);
-  }
+    if (jobs > 0) await pause(BUSY_MS, signal);
+  });
 }
 
 /** Makes one pass. Returns the number of jobs in it. */

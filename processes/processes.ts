@@ -24,6 +24,7 @@ import { completeJobs } from './completion.ts';
 import { type Dispatcher, openDispatcher } from './dispatch.ts';
 import { runDomainChecks } from './domain-checks.ts';
 import type { Mailer } from './mail.ts';
+import { passOnMoves } from './passes.ts';
 import { type ProgressWatch, watchProgress } from './progress.ts';
 import { runPurges } from './purge.ts';
 import { settleJobs } from './settlement.ts';
@@ -52,10 +53,12 @@ export interface ProcessesOptions {
   monotonic?: () => number;
 }
 
-/** The interval between two looks at the read models' position, or at a full queue's depth. */
-const LOOK_MS = 10;
-/** The longest wait between two passes: lost work and time limits do not move the position. */
-const IDLE_PASS_MS = 500;
+/** The least time between two passes. */
+const SPACING_MS = 10;
+/** The interval between two looks at a full queue's depth. */
+const DEPTH_LOOK_MS = 20;
+/** The interval between two searches for lost batches, which read no store. */
+const LOST_LOOK_MS = 500;
 const SWEEP_MS = 30_000;
 const PROGRESS_MS = 5_000;
 const PROJECTED_MS = 1_000;
@@ -163,11 +166,14 @@ async function dispatchPasses(
   signal: AbortSignal,
   onPass: () => void,
 ): Promise<void> {
-  while (!signal.aborted) {
-    const seen = await readmodels.position();
-    const { more } = await dispatcher.pass();
+  let seen: Position | null = null;
+  for (let wait_ms = 0; !signal.aborted; ) {
+    const position: Position = await readmodels.moved(seen, wait_ms, signal);
+    const { more } = await dispatcher.pass({ has_moved: position !== seen });
     onPass();
-    await untilMoved(readmodels, seen, more ? LOOK_MS : IDLE_PASS_MS, signal);
+    seen = position;
+    wait_ms = more ? DEPTH_LOOK_MS : LOST_LOOK_MS;
+    await pause(SPACING_MS, signal);
   }
 }
 
@@ -178,17 +184,14 @@ async function endingPasses(
 ): Promise<void> {
   const job_documents = readmodels.collection(jobs);
   const stats_documents = readmodels.collection(jobStats);
-  while (!signal.aborted) {
-    const seen = await readmodels.position();
+  await passOnMoves({ readmodels, spacing_ms: SPACING_MS, signal, onPass }, async () => {
     const reached = await completeJobs(job_documents, stats_documents, commands, contextOf('completion', now));
     await settleJobs(job_documents, commands, credits, contextOf('settlement', now));
-    onPass();
-    if (reached !== null) {
-      // Before that the read model would return the same jobs again.
-      await readmodels.passed(reached, PROJECTED_MS);
-      await pause(ENDINGS_MS, signal);
-    } else await untilMoved(readmodels, seen, IDLE_PASS_MS, signal);
-  }
+    if (reached === null) return;
+    // Before that the read model would return the same jobs again.
+    await readmodels.passed(reached, PROJECTED_MS);
+    await pause(ENDINGS_MS, signal);
+  });
 }
 
 async function progressPasses(
@@ -212,12 +215,6 @@ async function progressPasses(
   } finally {
     done.abort();
   }
-}
-
-async function untilMoved(readmodels: ReadModels, seen: Position, at_most_ms: number, signal: AbortSignal) {
-  const until = performance.now() + at_most_ms;
-  do await pause(LOOK_MS, signal);
-  while (!signal.aborted && performance.now() < until && (await readmodels.position()) === seen);
 }
 
 const contextOf =

@@ -9,13 +9,13 @@ import { checksStream, urlsStream } from '../events/streams.ts';
 import type { Blobs } from '../intake/blobs.ts';
 import { type PurgeDocument, purges } from '../readmodels/purges.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
-import { pause } from '../time/pause.ts';
+import { passOnMoves } from './passes.ts';
 
 /** Results that one transaction of the read models removes. */
 const SLICE = 5000;
 /** Deleted jobs in one pass. */
 const AT_ONCE = 100;
-const IDLE_MS = 500;
+const SPACING_MS = 500;
 const PROJECTED_MS = 5000;
 
 export interface PurgeOptions {
@@ -28,13 +28,16 @@ export interface PurgeOptions {
 
 /** Runs until `signal` aborts; calls `onPass` after each pass. */
 export async function runPurges(options: PurgeOptions, signal: AbortSignal, onPass: () => void): Promise<void> {
-  while (!signal.aborted) {
-    const position = await purgeSome(options, signal);
-    onPass();
-    // The wait lets the projector apply other events between two passes, so that a purge delays no visible job.
-    if (position !== null) await options.readmodels.passed(position, PROJECTED_MS);
-    else await pause(IDLE_MS, signal);
-  }
+  const { readmodels } = options;
+  await passOnMoves({ readmodels, spacing_ms: SPACING_MS, signal, onPass }, async () => {
+    for (;;) {
+      const position = await purgeSome(options, signal);
+      if (position === null) return;
+      onPass();
+      // The wait lets the projector apply other events between two steps, so that a purge delays no visible job.
+      await readmodels.passed(position, PROJECTED_MS);
+    }
+  });
 }
 
 /** Makes one step for some deleted jobs, the oldest deletion first. Returns the last event's position; null when it made none. */

@@ -17,7 +17,10 @@ const MAX_SHARED = MAX_IN_HAND / 2;
 const MAX_OF_ENDPOINT = 8;
 /** More than can be in flight, so that a page never holds these alone. */
 const PAGE = 2 * MAX_IN_HAND;
-const IDLE_MS = 200;
+/** The least time between two passes, unless a delivery ends. */
+const SPACING_MS = 200;
+/** The longest time between two passes: the wall clock may be set meanwhile. */
+const IDLE_PASS_MS = 30_000;
 const PROJECTED_MS = 5000;
 /** How often the dispatcher looks for deliveries that a clock set back would make wait. */
 const SET_BACK_LOOK_MS = 60_000;
@@ -161,6 +164,16 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
     return { type: 'recordAttempt', attempt: attempt_count + 1, outcome, random: options.random() } as const;
   }
 
+  /** Returns the time until the next delivery is due, in ms, at most `IDLE_PASS_MS`. */
+  async function untilDue(): Promise<number> {
+    const at = now();
+    const [next] = await documents.find(
+      { next_attempt_at: { $gt: new Date(at).toISOString() } },
+      { sort: { next_attempt_at: 1 }, limit: 1 },
+    );
+    return next ? Math.min(Date.parse(next.next_attempt_at!) - at, IDLE_PASS_MS) : IDLE_PASS_MS;
+  }
+
   const settled = async () => void (await Promise.all(in_hand.values()));
 
   async function end(): Promise<void> {
@@ -176,9 +189,13 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
       try {
         while (!signal.aborted) {
           freed = new AbortController();
+          const woken = AbortSignal.any([signal, freed.signal]);
+          const seen = await readmodels.moved(null, 0, signal);
           await pass();
           onPass();
-          await pause(IDLE_MS, AbortSignal.any([signal, freed.signal]));
+          const due_ms = await untilDue();
+          await pause(Math.min(SPACING_MS, due_ms), woken);
+          await readmodels.moved(seen, due_ms - SPACING_MS, woken);
         }
       } finally {
         if (signal.aborted) await end();

@@ -8,12 +8,12 @@ import { userStream } from '../events/streams.ts';
 import type { UserEvent } from '../events/user.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { type WebhookEndpointDocument, webhookDeliveries, webhookEndpoints } from '../readmodels/webhooks.ts';
-import { pause } from '../time/pause.ts';
 import type { Mail, Mailer } from './mail.ts';
+import { passOnMoves } from './passes.ts';
 import { requestOf } from './webhook-deliveries.ts';
 
 const AT_ONCE = 1000;
-const IDLE_MS = 500;
+const SPACING_MS = 500;
 
 export interface WebhookEndpointsOptions {
   log: EventStore;
@@ -30,11 +30,8 @@ export async function runWebhookEndpoints(
   signal: AbortSignal,
   onPass: () => void,
 ): Promise<void> {
-  while (!signal.aborted) {
-    await tendWebhookEndpoints(options);
-    onPass();
-    await pause(IDLE_MS, signal);
-  }
+  const { readmodels } = options;
+  await passOnMoves({ readmodels, spacing_ms: SPACING_MS, signal, onPass }, () => tendWebhookEndpoints(options));
 }
 
 /** Makes one pass. When a mail cannot be sent now, the pass goes on with the others and throws at its end. */

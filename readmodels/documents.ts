@@ -128,6 +128,11 @@ export interface Documents {
   drop(name: string): Promise<void>;
   /** Returns the names of all collections. */
   names(): Promise<string[]>;
+  /**
+   * Calls `changed` soon after each commit that wrote the collection, by any thread or process, until `close`. It may call it
+   * without a change, once for several, and not at all while the store is away: callers also look for themselves, seldom.
+   */
+  watch(name: string, changed: () => void): void;
   close(): Promise<void>;
 }
 

@@ -1,6 +1,7 @@
 // The read models as all readers but the projector use them: each collection in its live generation.
 import type { Position } from '../events/event-store.ts';
 import type { CollectionSpec, Document, Documents, Reading } from './documents.ts';
+import { Movement } from './movement.ts';
 import {
   inGeneration,
   PROJECTOR,
@@ -22,6 +23,11 @@ export interface ReadModels {
    * @example if (!(await readmodels.passed(position, 2_000))) throw new Error('the read models are behind');
    */
   passed(position: Position, timeout_ms: number): Promise<boolean>;
+  /**
+   * Waits until the position differs from `seen`, at most `timeout_ms`, or until `signal` aborts, and returns the position. Any
+   * number of callers read the store once after a change, and once a second without one. Throws `DocumentsNotReady`.
+   */
+  moved(seen: Position | null, timeout_ms: number, signal: AbortSignal): Promise<Position>;
   /** Returns the state of each projection. */
   projections(): Promise<ProjectionState[]>;
 }
@@ -57,6 +63,8 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
   let generations = new Map<string, number>();
   let looked_at = Number.NEGATIVE_INFINITY;
   let looking: Promise<void> | null = null;
+  const watch = (changed: () => void) => documents.watch(projectorStates.name, changed);
+  const movement = new Movement({ read: position, watch, monotonic });
 
   const projections = async () => (await states.find({})).map((stored) => projectionState(stored._id, stored));
 
@@ -142,6 +150,7 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
         await new Promise((resolve) => setTimeout(resolve, pause_ms));
       }
     },
+    moved: (seen, timeout_ms, signal) => movement.from(seen, timeout_ms, signal),
   };
 
   async function hasPassed(wanted: Position): Promise<boolean> {

@@ -93,6 +93,7 @@ function troubled(documents: Documents, random: ReturnType<typeof openRandom>, e
     },
     names: () => documents.names(),
     close: async () => {},
+    watch: (name, changed) => documents.watch(name, changed),
   };
 }
 

@@ -23,6 +23,7 @@ export function stoppedAt(documents: Documents, place: number): StoppedDocuments
     reading: (spec) => documents.reading(spec),
     drop: (name) => documents.drop(name),
     names: () => documents.names(),
+    watch: (name, changed) => documents.watch(name, changed),
     close: () => documents.close(),
     async transaction(fn) {
       await pass();

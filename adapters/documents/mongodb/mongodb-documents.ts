@@ -7,6 +7,7 @@ import { makeCollection } from './catalogue.ts';
 import { portError } from './errors.ts';
 import { type Access, MongoCollection } from './mongo-collection.ts';
 import { type Log, Transactions } from './transactions.ts';
+import { watchCollection } from './watch-collection.ts';
 
 /** How long a call waits for a usable server before it fails with the code `unavailable`. */
 const SERVER_WAIT_MS = 5_000;
@@ -61,11 +62,14 @@ class MongoDocuments implements Documents {
   readonly #access: Access;
   /** Declarations known to exist on the server, so that a transaction need not look for them again. */
   readonly #known = new Set<string>();
+  readonly #log: Log;
+  readonly #closing = new AbortController();
   #closed = false;
 
   constructor(client: MongoClient, db: Db, log: Log) {
     this.#client = client;
     this.#db = db;
+    this.#log = log;
     this.#transactions = new Transactions(client, log);
     this.#access = {
       read: (work) => {
@@ -114,9 +118,15 @@ class MongoDocuments implements Documents {
     return mapped(() => collectionNames(this.#db));
   }
 
+  watch(name: string, changed: () => void): void {
+    this.#refuseClosed();
+    void watchCollection(this.#db.collection(name), changed, { signal: this.#closing.signal, log: this.#log });
+  }
+
   async close(): Promise<void> {
     TransactionScope.refuseWithin(this);
     this.#closed = true;
+    this.#closing.abort();
     await this.#client.close();
   }
 
@@ -207,6 +217,10 @@ class InsideTransaction implements Documents {
   async names(): Promise<string[]> {
     this.#scope.check();
     return mapped(() => collectionNames(this.#db));
+  }
+
+  watch(): void {
+    throw new Error('a collection cannot be watched inside a transaction');
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import type { Collection, CollectionSpec, Document, Documents, Reading } from '../../../readmodels/documents.ts';
 import { TransactionScope } from '../transaction-scope.ts';
 import { collectionNames, dropCollection, makeCollection } from './catalogue.ts';
+import { Changes } from './changes.ts';
 import { Connection, whenReadable } from './connection.ts';
 import { KnownCollections } from './known-collections.ts';
 import { type ReadPlan, type Rows, runPlan } from './read-plan.ts';
@@ -37,7 +38,10 @@ export async function openSqliteDocuments(options: SqliteDocumentsOptions): Prom
   const writing = await Connection.writer(path, max_pages);
   try {
     const pool = threads > 0 ? new ReaderPool({ path, threads, read_ms }) : null;
-    return new SqliteDocuments(Connection.reader(path), pool, new Writer(writing), new KnownCollections(writing));
+    const reader = Connection.reader(path);
+    const changes = new Changes(() => reader.all('PRAGMA data_version')[0]![0]);
+    const writer = new Writer(writing, () => changes.announce());
+    return new SqliteDocuments(reader, pool, writer, changes, new KnownCollections(writing));
   } catch (error) {
     writing.close();
     throw error;
@@ -48,15 +52,23 @@ class SqliteDocuments implements Documents {
   readonly #reader: Connection;
   readonly #pool: ReaderPool | null;
   readonly #writer: Writer;
+  readonly #changes: Changes;
   readonly #access: Access;
   readonly #known: KnownCollections;
   /** The cache of the writing connection. */
   readonly #known_inside: KnownCollections;
 
-  constructor(reader: Connection, pool: ReaderPool | null, writer: Writer, known_inside: KnownCollections) {
+  constructor(
+    reader: Connection,
+    pool: ReaderPool | null,
+    writer: Writer,
+    changes: Changes,
+    known_inside: KnownCollections,
+  ) {
     this.#reader = reader;
     this.#pool = pool;
     this.#writer = writer;
+    this.#changes = changes;
     this.#known = new KnownCollections(reader);
     this.#known_inside = known_inside;
     this.#access = {
@@ -96,8 +108,13 @@ class SqliteDocuments implements Documents {
     return whenReadable(() => collectionNames(this.#reader));
   }
 
+  watch(_name: string, changed: () => void): void {
+    this.#changes.watch(changed);
+  }
+
   async close(): Promise<void> {
     TransactionScope.refuseWithin(this);
+    this.#changes.close();
     await this.#writer.close();
     await this.#pool?.close();
     this.#reader.close();
@@ -176,6 +193,10 @@ class InsideTransaction implements Documents {
   async names(): Promise<string[]> {
     this.#scope.check();
     return collectionNames(this.#connection);
+  }
+
+  watch(): void {
+    throw new Error('a collection cannot be watched inside a transaction');
   }
 
   async close(): Promise<void> {

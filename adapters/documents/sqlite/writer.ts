@@ -9,12 +9,15 @@ const SQLITE_CONSTRAINT_UNIQUE = 2067;
 
 export class Writer {
   readonly #connection: Connection;
+  readonly #committed: () => void;
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   #closed = false;
 
-  constructor(connection: Connection) {
+  /** Calls `committed` after each commit. */
+  constructor(connection: Connection, committed: () => void) {
     this.#connection = connection;
+    this.#committed = committed;
   }
 
   /**
@@ -43,6 +46,7 @@ export class Writer {
     try {
       const result = await work(connection);
       connection.exec('COMMIT');
+      this.#committed();
       return result;
     } catch (error) {
       // SQLite itself rolls back after some errors, such as a full disk.

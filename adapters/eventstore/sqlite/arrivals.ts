@@ -1,16 +1,19 @@
 // Wakes the subscriptions of one store when the log has grown: at once after an append by any thread of this process, and
-// within the polling interval after an append by another process or in a burst of appends.
+// at the next look after an append by another process or in a burst of appends.
 import { realpathSync } from 'node:fs';
 import { BroadcastChannel } from 'node:worker_threads';
+import { LookPace } from '../../sqlite-look-pace.ts';
 
-const POLL_MS = 20;
+/** The least time between two messages to the other threads. */
+const ANNOUNCE_MS = 20;
 
 export class Arrivals {
   readonly #head: () => number;
   readonly #channel: BroadcastChannel;
   /** Waiting subscriptions: each one's wake function, and the rowid after which it waits. */
   readonly #waiting = new Map<() => void, number>();
-  #poll: NodeJS.Timeout | undefined;
+  readonly #pace = new LookPace();
+  #timer: NodeJS.Timeout | undefined;
   #announced_at = Number.NEGATIVE_INFINITY;
 
   /** `head` reads the rowid of the log's last event. */
@@ -18,7 +21,7 @@ export class Arrivals {
     this.#head = head;
     this.#channel = new BroadcastChannel(`event log ${realpathSync(path)}`);
     this.#channel.onmessage = () => this.wake();
-    // The channel alone does not keep the process alive; the polling timer of a waiting subscription does.
+    // The channel alone does not keep the process alive; the timer of a waiting subscription does.
     this.#channel.unref();
   }
 
@@ -26,8 +29,8 @@ export class Arrivals {
   announce(): void {
     this.wake();
     const now = performance.now();
-    // In a burst of appends the other threads poll, which is cheaper than a message to each thread after each commit.
-    if (now - this.#announced_at < POLL_MS) return;
+    // In a burst of appends the other threads look, which is cheaper than a message to each thread after each commit.
+    if (now - this.#announced_at < ANNOUNCE_MS) return;
     this.#announced_at = now;
     this.#channel.postMessage(null);
   }
@@ -39,21 +42,25 @@ export class Arrivals {
     const wake = () => resolve();
     this.#waiting.set(wake, rowid);
     signal.addEventListener('abort', wake);
-    this.#poll ??= setInterval(() => this.wake(this.#look()), POLL_MS);
+    if (this.#timer === undefined) this.#lookLater();
     await promise;
     signal.removeEventListener('abort', wake);
     this.#waiting.delete(wake);
-    if (this.#waiting.size === 0) this.#stopPolling();
+    if (this.#waiting.size === 0) this.#stopLooking();
   }
 
   /** Wakes the subscriptions that wait after a rowid below `head`; without `head`, all of them. */
   wake(head = Number.POSITIVE_INFINITY): void {
-    for (const [wake, rowid] of this.#waiting) if (head > rowid) wake();
+    for (const [wake, rowid] of this.#waiting) {
+      if (head <= rowid) continue;
+      this.#pace.found();
+      wake();
+    }
   }
 
   close(): void {
     this.#channel.close();
-    this.#stopPolling();
+    this.#stopLooking();
   }
 
   #look(): number {
@@ -65,8 +72,15 @@ export class Arrivals {
     }
   }
 
-  #stopPolling(): void {
-    clearInterval(this.#poll);
-    this.#poll = undefined;
+  #lookLater(): void {
+    this.#timer = setTimeout(() => {
+      this.#lookLater();
+      this.wake(this.#look());
+    }, this.#pace.interval_ms);
+  }
+
+  #stopLooking(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 }

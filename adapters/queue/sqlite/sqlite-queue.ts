@@ -4,6 +4,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { ConsumeOptions, Consumer, Delivery, Message, Queue } from '../../../checkers/queue.ts';
 import { roomError, sqliteCode, whenFree } from '../../sqlite.ts';
 import { WalTruncation } from '../../sqlite-erasure.ts';
+import { LookPace } from '../../sqlite-look-pace.ts';
 import {
   checkConsumeOptions,
   checkPull,
@@ -19,8 +20,6 @@ import { openDatabase } from './database.ts';
 import { Messages, type Settlement, type Taken } from './messages.ts';
 import { WakeUps } from './wake-ups.ts';
 
-/** Interval at which consumers look for messages of other processes. A look that finds nothing takes some microseconds. */
-const POLL_MS = 20;
 /** How long acknowledgements wait to share a transaction. No other consumer gets the message meanwhile. */
 const SETTLE_MS = 10;
 /** How long a transaction waits for the lock; other transactions take milliseconds. */
@@ -63,6 +62,7 @@ class SqliteQueue implements Queue {
   readonly #broadcasts: Broadcasts;
   readonly #wakeUps: WakeUps;
   readonly #truncation: WalTruncation;
+  readonly #pace = new LookPace();
   readonly #closing = new AbortController();
   readonly #listeners = new Set<{ subject: string; after_seq: number; heard: (body: unknown) => void }>();
   #heard_seq = 0;
@@ -107,10 +107,13 @@ class SqliteQueue implements Queue {
       const { ack_wait_ms, max_deliveries } = options;
       const take = () => (signal.aborted ? [] : this.#messages.take(subject, limit, ack_wait_ms, max_deliveries));
       const taken = await this.#use(take);
-      if (taken.length > 0) return taken.map((it) => this.#delivery(subject, it, options));
+      if (taken.length > 0) {
+        this.#pace.found();
+        return taken.map((it) => this.#delivery(subject, it, options));
+      }
       const left_ms = until - performance.now();
       if (left_ms <= 0) break;
-      await this.#wakeUps.wait(subject, Math.min(left_ms, POLL_MS), signal);
+      await this.#wakeUps.wait(subject, Math.min(left_ms, this.#pace.interval_ms), signal);
     }
     return [];
   }
@@ -180,11 +183,17 @@ class SqliteQueue implements Queue {
 
   #startListening(after_seq: number): void {
     this.#heard_seq = after_seq;
-    const look = () => this.#hear();
-    const timer = setInterval(look, POLL_MS).unref();
-    const off = this.#wakeUps.on(BROADCAST, look);
+    let timer: NodeJS.Timeout;
+    const lookLater = () => {
+      timer = setTimeout(() => {
+        lookLater();
+        this.#hear();
+      }, this.#pace.interval_ms).unref();
+    };
+    lookLater();
+    const off = this.#wakeUps.on(BROADCAST, () => this.#hear());
     this.#stopListening = () => {
-      clearInterval(timer);
+      clearTimeout(timer);
       off();
     };
   }
@@ -192,6 +201,7 @@ class SqliteQueue implements Queue {
   /** Passes each new row to the listeners once. A listener's error is the program's bug and stays uncaught. */
   #hear(): void {
     for (const { seq, subject, body } of this.#unheard()) {
+      this.#pace.found();
       this.#heard_seq = seq;
       for (const listener of [...this.#listeners]) {
         if (listener.subject !== subject || seq <= listener.after_seq) continue;

@@ -1,5 +1,7 @@
 // Transactions, alone and against each other.
+
 import type { Documents } from '../../../readmodels/documents.ts';
+import { until } from '../../support/behind.ts';
 import { type Sentence, THINGS, type Thing } from './fixture.ts';
 
 const OTHERS = { ...THINGS, name: 'others' };
@@ -27,6 +29,23 @@ export function transacting(sentence: Sentence): void {
     t.deepEqual(await things.get('a'), { _id: 'a', n: 1 });
     t.is(await others.count({}), 2);
     t.deepEqual(await elsewhere.get('a'), { _id: 'a', n: 1 });
+  });
+
+  sentence('a watcher hears of commits of another instance', async (t, { documents, reopen }) => {
+    await documents.collection<Thing>(THINGS);
+    const elsewhere = await reopen();
+    const things = await elsewhere.collection<Thing>(THINGS);
+    let calls = 0;
+    let n = 0;
+    documents.watch(THINGS.name, () => calls++);
+    await until(() => calls > 0);
+    const before = calls;
+    // A watch may begin with the commits after its first call.
+    await until(async () => {
+      await things.write([{ replace: { _id: 'a', n: n++ } }]);
+      return calls > before;
+    });
+    t.pass();
   });
 
   sentence('a transaction that throws leaves nothing', async (t, { documents }) => {

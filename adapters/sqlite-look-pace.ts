@@ -1,0 +1,20 @@
+// Paces the looks for what other processes have written to a SQLite file: short intervals while there is something to find, long
+// ones after a second in which nothing was found.
+
+const BUSY_MS = 20;
+const CALM_MS = 100;
+const CALM_AFTER_MS = 1_000;
+
+export class LookPace {
+  #found_at = performance.now();
+
+  /** A look, or a message of this process, has found something. */
+  found(): void {
+    this.#found_at = performance.now();
+  }
+
+  /** The time until the next look, in ms. */
+  get interval_ms(): number {
+    return performance.now() - this.#found_at < CALM_AFTER_MS ? BUSY_MS : CALM_MS;
+  }
+}

@@ -1,0 +1,133 @@
+// Roles over idle stores: what they read while nothing happens. Enrolled by each kind of stores.
+import type { ExecutionContext, TestFn } from 'ava';
+import type { Queue } from '../../checkers/queue.ts';
+import { openCredits } from '../../commands/credits.ts';
+import { openJobs } from '../../commands/job.ts';
+import { identifyLog } from '../../commands/log-identity.ts';
+import type { EventStore } from '../../events/event-store.ts';
+import { runProcesses } from '../../processes/processes.ts';
+import { ALL_PROJECTIONS } from '../../projections/all.ts';
+import { runProjector } from '../../projections/projector.ts';
+import type { Documents, Reading } from '../../readmodels/documents.ts';
+import { openReadModels } from '../../readmodels/read-models.ts';
+import { openLeases } from '../../roles/leases.ts';
+import { until } from '../support/behind.ts';
+import { commandContext, silent } from '../support/stores.ts';
+
+export interface IdleStores {
+  max_reads_per_s: number;
+  log: EventStore;
+  documents: Documents;
+  queue: Queue;
+}
+
+/** Renewals of both roles' leases that the measurement lasts for: about five seconds. */
+const RENEWALS = 6;
+
+export function idleContract(test: TestFn, name: string, open: (t: ExecutionContext) => Promise<IdleStores>): void {
+  test(`${name}: a role reads an idle store seldom, and a new event wakes it`, async (t) => {
+    const { log, documents, queue, max_reads_per_s } = await open(t);
+    const counts = new Map<string, number>();
+    let renewals = 0;
+    const count = (what: string) => counts.set(what, (counts.get(what) ?? 0) + 1);
+    const of = (role: string) => ({
+      log: counted(log, ['readStream', 'readAll', 'head', 'subscribe'], () => count(`${role} log`)),
+      documents: countedDocuments(documents, () => count(`${role} documents`)),
+      queue: counted(queue, ['depth', 'publish'], () => count(`${role} queue`)),
+    });
+    const ended = new AbortController();
+    const common = { logger: silent, signal: ended.signal };
+    const leases = await openLeases(documents);
+    const hold: typeof leases.hold = (...held) => {
+      renewals++;
+      return leases.hold(...held);
+    };
+    const renewing = {
+      ...leases,
+      hold,
+    };
+    const projector = of('projector');
+    const processes = of('processes');
+    let projected = '';
+    const roles = [
+      runProjector({
+        ...common,
+        ...projector,
+        projections: ALL_PROJECTIONS,
+        leases: renewing,
+        log_id: () => identifyLog(log, 'process:test', Date.now()),
+        advanced: (position) => (projected = position),
+      }),
+      runProcesses({
+        ...common,
+        ...processes,
+        leases: renewing,
+        readmodels: openReadModels(processes.documents),
+        blobs: { delete: async () => {} } as never,
+        commands: openJobs(processes.log),
+        credits: openCredits(processes.log),
+        sender: { send: async () => t.fail('nothing is sent') as never, close() {} },
+        webhook_key: Buffer.from('the key of tests'),
+        mailer: { send: async () => null, close() {} },
+      }),
+    ];
+    try {
+      await until(async () => projected !== '' && projected === (await log.head()));
+      await until(() => renewals >= 4);
+      counts.clear();
+      const [since, renewed] = [performance.now(), renewals];
+      await until(() => renewals >= renewed + RENEWALS);
+      const elapsed_s = (performance.now() - since) / 1000;
+      for (const [what, reads] of counts) {
+        t.true(reads / elapsed_s <= max_reads_per_s, `${what}: ${reads} reads in ${elapsed_s} s`);
+      }
+      t.log([...counts].map(([what, reads]) => `${what} ${(reads / elapsed_s).toFixed(1)}/s`).join(', '));
+      counts.clear();
+      await openCredits(log).run(
+        'alice',
+        {
+          type: 'grant',
+          ...{ transaction_type: 'purchase', reference_id: 'p', amount: 1, expires_at: null },
+        } as never,
+        commandContext(),
+      );
+      await until(async () => projected === (await log.head()));
+      await until(() => (counts.get('processes documents') ?? 0) >= 4);
+      t.pass();
+    } finally {
+      ended.abort();
+      await Promise.all(roles);
+    }
+  });
+}
+
+/** The same object, which calls `count` before each of these methods. */
+function counted<T extends object>(target: T, methods: readonly (keyof T)[], count: () => void): T {
+  return new Proxy(target, {
+    get(object, name) {
+      const value = Reflect.get(object, name);
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]) => {
+        if (methods.includes(name as keyof T)) count();
+        return value.apply(object, args);
+      };
+    },
+  });
+}
+
+const READS = ['get', 'getMany', 'find', 'slice', 'stream', 'count'] as const;
+
+/** Counts the reads outside of transactions; a transaction counts once. */
+function countedDocuments(documents: Documents, count: () => void): Documents {
+  return new Proxy(documents, {
+    get(object, name) {
+      const value = Reflect.get(object, name);
+      if (name === 'reading') return (spec: never) => counted<Reading<never>>(object.reading(spec), READS, count);
+      if (name === 'collection') {
+        return async (spec: never) => counted<Reading<never>>(await object.collection(spec), READS, count);
+      }
+      if (name === 'transaction') count();
+      return typeof value === 'function' ? value.bind(object) : value;
+    },
+  });
+}
