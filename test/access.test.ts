@@ -160,7 +160,7 @@ async function endedJob(): Promise<string> {
 }
 test.after.always(() => service?.stop());
 
-test('the table has every route that is served and described, each with its access', (t) => {
+test('the access table has every served route', (t) => {
   const by_name = (names: readonly string[]) => [...names].sort();
   t.deepEqual(by_name(Object.keys(TABLE)), by_name(ROUTES.map(nameOf)));
   t.deepEqual(by_name(described.operations), by_name(ROUTES.map(nameOf)));
@@ -197,7 +197,7 @@ async function ask(name: string, row: Row, caller: Caller, asked_method?: string
 
 for (const [name, row] of Object.entries(TABLE)) {
   const [method, path] = name.split(' ') as [string, string];
-  test(`${name} is for: ${row.access}`, async (t) => {
+  test(`${name} admits: ${row.access}`, async (t) => {
     const wrong: string[] = [];
     for (const caller of CALLERS) {
       const expected = expectedOf(row, caller);
@@ -215,7 +215,7 @@ for (const [name, row] of Object.entries(TABLE)) {
   });
 }
 
-test('an answer that is refused tells nothing of whether the job is there', async (t) => {
+test('a refusal does not reveal whether the job exists', async (t) => {
   const about = async (caller: Caller, path: string) => {
     const { status, body } = await ask(`GET ${path}`, { access: 'none', status: 0 }, caller);
     return { status, body };
@@ -225,7 +225,7 @@ test('an answer that is refused tells nothing of whether the job is there', asyn
   t.deepEqual(await about('other_key', '/api/v2/jobs/{id}'), await about('other_key', `/api/v2/jobs/${absent}`));
 });
 
-test('the public API says why it does not let in, by one code', async (t) => {
+test('the public API refuses callers with one code', async (t) => {
   for (const [caller, reason] of [
     ['none', 'unauthenticated'],
     ['garbage', 'invalid_api_key'],

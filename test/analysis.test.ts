@@ -30,7 +30,7 @@ test.after.always(() => service?.stop());
 
 const check = (domains: unknown) => alice.ask('POST', '/check-domains', { domains });
 
-test('domains that are blocked are named with why, and the others are not', async (t) => {
+test('the answer names blocked domains with their reasons, and no others', async (t) => {
   const answer = await check(['example.com', 'blocked.example', 'www.example.com']);
   t.is(answer.status, 200);
   t.deepEqual(answer.body, { blocked: [{ domain: 'blocked.example', ...ENTRY }], total_checked: 3 });
@@ -55,7 +55,7 @@ for (const asked of [
   'https://shop.bücher.example/',
   'ｂｌｏｃｋｅｄ。ｅｘａｍｐｌｅ',
 ]) {
-  test(`${asked} is blocked, and is answered as it was asked about`, async (t) => {
+  test(`the service finds ${asked} on the list, and names it as asked`, async (t) => {
     t.deepEqual((await check([asked])).body, { blocked: [{ domain: asked, ...ENTRY }], total_checked: 1 });
   });
 }
@@ -69,7 +69,7 @@ for (const asked of [
   'http://[::1]/',
   'http://localhost:3000/',
 ]) {
-  test(`${asked} is not blocked`, async (t) => {
+  test(`the service does not block ${asked}`, async (t) => {
     t.deepEqual((await check([asked])).body, { blocked: [], total_checked: 1 });
   });
 }
@@ -112,14 +112,14 @@ const WRONG_LISTS: [what: string, body: unknown, loc: unknown[], type: string][]
   ['a field that is not known', { domains: ['example.com'], domain: 'x' }, ['body', 'domain'], 'unexpected'],
 ];
 for (const [what, body, loc, type] of WRONG_LISTS) {
-  test(`domains are not checked by ${what}: ${type}`, async (t) => {
+  test(`the service refuses domains as ${what}: ${type}`, async (t) => {
     const answer = await alice.ask('POST', '/check-domains', body);
     t.is(answer.status, 422);
     t.deepEqual([answer.body.detail[0].loc, answer.body.detail[0].type], [loc, type]);
   });
 }
 
-test('a thousand domains of the greatest length are taken', async (t) => {
+test('the service takes a thousand domains of the greatest length', async (t) => {
   const long = `https://example.com/${'é'.repeat(2000)}`;
   const { status, body } = await check(Array(1000).fill(long));
   t.deepEqual([status, body], [200, { blocked: [], total_checked: 1000 }]);
@@ -142,7 +142,7 @@ const CSV = [
   '',
 ].join('\r\n');
 
-test('a file is placed in categories, with its first rows, its layout and its price', async (t) => {
+test('an analysis sorts a file into categories, with samples, layout and cost', async (t) => {
   const answer = await analyze(alice, `\ufeff${CSV}`);
   t.is(answer.status, 200, JSON.stringify(answer.body));
   t.is(described.problemOf('POST', '/analyze-csv', answer), null);
@@ -183,7 +183,7 @@ test('a file is placed in categories, with its first rows, its layout and its pr
   });
 });
 
-test('what the analysis says is what a job of the same file is made of', async (t) => {
+test('a job of the same file checks what its analysis said', async (t) => {
   const bob = await service.client('bob');
   const { body: said } = await analyze(bob, CSV);
   const { body: job } = await bob.upload(CSV);
@@ -197,7 +197,7 @@ test('what the analysis says is what a job of the same file is made of', async (
 
 const list = (count: number) => Array.from({ length: count }, (_, i) => `https://example.com/${i}`).join('\n');
 
-test('one URL more than there are credits is not affordable', async (t) => {
+test('a file with one URL more than the credits is not affordable', async (t) => {
   const at = async (count: number) => {
     const { cost, credit_balance, affordable } = (await analyze(alice, list(count))).body;
     return { cost, credit_balance, affordable };
@@ -206,7 +206,7 @@ test('one URL more than there are credits is not affordable', async (t) => {
   t.deepEqual(await at(6), { cost: 6, credit_balance: 5, affordable: false });
 });
 
-test('samples are the first of many rows, and counts are of all', async (t) => {
+test('an analysis shows the first rows of each category, and counts all', async (t) => {
   const { body } = await analyze(alice, `url\n${'nothing here\n'.repeat(500)}${list(MAX_URLS)}\n`);
   t.is(body.invalid.count, 500);
   t.is(body.invalid.samples.length, 20);
@@ -214,7 +214,7 @@ test('samples are the first of many rows, and counts are of all', async (t) => {
   t.is(body.valid.count, MAX_URLS);
 });
 
-test('a workbook is analyzed by its content, whatever it is called', async (t) => {
+test('the service recognises a workbook by its content, whatever its name', async (t) => {
   const { body } = await analyze(
     alice,
     await workbook({ sheets: [inlineRow('URL') + inlineRow('example.com')] }),
@@ -223,7 +223,7 @@ test('a workbook is analyzed by its content, whatever it is called', async (t) =
   t.like(body, { format: 'xlsx', delimiter: null, total_rows: 1, unique_urls: 1, column: { index: 0, name: 'URL' } });
 });
 
-test('a file of nothing that can be checked is analyzed too, and costs nothing', async (t) => {
+test('a file without valid URLs has an analysis too, and costs nothing', async (t) => {
   const { status, body } = await analyze(alice, 'url\nnothing here\nblocked.example\n');
   t.is(status, 200);
   t.like(body, { unique_urls: 0, cost: 0, affordable: true, valid: { count: 0, samples: [] } });
@@ -251,7 +251,7 @@ const WRONG_FILES: [what: string, content: string | Uint8Array, status: number, 
   ['too many bytes', 'x'.repeat(MAX_FILE_BYTES + 1), 413, 'too_large'],
 ];
 for (const [what, content, status, code] of WRONG_FILES) {
-  test(`a file with ${what} is refused: ${status} ${code}`, async (t) => {
+  test(`the service refuses a file with ${what}: ${status} ${code}`, async (t) => {
     const answer = await analyze(alice, content);
     t.is(answer.status, status, JSON.stringify(answer.body));
     t.is(status === 422 ? answer.body.detail[0].type : answer.body.code, code);
@@ -259,7 +259,7 @@ for (const [what, content, status, code] of WRONG_FILES) {
   });
 }
 
-test('a body that is no form with a file is refused', async (t) => {
+test('the service refuses a body without a file', async (t) => {
   t.is((await alice.ask('POST', '/analyze-csv', { urls: [] })).status, 415);
   t.is((await alice.send('/analyze-csv', { method: 'POST' })).status, 422);
   const form = new FormData();

@@ -230,7 +230,7 @@ for (const [what, body, headers, ...expected] of BODIES) {
   });
 }
 
-test.serial('POST /api/v2/jobs with more bytes than it takes: refused by the announced length', async (t) => {
+test.serial('the service refuses POST /api/v2/jobs by its announced length', async (t) => {
   const person = await newcomer(small);
   const headers = {
     ...JSON_TYPE,
@@ -274,7 +274,7 @@ test.serial('a file of 100 MB and one byte, of a length that is not announced: 4
   await nothingStays(t, usual, person);
 });
 
-test.serial('200,001 rows: 413, whatever of them was listed is gone', async (t) => {
+test.serial('200,001 rows: 413, and the service removes the rows that it listed', async (t) => {
   const person = await newcomer(usual);
   const answer = await person.gateway.upload(rows(MANY_URLS + 1));
   assertRefused(t, usual, '/jobs', answer, [413, 'too_many_urls', /more than 200,000 unique/]);
@@ -294,7 +294,7 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-test.serial('a client that goes away while it sends its file leaves nothing', async (t) => {
+test.serial('a client that leaves while it sends its file leaves nothing', async (t) => {
   const person = await newcomer(usual);
   const traces = () => tracesOf(usual.service, usual.log, person.gateway, person.user_id);
   const socket = connect(Number(new URL(usual.service.url).port), '127.0.0.1');
@@ -308,7 +308,7 @@ test.serial('a client that goes away while it sends its file leaves nothing', as
   await nothingStays(t, usual, person);
 });
 
-test.serial('a client that goes away while its URLs are read leaves nothing', async (t) => {
+test.serial('a client that leaves while the service reads its URLs leaves nothing', async (t) => {
   const person = await newcomer(usual);
   const gone = new AbortController();
   const form = new FormData();
@@ -323,7 +323,7 @@ test.serial('a client that goes away while its URLs are read leaves nothing', as
   await nothingStays(t, usual, person);
 });
 
-test.serial('none of this was an error of the service', async (t) => {
+test.serial('none of these requests made the service fail', async (t) => {
   for (const { service } of [small, usual]) {
     const lines = (await readFile(join(service.data_dir, 'service.log'), 'utf8')).split('\n').filter(Boolean);
     t.deepEqual(

@@ -56,7 +56,7 @@ function problemIn({ body }: Answer): { type: string; text: string } {
 }
 
 for (const [query, type, words] of FILTERS) {
-  test(`results by ?${query.slice(0, 60)} are refused: ${type}`, async (t) => {
+  test(`the service refuses results by ?${query.slice(0, 60)}: ${type}`, async (t) => {
     const path = `/jobs/${job_id}/results?${query}`;
     const answers: [TestClient, string][] = [
       [gateway, path],
@@ -74,7 +74,7 @@ for (const [query, type, words] of FILTERS) {
 }
 
 for (const [query, type, words] of CURSORS) {
-  test(`a page by ?${query.slice(0, 60)} is refused: ${type}`, async (t) => {
+  test(`the service refuses a page by ?${query.slice(0, 60)}: ${type}`, async (t) => {
     const path = `/api/v2/jobs/${job_id}/results?${query}`;
     const answer = await key.ask('GET', path);
     t.deepEqual([answer.status, answer.body.error?.code], [422, 'validation_error']);
@@ -97,7 +97,7 @@ const LISTS: [path: string, type: string, words: RegExp][] = [
   [`/jobs/${'x'.repeat(501)}`, 'maxLength', /500/],
 ];
 for (const [path, type, words] of LISTS) {
-  test(`GET ${path.slice(0, 60)} is refused: ${type}`, async (t) => {
+  test(`the service refuses GET ${path.slice(0, 60)}: ${type}`, async (t) => {
     const answer = await gateway.ask('GET', path);
     t.is(answer.status, 422, JSON.stringify(answer.body));
     const problem = problemIn(answer);
@@ -115,7 +115,7 @@ const KEYS: [what: string, body: unknown, type: string][] = [
   ['a NUL character', { name: 'a\0' }, 'nul'],
 ];
 for (const [what, body, type] of KEYS) {
-  test(`a key with ${what} is refused: ${type}`, async (t) => {
+  test(`the service refuses a key with ${what}: ${type}`, async (t) => {
     const answer = await gateway.ask('POST', '/users/me/api-keys', body);
     t.deepEqual([answer.status, problemIn(answer).type], [422, type]);
     t.is(described.problemOf('POST', '/users/me/api-keys', answer), null);
@@ -158,7 +158,7 @@ for (const [method, path, status, code] of NOT_THERE_IN_V2) {
   });
 }
 
-test('a malformed place of the log is refused', async (t) => {
+test('the service refuses a malformed position', async (t) => {
   const headers = { 'x-log-position': 'x y' };
   const answer = await gateway.ask('GET', '/users/me/credits', undefined, headers);
   t.is(answer.status, 422);

@@ -61,7 +61,7 @@ async function resultsOf(client: Awaited<ReturnType<World['client']>>, urls: rea
   return { job, results: results.items as { url: string; verdict: string; error_code: string | null }[] };
 }
 
-test('a page that hangs the checker is given up, and every other URL of every job is checked', async (t) => {
+test('the checker gives up a page that hangs it, and checks every other URL', async (t) => {
   t.timeout(120_000);
   const world = await startWorld(t);
   const jobs = [
@@ -87,7 +87,7 @@ test('a page that hangs the checker is given up, and every other URL of every jo
   t.regex(metrics, /^checker_threads_replaced_total 1$/m);
 });
 
-test('so is one that takes all memory, and one over which a parser throws', async (t) => {
+test('the checker gives up a page that takes all memory, and one that makes a parser throw', async (t) => {
   t.timeout(120_000);
   const world = await startWorld(t);
   const urls = urlsOf(world, 'a', 40, ['memory', 'throw']);

@@ -24,18 +24,18 @@ test('an empty environment gives every default', (t) => {
   t.deepEqual(config.roles, ROLES);
 });
 
-test('.env.example is what the table says', (t) => {
+test('.env.example has the text of envExample', (t) => {
   const how =
     "write it again: node -e \"import('./settings/config.ts').then((c) => fs.writeFileSync('.env.example', c.envExample()))\"";
   t.is(readFileSync(new URL('../.env.example', import.meta.url), 'utf8'), envExample(), how);
 });
 
-test('.env.example, taken as it is, changes nothing, and names every setting', (t) => {
+test('.env.example changes no default, and names every setting', (t) => {
   t.deepEqual(readConfig(parseEnv(envExample())), readConfig({}));
   for (const name of Object.keys(SETTINGS)) t.regex(envExample(), new RegExp(`^(# )?${name}=`, 'm'));
 });
 
-test('values of every kind are read', (t) => {
+test('readConfig reads values of every kind', (t) => {
   const config = readConfig({
     PORT: ' 9000 ',
     ROLES: 'http, checker',
@@ -52,7 +52,7 @@ test('values of every kind are read', (t) => {
   t.is(config.log_level, 'debug');
 });
 
-test('an empty variable is an unset one', (t) => {
+test('an empty variable counts as unset', (t) => {
   t.deepEqual(readConfig({ PORT: '', SMTP_URL: '  ' }), readConfig({}));
 });
 
@@ -75,7 +75,7 @@ const WRONG: Array<[name: string, value: string]> = [
   ['CHECKER_USER_AGENT', 'a\nb'],
 ];
 for (const [name, value] of WRONG) {
-  test(`${name}=${JSON.stringify(value)} is named with its value and what it wants`, (t) => {
+  test(`readConfig refuses ${name}=${JSON.stringify(value)} with the value and the valid ones`, (t) => {
     const message = wrong({ [name]: value });
     t.true(message.includes(`${name} is ${JSON.stringify(value)}: it wants `), message);
     const wants = (SETTINGS as Record<string, { wants: string }>)[name]!.wants;
@@ -83,7 +83,7 @@ for (const [name, value] of WRONG) {
   });
 }
 
-test('every wrong setting is named at once', (t) => {
+test('readConfig names all wrong settings at once', (t) => {
   t.deepEqual(wrong({ PORT: 'x', LOG_LEVEL: 'y', ROLES: 'z' }).match(/^ {2}\w+/gm), [
     '  PORT',
     '  ROLES',
@@ -91,14 +91,14 @@ test('every wrong setting is named at once', (t) => {
   ]);
 });
 
-test('secrets and passwords in URLs are not shown', (t) => {
+test('errors do not show secrets and passwords of URLs', (t) => {
   const message = wrong({ AGENCY_SECRET: 'hunter2', MONGODB_URL: 'mongo://root:hunter2@db/x' });
   t.notRegex(message, /hunter2/);
   t.regex(message, /AGENCY_SECRET is \(a secret of 7 characters\)/);
   t.regex(message, /mongo:\/\/\*\*\*@db/);
 });
 
-test('the local issuer is refused on an address that others can reach', (t) => {
+test('readConfig refuses the local issuer on an address that others can reach', (t) => {
   const message = wrong({ HOST: '0.0.0.0' });
   t.regex(message, /HOST is "0\.0\.0\.0"/);
   t.regex(message, /IDENTITY_JWKS_URL/);
@@ -113,7 +113,7 @@ test('an identity provider needs an issuer and an audience', (t) => {
   t.regex(message, /IDENTITY_AUDIENCE is unset/);
 });
 
-test('http and processes that run apart over servers need one key of webhooks', (t) => {
+test('separate http and processes over servers need one webhook key', (t) => {
   const apart = { EVENTSTORE_URL: 'esdb://127.0.0.1:2113', ROLES: 'http' };
   for (const ROLES of ['http', 'processes, projector'])
     t.regex(wrong({ ...apart, ROLES }), /WEBHOOK_SIGNING_KEY is unset/);
@@ -125,18 +125,18 @@ test('http and processes that run apart over servers need one key of webhooks', 
   t.regex(wrong({ WEBHOOK_SIGNING_KEY: 'too-short-a-key' }), /at least 32 characters/);
 });
 
-test('loopback addresses are told from others', (t) => {
+test('isLoopback recognises loopback addresses', (t) => {
   for (const host of ['127.0.0.1', '127.8.9.1', 'localhost', '::1', '[::1]', '::ffff:127.0.0.1'])
     t.true(isLoopback(host), host);
   for (const host of ['0.0.0.0', '::', '10.0.0.1', 'example.com', '128.0.0.1', '127.0.0.1.nip.io'])
     t.false(isLoopback(host), host);
 });
 
-test('an IPv6 host is bracketed in the public address', (t) => {
+test('the public URL has brackets around an IPv6 host', (t) => {
   t.is(readConfig({ HOST: '::1', PORT: '81' }).public_url, 'http://[::1]:81');
 });
 
-test('a setting that is not built is refused, and says what happens instead', (t) => {
+test('readConfig refuses a planned setting, and says what happens instead', (t) => {
   t.regex(
     wrong({ BLOB_URL: 's3://bucket' }),
     /BLOB_URL is set, and this version does not read it: uploaded files are kept/,
@@ -145,7 +145,7 @@ test('a setting that is not built is refused, and says what happens instead', (t
   t.notRegex(wrong({ PAYMENT_SECRET_KEY: 'sk_live_secret' }), /sk_live/);
 });
 
-test('a misspelt setting is refused with the one that is meant', (t) => {
+test('readConfig refuses a misspelt setting and suggests the right one', (t) => {
   t.regex(wrong({ CHECKER_CONCURENCY: '8' }), /CHECKER_CONCURENCY is no setting: did you mean CHECKER_CONCURRENCY\?/);
   t.regex(wrong({ MONGODB_URI: 'mongodb://a' }), /did you mean MONGODB_URL\?/);
   t.regex(wrong({ MAX_URL_CHAR: '100' }), /did you mean MAX_URL_CHARS\?/);
@@ -155,7 +155,7 @@ test('a misspelt setting is refused with the one that is meant', (t) => {
   );
 });
 
-test('other variables are left alone: those of platforms, of Node and of anybody', (t) => {
+test('readConfig ignores variables of platforms, of Node and of other programs', (t) => {
   const others = {
     ...{ NODE_ENV: 'production', HOME: '/', HOSTNAME: 'a', ROLE: 'x', PATH: '/bin', npm_config_cache: 'x', POST: '1' },
     ...{ CHECKER_SERVICE_HOST: '10.0.0.1', CHECKER_PORT: 'tcp://10.0.0.1:80', CHECKER_PORT_80_TCP_ADDR: '10.0.0.1' },
@@ -166,7 +166,7 @@ test('other variables are left alone: those of platforms, of Node and of anybody
   t.deepEqual(readConfig(others), readConfig({ MONGODB_URL: 'mongodb://a' }));
 });
 
-test('every setting is read by something', (t) => {
+test('the code reads every setting', (t) => {
   const root = new URL('..', import.meta.url).pathname;
   const sources = globSync(
     '{*,{adapters,checkers,cli,commands,http,intake,processes,projections,readmodels,service}/**/*}.ts',
@@ -183,7 +183,7 @@ test('every setting is read by something', (t) => {
   t.deepEqual(unread, []);
 });
 
-test('docker-compose.yml names no setting that there is not', (t) => {
+test('docker-compose.yml names only settings that exist', (t) => {
   const compose = readFileSync(new URL('../docker-compose.yml', import.meta.url), 'utf8');
   const named = [...compose.matchAll(/^ {6}([A-Z_]+): \$\{/gm)].map(([, name]) => name!);
   t.true(named.length > 10);

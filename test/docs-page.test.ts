@@ -20,7 +20,7 @@ const rawStatus = (path: string) =>
       .end();
   });
 
-test('the page is there with all that it is made of, and nothing of it is from elsewhere', async (t) => {
+test('the service serves the page and all its files, and nothing from other hosts', async (t) => {
   const page = await get('/docs');
   t.is(page.status, 200);
   t.is(page.headers.get('content-type'), 'text/html; charset=utf-8');
@@ -43,14 +43,14 @@ test('the page is there with all that it is made of, and nothing of it is from e
   }
 });
 
-test('it shows both documents', async (t) => {
+test('the page shows both documents', async (t) => {
   const script = await (await get('/docs/page.js')).text();
   const urls = [...script.matchAll(/url: at\('([^']+)'\)/g)].map((match) => match[1]!);
   t.deepEqual(urls, ['api/v2/openapi.json', 'openapi.json']);
   t.is((await get('/docs?urls.primaryName=Gateway')).status, 200);
 });
 
-test('its policy lets scripts of the service run and no others', async (t) => {
+test("the page's policy lets only the service's scripts run", async (t) => {
   const policy = (await get('/docs')).headers.get('content-security-policy')!;
   t.regex(policy, /default-src 'none'/);
   t.regex(policy, /script-src 'self';/);
@@ -60,7 +60,7 @@ test('its policy lets scripts of the service run and no others', async (t) => {
   t.false(/<script(?![^>]* src=)|\son\w+=|style=/.test(html), 'nothing that the policy would stop');
 });
 
-test('files are kept by browsers, and asked about', async (t) => {
+test('browsers cache the files and revalidate them', async (t) => {
   const first = await get('/docs/page.js');
   t.is(first.headers.get('cache-control'), 'public, no-cache');
   const etag = first.headers.get('etag')!;
@@ -69,7 +69,7 @@ test('files are kept by browsers, and asked about', async (t) => {
   t.is((await get('/docs/page.js', { 'if-none-match': '"other"' })).status, 200);
 });
 
-test('large files are compressed for those who take it', async (t) => {
+test('the service compresses large files for clients that accept it', async (t) => {
   const sizeOf = async (encoding: string) => {
     const response = await get('/docs/swagger-ui-bundle.js', { 'accept-encoding': encoding });
     t.is(response.headers.get('vary'), 'Accept-Encoding');
@@ -80,7 +80,7 @@ test('large files are compressed for those who take it', async (t) => {
   t.true(gzip_bytes < plain_bytes / 3);
 });
 
-test('no path leads out of the list of files', async (t) => {
+test('no path reaches a file outside the list', async (t) => {
   const paths = ['../package.json', '..%2fpackage.json', '%2e%2e/package.json', '..%5cpackage.json', 'index.html'];
   const others = ['package.json', 'swagger-initializer.js', 'swagger-ui.js.map', 'page.js/', '__proto__', 'toString'];
   for (const path of [...paths, ...others]) t.is(await rawStatus(`/docs/${path}`), 404, path);

@@ -50,7 +50,7 @@ function broken(file: string, link: string): boolean {
 }
 
 for (const file of documents) {
-  test(`the links of ${file} lead to files and headings that are there`, (t) => {
+  test(`the links of ${file} lead to existing files and headings`, (t) => {
     t.deepEqual(
       linksOf(file).filter((link) => broken(file, link)),
       [],
@@ -58,7 +58,7 @@ for (const file of documents) {
   });
 }
 
-test('a link to what is not there is found', (t) => {
+test('the check finds a broken link', (t) => {
   const file = 'docs/architecture.md';
   t.true(linksOf(file).length > 5);
   t.true(broken(file, 'nowhere.md'));
@@ -69,7 +69,7 @@ test('a link to what is not there is found', (t) => {
 });
 
 for (const file of ['CONTRIBUTING.md', 'README.md']) {
-  test(`the commands of ${file} are there, and so are the files that they name`, (t) => {
+  test(`the commands of ${file} and their files exist`, (t) => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     const commands = [...read(file).matchAll(/npm (?:run (?:-s |--silent )?([\w:]+)|(test|start)\b)/g)];
     t.true(commands.length > 3);
@@ -85,14 +85,14 @@ for (const file of ['CONTRIBUTING.md', 'README.md']) {
   });
 }
 
-test('every decision is in the index', (t) => {
+test('the index lists every decision', (t) => {
   const decisions = documents.filter((file) => /^docs\/decisions\/\d{4}-/.test(file));
   t.true(decisions.length > 0);
   const index = linksOf('docs/decisions/README.md').map((link) => `docs/decisions/${link}`);
   t.deepEqual(index, decisions);
 });
 
-test('every guide is in the index, and run by a test of its own', (t) => {
+test('the index lists every guide, and each has its own test', (t) => {
   const guides = documents.filter((file) => /^docs\/guides\/(?!README)/.test(file));
   t.true(guides.length > 0);
   const index = linksOf('docs/guides/README.md').map((link) => `docs/guides/${link}`);
@@ -104,7 +104,7 @@ test('every guide is in the index, and run by a test of its own', (t) => {
   t.deepEqual(unrun, []);
 });
 
-test('the table of folders says what the import rules hold', async (t) => {
+test('the table of folders matches the import rules', async (t) => {
   const rules = join(root, '.dependency-cruiser.mjs');
   const { FOLDERS } = (await import(pathToFileURL(rules).href)) as { FOLDERS: Record<string, string[] | 'any'> };
   const section = /^## Folders$([\s\S]*?)^## /m.exec(read('docs/architecture.md'))![1]!;

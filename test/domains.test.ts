@@ -32,7 +32,7 @@ function assertDescribed(t: ExecutionContext, method: string, path: string, answ
   t.is(described.problemOf(method, path, answer), null);
 }
 
-test('a domain is put on the list, and taken off it', async (t) => {
+test('an administrator puts a domain on the list and takes it off', async (t) => {
   const domain = 'on-and-off.example';
   const blocked = await block({ domain, ...WHY });
   t.is(blocked.status, 201);
@@ -50,13 +50,13 @@ test('a domain is put on the list, and taken off it', async (t) => {
   assertDescribed(t, 'DELETE', '/domains/blocked/x', again);
 });
 
-test('what is not said of a domain has its default', async (t) => {
+test('omitted fields of a blocked domain have their defaults', async (t) => {
   const { status, body } = await block({ domain: 'plain.example' });
   t.is(status, 201);
   t.like(body, { block_type: 'other', error_codes: [], reason: 'The domain refuses automated checks.' });
 });
 
-test('blocking a domain again changes what is said of it, and it stays one entry with its time', async (t) => {
+test('blocking a domain again updates its entry and keeps its time', async (t) => {
   const domain = 'twice.example';
   const first = await block({ domain, ...WHY });
   const same = await block({ domain, ...WHY });
@@ -67,14 +67,14 @@ test('blocking a domain again changes what is said of it, and it stays one entry
   t.deepEqual(await listed(domain), [changed.body]);
 });
 
-test('of many administrators who block a domain at once, one adds it', async (t) => {
+test('when many administrators block a domain at once, one of them adds it', async (t) => {
   const answers = await Promise.all(Array.from({ length: 10 }, () => block({ domain: 'race.example', ...WHY })));
   t.deepEqual(answers.map(({ status }) => status).sort(), [...Array(9).fill(200), 201]);
   t.is(new Set(answers.map(({ body }) => body.added_at)).size, 1);
   t.is((await listed('race.example')).length, 1);
 });
 
-test('a domain that was taken off is added anew', async (t) => {
+test('a domain can come back to the list', async (t) => {
   const first = await block({ domain: 'back.example', ...WHY });
   await unblock('back.example');
   const second = await block({ domain: 'back.example' });
@@ -94,7 +94,7 @@ for (const [written, domain] of [
   ['127.0.200.1', '127.0.200.1'],
   ['http://[2001:DB8::1]/', '[2001:db8::1]'],
 ] as const) {
-  test(`${written} is listed as ${domain}, and is taken off by either name`, async (t) => {
+  test(`the list has ${written} as ${domain}, and removes it by either name`, async (t) => {
     t.is((await block({ domain: written })).body.domain, domain);
     t.is((await unblock(written)).status, 200);
     await block({ domain: written });
@@ -126,7 +126,7 @@ const WRONG: [what: string, body: unknown, loc: unknown[], type: string][] = [
   ['a field that is not known', { domain: 'w.example', added_at: 'now' }, ['body', 'added_at'], 'unexpected'],
 ];
 for (const [what, body, loc, type] of WRONG) {
-  test(`${what} cannot be blocked: ${type}`, async (t) => {
+  test(`the service refuses to block ${what}: ${type}`, async (t) => {
     const answer = await block(body);
     t.is(answer.status, 422, JSON.stringify(answer.body));
     t.deepEqual([answer.body.detail[0].loc, answer.body.detail[0].type], [loc, type]);
@@ -136,20 +136,20 @@ for (const [what, body, loc, type] of WRONG) {
 }
 
 for (const domain of ['never.example', 'com', 'two words', 'a/b', '..', 'x'.repeat(300), '%00'.slice(0, 2)]) {
-  test(`${JSON.stringify(domain.slice(0, 20))} cannot be taken off a list that it is not on`, async (t) => {
+  test(`removing ${JSON.stringify(domain.slice(0, 20))}, which is not on the list, is a 404`, async (t) => {
     const answer = await unblock(domain);
     t.is(answer.status, 404);
     assertDescribed(t, 'DELETE', '/domains/blocked/x', answer);
   });
 }
 
-test('a domain under a blocked one is not on the list itself', async (t) => {
+test('a subdomain of a blocked domain is not on the list itself', async (t) => {
   await block({ domain: 'above.example' });
   t.is((await unblock('www.above.example')).status, 404);
   t.is((await listed('above.example')).length, 1);
 });
 
-test('the list is sorted as asked, and paged', async (t) => {
+test('the list sorts as asked, and has pages', async (t) => {
   const lists = await startTestService();
   try {
     const root = await lists.client('root', { is_admin: true });
@@ -205,7 +205,7 @@ const WRONG_QUERIES: [path: string, name: string, type: string][] = [
   ['/domains/breakdown?domain=a%00', 'domain', 'nul'],
 ];
 for (const [path, name, type] of WRONG_QUERIES) {
-  test(`${path.slice(0, 60)} is refused: ${type}`, async (t) => {
+  test(`the service refuses ${path.slice(0, 60)}: ${type}`, async (t) => {
     const answer = await admin.ask('GET', path);
     t.is(answer.status, 422);
     t.deepEqual([answer.body.detail[0].loc, answer.body.detail[0].type], [['query', name], type]);
@@ -213,7 +213,7 @@ for (const [path, name, type] of WRONG_QUERIES) {
   });
 }
 
-test('an upload leaves out what is blocked from the moment of the answer on, and again not', async (t) => {
+test('an upload leaves out a domain from its blocking on, until its removal', async (t) => {
   const alice = await service.client('alice');
   const file = `${site.url}/a\nhttp://WWW.Upload.example:81/b\nhttp://upload.example/c\nhttp://upload.example.com/\n`;
   const skipped = async () => {
@@ -229,7 +229,7 @@ test('an upload leaves out what is blocked from the moment of the answer on, and
   }
 });
 
-test('with skip_blocked=false what is blocked is checked all the same', async (t) => {
+test('with skip_blocked=false the service checks blocked domains', async (t) => {
   const alice = await service.client('insister');
   await block({ domain: '127.0.200.2' });
   const { body: created } = await alice.upload(`http://127.0.200.2:9/a\n${site.url}/insisted\n`, '?skip_blocked=false');
@@ -243,7 +243,7 @@ test('with skip_blocked=false what is blocked is checked all the same', async (t
   );
 });
 
-test('a file of blocked domains alone makes no job', async (t) => {
+test('a file of blocked domains makes no job', async (t) => {
   const alice = await service.client('none-left');
   await block({ domain: 'all.example' });
   const { status, body } = await alice.upload('https://all.example/a\nhttps://www.all.example/b\n');
@@ -252,7 +252,7 @@ test('a file of blocked domains alone makes no job', async (t) => {
   t.is((await alice.ask('GET', '/users/me/credits')).body.credit_balance, 300);
 });
 
-test('URLs without a prefix are not made up when that is off, and invalid ones are an error when that is off', async (t) => {
+test('intake adds no prefix when told so, and refuses invalid URLs when told so', async (t) => {
   const alice = await service.client('chooser');
   const file = 'http://127.0.0.1:9/a\n127.0.0.1:9/b\nno url\n';
   t.like((await alice.upload(file)).body, { total_urls: 2, invalid_urls_rejected: 1 });
@@ -276,7 +276,7 @@ test('URLs without a prefix are not made up when that is off, and invalid ones a
   );
 });
 
-test('the public API leaves out what is blocked, and counts it', async (t) => {
+test('the public API leaves out blocked URLs, and counts them', async (t) => {
   const key = await service.keyHolder('lister');
   await block({ domain: 'list.example' });
   const urls = [`${site.url}/v2`, 'https://list.example/', 'https://a.list.example/', 'https://list.example/'];
@@ -285,7 +285,7 @@ test('the public API leaves out what is blocked, and counts it', async (t) => {
   t.like(created.body, { total_urls: 1, credits_allocated: 1, blocked_urls_skipped: 3 });
 });
 
-test('the health of a domain is counted over all jobs, and broken down', async (t) => {
+test('the health of a domain covers all jobs, with a breakdown', async (t) => {
   const health = await startTestService();
   const two = await openSite();
   try {

@@ -36,7 +36,7 @@ test('a thread that dies by itself ends the process', async (t) => {
   t.true(lines.some(({ level, err }) => level === 60 && err?.message === 'nobody caught this'));
 });
 
-test('a fault in the main thread that nobody caught ends the process with one line', async (t) => {
+test('an uncaught fault in the main thread ends the process with one line', async (t) => {
   const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-ending-'));
   t.teardown(() => rm(data_dir, { recursive: true, force: true }));
   const dying = join(data_dir, 'dying.mjs');

@@ -34,7 +34,7 @@ async function checked(client: TestClient, paths: readonly string[], filename?: 
 const rowsOf = (csv: string): Record<string, string>[] => parse(csv, { bom: true, columns: true });
 const pathsOf = (csv: string) => rowsOf(csv).map(({ url }) => url!.slice(site.url.length));
 
-test('a job is exported as CSV, whole or filtered', async (t) => {
+test('an export gives a job as CSV, whole or filtered', async (t) => {
   const alice = await service.client('csv');
   const job_id = await checked(alice, ['/a', '/B,"c"', '/status/404', '/status/500', '/status/503']);
   const whole = await alice.ask('GET', `/jobs/${job_id}/export`);
@@ -61,7 +61,7 @@ test('a job is exported as CSV, whole or filtered', async (t) => {
   t.deepEqual(await filtered('url_contains=nowhere'), []);
 });
 
-test('a job is exported as a workbook with the same rows', async (t) => {
+test('an export gives a job as a workbook with the same rows', async (t) => {
   const alice = await service.client('xlsx');
   const job_id = await checked(alice, ['/a', '/status/404'], 'Übersicht.xlsx.csv');
   const response = await fetch(`${service.url}/jobs/${job_id}/export?format=xlsx&non_2xx=true`, {
@@ -79,14 +79,14 @@ test('a job is exported as a workbook with the same rows', async (t) => {
   );
 });
 
-test('what a website puts into its headers is no formula in the file', async (t) => {
+test("an export defuses formulas in a website's headers", async (t) => {
   const alice = await service.client('formula');
   const job_id = await checked(alice, ['/formula']);
   const { body } = await alice.ask('GET', `/jobs/${job_id}/export`);
   t.is(rowsOf(body)[0]!.content_type, `'=HYPERLINK("http://evil.example";"text/html")`);
 });
 
-test('a file name that means harm comes back as a name', async (t) => {
+test('an export makes a harmful file name safe', async (t) => {
   const alice = await service.client('names');
   const job_id = await checked(alice, ['/a'], '../../e"v;il\r\nX-Evil: 1.csv');
   const { headers } = await alice.ask('GET', `/jobs/${job_id}/export`);
@@ -97,7 +97,7 @@ test('a file name that means harm comes back as a name', async (t) => {
   );
 });
 
-test('a download link gives the filtered file to whoever has it', async (t) => {
+test('a download link gives the filtered file to its holder', async (t) => {
   const alice = await service.client('linker');
   const job_id = await checked(alice, ['/a', '/b', '/status/404']);
   const { status, body } = await alice.ask('GET', `/jobs/${job_id}/download?non_2xx=false&url_contains=status`);
@@ -116,7 +116,7 @@ test('a download link gives the filtered file to whoever has it', async (t) => {
   t.is(((await widened.json()) as { code: string }).code, 'link_invalid');
 });
 
-test('what is asked wrongly is said to be wrong', async (t) => {
+test('the service refuses wrong requests for exports', async (t) => {
   const [alice, bob] = await Promise.all([service.client('wrong'), service.client('not-wrong')]);
   const job_id = await checked(alice, ['/a']);
   const wrong = [

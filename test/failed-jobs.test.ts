@@ -20,7 +20,7 @@ const remove = (client: TestClient, job_id: string) => client.ask('DELETE', `/jo
 const jobOf = async (client: TestClient, job_id: string) => (await client.ask('GET', `/jobs/${job_id}`)).body;
 const balanceOf = async (client: TestClient) => (await client.ask('GET', '/users/me/credits')).body.credit_balance;
 
-test('a job without progress for fifteen minutes fails; deleting it gives back what it did not use, once', async (t) => {
+test('a job without progress for fifteen minutes fails, and deleting it refunds its unused credits once', async (t) => {
   // Nobody works here but the test, which holds the clock.
   const still = await startTestService({ ROLES: 'http,projector' });
   const behind = await openBehind(still.data_dir);
@@ -79,7 +79,7 @@ test('a job without progress for fifteen minutes fails; deleting it gives back w
   }
 });
 
-test('a batch that every checker lets down fails its job', async (t) => {
+test('a job fails when every checker abandons one of its batches', async (t) => {
   const undispatched = await startTestService({ ROLES: 'http,projector,checker' });
   const behind = await openBehind(undispatched.data_dir);
   try {

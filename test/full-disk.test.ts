@@ -19,7 +19,7 @@ const limitOf =
   (bytes: number | 'unlimited') =>
     execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:`]);
 
-test('without room it answers reads and refuses writes, and with room again nothing is lost', async (t) => {
+test('without room the service answers reads and refuses writes, and loses nothing', async (t) => {
   t.timeout(180_000);
   const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-full-'));
   let answered = 0;
@@ -96,7 +96,7 @@ for (const [where, leaveBehind] of Object.entries({
     await service.kill();
   },
 })) {
-  test(`started without room in ${where} it says so once, waits, and goes on when there is room`, async (t) => {
+  test(`a service that starts without room in ${where} says so once, waits, and goes on with room`, async (t) => {
     t.timeout(120_000);
     const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-full-'));
     t.teardown(() => rm(data_dir, { recursive: true, force: true }));
@@ -126,7 +126,7 @@ for (const [where, leaveBehind] of Object.entries({
   });
 }
 
-test('a service that waits for room ends when it is told to', async (t) => {
+test('a service that waits for room stops on SIGTERM', async (t) => {
   const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-full-'));
   t.teardown(() => rm(data_dir, { recursive: true, force: true }));
   for (const ROLES of ['http', 'projector,processes', 'checker']) {

@@ -103,7 +103,7 @@ function attacksOn(operation: Operation, job_id: string): Hostile[] {
   return attacks;
 }
 
-test('no request of an outsider is answered with a 5xx or holds the thread', async (t) => {
+test('no hostile request gets a 5xx or blocks the thread', async (t) => {
   t.timeout(300_000);
   const service = await startTestService({ SIGNUP_CREDITS: '2' });
   const site = await openSite();

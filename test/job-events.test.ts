@@ -86,7 +86,7 @@ function assertForward(t: ExecutionContext, { events }: Listening): void {
   }
 }
 
-test('who follows a job sees it begin, go on and end, and then the stream ends', async (t) => {
+test('a follower sees a job begin, progress and end, and then its stream ends', async (t) => {
   const alice = await service.client('follower');
   const job_id = await submit(alice, 'held/followed', 20);
   const listening = await listen(service, alice, job_id);
@@ -109,7 +109,7 @@ test('who follows a job sees it begin, go on and end, and then the stream ends',
   assertForward(t, listening);
 });
 
-test('who comes back is sent what is new, and nothing that they have had', async (t) => {
+test('a follower that reconnects gets only later states', async (t) => {
   const alice = await service.client('returner');
   const job_id = await submit(alice, 'held/returned', 20);
   const first = await listen(service, alice, job_id);
@@ -139,7 +139,7 @@ test('who comes back is sent what is new, and nothing that they have had', async
   t.is(over.raw(), '');
 });
 
-test('an id of one process is understood by another over the same stores', async (t) => {
+test('another process over the same stores understands an event id', async (t) => {
   const alice = await service.client('mover');
   const job_id = await submit(alice, 'held/moved', 4);
   const here = await listen(service, alice, job_id);
@@ -174,7 +174,7 @@ test('the stream of a paused job stays open, through its resumption, to its end'
   assertForward(t, listening);
 });
 
-test('a cancelled job ends its stream when its credits are back', async (t) => {
+test('the stream of a cancelled job ends after the refund', async (t) => {
   const alice = await service.client('canceller');
   const job_id = await submit(alice, 'held/cancelled', 6);
   const listening = await listen(service, alice, job_id);
@@ -186,7 +186,7 @@ test('a cancelled job ends its stream when its credits are back', async (t) => {
   t.like(lastJob(listening), { status: 'cancelled', completed_urls: 2, credits_refunded: 4 });
 });
 
-test('the stream of a job that ends and is deleted ends, and who comes then is told that there is no such job', async (t) => {
+test('the stream of a deleted job ends, and a later follower gets 404', async (t) => {
   const alice = await service.client('deleter');
   const job_id = await submit(alice, 'held/deleted', 1);
   const listening = await listen(service, alice, job_id);
@@ -201,7 +201,7 @@ test('the stream of a job that ends and is deleted ends, and who comes then is t
   t.is(gone.response.status, 404);
 });
 
-test('a wrong Last-Event-ID is refused by name, and an empty one is none', async (t) => {
+test('the service refuses a wrong Last-Event-ID, and ignores an empty one', async (t) => {
   const alice = await service.client('mistaken');
   const job_id = await submit(alice, 'ended', 1);
   await alice.ended(job_id);
@@ -215,7 +215,7 @@ test('a wrong Last-Event-ID is refused by name, and an empty one is none', async
   t.regex(body, /^retry: \d+\n\nid: \d+-1-0\nevent: end\ndata: \{.*\}\n\n$/);
 });
 
-test('an id from beyond where the job stands hides nothing of its end', async (t) => {
+test("an event id beyond the job's state does not hide its end", async (t) => {
   const alice = await service.client('prophet');
   const job_id = await submit(alice, 'held/prophet', 2);
   const listening = await listen(service, alice, job_id, '999-999-999');
@@ -227,7 +227,7 @@ test('an id from beyond where the job stands hides nothing of its end', async (t
   );
 });
 
-test('a user may follow only so many jobs at once', async (t) => {
+test('a user has a limit of event streams', async (t) => {
   const alice = await service.client('hoarder');
   const job_id = await submit(alice, 'held/hoarded', 1);
   const open = await Promise.all(Array.from({ length: STREAM_LIMITS.of_a_user }, () => listen(service, alice, job_id)));
@@ -247,7 +247,7 @@ test('a user may follow only so many jobs at once', async (t) => {
   t.true(open.slice(1).every(({ events }) => events.at(-1)?.event === 'end'));
 });
 
-test('a service that stops ends its streams cleanly and does not wait for them', async (t) => {
+test('a stopping service ends its streams cleanly and does not wait for them', async (t) => {
   const own = await startTestService({ CHECKER_TIMEOUT_MS: '60000', LOG_LEVEL: 'info' });
   const alice = await own.client('alice');
   const job_id = await submit(alice, 'held/stopped', 1);
@@ -258,7 +258,7 @@ test('a service that stops ends its streams cleanly and does not wait for them',
   t.is(listening.events.at(-1)!.event, 'progress');
 });
 
-test('polling a job by its tag costs nothing while it stands still, in both APIs', async (t) => {
+test('polling an unchanged job by its ETag gets 304, in both APIs', async (t) => {
   const alice = await service.client('poller');
   const job_id = await submit(alice, 'held/polled', 2);
   await release('polled', 1);

@@ -40,7 +40,7 @@ const paths = ['/a', '/b', '/redirect', '/status/404', '/status/404?again', '/st
 /** Nobody listens there. */
 const dead = ['http://127.0.0.2:9/x', 'http://127.0.0.2:9/y'];
 
-test('statistics and filter options count every result of a job, for anybody who knows its id', async (t) => {
+test('statistics and filter options count every result of a job', async (t) => {
   const job_id = await checkedJob('counter', [...paths.map((path) => site.url + path), ...dead]);
   const { status, body } = await ask(`/jobs/${job_id}/stats`);
   t.is(status, 200);
@@ -90,7 +90,7 @@ test('statistics and filter options count every result of a job, for anybody who
   });
 });
 
-test('each filter option finds as many results as it says', async (t) => {
+test('each filter option finds as many results as its count', async (t) => {
   const job_id = await checkedJob('filterer', [...paths.map((path) => site.url + path), ...dead]);
   const { body: options } = await ask(`/jobs/${job_id}/filter-options`);
   const total = async (query: string) => (await ask(`/jobs/${job_id}/results?${query}`)).body.total;
@@ -101,7 +101,7 @@ test('each filter option finds as many results as it says', async (t) => {
   for (const { domain, count } of options.domains) t.is(await total(`url_contains=//${domain}`), count);
 });
 
-test('of a job that nothing is checked of yet, all counts are zero', async (t) => {
+test('the counts of an unchecked job are zero', async (t) => {
   const client = await service.client('waiting');
   const held = await openSite(() => {});
   t.teardown(() => held.close());
@@ -115,7 +115,7 @@ test('of a job that nothing is checked of yet, all counts are zero', async (t) =
   await client.ask('POST', `/jobs/${job_id}/cancel`);
 });
 
-test('the list of URLs is what was submitted, one a line, in order', async (t) => {
+test('the list has the submitted URLs, one a line, in order', async (t) => {
   const urls = Array.from({ length: 2500 }, (_, n) => `${site.url}/list/${n}#part-${n}`);
   const client = await service.client('lister');
   const created = await client.upload(urls.join('\n'));
@@ -127,7 +127,7 @@ test('the list of URLs is what was submitted, one a line, in order', async (t) =
   await client.ask('POST', `/jobs/${job_id}/cancel`);
 });
 
-test('what is not there is 404', async (t) => {
+test('a missing job is 404', async (t) => {
   for (const what of ['stats', 'filter-options', 'url-list']) {
     for (const id of ['00000000-0000-4000-8000-000000000000', 'nothing', '..%2f']) {
       const { status, body } = await ask(`/jobs/${id}/${what}`);
@@ -154,7 +154,7 @@ async function endlessList() {
   return { seen, sample: await startSample([routes.urlList], services, { jobs: jobsBy(() => ({})) }) };
 }
 
-test('who reads the list of URLs slowly holds back the reading of the log, and who leaves ends it', async (t) => {
+test('the service reads the list of URLs at the pace of its client, and stops when it leaves', async (t) => {
   const { seen, sample } = await endlessList();
   t.teardown(() => sample.close());
   const leaving = new AbortController();

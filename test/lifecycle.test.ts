@@ -73,7 +73,7 @@ async function completed(client: TestClient, folder: string): Promise<string> {
   return job_id;
 }
 
-test('a paused job finishes what is in hand and stops; resumed it checks the rest, every URL once', (t) =>
+test('a paused job finishes its URLs in flight; a resumed one checks the others, every URL once', (t) =>
   withFewSlots(t, async (slow) => {
     const alice = await slow.client('pauser');
     const job_id = await submit(alice, urlsOf(site, 'paused', 300));
@@ -97,7 +97,7 @@ test('a paused job finishes what is in hand and stops; resumed it checks the res
     t.is(await balanceOf(alice), 0);
   }));
 
-test('after a purchase one of twenty resumptions at once goes through, is charged once, and the job ends', async (t) => {
+test('after a purchase one of twenty concurrent resumptions succeeds, and the ledger charges once', async (t) => {
   const alice = await service.client('buyer');
   const job_id = await submit(alice, urlsOf(site, 'bought', 310));
   t.like(await alice.ended(job_id), { status: 'paused', pause_reason: 'credit_ceiling', completed_urls: 300 });
@@ -122,7 +122,7 @@ test('after a purchase one of twenty resumptions at once goes through, is charge
   t.deepEqual([asked.length, asked.every(([, times]) => times === 1)], [310, true]);
 });
 
-test('with credits for a part of what is missing a job goes on up to them', async (t) => {
+test('a resumed job checks as many URLs as there are credits', async (t) => {
   const alice = await service.client('half-buyer');
   const job_id = await submit(alice, urlsOf(site, 'half', 310));
   await alice.ended(job_id);
@@ -133,7 +133,7 @@ test('with credits for a part of what is missing a job goes on up to them', asyn
   t.is(await balanceOf(alice), 0);
 });
 
-test('a cancelled job stops within a second, and gives back exactly what it did not use', (t) =>
+test('a cancelled job stops within a second, and the ledger refunds exactly its unused credits', (t) =>
   withFewSlots(t, async (slow) => {
     const alice = await slow.client('canceller');
     const urls = [...urlsOf(silent, 'quick/cancelled', 40), ...urlsOf(silent, 'cancelled', 160)];
@@ -157,7 +157,7 @@ test('a cancelled job stops within a second, and gives back exactly what it did 
     t.is(askedIn(silent, 'cancelled').length, asked);
   }));
 
-test('cancelled while it is paused, a job lets go of what it still had in hand', async (t) => {
+test('a job that is cancelled while paused discards its URLs in flight', async (t) => {
   const alice = await service.client('pause-canceller');
   const job_id = await processing(alice, 'pause-cancelled');
   t.is((await act(alice, job_id, 'pause')).status, 200);
@@ -168,7 +168,7 @@ test('cancelled while it is paused, a job lets go of what it still had in hand',
   t.true(elapsed_ms() < 10_000, 'sooner than the request would have ended by itself');
 });
 
-test('of twenty cancellations one is done, the rest are told so, and the credits come back once', async (t) => {
+test('one of twenty cancellations succeeds, the others get 409, and the ledger refunds once', async (t) => {
   const alice = await service.client('twice-canceller');
   const job_id = await processing(alice, 'twice-cancelled');
   const answers = await Promise.all(Array.from({ length: 20 }, () => act(alice, job_id, 'cancel')));
@@ -184,7 +184,7 @@ test('of twenty cancellations one is done, the rest are told so, and the credits
   t.is(await balanceOf(alice), 300);
 });
 
-test('what a state does not allow is refused with the state and what would be legal', async (t) => {
+test('the service refuses an illegal change with the status and the legal changes', async (t) => {
   const alice = await service.client('refused');
   const jobs = {
     processing: await processing(alice, 'refused-1'),
@@ -232,7 +232,7 @@ test("nobody changes someone else's job", async (t) => {
   t.is((await remove(admin, job_id)).status, 200, 'but an administrator may delete it');
 });
 
-test('a deleted job is gone at once, and soon everything that was in it; its story and its entries stay', async (t) => {
+test('a deleted job disappears at once and its content soon; its events and ledger entries stay', async (t) => {
   const alice = await service.client('deleter');
   const uploaded = await alice.upload(urlsOf(site, 'deleted', 45).join('\n'), '', 'deletable.csv');
   const job_id = uploaded.body.job_id as string;
@@ -270,7 +270,7 @@ test('a deleted job is gone at once, and soon everything that was in it; its sto
   await until(async () => Object.keys(await occurrences(service.data_dir, ['/deleted/'])).length === 0);
 });
 
-test('a cancelled job that is deleted is given back nothing more', async (t) => {
+test('deleting a cancelled job refunds nothing more', async (t) => {
   const alice = await service.client('cancel-deleter');
   const job_id = await processing(alice, 'cancel-deleted');
   await act(alice, job_id, 'cancel');
@@ -278,7 +278,7 @@ test('a cancelled job that is deleted is given back nothing more', async (t) => 
   t.is(await balanceOf(alice), 300);
 });
 
-test('of many jobs each is deleted by its own right, and every one that is not is named with the reason', async (t) => {
+test('a bulk delete decides for each job, and names the reason of each refusal', async (t) => {
   const [alice, bob, admin] = await Promise.all([
     service.client('bulk-owner'),
     service.client('bulk-stranger'),
@@ -313,7 +313,7 @@ test('of many jobs each is deleted by its own right, and every one that is not i
   await act(alice, busy, 'cancel');
 });
 
-test('what was made a moment ago can be acted on before the read model has it', async (t) => {
+test('a caller can change a new job before the read model has it', async (t) => {
   const blind = await startTestService({ ROLES: 'http' });
   try {
     const [alice, bob] = [await blind.client('quick'), await blind.client('quick-stranger')];

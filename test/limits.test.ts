@@ -14,7 +14,7 @@ import { commandContext, openTestStores } from './support/stores.ts';
 
 const AT_ONCE = 200;
 
-test('of many that are asked for at once by several processes, as many are made as there may be', async (t) => {
+test('concurrent processes create only as many shares and keys as the limits allow', async (t) => {
   const { log } = await openTestStores(t);
   const keys = [openApiKeys(log), openApiKeys(log), openApiKeys(log)];
   const made = await Promise.all(
@@ -35,7 +35,7 @@ test('of many that are asked for at once by several processes, as many are made 
   t.is(shared.filter(({ ok }) => ok).length, MAX_SHARES);
 });
 
-test('of domains that several processes block at once, as many are blocked as the list takes', async (t) => {
+test('concurrent processes block only as many domains as the list takes', async (t) => {
   const { log } = await openTestStores(t);
   const room = 50;
   const entry = { reason: 'a', block_type: 'legal', error_codes: [], added_at: new Date(0).toISOString() };
@@ -59,7 +59,7 @@ test('of domains that several processes block at once, as many are blocked as th
   t.is((await Array.fromAsync(log.readStream(BLOCKLIST_STREAM, { from: MAX_BLOCKED - room }))).length, room);
 });
 
-test('the uses of a share are appended by a process that has read one event of them', async (t) => {
+test('a process appends uses of a share after reading one event', async (t) => {
   const { log } = await openTestStores(t);
   const used = { count: 1, last_used_at: new Date(0).toISOString() };
   for (let n = 0; n < 5; n++) await openShares(log).recordUses('s', used, commandContext());
@@ -79,7 +79,7 @@ test('the uses of a share are appended by a process that has read one event of t
   t.is((await Array.fromAsync(log.readStream(shareUsesStream('s')))).length, 6);
 });
 
-test('keys and shares that many requests make at once are all listed, and one revoked makes room for one', async (t) => {
+test('the lists have all concurrently created keys and shares, and revoking one makes room', async (t) => {
   const [service, site] = await Promise.all([startTestService(), openSite()]);
   const { data_dir } = service;
   const config = readConfig({

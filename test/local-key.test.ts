@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { readLocalKey } from '../service/local-key.ts';
 
-test('processes that start at once have one key, which nobody else can read', async (t) => {
+test('processes that start at once share one key, which no other user can read', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'keys-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const keys = await Promise.all(Array.from({ length: 8 }, () => readLocalKey(folder, 'link-key')));

@@ -6,7 +6,7 @@ import { openSite } from './support/sites.ts';
 const HOPS = 9;
 const URLS = 101;
 
-test('a page of the longest results is the same by offset, by cursor and through a share', async (t) => {
+test('a page of the longest results is equal by offset, by cursor and through a share', async (t) => {
   t.timeout(120_000);
   const site = await openSite((request, response) => {
     const [, url, hop] = /^\/(\d+)\/(\d+)/.exec(request.url!)!;

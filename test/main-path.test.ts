@@ -16,7 +16,7 @@ test.after.always(async () => {
 
 const csv = (paths: readonly string[]) => `id,link\n${paths.map((path, i) => `${i},${site.url}${path}`).join('\n')}\n`;
 
-test('a newcomer has the signup credits on first sight, once', async (t) => {
+test('a new user gets the signup credits once', async (t) => {
   const alice = await service.client('newcomer');
   for (let i = 0; i < 2; i++) {
     const { status, body } = await alice.ask('GET', '/users/me/credits');
@@ -28,7 +28,7 @@ test('a newcomer has the signup credits on first sight, once', async (t) => {
   t.like(body.items[0], { transaction_type: 'signup_bonus', amount: 300, balance_after: 300 });
 });
 
-test('an uploaded file is checked, charged and reported', async (t) => {
+test('the service checks, charges and reports an uploaded file', async (t) => {
   const alice = await service.client('uploader');
   const file = `${csv(['/a', '/b', '/status/404', '/a#again', '/status/500'])}5,not a url\n`;
   const created = await alice.upload(file);
@@ -69,7 +69,7 @@ test('an uploaded file is checked, charged and reported', async (t) => {
   t.deepEqual([listed.body.total, listed.body.items[0].job_id], [1, job_id]);
 });
 
-test('every filter narrows the results, alone and together', async (t) => {
+test('filters narrow the results, alone and together', async (t) => {
   const alice = await service.client('filterer');
   const paths = ['/x/1', '/x/2', '/status/301', '/status/404', '/status/404?UPPER', '/status/503'];
   const { body: created } = await alice.upload(`${csv(paths)}9,http://127.0.0.1:9/refused\n`);
@@ -93,7 +93,7 @@ test('every filter narrows the results, alone and together', async (t) => {
   ]);
 });
 
-test('a job with more URLs than credits stops at the ceiling, and one without credits is paused at once', async (t) => {
+test('a job pauses at its credits, and a job without credits pauses at once', async (t) => {
   const alice = await service.client('poor');
   const paths = Array.from({ length: 310 }, (_, i) => `/p/${i}`);
   const { body: created } = await alice.upload(csv(paths));
@@ -137,7 +137,7 @@ test('the public API takes a list and pages its results by offset and by cursor'
   t.deepEqual(seen, urls);
 });
 
-test('what belongs to someone else is not there', async (t) => {
+test("another user's job, key or transaction is a 404", async (t) => {
   const [alice, bob, admin] = await Promise.all([
     service.client('owner'),
     service.client('stranger'),
@@ -164,7 +164,7 @@ test('a revoked key fails on its next request', async (t) => {
   t.is((await ask()).status, 401);
 });
 
-test('a place in the log that is past its head is waited for by nobody', async (t) => {
+test("no read waits for a position beyond the log's head", async (t) => {
   const { token } = await service.client('eager');
   const bogus = { 'x-log-position': 'zzzzzzzzzzzzzzzzzzzz' };
   // Each would wait for two seconds, one after the other.

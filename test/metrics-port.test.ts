@@ -23,7 +23,7 @@ async function start(t: ExecutionContext, roles: string) {
 type Readiness = { status: string; failed?: string[]; checks: Record<string, { ok: boolean; detail?: string }> };
 
 for (const role of ROLES.filter((one) => one !== 'http')) {
-  test(`a process of the role ${role} alone is seen`, async (t) => {
+  test(`a process of the role ${role} alone serves probes and metrics`, async (t) => {
     const { url, ask } = await start(t, role);
     t.is(url, null);
     await until(async () => ((await (await ask('/readyz')).json()) as Readiness).checks[role]?.ok === true);
@@ -44,7 +44,7 @@ for (const role of ROLES.filter((one) => one !== 'http')) {
   });
 }
 
-test('with the http role both ports say the same', async (t) => {
+test('with the http role both ports give the same answers', async (t) => {
   const { url, ask } = await start(t, 'all');
   await until(async () => (await fetch(`${url}/readyz`)).ok);
   for (const path of ['/healthz', '/readyz']) {

@@ -10,7 +10,7 @@ import { startTestService } from './support/service.ts';
 import { openSite } from './support/sites.ts';
 import { startTestProxy } from './support/test-proxy.ts';
 
-test('a job is checked through the proxies of the list, and a clean stop records what they met', async (t) => {
+test('the checker uses the proxies of the list, and a clean stop records their outcomes', async (t) => {
   const [site, socks, connect, refusing] = await Promise.all([
     openSite(),
     startTestProxy({ kind: 'socks5', credentials: 'user:secret' }),

@@ -9,7 +9,7 @@ import { openTestClient } from './support/service.ts';
 import { startServiceProcess } from './support/service-process.ts';
 import { openSite } from './support/sites.ts';
 
-test('http, projector, processes and two checkers as processes over one folder do a job', async (t) => {
+test('http, projector, processes and two checkers as processes over one folder complete a job', async (t) => {
   t.timeout(120_000);
   const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-roles-'));
   const site = await openSite();
@@ -33,7 +33,7 @@ test('http, projector, processes and two checkers as processes over one folder d
   }
 });
 
-test('a service that is told to end in the middle of a job ends with 0 and goes on with it later', async (t) => {
+test('a service that stops during a job exits with 0, and continues the job after its start', async (t) => {
   t.timeout(120_000);
   const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-stop-'));
   const site = await openSite((_, response) => setTimeout(() => response.end('late'), 100));

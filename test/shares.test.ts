@@ -68,7 +68,7 @@ test('the results of a link are paged and filtered', async (t) => {
   t.deepEqual(await found('?url_contains=STATUS&limit=1'), [2, '/status/404']);
 });
 
-test('shares are listed with their uses, and never with their tokens', async (t) => {
+test('the list of shares has their uses, and no tokens', async (t) => {
   const alice = await service.client('lister');
   const job_id = await checked(alice, ['/a']);
   const first = (await alice.ask('POST', `/jobs/${job_id}/share`)).body;
@@ -94,7 +94,7 @@ test('shares are listed with their uses, and never with their tokens', async (t)
   t.false(JSON.stringify(body).includes(first.token));
 });
 
-test('a revoked link is not there at once, by its token or by its id', async (t) => {
+test('a link is a 404 at once after its revocation, by token or by id', async (t) => {
   const alice = await service.client('revoker');
   const job_id = await checked(alice, ['/a']);
   const made = async () => (await alice.ask('POST', `/jobs/${job_id}/share`)).body;
@@ -113,7 +113,7 @@ test('a revoked link is not there at once, by its token or by its id', async (t)
   );
 });
 
-test('an unknown, a malformed and a revoked token are answered alike, and an id is no token', async (t) => {
+test('unknown, malformed and revoked tokens get the same answer, and an id is no token', async (t) => {
   const alice = await service.client('guesser');
   const job_id = await checked(alice, ['/a']);
   const share = (await alice.ask('POST', `/jobs/${job_id}/share`)).body;
@@ -152,7 +152,7 @@ test('shares belong to the owner of their job', async (t) => {
   t.is((await look(share.token)).status, 200);
 });
 
-test('a share of a deleted job is gone with it', async (t) => {
+test('deleting a job deletes its shares', async (t) => {
   const alice = await service.client('deleter');
   const job_id = await checked(alice, ['/a']);
   const { token } = (await alice.ask('POST', `/jobs/${job_id}/share`)).body;
@@ -161,7 +161,7 @@ test('a share of a deleted job is gone with it', async (t) => {
   t.is((await look(token)).status, 404);
 });
 
-test('what is asked wrongly is said to be wrong, and makes no share', async (t) => {
+test('the service refuses wrong requests, which create no share', async (t) => {
   const alice = await service.client('wrong');
   const job_id = await checked(alice, ['/a']);
   const bodies = [
@@ -191,7 +191,7 @@ test('what is asked wrongly is said to be wrong, and makes no share', async (t) 
   }
 });
 
-test('a job has at most a hundred shares, and a revoked one makes room', async (t) => {
+test('a job has at most a hundred shares, and a revocation makes room', async (t) => {
   const alice = await service.client('generous');
   const job_id = await checked(alice, ['/a']);
   const make = () => alice.ask('POST', `/jobs/${job_id}/share`);

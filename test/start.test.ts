@@ -115,7 +115,7 @@ const DAMAGES: Readonly<Record<string, (path: string) => Promise<void>>> = {
   },
 };
 for (const [what, damage] of Object.entries(DAMAGES)) {
-  test(`documents with ${what} are set aside once, whoever starts at once`, async (t) => {
+  test(`concurrent starts set documents with ${what} aside once`, async (t) => {
     const data_dir = await filled(t);
     await damage(join(data_dir, 'documents.db'));
     const { lines, logger } = warnings();
@@ -130,7 +130,7 @@ for (const [what, damage] of Object.entries(DAMAGES)) {
   });
 }
 
-test('a log that is cut off is refused, and left as it is', async (t) => {
+test('a start refuses a truncated log, and does not change it', async (t) => {
   const data_dir = await filled(t);
   const path = join(data_dir, 'events.db');
   await truncate(path, 4096);
@@ -138,7 +138,7 @@ test('a log that is cut off is refused, and left as it is', async (t) => {
   t.is((await readFile(path)).length, 4096);
 });
 
-test.serial('a folder that is read-only, and one in which a store is: one line each', async (t) => {
+test.serial('a start names a read-only folder, and a store that is a folder, in one line each', async (t) => {
   const read_only = await folderOf(t);
   await chmod(read_only, 0o555);
   t.regex(await refused(t, { DATA_DIR: read_only }), /DATA_DIR .* is not a folder that can be written: EACCES/);
@@ -149,12 +149,12 @@ test.serial('a folder that is read-only, and one in which a store is: one line e
   t.regex(await refused(t, { DATA_DIR: data_dir }), /events\.db cannot be written/);
 });
 
-test.serial('a start with too few open files says how many the service wants', async (t) => {
+test.serial('a start with too few open files names the number that it wants', async (t) => {
   const said = await refused(t, { DATA_DIR: await folderOf(t) }, ['prlimit', '--nofile=64']);
   t.is(said, '64 files may be open at a time: the service wants 128, by `ulimit -n`\n');
 });
 
-test.serial('a port that only root may take is named', async (t) => {
+test.serial('a start names a port that only root may take', async (t) => {
   const first = Number(await readFile('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8').catch(() => '0'));
   if (first <= 1) return t.pass('every port may be taken here');
   const data_dir = await folderOf(t);
@@ -181,7 +181,7 @@ for (const given of [
   { mongodb_url: 'mongodb://127.0.0.1:99999/' },
   { mongodb_url: 'mongodb://127.0.0.1/?bogus=1' },
 ]) {
-  test(`the stores are not opened by ${Object.values(given)}, and its secret is not said`, async (t) => {
+  test(`a start refuses ${Object.values(given)}, and does not show its secret`, async (t) => {
     const signal = new AbortController();
     const options: OpeningOptions = { of: 'others', signal: signal.signal, waiting: () => signal.abort() };
     const config = { data_dir: await folderOf(t), ...OPEN, ...given } as unknown as Config;
@@ -222,7 +222,7 @@ function running(t: ExecutionContext, env: Record<string, string>) {
   return { lines, line, exited, stop: () => child.kill('SIGTERM') };
 }
 
-test.serial('servers that are absent are waited for: one line each, alive and not ready', async (t) => {
+test.serial('a start waits for absent servers: one line each, alive and not ready', async (t) => {
   const away = await freePort();
   const service = running(t, {
     DATA_DIR: await folderOf(t),
@@ -272,7 +272,7 @@ test.serial('damage that a request meets ends the process with a line that names
   await second.line(/the service runs/);
 });
 
-test('a process whose store another has set aside is told', async (t) => {
+test('a process learns that another one has set its store aside', async (t) => {
   const data_dir = await filled(t);
   const { promise, resolve } = Promise.withResolvers<Error>();
   t.teardown(onReplacement({ data_dir, ...OPEN }, resolve, 5));

@@ -12,7 +12,7 @@ const COPIED_FROM_BYTES = 16_000_000;
 const url = `https://example.com/${'a'.repeat(800)}`;
 
 for (const role of ['http', 'checker'] as const) {
-  test(`${role} has the write-ahead log copied into the file, also when nobody else appends`, async (t) => {
+  test(`${role} checkpoints the write-ahead log, also when nobody else appends`, async (t) => {
     const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-stores-'));
     const waiting = { signal: new AbortController().signal, waiting: () => {} };
     const stores = await openStores(readConfig({ DATA_DIR: data_dir }), silent, { of: role, ...waiting });

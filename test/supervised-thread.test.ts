@@ -56,13 +56,13 @@ test('silence grows while no sign of life comes, and ends with one', (t) => {
   t.is(silence.look(1, 5000), 1000);
 });
 
-test('what the supervisor slept through is no silence of the thread', (t) => {
+test("the supervisor's own sleep does not count as silence of the thread", (t) => {
   const silence = new Silence(0, 0, 1000);
   t.is(silence.look(0, 3_600_000), 2000);
   t.is(silence.look(1, 3_601_000), 0);
 });
 
-test('of a thread that hangs whoever watches it is told, and of one that lives nobody', async (t) => {
+test('the supervisor reports a thread that hangs, and none that lives', async (t) => {
   const [living, hanging] = [new Pulse(), new Pulse()];
   const threads = [
     threadOf('setInterval(() => pulse.beat(), 5);')({ pulse: living.memory, suspects: [] }),
@@ -78,7 +78,7 @@ test('of a thread that hangs whoever watches it is told, and of one that lives n
   await Promise.all(threads.map((thread) => thread.terminate()));
 });
 
-test('a thread that hangs over a URL is replaced at once, and the next one knows the URL', async (t) => {
+test('the supervisor replaces a thread that hangs over a URL at once, and tells the next one the URL', async (t) => {
   // It hangs once: the next one has a suspect and goes on.
   const hang = `pulse.enter('http://a.example/'); if (workerData.suspects.length === 0) for (;;); pulse.leave(); setInterval(() => pulse.beat(), 5);`;
   const { thread, starts, pauses } = supervise(hang);
@@ -90,7 +90,7 @@ test('a thread that hangs over a URL is replaced at once, and the next one knows
   await thread.stop();
 });
 
-test('threads that end without a URL to blame are replaced ever later, and in the end no more', async (t) => {
+test('the supervisor replaces threads that end without a URL later each time, and then gives up', async (t) => {
   const { thread, starts, pauses, failed } = supervise('setTimeout(() => { throw new Error("planted") }, 100);');
   await thread.start();
   t.regex((await failed).message, /end one after another: planted/);
@@ -98,7 +98,7 @@ test('threads that end without a URL to blame are replaced ever later, and in th
   t.is(starts.length, 6);
 });
 
-test('threads that end over a URL each are always replaced', async (t) => {
+test('the supervisor always replaces threads that end over a URL', async (t) => {
   const what = `const n = workerData.suspects.length; pulse.enter('http://a.example/' + n); if (n < 8) process.exit(1); pulse.leave();`;
   const { thread, starts } = supervise(what);
   await thread.start();
@@ -107,7 +107,7 @@ test('threads that end over a URL each are always replaced', async (t) => {
   await thread.stop();
 });
 
-test('one that cannot start is not replaced', async (t) => {
+test('the supervisor does not replace a thread that cannot start', async (t) => {
   const { thread, starts } = supervise('');
   const broken = new SupervisedThread({
     start: () => new Worker('process.exit(3)', { eval: true }),
@@ -121,7 +121,7 @@ test('one that cannot start is not replaced', async (t) => {
   t.is(starts.length, 1);
 });
 
-test('a thread that fails while it is told to stop has stopped', async (t) => {
+test('a thread that fails during its stop counts as stopped', async (t) => {
   const { thread } = supervise(`process.on('exit', () => { throw new Error('planted') });`);
   await thread.start();
   await t.notThrowsAsync(thread.stop());

@@ -78,7 +78,7 @@ async function completedJob(client: TestClient, paths: readonly string[]): Promi
   return client.ended(body.job_id);
 }
 
-test('a receiver is told of a completed job, signed as Stripe verifies it', async (t) => {
+test('a receiver gets the event of a completed job, signed as Stripe verifies it', async (t) => {
   const alice = await service.keyHolder('hooked');
   const receiver = await openReceiver();
   t.teardown(receiver.close);
@@ -114,7 +114,7 @@ test('a receiver is told of a completed job, signed as Stripe verifies it', asyn
   t.like((await alice.ask('GET', `${ENDPOINTS}/${made.body.id}`)).body, { id: made.body.id, url: receiver.url });
 });
 
-test('a delivery that failed is sent again on demand, under the same event', async (t) => {
+test('a user sends a failed delivery again, with the same event id', async (t) => {
   const alice = await service.keyHolder('resender');
   const receiver = await openReceiver();
   t.teardown(receiver.close);
@@ -170,7 +170,7 @@ test("endpoints and their deliveries are their owner's alone", async (t) => {
   t.is((await alice.ask('GET', path)).status, 200);
 });
 
-test('a deleted endpoint is gone at once, and hears nothing more', async (t) => {
+test('a deleted endpoint disappears at once, and gets no more events', async (t) => {
   const alice = await service.keyHolder('deleter');
   const receiver = await openReceiver();
   t.teardown(receiver.close);
@@ -187,7 +187,7 @@ test('a deleted endpoint is gone at once, and hears nothing more', async (t) => 
   t.is((await alice.ask('GET', ENDPOINTS)).body.total, 1);
 });
 
-test('what may not be an endpoint is refused with the field and what it wants', async (t) => {
+test('the service refuses a URL that may not be an endpoint, and names the field', async (t) => {
   const alice = await service.keyHolder('wrong');
   const url = 'https://example.com/hook';
   for (const [body, field] of [
@@ -215,7 +215,7 @@ test('what may not be an endpoint is refused with the field and what it wants', 
   t.is((await alice.ask('GET', ENDPOINTS)).body.total, 0);
 });
 
-test('a user has twenty endpoints, however many are asked for at once', async (t) => {
+test('a user has at most twenty endpoints, however many requests create them at once', async (t) => {
   const alice = await service.keyHolder('greedy');
   const made = await Promise.all(
     Array.from({ length: 25 }, (_, i) => alice.ask('POST', ENDPOINTS, { url: `https://example.com/${i}` })),
@@ -231,7 +231,7 @@ test('a user has twenty endpoints, however many are asked for at once', async (t
   t.is((await alice.ask('POST', ENDPOINTS, { url: 'https://example.com/' })).status, 201);
 });
 
-test('a job that is deleted as soon as it is completed is told of all the same', async (t) => {
+test('an endpoint gets the event of a job that was deleted right after its end', async (t) => {
   const [alice, of_gateway] = [await service.keyHolder('hasty'), await service.client('hasty')];
   const receiver = await openReceiver();
   t.teardown(receiver.close);
@@ -242,7 +242,7 @@ test('a job that is deleted as soon as it is completed is told of all the same',
   t.like(verified(receiver.received[0]!, endpoint.signing_secret).data, { job_id, broken_urls: 1 });
 });
 
-test('an endpoint that answers 410 is disabled, and its owner is told by mail', async (t) => {
+test('the service disables an endpoint that answers 410, and mails its owner', async (t) => {
   const mails: { to: string[]; content: string }[] = [];
   const smtp = new SMTPServer({
     authOptional: true,
@@ -286,7 +286,7 @@ test('an endpoint that answers 410 is disabled, and its owner is told by mail', 
   }
 });
 
-test('a service that is killed while it delivers delivers after its start, under the same ids', async (t) => {
+test('a killed service delivers after its start, under the same ids', async (t) => {
   t.timeout(120_000);
   const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-webhooks-'));
   const receiver = await openReceiver();
