@@ -139,7 +139,7 @@ test('the public URL has brackets around an IPv6 host', (t) => {
 test('readConfig refuses a planned setting, and says what happens instead', (t) => {
   t.regex(
     wrong({ BLOB_URL: 's3://bucket' }),
-    /BLOB_URL is set, and this version does not read it: uploaded files are kept/,
+    /BLOB_URL is set, and this version does not read it: the service keeps uploaded files/,
   );
   t.regex(wrong({ SERVICE_URLS: 'billing=http://10.0.0.7:8080' }), /SERVICE_URLS is set/);
   t.notRegex(wrong({ PAYMENT_SECRET_KEY: 'sk_live_secret' }), /sk_live/);
