@@ -1,4 +1,4 @@
-import { COMPILED } from './ava.config.js';
+import { COMPILED, TMPDIR } from './ava.config.js';
 
 // The suites that need real servers: named by NATS_URL, MONGODB_URL and EVENTSTORE_URL, or started where Docker runs.
 export default {
@@ -7,5 +7,5 @@ export default {
   // A thread that ends with sockets of servers that were killed may spin for ever in Node's cleanup; a process just ends.
   workerThreads: false,
   timeout: '180s',
-  environmentVariables: { NODE_COMPILE_CACHE: COMPILED },
+  environmentVariables: { NODE_COMPILE_CACHE: COMPILED, TMPDIR },
 };

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { issueLocalToken } from '../adapters/identity/index.ts';
 import { openBehind } from './support/behind.ts';
 import { openTestClient } from './support/service.ts';
@@ -11,7 +11,7 @@ import { html, page, startTestSite } from './support/test-site.ts';
 
 const PLANTED = new URL('./support/planted-parser.ts', import.meta.url).href;
 
-async function startWorld(t: ExecutionContext) {
+async function startWorld() {
   const data_dir = await mkdtemp(join(tmpdir(), 'checker-fault-'));
   const site = await startTestSite({
     behaviours: {
@@ -26,11 +26,11 @@ async function startWorld(t: ExecutionContext) {
     CHECKER_RETRIES: '0',
     CHECKER_ACK_WAIT_MS: '2000',
   });
-  t.teardown(async () => {
+  const close = async () => {
     await service.kill();
     await site.close();
     await rm(data_dir, { recursive: true, force: true });
-  });
+  };
   const client = async (user_id: string) => {
     const behind = await openBehind(data_dir);
     const position = await behind.grant(user_id, 1000);
@@ -44,9 +44,15 @@ async function startWorld(t: ExecutionContext) {
     const its = openTestClient(service.url, token);
     return { ...its, position };
   };
-  return { site, service, client };
+  return { site, service, client, close };
 }
 type World = Awaited<ReturnType<typeof startWorld>>;
+
+let world: World;
+test.before(async () => {
+  world = await startWorld();
+});
+test.after.always(() => world?.close());
 
 const urlsOf = ({ site }: World, job: string, count: number, planted: readonly string[]) =>
   [
@@ -61,9 +67,8 @@ async function resultsOf(client: Awaited<ReturnType<World['client']>>, urls: rea
   return { job, results: results.items as { url: string; verdict: string; error_code: string | null }[] };
 }
 
-test('the checker gives up a page that hangs it, and checks every other URL', async (t) => {
+test.serial('the checker gives up a page that hangs it, and checks every other URL', async (t) => {
   t.timeout(120_000);
-  const world = await startWorld(t);
   const jobs = [
     { user: 'alice', urls: urlsOf(world, 'a', 60, ['hang']) },
     { user: 'bob', urls: urlsOf(world, 'b', 60, []) },
@@ -87,11 +92,10 @@ test('the checker gives up a page that hangs it, and checks every other URL', as
   t.regex(metrics, /^checker_threads_replaced_total 1$/m);
 });
 
-test('the checker gives up a page that takes all memory, and one that makes a parser throw', async (t) => {
+test.serial('the checker gives up a page that takes all memory, and one that makes a parser throw', async (t) => {
   t.timeout(120_000);
-  const world = await startWorld(t);
-  const urls = urlsOf(world, 'a', 40, ['memory', 'throw']);
-  const { job, results } = await resultsOf(await world.client('alice'), urls);
+  const urls = urlsOf(world, 'c', 40, ['memory', 'throw']);
+  const { job, results } = await resultsOf(await world.client('carol'), urls);
   t.like(job, { status: 'completed', completed_urls: urls.length });
   const faults = results.filter(({ error_code }) => error_code === 'checker_fault').map(({ url }) => url);
   t.deepEqual(

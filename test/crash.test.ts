@@ -1,4 +1,4 @@
-// kill -9 at any moment of a job: after a start it finishes, with one result for each URL and the right charge.
+// kill -9 at any moment of jobs: after a start each finishes, with one result for each URL and the right charge.
 import { randomInt } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,12 +11,14 @@ import { openTestClient } from './support/service.ts';
 import { freePort, startServiceProcess } from './support/service-process.ts';
 import { openSite, page } from './support/sites.ts';
 
-const MOMENTS = 20;
+const KILLS = 5;
+/** Jobs under way at each kill: each begins when the one before it has had a random number of requests. */
+const JOBS = 4;
 const URLS = 200;
 /** The moments are between any two requests of a job, and up to this long after one: a job takes about ten times as long. */
 const LATER_MS = 30;
 
-test('a job outlives kill -9 at 20 random moments', async (t) => {
+test('twenty jobs outlive kill -9, each at a random moment', async (t) => {
   t.timeout(300_000);
   const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-crash-'));
   // Slow enough that a job is under way for a while.
@@ -24,36 +26,44 @@ test('a job outlives kill -9 at 20 random moments', async (t) => {
   const env = {
     DATA_DIR: data_dir,
     PORT: String(await freePort()),
-    SIGNUP_CREDITS: String(MOMENTS * URLS),
+    SIGNUP_CREDITS: String(KILLS * JOBS * URLS),
     CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',
     CHECKER_ACK_WAIT_MS: '1000',
     CHECKER_RETRIES: '0',
   };
   const token = await issueLocalToken(data_dir, { user_id: 'alice', email: null, is_admin: false, hours: 1 });
+  const askedOf = (urls: readonly string[]) => urls.filter((url) => site.asked.has(url.slice(site.url.length))).length;
   let service = await startServiceProcess(env);
   try {
-    for (let moment = 0; moment < MOMENTS; moment++) {
+    for (let kill = 0; kill < KILLS; kill++) {
       const alice = openTestClient(service.url, token);
-      const urls = Array.from({ length: URLS }, (_, i) => `${site.url}/${moment}/${i}`);
-      const asked_before = site.asked.size;
-      const { status, body: created } = await alice.upload(urls.join('\n'));
-      t.is(status, 201);
-      const [requests, later_ms] = [randomInt(URLS + 1), randomInt(LATER_MS)];
-      const killed_after = `killed ${later_ms} ms after request ${requests}`;
-      await until(() => site.asked.size - asked_before >= requests);
+      const started: { job_id: string; urls: string[] }[] = [];
+      const moments: string[] = [];
+      for (let job = 0; job < JOBS; job++) {
+        const urls = Array.from({ length: URLS }, (_, i) => `${site.url}/${kill}/${job}/${i}`);
+        const { status, body } = await alice.upload(urls.join('\n'));
+        t.is(status, 201);
+        started.push({ job_id: body.job_id, urls });
+        const requests = randomInt(job === JOBS - 1 ? URLS + 1 : URLS / 2);
+        await until(() => askedOf(urls) >= requests);
+        moments.push(`job ${job} had ${requests} requests`);
+      }
+      const later_ms = randomInt(LATER_MS);
       await new Promise((resolve) => setTimeout(resolve, later_ms));
       await service.kill();
+      const killed = `killed ${later_ms} ms after ${moments.join(', ')}`;
       service = await startServiceProcess(env);
-      const job = await alice.ended(created.job_id);
-      t.like(job, { status: 'completed', completed_urls: URLS }, killed_after);
-      const { body: results } = await alice.ask('GET', `/jobs/${created.job_id}/results?limit=1000`);
-      t.deepEqual(
-        results.items.map((result: { url: string }) => result.url),
-        urls,
-        killed_after,
-      );
+      for (const { job_id, urls } of started) {
+        t.like(await alice.ended(job_id), { status: 'completed', completed_urls: URLS }, killed);
+        const { body: results } = await alice.ask('GET', `/jobs/${job_id}/results?limit=1000`);
+        t.deepEqual(
+          results.items.map((result: { url: string }) => result.url),
+          urls,
+          killed,
+        );
+      }
       const { body: credits } = await alice.ask('GET', '/users/me/credits');
-      t.is(credits.credit_balance, (MOMENTS - moment - 1) * URLS);
+      t.is(credits.credit_balance, (KILLS - kill - 1) * JOBS * URLS);
     }
     t.is(await service.stop(), 0);
     await assertExactFolder(t, data_dir);

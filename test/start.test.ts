@@ -239,7 +239,7 @@ test.serial('a start waits for absent servers: one line each, alive and not read
 test.serial('of two services that start at once over damaged stores one sets them aside, and both run', async (t) => {
   const data_dir = await filled(t);
   for (const name of ['documents.db', 'queue.db']) await writeFile(join(data_dir, name), 'garbage '.repeat(1_000));
-  const services = [running(t, { DATA_DIR: data_dir }), running(t, { DATA_DIR: data_dir })];
+  const services = [1, 2].map(() => running(t, { DATA_DIR: data_dir, ROLES: 'http' }));
   for (const { line } of services) await line(/the service runs/);
   t.is((await asideOf(data_dir)).filter((name) => name.startsWith('documents.db')).length, 1);
   t.is((await asideOf(data_dir)).filter((name) => name.startsWith('queue.db')).length, 1);

@@ -60,17 +60,35 @@ function verified({ headers, body }: Received, secret: string) {
   };
 }
 
+const mails: { to: string[]; content: string }[] = [];
+const smtp = new SMTPServer({
+  authOptional: true,
+  hideSTARTTLS: true,
+  async onData(stream, { envelope }, done) {
+    mails.push({ to: envelope.rcptTo.map(({ address }) => address), content: await text(stream) });
+    done();
+  },
+});
 let service: TestService;
 let site: Site;
 test.before(async () => {
+  const listening = smtp.listen(0, '127.0.0.1');
+  await once(listening, 'listening');
+  const { port } = listening.address() as AddressInfo;
   [service, site] = await Promise.all([
-    startTestService({ WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8', RATE_LIMIT_PER_MINUTE: '100000' }),
+    startTestService({
+      WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
+      RATE_LIMIT_PER_MINUTE: '100000',
+      SMTP_URL: `smtp://127.0.0.1:${port}`,
+      MAIL_FROM: 'Checker <checker@check.example>',
+    }),
     openSite(),
   ]);
 });
 test.after.always(async () => {
   await service?.stop();
   await site?.close();
+  await new Promise<void>((closed) => smtp.close(closed));
 });
 
 async function completedJob(client: TestClient, paths: readonly string[]): Promise<Answer['body']> {
@@ -243,47 +261,25 @@ test('an endpoint gets the event of a job that was deleted right after its end',
 });
 
 test('the service disables an endpoint that answers 410, and mails its owner', async (t) => {
-  const mails: { to: string[]; content: string }[] = [];
-  const smtp = new SMTPServer({
-    authOptional: true,
-    hideSTARTTLS: true,
-    async onData(stream, { envelope }, done) {
-      mails.push({ to: envelope.rcptTo.map(({ address }) => address), content: await text(stream) });
-      done();
-    },
-  });
-  const listening = smtp.listen(0, '127.0.0.1');
-  await once(listening, 'listening');
-  const { port } = listening.address() as AddressInfo;
   const receiver = await openReceiver();
+  t.teardown(receiver.close);
   receiver.status = 410;
-  const other = await startTestService({
-    WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
-    SMTP_URL: `smtp://127.0.0.1:${port}`,
-    MAIL_FROM: 'Checker <checker@check.example>',
-  });
-  try {
-    const alice = await other.keyHolder('alice');
-    const { body: endpoint } = await alice.ask('POST', ENDPOINTS, { url: receiver.url });
-    await completedJob(alice, ['/a']);
-    await until(() => mails.length > 0);
-    t.deepEqual(mails[0]!.to, ['alice@example.com']);
-    t.true(mails[0]!.content.includes('From: Checker <checker@check.example>'));
-    t.true(mails[0]!.content.includes(endpoint.id));
-    const { body: now } = await alice.ask('GET', `${ENDPOINTS}/${endpoint.id}`);
-    t.like(now, { status: 'disabled', disabled_reason: 'gone' });
-    const { items } = (await alice.ask('GET', `${ENDPOINTS}/${endpoint.id}/deliveries`)).body;
-    t.like(items[0], { status: 'given_up', given_up_reason: 'endpoint_gone' });
-    const resent = await alice.ask('POST', `${ENDPOINTS}/${endpoint.id}/deliveries/${items[0].id}/resend`);
-    t.deepEqual([resent.status, resent.body.error.details], [409, { reason: 'endpoint_disabled' }]);
-    await completedJob(alice, ['/b']);
-    t.is((await alice.ask('GET', `${ENDPOINTS}/${endpoint.id}/deliveries`)).body.total, 1);
-    t.is(receiver.received.length, 1);
-  } finally {
-    await other.stop();
-    await receiver.close();
-    await new Promise<void>((closed) => smtp.close(closed));
-  }
+  const alice = await service.keyHolder('retired');
+  const { body: endpoint } = await alice.ask('POST', ENDPOINTS, { url: receiver.url });
+  await completedJob(alice, ['/a']);
+  await until(() => mails.length > 0);
+  t.deepEqual(mails[0]!.to, ['retired@example.com']);
+  t.true(mails[0]!.content.includes('From: Checker <checker@check.example>'));
+  t.true(mails[0]!.content.includes(endpoint.id));
+  const { body: now } = await alice.ask('GET', `${ENDPOINTS}/${endpoint.id}`);
+  t.like(now, { status: 'disabled', disabled_reason: 'gone' });
+  const { items } = (await alice.ask('GET', `${ENDPOINTS}/${endpoint.id}/deliveries`)).body;
+  t.like(items[0], { status: 'given_up', given_up_reason: 'endpoint_gone' });
+  const resent = await alice.ask('POST', `${ENDPOINTS}/${endpoint.id}/deliveries/${items[0].id}/resend`);
+  t.deepEqual([resent.status, resent.body.error.details], [409, { reason: 'endpoint_disabled' }]);
+  await completedJob(alice, ['/b']);
+  t.is((await alice.ask('GET', `${ENDPOINTS}/${endpoint.id}/deliveries`)).body.total, 1);
+  t.is(receiver.received.length, 1);
 });
 
 test('a killed service delivers after its start, under the same ids', async (t) => {

@@ -14,7 +14,7 @@ import { openSession } from './session.ts';
 
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
 /** Of each operation, good and wrong ones each. */
-const EACH = Number(process.env.FUZZ_REQUESTS ?? 50);
+const EACH = Number(process.env.FUZZ_REQUESTS ?? 35);
 const CHAIN_ROUNDS = 8;
 const AT_ONCE = 16;
 const LEAST = 5000;

@@ -12,6 +12,7 @@ import { openDeleteJob } from '../../commands/delete-job.ts';
 import { openJobs } from '../../commands/job.ts';
 import { recordChecks } from '../../commands/record-checks.ts';
 import { openSubmitJob } from '../../commands/submit-job.ts';
+import { batchSize } from '../../events/job.ts';
 import { purgeSome } from '../../processes/purge.ts';
 import { settleJobs } from '../../processes/settlement.ts';
 import { endedJob, jobs } from '../../readmodels/jobs.ts';
@@ -22,10 +23,9 @@ import { FOUND } from '../support/behind.ts';
 import { assertExact } from '../support/ledger.ts';
 import { commandContext, openTestStores, project } from '../support/stores.ts';
 
-const BATCH = 100;
-
 /** A job of so many URLs, of which some are checked, cancelled and deleted; another one that stays. */
 async function deletedJob(t: ExecutionContext, total_urls: number, checked: number) {
+  const batch_size = batchSize(total_urls);
   const stores = await openTestStores(t);
   const folder = await mkdtemp(join(tmpdir(), 'url-checker-purge-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
@@ -52,9 +52,9 @@ async function deletedJob(t: ExecutionContext, total_urls: number, checked: numb
     await blobs.put(submission.blob_key, Readable.from(urls.join('\n')));
     const submitted = await openSubmitJob(log, commands, credits)(submission, commandContext());
     if (!submitted.ok) throw new Error(submitted.refused.message);
-    for (let from_index = 0; from_index < checked; from_index += BATCH) {
-      const range = { job_id, batch: from_index / BATCH, batch_from_index: from_index, from_index };
-      const some = urls.slice(from_index, from_index + BATCH);
+    for (let from_index = 0; from_index < checked; from_index += batch_size) {
+      const range = { job_id, batch: from_index / batch_size, batch_from_index: from_index, from_index };
+      const some = urls.slice(from_index, from_index + batch_size);
       await recordChecks(log, { ...range, urls: some }, Array(some.length).fill(FOUND), commandContext());
     }
     await commands.run(job_id, { type: 'cancel' }, commandContext());
@@ -83,7 +83,10 @@ async function deletedJob(t: ExecutionContext, total_urls: number, checked: numb
     for await (const { stream } of log.readAll()) streams.set(stream, (streams.get(stream) ?? 0) + 1);
     const of_gone = [...streams.keys()].filter((stream) => stream.includes('gone'));
     t.deepEqual(of_gone, ['job-gone']);
-    t.is([...streams.keys()].filter((stream) => stream.startsWith('checks-kept')).length, Math.ceil(checked / BATCH));
+    t.is(
+      [...streams.keys()].filter((stream) => stream.startsWith('checks-kept')).length,
+      Math.ceil(checked / batch_size),
+    );
     t.is(await readmodels.collection(results).count({ job_id: 'gone' }), 0);
     t.is(await readmodels.collection(results).count({ job_id: 'kept' }), checked);
     t.is(await readmodels.collection(purges).count({}), 0);
@@ -109,7 +112,7 @@ test('results go slice by slice, then the streams and the file; the documents ar
 test('a process that ends before or after any step leaves what the next one finishes, once', async (t) => {
   for (const when of ['before', 'after'] as const) {
     for (let fatal = 1, finished = false; !finished; fatal++) {
-      const { stores, blobs, pass, assertGone, assertExactNow } = await deletedJob(t, 2100, 300);
+      const { stores, blobs, pass, assertGone, assertExactNow } = await deletedJob(t, 210, 30);
       let steps = 0;
       /** The process is killed at its `fatal` step, and does nothing after it. */
       const dying =
