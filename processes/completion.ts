@@ -22,15 +22,17 @@ export async function completeJobs(
     const done = await commands.run(job_id, command, context(job_id));
     if (done.ok && (reached === null || done.position > reached)) reached = done.position;
   }
-  const finished = await jobs.find({ due: 'completion' }, { limit: AT_ONCE });
+  const due = await jobs.find({ due: { $in: ['completion', 'ceiling'] } }, { limit: AT_ONCE });
+  const [finished, at_ceiling] = [
+    due.filter(({ due }) => due === 'completion'),
+    due.filter(({ due }) => due === 'ceiling'),
+  ];
   // The projector writes statistics and jobs in one transaction, so these counts are complete.
   const found = finished.length > 0 ? await stats.getMany(finished.map(({ _id }) => _id)) : [];
   const broken = new Map(found.map(({ _id, broken_urls }) => [_id, broken_urls]));
   await inParallel(finished, ({ _id, completed_urls }) =>
     run(_id, { type: 'complete', completed_urls, broken_urls: broken.get(_id) ?? 0 }),
   );
-  await inParallel(await jobs.find({ due: 'ceiling' }, { limit: AT_ONCE }), ({ _id, credits_allocated }) =>
-    run(_id, { type: 'pauseAtCeiling', credits_allocated }),
-  );
+  await inParallel(at_ceiling, ({ _id, credits_allocated }) => run(_id, { type: 'pauseAtCeiling', credits_allocated }));
   return reached;
 }

@@ -24,7 +24,7 @@ interface Page {
 
 export const jobsProjection: Projection = projection({
   name: 'jobs',
-  version: 6,
+  version: 7,
   collections: [jobs, results, purges, ...STATS_COLLECTIONS],
   covers: ['job', 'checks', 'domain_checks'],
   ignores: ['ReservationVoided', 'ListingDiscarded'],

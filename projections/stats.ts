@@ -12,6 +12,7 @@ import {
   jobDomains,
   jobResponseTimes,
   jobStats,
+  MAX_MS_COUNTED,
   MOST_CHECKED,
   NO_STATUS,
   noResponseTimes,
@@ -43,8 +44,9 @@ export async function countResults(ranges: readonly CheckedRange[], open: OpenCo
     others.push(...countFirstDomains(document, of_job));
   }
   await countOtherDomains(others, stats.of, open);
+  const times = ranges.flatMap(({ job_id, rows }) => timesOf(stats.of.get(job_id)!, rows));
   await stats.save();
-  await countResponseTimes(ranges, open);
+  await countInSlots(times, open);
 }
 
 /** A result whose domain is not among the first domains of its job. */
@@ -115,18 +117,38 @@ async function countOtherDomains(
   await domains.save();
 }
 
-async function countResponseTimes(ranges: readonly CheckedRange[], open: OpenCollection): Promise<void> {
-  const measured: { id: string; place: number }[] = [];
-  for (const { job_id, rows } of ranges) {
-    for (const { response_time_ms: ms } of rows) {
-      if (ms === null) continue;
-      const { slot, place } = slotOf(ms);
-      measured.push({ id: responseTimesId(job_id, slot), place });
+/** Response times that belong in a slot's document. */
+interface InSlot {
+  id: string;
+  place: number;
+  count: number;
+}
+
+/** Counts response times in the job's document while they have few distinct values. Returns those to count in slots. */
+function timesOf({ _id: job_id, response_times }: StatsDocument, rows: readonly CheckedUrl[]): InSlot[] {
+  const in_slots: InSlot[] = [];
+  const toSlot = (ms: number, count: number) => {
+    const { slot, place } = slotOf(ms);
+    in_slots.push({ id: responseTimesId(job_id, slot), place, count });
+  };
+  for (const { response_time_ms: ms } of rows) {
+    if (ms === null) continue;
+    const { by_ms } = response_times;
+    if (!by_ms) toSlot(ms, 1);
+    else if (ms in by_ms || Object.keys(by_ms).length < MAX_MS_COUNTED) add(by_ms, ms);
+    else {
+      for (const [counted_ms, count] of Object.entries(by_ms)) toSlot(Number(counted_ms), count);
+      response_times.by_ms = null;
+      toSlot(ms, 1);
     }
   }
-  if (measured.length === 0) return;
-  const times = await touched(await open(jobResponseTimes), new Set(measured.map(({ id }) => id)));
-  for (const { id, place } of measured) times.get(id, () => noResponseTimes(id)).by_ms[place]!++;
+  return in_slots;
+}
+
+async function countInSlots(counted: readonly InSlot[], open: OpenCollection): Promise<void> {
+  if (counted.length === 0) return;
+  const times = await touched(await open(jobResponseTimes), new Set(counted.map(({ id }) => id)));
+  for (const { id, place, count } of counted) times.get(id, () => noResponseTimes(id)).by_ms[place]! += count;
   await times.save();
 }
 

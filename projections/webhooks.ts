@@ -9,7 +9,7 @@ import {
   webhookDeliveryId,
   webhookEventId,
 } from '../events/webhook.ts';
-import type { Collection } from '../readmodels/documents.ts';
+import type { Collection, Write } from '../readmodels/documents.ts';
 import {
   KEPT_ATTEMPTS,
   type WebhookDeliveryDocument,
@@ -26,6 +26,8 @@ const FAILING_LIMIT_MS = 5 * 86_400_000;
 const CLEARED_AT_ONCE = 1000;
 
 interface Collections {
+  /** The enabled endpoints of owners with completed jobs in this page; an endpoint's event empties it. */
+  enabled: Map<string, WebhookEndpointDocument[]>;
   endpoints: Collection<WebhookEndpointDocument>;
   deliveries: Collection<WebhookDeliveryDocument>;
 }
@@ -49,23 +51,25 @@ export const webhooksProjection: Projection = projection({
     return some.length === CLEARED_AT_ONCE;
   },
   begin: async (open): Promise<Collections> => ({
+    enabled: new Map(),
     endpoints: await open(webhookEndpoints),
     deliveries: await open(webhookDeliveries),
   }),
   on: {
     JobCompleted: requestDeliveries,
-    async WebhookEndpointCreated({ data, metadata: { at } }, { endpoints }) {
+    async WebhookEndpointCreated({ data, metadata: { at } }, collections) {
       const { endpoint_id: _id, ...endpoint } = data;
       const fresh = { status: 'enabled', disabled_reason: null, failing_since: null, due: null } as const;
-      await endpoints.write([{ replace: { _id, ...endpoint, created_at: at, ...fresh } }]);
+      await writeEndpoints(collections, [{ replace: { _id, ...endpoint, created_at: at, ...fresh } }]);
     },
-    async WebhookEndpointDisabled({ data: { endpoint_id, reason } }, { endpoints }) {
+    async WebhookEndpointDisabled({ data: { endpoint_id, reason } }, collections) {
       const disabled = { status: 'disabled', disabled_reason: reason, due: 'notice' };
-      await endpoints.write([{ update: endpoint_id, set: { $set: disabled } }]);
+      await writeEndpoints(collections, [{ update: endpoint_id, set: { $set: disabled } }]);
     },
-    WebhookEndpointOwnerNotified: ({ data: { endpoint_id } }, { endpoints }) =>
-      endpoints.write([{ update: endpoint_id, set: { $set: { due: null } } }]),
-    WebhookEndpointDeleted: ({ data: { endpoint_id } }, { endpoints }) => endpoints.write([{ delete: endpoint_id }]),
+    WebhookEndpointOwnerNotified: ({ data: { endpoint_id } }, collections) =>
+      writeEndpoints(collections, [{ update: endpoint_id, set: { $set: { due: null } } }]),
+    WebhookEndpointDeleted: ({ data: { endpoint_id } }, collections) =>
+      writeEndpoints(collections, [{ delete: endpoint_id }]),
     async WebhookAttempted(event, collections) {
       const { data, metadata } = event;
       const { next_attempt_at, ...attempt } = data;
@@ -76,7 +80,7 @@ export const webhooksProjection: Projection = projection({
       }));
       const endpoint = delivery && (await collections.endpoints.get(delivery.endpoint_id));
       if (endpoint?.status !== 'enabled') return;
-      await collections.endpoints.write([{ replace: afterAttempt(endpoint, data, metadata.at) }]);
+      await writeEndpoints(collections, [{ replace: afterAttempt(endpoint, data, metadata.at) }]);
     },
     WebhookDelivered: (event, collections) =>
       changeDelivery(event, collections, () => ({ status: 'delivered', next_attempt_at: null })),
@@ -91,7 +95,12 @@ export const webhooksProjection: Projection = projection({
   },
 });
 
-async function requestDeliveries(event: LogEvent<'JobCompleted'>, { endpoints, deliveries }: Collections) {
+function writeEndpoints({ endpoints, enabled }: Collections, writes: Write<WebhookEndpointDocument>[]): Promise<void> {
+  enabled.clear();
+  return endpoints.write(writes);
+}
+
+async function requestDeliveries(event: LogEvent<'JobCompleted'>, { endpoints, enabled, deliveries }: Collections) {
   const { owner_id, completed_urls, broken_urls } = event.data;
   // Events from before there were endpoints lack these fields.
   if (owner_id === undefined || broken_urls === undefined) return;
@@ -105,9 +114,12 @@ async function requestDeliveries(event: LogEvent<'JobCompleted'>, { endpoints, d
     // A job is complete when all its URLs are checked.
     data: { job_id, status: 'completed', total_urls: completed_urls, completed_urls, broken_urls },
   };
-  const subscribed = (await endpoints.find({ user_id: owner_id, status: 'enabled' })).filter(
-    ({ events }) => events.length === 0 || events.includes(type),
-  );
+  let of_owner = enabled.get(owner_id);
+  if (!of_owner) {
+    of_owner = await endpoints.find({ user_id: owner_id, status: 'enabled' });
+    enabled.set(owner_id, of_owner);
+  }
+  const subscribed = of_owner.filter(({ events }) => events.length === 0 || events.includes(type));
   await deliveries.write(
     subscribed.map(({ _id: endpoint_id, user_id }) => ({
       replace: {

@@ -1,6 +1,7 @@
 // The read models of a job's statistics, which cover all results at a cost that does not grow with their number. One document
 // for each job holds the values with few distinct ones; each domain beyond the first 500 has a document, indexed by count.
-// Response times are a histogram of whole milliseconds, in slots, so that percentiles are exact.
+// Response times are a histogram of whole milliseconds, so that percentiles are exact: in the job's document while they have few
+// distinct values, then in a document for each slot.
 import type { Counts, FoundOfDomain } from '../events/domain-checks.ts';
 import type { Collection, CollectionSpec, Document, Sort } from './documents.ts';
 import type { STATUS_GROUPS } from './results.ts';
@@ -32,6 +33,11 @@ export interface StatsDocument extends Document {
     max_ms: number | null;
     /** Counts by slot of `SLOT_MS`: at most about 1,200 slots, because a check takes at most 300 s. */
     slots: Counts;
+    /**
+     * Counts by millisecond, of at most `MAX_MS_COUNTED` distinct values. Null with more, whose counts are in the documents of
+     * the slots; missing in documents of an earlier version, whose counts are there too.
+     */
+    by_ms?: Counts | null;
   };
 }
 
@@ -62,6 +68,7 @@ export const MOST_CHECKED: Sort = { checks: -1, _id: 1 };
 export const FIRST_DOMAINS = 500;
 const DOMAINS_PAGE = 1000;
 const SLOT_MS = 256;
+export const MAX_MS_COUNTED = 64;
 
 export const NO_STATUS = 'none';
 /** The slot of a response time, and its place in the slot. */
@@ -84,7 +91,7 @@ export const noStats = (job_id: string): StatsDocument => ({
   error_codes: {},
   domains_total: 0,
   first_domains: [],
-  response_times: { count: 0, sum_ms: 0, min_ms: null, max_ms: null, slots: {} },
+  response_times: { count: 0, sum_ms: 0, min_ms: null, max_ms: null, slots: {}, by_ms: {} },
 });
 
 /** Returns a count for each name, 0 for names that were not counted. */
@@ -142,13 +149,13 @@ export async function* foundOfDomains(
  */
 export async function percentiles(
   collection: Pick<Collection<ResponseTimesDocument>, 'getMany'>,
-  { _id: job_id, response_times: { count, slots } }: StatsDocument,
+  { _id: job_id, response_times: { count, slots, by_ms } }: StatsDocument,
   percents: readonly number[],
 ): Promise<(number | null)[]> {
   if (count === 0) return percents.map(() => null);
-  // JavaScript iterates integer keys of an object in ascending order.
-  const counts = Object.entries(slots).map(([slot, count]) => [Number(slot), count] as const);
-  const places = percents.map((percent) => placeOf(counts, Math.ceil((percent * count) / 100)));
+  const ranks = percents.map((percent) => Math.ceil((percent * count) / 100));
+  if (by_ms) return ranks.map((rank) => placeOf(ascending(by_ms), rank).value);
+  const places = ranks.map((rank) => placeOf(ascending(slots), rank));
   const ids = places.map(({ value: slot }) => responseTimesId(job_id, slot));
   const read = new Map((await collection.getMany([...new Set(ids)])).map(({ _id, by_ms }) => [_id, by_ms]));
   return places.map(({ value: slot, rank }, n) => {
@@ -157,6 +164,9 @@ export async function percentiles(
     return by_ms ? slot * SLOT_MS + placeOf(by_ms.entries(), rank).value : null;
   });
 }
+
+/** JavaScript iterates integer keys of an object in ascending order. */
+const ascending = (counts: Counts) => Object.entries(counts).map(([value, count]) => [Number(value), count] as const);
 
 /** Finds the value of this rank, from 1, in an ascending histogram, and its rank among the equal values. */
 function placeOf(histogram: Iterable<readonly [value: number, count: number]>, rank: number) {
