@@ -2,14 +2,16 @@
 // on their number) and `api_key_uses-{keyId}` (when a key was used). No event holds the key itself.
 
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
+import { Nullable } from './nullable.ts';
+import { personal } from './personal.ts';
 import { Type } from './schema.ts';
 
 export const API_KEYS_EVENTS = {
   ApiKeyCreated: event({
     key_id: Type.String(),
     user_id: Type.String(),
-    email: Type.Union([Type.String(), Type.Null()]),
-    name: Type.String(),
+    email: personal(Nullable(Type.String()), 'user'),
+    name: personal(Type.String(), 'user'),
     /** The first characters of the key, by which a person tells keys apart. */
     prefix: Type.String(),
     /** SHA-256 of the key, hex. */

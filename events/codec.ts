@@ -1,7 +1,9 @@
 // The codec wraps the event store. It refuses an event that breaks the schema of its type, and upcasts each event that it
-// reads to the current version of its type.
+// reads to the current version of its type. It seals personal fields on the way in, and opens them on the way out.
 import type { EventStore, NewEvent, RecordedEvent } from './event-store.ts';
 import type { Compile, Validate } from './event-validation.ts';
+import { isSealed, seal, subjectOf, unseal } from './personal.ts';
+import type { PersonalKeys } from './personal-keys.ts';
 import { EVENT_TYPES, type EventType, isEventType } from './vocabulary.ts';
 
 /** An event breaks the schema of its type: a defect of the command that appends it. Nothing was appended. */
@@ -18,11 +20,14 @@ export class EventFromLater extends Error {
 let validation: Promise<{ compile: Compile }> | null = null;
 const loadValidation = () => (validation ??= import('./event-validation.ts'));
 
+/** Keys that are looked up at once while a batch of events is opened. */
+const LOOKUPS_AT_ONCE = 50;
+
 /**
- * The same store behind the codec. `append` throws InvalidEvent; reads and subscriptions throw EventFromLater.
- * `types` replaces the vocabulary in tests.
+ * The same store behind the codec. `append` throws InvalidEvent; reads and subscriptions throw EventFromLater; all throw the
+ * errors of `keys`. `types` replaces the vocabulary in tests.
  */
-export function withCodec(store: EventStore, types = EVENT_TYPES): EventStore {
+export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_TYPES): EventStore {
   const validators = new Map<EventType, Validate>();
 
   function encode(event: NewEvent, compile: Compile): NewEvent {
@@ -53,26 +58,76 @@ export function withCodec(store: EventStore, types = EVENT_TYPES): EventStore {
     return { ...event, data: steps.reduce((data, upcast) => upcast(data), event.data) };
   }
 
+  /** The personal fields of an event whose value `holds`. */
+  function fieldsOf({ type, data }: NewEvent, holds: (value: unknown) => boolean) {
+    if (!isEventType(type) || types[type].personal.length === 0) return [];
+    return types[type].personal.filter(({ name }) => holds((data as Record<string, unknown>)[name]));
+  }
+
+  const needsSealing = (event: NewEvent) => fieldsOf(event, isText).length > 0;
+  const needsOpening = (event: NewEvent) => fieldsOf(event, isSealed).length > 0;
+
+  async function sealed(stream: string, event: NewEvent): Promise<NewEvent> {
+    const data = { ...(event.data as Record<string, unknown>) };
+    for (const { name, whose, erased } of fieldsOf(event, isText)) {
+      const key = await keys.make(subjectOf(stream, event.data, whose));
+      data[name] = key === null ? erased : seal(key, event.id, data[name] as string);
+    }
+    return { ...event, data };
+  }
+
+  async function opened(event: RecordedEvent): Promise<RecordedEvent> {
+    const data = { ...(event.data as Record<string, unknown>) };
+    for (const { name, whose, erased } of fieldsOf(event, isSealed)) {
+      const key = await keys.find(subjectOf(event.stream, event.data, whose));
+      data[name] = key === null ? erased : unseal(key, event.id, data[name] as string);
+    }
+    return { ...event, data };
+  }
+
   async function* read(events: AsyncIterable<RecordedEvent>): AsyncGenerator<RecordedEvent> {
-    for await (const event of events) yield decode(event);
+    for await (const recorded of events) {
+      const event = decode(recorded);
+      yield needsOpening(event) ? await opened(event) : event;
+    }
+  }
+
+  async function readBatch(recorded: readonly RecordedEvent[]): Promise<RecordedEvent[]> {
+    const events = recorded.map(decode);
+    const places = events.flatMap((event, place) => (needsOpening(event) ? [place] : []));
+    for (let from = 0; from < places.length; from += LOOKUPS_AT_ONCE) {
+      const some = places.slice(from, from + LOOKUPS_AT_ONCE);
+      const results = await Promise.all(some.map((place) => opened(events[place]!)));
+      results.forEach((event, n) => {
+        events[some[n]!] = event;
+      });
+    }
+    return events;
   }
 
   return {
     async append(stream, expected, events) {
       const { compile } = await loadValidation();
-      return store.append(
-        stream,
-        expected,
-        events.map((event) => encode(event, compile)),
-      );
+      const encoded = events.map((event) => encode(event, compile));
+      const safe = encoded.some(needsSealing)
+        ? await Promise.all(encoded.map((event) => (needsSealing(event) ? sealed(stream, event) : event)))
+        : encoded;
+      return store.append(stream, expected, safe);
     },
     readStream: (stream, options) => read(store.readStream(stream, options)),
     readAll: (options) => read(store.readAll(options)),
     async *subscribe(options) {
-      for await (const { events, position } of store.subscribe(options)) yield { events: events.map(decode), position };
+      for await (const { events, position } of store.subscribe(options)) {
+        yield { events: await readBatch(events), position };
+      }
     },
     head: () => store.head(),
-    deleteStream: (stream) => store.deleteStream(stream),
+    async deleteStream(stream) {
+      await store.deleteStream(stream);
+      keys.forget(stream);
+    },
     close: () => store.close(),
   };
 }
+
+const isText = (value: unknown) => typeof value === 'string';

@@ -1,4 +1,6 @@
 // The definition of one event type: the schema of its data in the current version, and the upcasters from older versions.
+
+import { type PersonalField, personalFields } from './personal.ts';
 import { type Static, type TObject, type TProperties, Type } from './schema.ts';
 
 /** Makes the data of the next version of a type from the data of one version. It never mutates its argument. */
@@ -12,6 +14,8 @@ export interface EventSpec<Schema extends TObject = TObject> {
    * An event's metadata has its version; an event without one has version 1.
    */
   readonly upcasters: readonly Upcaster[];
+  /** The fields that the log holds sealed. */
+  readonly personal: readonly PersonalField[];
 }
 
 /** The event types of one category of streams, by name. */
@@ -24,7 +28,11 @@ export type EventSpecs = Readonly<Record<string, EventSpec>>;
 export const event = <Properties extends TProperties>(
   properties: Properties,
   ...upcasters: Upcaster[]
-): EventSpec<TObject<Properties>> => ({ schema: Type.Object(properties), upcasters });
+): EventSpec<TObject<Properties>> => ({
+  schema: Type.Object(properties),
+  upcasters,
+  personal: personalFields(properties),
+});
 
 export type DataOf<Spec extends EventSpec> = Static<Spec['schema']>;
 

@@ -2,6 +2,7 @@
 
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { Nullable } from './nullable.ts';
+import { personal } from './personal.ts';
 import { Type } from './schema.ts';
 
 const Count = Type.Integer({ minimum: 0 });
@@ -25,7 +26,7 @@ export const JOB_EVENTS = {
   JobCreated: event({
     job_id: Type.String(),
     owner_id: Type.String(),
-    owner_email: NullableText,
+    owner_email: personal(NullableText, 'user'),
     source: Type.Enum(JOB_SOURCES),
     total_urls: Type.Integer({ minimum: 1 }),
     /** Number of URLs in one `checks` stream; see `batchSize`. */
@@ -35,7 +36,7 @@ export const JOB_EVENTS = {
     duplicates_removed: Count,
     invalid_urls_rejected: Count,
     blocked_urls_skipped: Count,
-    filename: NullableText,
+    filename: personal(NullableText, 'job'),
     /** Key of the uploaded file in the blob store; null for a job without a file. */
     blob_key: NullableText,
   }),

@@ -16,6 +16,10 @@ export const proxyStream = (proxy_id: string) => `proxy-${proxy_id}`;
 export const sharesStream = (job_id: string) => `shares-${job_id}`;
 export const shareUsesStream = (share_id: string) => `share_uses-${share_id}`;
 
+/** Whose personal fields a key seals. */
+export type PersonalSubject = `user/${string}` | `job/${string}` | 'service';
+export const personalKeyStream = (subject: PersonalSubject) => `personal_keys-${subject}`;
+
 /** The only stream of its category. */
 export const LOG_IDENTITY_STREAM = 'service-log';
 

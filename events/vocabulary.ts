@@ -9,6 +9,7 @@ import type { DataOf, EventSpec, EventSpecs } from './event-spec.ts';
 import type { RecordedEvent } from './event-store.ts';
 import { IDEMPOTENCY_EVENTS } from './idempotency.ts';
 import { JOB_EVENTS, URLS_EVENTS } from './job.ts';
+import { PERSONAL_KEYS_EVENTS } from './personal-keys.ts';
 import { PROXY_EVENTS } from './proxy.ts';
 import { SERVICE_EVENTS } from './service.ts';
 import { SHARE_USES_EVENTS, SHARES_EVENTS } from './share.ts';
@@ -26,6 +27,7 @@ export const VOCABULARY = {
   api_key_uses: API_KEY_USES_EVENTS,
   blocklist: BLOCKLIST_EVENTS,
   idempotency: IDEMPOTENCY_EVENTS,
+  personal_keys: PERSONAL_KEYS_EVENTS,
   proxy: PROXY_EVENTS,
   service: SERVICE_EVENTS,
   shares: SHARES_EVENTS,

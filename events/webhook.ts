@@ -4,6 +4,7 @@
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { uuidV5 } from './ids.ts';
 import { Nullable } from './nullable.ts';
+import { personal } from './personal.ts';
 import { type Static, Type } from './schema.ts';
 
 const Count = Type.Integer({ minimum: 0 });
@@ -37,7 +38,7 @@ export const WEBHOOK_ENDPOINTS_EVENTS = {
   WebhookEndpointCreated: event({
     endpoint_id: Type.String(),
     user_id: Type.String(),
-    url: Type.String(),
+    url: personal(Type.String(), 'user'),
     /** The event types that the endpoint subscribes to; an empty list subscribes to all. */
     events: Type.Array(Type.Enum(WEBHOOK_EVENT_TYPES)),
   }),
@@ -48,7 +49,7 @@ export const WEBHOOK_ENDPOINTS_EVENTS = {
   /** The processes mailed the owner, or the mail was refused: then `refused` says why. */
   WebhookEndpointOwnerNotified: event({
     endpoint_id: Type.String(),
-    refused: Nullable(Type.String()),
+    refused: personal(Nullable(Type.String()), 'user'),
   }),
   WebhookEndpointDeleted: event({ endpoint_id: Type.String() }),
 };

@@ -4,12 +4,15 @@ import { LRUCache } from 'lru-cache';
 import { hashOfKey, idOfKey, openApiKeys } from '../commands/api-keys.ts';
 import { openUsers } from '../commands/user.ts';
 import { apiKeys } from '../readmodels/api-keys.ts';
+import { invalidToken } from './access.ts';
 import { openApiKeyUses } from './api-key-uses.ts';
 import type { AppOptions } from './app.ts';
 import { retryLater } from './errors.ts';
 import type { Parts } from './group.ts';
 
 const MAX_KNOWN = 100_000;
+/** An erased user's token is refused after this long. */
+const KNOWN_MS = 60_000;
 
 export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> {
   const { config, log, logger, credits, passed, now, atEnd } = parts;
@@ -18,7 +21,7 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
   atEnd(uses.close);
   const users = openUsers(log, credits, config.signup_credits);
   /** The e-mail address of each user whose account this process knows to exist, so that it does not read the log again. */
-  const known = new LRUCache<string, string>({ max: MAX_KNOWN });
+  const known = new LRUCache<string, string>({ max: MAX_KNOWN, ttl: KNOWN_MS });
   return {
     async api_key(plaintext) {
       const id = idOfKey(plaintext);
@@ -39,6 +42,7 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
       const { user_id, email } = caller;
       if (known.get(user_id) === (email ?? '')) return;
       const position = await users.see({ user_id, email }, command());
+      if (position === 'erased') throw invalidToken();
       if (position !== null) await passed(position);
       known.set(user_id, email ?? '');
     },

@@ -6,14 +6,16 @@ import type { Queue } from '../checkers/queue.ts';
 import { IN_HAND_SUBJECT, type InHand } from '../checkers/work.ts';
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { CreditsLedger } from '../commands/credits.ts';
+import { openDeleteJob } from '../commands/delete-job.ts';
 import { openDomainChecks } from '../commands/domain-checks.ts';
 import type { Jobs } from '../commands/job.ts';
+import { openErasures } from '../commands/user.ts';
 import { openWebhookDeliveries } from '../commands/webhook-delivery.ts';
 import { openWebhookEndpoints } from '../commands/webhook-endpoints.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import { openUrlListing } from '../events/url-listing.ts';
 import type { Blobs } from '../intake/blobs.ts';
-import { jobs } from '../readmodels/jobs.ts';
+import { endedJob, jobs } from '../readmodels/jobs.ts';
 import { pending } from '../readmodels/pending.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { jobStats } from '../readmodels/stats.ts';
@@ -23,6 +25,7 @@ import { steadyClock } from '../time/steady-clock.ts';
 import { completeJobs } from './completion.ts';
 import { type Dispatcher, openDispatcher } from './dispatch.ts';
 import { runDomainChecks } from './domain-checks.ts';
+import { runErasures } from './erasures.ts';
 import type { Mailer } from './mail.ts';
 import { passOnMoves } from './passes.ts';
 import { type ProgressWatch, watchProgress } from './progress.ts';
@@ -127,6 +130,20 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
         const { mailer } = options;
         const context = contextOf('webhook-endpoints', now);
         return runWebhookEndpoints({ log, readmodels, endpoints, deliveries, mailer, context }, signal, onPass);
+      }),
+      part('erasures', (onPass) => {
+        const deleteJob = openDeleteJob(commands, options.credits, async (job_id, position) => {
+          const job =
+            (await readmodels.passed(position, PROJECTED_MS)) && (await readmodels.collection(jobs).get(job_id));
+          return job ? endedJob(job) : null;
+        });
+        const context = contextOf('erasures', now);
+        const erasures = openErasures(log);
+        return runErasures(
+          { log, readmodels, erasures, endpoints, commands, deleteJob, context, monotonic },
+          signal,
+          onPass,
+        );
       }),
       part('purges', (onPass) => runPurges({ ...options, context: contextOf('purge', now) }, signal, onPass)),
     ]);

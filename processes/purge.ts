@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { JobCommand, Jobs } from '../commands/job.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
-import { checksStream, urlsStream } from '../events/streams.ts';
+import { checksStream, personalKeyStream, urlsStream } from '../events/streams.ts';
 import type { Blobs } from '../intake/blobs.ts';
 import { type PurgeDocument, purges } from '../readmodels/purges.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
@@ -61,6 +61,7 @@ export async function purgeSome(options: PurgeOptions, signal: AbortSignal): Pro
 
 async function removeContent({ _id: job_id, batch_size, blob_key, urls }: PurgeDocument, { log, blobs }: PurgeOptions) {
   if (blob_key !== null) await blobs.delete(blob_key);
+  await log.deleteStream(personalKeyStream(`job/${job_id}`));
   await log.deleteStream(urlsStream(job_id));
   // Deleting unwritten streams too keeps a checker with a batch in hand from recording it.
   for (let batch = 0; batch * batch_size < urls; batch++) {

@@ -3,6 +3,7 @@ import { apiKeysProjection } from './api-keys.ts';
 import { blockedDomainsProjection } from './blocked-domains.ts';
 import { creditsProjection } from './credits.ts';
 import { domainHealthProjection } from './domain-health.ts';
+import { erasuresProjection } from './erasures.ts';
 import { jobsProjection } from './jobs.ts';
 import { pendingProjection } from './pending.ts';
 import type { Projection } from './projection.ts';
@@ -18,4 +19,5 @@ export const ALL_PROJECTIONS: readonly Projection[] = [
   domainHealthProjection,
   sharesProjection,
   webhooksProjection,
+  erasuresProjection,
 ];

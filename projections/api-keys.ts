@@ -1,6 +1,8 @@
 // The read model of API keys.
 import { idOf } from '../events/streams.ts';
-import { apiKeys } from '../readmodels/api-keys.ts';
+import type { LogEvent } from '../events/vocabulary.ts';
+import { type ApiKeyDocument, apiKeys } from '../readmodels/api-keys.ts';
+import type { Collection } from '../readmodels/documents.ts';
 import { type Projection, projection } from './projection.ts';
 
 export const apiKeysProjection: Projection = projection({
@@ -16,5 +18,12 @@ export const apiKeysProjection: Projection = projection({
       keys.write([{ update: key_id, set: { $set: { revoked_at: at } } }]),
     ApiKeyUsed: ({ data: { used_at }, stream }, keys) =>
       keys.write([{ update: idOf(stream), set: { $set: { last_used_at: used_at } } }]),
+    UserErased: removeKeys,
+    // A request that had begun before the erasure may have made a key after it.
+    UserForgotten: removeKeys,
   },
 });
+
+function removeKeys({ stream }: LogEvent, keys: Collection<ApiKeyDocument>): Promise<void> {
+  return keys.write([{ deleteMany: { user_id: idOf(stream) } }]);
+}

@@ -8,12 +8,14 @@ import { openSqliteQueue } from '../adapters/queue/sqlite/sqlite-queue.ts';
 import type { Queue } from '../checkers/queue.ts';
 import { withCodec } from '../events/codec.ts';
 import type { EventStore } from '../events/event-store.ts';
+import { openPersonalKeys, WrongPersonalDataKey } from '../events/personal-keys.ts';
 import { type StoreFault, storeFaultOf } from '../events/store-faults.ts';
 import type { Blobs } from '../intake/blobs.ts';
 import type { Documents } from '../readmodels/documents.ts';
 import type { Config } from '../settings/config.ts';
 import { backOff } from '../time/pause.ts';
 import { StartError } from './data-dir.ts';
+import { keyOf } from './local-key.ts';
 
 export interface Stores {
   log: EventStore;
@@ -77,8 +79,11 @@ export async function openStores(config: Config, logger: Logger, options: Openin
   }
   const log_setting = { name: 'EVENTSTORE_URL', url: eventstore_url };
   try {
-    const log = withCodec(await whenThere('the event log', () => openLog().catch(blame(log_setting)), logger, options));
-    opened.push(log);
+    const store = await whenThere('the event log', () => openLog().catch(blame(log_setting)), logger, options);
+    opened.push(store);
+    const keys = openPersonalKeys(store, await keyOf(config.personal_data_key, data_dir, 'personal-data-key'));
+    await whenThere('the event log', () => keys.make('service').catch(blameKey), logger, options);
+    const log = withCodec(store, keys);
     const openThem = () => openDocuments().catch(blame({ name: 'MONGODB_URL', url: mongodb_url }));
     const documents = await whenThere('the store of documents', openThem, logger, options);
     opened.push(documents);
@@ -127,6 +132,11 @@ export async function whenThere<T>(
       await backOff(failures, RETRY_MS, signal);
     }
   }
+}
+
+/** The service's own key tells whether this process has the same PERSONAL_DATA_KEY as those before it. */
+function blameKey(error: unknown): never {
+  throw error instanceof WrongPersonalDataKey ? new StartError(error.message) : error;
 }
 
 /** Makes a handler that blames the setting's URL for any error but a store's fault. Its message shows no secret of the URL. */

@@ -146,6 +146,10 @@ export const SETTINGS = {
     // The owner of an endpoint knows a secret derived from the key, and must not be able to guess the key.
     32,
   ),
+  PERSONAL_DATA_KEY: secret(
+    'The key under which the log holds the keys of personal data, one for all processes; unset: made and kept in DATA_DIR.',
+    32,
+  ),
   AGENCY_SECRET: secret('The secret that agencies send as X-Agency-Secret; unset: the service closes their route.'),
   SMTP_URL: url('The mail server; unset: the service logs mails and sends none.', ['smtp', 'smtps']),
   MAIL_FROM: text('URL checker <noreply@localhost>', 'The sender of mails.'),

@@ -267,8 +267,9 @@ test('a deleted job disappears at once and its content soon; its events and ledg
   t.like(ledger.body.items[0], { transaction_type: 'reservation', amount: -45, reference_id: job_id });
   t.is(await balanceOf(alice), 255, 'nothing was unused');
 
-  // No file holds a byte of the URLs, write-ahead logs included.
-  await until(async () => Object.keys(await occurrences(service.data_dir, ['/deleted/'])).length === 0);
+  // No file holds a byte of the URLs or of the file's name, write-ahead logs included.
+  const texts = ['/deleted/', 'deletable.csv'];
+  await until(async () => Object.keys(await occurrences(service.data_dir, texts)).length === 0);
 });
 
 test('deleting a cancelled job refunds nothing more', async (t) => {

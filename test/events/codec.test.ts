@@ -4,12 +4,12 @@ import addFormats from 'ajv-formats';
 import test from 'ava';
 import { Type } from 'typebox';
 import { metadataOf } from '../../commands/aggregate.ts';
-import { EventFromLater, InvalidEvent, withCodec } from '../../events/codec.ts';
+import { EventFromLater, InvalidEvent } from '../../events/codec.ts';
 import { event as eventSpec } from '../../events/event-spec.ts';
 import type { NewEvent } from '../../events/event-store.ts';
 import { USER_EVENTS } from '../../events/user.ts';
 import { EVENT_TYPES, VOCABULARY } from '../../events/vocabulary.ts';
-import { commandContext, openTestStores } from '../support/stores.ts';
+import { coded, commandContext, openTestStores } from '../support/stores.ts';
 
 const event = (type: string, data: unknown): NewEvent => ({
   id: randomUUID(),
@@ -21,7 +21,7 @@ const event = (type: string, data: unknown): NewEvent => ({
 const REGISTERED = { user_id: 'alice', email: 'alice@example.com' };
 
 test('an event of the shape that the vocabulary gives its type is appended and read as it is', async (t) => {
-  const log = withCodec((await openTestStores(t)).log);
+  const log = coded((await openTestStores(t)).log);
   const registered = event('UserRegistered', REGISTERED);
   t.true((await log.append('user-alice', 'no_stream', [registered])).ok);
   const [read] = await Array.fromAsync(log.readStream('user-alice'));
@@ -31,7 +31,7 @@ test('an event of the shape that the vocabulary gives its type is appended and r
 
 test('an event without the shape of its type is refused, and nothing of its append is stored', async (t) => {
   const { log: store } = await openTestStores(t);
-  const log = withCodec(store);
+  const log = coded(store);
   const append = log.append('user-alice', 'no_stream', [
     event('UserRegistered', REGISTERED),
     event('UserRegistered', { ...REGISTERED, email: 7 }),
@@ -41,7 +41,7 @@ test('an event without the shape of its type is refused, and nothing of its appe
 });
 
 test('an event of a type that the vocabulary lacks is refused', async (t) => {
-  const log = withCodec((await openTestStores(t)).log);
+  const log = coded((await openTestStores(t)).log);
   for (const type of ['UserRenamed', 'constructor', '__proto__']) {
     await t.throwsAsync(log.append('user-alice', 'no_stream', [event(type, REGISTERED)]), { code: 'invalid_event' });
   }
@@ -57,17 +57,18 @@ test('events of every past version are read in the shape of today, by each way t
   const [v1, v2] = [event('UserRegistered', REGISTERED), event('UserRegistered', { ...REGISTERED, step: 7 })];
   v2.metadata = { ...v2.metadata, version: 2 };
   await store.append('user-alice', 'no_stream', [v1, v2]);
-  const log = withCodec(store, { ...EVENT_TYPES, UserRegistered });
+  const log = coded(store, { ...EVENT_TYPES, UserRegistered });
   t.true((await log.append('user-alice', 1, [event('UserRegistered', { ...REGISTERED, steps: [9] })])).ok);
 
   const steps = [[1, 2], [7, 2], [9]];
   const stepsOf = (events: readonly { data: unknown }[]) =>
     events.map(({ data }) => (data as { steps: number[] }).steps);
   t.deepEqual(stepsOf(await Array.fromAsync(log.readStream('user-alice'))), steps);
-  t.deepEqual(stepsOf(await Array.fromAsync(log.readAll())), steps);
+  const users = { categories: ['user'] };
+  t.deepEqual(stepsOf(await Array.fromAsync(log.readAll({ filter: users }))), steps);
   const subscribed: { data: unknown }[] = [];
   const done = new AbortController();
-  for await (const { events } of log.subscribe({ signal: done.signal })) {
+  for await (const { events } of log.subscribe({ filter: users, signal: done.signal })) {
     subscribed.push(...events);
     if (subscribed.length === steps.length) done.abort();
   }
@@ -79,7 +80,7 @@ test('events of every past version are read in the shape of today, by each way t
 for (const version of [2, 0, 1.5, Number.MAX_SAFE_INTEGER]) {
   test(`an event of version ${version}, which nobody knows, is refused by each way to read`, async (t) => {
     const { log: store } = await openTestStores(t);
-    const log = withCodec(store);
+    const log = coded(store);
     const later = event('UserRegistered', REGISTERED);
     await store.append('user-alice', 'no_stream', [{ ...later, metadata: { ...later.metadata, version } }]);
     const expected = { instanceOf: EventFromLater, code: 'unavailable', message: /^user-alice 0: UserRegistered / };

@@ -9,6 +9,7 @@ test('the handlers get their events in the order of the log, between the beginni
   const emails: Projection = projection({
     ...SPEC,
     covers: ['user'],
+    ignores: ['UserErased', 'UserForgotten'],
     begin: (_open, events) => [`${events.length} events`],
     on: {
       UserRegistered: ({ data }, page) => void page.push(`registered ${data.email}`),
@@ -40,7 +41,7 @@ test('a projection that forgets an event type of a category that it covers does 
   const all: Projection = projection({
     ...SPEC,
     covers: ['user'],
-    ignores: ['UserUpdated'],
+    ignores: ['UserUpdated', 'UserErased', 'UserForgotten'],
     begin,
     on: { UserRegistered },
   });

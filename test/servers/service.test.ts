@@ -19,6 +19,7 @@ import { listedSuites } from '../support/server-suites.ts';
 import { openTestClient } from '../support/service.ts';
 import { freePort, type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { openSite, page } from '../support/sites.ts';
+import { codedOf } from '../support/stores.ts';
 
 const URLS = 600;
 const KILLS = 6;
@@ -108,7 +109,8 @@ async function outlivesKills(t: import('ava').ExecutionContext): Promise<void> {
     t.is((await alice.ask('DELETE', `/jobs/${first.body.job_id}`)).status, 200);
     for (const service of running) t.is(await service.stop(), 0);
 
-    const log = await openEventStoreDb({ url: eventstore.url, log: pino({ level: 'silent' }) });
+    const store = await openEventStoreDb({ url: eventstore.url, log: pino({ level: 'silent' }) });
+    const log = await codedOf(store, data_dir);
     const documents = await openMongoDocuments({ url: mongodb.href, log: pino({ level: 'silent' }) });
     const empty = await openSqliteDocuments({ path: join(data_dir, 'replayed.db') });
     await assertExact(t, log, documents, empty);

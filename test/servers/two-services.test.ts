@@ -20,6 +20,7 @@ import { listedSuites } from '../support/server-suites.ts';
 import { openTestClient } from '../support/service.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 import { openSite, page } from '../support/sites.ts';
+import { codedOf } from '../support/stores.ts';
 
 const URLS = 600;
 const JOBS = 3;
@@ -92,7 +93,8 @@ async function overtaken(t: ExecutionContext): Promise<void> {
     await until(async () => (await fetch(`${first.url}/readyz`)).status === 200);
     t.deepEqual(await Promise.all([first.stop(), second.stop()]), [0, 0]);
 
-    const log = await openEventStoreDb({ url: eventstore.url, log: pino({ level: 'silent' }) });
+    const store = await openEventStoreDb({ url: eventstore.url, log: pino({ level: 'silent' }) });
+    const log = await codedOf(store, data_dir);
     const documents = await openMongoDocuments({ url: mongodb.href, log: pino({ level: 'silent' }) });
     const empty = await openSqliteDocuments({ path: join(data_dir, 'replayed.db') });
     await assertExact(t, log, documents, empty);

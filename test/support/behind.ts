@@ -3,16 +3,15 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { openFileBlobs } from '../../adapters/blobs/files/file-blobs.ts';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
-import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { openSqliteQueue } from '../../adapters/queue/sqlite/sqlite-queue.ts';
 import { openCredits } from '../../commands/credits.ts';
 import type { Outcome } from '../../events/checks.ts';
 import type { EventStore, RecordedEvent } from '../../events/event-store.ts';
-import { commandContext } from './stores.ts';
+import { commandContext, openFolderLog } from './stores.ts';
 
 /** Embedded ones, in a data folder. */
 export async function openBehind(data_dir: string) {
-  const log = await openSqliteEventStore({ path: join(data_dir, 'events.db') });
+  const log = await openFolderLog(data_dir);
   const documents = await openSqliteDocuments({ path: join(data_dir, 'documents.db') });
   const queue = await openSqliteQueue({ path: join(data_dir, 'queue.db') });
   const blobs = await openFileBlobs({ folder: join(data_dir, 'blobs') });

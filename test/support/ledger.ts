@@ -3,7 +3,6 @@
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
-import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { endOf } from '../../events/checked-range.ts';
 import type { URLChecked } from '../../events/checks.ts';
 import { type CreditsEvent, entryHash } from '../../events/credits.ts';
@@ -14,7 +13,7 @@ import type { CollectionSpec, Document, Documents } from '../../readmodels/docum
 import { jobs } from '../../readmodels/jobs.ts';
 import { openReadModels, type ReadModels } from '../../readmodels/read-models.ts';
 import { assertLots } from './lots.ts';
-import { project } from './stores.ts';
+import { openFolderLog, project } from './stores.ts';
 
 /** AVA's, or any that throw. */
 export interface Asserting {
@@ -26,7 +25,7 @@ export interface Asserting {
 
 /** Of the embedded stores of a data folder. */
 export async function assertExactFolder(t: ExecutionContext, data_dir: string): Promise<void> {
-  const log = await openSqliteEventStore({ path: join(data_dir, 'events.db') });
+  const log = await openFolderLog(data_dir);
   const documents = await openSqliteDocuments({ path: join(data_dir, 'documents.db') });
   const replayed = await openSqliteDocuments({ path: join(data_dir, 'replayed.db') });
   try {

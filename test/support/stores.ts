@@ -9,12 +9,15 @@ import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-docu
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import type { CommandContext } from '../../commands/aggregate.ts';
 import { identifyLog } from '../../commands/log-identity.ts';
+import { withCodec } from '../../events/codec.ts';
 import type { EventStore } from '../../events/event-store.ts';
+import { openPersonalKeys } from '../../events/personal-keys.ts';
 import { ALL_PROJECTIONS } from '../../projections/all.ts';
 import type { Projection } from '../../projections/projection.ts';
 import { runProjector } from '../../projections/projector.ts';
 import type { Documents } from '../../readmodels/documents.ts';
 import { openLeases } from '../../roles/leases.ts';
+import { readLocalKey } from '../../service/local-key.ts';
 
 export interface TestStores {
   log: EventStore;
@@ -29,6 +32,20 @@ export const commandContext = (now = Date.now()): CommandContext => ({
   actor: 'process:test',
   now,
 });
+
+/** The log behind the codec, as the service opens it. */
+export const coded = (log: EventStore, types?: Parameters<typeof withCodec>[2]): EventStore =>
+  withCodec(log, openPersonalKeys(log, Buffer.from('the key of tests')), types);
+
+/** The embedded log of a data folder, behind the codec with the folder's own key. */
+export async function openFolderLog(data_dir: string): Promise<EventStore> {
+  const log = await openSqliteEventStore({ path: join(data_dir, 'events.db') });
+  return codedOf(log, data_dir);
+}
+
+/** A log of a service that keeps its keys in `data_dir`. */
+export const codedOf = async (log: EventStore, data_dir: string): Promise<EventStore> =>
+  withCodec(log, openPersonalKeys(log, await readLocalKey(data_dir, 'personal-data-key')));
 
 /** Closed and removed when the test is over. */
 export async function openTestStores(t: ExecutionContext): Promise<TestStores> {

@@ -1,9 +1,9 @@
 // What a refused request must not leave behind: a job, a charge, files, URLs in the log.
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import type { TestClient, TestService } from './service.ts';
+import { openFolderLog } from './stores.ts';
 
 export interface Traces {
   jobs: number;
@@ -27,8 +27,7 @@ export const NO_TRACES: Traces = {
 };
 
 /** The log of a running service on a connection of its own, to be closed by the caller. */
-export const openLog = ({ data_dir }: TestService): Promise<EventStore> =>
-  openSqliteEventStore({ path: join(data_dir, 'events.db') });
+export const openLog = ({ data_dir }: TestService): Promise<EventStore> => openFolderLog(data_dir);
 
 /** `user`: of the gateway, whose address is `<user_id>@example.com`. */
 export async function tracesOf(

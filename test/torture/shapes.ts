@@ -10,11 +10,11 @@ import { pino } from 'pino';
 import { openMongoDocuments } from '../../adapters/documents/mongodb/mongodb-documents.ts';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
 import { openEventStoreDb } from '../../adapters/eventstore/eventstoredb/eventstoredb-event-store.ts';
-import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import type { Documents } from '../../readmodels/documents.ts';
 import { findNatsServer } from '../support/nats-server.ts';
 import { freePort } from '../support/service-process.ts';
+import { codedOf, openFolderLog } from '../support/stores.ts';
 import type { TcpProxy } from '../support/tcp-proxy.ts';
 import { openDisk } from './disk.ts';
 import { fairNow } from './fair-clock.ts';
@@ -129,10 +129,13 @@ export async function openShape(
     disk: disk.refused === null ? disk : null,
     disk_refused: disk.refused,
     step: (offset_ms) => writeFile(clock_file, String(offset_ms)),
-    openLog: () =>
+    openLog: async () =>
       servers
-        ? openEventStoreDb({ url: `esdb://127.0.0.1:${servers.eventstore.port}?tls=false`, log: silent })
-        : openSqliteEventStore({ path: join(data_dir, 'events.db') }),
+        ? codedOf(
+            await openEventStoreDb({ url: `esdb://127.0.0.1:${servers.eventstore.port}?tls=false`, log: silent }),
+            data_dir,
+          )
+        : openFolderLog(data_dir),
     openDocuments: () =>
       servers
         ? openMongoDocuments({ url: mongodbOf(servers.mongodb.port), log: silent })

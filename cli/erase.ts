@@ -1,0 +1,38 @@
+// Erases a user: npm run erase -- --user ID. The processes of the service carry it out; it may run meanwhile, or start later.
+import { randomUUID } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { openErasures } from '../commands/user.ts';
+import { openLogger } from '../service/logger.ts';
+import { openStores } from '../service/stores.ts';
+import { readConfig } from '../settings/config.ts';
+
+const USAGE = 'usage: npm run erase -- --user ID';
+
+async function erase(user_id: string): Promise<string | null> {
+  const config = readConfig(process.env);
+  const opening = { of: 'others', signal: AbortSignal.timeout(30_000), waiting: () => {} } as const;
+  const stores = await openStores(config, openLogger(config), opening);
+  try {
+    const command_id = randomUUID();
+    const context = { command_id, causation_id: command_id, actor: 'admin:erase', now: Date.now() };
+    const erased = await openErasures(stores.log).erase(user_id, context);
+    return erased.ok ? null : erased.refused.message;
+  } finally {
+    await stores.close();
+  }
+}
+
+try {
+  const { values } = parseArgs({ options: { user: { type: 'string' } } });
+  if (!values.user) throw new Error(`--user is missing\n${USAGE}`);
+  const problem = await erase(values.user);
+  if (problem === null) {
+    console.log(`${values.user} is refused from now on. The service removes what it keeps of them, within 20 minutes.`);
+  } else {
+    console.error(problem);
+    process.exitCode = 1;
+  }
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 2;
+}

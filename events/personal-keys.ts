@@ -1,0 +1,87 @@
+// The streams `personal_keys-{subject}`: the key that seals a user's or a job's personal fields, itself sealed under the service's key.
+// Deleting the stream destroys the key, and no later append can bring it back.
+import { hkdfSync, randomBytes, randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { type DataOf, event } from './event-spec.ts';
+import type { EventStore, NewEvent } from './event-store.ts';
+import { seal, unseal } from './personal.ts';
+import { Type } from './schema.ts';
+import { type PersonalSubject, personalKeyStream } from './streams.ts';
+
+export const PERSONAL_KEYS_EVENTS = {
+  /** The first and only event of its stream. */
+  PersonalKeyMade: event({ wrapped: Type.String() }),
+};
+type PersonalKeyMade = DataOf<typeof PERSONAL_KEYS_EVENTS.PersonalKeyMade>;
+
+/** PERSONAL_DATA_KEY is not the one under which the log's keys are sealed. */
+export class WrongPersonalDataKey extends Error {
+  readonly code = 'wrong_personal_data_key';
+}
+
+const KEY_BYTES = 32;
+const MAX_KEPT = 10_000;
+/** Shorter than the time for which the eraser lets requests end: afterwards no thread has the key. */
+const KEPT_MS = 10 * 60_000;
+
+export interface PersonalKeys {
+  /** The subject's key; makes one when there is none. Null when it is destroyed. */
+  make(subject: PersonalSubject): Promise<Uint8Array | null>;
+  /** The subject's key; null when there is none any more. */
+  find(subject: PersonalSubject): Promise<Uint8Array | null>;
+  /** Call it when a stream of keys is deleted. */
+  forget(stream: string): void;
+}
+
+/** The keys in `store`, wrapped under `secret`. Calls throw `WrongPersonalDataKey` and the store's errors. */
+export function openPersonalKeys(store: EventStore, secret: Uint8Array, now: () => number = Date.now): PersonalKeys {
+  const wrapping = new Uint8Array(hkdfSync('sha256', secret, '', 'personal keys', KEY_BYTES));
+  const kept = new LRUCache<string, Uint8Array>({ max: MAX_KEPT, ttl: KEPT_MS });
+
+  async function find(subject: PersonalSubject): Promise<Uint8Array | null> {
+    const stream = personalKeyStream(subject);
+    const known = kept.get(stream);
+    if (known) return known;
+    for await (const { data } of store.readStream(stream, { limit: 1 })) {
+      const key = unwrap(stream, (data as PersonalKeyMade).wrapped);
+      kept.set(stream, key);
+      return key;
+    }
+    return null;
+  }
+
+  function unwrap(stream: string, wrapped: string): Uint8Array {
+    try {
+      return Buffer.from(unseal(wrapping, stream, wrapped), 'base64url');
+    } catch (cause) {
+      const message = `${stream} is sealed under another PERSONAL_DATA_KEY: give the service the one it had before`;
+      throw new WrongPersonalDataKey(message, { cause });
+    }
+  }
+
+  return {
+    find,
+    async make(subject) {
+      const found = await find(subject);
+      if (found) return found;
+      const stream = personalKeyStream(subject);
+      const key = randomBytes(KEY_BYTES);
+      const appended = await store.append(stream, 'no_stream', [
+        keyMade(seal(wrapping, stream, key.toString('base64url')), now()),
+      ]);
+      if (appended.ok) {
+        kept.set(stream, key);
+        return key;
+      }
+      // Another process made it first, or it is destroyed.
+      return find(subject);
+    },
+    forget: (stream) => void kept.delete(stream),
+  };
+}
+
+function keyMade(wrapped: string, now: number): NewEvent<string, PersonalKeyMade> {
+  const command_id = randomUUID();
+  const metadata = { command_id, causation_id: command_id, actor: 'process:codec', at: new Date(now).toISOString() };
+  return { id: randomUUID(), type: 'PersonalKeyMade', data: { wrapped }, metadata };
+}

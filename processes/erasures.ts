@@ -1,0 +1,85 @@
+// Carries out the erasure of users: deletes their webhook endpoints and jobs, which the purge then empties, and at last destroys
+// the key of their personal data. Each pass asks what is left, so that it may run again, in whole or in part.
+import type { CommandContext } from '../commands/aggregate.ts';
+import type { DeleteJob } from '../commands/delete-job.ts';
+import type { Jobs } from '../commands/job.ts';
+import type { Erasures } from '../commands/user.ts';
+import type { WebhookEndpoints } from '../commands/webhook-endpoints.ts';
+import type { EventStore } from '../events/event-store.ts';
+import { hasEnded } from '../events/job.ts';
+import { personalKeyStream } from '../events/streams.ts';
+import { erasures as erasureDocuments } from '../readmodels/erasures.ts';
+import { type JobDocument, jobs as jobDocuments } from '../readmodels/jobs.ts';
+import type { ReadModels } from '../readmodels/read-models.ts';
+import { webhookEndpoints } from '../readmodels/webhooks.ts';
+import { passOnMoves } from './passes.ts';
+
+/** Users in one pass, and jobs of one user. */
+const AT_ONCE = 100;
+const SPACING_MS = 500;
+/**
+ * The key lives this long after the first pass, because requests that began before the erasure may still make jobs, which a later
+ * pass deletes. No submission lasts longer: the sweeper voids its reservation after ten minutes.
+ */
+export const LAST_REQUESTS_MS = 15 * 60_000;
+
+export interface ErasuresOptions {
+  log: EventStore;
+  readmodels: ReadModels;
+  erasures: Erasures;
+  endpoints: WebhookEndpoints;
+  commands: Jobs;
+  deleteJob: DeleteJob;
+  context: (user_id: string) => CommandContext;
+  /** Milliseconds that never go back. */
+  monotonic: () => number;
+}
+
+export interface Eraser {
+  /** Makes one step for each user that is to be erased. */
+  pass(signal: AbortSignal): Promise<void>;
+}
+
+/** Runs until `signal` aborts; calls `onPass` after each pass. */
+export async function runErasures(options: ErasuresOptions, signal: AbortSignal, onPass: () => void): Promise<void> {
+  const eraser = openEraser(options);
+  const { readmodels } = options;
+  await passOnMoves({ readmodels, spacing_ms: SPACING_MS, signal, onPass }, () => eraser.pass(signal));
+}
+
+export function openEraser(options: ErasuresOptions): Eraser {
+  const { log, readmodels, erasures, context, monotonic } = options;
+  /** The time of the first pass over each user. */
+  let seen = new Map<string, number>();
+
+  async function eraseSome(user_id: string, signal: AbortSignal): Promise<void> {
+    const endpoints = await readmodels.collection(webhookEndpoints).find({ user_id }, { limit: AT_ONCE });
+    for (const { _id: endpoint_id } of endpoints) {
+      await options.endpoints.run(user_id, { type: 'delete', endpoint_id }, context(user_id));
+    }
+    const jobs = await readmodels.collection(jobDocuments).find({ owner_id: user_id }, { limit: AT_ONCE });
+    for (const job of jobs) {
+      if (signal.aborted) return;
+      await deleteJob(job);
+    }
+    if (endpoints.length + jobs.length > 0) return;
+    if (monotonic() - seen.get(user_id)! < LAST_REQUESTS_MS) return;
+    await log.deleteStream(personalKeyStream(`user/${user_id}`));
+    await erasures.forget(user_id, context(user_id));
+  }
+
+  /** A refusal says that the read model is behind: the next pass finds the job again. */
+  async function deleteJob({ _id: job_id, owner_id, status }: JobDocument): Promise<void> {
+    if (hasEnded(status)) await options.deleteJob(job_id, context(owner_id));
+    else await options.commands.run(job_id, { type: 'cancel' }, context(owner_id));
+  }
+
+  return {
+    async pass(signal) {
+      const found = await readmodels.collection(erasureDocuments).find({}, { sort: { since: 1 }, limit: AT_ONCE });
+      const now = monotonic();
+      seen = new Map(found.map(({ _id }) => [_id, seen.get(_id) ?? now]));
+      for (const { _id } of found) if (!signal.aborted) await eraseSome(_id, signal);
+    },
+  };
+}

@@ -1,0 +1,18 @@
+// The read model of erasures, for the process that carries them out.
+import { idOf } from '../events/streams.ts';
+import { erasures } from '../readmodels/erasures.ts';
+import { type Projection, projection } from './projection.ts';
+
+export const erasuresProjection: Projection = projection({
+  name: 'erasures',
+  version: 1,
+  collections: [erasures],
+  covers: ['user'],
+  ignores: ['UserRegistered', 'UserUpdated'],
+  begin: (open) => open(erasures),
+  on: {
+    UserErased: ({ stream, metadata: { at: since } }, documents) =>
+      documents.write([{ replace: { _id: idOf(stream), since } }]),
+    UserForgotten: ({ stream }, documents) => documents.write([{ delete: idOf(stream) }]),
+  },
+});

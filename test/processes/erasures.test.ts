@@ -1,0 +1,228 @@
+// An erased user is gone: from the read models, from the bytes of every file, and from a replay. The ledger stays and holds.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import test, { type ExecutionContext } from 'ava';
+import { openFileBlobs } from '../../adapters/blobs/files/file-blobs.ts';
+import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
+import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
+import { openApiKeys } from '../../commands/api-keys.ts';
+import { openCredits } from '../../commands/credits.ts';
+import { openDeleteJob } from '../../commands/delete-job.ts';
+import { openJobs } from '../../commands/job.ts';
+import { recordChecks } from '../../commands/record-checks.ts';
+import { openShares } from '../../commands/shares.ts';
+import { openSubmitJob } from '../../commands/submit-job.ts';
+import { openErasures, openUsers } from '../../commands/user.ts';
+import { openWebhookEndpoints } from '../../commands/webhook-endpoints.ts';
+import type { EventStore } from '../../events/event-store.ts';
+import { userStream } from '../../events/streams.ts';
+import { LAST_REQUESTS_MS, openEraser } from '../../processes/erasures.ts';
+import { purgeSome } from '../../processes/purge.ts';
+import { settleJobs } from '../../processes/settlement.ts';
+import { apiKeys } from '../../readmodels/api-keys.ts';
+import { erasures as erasureDocuments } from '../../readmodels/erasures.ts';
+import { endedJob, jobs } from '../../readmodels/jobs.ts';
+import { openReadModels } from '../../readmodels/read-models.ts';
+import { webhookEndpoints } from '../../readmodels/webhooks.ts';
+import { FOUND } from '../support/behind.ts';
+import { occurrences } from '../support/bytes.ts';
+import { assertExact } from '../support/ledger.ts';
+import { coded, commandContext, project } from '../support/stores.ts';
+
+const URLS = 60;
+/** What the erased user left, each text in some event. */
+const PERSONAL = ['ada@lovelace.example', 'analytical-engine.csv', 'ada-key-name', 'hooks.lovelace.example'];
+
+const JOBS = {
+  'done-of-ada': '6a0e6b0c-2f5e-4c0b-9d55-0d6b7f6f0a01',
+  'running-of-ada': '6a0e6b0c-2f5e-4c0b-9d55-0d6b7f6f0a02',
+  'late-of-ada': '6a0e6b0c-2f5e-4c0b-9d55-0d6b7f6f0a03',
+  'done-of-charles': '6a0e6b0c-2f5e-4c0b-9d55-0d6b7f6f0b01',
+  'running-of-charles': '6a0e6b0c-2f5e-4c0b-9d55-0d6b7f6f0b02',
+};
+type JobName = keyof typeof JOBS;
+
+/** A user with everything that users have, and another one who stays. */
+async function twoUsers(t: ExecutionContext) {
+  const folder = await mkdtemp(join(tmpdir(), 'url-checker-erasures-'));
+  const store = await openSqliteEventStore({ path: join(folder, 'events.db') });
+  const documents = await openSqliteDocuments({ path: join(folder, 'documents.db') });
+  const log = coded(store);
+  let is_open = true;
+  const close = async () => {
+    if (is_open) await Promise.all([log.close(), documents.close()]);
+    is_open = false;
+  };
+  t.teardown(async () => {
+    await close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const blobs = await openFileBlobs({ folder: join(folder, 'blobs') });
+  const [commands, credits, context] = [openJobs(log), openCredits(log), () => commandContext()];
+  const readmodels = openReadModels(documents);
+
+  async function submit(name: JobName, of: { owner_id: string; email: string; filename: string; checked: number }) {
+    const urls = Array.from({ length: URLS }, (_, i) => `https://site-${i}.example/${name}`);
+    const job_id = JOBS[name];
+    const submission = {
+      job_id,
+      owner_id: of.owner_id,
+      owner_email: of.email,
+      source: 'upload' as const,
+      filename: of.filename,
+      blob_key: `uploads/${job_id}`,
+      needs_credits: true,
+      counts: () => ({ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 }),
+      pages: (async function* () {
+        yield urls;
+      })(),
+    };
+    await blobs.put(submission.blob_key, Readable.from(urls.join('\n')));
+    const submitted = await openSubmitJob(log, commands, credits)(submission, context());
+    if (!submitted.ok) throw new Error(submitted.refused.message);
+    for (let from_index = 0; from_index < of.checked; from_index += 10) {
+      const range = { job_id, batch: from_index / 10, batch_from_index: from_index, from_index };
+      const some = urls.slice(from_index, from_index + 10);
+      await recordChecks(log, { ...range, urls: some }, Array(some.length).fill(FOUND), context());
+    }
+  }
+
+  for (const { user_id, email, filename, host } of [
+    { user_id: 'u-1', email: PERSONAL[0]!, filename: PERSONAL[1]!, host: PERSONAL[3]! },
+    { user_id: 'u-2', email: 'charles@babbage.example', filename: 'difference.csv', host: 'hooks.babbage.example' },
+  ]) {
+    await openUsers(log, credits, 300).see({ user_id, email }, context());
+    const name = user_id === 'u-1' ? PERSONAL[2]! : 'charles-key';
+    await openApiKeys(log).create({ plaintext: `key of ${user_id}`, user_id, email, name }, context());
+    const endpoint = { endpoint_id: `hook-${user_id}`, user_id, url: `https://${host}/x`, events: [] };
+    await openWebhookEndpoints(log).run(user_id, { type: 'create', endpoint }, context());
+    const owner = { owner_id: user_id, email, filename };
+    const suffix = user_id === 'u-1' ? ('of-ada' as const) : ('of-charles' as const);
+    await submit(`done-${suffix}`, { ...owner, checked: URLS });
+    await submit(`running-${suffix}`, { ...owner, checked: 20 });
+    await commands.run(JOBS[`done-${suffix}`], { type: 'complete', completed_urls: URLS, broken_urls: 0 }, context());
+    await openShares(log).create(
+      { token: user_id, job_id: JOBS[`done-${suffix}`], user_id, expires_at: null },
+      context(),
+    );
+  }
+  await project({ log, documents });
+
+  let now = 0;
+  /** A process with aggregates of its own, as after a start, over this log. */
+  function process(over: EventStore = log) {
+    const own = openJobs(over);
+    const deleteJob = openDeleteJob(own, openCredits(over), async (job_id) => {
+      const job = await readmodels.collection(jobs).get(job_id);
+      return job && endedJob(job);
+    });
+    const [erasures, endpoints] = [openErasures(over), openWebhookEndpoints(over)];
+    const options = { log: over, readmodels, erasures, endpoints, commands: own, deleteJob, context };
+    const eraser = openEraser({ ...options, monotonic: () => now });
+    return async () => {
+      const { signal } = new AbortController();
+      await eraser.pass(signal);
+      await project({ log, documents });
+      await settleJobs(readmodels.collection(jobs), own, openCredits(over), context);
+      await project({ log, documents });
+      await purgeSome({ log: over, readmodels, commands: own, blobs, context }, signal);
+      await project({ log, documents });
+    };
+  }
+  const isDone = async () => (await readmodels.collection(erasureDocuments).count({})) === 0;
+  /** Runs passes until the erasure is done. */
+  async function finish(pass = process()): Promise<void> {
+    for (let passes = 0; !(await isDone()); passes++) {
+      if (passes > 50) throw new Error('the erasure does not end');
+      await pass();
+      now += LAST_REQUESTS_MS / 8;
+    }
+    await pass();
+  }
+  async function assertGone(): Promise<void> {
+    t.is(await readmodels.collection(jobs).count({ owner_id: 'u-1' }), 0);
+    t.is(await readmodels.collection(apiKeys).count({ user_id: 'u-1' }), 0);
+    t.is(await readmodels.collection(webhookEndpoints).count({ user_id: 'u-1' }), 0);
+    t.is(await readmodels.collection(jobs).count({ owner_id: 'u-2', owner_email: 'charles@babbage.example' }), 2);
+    t.like(await readmodels.collection(jobs).get(JOBS['done-of-charles']), { filename: 'difference.csv' });
+    // A replay with keys of its own opens what is left, and makes the same documents; the ledgers verify.
+    const empty = await openSqliteDocuments({ path: join(folder, `${crypto.randomUUID()}.db`) });
+    await assertExact(t, coded(store), documents, empty);
+    await empty.close();
+  }
+  const erase = () => openErasures(log).erase('u-1', context());
+  const typesOf = async () =>
+    (await Array.fromAsync(log.readStream(userStream('u-1')))).map(({ type }) => type as string);
+  return { folder, log, documents, readmodels, process, finish, erase, assertGone, isDone, typesOf, close, submit };
+}
+
+test('an erased user is in no byte of any file, and a replay makes the documents of today', async (t) => {
+  const { folder, documents, log, finish, erase, assertGone, close, typesOf } = await twoUsers(t);
+  t.deepEqual(
+    Object.keys(await occurrences(folder, PERSONAL)).filter((found) => found.startsWith('events.db')),
+    [],
+    'the log never held them in clear',
+  );
+  t.true((await erase()).ok);
+  t.true((await erase()).ok, 'asked for twice');
+  await project({ log, documents });
+  await finish();
+  await assertGone();
+  t.deepEqual(await typesOf(), ['UserRegistered', 'UserErased', 'UserForgotten']);
+  const [registered] = await Array.fromAsync(log.readStream(userStream('u-1')));
+  t.like(registered, { data: { user_id: 'u-1', email: null } });
+  await close();
+  const urls = Array.from({ length: URLS }, (_, i) => `https://site-${i}.example/`);
+  const texts = [...PERSONAL, ...urls.flatMap((url) => [`${url}done-of-ada`, `${url}running-of-ada`])];
+  t.deepEqual(await occurrences(folder, texts), {});
+  t.not(Object.keys(await occurrences(folder, [`${urls[0]}done-of-charles`])).length, 0);
+});
+
+test('an erased user who comes back with a token that is still valid is refused', async (t) => {
+  const { log, erase } = await twoUsers(t);
+  await erase();
+  const users = openUsers(log, openCredits(log), 300);
+  t.is(await users.see({ user_id: 'u-1', email: PERSONAL[0]! }, commandContext()), 'erased');
+  t.like(await openErasures(log).erase('nobody', commandContext()), { refused: { code: 'user_not_found' } });
+});
+
+test('a job that a request of before makes after the erasure goes too', async (t) => {
+  const { log, documents, process, finish, erase, assertGone, submit } = await twoUsers(t);
+  await erase();
+  await project({ log, documents });
+  const pass = process();
+  for (let passes = 0; passes < 4; passes++) await pass();
+  await submit('late-of-ada', { owner_id: 'u-1', email: PERSONAL[0]!, filename: PERSONAL[1]!, checked: 10 });
+  await project({ log, documents });
+  await finish(pass);
+  await assertGone();
+});
+
+test('two processes that erase at once, and one that is killed between any two steps, end the same', async (t) => {
+  for (let fatal = 1, finished = false; !finished; fatal += 8) {
+    const { log, documents, process, finish, erase, assertGone, isDone } = await twoUsers(t);
+    await erase();
+    await project({ log, documents });
+    let steps = 0;
+    const dying =
+      <Args extends unknown[], R>(step: (...args: Args) => Promise<R>) =>
+      async (...args: Args): Promise<R> => {
+        if (++steps >= fatal) throw new Error('killed');
+        return step(...args);
+      };
+    const killed: EventStore = {
+      ...log,
+      append: dying((...args: Parameters<EventStore['append']>) => log.append(...args)),
+      deleteStream: dying((stream: string) => log.deleteStream(stream)),
+    };
+    await finish(process(killed)).catch((error: Error) => t.is(error.message, 'killed'));
+    finished = await isDone();
+    const [one, two] = [process(), process()];
+    await finish(async () => {
+      await Promise.all([one(), two()]);
+    });
+    await assertGone();
+  }
+});
