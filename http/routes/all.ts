@@ -12,13 +12,14 @@ import * as jobStats from './job-stats.ts';
 import * as jobs from './jobs.ts';
 import * as shares from './shares.ts';
 import * as v2Jobs from './v2-jobs.ts';
+import * as v2Results from './v2-results.ts';
 import * as v2Usage from './v2-usage.ts';
 import * as webhooks from './webhooks.ts';
 
 export const ALL_GROUPS: readonly Group[] = [
   ...[jobs.group, jobEvents.group, jobLifecycle.group, jobStats.group, exports.group, shares.group],
   ...[analysis.group, domains.group, credits.group, apiKeys.group],
-  ...[v2Jobs.group, v2Usage.group, webhooks.group],
+  ...[v2Jobs.group, v2Results.group, v2Usage.group, webhooks.group],
 ];
 
 /** All routes, for documents and tests. Their handlers have no dependencies bound. */

@@ -6,7 +6,7 @@ import type { RecordedEvent } from '../../events/event-store.ts';
 import { checksStream, jobStream } from '../../events/streams.ts';
 import { openCursors } from '../../http/cursors.ts';
 import type { ResultView } from '../../http/result-view.ts';
-import { type Deps, results as route } from '../../http/routes/v2-jobs.ts';
+import { type Deps, results as route } from '../../http/routes/v2-results.ts';
 import { jobsProjection } from '../../projections/jobs.ts';
 import { type JobDocument, jobs } from '../../readmodels/jobs.ts';
 import { results } from '../../readmodels/results.ts';

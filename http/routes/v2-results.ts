@@ -1,0 +1,134 @@
+// The public API's pages of results, by offset and by cursor.
+import { Nullable } from '../../events/nullable.ts';
+import { Type } from '../../events/schema.ts';
+import { contiguousResults, type JobDocument, jobs } from '../../readmodels/jobs.ts';
+import { LongPage, resultsAfter, resultsPage } from '../../readmodels/result-pages.ts';
+import { type ResultsFilter, results as resultDocuments } from '../../readmodels/results.ts';
+import { jobStats } from '../../readmodels/stats.ts';
+import { PUBLIC } from '../apis/public.ts';
+import { jobWhen } from '../await-job.ts';
+import { openCursors } from '../cursors.ts';
+import { jobNotFound } from '../errors.ts';
+import { groupOf, type Parts } from '../group.ts';
+import {
+  filterOf,
+  paging,
+  ResultView,
+  resultExample,
+  resultFilters,
+  resultView,
+  resultViews,
+  statusGroup,
+} from '../result-view.ts';
+import { routeOf } from '../route.ts';
+
+const wire = ({ jobWatch, read, keys, closing }: Parts) => ({
+  ...{ jobWatch, closing },
+  cursors: openCursors(keys.links),
+  read: read({ jobs, results: resultDocuments, jobStats }),
+});
+export type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(PUBLIC);
+
+/** How long an empty page of a processing job waits for results, so that clients do not poll in a tight loop. */
+const EMPTY_PAGE_MS = 2000;
+
+export const results = route({
+  method: 'GET',
+  path: '/jobs/{id}/results',
+  access: 'owner',
+  heavy: true,
+  job: 'id',
+  summary: 'List the results of a job, in order of submission',
+  description:
+    'Pages by offset may shift while results arrive. Pages by cursor neither repeat nor miss a result: begin with an empty `cursor`, ' +
+    'and go on with `next_cursor` and the same filters until it is null. While the job is processing, every page has a `next_cursor`; ' +
+    `a page without results then means that none has come yet, and its answer takes up to ${EMPTY_PAGE_MS / 1000} s. A page of long ` +
+    'results (megabytes) holds fewer than `limit`. The pages of a paused job end before the first missing result.',
+  tags: ['jobs'],
+  query: Type.Object({
+    ...paging(50),
+    cursor: Type.Optional(
+      Type.String({ maxLength: 200, description: '`next_cursor` of the page before; empty to begin.', examples: [''] }),
+    ),
+    ...resultFilters,
+    status_group: statusGroup,
+  }),
+  responses: {
+    200: {
+      description: 'A page of results.',
+      schema: Type.Object({
+        results: Type.Array(ResultView),
+        items: Type.Array(ResultView, { description: 'The same list as `results`.' }),
+        next_cursor: Nullable(Type.String({ description: 'The cursor of the next page; null on the last page.' })),
+        total: Type.Integer({ description: 'Results that pass the filters, on all pages.' }),
+      }),
+      example: { results: [resultExample], items: [resultExample], next_cursor: null, total: 1 },
+    },
+  },
+  async handler({ job, query, signal, rest }, services) {
+    const { read, cursors, jobWatch, closing } = services;
+    const { limit, offset, cursor } = query;
+    const filter = filterOf(query);
+    if (cursor === undefined) {
+      const { items, total } = await resultsPage(read, job, filter, { limit, offset, signal });
+      const more = offset + limit < total || job.status === 'processing';
+      const views = resultViews(items);
+      return {
+        body: {
+          results: views,
+          // The reply reads this after it has written the results. A client that goes on from it may see a result twice.
+          get next_cursor() {
+            const last = items instanceof LongPage ? items.last_index : (items.at(-1)?.index ?? -1);
+            const after = Math.min(last, contiguousResults(job) - 1);
+            return more ? cursors.after(after, { job_id: job._id, filter }) : null;
+          },
+          total,
+          items: views,
+        },
+      };
+    }
+    const page = await cursorPage(job, { cursor, limit, signal }, filter, services);
+    if (page.results.length > 0 || job.status !== 'processing') return answer(page);
+    rest();
+    const moved = (now: JobDocument) => contiguousResults(now) > contiguousResults(job) || now.status !== 'processing';
+    await jobWhen(jobWatch, job._id, moved, { timeout_ms: EMPTY_PAGE_MS, signals: [signal, closing] });
+    signal.throwIfAborted();
+    const then = await read.jobs.get(job._id);
+    if (!then) throw jobNotFound();
+    return answer(await cursorPage(then, { cursor, limit, signal }, filter, services));
+  },
+});
+
+interface Page {
+  results: ResultView[];
+  next_cursor: string | null;
+  total: number;
+}
+const answer = (page: Page) => ({ body: { ...page, items: page.results } });
+
+/**
+ * Reads a page of at most `limit` results after the cursor; the empty cursor is the first page. Batches end out of order, so the
+ * page ends before the first missing result. Throws ValidationError for a cursor of another job or filter.
+ */
+export async function cursorPage(
+  job: JobDocument,
+  { cursor, limit, signal }: { cursor: string; limit: number; signal: AbortSignal },
+  filter: ResultsFilter,
+  { read, cursors }: Pick<Deps, 'read' | 'cursors'>,
+): Promise<Page> {
+  const scope = { job_id: job._id, filter };
+  const after = cursors.indexOf(cursor, scope);
+  const before = contiguousResults(job);
+  const page = await resultsAfter(read, job, filter, { limit, after, before, signal });
+  // While the job is processing, the next page begins where this one ended.
+  const seen = job.status === 'processing' ? Math.max(after, before - 1) : null;
+  const next = page.next ?? seen;
+  return {
+    results: page.items.map(resultView),
+    next_cursor: next === null ? null : cursors.after(next, scope),
+    total: page.total,
+  };
+}
+
+export const group = groupOf(wire, [results]);
