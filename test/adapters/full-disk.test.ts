@@ -12,7 +12,7 @@ const MAX_PAGES = 60;
 const FILLING = 'x'.repeat(20_000);
 const FULL = { code: 'storage_full' };
 
-test('a log without room refuses an append whole, is read on, and takes it when there is room', async (t) => {
+test('a log without room refuses an append whole, serves reads, and takes the append with room', async (t) => {
   const path = join(await folderOf(t), 'events.db');
   const log = await openSqliteEventStore({ path, max_pages: MAX_PAGES });
   const written = await untilFull(t, (n) => log.append(`job-${n}`, 'no_stream', [event(n)]));
@@ -28,7 +28,7 @@ test('a log without room refuses an append whole, is read on, and takes it when 
   assertSound(t, path);
 });
 
-test('documents without room refuse a transaction whole, and are read on', async (t) => {
+test('documents without room refuse a transaction whole, and serve reads', async (t) => {
   const path = join(await folderOf(t), 'documents.db');
   const documents = await openSqliteDocuments({ path, max_pages: MAX_PAGES });
   const spec = { name: 'things', fields: {}, indexes: [] };
@@ -49,7 +49,7 @@ test('documents without room refuse a transaction whole, and are read on', async
   assertSound(t, path);
 });
 
-test('a queue without room refuses what is published, and goes on when work is done', async (t) => {
+test('a queue without room refuses new messages, and goes on when others are done', async (t) => {
   const path = join(await folderOf(t), 'queue.db');
   const queue = await openSqliteQueue({ path, max_pages: MAX_PAGES });
   const publish = (n: number) => queue.publish('work', [{ id: String(n), body: FILLING }]);

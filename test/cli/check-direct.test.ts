@@ -58,7 +58,7 @@ async function world(t: ExecutionContext, options: TestSiteOptions = {}): Promis
   };
 }
 
-test('a file is checked and reported, in order, and nothing else is left on the disk', async (t) => {
+test('the command checks and reports a file in order, and leaves nothing else on the disk', async (t) => {
   const { site, folder, write, start, results } = await world(t);
   const paths = ['/count/3', '/404', '/fine', '/503-once', '/no-content', '/soft/a', '/loop'];
   const rows = paths.map((path, i) => `${i},${site.origin}${path}`);
@@ -86,7 +86,7 @@ test('a file is checked and reported, in order, and nothing else is left on the 
   t.false(existsSync(join(folder, 'data')));
 });
 
-test('when nothing is broken the exit code is 0, and --json and --out are as for the service', async (t) => {
+test('the exit code is 0 without broken URLs, and --json and --out work as with the service', async (t) => {
   const { site, write, start, results } = await world(t);
   await write('urls.txt', `${site.origin}/fine\n${site.origin}/once\n`);
 
@@ -102,7 +102,7 @@ test('when nothing is broken the exit code is 0, and --json and --out are as for
   t.is((await results('found.csv')).length, 2);
 });
 
-test('private addresses are refused unless they are excepted', async (t) => {
+test('the command refuses private addresses unless a setting allows them', async (t) => {
   const { site, write, start, results } = await world(t);
   await write('urls.txt', `${site.origin}/fine\n`);
   const { code } = await start(['urls.txt'], { CHECKER_ALLOW_ADDRESSES: '' }).done;
@@ -148,7 +148,7 @@ const WRONG: readonly [
   ['an option that there is not', ['a', '--fast'], {}, {}, /--fast[\s\S]*usage: /],
 ];
 for (const [what, args, files, env, says] of WRONG) {
-  test(`${what}: exit code 2, and why`, async (t) => {
+  test(`${what}: exit code 2 and the reason`, async (t) => {
     const { write, start } = await world(t);
     for (const [name, content] of Object.entries(files)) await write(name, content);
     const { code, stdout, stderr } = await start(args, env).done;
@@ -157,7 +157,7 @@ for (const [what, args, files, env, says] of WRONG) {
   });
 }
 
-test('Ctrl-C ends it at once: what came in order is in the file, whole rows, and the exit code says so', async (t) => {
+test('Ctrl-C ends the command at once, with whole rows in the file and an exit code of its own', async (t) => {
   let silent = (): void => {};
   const asked = new Promise<void>((resolve) => (silent = resolve));
   const { site, write, start, results } = await world(t, { behaviours: { '/waits': () => silent() } });

@@ -73,7 +73,7 @@ test('results come in the order of the URLs, whatever the order of their outcome
   t.deepEqual(got, ['u0', 'u1', 'u2', 'u3', 'u4', 'u5', 'u6']);
 });
 
-test('no more are asked for than the engine has room for', async (t) => {
+test('the command asks only for as many URLs as the engine has room for', async (t) => {
   const { engine, reading } = started(20, 4);
   await settled();
   t.is(engine.asked.length, 4);
@@ -88,7 +88,7 @@ test('no more are asked for than the engine has room for', async (t) => {
   t.is(engine.asked.length, 20);
 });
 
-test('a URL without an outcome holds back so many results and no more', async (t) => {
+test('a URL without an outcome holds back a limited number of results', async (t) => {
   const { engine, got, reading } = started(1000, 5, 50);
   await settled();
   for (let turn = 0; turn < 200; turn++) {
@@ -108,7 +108,7 @@ test('a URL without an outcome holds back so many results and no more', async (t
   );
 });
 
-test('an abort ends it with what came before the first URL without an outcome', async (t) => {
+test('an abort ends the check with the results before the first URL without an outcome', async (t) => {
   const { engine, abort, got, reading } = started(9, 5);
   await settled();
   for (const i of [0, 1, 3]) engine.answer(`u${i}`);
@@ -118,7 +118,7 @@ test('an abort ends it with what came before the first URL without an outcome', 
   t.deepEqual(got, ['u0', 'u1']);
 });
 
-test('a defect of the engine is thrown', async (t) => {
+test('checkInOrder throws a defect of the engine', async (t) => {
   const { engine, reading } = started(3, 5);
   await settled();
   engine.fail('u1', new Error('a defect'));

@@ -24,7 +24,7 @@ function linesOf(job: Partial<JobView>, seconds = 2): string[] {
 }
 const dropped = (job: Partial<JobView>) => linesOf(job).find((line) => line.startsWith('not checked'));
 
-test('one is told from several, whatever is counted', (t) => {
+test('the report uses singular and plural', (t) => {
   const all = (n: number) => ({ duplicates_removed: n, invalid_urls_rejected: n, blocked_urls_skipped: n });
   t.is(dropped(all(1)), 'not checked: 1 duplicate, 1 row that is no URL, 1 URL of a blocked domain');
   t.is(dropped(all(2)), 'not checked: 2 duplicates, 2 rows that are no URL, 2 URLs of blocked domains');
@@ -37,7 +37,7 @@ test('one is told from several, whatever is counted', (t) => {
   t.is(linesOf({ completed_urls: 1500 })[1], '1 500 URLs checked in 2.0 s (750 URL/s)');
 });
 
-test('what was not left out is not mentioned', (t) => {
+test('the report does not mention counts of zero', (t) => {
   t.is(dropped({}), undefined);
   t.is(dropped({ invalid_urls_rejected: 3 }), 'not checked: 3 rows that are no URL');
 });

@@ -20,7 +20,7 @@ const run = (args: string[], env: Record<string, string> = {}) =>
     );
   });
 
-test('it prints the token and nothing else', async (t) => {
+test('the command prints the token and nothing else', async (t) => {
   const { stdout, stderr, code } = await run([
     '--user',
     'alice',
@@ -51,7 +51,7 @@ const WRONG: [what: string, args: string[], env: Record<string, string>, message
   ],
 ];
 for (const [what, args, env, message] of WRONG) {
-  test(`${what} it says what it wants, on stderr`, async (t) => {
+  test(`${what} the command says on stderr what it wants`, async (t) => {
     const { code, stdout, stderr } = await run(args, env);
     t.deepEqual([code, stdout], [2, '']);
     t.regex(stderr, message);

@@ -10,7 +10,7 @@ const count = (state: Readonly<{ n: number }>) => ({
   events: [{ type: 'Counted' as const, data: { n: state.n + 1 } }],
 });
 
-test('commands that run at once, in one process and in two, each see what came before', async (t) => {
+test('concurrent commands, in one process and in two, each see the events before them', async (t) => {
   const { log } = await openTestStores(t);
   const [here, there] = [openAggregate(log, fold), openAggregate(log, fold)];
   await Promise.all(
@@ -35,7 +35,7 @@ test('a refusal appends nothing', async (t) => {
   t.is(await log.head(), '');
 });
 
-test('a command reads nothing where nobody else has written', async (t) => {
+test('a command reads nothing when no other process has written', async (t) => {
   const { log } = await openTestStores(t);
   const { reads, counted } = countingReads(log);
   const aggregate = openAggregate(counted, fold);
@@ -45,7 +45,7 @@ test('a command reads nothing where nobody else has written', async (t) => {
   t.is(reads(), 0);
 });
 
-test('a command decided on an old state, or on none, is decided again before it is answered', async (t) => {
+test('an aggregate decides a command again that it decided on an old state', async (t) => {
   const { log } = await openTestStores(t);
   const [here, there] = [openAggregate(log, fold), openAggregate(log, fold)];
   await here.handle('count-1', commandContext(), count);
@@ -67,7 +67,7 @@ test('a command decided on an old state, or on none, is decided again before it 
   });
 });
 
-test('the cached state can be read without the log', async (t) => {
+test('peek reads the cached state without the log', async (t) => {
   const { log } = await openTestStores(t);
   const { reads, counted } = countingReads(log);
   await openAggregate(log, fold).handle('count-1', commandContext(), count);
@@ -98,7 +98,7 @@ test('a state that grew counts with its new size in the cache', async (t) => {
   t.is(reads(), 1);
 });
 
-test('no command is answered from a state whose events a restored backup lacks', async (t) => {
+test('no command uses a cached state whose events a restored backup lacks', async (t) => {
   const [{ log: before }, { log: backup }] = [await openTestStores(t), await openTestStores(t)];
   let log = before;
   const replaced: EventStore = {
@@ -142,7 +142,7 @@ function losingOneAnswer(log: EventStore): EventStore {
   };
 }
 
-test('after an append whose answer never came, the next command looks at the log again', async (t) => {
+test('after an append without an answer, the next command reads the log again', async (t) => {
   const { log } = await openTestStores(t);
   const aggregate = openAggregate(losingOneAnswer(log), fold);
   await t.throwsAsync(aggregate.handle('count-1', commandContext(), count), { message: 'no answer' });
@@ -150,7 +150,7 @@ test('after an append whose answer never came, the next command looks at the log
   t.is((await aggregate.read('count-1')).state.n, 2);
 });
 
-test('commands that wait for one stream are decided in order and appended together', async (t) => {
+test('an aggregate decides waiting commands in order and appends them together', async (t) => {
   const { log } = await openTestStores(t);
   const appends: number[] = [];
   const counted: EventStore = {
@@ -179,7 +179,7 @@ test('commands that wait for one stream are decided in order and appended togeth
   t.is((await openAggregate(log, fold).read('count-1')).state.n, 2);
 });
 
-test('of two processes that append together nothing is lost or counted twice', async (t) => {
+test('two processes that append together lose nothing and count nothing twice', async (t) => {
   const { log } = await openTestStores(t);
   const [here, there] = [1, 2].map(() => openAggregate(log, fold, { max_per_append: 8 }));
   await Promise.all(
@@ -205,7 +205,7 @@ test('when the answer to an append of several commands never comes, each command
   t.is((await aggregate.read('count-1')).state.n, 4);
 });
 
-test('commands that are too large for one append together are appended one by one', async (t) => {
+test('an aggregate appends commands one by one that are too large together', async (t) => {
   const { log } = await openTestStores(t);
   const aggregate = openAggregate(log, fold, { max_per_append: 8 });
   const large = ({ n }: { n: number }) => ({

@@ -15,12 +15,12 @@ const UNBLOCKED: BlocklistEvent = { type: 'DomainUnblocked', data: { domain } };
 const given = (...events: BlocklistEvent[]) => events.reduce(evolve, initial());
 const block = (state: ReturnType<typeof given>, entry: DomainBlocked) => decide(state, { type: 'block', entry });
 
-test('a domain that is not on the list is put on it', (t) => {
+test('block adds a new domain to the list', (t) => {
   t.deepEqual(block(given(), ENTRY), { events: [BLOCKED] });
   t.deepEqual(block(given(BLOCKED, UNBLOCKED), LATER), { events: [{ type: 'DomainBlocked', data: LATER }] });
 });
 
-test('a domain that is on the list already stays, and its entry is updated', (t) => {
+test('block updates the entry of a listed domain', (t) => {
   t.deepEqual(block(given(BLOCKED), LATER), { events: [] });
   const said = { ...SAID, error_codes: ['403', '999'] };
   const updated: BlocklistEvent = { type: 'DomainBlockUpdated', data: said };
@@ -29,14 +29,14 @@ test('a domain that is on the list already stays, and its entry is updated', (t)
   t.deepEqual(block(given(BLOCKED, updated), { ...LATER, ...said }), { events: [] });
 });
 
-test('a domain is taken off the list once', (t) => {
+test('unblock removes a domain once', (t) => {
   t.deepEqual(decide(given(BLOCKED), { type: 'unblock', domain }), { events: [UNBLOCKED] });
   for (const state of [given(), given(BLOCKED, UNBLOCKED)]) {
     t.like(decide(state, { type: 'unblock', domain }), { refused: { code: 'domain_not_blocked' } });
   }
 });
 
-test('a full list takes no other domain, but updates of its own', (t) => {
+test('a full list refuses other domains, and takes updates', (t) => {
   const full = given(...Array.from({ length: MAX_BLOCKED }, (_, i) => blocked(`${i}.example`)));
   t.like(block(full, ENTRY), { refused: { code: 'blocklist_full' } });
   t.like(block(full, { ...ENTRY, domain: '7.example', reason: 'another' }), {
@@ -47,7 +47,7 @@ test('a full list takes no other domain, but updates of its own', (t) => {
 });
 const blocked = (name: string): BlocklistEvent => ({ type: 'DomainBlocked', data: { ...ENTRY, domain: name } });
 
-test('every event is what the vocabulary says', (t) => {
+test('every event fits the vocabulary', (t) => {
   const updated: BlocklistEvent = { type: 'DomainBlockUpdated', data: SAID };
   for (const { type, data } of [BLOCKED, UNBLOCKED, updated]) {
     t.true(Value.Check(VOCABULARY.blocklist[type].schema, data), type);

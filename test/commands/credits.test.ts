@@ -39,14 +39,14 @@ const refund = (job_id: string, amount: number): CreditsCommand => ({
 const at = (days: number) => new Date(NOW + days * DAY).toISOString();
 const remaining = (credits: Credits) => Object.fromEntries(credits.lots.map((lot) => [lot.lot_id, lot.remaining]));
 
-test('a grant is made once for its reference', (t) => {
+test('a grant happens once for its reference', (t) => {
   const credits = initial();
   t.is(run(credits, grant('p1', 300)).length, 1);
   t.is(run(credits, grant('p1', 300)).length, 0);
   t.is(credits.balance, 300);
 });
 
-test('a reservation takes the balance, up to the amount asked for, once', (t) => {
+test('a reservation takes up to the wanted amount, once', (t) => {
   const credits = initial();
   run(credits, grant('p1', 50));
   t.is(run(credits, reserve('j:0', 80))[0]!.data.amount, -50);
@@ -55,7 +55,7 @@ test('a reservation takes the balance, up to the amount asked for, once', (t) =>
   t.is(run(credits, reserve('k:0', 1)).length, 0, 'nothing is reserved of nothing');
 });
 
-test('what expires first is spent first, and a refund gives the last spent back first', (t) => {
+test('a reservation spends the lots that expire first, and a refund returns the last spent first', (t) => {
   const credits = initial();
   run(credits, grant('forever', 100));
   run(credits, grant('late', 100, at(30)));
@@ -75,7 +75,7 @@ test('a refund happens once for a job, whatever amount it names the second time'
   t.is(credits.balance, 40);
 });
 
-test('a refund goes back to what the job has used, whatever else is reserved for it', (t) => {
+test('a refund leaves the job the credits that it has used', (t) => {
   const credits = initial();
   run(credits, grant('first', 30, at(10)));
   run(credits, reserve('j:0', 30));
@@ -88,7 +88,7 @@ test('a refund goes back to what the job has used, whatever else is reserved for
   t.deepEqual(remaining(credits), { 'purchase:first': 10, 'purchase:second': 20 });
 });
 
-test('a lot that is due is not spent, and what is refunded into one expires at once', (t) => {
+test('an expired lot is not spent, and a refund into one expires at once', (t) => {
   const credits = initial();
   run(credits, grant('month', 100, at(10)));
   run(credits, reserve('j:0', 60));
@@ -104,14 +104,14 @@ test('a lot that is due is not spent, and what is refunded into one expires at o
   t.is(credits.balance, 0);
 });
 
-test('an adjustment below zero is refused and names the balance', (t) => {
+test('the ledger refuses an adjustment below zero, and names the balance', (t) => {
   const credits = initial();
   run(credits, grant('p', 10));
   const decision = decide(credits, { type: 'adjust', adjustment_id: 'a', amount: -11, reason: '' }, NOW);
   t.is('refused' in decision && decision.refused.code, 'insufficient_credits');
 });
 
-test('a released reservation gives everything back, once, and cannot be refunded again', (t) => {
+test('a release returns the whole reservation once, and no refund follows', (t) => {
   const credits = initial();
   run(credits, grant('p', 10));
   run(credits, reserve('j:0', 10));
@@ -121,7 +121,7 @@ test('a released reservation gives everything back, once, and cannot be refunded
   t.throws(() => run(credits, refund('j', 1)));
 });
 
-test('whatever happens: balance = sum of entries = what the lots hold ≥ 0, and no transaction comes twice', (t) => {
+test('after any commands: balance = sum of entries = sum of lots ≥ 0, and no transaction comes twice', (t) => {
   const step = fc.oneof(
     fc.record({
       kind: fc.constant('grant' as const),
@@ -187,7 +187,7 @@ test('whatever happens: balance = sum of entries = what the lots hold ≥ 0, and
   }
 });
 
-test('a ledger with an entry of a later service decides nothing, and says so, whatever stands around the entry', async (t) => {
+test('a ledger refuses every command while it has an entry of a later version', async (t) => {
   const { log } = await openTestStores(t);
   const credits = openCredits(log);
   await credits.run('alice', grant('p1', 300), commandContext());

@@ -60,7 +60,7 @@ function* forgeries(value: unknown, path: string): Generator<[path: string, forg
   }
 }
 
-test('every field of every type of entry is covered by its hash', async (t) => {
+test('the hash of an entry covers every field of every type', async (t) => {
   const { log } = await openTestStores(t);
   const entries = await ledgerOf(log, 'alice');
   t.deepEqual(new Set(entries.map(({ type }) => type)), new Set(Object.keys(CREDITS_EVENTS)));
@@ -77,7 +77,7 @@ test('every field of every type of entry is covered by its hash', async (t) => {
   t.log(`${forged_count} forgeries of ${entries.length} entries`);
 });
 
-test("another user's entries, an entry left out, put in twice or exchanged with its neighbour are found", async (t) => {
+test('an audit finds foreign, missing, repeated and exchanged entries', async (t) => {
   const { log } = await openTestStores(t);
   const [alice, bob] = [await ledgerOf(log, 'alice'), await ledgerOf(log, 'bob')];
   t.is(firstForged('alice', alice.with(0, bob[0]!)), 0);

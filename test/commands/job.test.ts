@@ -77,7 +77,7 @@ for (const [state, history] of Object.entries(HISTORIES)) {
   }
 }
 
-test('a job with a credit begins to work, one without is paused at once', (t) => {
+test('a job with a credit begins to work, and one without pauses at once', (t) => {
   t.deepEqual(decide(initial(), { type: 'create', job: created }), { events: [WAS_CREATED] });
   const poor = { ...created, credits_allocated: 0 };
   t.deepEqual(decide(initial(), { type: 'create', job: poor }), {
@@ -89,29 +89,29 @@ test('creating a job again with the same reservation changes nothing', (t) => {
   t.deepEqual(decide(after([WAS_CREATED]), { type: 'create', job: created }), { events: [] });
 });
 
-test('a job whose reservation was voided can no longer be created', (t) => {
+test('a voided reservation can no longer become a job', (t) => {
   const voided = after([{ type: 'ReservationVoided', data: { reservation_id: 'j:0' } }]);
   const decision = decide(voided, { type: 'create', job: created });
   t.is('refused' in decision && decision.refused.code, 'reservation_voided');
 });
 
-test('a reservation that was used can no longer be voided', (t) => {
+test('a used reservation can no longer be voided', (t) => {
   t.deepEqual(decide(after([WAS_CREATED]), { type: 'voidReservation', reservation_id: 'j:0' }), { events: [] });
 });
 
-test('a resumption raises the allocation by what was reserved', (t) => {
+test('a resumption raises the allocation by its reservation', (t) => {
   const decision = decide(after(HISTORIES.paused!), COMMANDS.resume!);
   t.deepEqual(decision, {
     events: [{ type: 'JobResumed', data: { credits_added: 40, credits_allocated: 100, reservation_id: 'j:1' } }],
   });
 });
 
-test('a resumption with more credits than URLs are missing is refused: another one was first', (t) => {
+test('a job refuses a resumption with more credits than missing URLs: another one was first', (t) => {
   const decision = decide(after(HISTORIES.paused!), { type: 'resume', credits_added: 41, reservation_id: 'j:1' });
   t.is('refused' in decision && decision.refused.code, 'illegal_transition');
 });
 
-test('the ceiling pauses a job only at the allocation that was seen', (t) => {
+test('the ceiling pauses a job only at the allocation that the process manager saw', (t) => {
   t.deepEqual(decide(after([WAS_CREATED]), { type: 'pauseAtCeiling', credits_allocated: 50 }), { events: [] });
 });
 
@@ -136,7 +136,7 @@ test('a deleted job is purged in order, each part once', (t) => {
   });
 });
 
-test('a job that is not deleted is not purged', (t) => {
+test('a job is not purged before its deletion', (t) => {
   for (const history of [HISTORIES.processing!, HISTORIES.completed!]) {
     const decision = decide(after(history), { type: 'purgeResults', from_index: 0, to_index: 60 });
     t.is('refused' in decision && decision.refused.code, 'illegal_transition');

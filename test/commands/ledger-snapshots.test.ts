@@ -25,7 +25,7 @@ const loaded = async (log: EventStore, user_id: string) =>
 const refund = (n: number) =>
   ({ type: 'refund', job_id: jobId(n), reservation_ids: [`${jobId(n)}:0`], amount: 4 }) as const;
 
-test('a long ledger is what its entries make, though few of them are read', async (t) => {
+test('a long ledger loads from a snapshot and few entries', async (t) => {
   const { log } = await openTestStores(t);
   const { user_id, entries } = await appendLongLedger(log, ENTRIES);
   const counted = counting(log);
@@ -58,7 +58,7 @@ function withSnapshot(event: CreditsEvent, changed: object): CreditsEvent {
 }
 
 for (const [damage, change] of Object.entries(damages)) {
-  test(`a snapshot ${damage} is passed over`, async (t) => {
+  test(`the loader ignores a snapshot ${damage}`, async (t) => {
     const { log } = await openTestStores(t);
     // The newest ones are damaged: an older one, and the entries after it, make up for them.
     const { user_id } = await appendLongLedger(log, 3_000, (event) =>
@@ -70,7 +70,7 @@ for (const [damage, change] of Object.entries(damages)) {
   });
 }
 
-test('a long ledger without snapshots is loaded whole, and has one with its next entry', async (t) => {
+test('a long ledger without snapshots loads whole, and gets one with its next entry', async (t) => {
   const { log } = await openTestStores(t);
   const { user_id, entries } = await appendLongLedger(
     log,
@@ -90,7 +90,7 @@ test('a long ledger without snapshots is loaded whole, and has one with its next
   t.true(counted.read() <= FEW, `${counted.read()} events`);
 });
 
-test('a job that was refunded long ago is not refunded again', async (t) => {
+test('the ledger does not repeat a refund of long ago', async (t) => {
   const { log } = await openTestStores(t);
   const { user_id, entries } = await appendLongLedger(log, ENTRIES);
   for (let n = 1; n < 1_000; n += 333) {
@@ -100,7 +100,7 @@ test('a job that was refunded long ago is not refunded again', async (t) => {
   t.is((await loaded(log, user_id)).entries, entries);
 });
 
-test('a job that has run for thousands of entries gets back what it did not use, once', async (t) => {
+test('the ledger refunds a job after thousands of other entries, once', async (t) => {
   const { log } = await openTestStores(t);
   const { user_id } = await appendLongLedger(log, ENTRIES);
   const credits = openCredits(log);
@@ -114,7 +114,7 @@ test('a job that has run for thousands of entries gets back what it did not use,
   t.deepEqual(await loaded(log, user_id), await replayed(log, user_id));
 });
 
-test('the search for a reservation ends at the newest that are enough', async (t) => {
+test('the search for a reservation ends when it has found enough', async (t) => {
   const { log } = await openTestStores(t);
   const { user_id, entries } = await appendLongLedger(log, ENTRIES);
   const counted = counting(log);
@@ -132,7 +132,7 @@ test('the search for a reservation ends at the newest that are enough', async (t
   t.true(counted.read() - before < 1_500, `${counted.read() - before} events`);
 });
 
-test('a reservation is released long after it was made, once', async (t) => {
+test('the ledger releases a reservation of long ago, once', async (t) => {
   const { log } = await openTestStores(t);
   const { user_id, first_reserved } = await appendLongLedger(log, 4_000);
   const release = { type: 'release', reservation_id: `${jobId(0)}:0` } as const;
@@ -148,7 +148,7 @@ test('a reservation is released long after it was made, once', async (t) => {
   t.true(never.ok && never.appended === 0);
 });
 
-test('a grant is known however long ago it was', async (t) => {
+test('the ledger knows grants of any age', async (t) => {
   const { log } = await openTestStores(t);
   const { user_id } = await appendLongLedger(log, 4_000);
   const grant = {
@@ -162,7 +162,7 @@ test('a grant is known however long ago it was', async (t) => {
   t.true(again.ok && again.appended === 0);
 });
 
-test('an entry fits an append however long the names of the lots are', (t) => {
+test("an entry fits an append, however long its lots' names", (t) => {
   for (const name_chars of [1, 150, 255, 5_000]) {
     const lots = Array.from({ length: 4_000 }, (_, n) => ({
       lot_id: `purchase:${String(n).padStart(name_chars, 'x')}`,

@@ -31,7 +31,7 @@ async function waitingJob(t: ExecutionContext) {
   return { jobs, credits };
 }
 
-test('a resumption that a cancellation comes before is refused with where the job stands', async (t) => {
+test("a resumption after a cancellation gets a refusal with the job's status", async (t) => {
   const { jobs, credits } = await waitingJob(t);
   const overtaken: CreditsLedger = {
     ...credits,
@@ -46,7 +46,7 @@ test('a resumption that a cancellation comes before is refused with where the jo
   });
 });
 
-test('a deletion that another one comes before finds no such job, not a service that is behind', async (t) => {
+test('a second deletion finds no such job', async (t) => {
   const { jobs, credits } = await waitingJob(t);
   await jobs.run('j', { type: 'cancel' }, commandContext());
   const overtaken = openDeleteJob(jobs, credits, async () => {

@@ -33,7 +33,7 @@ async function batch(t: ExecutionContext) {
   };
 }
 
-test('a range that was recorded stays as it is', async (t) => {
+test('a recorded range does not change', async (t) => {
   const { record, recorded } = await batch(t);
   await record(10, 12);
   await record(10, 12, 404);
@@ -63,7 +63,7 @@ test('a range is not recorded before the one before it', async (t) => {
   t.deepEqual(await recorded(), []);
 });
 
-test('nothing is recorded of a batch that was purged', async (t) => {
+test('a purged batch takes no results', async (t) => {
   const { log, record, recorded } = await batch(t);
   await record(10, 12);
   await log.deleteStream(checksStream('j', 2));
@@ -71,7 +71,7 @@ test('nothing is recorded of a batch that was purged', async (t) => {
   t.deepEqual(await recorded(), []);
 });
 
-test('a range of more bytes than an append takes is recorded in several, its texts cut where they are too long', async (t) => {
+test('a range above the limit of an append becomes several, with long texts cut', async (t) => {
   const { log } = await openTestStores(t);
   const urls = Array.from({ length: 100 }, (_, n) => `https://example.com/${n}`);
   const long = (chars: number) => `https://example.com/${'x'.repeat(chars)}`;
@@ -101,7 +101,7 @@ test('a range of more bytes than an append takes is recorded in several, its tex
   t.deepEqual(events[1]!.redirect_chain, [long(3500), long(3500)]);
 });
 
-test('the largest outcome that there may be fits an append, whatever its characters', async (t) => {
+test('the largest possible outcome fits an append, whatever its characters', async (t) => {
   const { log } = await openTestStores(t);
   const most = '\u{fffd}'.repeat(10 * MAX_FOUND_URL_CHARS);
   const outcome = {
@@ -130,7 +130,7 @@ const attempt = async (record: () => Promise<unknown>): Promise<void> => {
   }
 };
 
-test('overlapping ranges of several checkers are recorded once, whatever becomes of their appends', async (t) => {
+test('overlapping ranges of several checkers count once, whatever the fate of their appends', async (t) => {
   const { log } = await openTestStores(t);
   const BATCH_URLS = 6;
   const urls = Array.from({ length: BATCH_URLS }, (_, n) => `https://example.com/${n}`);

@@ -32,7 +32,7 @@ async function created(commands: Shares, token = newShareToken()): Promise<strin
 }
 const made = (token: string) => ({ token, job_id: 'j', user_id: 'alice', expires_at: null });
 
-test('a share is known by the hash of its token, and the token is nowhere in the log', async (t) => {
+test("the log has the hash of a share's token, and never the token", async (t) => {
   const stores = await openTestStores(t);
   const commands = openShares(stores.log);
   const token = newShareToken();
@@ -88,7 +88,7 @@ test('many views are one event, and without views there is no event', async (t) 
   t.like(await documentOf(stores, share_id), { use_count: 1001, last_used_at });
 });
 
-test('views that the log refuses are lost and logged, and stop nothing', async (t) => {
+test('http loses and logs views that the log refuses, and goes on', async (t) => {
   const told: { msg: string; lost: number }[] = [];
   const log = pino({}, { write: (line: string) => void told.push(JSON.parse(line)) });
   const recorded: string[] = [];
@@ -109,7 +109,7 @@ test('views that the log refuses are lost and logged, and stop nothing', async (
   t.like(told[0], { msg: 'http lost views of a share', lost: 2 });
 });
 
-test('shares go with their job', async (t) => {
+test('the deletion of a job deletes its shares', async (t) => {
   const stores = await openTestStores(t);
   const commands = openShares(stores.log);
   const share_id = await created(commands);

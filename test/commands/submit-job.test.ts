@@ -57,7 +57,7 @@ async function submitting(t: ExecutionContext, type: string, when: 'before' | 'a
 }
 
 for (const type of ['UrlsListed', 'CreditsReserved', 'JobCreated']) {
-  test(`when the append of ${type} fails, nothing is held and nothing is left`, async (t) => {
+  test(`a failed append of ${type} leaves no reservation and no URLs`, async (t) => {
     const { submitted, balance, listed } = await submitting(t, type, 'before');
     await t.throwsAsync(submitted, { message: FAULT });
     t.deepEqual([await balance(), await listed()], [GRANTED, 0]);
@@ -65,14 +65,14 @@ for (const type of ['UrlsListed', 'CreditsReserved', 'JobCreated']) {
 }
 
 for (const type of ['UrlsListed', 'CreditsReserved']) {
-  test(`when ${type} is stored and nobody hears of it, nothing is held and nothing is left`, async (t) => {
+  test(`a stored ${type} without an acknowledgement leaves no reservation and no URLs`, async (t) => {
     const { submitted, balance, listed } = await submitting(t, type, 'after');
     await t.throwsAsync(submitted, { message: FAULT });
     t.deepEqual([await balance(), await listed()], [GRANTED, 0]);
   });
 }
 
-test('a job that was stored without an acknowledgement is found and answered as created', async (t) => {
+test('a submission finds its job that was stored without an acknowledgement', async (t) => {
   const { submitted, balance, listed } = await submitting(t, 'JobCreated', 'after');
   t.like(await submitted, { ok: true, job: { total_urls: 2, credits_allocated: 2, filename: 'a.csv' } });
   t.deepEqual([await balance(), await listed()], [GRANTED - 2, 1]);
@@ -88,7 +88,7 @@ test('a job that the log cannot hold gives back its credits', async (t) => {
   t.deepEqual([await balance(), await listed()], [GRANTED, 0]);
 });
 
-test('a client that goes away in the middle of its URLs is not charged', async (t) => {
+test('a client that leaves in the middle of its URLs pays nothing', async (t) => {
   const { submitted, balance, listed } = await submitting(t, 'none', 'before', {
     pages: (async function* () {
       yield Array.from({ length: 1500 }, (_, n) => `https://a.example/${n}`);
@@ -99,7 +99,7 @@ test('a client that goes away in the middle of its URLs is not charged', async (
   t.deepEqual([await balance(), await listed()], [GRANTED, 0]);
 });
 
-test('what fails before its first URL leaves no event', async (t) => {
+test('a submission that fails before its first URL leaves no event', async (t) => {
   const { submitted, jobEvents } = await submitting(t, 'none', 'before', {
     // biome-ignore lint/correctness/useYield: it fails before there is one
     pages: (async function* () {

@@ -144,7 +144,7 @@ function pausedAt(log: EventStore, n: number, meanwhile: () => Promise<unknown>)
   };
 }
 
-test('a request that is taken for dead and goes on from any step makes no second job', async (t) => {
+test('a request that lost its key and goes on from any step makes no second job', async (t) => {
   for (let n = 2; ; n++) {
     const { log } = await start(t);
     const slow = pausedAt(log, n, () => openProcess(log).submit({ now: NOW + LEASE_MS }));
@@ -172,7 +172,7 @@ test('fifty equal requests at once, in two processes, make one job', async (t) =
   await assertOneJob(t, log, await processes[0]!.submit());
 });
 
-test('another body is refused: of a request that was answered, is under way, or broke off', async (t) => {
+test('a key with another body is refused, whether its request ended, runs or broke off', async (t) => {
   const { log, process } = await start(t);
   const mismatch = { ok: false, refused: { code: 'idempotency_key_mismatch' } } as const;
   const during = async () => void t.like(await process.submit({ fingerprint: 'g' }), mismatch);
@@ -194,7 +194,7 @@ test('after 24 hours a key is new, to the millisecond', async (t) => {
   t.not(later.ok && later.answer.job_id, first.ok && first.answer.job_id);
 });
 
-test('a request that is refused leaves the key as it was, for another body too', async (t) => {
+test('a refused request frees its key, for another body too', async (t) => {
   const { log, process } = await start(t, 0);
   t.like(await process.submit({ urls: [] }), { ok: false, refused: { code: 'no_urls' } });
   t.like(await process.submit({ fingerprint: 'g' }), { ok: false, refused: { code: 'no_credits' } });

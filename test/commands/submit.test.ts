@@ -56,7 +56,7 @@ async function* pagesOf(urls: readonly string[]) {
 }
 const listOf = (urls: readonly string[]): Given => ({ kind: 'list', pages: pagesOf(urls) });
 
-test('a file becomes a job of its URLs, and is kept', async (t) => {
+test('a file becomes a job, and the service keeps it', async (t) => {
   const { submit, file, listed, files } = await start(t);
   const submitted = await submit(await file(GIVEN));
   if (!submitted.ok) return t.fail(submitted.refused.message);
@@ -88,7 +88,7 @@ test('the URLs of a job can be submitted again', async (t) => {
   t.deepEqual(await listed(second.job.job_id), CHECKED);
 });
 
-test('an unusable file is refused with a reason: nothing is charged, and the file is not kept', async (t) => {
+test('an unusable file gets a refusal with a reason, costs nothing, and is not kept', async (t) => {
   const { submit, file, balance, files, log } = await start(t);
   const put: string[] = [];
   const { put: putFile } = files;

@@ -127,7 +127,7 @@ test('an answer of 410 ends the delivery at once', (t) => {
   t.deepEqual(told([REQUESTED], record(1, answered(410, 90_000))), [[1, null], 'endpoint_gone']);
 });
 
-test('an attempt that was recorded, or comes after the end, is not recorded again', (t) => {
+test('a delivery ignores an attempt that it has recorded, or that comes after its end', (t) => {
   t.deepEqual(told([REQUESTED, attempted(1)], record(1, answered(200))), []);
   t.deepEqual(told([REQUESTED], record(2, answered(200))), []);
   t.deepEqual(told([REQUESTED, attempted(1), DELIVERED], record(2, answered(500))), []);
@@ -141,7 +141,7 @@ test('a delivery is given up once, and only while it is pending', (t) => {
   t.deepEqual(told([REQUESTED, attempted(1), DELIVERED], giveUp), []);
 });
 
-test('a resend begins the schedule anew, whatever became of it', (t) => {
+test("a resend starts the schedule again, whatever the delivery's status", (t) => {
   const resend = { type: 'resend' } as const;
   t.is(told([], resend), 'delivery_not_found');
   t.deepEqual(told([REQUESTED], resend), [], 'it is due already');

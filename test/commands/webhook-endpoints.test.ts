@@ -75,7 +75,7 @@ test('an endpoint is disabled once, and its owner is notified once', (t) => {
   t.deepEqual(when([created('a'), DISABLED, DELETED], noteNotice), { events: [] });
 });
 
-test('of many endpoints created at once by several processes, twenty are created', async (t) => {
+test('several processes create at most twenty endpoints of a user', async (t) => {
   const { log } = await openTestStores(t);
   const processes = [openWebhookEndpoints(log), openWebhookEndpoints(log), openWebhookEndpoints(log)];
   const made = await Promise.all(
@@ -85,7 +85,7 @@ test('of many endpoints created at once by several processes, twenty are created
   t.is((await Array.fromAsync(log.readStream(webhookEndpointsStream('alice')))).length, 20);
 });
 
-test('a secret is made of the key and the endpoint, and is in no event', (t) => {
+test('a secret derives from the key and the endpoint, and no event has it', (t) => {
   const key = Buffer.from('a key of tests');
   const secret = signingSecret(key, 'a');
   t.regex(secret, /^whsec_[\w-]{43}$/);

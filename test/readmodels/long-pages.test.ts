@@ -48,7 +48,7 @@ async function openJob(t: ExecutionContext) {
 const indexesOf = async (items: AsyncIterable<ResultDocument> | Iterable<ResultDocument>) =>
   (await Array.fromAsync(items)).map(({ index }) => index);
 
-test('a page by offset of long results is whole, and read as it is gone through', async (t) => {
+test('a page by offset of long results is complete, and loads while its reader reads it', async (t) => {
   const { read, results, indexes, seen, job } = await openJob(t);
   const { items, total } = await resultsPage(read, job, {}, { limit: 100, offset: 5 });
   t.true(items instanceof LongPage);
@@ -62,7 +62,7 @@ test('a page by offset of long results is whole, and read as it is gone through'
   t.true(seen.longest <= MOST_HELD_CHARS, `${seen.longest} characters in one read`);
 });
 
-test('a page whose results are deleted while it is gone through ends with an error', async (t) => {
+test('a page whose results are deleted meanwhile ends with an error', async (t) => {
   const { read, results, job } = await openJob(t);
   const { items } = await resultsPage(read, job, {}, { limit: 100, offset: 0 });
   await results.write([{ deleteMany: { job_id: JOB } }]);

@@ -8,7 +8,7 @@ import { openTestStores } from '../support/stores.ts';
 
 const TTL_MS = 10_000;
 
-test('a lease that is renewed stays with its holder, whatever time passes', async (t) => {
+test('a holder that renews its lease keeps it', async (t) => {
   const { documents } = await openTestStores(t);
   let ms = 0;
   const monotonic = () => ms;

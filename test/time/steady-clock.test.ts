@@ -22,7 +22,7 @@ function clocks() {
   };
 }
 
-test('it is wall time, and follows a step forward at once', (t) => {
+test('the steady clock is wall time, and follows a step forward at once', (t) => {
   const { pass, step, ahead } = clocks();
   pass(MINUTE);
   t.is(ahead(), 0);
@@ -30,7 +30,7 @@ test('it is wall time, and follows a step forward at once', (t) => {
   t.is(ahead(), 0);
 });
 
-test('after a step back it goes on at half its pace, until wall time has caught up', (t) => {
+test('after a step back the steady clock runs at half speed until wall time has caught up', (t) => {
   const { clock, pass, step, ahead } = clocks();
   const before = clock();
   step(-60 * MINUTE);

@@ -3,7 +3,7 @@ import { until } from '../support/behind.ts';
 import { startTestService } from '../support/service.ts';
 import { openSite } from '../support/sites.ts';
 
-test('a service that ends answers those who wait for their jobs, and does not wait for these', async (t) => {
+test('a stopping service answers clients that wait for their jobs, and does not wait for the jobs', async (t) => {
   const service = await startTestService();
   const site = await openSite(() => {});
   try {

@@ -41,7 +41,7 @@ async function ask(client: TestClient, method: string, path: string, body?: unkn
 const submit = (client: TestClient, urls: string[], key?: string) =>
   ask(client, 'POST', '/api/v2/jobs', { urls }, key === undefined ? {} : { 'idempotency-key': key });
 
-test('cancelling gives back what was not checked, and is answered the same however often', async (t) => {
+test('a cancellation refunds unchecked URLs, and its repetition gets the same answer', async (t) => {
   const client = await newcomer();
   const { body: job } = await submit(client, urlsOf(slow, 50));
   const path = `/api/v2/jobs/${job.job_id}`;
@@ -58,7 +58,7 @@ test('cancelling gives back what was not checked, and is answered the same howev
   t.is(usage.period_usage.credits_used, 0);
 });
 
-test('a job that has completed is not cancelled any more', async (t) => {
+test('a completed job cannot be cancelled', async (t) => {
   const client = await newcomer();
   const { body: job } = await submit(client, urlsOf(site, 3));
   await client.ended(job.job_id);
@@ -73,7 +73,7 @@ test('a job that has completed is not cancelled any more', async (t) => {
   t.true(Date.parse(period_start) <= Date.now() && Date.now() < Date.parse(period_end));
 });
 
-test('waiting for a job gives its results, and what is more than a page by cursor', async (t) => {
+test('waiting for a job gives its first page of results, and a cursor for the others', async (t) => {
   const client = await newcomer();
   const { body, status } = await ask(client, 'POST', '/api/v2/jobs/wait', { urls: urlsOf(site, 20) });
   t.is(status, 201);
@@ -84,7 +84,7 @@ test('waiting for a job gives its results, and what is more than a page by curso
   );
 });
 
-test('when the time is up the job goes on, and its results are had later from where the answer ended', async (t) => {
+test('after the time is up the job goes on, and the cursor leads to its later results', async (t) => {
   const client = await newcomer();
   const waited = await ask(client, 'POST', '/api/v2/jobs/wait?wait_seconds=0', { urls: urlsOf(slow, 5) });
   const { job_id, next_cursor } = waited.body;
@@ -117,7 +117,7 @@ test('a client that stops waiting does not cancel its job, and comes back to it 
   t.is((await ask(client, 'GET', '/api/v2/usage')).body.credit_balance, 299);
 });
 
-test('how long to wait is 0 to 900 seconds', async (t) => {
+test('wait_seconds is from 0 to 900', async (t) => {
   const client = await newcomer();
   for (const seconds of ['901', '-1', 'x', '1.5']) {
     const { status, body } = await ask(client, 'POST', `/api/v2/jobs/wait?wait_seconds=${seconds}`, {
@@ -128,7 +128,7 @@ test('how long to wait is 0 to 900 seconds', async (t) => {
   }
 });
 
-test('a key makes one job of fifty equal requests at once', async (t) => {
+test('fifty concurrent requests with one key make one job', async (t) => {
   const client = await newcomer();
   const urls = urlsOf(site, 30);
   const answers = await Promise.all(Array.from({ length: 50 }, () => submit(client, urls, 'fifty')));
@@ -162,7 +162,7 @@ test('the same URLs in other JSON are the same request; other URLs, or another o
   }
 });
 
-test('equal keys of different users and of different routes never meet', async (t) => {
+test('equal keys of different users or routes are independent', async (t) => {
   const [alice, bob] = await Promise.all([newcomer(), newcomer()]);
   const one = await submit(alice, urlsOf(site, 1), 'k');
   const other = await submit(bob, urlsOf(site, 2), 'k');
@@ -171,7 +171,7 @@ test('equal keys of different users and of different routes never meet', async (
   t.is(new Set([one, other, waited].map(({ body }) => body.job_id)).size, 3);
 });
 
-test('what is refused is not remembered: the key is good for the next try', async (t) => {
+test('a refused request leaves its key for the next try', async (t) => {
   const client = await service.keyHolder('poor');
   t.is((await submit(client, [], 'k')).status, 422);
   t.is((await submit(client, ['not a url'], 'k')).status, 422);
@@ -191,18 +191,18 @@ for (const [what, key] of [
   ['with a space in it', 'a b'],
   ['not in ASCII', 'sch\u00f6n'],
 ] as const) {
-  test(`a key that is ${what} is refused and named`, async (t) => {
+  test(`the service refuses a key that is ${what}, and names the header`, async (t) => {
     const { status, body } = await submit(await newcomer(), urlsOf(site, 1), key);
     t.is(status, 422);
     t.deepEqual(body.error.details.problems[0].loc, ['header', 'idempotency-key']);
   });
 }
 
-test('the longest key is taken', async (t) => {
+test('the service takes the longest key', async (t) => {
   t.is((await submit(await newcomer(), urlsOf(site, 1), `${'~'.repeat(254)}!`)).status, 201);
 });
 
-test('URLs that cannot be checked are named with field, index and value', async (t) => {
+test('the answer names invalid URLs with field, index and value', async (t) => {
   const { status, body } = await submit(await newcomer(), ['ftp://a.example/', 'nope']);
   t.is(status, 422);
   const [, first, second] = body.error.details.problems;
@@ -210,7 +210,7 @@ test('URLs that cannot be checked are named with field, index and value', async 
   t.like(second, { loc: ['body', 'urls', 1], value: 'nope' });
 });
 
-test('every error is JSON of one shape, whatever was asked', async (t) => {
+test('every error is JSON of one shape', async (t) => {
   const client = await newcomer();
   const json = { 'content-type': 'application/json' };
   const asked: [string, RequestInit, number, string][] = [

@@ -7,7 +7,7 @@ import { readConfig } from '../../settings/config.ts';
 import { eventsOf, openBehind, until } from '../support/behind.ts';
 import { openTestClient, startTestService } from '../support/service.ts';
 
-test('a key that one process revokes is refused by the other from then on, and says when it was last used', async (t) => {
+test('a process refuses a key that another has revoked, and shows its last use', async (t) => {
   const service = await startTestService();
   const { data_dir } = service;
   const config = readConfig({

@@ -48,7 +48,7 @@ interface Arriving {
   page(cursor: string): Promise<Page>;
 }
 
-test('whatever the order, each result is on exactly one page', async (t) => {
+test('each result is on exactly one page, in any order of arrival', async (t) => {
   const { documents } = await openTestStores(t);
   let jobs_made = 0;
 
