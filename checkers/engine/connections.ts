@@ -24,6 +24,10 @@ export interface ConnectionSettings extends SocketSettings {
   proxies: ProxyPool | null;
 }
 
+/** How a request is sent: as usual, or as a second look by a lenient parser of HTTP/1.1, or with an offer of HTTP/2. */
+export type Look = 'first' | SecondLook;
+export type SecondLook = 'lenient' | 'h2';
+
 /** The part of undici's Client that a connection uses. */
 interface RequestClient {
   readonly destroyed: boolean;
@@ -43,6 +47,8 @@ export class Connection implements SocketOwner {
   /** Whether the DNS lookup runs: a request that times out meanwhile fails with `dns_failed`. */
   resolving = false;
   fault: Fault = 'none';
+  got_alert = false;
+  readonly offers_h2: boolean;
   idle_since = 0;
   socket: net.Socket | null = null;
 
@@ -52,13 +58,14 @@ export class Connection implements SocketOwner {
     sockets: Sockets,
     proxy: PooledProxy | null,
     address_at: number,
-    lenient: boolean,
+    look: Look,
   ) {
     this.origin = origin;
     this.host = host;
     this.proxy = proxy;
     this.address_at = address_at;
-    if (lenient) {
+    this.offers_h2 = look === 'h2';
+    if (look === 'lenient') {
       const { hostname, protocol, port } = new URL(origin);
       const options = { hostname: hostname.replace(/^\[|\]$/g, ''), protocol, port };
       this.client = new LenientClient(origin, (done) => sockets.connect(this, options, done));
@@ -67,7 +74,7 @@ export class Connection implements SocketOwner {
     this.client = new Client(origin, {
       connect: (options, done) => sockets.connect(this, options as unknown as ConnectOptions, done as ConnectDone),
       pipelining: 1,
-      allowH2: false,
+      allowH2: this.offers_h2,
       // The engine's sweep enforces the time limits.
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -116,13 +123,18 @@ export class Connections {
 
   /**
    * Takes an idle or a new connection to the origin. `hostname` is the origin's `URL.hostname`. The caller holds one of its
-   * `per_host` slots and has seen `ready`. A `lenient` connection is new, and the caller destroys it. `avoided`: proxies that
+   * `per_host` slots and has seen `ready`. A connection for a second look is new, and the caller destroys it. `avoided`: proxies that
    * failed for this check.
    */
-  take(hostname: string, origin: string, lenient = false, avoided: ReadonlySet<PooledProxy> = NOT_AVOIDED): Connection {
+  take(
+    hostname: string,
+    origin: string,
+    look: Look = 'first',
+    avoided: ReadonlySet<PooledProxy> = NOT_AVOIDED,
+  ): Connection {
     const host = this.#hosts.get(hostname) ?? { open: 0, idle: [] };
     const { idle } = host;
-    for (let i = lenient ? -1 : idle.length - 1; i >= 0; i--) {
+    for (let i = look === 'first' ? idle.length - 1 : -1; i >= 0; i--) {
       const connection = idle[i]!;
       if (connection.origin !== origin || (connection.proxy !== null && avoided.has(connection.proxy))) continue;
       if (i === idle.length - 1) idle.pop();
@@ -136,7 +148,7 @@ export class Connections {
     assert(host.open <= this.#settings.per_host);
     this.#hosts.set(hostname, host);
     const proxy = this.#settings.proxies?.take(avoided) ?? null;
-    return new Connection(hostname, origin, this.#sockets, proxy, avoided.size, lenient);
+    return new Connection(hostname, origin, this.#sockets, proxy, avoided.size, look);
   }
 
   /** Returns a connection whose request has ended. */

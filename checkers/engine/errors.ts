@@ -103,3 +103,18 @@ export function isStrictness(error: unknown): boolean {
   if (code === 'UND_ERR_SOCKET') return message === 'bad response';
   return name === 'HTTPParserError' || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
 }
+
+/** Type of the frame with which a server that speaks only HTTP/2 begins, after three bytes of length. */
+const SETTINGS_FRAME = 4;
+
+/** Whether the server refused HTTP/1.1 in the TLS handshake, or answered it with a frame of HTTP/2. */
+export function isHttp2Wanted(error: unknown): boolean {
+  const { name = '', code = '', data } = error as { name?: string; code?: string; data?: unknown };
+  if (code === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL') return true;
+  return (
+    name === 'HTTPParserError' &&
+    typeof data === 'string' &&
+    data.startsWith('\0') &&
+    data.charCodeAt(3) === SETTINGS_FRAME
+  );
+}

@@ -3,8 +3,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { ErrorCode } from '../../events/checks.ts';
-import type { Connection } from './connections.ts';
-import { errorCodeOf, isShortage, isStrictness } from './errors.ts';
+import type { Connection, SecondLook } from './connections.ts';
+import { errorCodeOf, isHttp2Wanted, isShortage, isStrictness } from './errors.ts';
 import { firstOf } from './headers.ts';
 
 /** An unwanted body up to this size is read and dropped, so that the connection can be reused. */
@@ -14,6 +14,9 @@ const DRAIN_BYTES = 64 * 1024;
 const MAX_INTERIM = 100;
 /** A body in more pieces is copied to one buffer, because a piece takes far more memory than its bytes. */
 const MAX_PIECES = 32;
+
+/** 426 Upgrade Required, 464 of load balancers that expect another protocol, 505 HTTP Version Not Supported. */
+const WANTS_HTTP2: ReadonlySet<number> = new Set([426, 464, 505]);
 
 const NO_HEADERS: IncomingHttpHeaders = {};
 const NO_CHUNKS: Buffer[] = [];
@@ -54,8 +57,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   failure: ErrorCode | null = null;
   /** The machine lacked resources for the request: the failure says nothing of the URL. */
   is_shortage = false;
-  /** The answer is malformed, but a lenient parser may understand it. */
-  worth_second_look = false;
+  /** How another request may get the answer that this one did not: the answer is malformed, or the server wants HTTP/2. */
+  second_look: SecondLook | null = null;
   status = 0;
   headers: IncomingHttpHeaders = NO_HEADERS;
   /** When the headers came, by the owner's clock. */
@@ -99,6 +102,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.responded_at = this.#phase_at;
     this.status = status;
     this.headers = headers;
+    if (WANTS_HTTP2.has(status) && this.connection.origin.startsWith('https:')) this.second_look = 'h2';
     this.#wanted = this.check.bytesWanted(status, headers);
     if (this.#wanted === 0 && Number(firstOf(headers, 'content-length')) > DRAIN_BYTES) this.#end(false);
   }
@@ -135,8 +139,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#phase === 'ended') return;
     // The headers decide the status; a truncated body only gives less evidence.
     if (this.#phase !== 'body') {
-      this.failure = errorCodeOf(error, this.#phase === 'waiting');
-      this.worth_second_look = isStrictness(error);
+      const code = errorCodeOf(error, this.#phase === 'waiting');
+      this.failure = code === 'connection_reset' && this.connection.got_alert ? 'tls_failed' : code;
+      if (isHttp2Wanted(error)) this.second_look = 'h2';
+      else if (isStrictness(error)) this.second_look = 'lenient';
       this.is_shortage = isShortage(error);
     }
     this.#end(false);

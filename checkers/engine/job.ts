@@ -2,6 +2,7 @@
 import type { Outcome } from '../../events/checks.ts';
 import type { ProxyTries } from '../proxies/tries.ts';
 import { Check, type CheckRules } from './check.ts';
+import type { Look } from './connections.ts';
 import type { Exchange } from './exchange.ts';
 import type { ProbeAnswer } from './soft-404.ts';
 
@@ -22,8 +23,8 @@ export class Job extends Check {
   exchange: Exchange | null = null;
   /** Its next request follows a redirect within the same attempt. */
   follows = false;
-  /** The strict parser refused an answer: the lenient parser reads the next one. */
-  lenient = false;
+  /** How its next request is sent. */
+  look: Look = 'first';
   proxy_tries: ProxyTries | null = null;
   /** When its latest request began. */
   asked_at = 0;

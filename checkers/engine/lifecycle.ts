@@ -187,9 +187,9 @@ export class Lifecycle {
       return;
     }
     if (this.#room.isShort) this.#room.succeeded(this.#now());
-    const second_look = exchange.worth_second_look && !job.lenient;
-    if (exchange.failedOnUsedConnection || second_look) {
-      job.lenient ||= second_look;
+    const second_look = job.look === 'first' ? exchange.second_look : null;
+    if (exchange.failedOnUsedConnection || second_look !== null) {
+      if (second_look !== null) job.look = second_look;
       this.#askAgain(job, this.#now());
       return;
     }

@@ -1,6 +1,8 @@
 // Finds the target of a page's meta refresh. The outcome reports it; the check does not follow it. The search reads each
 // character a few times at most, so that no hostile page makes it slow.
 
+import { withoutUser } from './redirects.ts';
+
 /** The search ends here, since a meta refresh stands in the head. */
 const HEAD_CHARS = 16 * 1024;
 const MAX_CONTENT_CHARS = 4096;
@@ -12,7 +14,7 @@ export function refreshOf(html: string, header: string | undefined, base: URL): 
   const content = contentOf(html.slice(0, HEAD_CHARS)) ?? header;
   const target = content === undefined ? null : targetOf(content.slice(0, MAX_CONTENT_CHARS));
   const url = target === null ? null : URL.parse(target.replaceAll('&amp;', '&'), base.href);
-  return url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') ? null : url.href;
+  return url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') ? null : withoutUser(url).href;
 }
 
 /** https://html.spec.whatwg.org/#shared-declarative-refresh-steps */

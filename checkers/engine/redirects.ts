@@ -1,7 +1,8 @@
 // The target of a redirect, or the reason why it has none.
 import type { ErrorCode } from '../../events/checks.ts';
 
-export const MAX_REDIRECTS = 10;
+/** As in browsers. */
+export const MAX_REDIRECTS = 20;
 
 /** Whether a check follows the Location of this status. 300 and 304 are final answers. */
 export function isRedirect(status: number): boolean {

@@ -58,7 +58,7 @@ export class Requests implements ExchangeOwner {
 
   /** Sends the next request of `job`. The caller holds a slot of the job's host and has seen `ready`. */
   send(job: Job, now: number, avoided: ReadonlySet<PooledProxy> | undefined): void {
-    const connection = this.#connections.take(job.host, job.origin, job.lenient, avoided);
+    const connection = this.#connections.take(job.host, job.origin, job.look, avoided);
     const exchange = new Exchange(job, connection, this, now);
     job.exchange = exchange;
     this.#in_flight.add(exchange);
@@ -94,7 +94,7 @@ export class Requests implements ExchangeOwner {
   #release(exchange: Exchange): void {
     this.#in_flight.delete(exchange);
     (exchange.check as Job).exchange = null;
-    if (exchange.reusable) this.#connections.give(exchange.connection);
+    if (exchange.reusable && !exchange.connection.offers_h2) this.#connections.give(exchange.connection);
     else this.#connections.destroy(exchange.connection);
   }
 }

@@ -35,6 +35,10 @@ export interface SocketOwner {
   resolving: boolean;
   /** The part of the path that a failure now would concern. */
   fault: Fault;
+  /** Whether the server ended the connection by a TLS alert, as one does that demands a certificate of the client. */
+  got_alert: boolean;
+  /** Whether to offer HTTP/2 beside HTTP/1.1. */
+  readonly offers_h2: boolean;
   socket: net.Socket | null;
 }
 
@@ -155,6 +159,7 @@ export class Sockets {
     });
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EMFILE' || error.code === 'ENFILE') this.#out_of_files();
+      if (error.code?.startsWith('ERR_SSL_') === true && error.code.includes('_ALERT_')) owner.got_alert = true;
       if (!pending) return;
       pending = false;
       then(error);
@@ -171,6 +176,7 @@ export class Sockets {
   #tls(owner: SocketOwner, { hostname }: ConnectOptions): tls.ConnectionOptions {
     return {
       ...this.#identity(hostname),
+      ...(owner.offers_h2 ? { ALPNProtocols: ['h2', 'http/1.1'] } : {}),
       secureContext: this.#context(),
       session: this.#sessions.get(owner.origin),
     };

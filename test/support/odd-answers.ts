@@ -73,6 +73,15 @@ export const ODD_ANSWERS: { readonly [path: string]: Behaviour } = {
     zlib.brotliCompressSync(Buffer.alloc(100_000_000), { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 5 } }),
   ),
   '/zstd-bomb': encoded('zstd', zlib.zstdCompressSync(Buffer.alloc(100_000_000))),
+  '/soft-utf16/*': (_request, socket) =>
+    reply(
+      socket,
+      200,
+      { 'Content-Type': 'text/html' },
+      Buffer.from(`\ufeff${html('Page not found | Shop', 'Page not found')}`, 'utf16le'),
+    ),
+  '/soft-untyped/*': (_request, socket) => reply(socket, 200, {}, html('Page not found | Shop', 'Page not found')),
+  '/untyped': (_request, socket) => reply(socket, 200, {}, 'Page not found. <title>Page not found</title>'),
   '/soft-gzip/*': encoded('gzip', zlib.gzipSync(html('Page not found | Shop', 'Page not found'))),
   '/soft-br/*': encoded('br', zlib.brotliCompressSync(html('Page not found | Shop', 'Page not found'))),
   '/soft-zstd/*': encoded('zstd', zlib.zstdCompressSync(html('Page not found | Shop', 'Page not found'))),

@@ -18,6 +18,7 @@ const ROWS: readonly [what: string, html: string, url: string | null][] = [
   ['single quotes', "<meta http-equiv='refresh' content='0;url=/z'/>", 'https://a.example/z'],
   ['after other metas', `<meta charset=utf-8><meta name=a content="b">${meta('0;url=/z')}`, 'https://a.example/z'],
   ['a > in an attribute', `<meta name=a content="1>0">${meta('0;url=/z')}`, 'https://a.example/z'],
+  ['with a user and a password', meta('0; url=https://me:secret@b.example/'), 'https://b.example/'],
   ['to itself', meta('300'), null],
   ['to nowhere', meta('0; url='), null],
   ['to a script', meta('0; url=javascript:alert(1)'), null],

@@ -65,6 +65,13 @@ async function startServers() {
       maxVersion: 'TLSv1.1',
       ciphers: 'DEFAULT@SECLEVEL=0',
     }),
+    certificate: await startRawServer(greet, { ...certified, ca: AUTHORITY, requestCert: true }),
+    certificate12: await startRawServer(greet, {
+      ...certified,
+      ca: AUTHORITY,
+      requestCert: true,
+      maxVersion: 'TLSv1.2',
+    }),
     tls12: await startRawServer(greet, { ...certified, maxVersion: 'TLSv1.2' }),
     sni: await startRawServer(greet, {
       // Of its own it has no certificate: that is the name's.
