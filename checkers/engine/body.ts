@@ -70,10 +70,27 @@ function decompressBeginning(decompress: Decompress, input: Buffer): Buffer | nu
 const META_CHARSET = /<meta[^<>]*?charset\s*=\s*(?:["']\s*)?([a-z0-9_:-]+)/i;
 const decoders = new Map<string, TextDecoder | null>();
 
-/** Decodes by the charset of the Content-Type, else of a <meta> in the first KiB, else as UTF-8. */
+/** Byte order marks, which outrank every label (https://encoding.spec.whatwg.org/#bom-sniff). */
+function charsetOfMark(body: Buffer): string | undefined {
+  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) return 'utf-8';
+  if (body[0] === 0xff && body[1] === 0xfe) return 'utf-16le';
+  return body[0] === 0xfe && body[1] === 0xff ? 'utf-16be' : undefined;
+}
+
+const HTML_START =
+  /^\s*<(?:!doctype html|html|head|title|body|h1|div|p|table|style|script|a|br|b|!--|meta|link)(?=[\s>]|--)/i;
+
+/** Whether a body without a Content-Type is HTML (https://mimesniff.spec.whatwg.org/#identifying-a-resource-with-an-unknown-mime-type). */
+export function looksLikeHtml(text: string): boolean {
+  return HTML_START.test(text.startsWith('\ufeff') ? text.slice(1, 512) : text.slice(0, 512));
+}
+
+/** Decodes by the byte order mark, else by the charset of the Content-Type, else of a <meta> in the first KiB, else as UTF-8. */
 export function decodeText(body: Buffer, content_type: string): string {
-  const label = (/charset\s*=\s*["']?([^"';\s]+)/i.exec(content_type) ??
-    META_CHARSET.exec(body.toString('latin1', 0, 1024)))?.[1]?.toLowerCase();
+  const label =
+    charsetOfMark(body) ??
+    (/charset\s*=\s*["']?([^"';\s]+)/i.exec(content_type) ??
+      META_CHARSET.exec(body.toString('latin1', 0, 1024)))?.[1]?.toLowerCase();
   if (label === undefined || label === 'utf-8' || label === 'utf8') return body.toString('utf8');
   const decoder = decoderFor(label);
   return decoder === null ? body.toString('utf8') : decoder.decode(body);

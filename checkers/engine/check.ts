@@ -2,7 +2,7 @@
 // the lifecycle carries the step out.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorCode, Outcome, Verdict } from '../../events/checks.ts';
-import { decodeBody, decodeText, MAX_HTML_BYTES } from './body.ts';
+import { decodeBody, decodeText, looksLikeHtml, MAX_HTML_BYTES } from './body.ts';
 import type { OriginFailure } from './circuits.ts';
 import { CookieJar } from './cookies.ts';
 import type { Exchange } from './exchange.ts';
@@ -74,6 +74,7 @@ export class Check implements Task {
   #meta_refresh: string | null = null;
 
   #points = 0;
+  #work_points = 0;
   /** The page's fingerprint, which other URLs of its host share, is the only evidence against it. */
   only_shared = false;
   /** Sketch of the page, if the page is suspect or a probe's. */
@@ -134,7 +135,7 @@ export class Check implements Task {
 
   /** How many bytes to read of the body of an answer with these headers. */
   bytesWanted(status: number, headers: IncomingHttpHeaders): number {
-    if (status < 300) return isHtml(firstOf(headers, 'content-type')) && !isRoot(this.first) ? MAX_HTML_BYTES : 0;
+    if (status < 300) return mayBeHtml(firstOf(headers, 'content-type')) && !isRoot(this.first) ? MAX_HTML_BYTES : 0;
     return mayBeProtected(status) ? MARKS_BYTES : 0;
   }
 
@@ -165,7 +166,7 @@ export class Check implements Task {
   conclude(probe: ProbeVerdict): Outcome {
     const status = this.#status!;
     if (status >= 400) return this.#outcome(this.#protection === null ? 'broken' : 'blocked', true, null);
-    if (status < 300 && isSoft(this.#points, probe)) return this.#outcome('soft_404', false, null);
+    if (status < 300 && isSoft(this.#points, probe, this.#work_points)) return this.#outcome('soft_404', false, null);
     return this.#outcome(this.#chain.length > 0 ? 'redirected' : 'ok', false, null);
   }
 
@@ -214,6 +215,7 @@ export class Check implements Task {
     );
     if (body === null) return false;
     const html = decodeText(body, this.#content_type ?? '');
+    if (this.#content_type === null && !looksLikeHtml(html)) return false;
     if (this.purpose === 'probe') {
       this.sketch = sketch(html, this.current.href);
       return false;
@@ -221,10 +223,11 @@ export class Check implements Task {
     this.#meta_refresh = refreshOf(html, firstOf(headers, 'refresh'), this.current);
     const signs = readSigns(html);
     const shared = this.#rules.pages.record(this.group, this.host, fingerprint(signs, html.length));
-    const { points, only_shared } = suspicionOf(html, signs, this.first, this.current, shared);
+    const { points, work, only_shared } = suspicionOf(html, signs, this.first, this.current, shared);
     this.#points = points;
+    this.#work_points = work;
     this.only_shared = only_shared;
-    if (!needsProbe(points)) return false;
+    if (!needsProbe(points, work)) return false;
     this.sketch = sketch(html, this.current.href);
     return true;
   }
@@ -298,6 +301,7 @@ function withoutAnswer(error_code: ErrorCode, is_broken: boolean): Outcome {
   };
 }
 
-function isHtml(content_type: string | undefined): boolean {
-  return content_type !== undefined && /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(content_type);
+/** Without a Content-Type the beginning of the body tells. */
+function mayBeHtml(content_type: string | undefined): boolean {
+  return content_type === undefined || /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(content_type);
 }

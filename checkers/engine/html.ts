@@ -52,11 +52,12 @@ export function asksForPassword(html: string): boolean {
 /** Whether the page declares itself an article, a discussion or a work: then its title is a name, not a statement. */
 export function isWork(html: string): boolean {
   return (
-    WORK.test(html) ||
-    metaTags(html).some((tag) => /\barticle:published_time\b/.test(tag) || (OG_TYPE.test(tag) && WORK_TYPE.test(tag)))
+    WORK.test(html) || metaTags(html).some((tag) => PUBLISHED.test(tag) || (OG_TYPE.test(tag) && WORK_TYPE.test(tag)))
   );
 }
 
+/** Generators write the zero of their clock for a page without a date, such as an error page. */
+const PUBLISHED = /\barticle:published_time\b(?!.*["'](?:0{1,4}1?-|1970-01-01))/s;
 const OG_TYPE = /\bog:type["']/;
 const WORK_TYPE = /\bcontent=["'](?:article|book|music\.|video\.|product)/;
 
@@ -110,13 +111,22 @@ export function isShort(html: string, enough: number): boolean {
   return length < enough;
 }
 
-/** The page's prose: its text outside links, menus, forms and footer, at most `enough` characters, with single spaces. */
+/**
+ * The page's prose: its text outside links, menus, forms and footer, at most `enough` characters, with single spaces. ` | `
+ * separates the texts of blocks.
+ */
 export function prose(html: string, enough: number): string {
   let text = '';
+  let last = -1;
   forEachText(
     html,
     (start, end) => {
-      text += `${squeeze(html.slice(start, Math.min(end, start + 4 * enough)))} `;
+      const piece = squeeze(html.slice(start, Math.min(end, start + 4 * enough)));
+      if (piece !== ' ') {
+        if (last >= 0 && BLOCK.test(html.slice(last, Math.min(start, last + MAX_LABEL)))) text += '| ';
+        last = end;
+      }
+      text += `${piece} `;
       if (text.length > 2 * enough) text = squeeze(text);
       return text.length < enough;
     },
@@ -124,6 +134,8 @@ export function prose(html: string, enough: number): string {
   );
   return label(text, enough);
 }
+
+const BLOCK = /<\/?(?:p|div|h[1-6]|li|ul|ol|br|td|tr|section|article|main|header|dt|dd|pre|hr)[\s>/]/i;
 
 /** The visible text, its pieces separated by spaces. */
 export function visibleText(html: string): string {

@@ -12,18 +12,24 @@ import {
   type Sketch,
   similarity,
 } from './html.ts';
-import { notFoundSaying, type Saying } from './phrases.ts';
+import { notFoundSaying, readSayings, type Saying } from './phrases.ts';
 import { isChallengePage } from './protection.ts';
 
 /** A page with this many points is a soft 404. */
 export const SOFT_POINTS = 70;
 
-// The points were tuned on one half of test/corpus/soft404.
+// The points were tuned on one half of test/corpus/soft404 and of test/corpus/not-found.
 const TITLE_POINTS = { gone: 60, bare: 50, mentions: 25 } as const;
 const H1_POINTS = { gone: 70, bare: 50, mentions: 20 } as const;
-const H2_POINTS = { gone: 35, bare: 25, mentions: 10 } as const;
+const H2_POINTS = { gone: 40, bare: 35, mentions: 10 } as const;
+/** Points of a heading that repeats the title, and so adds little. */
+const REPEATED_POINTS = { gone: 30, bare: 40, mentions: 10 } as const;
+/** Points of the first sentences of a page with few words, whose title or heading says so too. */
+const LEAD_POINTS = { gone: 45, bare: 30, mentions: 0 } as const;
 /** Points of a page that shows one sentence and nothing else. */
 const SENTENCE_POINTS = { gone: 50, bare: 50, mentions: 0 } as const;
+/** Points of a page with few words and no title that says so, when nothing stands beside or before its heading or sentence. */
+const ALONE_POINTS = 20;
 const POINTS = {
   /** The site redirected one of its pages to its home page. */
   sent_home: 40,
@@ -35,18 +41,23 @@ const POINTS = {
   shared: 40,
   apology: 10,
   noindex: 10,
-  work: -80,
 } as const;
+/** Points that a page loses for declaring itself an article, a discussion or a work. */
+const WORK_POINTS = 80;
+/** Most points of a page with many words: only a sibling with the same page proves it soft. */
+const LONG_PAGE_POINTS = SOFT_POINTS - 1;
 
-/** Points by the characters of prose, for a page that states its absence and for one with bare words, which may be a name. */
-const WORDS: readonly { up_to: number; stated: number; bare: number }[] = [
-  { up_to: 150, stated: 20, bare: 20 },
-  { up_to: 400, stated: 5, bare: 0 },
-  { up_to: 1500, stated: 0, bare: -40 },
+/** Points by the characters of prose: for a heading that states an absence, for a title, and for bare words, which may be a name. */
+const WORDS: readonly { up_to: number; headed: number; stated: number; bare: number }[] = [
+  { up_to: 150, headed: 20, stated: 20, bare: 20 },
+  { up_to: 400, headed: 20, stated: 5, bare: 0 },
+  { up_to: 1500, headed: 0, stated: 0, bare: -40 },
 ];
-const MANY_WORDS = { stated: -20, bare: -60 };
+const MANY_WORDS = { headed: -20, stated: -20, bare: -60 };
 const ENOUGH_WORDS = 1501;
 const FEW_WORDS = 150;
+/** Most characters of a page whose first sentences are read. */
+const LEAD_WORDS = 400;
 /** Most characters of a page that is read for its one sentence. */
 const SMALL_PAGE = 8 * 1024;
 
@@ -68,11 +79,13 @@ const NEAR_EQUAL = 0.9;
 
 export interface Suspicion {
   points: number;
+  /** Points that the page lost for declaring itself a work. A sibling with the same page refutes the declaration. */
+  work: number;
   /** The shared fingerprint is the only evidence. */
   only_shared: boolean;
 }
 
-const NONE: Suspicion = { points: 0, only_shared: false };
+const NONE: Suspicion = { points: 0, work: 0, only_shared: false };
 
 /**
  * The evidence against a page. `requested` is the first URL and `final` that of the page: the same object without redirects.
@@ -84,12 +97,15 @@ export function suspicionOf(html: string, signs: PageSigns, requested: URL, fina
   let points = title === null ? 0 : TITLE_POINTS[title];
   let strongest = title;
 
+  const has_h1 = signs.headings.some(({ level }) => level === 1);
   let heading_points = 0;
   for (const { level, text, at } of signs.headings) {
     if (title === null && signs.title.includes(text)) continue;
     const saying = notFoundSaying(text);
     if (saying === null || isHidden(html, at)) continue;
-    heading_points = Math.max(heading_points, (level === 1 ? H1_POINTS : H2_POINTS)[saying]);
+    const own = (level === 1 || !has_h1 ? H1_POINTS : H2_POINTS)[saying];
+    const repeats = title !== null && title !== 'mentions' && signs.title.includes(text);
+    heading_points = Math.max(heading_points, repeats ? Math.min(own, REPEATED_POINTS[saying]) : own);
     strongest = stronger(strongest, saying);
   }
   points += heading_points;
@@ -100,9 +116,15 @@ export function suspicionOf(html: string, signs: PageSigns, requested: URL, fina
   }
   if (hasNotFoundMark(html)) points += POINTS.mark;
 
-  if (points === 0 && html.length < SMALL_PAGE) {
-    const saying = isShort(html, FEW_WORDS) ? notFoundSaying(prose(html, FEW_WORDS)) : null;
+  const is_sentence = points === 0 && html.length < SMALL_PAGE;
+  if (is_sentence) {
+    // A heading that says something else stands for the page, unless the page has next to no other words.
+    const most = signs.headings.length === 0 ? LEAD_WORDS : FEW_WORDS;
+    const words = isShort(html, most) ? prose(html, most) : '';
+    const { saying, statements } = readSayings(words);
     if (saying !== null) points += SENTENCE_POINTS[saying];
+    if (saying === 'gone' && statements > 1 && signs.headings.length === 0) points += LEAD_POINTS.gone;
+    else if (signs.headings.length === 0 && isPlain(notFoundSaying(words.split(' | ', 1)[0]!))) points += ALONE_POINTS;
     strongest = saying;
   }
   if (points === 0 && !shared) return NONE;
@@ -114,13 +136,37 @@ export function suspicionOf(html: string, signs: PageSigns, requested: URL, fina
   if (shared) points += POINTS.shared;
 
   if (strongest !== null) {
-    const amount = WORDS.find(({ up_to }) => words.length <= up_to) ?? MANY_WORDS;
-    points += strongest === 'gone' ? amount.stated : amount.bare;
+    const length = weigh(words);
+    const amount = WORDS.find(({ up_to }) => length <= up_to) ?? MANY_WORDS;
+    if (strongest !== 'gone') points += amount.bare;
+    else points += heading_points > 0 ? amount.headed : amount.stated;
+    if (title === null && isPlain(strongest) && !is_sentence && signs.headings.length === 1 && length <= FEW_WORDS) {
+      points += ALONE_POINTS;
+    }
+    if (strongest !== 'mentions' && !is_sentence && length <= LEAD_WORDS) points += leadPoints(words, signs);
     if (APOLOGY.test(signs.headings[0]?.text ?? signs.title)) points += POINTS.apology;
+    if (amount === MANY_WORDS) points = Math.min(points, LONG_PAGE_POINTS);
   }
   if (isNoindex(html)) points += POINTS.noindex;
-  if (isWork(html)) points += POINTS.work;
-  return { points, only_shared };
+  const work = isWork(html) ? WORK_POINTS : 0;
+  return { points: points - work, work, only_shared };
+}
+
+/** The length of a text in characters. A letter of Chinese, Japanese and Korean says as much as three others. */
+function weigh(words: string): number {
+  return words.length + 2 * (words.match(/[\u3040-\u9fff\uac00-\ud7af]/g)?.length ?? 0);
+}
+
+/** What the first sentences add to the title and the headings, which `words` repeats. */
+function leadPoints(words: string, { headings }: PageSigns): number {
+  let lead = words;
+  for (const { text } of headings) lead = lead.replace(text, ' | ');
+  const saying = notFoundSaying(lead);
+  return saying === null ? 0 : LEAD_POINTS[saying];
+}
+
+function isPlain(saying: Saying): boolean {
+  return saying === 'gone' || saying === 'bare';
 }
 
 function stronger(a: Saying, b: Saying): Saying {
@@ -132,12 +178,13 @@ const APOLOGY =
   /^[^\p{L}\d]*(?:404|o+ps+|whoops|uh[- ]oh|oh no|sorry|we(?:'|’)?re sorry|hoppla|ups|huch|oups|zut|désolé|vaya|lo sentimos|ops|desculpe|ci dispiace|oeps|jejda|hoppsan|hups|ой|упс|извините|к сожалению|抱歉|很抱歉|申し訳|죄송|عذر|عفو)/iu;
 
 /** Whether the verdict depends on the answer of a probe. */
-export function needsProbe(points: number): boolean {
-  return points + PROBE_POINTS.equal >= SOFT_POINTS && points + PROBE_POINTS.honest < SOFT_POINTS;
+export function needsProbe(points: number, work = 0): boolean {
+  return isSoft(points, 'equal', work) && !isSoft(points, 'honest', work);
 }
 
-export function isSoft(points: number, probe: ProbeVerdict): boolean {
-  return points + PROBE_POINTS[probe] >= SOFT_POINTS;
+/** Whether a page with these points is a soft 404. `work`: as in `Suspicion`. */
+export function isSoft(points: number, probe: ProbeVerdict, work = 0): boolean {
+  return points + PROBE_POINTS[probe] + (probe === 'equal' ? work : 0) >= SOFT_POINTS;
 }
 
 /** The answer to a probe: its last status, the path of its last URL, and a sketch of the page if it was 2xx HTML. */

@@ -1,7 +1,7 @@
 // Bytes to text: every encoding, cut short, grown too large, or false.
 import zlib from 'node:zlib';
 import test from 'ava';
-import { decodeBody, decodeText, MAX_HTML_BYTES } from '../../../checkers/engine/body.ts';
+import { decodeBody, decodeText, looksLikeHtml, MAX_HTML_BYTES } from '../../../checkers/engine/body.ts';
 import { leastCpuMs } from '../../support/cpu-time.ts';
 
 const text = `<title>Page</title>${'words and more words '.repeat(100)}`;
@@ -59,6 +59,20 @@ test('what is not what it says, is unknown, or is too many things has no text', 
   t.is(decodeBody(Buffer.from(text), 'br'), null);
   t.is(decodeBody(Buffer.from(text), 'compress'), null);
   t.is(decodeBody(Buffer.from(text), 'gzip, gzip, gzip'), null);
+});
+
+test('a byte order mark outranks every charset', (t) => {
+  const utf16 = Buffer.from('\ufeffgrößer', 'utf16le');
+  t.is(decodeText(utf16, 'text/html; charset=iso-8859-1'), 'größer');
+  t.is(decodeText(Buffer.from(utf16).swap16(), 'text/html'), 'größer');
+  t.is(decodeText(Buffer.from('\ufeffgrößer'), 'text/html; charset=koi8-r').replace('\ufeff', ''), 'größer');
+});
+
+test('the beginning of a body tells whether it is HTML', (t) => {
+  for (const html of ['<!DOCTYPE html>', '\ufeff \n<html lang=en>', '<!-- a -->', '<title>A</title>', '<p>A'])
+    t.true(looksLikeHtml(html));
+  for (const other of ['', 'A page', '{"a":"<html>"}', '<?xml version="1.0"?>', '<pre>', '%PDF-1.7'])
+    t.false(looksLikeHtml(other));
 });
 
 test('the charset is that of the header, else of a meta, else UTF-8', (t) => {
