@@ -63,11 +63,21 @@ export interface Loaded<State> {
   position: Position;
 }
 
+interface Cached<State> extends Loaded<State> {
+  /** When the log last confirmed the state, by the monotonic clock. */
+  confirmed_at: number;
+}
+
 /**
  * A process with hundreds of commands for one stream runs them without a pause, and every other writer conflicts until they are
  * done. 100 tries last about 5 s; a writer that conflicts for longer has met a defect.
  */
 const MAX_TRIES = 100;
+/**
+ * A command is decided on a cached state without a read for this long after the log has confirmed the state. An operator who
+ * replaces a server's log by a backup takes longer, so that no append lands on a log that only has as many events.
+ */
+const CONFIRMED_MS = 5_000;
 const MAX_PAUSE_MS = 100;
 
 /** Other writers were first at each try. */
@@ -118,6 +128,8 @@ export interface AggregateOptions<State> {
   sizeOf?(state: State): number;
   /** Returns the events as they are appended, the first at `first_revision`; `state` is the state before them. */
   seal?(state: Readonly<State>, stream: string, first_revision: number, events: readonly NewEvent[]): NewEvent[];
+  /** Milliseconds that never go back. */
+  monotonic?: () => number;
   /** Loads a state that is not in the cache without reading the whole stream; null when it cannot. */
   begin?(stream: string): Promise<Loaded<State> | null>;
 }
@@ -148,7 +160,8 @@ export function openAggregate<State, Event extends AnyEvent>(
   options: AggregateOptions<State> = {},
 ): Aggregate<State, Event> {
   const { max_states = 1000, max_size = 0, sizeOf = () => 1, begin, seal, max_per_append = 1 } = options;
-  const states = new LRUCache<string, Loaded<State>>({
+  const { monotonic = () => performance.now() } = options;
+  const states = new LRUCache<string, Cached<State>>({
     max: max_states,
     ...(max_size > 0 && { maxSize: max_size, sizeCalculation: ({ state }: Loaded<State>) => sizeOf(state) }),
   });
@@ -163,7 +176,13 @@ export function openAggregate<State, Event extends AnyEvent>(
   });
 
   /** A copy, because the cache computes no size anew for an object that it holds already. */
-  const keep = (stream: string, loaded: Loaded<State>) => states.set(stream, { ...loaded });
+  const keep = (stream: string, loaded: Loaded<State>) => states.set(stream, { ...loaded, confirmed_at: monotonic() });
+
+  /** Returns the cached state while the log has confirmed it lately. */
+  function confirmed(stream: string): Loaded<State> | undefined {
+    const kept = states.get(stream);
+    return kept && monotonic() - kept.confirmed_at < CONFIRMED_MS ? kept : undefined;
+  }
 
   async function load(stream: string): Promise<Loaded<State>> {
     const kept = states.get(stream);
@@ -186,7 +205,8 @@ export function openAggregate<State, Event extends AnyEvent>(
 
   /** Decides the commands one after the other and appends their events at once. Rejects when the append may or may not be stored. */
   async function attempt(stream: string, commands: readonly Waiting<State, Event>[]): Promise<void> {
-    let guess = states.get(stream) ?? (commands.every(({ assume_empty }) => assume_empty) ? empty() : null);
+    const is_new = !states.has(stream) && commands.every(({ assume_empty }) => assume_empty);
+    let guess = confirmed(stream) ?? (is_new ? empty() : null);
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const is_guess = guess !== null;
       const loaded = guess ?? (await load(stream));

@@ -38,7 +38,7 @@ test('a refusal appends nothing', async (t) => {
 test('a command reads nothing when no other process has written', async (t) => {
   const { log } = await openTestStores(t);
   const { reads, counted } = countingReads(log);
-  const aggregate = openAggregate(counted, fold);
+  const aggregate = openAggregate(counted, fold, { monotonic: () => 0 });
   await aggregate.handle('count-1', commandContext(), count, { assume_empty: true });
   const second = await aggregate.handle('count-1', commandContext(), count);
   t.true(second.ok && second.state.n === 2);
@@ -116,6 +116,30 @@ test('no command uses a cached state whose events a restored backup lacks', asyn
   t.like(await shorter.handle('count-1', commandContext(), done), { ok: true, appended: 1, state: { n: 2 } });
   for (let n = 0; n < 4; n++) await writer.handle('count-1', commandContext(), count);
   t.is((await longer.read('count-1')).state.n, 6);
+});
+
+test('no command appends to a restored backup that has grown to the revision of a cached state', async (t) => {
+  const [{ log: before }, { log: backup }] = [await openTestStores(t), await openTestStores(t)];
+  let log = before;
+  const replaced: EventStore = {
+    ...before,
+    append: (...args) => log.append(...args),
+    readStream: (...args) => log.readStream(...args),
+  };
+  let now = 0;
+  const aggregate = openAggregate(replaced, fold, { monotonic: () => now });
+  await aggregate.handle('count-1', commandContext(), () => count({ n: 0 }));
+  const writer = openAggregate(backup, fold);
+  await writer.handle('count-1', commandContext(), () => count({ n: 9 }));
+  log = backup;
+  // The restoration takes longer than a state is trusted.
+  now += 5_000;
+  const decided: number[] = [];
+  await aggregate.handle('count-1', commandContext(), ({ n }) => {
+    decided.push(n);
+    return count({ n });
+  });
+  t.deepEqual(decided, [(await writer.read('count-1')).state.n - 1], 'the decision saw the state of the restored log');
 });
 
 function countingReads(log: EventStore): { reads: () => number; counted: EventStore } {
