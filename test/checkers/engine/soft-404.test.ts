@@ -56,6 +56,25 @@ const SAYS = [
   ['Indonesian', 'Halaman tidak ditemukan'],
   ['Vietnamese', 'Không tìm thấy trang'],
   ['Hindi', 'पृष्ठ नहीं मिला'],
+  ['Afrikaans', 'Bladsy nie gevind nie'],
+  ['Catalan', "No s'ha trobat la pàgina"],
+  ['Basque', 'Ez da orria aurkitu'],
+  ['Estonian', 'Lehte ei leitud'],
+  ['Latvian', 'Lapa nav atrasta'],
+  ['Lithuanian', 'Puslapis nerastas'],
+  ['Slovene', 'Strani ni mogoče najti'],
+  ['Serbian', 'Страница није пронађена'],
+  ['Albanian', 'Faqja nuk u gjet'],
+  ['Georgian', 'გვერდი ვერ მოიძებნა'],
+  ['Kazakh', 'Бет табылмады'],
+  ['Persian', 'صفحه‌ای یافت نشد'],
+  ['Urdu', 'صفحہ نہیں ملا'],
+  ['Bengali', 'পৃষ্ঠাটি খুঁজে পাওয়া যায়নি'],
+  ['Tamil', 'பக்கம் கிடைக்கவில்லை'],
+  ['Swahili', 'Ukurasa haukupatikana'],
+  ['Romanian without diacritics', 'Pagina nu a fost gasita'],
+  ['Polish without diacritics', 'Nie znaleziono zadanej strony'],
+  ['Persian digits', 'خطای ۴۰۴'],
 ] as const;
 
 for (const [language, title] of SAYS) {
@@ -81,6 +100,11 @@ const SAYS_NOT = [
   '商品に問題はありません',
   '이 상품은 반품할 수 없습니다',
   'حذف صفحة من فيسبوك',
+  'Удалённая работа: вакансии',
+  'Megszűnt termékek',
+  '已删除文件列表',
+  '삭제된 파일 목록',
+  'Wygasłe oferty pracy',
   '',
 ];
 
@@ -143,6 +167,25 @@ test('bare words may be a name: of a work, or of a page with much to read, they 
   t.false(isSoft(points(work + html('Not Found | Discs', 'Not Found', 'Nothing here.')), 'honest'));
   t.false(isSoft(points(html('404 Not Found', '404 Not Found', 'A status code of HTTP. '.repeat(40))), 'honest'));
   t.true(isSoft(points(html('404 Not Found', '404 Not Found', 'A status code of HTTP. '.repeat(40))), 'equal'));
+});
+
+test('a page whose heading repeats its title counts it once, and a long one needs the probe', (t) => {
+  const long = html(
+    'Page not found',
+    'Page not found',
+    'We looked for it everywhere, and here is what we found. '.repeat(60),
+  );
+  t.true(needsProbe(points(long)));
+  t.false(isSoft(points(long), 'honest'));
+});
+
+test('the same page for a sibling outweighs a claim to be an article, and the zero of a clock is no claim', (t) => {
+  const page = html('Page not found', 'Page not found');
+  const published = (time: string) => `<meta property="article:published_time" content="${time}">${page}`;
+  t.is(points(published('0001-01-01T00:00:00+00:00')), points(page));
+  const suspicion = suspicionOf(published('2026-01-01'), readSigns(published('2026-01-01')), GONE, GONE, false);
+  t.false(isSoft(suspicion.points, 'honest', suspicion.work));
+  t.true(isSoft(suspicion.points, 'equal', suspicion.work));
 });
 
 test('what a script or a template holds is shown to nobody', (t) => {
