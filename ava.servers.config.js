@@ -6,6 +6,8 @@ export default {
   files: ['test/servers/**/*.test.ts'],
   // A thread that ends with sockets of servers that were killed may spin for ever in Node's cleanup; a process just ends.
   workerThreads: false,
+  // They wait for servers as much as they work.
+  concurrency: 3,
   timeout: '180s',
   environmentVariables: { NODE_COMPILE_CACHE: COMPILED, TMPDIR },
 };

@@ -112,7 +112,7 @@ test('results go slice by slice, then the streams and the file; the documents ar
 test('a process that ends before or after any step leaves what the next one finishes, once', async (t) => {
   for (const when of ['before', 'after'] as const) {
     for (let fatal = 1, finished = false; !finished; fatal++) {
-      const { stores, blobs, pass, assertGone, assertExactNow } = await deletedJob(t, 210, 30);
+      const { stores, blobs, pass, assertGone, assertExactNow } = await deletedJob(t, 60, 30);
       let steps = 0;
       /** The process is killed at its `fatal` step, and does nothing after it. */
       const dying =
