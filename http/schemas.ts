@@ -4,6 +4,9 @@ import { Nullable } from '../events/nullable.ts';
 import { Type } from '../events/schema.ts';
 
 export const Count = (description: string) => Type.Integer({ minimum: 0, description });
+/** An object with a count for each name. */
+export const CountsOf = (names: readonly string[], description: string) =>
+  Type.Object(Object.fromEntries(names.map((name) => [name, Type.Integer({ minimum: 0 })])), { description });
 export const Time = (description?: string) =>
   Type.String({ format: 'date-time', ...(description === undefined ? {} : { description }) });
 export const NullableTime = Nullable(Time());

@@ -7,6 +7,7 @@ import { GATEWAY } from '../apis/gateway.ts';
 import { accepted } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { anError, jsonBody, routeOf } from '../route.ts';
+import { pick, Time } from '../schemas.ts';
 
 const wire = ({ log, read }: Parts) => ({
   commands: openApiKeys(log),
@@ -22,10 +23,8 @@ const KeyView = Type.Object(
     id: Type.String(),
     name: Type.String(),
     prefix: Type.String({ description: 'The first characters of the key.' }),
-    created_at: Type.String({ format: 'date-time' }),
-    last_used_at: Nullable(
-      Type.String({ format: 'date-time', description: 'Exact to the hour. Null when nobody has used the key.' }),
-    ),
+    created_at: Time(),
+    last_used_at: Nullable(Time('Exact to the hour. Null when nobody has used the key.')),
   },
   { $id: 'ApiKey' },
 );
@@ -37,9 +36,8 @@ const example = {
   last_used_at: '2026-01-31T10:00:00.000Z',
 };
 
-function keyView({ _id, name, prefix, created_at, last_used_at }: ApiKeyDocument) {
-  return { id: _id, name, prefix, created_at, last_used_at };
-}
+const KEPT = ['name', 'prefix', 'created_at', 'last_used_at'] as const;
+const keyView = (key: Pick<ApiKeyDocument, '_id' | (typeof KEPT)[number]>) => ({ id: key._id, ...pick(key, KEPT) });
 
 export const create = route({
   method: 'POST',
@@ -73,13 +71,8 @@ export const create = route({
     const { user_id, email } = caller;
     const created = accepted(await commands.create({ plaintext, user_id, email, name: body.name }, context), 409);
     const created_at = new Date(context.now).toISOString();
-    const view = {
-      id: idOfKey(plaintext),
-      name: body.name,
-      prefix: plaintext.slice(0, 12),
-      created_at,
-      last_used_at: null,
-    };
+    const document = { _id: idOfKey(plaintext), name: body.name, prefix: plaintext.slice(0, 12), created_at };
+    const view = keyView({ ...document, last_used_at: null });
     return { status: 201, body: { ...view, key: plaintext }, position: created.position };
   },
 });

@@ -8,6 +8,7 @@ import { groupOf, type Parts } from '../group.ts';
 import { listOf, listReply } from '../list-replies.ts';
 import { paging } from '../result-view.ts';
 import { routeOf } from '../route.ts';
+import { Count, Time } from '../schemas.ts';
 
 const wire = ({ read }: Parts) => ({ read: read({ balances, transactions: entries }) });
 export type Deps = ReturnType<typeof wire>;
@@ -15,8 +16,8 @@ const route = routeOf<Deps>(GATEWAY);
 const tags = ['account'];
 
 export const Credits = Type.Object({
-  credit_balance: Type.Integer({ minimum: 0, description: 'Credits that you can spend now.' }),
-  available_credits: Type.Integer({ minimum: 0, description: 'The same number.' }),
+  credit_balance: Count('Credits that you can spend now.'),
+  available_credits: Count('The same number.'),
 });
 
 const MEANINGS: Record<TransactionType, string> = {
@@ -39,7 +40,7 @@ const Transaction = Type.Object(
     amount: Type.Integer({ description: 'Positive when it adds credits, negative when it takes them.' }),
     reference_id: Type.String({ description: 'The cause of the transaction, such as the id of the job.' }),
     balance_after: Type.Integer({ minimum: 0 }),
-    created_at: Type.String({ format: 'date-time' }),
+    created_at: Time(),
   },
   { $id: 'CreditTransaction' },
 );

@@ -11,6 +11,7 @@ import { EXPORT_FORMATS, jobExport } from '../export/job-export.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { filterOf, NON_2XX, resultFilters } from '../result-view.ts';
 import { anError, routeOf } from '../route.ts';
+import { Count, Time } from '../schemas.ts';
 import { openSignedLinks } from '../signed-links.ts';
 
 const wire = ({ read, keys, public_url, now }: Parts) => ({
@@ -71,9 +72,9 @@ export const download = route({
       description: 'The link.',
       schema: Type.Object({
         url: Type.String({ format: 'uri' }),
-        expires_at: Type.String({ format: 'date-time' }),
+        expires_at: Time(),
         filename: Type.String(),
-        row_count: Type.Integer({ minimum: 0, description: 'Results that pass the filters now.' }),
+        row_count: Count('Results that pass the filters now.'),
       }),
       example: {
         url: 'http://127.0.0.1:8080/downloads/2f1c9f2e-5d0c-4b7b-9a43-0c5c5f4b7d11?format=csv&expires=1769853600&signature=sgQtxHzWenOlm7n0Yc2mXw',

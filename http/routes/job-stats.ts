@@ -23,7 +23,7 @@ import { GATEWAY } from '../apis/gateway.ts';
 import { NO_SUCH_JOB } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { routeOf } from '../route.ts';
-import { Count } from '../schemas.ts';
+import { Count, CountsOf } from '../schemas.ts';
 
 const wire = ({ read, log }: Parts) => ({
   read: read({ jobStats, jobResponseTimes, jobDomains }),
@@ -40,8 +40,6 @@ const DOMAINS_IN_STATS = 100;
 const DOMAINS_IN_OPTIONS = 1000;
 const PERCENTS = [50, 90, 95, 99];
 
-const CountsOf = (names: readonly string[], description: string) =>
-  Type.Object(Object.fromEntries(names.map((name) => [name, Type.Integer({ minimum: 0 })])), { description });
 const Milliseconds = Nullable(Type.Integer({ minimum: 0 }));
 
 const DomainCount = Type.Object(

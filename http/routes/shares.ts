@@ -15,7 +15,7 @@ import { JobView, jobExample, jobView } from '../job-view.ts';
 import { listOf, listReply } from '../list-replies.ts';
 import { filterOf, paging, ResultView, resultExample, resultFilters, resultViews } from '../result-view.ts';
 import { anError, jsonBody, routeOf } from '../route.ts';
-import { NullableTime, pick, Time } from '../schemas.ts';
+import { Count, CountsOf, NullableTime, pick, Time } from '../schemas.ts';
 import { openShareUses, type ShareUses } from '../share-uses.ts';
 
 function wire({ log, logger, read, now, public_url, atEnd }: Parts) {
@@ -98,7 +98,7 @@ const ShareView = Type.Object(
     id: Type.String({ description: 'The SHA-256 of the token, in hex.' }),
     created_at: Time(),
     expires_at: NullableTime,
-    use_count: Type.Integer({ minimum: 0, description: 'Views. With several processes it may lag by a minute.' }),
+    use_count: Count('Views. With several processes it may lag by a minute.'),
     last_used_at: NullableTime,
     status: Type.Enum(SHARE_STATUSES),
   },
@@ -172,15 +172,13 @@ export const revoke = route({
 const SHOWN = ['status', 'total_urls', 'completed_urls', 'created_at', 'started_at', 'completed_at'] as const;
 const SharedJob = Type.Pick(JobView, SHOWN);
 
-const Count = Type.Integer({ minimum: 0 });
-const countsOf = (names: readonly string[]) => Type.Object(Object.fromEntries(names.map((name) => [name, Count])));
 const SharedStats = Type.Object({
-  checked_urls: Count,
-  broken_urls: Count,
-  soft_404_urls: Count,
-  redirected_urls: Count,
-  verdicts: countsOf(VERDICTS),
-  status_groups: countsOf(STATUS_GROUPS),
+  checked_urls: Count('Checked URLs.'),
+  broken_urls: Count('Broken URLs.'),
+  soft_404_urls: Count('URLs that answered 2xx with a page that says that it does not exist.'),
+  redirected_urls: Count('URLs that answered with a redirect.'),
+  verdicts: CountsOf(VERDICTS, 'URLs by verdict.'),
+  status_groups: CountsOf(STATUS_GROUPS, 'URLs by the groups of the filter `status_group`.'),
 });
 
 function sharedStats(stats: StatsDocument) {
@@ -207,7 +205,7 @@ export const view = route({
         job: SharedJob,
         stats: SharedStats,
         items: Type.Array(ResultView),
-        total: Type.Integer({ minimum: 0, description: 'Results that pass the filters.' }),
+        total: Count('Results that pass the filters.'),
         limit: Type.Integer(),
         offset: Type.Integer(),
       }),
