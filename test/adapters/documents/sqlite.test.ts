@@ -15,12 +15,15 @@ import { BATCH, COUNTERS } from './counters.ts';
 
 const PROGRAM = new URL('./sharing-program.ts', import.meta.url);
 
+/** Readers start two threads for each of these tests, all at once. */
+const READ_MS = 120_000;
+
 async function open(options: { readers?: number } = {}): Promise<Opened & { path: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'documents-'));
   const path = join(folder, 'new folder', 'documents.db');
   const opened: Documents[] = [];
   const reopen = async () => {
-    const documents = await openSqliteDocuments({ path, ...options });
+    const documents = await openSqliteDocuments({ path, read_ms: READ_MS, ...options });
     opened.push(documents);
     return documents;
   };

@@ -62,11 +62,11 @@ export function delivering(sentence: Sentence): void {
 
   sentence('working() postpones the redelivery', async (t, world) => {
     const queue = await world.open();
-    const consumer = await world.consume(queue, 'work', { ack_wait_ms: 800 });
+    const consumer = await world.consume(queue, 'work', { ack_wait_ms: 2_000 });
     await queue.publish('work', [{ id: 'a', body: 1 }]);
     const [delivery] = await consumer.pull(1, LONG_MS);
     for (let i = 0; i < 3; i += 1) {
-      t.deepEqual(await consumer.pull(1, 400), [], 'it is still in hand');
+      t.deepEqual(await consumer.pull(1, 800), [], 'it is still in hand');
       await delivery!.working();
     }
     t.is((await consumer.pull(1, LONG_MS))[0]?.delivery, 2, 'until nothing is heard of it');
