@@ -14,7 +14,7 @@ import { MARKS_BYTES, mayBeProtected, protectionOf } from './protection.ts';
 import { hopKey, isRedirect, MAX_REDIRECTS, nextHop } from './redirects.ts';
 import { isRetriedError, isRetriedStatus, parseRetryAfter, retryDelay } from './retries.ts';
 import type { Lane, Task } from './scheduler.ts';
-import { isRoot, isSoft, needsProbe, type ProbeVerdict, suspicionOf } from './soft-404.ts';
+import { isSoft, needsProbe, type ProbeVerdict, suspicionOf } from './soft-404.ts';
 
 /** The step after an exchange. */
 export type Step =
@@ -53,6 +53,8 @@ export class Check implements Task {
   /** The Cookie header of the request. */
   cookie: string | null = null;
   readonly purpose: 'url' | 'probe';
+  /** The root is never a soft 404. */
+  readonly #is_root: boolean;
   readonly #rules: CheckRules;
 
   #attempts = 0;
@@ -89,6 +91,7 @@ export class Check implements Task {
     this.owner = owner;
     this.group = group;
     this.purpose = purpose;
+    this.#is_root = this.path === '/';
     this.#rules = rules;
   }
 
@@ -135,7 +138,7 @@ export class Check implements Task {
 
   /** How many bytes to read of the body of an answer with these headers. */
   bytesWanted(status: number, headers: IncomingHttpHeaders): number {
-    if (status < 300) return mayBeHtml(firstOf(headers, 'content-type')) && !isRoot(this.first) ? MAX_HTML_BYTES : 0;
+    if (status < 300) return mayBeHtml(firstOf(headers, 'content-type')) && !this.#is_root ? MAX_HTML_BYTES : 0;
     return mayBeProtected(status) ? MARKS_BYTES : 0;
   }
 

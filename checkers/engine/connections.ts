@@ -6,6 +6,7 @@ import { Client, type Dispatcher } from 'undici';
 import type { PooledProxy, ProxyPool } from '../proxies/pool.ts';
 import type { Fault } from '../proxies/tries.ts';
 import { LenientClient } from './lenient-client.ts';
+import { type Linked, LinkedList } from './linked-list.ts';
 import { type ConnectDone, type ConnectOptions, type SocketOwner, type SocketSettings, Sockets } from './sockets.ts';
 
 /** How long an idle connection waits for its origin's next URL, as in undici: most servers close it after 5 s. */
@@ -36,7 +37,10 @@ interface RequestClient {
 }
 
 /** A connection to an origin. It opens a socket at its first request, and another when that one broke. */
-export class Connection implements SocketOwner {
+export class Connection implements SocketOwner, Linked<Connection> {
+  before: Connection | null = null;
+  after: Connection | null = null;
+  list: object | null = null;
   readonly client: RequestClient;
   readonly origin: string;
   readonly host: string;
@@ -99,7 +103,7 @@ export class Connections {
   readonly #settings: ConnectionSettings;
   readonly #hosts = new Map<string, HostConnections>();
   /** All idle connections, the oldest first. */
-  readonly #idle = new Set<Connection>();
+  readonly #idle = new LinkedList<Connection>();
   readonly #sockets: Sockets;
   #max_idle = MAX_IDLE;
 
@@ -114,9 +118,8 @@ export class Connections {
     if (proxies === null) return true;
     // An idle connection occupies its proxy.
     while (!proxies.usable) {
-      const [oldest] = this.#idle;
-      if (oldest === undefined) return false;
-      this.destroy(oldest);
+      if (this.#idle.first === null) return false;
+      this.destroy(this.#idle.first);
     }
     return true;
   }
@@ -139,7 +142,7 @@ export class Connections {
       if (connection.origin !== origin || (connection.proxy !== null && avoided.has(connection.proxy))) continue;
       if (i === idle.length - 1) idle.pop();
       else idle.splice(i, 1);
-      this.#idle.delete(connection);
+      this.#idle.remove(connection);
       return connection;
     }
     // An idle connection to another origin of the host makes room.
@@ -157,15 +160,12 @@ export class Connections {
     assert(host !== undefined);
     connection.idle_since = this.#settings.now();
     host.idle.push(connection);
-    this.#idle.add(connection);
+    this.#idle.push(connection);
     this.#keep(this.#max_idle);
   }
 
   #keep(count: number): void {
-    for (const oldest of this.#idle) {
-      if (this.#idle.size <= count) return;
-      this.destroy(oldest);
-    }
+    while (this.#idle.size > count) this.destroy(this.#idle.first!);
   }
 
   /** The process ran out of file descriptors: destroys half of the idle connections and keeps fewer from now on. */
@@ -178,7 +178,10 @@ export class Connections {
   destroy(connection: Connection): void {
     const host = this.#hosts.get(connection.host);
     assert(host !== undefined && host.open > 0);
-    if (this.#idle.delete(connection)) host.idle.splice(host.idle.indexOf(connection), 1);
+    if (connection.list !== null) {
+      this.#idle.remove(connection);
+      host.idle.splice(host.idle.indexOf(connection), 1);
+    }
     if (--host.open === 0) this.#hosts.delete(connection.host);
     if (connection.proxy !== null) this.#settings.proxies!.release(connection.proxy);
     connection.client.destroy(DESTROYED, nothing);
@@ -189,9 +192,8 @@ export class Connections {
   /** Destroys connections that have been idle for `LINGER_MS`. */
   sweep(): void {
     const oldest = this.#settings.now() - LINGER_MS;
-    for (const connection of this.#idle) {
-      if (connection.idle_since > oldest) return;
-      this.destroy(connection);
+    for (let first = this.#idle.first; first !== null && first.idle_since <= oldest; first = this.#idle.first) {
+      this.destroy(first);
     }
   }
 
@@ -201,7 +203,7 @@ export class Connections {
 
   /** Destroys the idle connections; resolves when all sockets are closed. The caller has none in use. */
   async close(): Promise<void> {
-    for (const connection of this.#idle) this.destroy(connection);
+    this.#keep(0);
     await this.#sockets.closed();
   }
 }

@@ -2,12 +2,12 @@
 import type { Outcome } from '../../events/checks.ts';
 import { checkerFault, invalidUrl } from './check.ts';
 import { Job } from './job.ts';
-import { abortError, Lifecycle } from './lifecycle.ts';
+import { Lifecycle } from './lifecycle.ts';
 import type { Probes } from './probes.ts';
 import { withoutUser } from './redirects.ts';
 import { Suspects } from './suspects.ts';
 import type { CheckOptions, Engine, EngineParts, EngineSettings, Peers } from './types.ts';
-import { NotStarted } from './types.ts';
+import { abortError, NotStarted } from './types.ts';
 
 export type { CheckOptions, Engine, EngineParts, EngineSettings, Peers } from './types.ts';
 export { NotStarted } from './types.ts';

@@ -3,6 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { ErrorCode } from '../../events/checks.ts';
+import type { Placed } from './bag.ts';
 import type { Connection, SecondLook } from './connections.ts';
 import { errorCodeOf, isHttp2Wanted, isShortage, isStrictness } from './errors.ts';
 import { firstOf } from './headers.ts';
@@ -43,7 +44,8 @@ export interface Requester {
   readonly deadline: number;
 }
 
-export class Exchange implements Dispatcher.DispatchHandler {
+export class Exchange implements Dispatcher.DispatchHandler, Placed {
+  place = -1;
   readonly check: Requester;
   readonly connection: Connection;
   readonly #owner: ExchangeOwner;

@@ -1,6 +1,7 @@
 // A check with its state in the engine, and the checks that share abort signals.
 import type { Outcome } from '../../events/checks.ts';
 import type { ProxyTries } from '../proxies/tries.ts';
+import type { Placed } from './bag.ts';
 import { Check, type CheckRules } from './check.ts';
 import type { Look } from './connections.ts';
 import type { Exchange } from './exchange.ts';
@@ -15,8 +16,9 @@ export interface Waiter {
 /** The state of a check. The head of `lifecycle.ts` draws the transitions. */
 export type State = 'queued' | 'asking' | 'backing_off' | 'parked' | 'probing' | 'done';
 
-export class Job extends Check {
+export class Job extends Check implements Placed {
   readonly waiter: Waiter;
+  place = -1;
   state: State = 'queued';
   signals: SignalGroup | null = null;
   /** The request in flight, while it is `asking`. */

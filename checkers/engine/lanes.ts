@@ -58,16 +58,28 @@ export const UNLINKED = { before: null, after: null, list: null };
 
 /** The lanes blocked by a host. Owners take turns, and so do the lanes of each owner. */
 export class BlockedLanes {
+  /** The only lane. Most hosts have one, which needs no turns. */
+  #only: Lane | null = null;
   readonly #turn = new LinkedList<BlockedOwner>();
   #owners: Map<Owner, BlockedOwner> | null = null;
   size = 0;
 
   /** The lane whose turn it is; null when no lane waits. */
   get next(): Lane | null {
-    return this.#turn.first?.lanes.first ?? null;
+    return this.#only ?? this.#turn.first?.lanes.first ?? null;
   }
 
   push(lane: Lane): void {
+    if (this.size++ === 0) {
+      this.#only = lane;
+      return;
+    }
+    if (this.#only !== null) this.#join(this.#only);
+    this.#only = null;
+    this.#join(lane);
+  }
+
+  #join(lane: Lane): void {
     this.#owners ??= new Map();
     const { owner } = lane.group;
     let blocked = this.#owners.get(owner);
@@ -77,14 +89,18 @@ export class BlockedLanes {
       this.#turn.push(blocked);
     }
     blocked.lanes.push(lane);
-    this.size++;
   }
 
   remove(lane: Lane): void {
+    this.size--;
+    if (this.#only !== null) {
+      assert(this.#only === lane);
+      this.#only = null;
+      return;
+    }
     const blocked = this.#owners?.get(lane.group.owner);
     assert(blocked);
     blocked.lanes.remove(lane);
-    this.size--;
     this.#turn.remove(blocked);
     if (blocked.lanes.size > 0) this.#turn.push(blocked);
     else this.#owners!.delete(blocked.owner);

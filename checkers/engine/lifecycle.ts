@@ -12,6 +12,7 @@
 // A hold ends every check that is not asking, with `NotStarted`; an abort ends every check. The sweep looks at all checks
 // many times a second and enforces their time limits, so that no request needs a timer of its own.
 import type { Outcome } from '../../events/checks.ts';
+import { Bag } from './bag.ts';
 import { type CheckRules, checkerFault, type Step } from './check.ts';
 import { canOpenFile } from './errors.ts';
 import type { Exchange } from './exchange.ts';
@@ -26,7 +27,7 @@ import { Scheduler } from './scheduler.ts';
 import { Siblings } from './siblings.ts';
 import { type Remaining, Sweeps, sweepInterval } from './sweeps.ts';
 import { watchThread } from './thread-load.ts';
-import { type EngineParts, type EngineSettings, NotStarted } from './types.ts';
+import { abortError, type EngineParts, type EngineSettings, NotStarted } from './types.ts';
 
 /**
  * The limit on checks in the engine, absolute and as a multiple of the slots; the larger one counts. It exceeds what a job
@@ -50,7 +51,7 @@ export class Lifecycle {
   readonly #sweeps: Sweeps;
   readonly #busy: () => boolean;
 
-  readonly #jobs = new Set<Job>();
+  readonly #jobs = new Bag<Job>();
   readonly #groups = new SignalGroups(
     (job) => this.#withdraw(job, abortError()),
     (job) => this.#hold(job),
@@ -60,7 +61,6 @@ export class Lifecycle {
   readonly #last_hops = new Set<Job>();
   /** Limits the requests to those for which this machine has files, memory and ports. */
   readonly #room: Room;
-  #is_starved = false;
   #is_waking = false;
   #is_closed = false;
 
@@ -85,7 +85,11 @@ export class Lifecycle {
       givenUp: (job, failure) => this.#finish(job, job.givenUp(failure)),
     });
     this.#scheduler = new Scheduler(concurrency, (host) => this.origins.hosts.limitOf(host));
-    this.#requests = new Requests(settings, parts, now, (job, exchange) => this.#ended(job, exchange));
+    this.#requests = new Requests(settings, parts, now, (job, exchange) => {
+      this.#ended(job, exchange);
+      // If it is the turn of a check of the same origin, its request goes on the same connection at once.
+      if (!this.#is_closed) this.#askNext(this.#requests.continues);
+    });
     this.siblings = new Siblings({
       rules: this.rules,
       send: (probe) => {
@@ -99,7 +103,7 @@ export class Lifecycle {
 
   /** Number of further checks that could start now. */
   get free(): number {
-    if (this.#is_closed || this.#is_starved) return 0;
+    if (this.#is_closed || this.#room.is_starved) return 0;
     const slots = this.#room.limit - this.#scheduler.running - this.#scheduler.startable;
     const backlog = Math.max(MIN_BACKLOG, SLOTS_IN_BACKLOG * this.#concurrency);
     return Math.max(0, Math.min(slots, backlog - this.#jobs.size));
@@ -131,7 +135,7 @@ export class Lifecycle {
   async close(): Promise<void> {
     this.#is_closed = true;
     this.siblings.close();
-    for (const job of this.#jobs) this.#withdraw(job, abortError());
+    for (const job of this.#jobs.all) this.#withdraw(job, abortError());
     this.#sweeps.stop();
     await this.#requests.close();
   }
@@ -142,7 +146,7 @@ export class Lifecycle {
     this.#wake();
   }
 
-  /** Starts queued checks in a microtask, because undici's callbacks must not re-enter undici. */
+  /** Starts queued checks in a microtask, because undici's callbacks must not enter another of its clients. */
   #wake(): void {
     if (this.#is_waking) return;
     this.#is_waking = true;
@@ -152,24 +156,30 @@ export class Lifecycle {
   readonly #start = (): void => {
     this.#is_waking = false;
     if (this.#is_closed) return;
+    while (this.#askNext());
+    if (this.#jobs.size > 0) this.#sweeps.start();
+  };
+
+  /** Sends the request of the check whose turn it is, if there is one and `fits` says that it may. Returns whether it did. */
+  #askNext(fits?: (job: Job) => boolean): boolean {
     while (this.#requests.ready) {
-      if (this.#room.isShort && !this.#room.mayStart(this.#scheduler.running, this.#now())) break;
-      const job = this.#scheduler.next();
-      if (job === undefined) break;
-      const admission = this.origins.admit(job, this.#now());
+      const now = this.#now();
+      if (this.#room.isShort && !this.#room.mayStart(this.#scheduler.running, now)) return false;
+      const job = this.#scheduler.next(fits);
+      if (job === undefined) return false;
+      const admission = this.origins.admit(job, now);
       if (admission === 'go') {
-        this.#ask(job);
-        continue;
+        this.#ask(job, now);
+        return true;
       }
       this.#scheduler.release(job);
       if (admission === 'parked') job.state = 'parked';
       else this.#finish(job, job.givenUp(admission));
     }
-    if (this.#jobs.size > 0) this.#sweeps.start();
-  };
+    return false;
+  }
 
-  #ask(job: Job): void {
-    const now = this.#now();
+  #ask(job: Job, now: number): void {
     job.state = 'asking';
     job.started(now);
     job.follows = false;
@@ -282,10 +292,7 @@ export class Lifecycle {
   /** Ends a held check, unless its own request or that of its sibling is in flight. */
   #hold(job: Job): void {
     if (job.state === 'asking') return;
-    if (job.follows) {
-      this.#last_hops.add(job);
-      return;
-    }
+    if (job.follows) return void this.#last_hops.add(job);
     if (job.state === 'probing' && !this.siblings.isQueued(job.probe!.folder)) return;
     this.#withdraw(job, new NotStarted());
   }
@@ -324,27 +331,18 @@ export class Lifecycle {
     this.#scheduler.sweep(this.#busy());
     // A slow host may have got another connection, and a proxy may be usable again.
     this.#wake();
-    if (this.#jobs.size > 0 || this.#is_starved) return 'work';
+    if (this.#jobs.size > 0 || this.#room.is_starved) return 'work';
     return this.#requests.idle > 0 ? 'idle' : 'nothing';
   }
 
-  /** A machine without room for some time is starved: the engine returns its URLs to the queue and takes no more. */
+  /** While the machine is starved, the engine returns its URLs to the queue and takes no more. */
   #lookForRoom(now: number): void {
-    if (this.#is_starved) {
-      if (!canOpenFile()) return;
-      this.#is_starved = false;
-      this.#room.tryAgain(now);
-      this.#parts.starved?.(null);
-    } else if (this.#room.isStarved(now)) {
-      this.#is_starved = true;
-      this.#parts.starved?.('the machine lacks files, memory or ports for requests');
-      for (const job of this.#jobs) {
-        if (job.state !== 'asking' && job.purpose === 'url') this.#withdraw(job, new NotStarted());
-      }
+    const change = this.#room.look(now, canOpenFile);
+    if (change === 'recovered') this.#parts.starved?.(null);
+    if (change !== 'starved') return;
+    this.#parts.starved?.('the machine lacks files, memory or ports for requests');
+    for (const job of this.#jobs.all) {
+      if (job.state !== 'asking' && job.purpose === 'url') this.#withdraw(job, new NotStarted());
     }
   }
-}
-
-export function abortError(): Error {
-  return new DOMException('The check was aborted', 'AbortError');
 }

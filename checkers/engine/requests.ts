@@ -1,8 +1,9 @@
 // The requests in flight. Each is an exchange on one connection, direct or through a proxy, and ends within its time limits.
 import type { PooledProxy } from '../proxies/pool.ts';
 import { createAddressGuard } from './addresses.ts';
+import { Bag } from './bag.ts';
 import { ACCEPT_ENCODING } from './body.ts';
-import { Connections } from './connections.ts';
+import { type Connection, Connections } from './connections.ts';
 import { Exchange, type ExchangeOwner, type Limits } from './exchange.ts';
 import type { Job } from './job.ts';
 import { createDnsLookup, createResolver, type Resolver } from './resolver.ts';
@@ -23,7 +24,9 @@ export class Requests implements ExchangeOwner {
   readonly #resolver: Resolver;
   readonly #stop_lookup: () => void;
   readonly #headers: readonly string[];
-  readonly #in_flight = new Set<Exchange>();
+  readonly #in_flight = new Bag<Exchange>();
+  /** The connection of the exchange that ends now. undici takes its next request within the callback, and no other client's. */
+  #freed: Connection | null = null;
 
   /** `now`: a monotonic clock, in milliseconds. */
   constructor(settings: EngineSettings, { lookup, ca, proxies }: EngineParts, now: () => number, ended: Ended) {
@@ -56,9 +59,14 @@ export class Requests implements ExchangeOwner {
     return this.#connections.idle;
   }
 
-  /** Sends the next request of `job`. The caller holds a slot of the job's host and has seen `ready`. */
+  /** Whether the request of `job` can go on the connection of the exchange that ends now. */
+  readonly continues = (job: Job): boolean =>
+    this.#freed !== null && this.#freed.origin === job.origin && this.#freed.proxy === null && job.look === 'first';
+
+  /** Sends the next request of `job`. Within `Ended` it must be one that `continues`. The caller holds a slot of the job's host and has seen `ready`. */
   send(job: Job, now: number, avoided: ReadonlySet<PooledProxy> | undefined): void {
-    const connection = this.#connections.take(job.host, job.origin, job.look, avoided);
+    const connection = this.#freed ?? this.#connections.take(job.host, job.origin, job.look, avoided);
+    this.#freed = null;
     const exchange = new Exchange(job, connection, this, now);
     job.exchange = exchange;
     this.#in_flight.add(exchange);
@@ -70,17 +78,24 @@ export class Requests implements ExchangeOwner {
   abandon({ exchange }: Job): void {
     if (exchange === null) return;
     exchange.abandon();
-    this.#release(exchange);
+    this.#leave(exchange);
+    this.#connections.destroy(exchange.connection);
   }
 
   ended(exchange: Exchange): void {
-    this.#release(exchange);
+    const { connection, reusable } = exchange;
+    this.#leave(exchange);
+    if (reusable && !connection.offers_h2) this.#freed = connection;
+    else this.#connections.destroy(connection);
     this.#ended(exchange.check as Job, exchange);
+    if (this.#freed === null) return;
+    this.#freed = null;
+    this.#connections.give(connection);
   }
 
   /** The caller runs it regularly: it ends requests past their time limits and connections idle for too long. */
   sweep(now: number): void {
-    for (const exchange of this.#in_flight) exchange.sweep(now, exchange.check.deadline);
+    for (const exchange of this.#in_flight.all) exchange.sweep(now, exchange.check.deadline);
     this.#connections.sweep();
   }
 
@@ -91,10 +106,8 @@ export class Requests implements ExchangeOwner {
     await this.#connections.close();
   }
 
-  #release(exchange: Exchange): void {
+  #leave(exchange: Exchange): void {
     this.#in_flight.delete(exchange);
     (exchange.check as Job).exchange = null;
-    if (exchange.reusable && !exchange.connection.offers_h2) this.#connections.give(exchange.connection);
-    else this.#connections.destroy(exchange.connection);
   }
 }

@@ -19,6 +19,8 @@ export class Room {
   #next_at = 0;
   #lowered_at = Number.NEGATIVE_INFINITY;
   #succeeded_at = 0;
+  /** The machine had no room for some time, and has none since. */
+  is_starved = false;
 
   constructor(concurrency: number) {
     this.#concurrency = concurrency;
@@ -56,13 +58,16 @@ export class Room {
     this.#limit += this.#limit < this.#threshold ? 1 : GROWTH / this.#limit;
   }
 
-  isStarved(now: number): boolean {
-    return this.isShort && now - this.#succeeded_at >= STARVED_MS;
-  }
-
-  /** Lets a starved machine try again. */
-  tryAgain(now: number): void {
+  /** Whether a machine that is short has become starved or, when `hasRoom` says so, has recovered; null for no change. */
+  look(now: number, hasRoom: () => boolean): 'starved' | 'recovered' | null {
+    if (!this.is_starved) {
+      this.is_starved = now - this.#succeeded_at >= STARVED_MS;
+      return this.is_starved ? 'starved' : null;
+    }
+    if (!hasRoom()) return null;
+    this.is_starved = false;
     this.#succeeded_at = now;
     this.#next_at = now;
+    return 'recovered';
   }
 }

@@ -85,20 +85,22 @@ export class Scheduler<T extends Task> {
     if (lane.state === 'empty') this.#link(lane, false);
   }
 
-  /** Takes a slot for the next task and returns it; undefined when no slot is free or no task may start. */
-  next(): T | undefined {
+  /** Takes a slot for the next task and returns it; undefined when no slot is free, no task may start or it does not fit. */
+  next(fits?: (task: T) => boolean): T | undefined {
     if (this.#running >= this.#concurrency) return undefined;
     for (;;) {
       const owner = this.#turns.next;
       if (owner === null) return undefined;
       const lane = owner.turns.next?.ready.first;
       assert(lane);
-      this.#unlink(lane);
       const { host } = lane;
       if (!this.#hasRoom(lane)) {
+        this.#unlink(lane);
         this.#block(lane);
         continue;
       }
+      if (fits !== undefined && !fits(lane.tasks.first as T)) return undefined;
+      this.#unlink(lane);
       const task = lane.tasks.shift() as T;
       lane.running++;
       host.running++;

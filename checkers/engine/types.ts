@@ -67,6 +67,11 @@ export class NotStarted extends Error {
   }
 }
 
+/** The error of a check that its signal or the end of the engine aborts. */
+export function abortError(): Error {
+  return new DOMException('The check was aborted', 'AbortError');
+}
+
 /** The other checkers. */
 export interface Peers extends HostPeers, ProbePeers {}
 

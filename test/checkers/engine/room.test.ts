@@ -49,8 +49,12 @@ test('where not even one has room it is tried ever later', (t) => {
   }
   t.deepEqual(waits, [100, 200, 400, 800, 1600, 2000, 2000, 2000]);
   t.is(room.limit, 1);
-  t.false(room.isStarved(9_999));
-  t.true(room.isStarved(10_000));
+  let has_room = false;
+  const look = (at: number) => room.look(at, () => has_room);
+  t.deepEqual([look(9_999), look(10_000), look(10_001)], [null, 'starved', null]);
+  has_room = true;
+  t.is(look(10_002), 'recovered');
+  t.true(room.mayStart(0, 10_002));
 });
 
 test('shortages are told from what says something of the URL', (t) => {

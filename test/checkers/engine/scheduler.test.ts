@@ -46,6 +46,17 @@ test('new slots go over the hosts of a group in turn', (t) => {
   t.is(names(), 'acdb');
 });
 
+test('a task that does not fit keeps its turn', (t) => {
+  const { scheduler, names } = scheduled(4, 9, ['a', 'g', 'x'], ['b', 'g', 'y'], ['c', 'g', 'z']);
+  t.is(
+    scheduler.next(({ host }) => host === 'y'),
+    undefined,
+  );
+  t.is(scheduler.running, 0);
+  t.is(scheduler.next(({ host }) => host === 'x')?.name, 'a');
+  t.is(names(), 'bc');
+});
+
 test('with more hosts than slots a slot given back goes to the same host while it has tasks', (t) => {
   const { scheduler, all, names } = scheduled(1, 9, ['a', 'g', 'x'], ['b', 'g', 'y'], ['c', 'g', 'x'], ['d', 'g', 'x']);
   let order = names();
