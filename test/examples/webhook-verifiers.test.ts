@@ -76,11 +76,11 @@ const VECTORS: readonly [what: string, header: () => string, said: RegExp][] = [
 ];
 
 for (const { file, language, tool, command } of VERIFIERS) {
-  test(`${file} is in the guide as it is`, (t) => {
+  test(`the guide has ${file} unchanged`, (t) => {
     t.true(guide.includes(`\`\`\`${language}\n${readFileSync(join(folder, file), 'utf8')}\`\`\`\n`));
   });
 
-  test(`${file} tells good signatures from all others`, async (t) => {
+  test(`${file} accepts good signatures and no others`, async (t) => {
     t.timeout(300_000, 'a first build of Go takes a while');
     const [program, ...args] = tool;
     const version = await run(program, args).catch(() => null);

@@ -19,7 +19,7 @@ const CHAIN_ROUNDS = 8;
 const AT_ONCE = 16;
 const LEAST = 5000;
 
-test('whatever is sent, the service answers as its documents say', async (t) => {
+test('the service answers every request as its documents say', async (t) => {
   const service = await startTestService({ SIGNUP_CREDITS: '1000000', WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8' });
   const site = await openSite((request, response) => {
     if (!request.url?.startsWith('/asleep/')) page(request, response);

@@ -30,7 +30,7 @@ const held = (printed: string, shown: string, language = 'text') => run(guideOf(
 const ID = '2f1c9f2e-5d0c-4b7b-9a43-0c5c5f4b7d11';
 const OTHER_ID = '7d4d1f57-2f0a-4a53-9c5e-0d9f6f3f5a10';
 
-test('blocks run in order, in one session', async (t) => {
+test('a guide runs its blocks in order, in one session', async (t) => {
   const guide = guideOf(
     ['X=1\nf() { echo "$1 and $X"; }\ncd "$(mktemp -d)"'],
     ['f 2 > file; X=3'],
@@ -39,7 +39,7 @@ test('blocks run in order, in one session', async (t) => {
   t.is(await run(guide), null);
 });
 
-test('output that differs is found, with where in the guide and what was printed', async (t) => {
+test('the runner reports different output with its place and text', async (t) => {
   const wrong = await run(`# Title\n\n${guideOf(['echo one', 'text', 'two'])}`);
   t.regex(wrong!, /guide\.md:3: /);
   t.regex(wrong!, /--- printed\none/);
@@ -53,7 +53,7 @@ test('output that differs is found, with where in the guide and what was printed
   }
 });
 
-test('what a guide does not show is not printed, and errors are', async (t) => {
+test('the runner prints errors, and hides output that a guide does not show', async (t) => {
   t.regex((await run(guideOf(['echo one'])))!, /the guide shows nothing/);
   t.is(await run(guideOf(['echo one >&2', 'text', 'one'])), null);
   t.is(await run(guideOf(['true'])), null);
@@ -65,7 +65,7 @@ test('a command that fails ends the run', async (t) => {
   t.regex((await run(guideOf(['exit 0'], ['echo', 'text', ''])))!, /exit code 0/);
 });
 
-test('a command has nothing to read, and what it starts ends with the guide', async (t) => {
+test('a command gets no input, and its processes end with the guide', async (t) => {
   t.is(await run(guideOf(['cat; sleep 600 & echo $! > /dev/null', 'text', ''], ['echo on', 'text', 'on'])), null);
 });
 
@@ -84,12 +84,12 @@ testWith('python3', 'node')(
   },
 );
 
-test('what runs nothing is no guide', async (t) => {
+test('the runner refuses a guide without commands', async (t) => {
   t.regex((await run(`${block('js', 'f()')}${block('text', 'one')}`))!, /no block to run/);
   t.is(await run(guideOf(['true']) + block('js', 'throw 1') + block('text', 'of the other')), null);
 });
 
-test("the reader's machine stands for this one, in commands and in what they print", async (t) => {
+test("the runner replaces the reader's machine by this one, in commands and in output", async (t) => {
   const guide = guideOf(['echo http://127.0.0.1:8080/a', 'text', 'http://127.0.0.1:8080/a']);
   t.is(await run(guide, { replace: { '127.0.0.1:8080': '127.0.0.1:40123' } }), null);
   const wrong = await run(guideOf(['echo http://127.0.0.1:40123/a; echo 8080', 'text', '…']), {
@@ -100,7 +100,7 @@ test("the reader's machine stands for this one, in commands and in what they pri
   t.is(await run(env, { env: { WHO: 'alice' } }), null);
 });
 
-test('times, ids and the like may be others of the same kind', async (t) => {
+test('output may have other times and ids of the same kind', async (t) => {
   const right: [printed: string, shown: string][] = [
     [OTHER_ID, ID],
     ['2026-11-21T11:31:27.446Z', '2026-01-31T09:00:00.000Z'],
@@ -124,7 +124,7 @@ test('times, ids and the like may be others of the same kind', async (t) => {
   for (const [printed, shown] of wrong) t.not(await held(printed, shown), null, shown);
 });
 
-test('an id is the same one all through a guide, and two are two', async (t) => {
+test('an id stays the same through a guide, and two ids stay different', async (t) => {
   const shows = (first: string, second: string, third: string) =>
     run(guideOf([`echo ${first}`, 'text', ID], [print(`{"id":"${second}"}`), 'json', `{"id":"${third}"}`]));
   const [a, b] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
@@ -134,7 +134,7 @@ test('an id is the same one all through a guide, and two are two', async (t) => 
   t.not(await shows(a, a, OTHER_ID), null, 'two in the guide, one here');
 });
 
-test('JSON is held to its content, not to its layout', async (t) => {
+test('the runner compares the content of JSON, not its layout', async (t) => {
   t.is(await held('{"b":[1,{"c":null}],"a":"x"}', '{ "a": "x",\n  "b": [1, { "c": null }] }', 'json'), null);
   const wrong: [printed: string, shown: string][] = [
     ['{"a":1}', '{"a":2}'],
@@ -152,7 +152,7 @@ test('JSON is held to its content, not to its layout', async (t) => {
   for (const [printed, shown] of wrong) t.not(await held(printed, shown, 'json'), null, `${printed} for ${shown}`);
 });
 
-test('of JSON the guide may leave out fields and items, where there are more', async (t) => {
+test('a guide may leave out fields and items of JSON', async (t) => {
   t.is(await held('{"a":1,"b":[1,2,3]}', '{"a":1,"…":"…"}', 'json'), null);
   t.is(await held('{"a":1,"b":[1,2,3]}', '{"a":1,"b":[1,"…"]}', 'json'), null);
   t.is(await held('{"url":"http://a/long/one"}', '{"url":"http://a/…"}', 'json'), null);
@@ -167,14 +167,14 @@ test('of JSON the guide may leave out fields and items, where there are more', a
   for (const [printed, shown] of wrong) t.not(await held(printed, shown, 'json'), null, `${printed} for ${shown}`);
 });
 
-test('what is measured is any number, under a name that says so', async (t) => {
+test('a measured value may be any number, under a name that says so', async (t) => {
   const shown = '{"p_ms":1,"times_ms":{"p50":2},"count":3}';
   t.is(await held('{"p_ms":9,"times_ms":{"p50":8.5},"count":3}', shown, 'json'), null);
   t.not(await held('{"p_ms":1,"times_ms":{"p50":2},"count":4}', shown, 'json'), null);
   t.not(await held('{"p_ms":null,"times_ms":{"p50":2},"count":3}', shown, 'json'), null);
 });
 
-test('of text the guide may leave out lines, and parts of a line', async (t) => {
+test('a guide may leave out lines of text, and parts of a line', async (t) => {
   t.is(await held('a\nb\nc\nd', 'a\n…\nd'), null);
   t.is(await held('a\nd', 'a\n…\nd'), null);
   t.is(await held('a\nb', 'a\n…'), null);
@@ -184,6 +184,6 @@ test('of text the guide may leave out lines, and parts of a line', async (t) => 
   t.not(await held('one two', 'one … three'), null);
 });
 
-test('what a terminal does not show is not compared: a byte order mark, the ends of lines', async (t) => {
+test('the runner ignores byte order marks and line ends', async (t) => {
   t.is(await run(guideOf(["printf '\\xef\\xbb\\xbfa,b\\r\\n1,2\\r\\n'", 'csv', 'a,b\n1,2'])), null);
 });

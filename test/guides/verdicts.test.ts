@@ -26,11 +26,11 @@ function rowsOf(heading: string): string[] {
   return [...table.matchAll(/^\| `(\w+)` \| \S.* \| \S.* \|$/gm)].map((row) => row[1]!);
 }
 
-test('every verdict has its row', (t) => t.deepEqual(rowsOf('verdict'), [...VERDICTS]));
+test('the guide has a row for every verdict', (t) => t.deepEqual(rowsOf('verdict'), [...VERDICTS]));
 
-test('every error code has its row', (t) => t.deepEqual(rowsOf('error code'), [...ERROR_CODES]));
+test('the guide has a row for every error code', (t) => t.deepEqual(rowsOf('error code'), [...ERROR_CODES]));
 
-test('every protection is named', (t) => {
+test('the guide names every protection', (t) => {
   const section = /^## Bot protection.*?(?=^## )/ms.exec(text)![0];
   t.deepEqual(
     PROTECTIONS.filter((name) => !section.includes(`\`${name}\``)),

@@ -20,7 +20,7 @@ blobsContract('files', async () => {
   };
 });
 
-test('what a crash left unfinished is removed a day later, and nothing else', async (t) => {
+test('the sweep removes unfinished files of a crash after a day, and nothing else', async (t) => {
   const folder = await folderOf(t);
   const old = new Date(Date.now() - 25 * 60 * 60_000);
   for (const name of ['~old', '~young', 'a-blob']) {
@@ -31,7 +31,7 @@ test('what a crash left unfinished is removed a day later, and nothing else', as
   t.deepEqual((await readdir(folder)).sort(), ['a-blob', '~young']);
 });
 
-test('a put that cannot take its place leaves nothing unfinished', async (t) => {
+test('a put that cannot rename its file leaves nothing unfinished', async (t) => {
   const folder = await folderOf(t);
   const blobs = await openFileBlobs({ folder });
   await mkdir(join(folder, 'a', 'b'), { recursive: true });
@@ -39,7 +39,7 @@ test('a put that cannot take its place leaves nothing unfinished', async (t) => 
   t.deepEqual(await readdir(folder), ['a']);
 });
 
-test('blobs and their folders are for the owner alone', async (t) => {
+test('only the owner can read blobs and their folders', async (t) => {
   const folder = join(await folderOf(t), 'blobs');
   const blobs = await openFileBlobs({ folder });
   await blobs.put('a/b', Readable.from(['content']));

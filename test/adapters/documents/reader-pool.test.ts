@@ -34,7 +34,7 @@ const LIGHT = plan('SELECT 7', false);
 const HEAVY = plan('SELECT 8', true);
 const reason = new Error('nobody waits');
 
-test('light reads are answered while heavy ones hold all threads that they may', async (t) => {
+test('the pool answers light reads while heavy ones hold their threads', async (t) => {
   const pool = await openPool(t, { threads: 2 });
   const left = new AbortController();
   const endless = [1, 2, 3].map(() => pool.run(ENDLESS, left.signal));
@@ -43,7 +43,7 @@ test('light reads are answered while heavy ones hold all threads that they may',
   for (const read of endless) t.is(await t.throwsAsync(read), reason);
 });
 
-test('a read that nobody waits for any more ends, and its thread takes the next', async (t) => {
+test('an abandoned read ends, and its thread takes the next one', async (t) => {
   const pool = await openPool(t, { threads: 1 });
   for (let n = 0; n < 5; n++) {
     const left = new AbortController();
@@ -56,12 +56,12 @@ test('a read that nobody waits for any more ends, and its thread takes the next'
   }
 });
 
-test('a read that nobody waits for when it is asked for is not begun', async (t) => {
+test('the pool does not begin an abandoned read', async (t) => {
   const pool = await openPool(t, { threads: 1 });
   t.is(await t.throwsAsync(pool.run(HEAVY, AbortSignal.abort(reason))), reason);
 });
 
-test('a read has a time limit, which counts its wait too', async (t) => {
+test('a read has a time limit, which includes its wait', async (t) => {
   const pool = await openPool(t, { threads: 1, read_ms: 200 });
   const reads = [pool.run(ENDLESS), pool.run(HEAVY)];
   for (const { status, reason: why } of (await Promise.allSettled(reads)) as PromiseRejectedResult[]) {
