@@ -1,0 +1,83 @@
+// Personal fields are sealed in the log, open with their key at their place only, and never again once it is destroyed.
+import { randomBytes, randomUUID } from 'node:crypto';
+import test from 'ava';
+import { metadataOf } from '../../commands/aggregate.ts';
+import type { NewEvent } from '../../events/event-store.ts';
+import { ERASED, seal, unseal } from '../../events/personal.ts';
+import { openPersonalKeys, WrongPersonalDataKey } from '../../events/personal-keys.ts';
+import { apiKeysStream, personalKeyStream } from '../../events/streams.ts';
+import { coded, commandContext, openTestStores } from '../support/stores.ts';
+
+const SECRET = Buffer.from('a secret of tests');
+
+test('a text is sealed to the same bytes at the same place, and to others at another place or for another text', (t) => {
+  const key = randomBytes(32);
+  const sealed = seal(key, 'event 1', 'ada@example.com');
+  t.is(seal(key, 'event 1', 'ada@example.com'), sealed);
+  const others = [seal(key, 'event 2', 'ada@example.com'), seal(key, 'event 1', 'bob@example.com')];
+  t.is(
+    new Set([sealed, ...others].map((each) => each.slice(0, 'sealed:1:'.length + 16))).size,
+    3,
+    'no IV serves twice',
+  );
+  t.is(unseal(key, 'event 1', sealed), 'ada@example.com');
+});
+
+test('a sealed text opens with no other key, at no other place, and not when a byte was changed', (t) => {
+  const key = randomBytes(32);
+  const sealed = seal(key, 'event 1', 'ada@example.com');
+  t.throws(() => unseal(randomBytes(32), 'event 1', sealed));
+  t.throws(() => unseal(key, 'event 2', sealed));
+  const changed = sealed.slice(0, -2) + (sealed.at(-2) === 'A' ? 'B' : 'A') + sealed.slice(-1);
+  t.throws(() => unseal(key, 'event 1', changed));
+});
+
+test('of processes that make a key at once all get the same one', async (t) => {
+  const { log } = await openTestStores(t);
+  const made = await Promise.all(Array.from({ length: 8 }, () => openPersonalKeys(log, SECRET).make('user/ada')));
+  t.is(new Set(made.map((key) => Buffer.from(key!).toString('hex'))).size, 1);
+  t.deepEqual(await openPersonalKeys(log, SECRET).find('user/ada'), made[0]);
+  const [event] = await Array.fromAsync(log.readStream(personalKeyStream('user/ada')));
+  t.false(JSON.stringify(event).includes(Buffer.from(made[0]!).toString('base64url')), 'the log holds it wrapped');
+});
+
+test('a destroyed key is found no more, and none is made in its place', async (t) => {
+  const { log } = await openTestStores(t);
+  t.truthy(await openPersonalKeys(log, SECRET).make('user/ada'));
+  await log.deleteStream(personalKeyStream('user/ada'));
+  const keys = openPersonalKeys(log, SECRET);
+  t.is(await keys.find('user/ada'), null);
+  t.is(await keys.make('user/ada'), null);
+});
+
+test('a process with another PERSONAL_DATA_KEY is told so, and does not read an erased user', async (t) => {
+  const { log } = await openTestStores(t);
+  await openPersonalKeys(log, SECRET).make('service');
+  const other = openPersonalKeys(log, Buffer.from('another secret'));
+  await t.throwsAsync(other.make('service'), { instanceOf: WrongPersonalDataKey, message: /PERSONAL_DATA_KEY/ });
+});
+
+test('an event appended for a user whose key is destroyed holds nothing personal', async (t) => {
+  const { log: store } = await openTestStores(t);
+  const log = coded(store);
+  const created = (): NewEvent => ({
+    id: randomUUID(),
+    type: 'ApiKeyCreated',
+    data: { key_id: 'k', user_id: 'ada', email: 'ada@example.com', name: 'laptop', prefix: 'uc', key_hash: 'h' },
+    metadata: metadataOf(commandContext()),
+  });
+  const stream = apiKeysStream('ada');
+  await log.append(stream, 'no_stream', [created()]);
+  t.like((await Array.fromAsync(log.readStream(stream)))[0], { data: { email: 'ada@example.com', name: 'laptop' } });
+  await log.deleteStream(personalKeyStream('user/ada'));
+  await log.append(stream, 0, [created()]);
+  const read = await Array.fromAsync(log.readStream(stream));
+  t.deepEqual(
+    read.map(({ data }) => [(data as { email: null }).email, (data as { name: string }).name]),
+    [
+      [null, ERASED],
+      [null, ERASED],
+    ],
+  );
+  t.false(JSON.stringify(await Array.fromAsync(store.readAll())).includes('laptop'));
+});
