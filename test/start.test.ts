@@ -70,7 +70,7 @@ test.serial(
   },
 );
 
-const OPEN = { eventstore_url: null, mongodb_url: null, nats_url: null };
+const OPEN = { eventstore_url: null, mongodb_url: null, nats_url: null, personal_data_key: null };
 
 /** A folder with a log and documents that have something in them. */
 async function filled(t: ExecutionContext): Promise<string> {
@@ -280,4 +280,17 @@ test('a process learns that another one has set its store aside', async (t) => {
   await prepareDataDir({ data_dir, ...OPEN }, warnings().logger);
   await (await openSqliteDocuments({ path: join(data_dir, 'documents.db') })).close();
   t.regex((await promise).message, /another file is in the place of .*documents\.db/);
+});
+
+test('a start with another PERSONAL_DATA_KEY than the log was begun with is refused', async (t) => {
+  const data_dir = await folderOf(t);
+  const open = (letter: string) => {
+    const config = { data_dir, ...OPEN, personal_data_key: letter.repeat(32) } as never;
+    const opening = { of: 'others', signal: new AbortController().signal, waiting: () => {} } as const;
+    return openStores(config, warnings().logger, opening);
+  };
+  await (await open('a')).close();
+  const error = await t.throwsAsync(open('b'), { instanceOf: StartError });
+  t.regex(error.message, /is sealed under another PERSONAL_DATA_KEY/);
+  await (await open('a')).close();
 });
