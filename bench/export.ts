@@ -9,7 +9,14 @@ import { openSqliteDocuments } from '../adapters/documents/sqlite/sqlite-documen
 import { csvOf } from '../http/export/csv.ts';
 import { xlsxOf } from '../http/export/xlsx.ts';
 import type { Collection } from '../readmodels/documents.ts';
-import { type ResultDocument, resultId, results } from '../readmodels/results.ts';
+import {
+  type ResultDocument,
+  resultId,
+  results,
+  type StoredResult,
+  toResult,
+  toStored,
+} from '../readmodels/results.ts';
 
 const JOB = '2f1c9f2e-5d0c-4b7b-9a43-0c5c5f4b7d11';
 const ROWS = 200_000;
@@ -96,12 +103,12 @@ async function measured(path: string, way: Way): Promise<Measured> {
 
 async function measure(way: Way, path: string): Promise<Measured> {
   const documents = await openSqliteDocuments({ path });
-  const collection: Collection<ResultDocument> = await documents.collection(results);
+  const collection: Collection<StoredResult> = await documents.collection(results);
   let rows = 0;
   async function* counted() {
     for await (const document of collection.stream({ job_id: JOB }, { sort: { index: 1 } })) {
       rows++;
-      yield document;
+      yield toResult(document);
     }
   }
   const started = performance.now();
@@ -116,7 +123,8 @@ async function fill(path: string, from: number, to: number): Promise<void> {
   const collection = await documents.collection(results);
   for (let first = from; first < to; first += BATCH) {
     const length = Math.min(BATCH, to - first);
-    await collection.write(Array.from({ length }, (_, n) => ({ insert: resultAt(first + n) })));
+    const rows = Array.from({ length }, (_, n) => resultAt(first + n));
+    await collection.write(rows.map((row) => ({ insert: toStored(row._id, row) })));
   }
   await documents.close();
 }

@@ -70,7 +70,7 @@ function differenceOf(outcome: Outcome, usual: Shared, at: number, url: string):
 }
 
 /** The last redirect's target; without a redirect, the URL itself; without an answer, null. */
-const usualFinalUrl = (
+export const usualFinalUrl = (
   { status_code, redirect_chain }: Pick<Outcome, 'status_code' | 'redirect_chain'>,
   url: string,
 ) => (status_code === null ? null : (redirect_chain.at(-1) ?? url));

@@ -7,7 +7,7 @@ import type { EventTypeOf, LogEvent } from '../events/vocabulary.ts';
 import type { Write } from '../readmodels/documents.ts';
 import { type JobDocument, jobs } from '../readmodels/jobs.ts';
 import { type PurgeDocument, purges } from '../readmodels/purges.ts';
-import { type ResultDocument, resultId, results } from '../readmodels/results.ts';
+import { resultIds, results, type StoredResult, toStored } from '../readmodels/results.ts';
 import type { Checked, UrlsOf } from './checked-urls.ts';
 import { type OpenCollection, type Projection, projection } from './projection.ts';
 import { type CheckedRange, countResults, removeDomains, removeStats, STATS_COLLECTIONS } from './stats.ts';
@@ -16,7 +16,7 @@ interface Page {
   open: OpenCollection;
   urls_of: UrlsOf;
   documents: Map<string, JobDocument | null>;
-  result_writes: Write<ResultDocument>[];
+  result_writes: Write<StoredResult>[];
   counted: CheckedRange[];
   /** The last event of each job that is progress. The log's order decides, because the clocks of machines differ. */
   progress: Map<JobDocument, LogEvent>;
@@ -69,7 +69,8 @@ export const jobsProjection: Projection = projection({
       checked(job, event);
       const rows = unfold(event.data, page.urls_of(event));
       page.counted.push({ job_id: job._id, at: event.metadata.at, rows });
-      for (const row of rows) page.result_writes.push({ replace: { _id: resultId(job._id, row.index), ...row } });
+      const idOfResult = resultIds(job._id);
+      for (const row of rows) page.result_writes.push({ replace: toStored(idOfResult(row.index), row) });
       page.progress.set(job, event);
     },
     CreditsRefunded(event, page) {

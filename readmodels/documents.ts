@@ -14,6 +14,8 @@ export interface CollectionSpec<T extends Document> {
    */
   readonly fields: { readonly [path: string]: 'string' | 'number' | 'boolean' | 'array' };
   readonly indexes: readonly IndexSpec[];
+  /** Fields that tell any two documents apart because the ids are made of them. The store does not check it. */
+  readonly identity?: readonly string[];
   /** Never set: it only carries the document's type. */
   readonly type?: T;
 }

@@ -2,12 +2,19 @@
 // because counting a million results takes a thousand times as long as reading a page.
 import type { Collection, Filter, Slice } from './documents.ts';
 import type { JobDocument } from './jobs.ts';
-import { groupHolds, type ResultDocument, type ResultsFilter, resultsFilter } from './results.ts';
+import {
+  groupHolds,
+  type ResultDocument,
+  type ResultsFilter,
+  resultsFilter,
+  type StoredResult,
+  toResult,
+} from './results.ts';
 import { NO_STATUS, type StatsDocument } from './stats.ts';
 
 /** The collections that pages are read from. */
 export interface ResultsRead {
-  results: Pick<Collection<ResultDocument>, 'slice' | 'count'>;
+  results: Pick<Collection<StoredResult>, 'slice' | 'count'>;
   jobStats: Pick<Collection<StatsDocument>, 'get'>;
 }
 /** The fields of the job that a page needs. */
@@ -68,7 +75,7 @@ export async function resultsPage(
   if (limit <= 0) return { items: [], total };
   const where = resultsFilter(job._id, filter);
   const first = await read.results.slice(where, { sort, skip, limit, signal });
-  if (!first.is_cut) return { items: first.documents, total };
+  if (!first.is_cut) return { items: first.documents.map(toResult), total };
   return { items: new LongPage({ results: read.results, where, limit, signal }, first), total };
 }
 
@@ -84,11 +91,11 @@ interface Source extends Pick<ResultsRead, 'results'> {
  */
 export class LongPage implements AsyncIterable<ResultDocument> {
   readonly #source: Source;
-  readonly #first: Slice<ResultDocument>;
+  readonly #first: Slice<StoredResult>;
   /** The indexes of the first whole iteration: results that arrive after it belong to other pages. */
   #indexes: ReadonlySet<number> | null = null;
 
-  constructor(source: Source, first: Slice<ResultDocument>) {
+  constructor(source: Source, first: Slice<StoredResult>) {
     this.#source = source;
     this.#first = first;
   }
@@ -105,7 +112,7 @@ export class LongPage implements AsyncIterable<ResultDocument> {
       for (const result of documents) {
         if (this.#indexes?.has(result.index) === false) continue;
         indexes.add(result.index);
-        yield result;
+        yield toResult(result);
       }
       if (indexes.size === limit) break;
       if (documents.length === 0) throw new Error('results were deleted while their page was written');
@@ -132,7 +139,7 @@ export async function resultsAfter(
   if (total === 0) return { items: [], next: null, total };
   const here: Filter = { $and: [resultsFilter(job._id, filter), { index: { $gt: after, $lt: before } }] };
   const { documents, is_cut } = await read.results.slice(here, { sort, limit: limit + 1, signal });
-  const items = documents.slice(0, limit);
+  const items = documents.slice(0, limit).map(toResult);
   const has_more = is_cut || documents.length > limit;
   return { items, next: has_more ? items.at(-1)!.index : null, total };
 }

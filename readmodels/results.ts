@@ -1,20 +1,73 @@
 // The read model of results: one document for each checked URL, and the filters over them.
-import type { CheckedUrl } from '../events/checked-range.ts';
+import { hash } from 'node:crypto';
+import { type CheckedUrl, usualFinalUrl } from '../events/checked-range.ts';
 import type { CollectionSpec, Document, Filter } from './documents.ts';
 
+/** A result as its readers see it. */
 export interface ResultDocument extends Document, CheckedUrl {}
 
-export const results: CollectionSpec<ResultDocument> = {
+/** The fields that every stored result has; a missing one of the others has its usual value. */
+type Kept = 'job_id' | 'index' | 'url' | 'status_code' | 'is_broken';
+/** A result as the store keeps it, without what is usual. */
+export interface StoredResult extends Document, Pick<CheckedUrl, Kept>, Partial<Omit<CheckedUrl, Kept>> {}
+
+export const results: CollectionSpec<StoredResult> = {
   name: 'results',
   fields: { job_id: 'string', index: 'number', url: 'string', status_code: 'number', is_broken: 'boolean' },
-  // The second index covers all filters, so that a filtered page is found without reading documents.
-  indexes: [
-    { fields: { job_id: 1, index: 1 }, unique: true },
-    { fields: { job_id: 1, index: 1, status_code: 1, is_broken: 1, url: 1 } },
-  ],
+  identity: ['job_id', 'index'],
+  // The index covers all filters, so that a filtered page is found without reading documents.
+  indexes: [{ fields: { job_id: 1, index: 1, status_code: 1, is_broken: 1, url: 1 } }],
 };
 
-export const resultId = (job_id: string, index: number) => `${job_id}:${String(index).padStart(7, '0')}`;
+const JOB_KEY_CHARS = 22;
+
+/** Returns a function that makes the id of the job's result with an index. The ids have a hash of the job's id, which is shorter. */
+export function resultIds(job_id: string): (index: number) => string {
+  const key = hash('sha256', job_id, 'base64url').slice(0, JOB_KEY_CHARS);
+  return (index) => `${key}:${String(index).padStart(7, '0')}`;
+}
+
+export const resultId = (job_id: string, index: number) => resultIds(job_id)(index);
+
+/** Leaves out the fields that have their usual values. */
+export function toStored(_id: string, row: CheckedUrl): StoredResult {
+  const { job_id, index, url, status_code, is_broken } = row;
+  const stored: StoredResult = { _id, job_id, index, url, status_code, is_broken };
+  if (row.final_url !== usualFinalUrl(row, url)) stored.final_url = row.final_url;
+  if (row.is_soft_404) stored.is_soft_404 = true;
+  if (row.redirect_chain.length > 0) stored.redirect_chain = row.redirect_chain;
+  if (row.response_time_ms !== null) stored.response_time_ms = row.response_time_ms;
+  if (row.content_type !== null) stored.content_type = row.content_type;
+  if (row.error_code !== null) stored.error_code = row.error_code;
+  if (row.verdict !== 'ok') stored.verdict = row.verdict;
+  if (row.protection !== null) stored.protection = row.protection;
+  if (row.attempts !== 1) stored.attempts = row.attempts;
+  if (row.meta_refresh !== undefined) stored.meta_refresh = row.meta_refresh;
+  return stored;
+}
+
+/** Returns the whole result of a stored one. */
+export function toResult(stored: StoredResult): ResultDocument {
+  const { _id, job_id, index, url, status_code, is_broken, redirect_chain = [], final_url, meta_refresh } = stored;
+  return {
+    _id,
+    job_id,
+    index,
+    url,
+    status_code,
+    final_url: final_url === undefined ? usualFinalUrl({ status_code, redirect_chain }, url) : final_url,
+    is_broken,
+    is_soft_404: stored.is_soft_404 ?? false,
+    redirect_chain,
+    response_time_ms: stored.response_time_ms ?? null,
+    content_type: stored.content_type ?? null,
+    error_code: stored.error_code ?? null,
+    verdict: stored.verdict ?? 'ok',
+    protection: stored.protection ?? null,
+    attempts: stored.attempts ?? 1,
+    ...(meta_refresh === undefined ? {} : { meta_refresh }),
+  };
+}
 
 export const STATUS_GROUPS = ['2xx', '3xx', '4xx', '5xx', 'broken', 'unreachable'] as const;
 

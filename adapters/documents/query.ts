@@ -35,7 +35,7 @@ export interface SortKey {
 
 export interface Query {
   where: Expression;
-  /** A total order: it ends with `_id`, or with the last field of a unique index. */
+  /** A total order: it ends with `_id`, or with the last field of an identity. */
   keys: readonly SortKey[];
   skip: number;
   limit: number;
@@ -87,10 +87,9 @@ export function sortKeys(spec: Declared, sort: FindOptions['sort'] = {}): SortKe
 /** How many of the first keys already order all documents. Further keys would only cost a sort. */
 function lengthOfTotalOrder(spec: Declared, where: Expression, keys: readonly SortKey[]): number {
   const fixed = new Set(fixedPaths(where));
-  const uniques = spec.indexes.filter((index) => index.unique).map((index) => index.keys.map((key) => key.path));
   for (const [place, key] of keys.entries()) {
     fixed.add(key.path);
-    if (key.path === '_id' || uniques.some((paths) => paths.every((path) => fixed.has(path)))) return place + 1;
+    if (key.path === '_id' || spec.identities.some((paths) => paths.every((path) => fixed.has(path)))) return place + 1;
   }
   return keys.length;
 }

@@ -20,6 +20,8 @@ export interface Declared {
   name: string;
   fields: ReadonlyMap<string, Field>;
   indexes: readonly DeclaredIndex[];
+  /** Groups of fields of which no two documents have the same values. */
+  identities: readonly (readonly string[])[];
 }
 
 export interface DeclaredIndex {
@@ -57,7 +59,8 @@ export function checkSpec<T extends Document>(spec: CollectionSpec<T>): Declared
     if (above) throw new UnsupportedQuery(`${spec.name}: ${path} cannot be a field and hold the field ${above}`);
   }
   if (spec.indexes.length > MAX_INDEXES) throw new UnsupportedQuery(`${spec.name}: more than ${MAX_INDEXES} indexes`);
-  const uniques = spec.indexes.filter(({ unique }) => unique === true).map((index) => Object.keys(index.fields));
+  const identities = spec.indexes.filter(({ unique }) => unique === true).map((index) => Object.keys(index.fields));
+  if (spec.identity) identities.push([...spec.identity]);
   const indexes = spec.indexes.map((index): DeclaredIndex => {
     const unique = index.unique === true;
     const named = Object.entries(index.fields).map(([path, direction]): IndexKey => {
@@ -71,10 +74,10 @@ export function checkSpec<T extends Document>(spec: CollectionSpec<T>): Declared
     if (!last || named[0]?.path === '_id') {
       throw new UnsupportedQuery(`${spec.name}: an index begins with a field other than _id`);
     }
-    const whole = '_id' in index.fields || uniques.some((paths) => paths.every((path) => path in index.fields));
+    const whole = '_id' in index.fields || identities.some((paths) => paths.every((path) => path in index.fields));
     return { unique, fields: named, keys: whole ? named : [...named, { path: '_id', direction: last.direction }] };
   });
-  return { name: spec.name, fields, indexes };
+  return { name: spec.name, fields, indexes, identities };
 }
 
 /** Splits a dotted path into names. Throws when one of them is not safe as a field's name. */

@@ -4,7 +4,13 @@ import type { Filter } from '../../readmodels/documents.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
 import type { LiveCollection } from '../../readmodels/read-models.ts';
 import { type ResultsRead, totalOf } from '../../readmodels/result-pages.ts';
-import { type ResultDocument, type ResultsFilter, resultsFilter } from '../../readmodels/results.ts';
+import {
+  type ResultDocument,
+  type ResultsFilter,
+  resultsFilter,
+  type StoredResult,
+  toResult,
+} from '../../readmodels/results.ts';
 import { HttpError } from '../errors.ts';
 import type { Reply } from '../route.ts';
 import { csvOf } from './csv.ts';
@@ -19,7 +25,7 @@ const FILES = {
   xlsx: { content_type: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', of: xlsxOf },
 };
 
-type Results = Pick<LiveCollection<ResultDocument>, 'stream' | 'find' | 'count'>;
+type Results = Pick<LiveCollection<StoredResult>, 'stream' | 'find' | 'count'>;
 type Read = ResultsRead & { results: Results };
 
 /** The reply reads the results as its client takes them, so it holds one page of them in memory. Throws what `totalOf` throws. */
@@ -55,7 +61,7 @@ async function* wholly(
   let count = 0;
   for await (const result of results.stream(where, { sort: { index: 1 }, signal })) {
     count++;
-    yield result;
+    yield toResult(result);
   }
   if (count < expected) throw new HttpError(404, 'job_not_found', 'The job was deleted during its export.');
 }

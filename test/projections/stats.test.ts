@@ -8,7 +8,7 @@ import type { JobCreated } from '../../events/job.ts';
 import { checksStream, jobStream } from '../../events/streams.ts';
 import { jobsProjection } from '../../projections/jobs.ts';
 import type { CollectionSpec, Document, Documents } from '../../readmodels/documents.ts';
-import { results } from '../../readmodels/results.ts';
+import { results, toResult } from '../../readmodels/results.ts';
 import {
   domainOf,
   FIRST_DOMAINS,
@@ -201,7 +201,7 @@ const aLog = fc
 const cuts = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 });
 
 async function assertRecounted(t: ExecutionContext, open: Open, limit: number): Promise<void> {
-  const documents = await all(open, results);
+  const documents = (await all(open, results)).map(toResult);
   for (const job_id of [JOB, OTHER]) {
     const of = documents.filter((result) => result.job_id === job_id);
     t.deepEqual(await counted(open, job_id, limit), recount(of, limit));

@@ -1,5 +1,5 @@
-// Makes the tables and indexes of collections: one rowid table each, with the document as JSON text and a stored
-// generated column for each declared field that holds scalars.
+// Makes the tables and indexes of collections: one rowid table each, with the document as JSON text and a generated column for each
+// declared field that holds scalars.
 import type { Declared, DeclaredIndex, Field } from '../spec.ts';
 import type { Connection } from './connection.ts';
 import { column, columnExpression, columnName, identifier } from './names.ts';
@@ -22,7 +22,7 @@ export function makeCollection(connection: Connection, spec: Declared): void {
   const there = columnsOf(connection, spec.name);
   const wanted = columnsToBe(spec);
   if (there.size === 0) {
-    connection.exec(tableSql(spec.name, wanted.map(columnSql)));
+    connection.exec(tableSql(spec, wanted));
   } else if (wanted.some((field) => !there.has(columnName(field.path)))) {
     widen(connection, spec, wanted, there);
   }
@@ -44,18 +44,29 @@ export function collectionNames(connection: Connection): string[] {
   return rows.map(([name]) => String(name));
 }
 
-/** `doc` is the last column, so that a scan of the other columns skips the overflow pages of long documents. */
-function tableSql(name: string, columns: readonly string[]): string {
-  return `CREATE TABLE ${identifier(name)} (_id TEXT NOT NULL PRIMARY KEY, ${columns.map((sql) => `${sql}, `).join('')}doc TEXT NOT NULL) STRICT`;
+/**
+ * `doc` is the last column, so that a scan of the other columns skips the overflow pages of long documents. Where one index
+ * holds every column, queries read them there, and the table stores none: its columns are virtual. SQLite takes virtual columns from an
+ * index only in a table that is not STRICT.
+ */
+function tableSql(spec: Declared, wanted: readonly Field[]): string {
+  const is_virtual = spec.indexes.some((index) =>
+    wanted.every(({ path }) => index.keys.some((key) => key.path === path)),
+  );
+  const columns = wanted.map((field) => (is_virtual ? virtualSql(field) : columnSql(field)));
+  const body = `_id TEXT NOT NULL PRIMARY KEY, ${columns.map((sql) => `${sql}, `).join('')}doc TEXT NOT NULL`;
+  return `CREATE TABLE ${identifier(spec.name)} (${body})${is_virtual ? '' : ' STRICT'}`;
 }
 
+const virtualSql = (field: Field): string =>
+  `${column(field.path)} GENERATED ALWAYS AS (${columnExpression(field)}) VIRTUAL`;
 const columnSql = (field: Field): string =>
   `${column(field.path)} ANY GENERATED ALWAYS AS (${columnExpression(field)}) STORED`;
 
 const columnsToBe = (spec: Declared): Field[] =>
   [...spec.fields.values()].filter((field) => field.path !== '_id' && !field.array);
 
-/** SQLite cannot add a stored generated column, so this copies the table into a wider one, with its old columns and indexes. */
+/** SQLite cannot add a stored column, so this copies the table into a wider one, with its old columns and indexes. */
 function widen(connection: Connection, spec: Declared, wanted: readonly Field[], there: ReadonlySet<string>): void {
   const [[old] = []] = connection.all(`SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?`, [spec.name]);
   const indexes = connection.all(
@@ -67,7 +78,8 @@ function widen(connection: Connection, spec: Declared, wanted: readonly Field[],
   const beside = identifier(`${spec.name} widened`);
   // The copy keeps the old columns as declared, because another version of the service may use them.
   const body = String(old).slice(String(old).indexOf('('));
-  const widened = body.replace(/doc TEXT NOT NULL\) STRICT$/, (end) => `${missing.join(', ')}, ${end}`);
+  const end = body.lastIndexOf('doc TEXT NOT NULL)');
+  const widened = `${body.slice(0, end)}${missing.join(', ')}, ${body.slice(end)}`;
   connection.exec(`CREATE TABLE ${beside} ${widened}`);
   connection.exec(`INSERT INTO ${beside} (_id, doc) SELECT _id, doc FROM ${table} ORDER BY rowid`);
   connection.exec(`DROP TABLE ${table}`);
