@@ -91,11 +91,14 @@ function matcherOf(language: Language): Matcher {
 
 /** "Error", "status" and the like, which stand before or after the number. */
 const ERROR_WORD = foldLetters(
-  '(?:http|status|code|error|errors|erreur|fehler|errore|erro|oops|fout|foutmelding|fel|fejl|feil|villa|virhe|viga|chyba|błąd|hata|hatası|xəta|xato|hiba|eroare|greška|napaka|klaida|kļūda|errorea|gabim|galat|ralat|kesalahan|kosilla|fallo|lỗi|mali|hitilafu|earráid|gwall|fazi|erru|hē|σφάλμα|ошибка|помилка|памылка|грешка|грешка|қате|ката|алдаа|エラー|错误|錯誤|오류|에러|خطأ|خطا|خطای|ارور|שגיאה|त्रुटि|त्रुटी|ত্রুটি|பிழை|లోపం|ข้อผิดพลาด|ผิดพลาด|შეცდომა|սխալ|ስህተት|page|página|seite|strona|pagina|страница|ページ|页面|頁面|페이지|not found|gone)',
+  '(?:http|status|code|error|errors|erreur|fehler|errore|erro|oops|fout|foutmelding|fel|fejl|feil|villa|virhe|viga|chyba|błąd|hata|hatası|xəta|xato|hiba|eroare|greška|napaka|klaida|kļūda|errorea|gabim|galat|ralat|kesalahan|kosilla|fallo|lỗi|mali|hitilafu|earráid|gwall|fazi|erru|hē|σφάλμα|ошибка|помилка|памылка|грешка|грешка|қате|ката|алдаа|エラー|错误|錯誤|오류|에러|خطأ|خطا|خطای|ارور|שגיאה|त्रुटि|त्रुटी|ত্রুটি|பிழை|లోపం|ข้อผิดพลาด|ผิดพลาด|შეცდომა|սխալ|ስህተት)',
 );
 const BESIDE = `(?:${ERROR_WORD}[\\s#!.:()_-]*){0,2}`;
 /** A segment that is the number, alone or with a word. */
-const ONLY_404 = new RegExp(`^${BESIDE}(?:404|410)(?:-es|-feil)?[\\s!.:()_-]*${BESIDE}[\\s!.]*$`, 'u');
+const ONLY_404 = new RegExp(
+  `^${BESIDE}(?:404|410)(?:-es|-feil)?[\\s!.:()_-]*${BESIDE}(?:page|not found|gone)?[\\s!.]*$`,
+  'u',
+);
 const WITH_404 = new RegExp(
   `${ERROR_WORD}[\\s#:-]*(?:404|410)(?!\\d)|(?<!\\d)404[\\s-]*(?:error|page|fehler|not found)`,
   'u',

@@ -83,6 +83,7 @@ for (const [language, title] of SAYS) {
 
 const SAYS_NOT = [
   'Welcome to the shop',
+  'page-404',
   'Route 404: a road trip through Nevada',
   'Peugeot 404 cabriolet for sale',
   'Lost and found',
