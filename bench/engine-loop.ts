@@ -88,7 +88,7 @@ async function memory({ urls, hosts, port, ...options }: MemoryRun): Promise<Mem
   await paced(
     engine,
     urls,
-    (i) => `http://${addressOf(i % hosts)}:${port}/pages/page-${i}`,
+    (i) => `http://${addressOf(i % hosts)}:${port}/things/thing-${i}`,
     (done) => {
       if (done % step === 0) resident_mb.push(process.memoryUsage.rss() / 2 ** 20);
     },

@@ -1,7 +1,13 @@
 // Lists of URLs on loopback addresses whose hosts alternate, which is the hardest order for connection pools.
 
 /** `hosts` at most 60,000. */
-export function urlsOver(hosts: number, count: number, port: number, path = '/pages/page-', scheme = 'http'): string[] {
+export function urlsOver(
+  hosts: number,
+  count: number,
+  port: number,
+  path = '/things/thing-',
+  scheme = 'http',
+): string[] {
   return Array.from({ length: count }, (_, i) => {
     return `${scheme}://${addressOf(i % hosts)}:${port}${path}${i}`;
   });
