@@ -52,7 +52,8 @@ overServers('a job outlives kill -9 of its roles, each a process over the server
   t.is(exported.body.trim().split('\n').length, 1 + URLS);
   await until(async () => {
     const { body } = await key.ask('GET', `/api/v2/webhooks/endpoints/${endpoint.id}/deliveries`);
-    return body.items[0]?.status === 'delivered';
+    // On a busy machine a read may be answered with 503, and the next one succeeds.
+    return body.items?.[0]?.status === 'delivered';
   });
   t.true(delivered.length > 0 && delivered.every((id) => id === delivered[0]), 'one event, whatever the test killed');
 
