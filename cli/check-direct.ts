@@ -30,6 +30,7 @@ export async function checkDirectly(
   out: NodeJS.WriteStream,
   signal: AbortSignal,
   config: Config,
+  column: string | null = null,
 ): Promise<CheckedDirectly> {
   const limits = {
     max_urls: config.max_urls_per_job,
@@ -37,7 +38,7 @@ export async function checkDirectly(
     max_file_bytes: config.max_file_bytes,
     max_inflated_bytes: config.max_inflated_bytes,
   };
-  const sheet = await openSheet(path, basename(path), limits);
+  const sheet = await openSheet(path, basename(path), limits, { column });
   const read = () => collectUrls(sheet.cells(), limits);
   const { accepted, duplicates_removed, invalid_urls_rejected, blocked_urls_skipped } = await countOf(read());
 

@@ -17,10 +17,11 @@ export async function checkFile(
   results_path: string,
   out: NodeJS.WriteStream,
   signal: AbortSignal,
+  column: string | null = null,
 ): Promise<Checked | null> {
   const before = await client.balance();
   const began = performance.now();
-  const submitted = await client.upload(path);
+  const submitted = await client.upload(path, column);
   const job = await follow(submitted, () => client.job(submitted.job_id), out, signal);
   if (signal.aborted) return null;
   const seconds = (performance.now() - began) / 1000;

@@ -1,4 +1,4 @@
-// `npm run check -- FILE [--direct] [--json] [--out results.csv]`: checks a file by a local service of its own or, with
+// `npm run check -- FILE [--direct] [--json] [--column NAME] [--out results.csv]`: checks a file by a local service of its own or, with
 // --direct, by the engine alone. Exit code 1 when a URL is broken, 2 when the file cannot be checked.
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -9,9 +9,9 @@ import { checkFile, untilInterrupted } from './check-file.ts';
 import { Refused } from './client.ts';
 import { bill, type CheckedJob, report, type Tally } from './report.ts';
 
-const USAGE = 'usage: npm run check -- FILE.csv [--direct] [--json] [--out results.csv]';
+const USAGE = 'usage: npm run check -- FILE.csv [--direct] [--json] [--column NAME|LETTER] [--out results.csv]';
 
-const { file, direct, json, results } = commandLine();
+const { file, direct, json, results, column = null } = commandLine();
 const signal = untilInterrupted();
 const out = json ? process.stderr : process.stdout;
 try {
@@ -31,6 +31,7 @@ function commandLine() {
       options: {
         direct: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
+        column: { type: 'string' },
         out: { type: 'string', default: 'results.csv' },
       },
     });
@@ -48,7 +49,7 @@ function commandLine() {
 }
 
 async function byEngine(): Promise<number> {
-  const { job, tally, seconds } = await checkDirectly(file, results, out, signal, readConfig(process.env));
+  const { job, tally, seconds } = await checkDirectly(file, results, out, signal, readConfig(process.env), column);
   if (signal.aborted) {
     const written = Object.values(tally.verdicts).reduce((sum, n) => sum + n, 0);
     console.error(`Interrupted: the first ${written} of ${job.total_urls} results are in ${results}.`);
@@ -68,7 +69,7 @@ async function byService(): Promise<number> {
     SIGNUP_CREDITS: '1000000',
   });
   try {
-    const checked = await checkFile(client, file, results, out, signal);
+    const checked = await checkFile(client, file, results, out, signal, column);
     if (!checked) return 130;
     const { job, tally, credits, seconds } = checked;
     return say(job, tally, seconds, () => `${report(job, tally, seconds)}\n${bill(job, credits)}`);

@@ -13,14 +13,36 @@ export interface IntakeOptions {
   skip_blocked?: boolean;
   /** True: intake leaves out invalid URLs. False: it refuses the submission and names the first invalid rows. Default true. */
   skip_invalid?: boolean;
+  /** The header or the letter of the column of a file to take; null or left out for the likeliest one. */
+  column?: string | null;
   /** An abort ends the reading: the pages then throw its reason. */
   signal?: AbortSignal;
+}
+
+/** A column of a file: its index from 0, its letter in a spreadsheet, and its header or null. */
+export interface ColumnRead {
+  index: number;
+  letter: string;
+  name: string | null;
+}
+
+/** How intake read a file. */
+export interface ListReading {
+  format: string;
+  sheet_name: string | null;
+  /** The column whose URLs were taken. */
+  column: ColumnRead;
+  /** The other columns that hold URLs, and the share of their rows that do, 0 to 1. */
+  other_columns: readonly (ColumnRead & { url_share: number })[];
+  warnings: readonly { code: string; message: string }[];
 }
 
 /** Unique URLs in order, in pages that can be read once. */
 export interface UrlsToCheck extends AsyncIterable<readonly string[]> {
   /** Complete after the last page. */
   readonly summary: SubmissionCounts;
+  /** Null for a list. */
+  readonly reading: ListReading | null;
 }
 
 /** A cell or list entry that cannot be checked. */

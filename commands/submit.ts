@@ -8,7 +8,7 @@ import type { Blobs } from '../intake/blobs.ts';
 import type { CommandContext } from './aggregate.ts';
 import type { CreditsLedger } from './credits.ts';
 import { type KeyScope, openIdempotencyKeys } from './idempotency.ts';
-import type { Given, Intake, IntakeOptions, OrUnusable } from './intake.ts';
+import type { Given, Intake, IntakeOptions, ListReading, OrUnusable } from './intake.ts';
 import type { Jobs } from './job.ts';
 import { openSubmitJob, type Submitted } from './submit-job.ts';
 import { type OneSubmission, openSubmitOnce, type SubmittedOnce } from './submit-once.ts';
@@ -29,9 +29,12 @@ export interface Keyed extends Pick<OneSubmission, 'fingerprint' | 'answerOf'> {
   size_bytes: number;
 }
 
+/** `reading`: how the file was read; null for a list. */
+export type SubmittedList = Submitted & { reading?: ListReading | null };
+
 export interface Submissions {
   /** A refused request creates no job and costs nothing. Throws the stores' errors. */
-  submit(request: JobRequest, context: CommandContext): Promise<OrUnusable<Submitted>>;
+  submit(request: JobRequest, context: CommandContext): Promise<OrUnusable<SubmittedList>>;
   /** Submits at most once for each key: a repeated request gets the first request's answer. */
   submitOnce(request: JobRequest, keyed: Keyed, context: CommandContext): Promise<SubmittedOnce>;
 }
@@ -52,7 +55,7 @@ export function openSubmissions(parts: {
   const submitJob = openSubmitJob(log, jobs, credits);
   const submitOnce = openSubmitOnce(log, openIdempotencyKeys(log), jobs, credits);
 
-  async function make(job_id: string, request: JobRequest, context: CommandContext): Promise<Submitted> {
+  async function make(job_id: string, request: JobRequest, context: CommandContext): Promise<SubmittedList> {
     const { given, options, ...submitter } = request;
     const urls = await intake.urlsOf(given, options);
     const counts = () => {
@@ -67,12 +70,16 @@ export function openSubmissions(parts: {
     try {
       const submitted = await submitJob({ ...submission, filename: given.filename, blob_key }, context);
       is_made = submitted.ok;
-      return submitted;
+      return { ...submitted, reading: urls.reading };
     } finally {
       if (!is_made) await blobs.delete(blob_key);
     }
   }
-  async function submit(job_id: string, request: JobRequest, context: CommandContext): Promise<OrUnusable<Submitted>> {
+  async function submit(
+    job_id: string,
+    request: JobRequest,
+    context: CommandContext,
+  ): Promise<OrUnusable<SubmittedList>> {
     try {
       return await make(job_id, request, context);
     } catch (error) {

@@ -1,5 +1,5 @@
 // A submission over HTTP: turns a request into the command, and the command's outcome into the answer.
-import type { IntakeRefusal } from '../commands/intake.ts';
+import type { IntakeRefusal, ListReading } from '../commands/intake.ts';
 import type { JobRequest, Keyed } from '../commands/submit.ts';
 import type { Submitted } from '../commands/submit-job.ts';
 import type { SubmittedOnce } from '../commands/submit-once.ts';
@@ -19,6 +19,8 @@ type Deps = Pick<Parts, 'submissions'>;
 export interface NewJob {
   reply: Omit<Reply, 'body'> & { body: JobView };
   position: Position;
+  /** How the file was read; null for a list. */
+  reading: ListReading | null;
 }
 
 /** Submits a job. Throws HttpError when the service refuses it; then there is no job and no charge. */
@@ -26,7 +28,8 @@ export async function submit(wanted: Wanted, asking: Asking, { submissions }: De
   const context = asking.command();
   const submitted = await submissions.submit(requestOf(wanted, asking), context);
   if (!submitted.ok) throw refusal(submitted.refused, wanted.source);
-  return newJob(answerOf(submitted.job, context.now), submitted.position, asking);
+  const made = newJob(answerOf(submitted.job, context.now), submitted.position, asking);
+  return { ...made, reading: submitted.reading ?? null };
 }
 
 /** Like `submit`, but at most once for each idempotency key: a repeated request gets the first answer. */
@@ -59,7 +62,7 @@ const answerOf = (job: JobCreated, created_at: number) => ({ status: 201, body: 
 function newJob(answer: Omit<RequestAnswered, 'job_id'>, position: Position, { route }: Asking, more = {}): NewJob {
   const { status, body } = answer as { status: number; body: JobView };
   const location = `${route.api.prefix}/jobs/${body.job_id}`;
-  return { reply: { status, body, headers: { location, ...more }, position, is_early: true }, position };
+  return { reply: { status, body, headers: { location, ...more }, position, is_early: true }, position, reading: null };
 }
 
 type Refused = Extract<Submitted | SubmittedOnce, { ok: false }>['refused'];

@@ -14,6 +14,7 @@ export const INVALID_REASONS = {
   several_words: 'holds white space and no single URL',
   no_domain: 'has no domain name such as example.com',
   malformed: 'is not a well-formed URL',
+  relative: 'is relative to a page that the file does not name',
   prefix_missing: 'does not begin with http:// or https://',
 } as const;
 export type InvalidReason = keyof typeof INVALID_REASONS;

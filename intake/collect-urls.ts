@@ -6,6 +6,7 @@ import {
   type BlockedDomainOf,
   type Category,
   type ClassifiedUrl,
+  type ClassifyOptions,
   classifyUrl,
   INVALID_REASONS,
   type InvalidReason,
@@ -66,8 +67,6 @@ const DEFAULT_PAGE_SIZE = 1_000;
 const DEFAULT_MAX_SAMPLES = 20;
 /** Rows between two looks at the clock; they take well under a millisecond. */
 const ROWS_A_BREATH = 256;
-/** The most texts to look at, whatever becomes of them: a small workbook may repeat a cell of URLs without end. */
-const MAX_TEXTS = 10_000_000;
 const MAX_ISSUES = 10;
 const MAX_ISSUE_CHARS = 200;
 
@@ -170,9 +169,9 @@ class Collector {
   take(cell: Cell): string | null {
     const { summary } = this;
     const { auto_add_prefix, skip_blocked, max_urls } = this.#options;
-    const classified = classifyUrl(cell.value, this.#options);
+    const classified = classifyCell(cell, this.#options);
     const { category } = classified;
-    if (++summary.total_rows > MAX_TEXTS) throw tooManyTexts();
+    summary.total_rows++;
     summary.categories[category]++;
     this.#sample(cell, classified);
     if (category === 'invalid') return this.#reject(cell, classified.reason);
@@ -234,6 +233,10 @@ class Collector {
   }
 }
 
+function classifyCell({ value, refused }: Cell, options: ClassifyOptions): ClassifiedUrl {
+  return refused === undefined ? classifyUrl(value, options) : { category: 'invalid', reason: refused };
+}
+
 function issueOf({ row, value }: { row: number; value: string }, reason: Sample['reason']): RowIssue {
   const message = INVALID_REASONS[(reason ?? 'malformed') as InvalidReason];
   return { row, value: shortened(value.trim(), MAX_ISSUE_CHARS), reason: reason ?? 'malformed', message };
@@ -247,11 +250,6 @@ function invalidRows(issues: readonly RowIssue[], place: 'row' | 'index'): Intak
 function tooManyUrls(max_urls: number): IntakeError {
   const limit = max_urls.toLocaleString('en');
   return new IntakeError('too_many_urls', `There are more than ${limit} unique URLs. Split them into several jobs.`);
-}
-
-function tooManyTexts(): IntakeError {
-  const limit = MAX_TEXTS.toLocaleString('en');
-  return new IntakeError('too_many_urls', `There are more than ${limit} URLs and other texts, the same ones included.`);
 }
 
 function shortened(text: string, max_chars: number): string {

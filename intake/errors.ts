@@ -4,18 +4,24 @@ import type { IntakeRefusal, RowIssue } from '../commands/intake.ts';
 export const INTAKE_ERROR_CODES = {
   empty_file: 'The file is empty.',
   file_too_large: 'The file has more bytes than `max_file_bytes`.',
-  not_a_table: 'The file is neither text nor a workbook: a picture, an archive, an old .xls, NUL bytes.',
+  not_a_table:
+    'The file has a format that is not read, which the message names: a picture, a PDF or Word document, an old .xls.',
   row_too_long: 'A row of a text file is longer than `max_row_chars`.',
   quote_not_closed: 'A cell of a text file begins with a quote that is never closed.',
   broken_xlsx: 'The workbook is damaged: not a readable ZIP archive, parts missing, XML not well-formed.',
-  inflated_too_large: 'The workbook has more than `max_inflated_bytes` when unpacked.',
-  zip_bomb: 'The workbook inflates far more than any real workbook does.',
+  broken_file: 'The gzip, JSON, XML or HTML file is damaged: cut off, not well-formed, nested too deeply.',
+  inflated_too_large: 'The file has more than `max_inflated_bytes` when unpacked.',
+  zip_bomb: 'The file inflates far more than any real list does.',
   column_not_found: 'The file has no column with the header or the letter that `column` names.',
   no_urls: 'The input has no URL that can be checked.',
   too_many_urls: 'The input has more unique URLs than `max_urls`.',
   invalid_rows: 'Some rows are invalid, and `skip_invalid` is off.',
 } as const;
 export type IntakeErrorCode = keyof typeof INTAKE_ERROR_CODES;
+
+/** The end of each message about a format that is not read. */
+export const WHAT_IS_READ =
+  'Upload a CSV, text or XLSX file, or one of ODS, JSON, JSON lines, sitemap XML, HTML or Markdown.';
 
 /** A mistake of the client, which http answers with a 4xx. The message says what is wrong and what to do. */
 export class IntakeError extends Error implements IntakeRefusal {

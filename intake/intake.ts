@@ -5,15 +5,22 @@ import { collectUrls, submitList } from './collect-urls.ts';
 import { IntakeError } from './errors.ts';
 import type { IntakeLimits } from './limits.ts';
 import { openSheet } from './open-sheet.ts';
+import { readingOf } from './sheet.ts';
 
 export function openIntake(blocklist: Blocklist, limits: Partial<IntakeLimits>): Intake {
   return {
     async urlsOf(given, options = {}) {
-      const sheet = given.kind === 'file' ? await openSheet(given.path, given.filename, limits) : null;
+      const sheet = given.kind === 'file' ? await openSheet(given.path, given.filename, limits, options) : null;
       const { blocked_domain_of } = await blocklist.current();
       const how = { ...options, ...limits, blocked_domain_of };
-      if (given.kind === 'list') return submitList(given.pages, how);
-      return collectUrls(sheet!.cells(), how);
+      const urls = given.kind === 'list' ? submitList(given.pages, how) : collectUrls(sheet!.cells(), how);
+      return {
+        [Symbol.asyncIterator]: () => urls[Symbol.asyncIterator](),
+        get summary() {
+          return urls.summary;
+        },
+        reading: sheet && readingOf(sheet),
+      };
     },
     refusalOf: (error) => (error instanceof IntakeError ? error : null),
   };

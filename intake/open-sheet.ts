@@ -1,13 +1,17 @@
-// Opens an uploaded file as the cells of its URL column. The content decides the format; the file's name does not.
+// Opens an uploaded file as the URLs in it. The content decides the format; the file's name does not.
 import { stat } from 'node:fs/promises';
 import { IntakeError } from './errors.ts';
+import { openHtml } from './html.ts';
+import { openJson } from './json.ts';
+import { assertText, isGzip, isZip, kindOfText } from './known-formats.ts';
 import { DEFAULT_LIMITS, type IntakeLimits } from './limits.ts';
 import type { OpenOptions, Sheet } from './sheet.ts';
+import { openSitemap } from './sitemap.ts';
 import { openTextSheet } from './text-sheet.ts';
-import { readHead } from './text-source.ts';
-import { openXlsxSheet } from './xlsx/xlsx-sheet.ts';
+import { CHUNK_BYTES, encodingOf, readHead } from './text-source.ts';
+import { openWorkbook } from './workbook.ts';
 
-/** `path` must stay readable and unchanged while cells are read. Throws IntakeError for a file without a table of URLs. */
+/** `path` must stay readable and unchanged while cells are read. Throws IntakeError for a file without a list of URLs. */
 export async function openSheet(
   path: string,
   filename: string,
@@ -15,15 +19,32 @@ export async function openSheet(
   { column = null }: OpenOptions = {},
 ): Promise<Sheet> {
   const all_limits = { ...DEFAULT_LIMITS, ...limits };
+  const { max_file_bytes, max_inflated_bytes } = all_limits;
   const { size } = await stat(path);
   if (size === 0) {
     throw new IntakeError('empty_file', 'The file is empty. Upload a file with one URL in each row.');
   }
-  if (size > all_limits.max_file_bytes) {
-    const megabytes = all_limits.max_file_bytes / 1e6;
+  if (size > max_file_bytes) {
+    const megabytes = max_file_bytes / 1e6;
     throw new IntakeError('file_too_large', `The file is larger than ${megabytes} MB. Split it into smaller ones.`);
   }
-  const head = await readHead(path);
-  const is_zip = head.toString('latin1', 0, 2) === 'PK' && head[2]! < 9 && head[3]! < 9;
-  return is_zip ? openXlsxSheet(path, all_limits, column) : openTextSheet(path, filename, head, all_limits, column);
+  const start = await readHead({ path, is_gzip: false, max_inflated_bytes });
+  if (isZip(start)) return openWorkbook(path, all_limits, column);
+  const source = { path, is_gzip: isGzip(start), max_inflated_bytes };
+  const head = source.is_gzip ? await readHead(source) : start;
+  const encoding = encodingOf(head);
+  const text = new TextDecoder(encoding).decode(head);
+  assertText(head, text);
+  const is_whole = head.length < CHUNK_BYTES;
+  const file = { source, encoding, filename, head: text, is_whole, limits: all_limits, column };
+  switch (kindOfText(text, encoding)) {
+    case 'json':
+      return openJson(file);
+    case 'xml':
+      return openSitemap(file);
+    case 'html':
+      return openHtml(file);
+    case 'table':
+      return openTextSheet(file);
+  }
 }

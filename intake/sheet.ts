@@ -1,30 +1,43 @@
 // The interface of an opened upload of any format.
-import type { NamedColumn } from './find-column.ts';
+import type { ListReading } from '../commands/intake.ts';
+import type { InvalidReason } from './classify-url.ts';
+import { columnNotFound } from './errors.ts';
+import { isAmbiguous, lettersOfColumn, type NamedColumn, type UrlColumn } from './find-column.ts';
+import type { IntakeLimits } from './limits.ts';
+import type { TextEncoding, TextFile } from './text-source.ts';
 
-export const SHEET_FORMATS = ['csv', 'text', 'xlsx'] as const;
+export const SHEET_FORMATS = ['csv', 'text', 'xlsx', 'ods', 'json', 'sitemap', 'html'] as const;
 export type SheetFormat = (typeof SHEET_FORMATS)[number];
 
 /** A text that may be a URL. A cell of the file that holds several URLs becomes several cells of the same row. */
 export interface Cell {
-  /** Number of the row as in a spreadsheet, from 1. */
+  /** Number from 1: the row of a table, the line of a text or of HTML, the item of JSON or of a sitemap. */
   row: number;
   value: string;
+  /** Why it cannot be checked, where the format tells; else its text decides. */
+  refused?: InvalidReason;
 }
+
+export const WARNINGS = {
+  several_columns: 'Another column is as likely to hold the URLs that are meant. Choose one with `column`.',
+  sitemap_index:
+    'The file is an index: its URLs are those of sitemaps. The service fetches none of them to look for pages.',
+} as const;
+export type Warning = keyof typeof WARNINGS;
 
 export interface Sheet {
   /** `text`: prose or Markdown, out of whose lines the URLs are taken. */
   format: SheetFormat;
   encoding: string;
-  /** The delimiter of a text file; null when each line is one cell, and for a workbook. */
+  /** The delimiter of a text file; null when each line is one cell, and for other formats. */
   delimiter: string | null;
-  /** The sheet's name in a workbook; null for a text file. */
+  /** The sheet's name in a workbook; null for other formats. */
   sheet_name: string | null;
   /** The URL column: its index from 0, and its header or null. */
   column: { index: number; name: string | null };
   /** The other columns of the beginning of the file that hold URLs, the largest share first. */
   other_columns: readonly NamedColumn[];
-  /** Whether another column is as likely to be the one that is meant. */
-  is_ambiguous: boolean;
+  warnings: readonly Warning[];
   /**
    * The column's texts without the header, in order, a page for each piece of the file. Each call reads the file again and
    * closes it when the iteration ends. The iteration throws IntakeError for faults of the file.
@@ -35,4 +48,41 @@ export interface Sheet {
 export interface OpenOptions {
   /** The header or the letter of the column to take; null for the likeliest one. */
   column?: string | null;
+}
+
+/** A file of text whose beginning has been read. */
+export interface OpenedText {
+  source: TextFile;
+  encoding: TextEncoding;
+  filename: string;
+  head: string;
+  /** Whether the file has no more than `head`. */
+  is_whole: boolean;
+  limits: IntakeLimits;
+  /** The column to take; null for the likeliest one. */
+  column: string | null;
+}
+
+/** How a sheet describes the column that was taken. */
+export const describedColumn = (column: UrlColumn, wanted: string | null) => ({
+  column: { index: column.index, name: column.name },
+  other_columns: column.others,
+  warnings: wanted === null && isAmbiguous(column) ? (['several_columns'] as const) : [],
+});
+
+/** What a client is told of how a file was read. */
+export function readingOf({ format, sheet_name, column, other_columns, warnings }: Sheet): ListReading {
+  return {
+    format,
+    sheet_name,
+    column: { ...column, letter: lettersOfColumn(column.index) },
+    other_columns: other_columns.map((other) => ({ ...other, letter: lettersOfColumn(other.index) })),
+    warnings: warnings.map((code) => ({ code, message: WARNINGS[code] })),
+  };
+}
+
+/** The sheet of a format that has no columns. Throws `column_not_found` when one is wanted. */
+export function listSheet({ encoding, column }: OpenedText, list: Pick<Sheet, 'format' | 'warnings' | 'cells'>): Sheet {
+  if (column !== null) throw columnNotFound(column);
+  return { ...list, encoding, delimiter: null, sheet_name: null, column: { index: 0, name: null }, other_columns: [] };
 }

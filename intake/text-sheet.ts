@@ -2,47 +2,34 @@
 import { beginsLikeUrl, isPlain, urlsInCell } from './cell-urls.ts';
 import { type CsvRecord, readRecords } from './csv-records.ts';
 import { columnNotFound, IntakeError } from './errors.ts';
-import { isAmbiguous } from './find-column.ts';
-import { findLayout, type SampledFile, type TextLayout } from './find-layout.ts';
-import type { IntakeLimits } from './limits.ts';
-import type { Cell, Sheet } from './sheet.ts';
-import { assertText, CHUNK_BYTES, encodingOf, readText, type TextEncoding } from './text-source.ts';
+import { findLayout, type TextLayout } from './find-layout.ts';
+import { type Cell, describedColumn, type OpenedText, type Sheet } from './sheet.ts';
+import { readText } from './text-source.ts';
 
 const NO_HINT = -1;
 /** Matches text that may be a URL, before the text is split into cells. */
 const URL_HINT = /https?:\/\/|www\.|[\p{L}\p{N}]\.\p{L}{2}/iu;
 
-export async function openTextSheet(
-  path: string,
-  filename: string,
-  head: Buffer,
-  limits: IntakeLimits,
-  wanted: string | null,
-): Promise<Sheet> {
-  const encoding = encodingOf(head);
-  assertText(head, encoding);
-  const whole = head.length < CHUNK_BYTES;
-  const file = { filename, whole, max_url_chars: limits.max_url_chars, wanted };
-  const layout = await layoutOf(path, encoding, file);
-  const { delimiter, column, is_prose } = layout;
+export async function openTextSheet(file: OpenedText): Promise<Sheet> {
+  const { encoding, column: wanted } = file;
+  const layout = await layoutOf(file);
   return {
-    format: is_prose ? 'text' : 'csv',
+    format: layout.is_prose ? 'text' : 'csv',
     encoding,
-    delimiter,
+    delimiter: layout.delimiter,
     sheet_name: null,
-    column: { index: column.index, name: column.name },
-    other_columns: column.others,
-    is_ambiguous: wanted === null && isAmbiguous(column),
-    cells: () => textCells(path, encoding, layout, limits),
+    ...describedColumn(layout.column, wanted),
+    cells: () => textCells(file, layout),
   };
 }
 
 /** Finds the layout at the beginning of the file or, if that has no URLs, at the first ones. */
-async function layoutOf(path: string, encoding: TextEncoding, file: SampledFile): Promise<TextLayout> {
+async function layoutOf({ source, encoding, is_whole, filename, limits, column }: OpenedText): Promise<TextLayout> {
+  const file = { filename, whole: is_whole, max_url_chars: limits.max_url_chars, wanted: column };
   let first: TextLayout | null = null;
   let at_beginning = true;
   let blank = true;
-  for await (const text of readText(path, encoding)) {
+  for await (const text of readText(source, encoding)) {
     const start = at_beginning ? 0 : startOfHint(text);
     blank &&= text.trim() === '';
     if (start !== NO_HINT) {
@@ -71,14 +58,9 @@ function startOfHint(text: string): number {
   return hint === -1 ? NO_HINT : text.lastIndexOf('\n', hint) + 1;
 }
 
-async function* textCells(
-  path: string,
-  encoding: TextEncoding,
-  layout: TextLayout,
-  limits: IntakeLimits,
-): AsyncGenerator<Cell[]> {
+async function* textCells({ source, encoding, limits }: OpenedText, layout: TextLayout): AsyncGenerator<Cell[]> {
   const { delimiter, column, is_prose } = layout;
-  const records = readRecords(readText(path, encoding), { delimiter, max_row_chars: limits.max_row_chars });
+  const records = readRecords(readText(source, encoding), { delimiter, max_row_chars: limits.max_row_chars });
   for await (const some of records) {
     const page: Cell[] = [];
     for (const record of some) {

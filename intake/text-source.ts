@@ -1,22 +1,79 @@
-// Reads an uploaded text file in decoded pieces of bounded size. Detects its encoding and refuses binary data.
+// Reads an uploaded text file, inflated where it is compressed, in decoded pieces of bounded size. Detects its encoding.
 import { isUtf8 } from 'node:buffer';
-import { type FileHandle, open } from 'node:fs/promises';
-import { IntakeError } from './errors.ts';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { IntakeError, WHAT_IS_READ } from './errors.ts';
+import { assertInflation } from './inflation.ts';
 
 /** Size of a piece: the work on it takes a few milliseconds. */
 export const CHUNK_BYTES = 64 * 1024;
 
 export type TextEncoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 
-/** The first bytes of a file, at most `CHUNK_BYTES`. */
-export async function readHead(path: string): Promise<Buffer> {
-  await using file = await open(path);
-  const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+/** A file of text, which may be compressed. */
+export interface TextFile {
+  path: string;
+  is_gzip: boolean;
+  /** The most bytes that a compressed file may inflate to. */
+  max_inflated_bytes: number;
+}
+
+/** The first bytes of a file, inflated, at most `CHUNK_BYTES`. */
+export async function readHead(file: TextFile): Promise<Buffer> {
+  const pieces: Buffer[] = [];
   let length = 0;
+  for await (const bytes of bytesOf(file)) {
+    pieces.push(Buffer.from(bytes));
+    length += bytes.length;
+    if (length >= CHUNK_BYTES) break;
+  }
+  return Buffer.concat(pieces).subarray(0, CHUNK_BYTES);
+}
+
+/** The bytes in order, inflated; each piece is valid until the next one is asked for. */
+async function* bytesOf(file: TextFile): AsyncGenerator<Buffer> {
+  if (file.is_gzip) yield* inflatedBytesOf(file);
+  else yield* plainBytesOf(file.path);
+}
+
+async function* plainBytesOf(path: string): AsyncGenerator<Buffer> {
+  const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+  await using file: FileHandle = await open(path);
   for (;;) {
-    const { bytesRead } = await file.read(buffer, length, buffer.length - length, length);
-    length += bytesRead;
-    if (bytesRead === 0 || length === buffer.length) return buffer.subarray(0, length);
+    // Each read yields to the event loop, which a buffering stream would not guarantee.
+    const { bytesRead } = await file.read(buffer, 0, buffer.length);
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+async function* inflatedBytesOf({ path, max_inflated_bytes }: TextFile): AsyncGenerator<Buffer> {
+  const { size } = await stat(path);
+  const inflater = createGunzip({ chunkSize: CHUNK_BYTES });
+  const fed = pipeline(createReadStream(path), inflater);
+  // The inflater throws the error too.
+  fed.catch(() => {});
+  let bytes = 0;
+  try {
+    for await (const piece of inflater as AsyncIterable<Buffer>) {
+      bytes += piece.length;
+      assertInflation({ bytes, compressed_bytes: size, max_inflated_bytes });
+      yield piece;
+    }
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (!code.startsWith('Z_')) throw error;
+    throw new IntakeError(
+      'broken_file',
+      'The gzip file is damaged or cut off. Compress it again, or upload it as it is.',
+      {
+        cause: error,
+      },
+    );
+  } finally {
+    inflater.destroy();
   }
 }
 
@@ -34,55 +91,18 @@ export function encodingOf(head: Buffer): TextEncoding {
 }
 
 /** The text in order, without a byte order mark. Throws `not_a_table` at a NUL character. */
-export async function* readText(path: string, encoding: TextEncoding): AsyncGenerator<string> {
+export async function* readText(file: TextFile, encoding: TextEncoding): AsyncGenerator<string> {
   const decoder = new TextDecoder(encoding);
-  const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
-  await using file: FileHandle = await open(path);
-  for (;;) {
-    // Each read yields to the event loop, which a buffering stream would not guarantee.
-    const { bytesRead } = await file.read(buffer, 0, buffer.length);
-    const last = bytesRead === 0;
-    const text = decoder.decode(buffer.subarray(0, bytesRead), { stream: !last });
-    if (text.includes('\0')) {
-      throw new IntakeError(
-        'not_a_table',
-        'The file holds NUL bytes, so it is not text. Upload a CSV, text or XLSX file.',
-      );
-    }
+  const checked = (text: string) => {
+    if (!text.includes('\0')) return text;
+    throw new IntakeError('not_a_table', `The file holds NUL bytes, so it is not text. ${WHAT_IS_READ}`);
+  };
+  for await (const bytes of bytesOf(file)) {
+    const text = checked(decoder.decode(bytes, { stream: true }));
     if (text.length > 0) yield text;
-    if (last) return;
   }
-}
-
-const SIGNATURES: [bytes: string, message: string][] = [
-  ['\x89PNG', 'a PNG picture'],
-  ['\xff\xd8\xff', 'a JPEG picture'],
-  ['GIF8', 'a GIF picture'],
-  ['%PDF-', 'a PDF document'],
-  ['\x1f\x8b', 'a gzip archive'],
-  ['7z\xbc\xaf', 'a 7z archive'],
-  ['Rar!', 'a RAR archive'],
-  ['\xd0\xcf\x11\xe0', 'an old Excel (.xls) or password-protected workbook'],
-  ['SQLite format 3', 'an SQLite database'],
-  ['PAR1', 'a Parquet file'],
-];
-
-const MARKUP = /^<(?:!doctype html|html)[\s>]/i;
-
-/** Throws `not_a_table` for a file that is plainly not text, whatever its name. */
-export function assertText(head: Buffer, encoding: TextEncoding): void {
-  const start = head.toString('latin1', 0, 16);
-  const known = SIGNATURES.find(([bytes]) => start.startsWith(bytes));
-  if (known) throw new IntakeError('not_a_table', `The file is ${known[1]}. Upload a CSV, text or XLSX file.`);
-  const text = new TextDecoder(encoding).decode(head);
-  if (MARKUP.test(text)) {
-    throw new IntakeError('not_a_table', 'The file is an HTML page. Upload a CSV, text or XLSX file.');
-  }
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what tells binary data from text
-  const control = text.match(/[\u0000-\u0008\u000e-\u001f]/g)?.length ?? 0;
-  if (control > text.length / 100) {
-    throw new IntakeError('not_a_table', 'The file is binary data, not text. Upload a CSV, text or XLSX file.');
-  }
+  const last = checked(decoder.decode());
+  if (last.length > 0) yield last;
 }
 
 /** `head` may end in the middle of a UTF-8 character. */

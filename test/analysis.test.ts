@@ -150,7 +150,8 @@ test('an analysis sorts a file into categories, with samples, layout and cost', 
     ...{ row, value, url, reason, blocked_domain: blocked },
   });
   t.deepEqual(answer.body, {
-    ...{ format: 'csv', encoding: 'utf-8', delimiter: ';', sheet_name: null, column: { index: 1, name: 'link' } },
+    ...{ format: 'csv', encoding: 'utf-8', delimiter: ';', sheet_name: null, other_columns: [], warnings: [] },
+    column: { index: 1, letter: 'B', name: 'link' },
     ...{ total_rows: 6, unique_urls: 2, duplicates: 1 },
     valid: {
       count: 2,
@@ -220,7 +221,13 @@ test('the service recognises a workbook by its content, whatever its name', asyn
     await workbook({ sheets: [inlineRow('URL') + inlineRow('example.com')] }),
     'x.csv',
   );
-  t.like(body, { format: 'xlsx', delimiter: null, total_rows: 1, unique_urls: 1, column: { index: 0, name: 'URL' } });
+  t.like(body, {
+    format: 'xlsx',
+    delimiter: null,
+    total_rows: 1,
+    unique_urls: 1,
+    column: { index: 0, letter: 'A', name: 'URL' },
+  });
 });
 
 test('a file without valid URLs has an analysis too, and costs nothing', async (t) => {

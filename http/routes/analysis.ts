@@ -8,12 +8,13 @@ import { IntakeError } from '../../intake/errors.ts';
 import { breather } from '../../intake/event-loop.ts';
 import { limitsOf } from '../../intake/limits.ts';
 import { openSheet } from '../../intake/open-sheet.ts';
-import { SHEET_FORMATS, type Sheet } from '../../intake/sheet.ts';
+import { readingOf, type Sheet } from '../../intake/sheet.ts';
 import { balanceOf, balances } from '../../readmodels/credits.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { Block, blockExample } from '../domain-view.ts';
 import { type Problem, ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
+import { columnOption, LIST_FILE, readingExample, readingFields } from '../list-reading.ts';
 import { fileBody, listBody, routeOf } from '../route.ts';
 import { Count } from '../schemas.ts';
 import { unusable } from '../submit.ts';
@@ -107,17 +108,10 @@ const Category = (description: string) =>
   );
 
 const AnalysisView = Type.Object({
-  format: Type.Enum(SHEET_FORMATS, {
-    description: '`text`: prose or Markdown, out of whose lines the URLs are taken.',
-  }),
+  ...readingFields,
   encoding: Type.String(),
-  delimiter: Nullable(Type.String({ description: 'Null when each line is one cell, and for a workbook.' })),
-  sheet_name: Nullable(Type.String()),
-  column: Type.Object(
-    { index: Count('The first column is 0.'), name: Nullable(Type.String({ description: 'Null without a header.' })) },
-    { description: 'The column with the URLs.' },
-  ),
-  total_rows: Count('Rows that are not empty, without the header.'),
+  delimiter: Nullable(Type.String({ description: 'Null when each line is one cell, and for other formats.' })),
+  total_rows: Count('Texts without the header: one for each row, more for a cell with several URLs.'),
   unique_urls: Count('URLs that a job of the file would check.'),
   duplicates: Count('Rows that repeat the URL of an earlier row.'),
   valid: Category('Rows that a job would check.'),
@@ -131,7 +125,8 @@ const AnalysisView = Type.Object({
 
 const none = { count: 0, samples: [] };
 const analysisExample = {
-  ...{ format: 'csv', encoding: 'utf-8', delimiter: ',', sheet_name: null, column: { index: 1, name: 'link' } },
+  ...readingExample,
+  ...{ encoding: 'utf-8', delimiter: ',' },
   ...{ total_rows: 421, unique_urls: 419, duplicates: 1 },
   valid: {
     count: 420,
@@ -157,14 +152,15 @@ export const analyzeFile = route({
   description:
     'Sorts each row into one category, as `POST /jobs` would with its defaults. It creates no job, charges nothing, and discards the file.',
   tags,
-  body: fileBody('A CSV, text or XLSX file with one URL a row.'),
+  query: Type.Object({ column: columnOption }),
+  body: fileBody(LIST_FILE),
   responses: { 200: { description: 'The analysis.', schema: AnalysisView, example: analysisExample } },
   errors: {
     413: 'The file is too large, or holds too many URLs.',
     415: 'The file is not a table.',
     422: 'The file is empty or damaged, or has no column with URLs.',
   },
-  async handler({ body: file, caller, signal }, { limits, blocklist, read }) {
+  async handler({ body: file, query, caller, signal }, { limits, blocklist, read }) {
     const { blocked_domain_of } = await blocklist.current();
     const [sheet, summary] = await analyze().catch((error: unknown) => {
       throw error instanceof IntakeError ? unusable(error, 'upload') : error;
@@ -173,18 +169,19 @@ export const analyzeFile = route({
     return { body: analysisView(sheet, summary, balance) };
 
     async function analyze() {
-      const sheet = await openSheet(file.path, file.filename ?? 'upload', limits);
+      const sheet = await openSheet(file.path, file.filename ?? 'upload', limits, query);
       return [sheet, await analyzeUrls(sheet.cells(), { ...limits, blocked_domain_of, signal })] as const;
     }
   },
 });
 
 function analysisView(sheet: Sheet, summary: IntakeSummary, credit_balance: number) {
-  const { format, encoding, delimiter, sheet_name, column } = sheet;
+  const { encoding, delimiter } = sheet;
   const { total_rows, accepted: unique_urls, duplicates_removed: duplicates, categories, samples } = summary;
   const category = (name: keyof typeof categories) => ({ count: categories[name], samples: samples[name] });
   return {
-    ...{ format, encoding, delimiter, sheet_name, column },
+    ...readingOf(sheet),
+    ...{ encoding, delimiter },
     ...{ total_rows, unique_urls, duplicates },
     valid: category('valid'),
     missing_prefix: category('missing_prefix'),

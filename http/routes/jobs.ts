@@ -10,6 +10,7 @@ import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError, NO_SUCH_JOB } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
+import { columnOption, LIST_FILE, readingExample, readingFields } from '../list-reading.ts';
 import { listOf, listReply } from '../list-replies.ts';
 import {
   filterOf,
@@ -48,9 +49,16 @@ export const upload = route({
       default: true,
       description: 'Leave out malformed URLs; otherwise they are an error.',
     }),
+    column: columnOption,
   }),
-  body: fileBody('A CSV, text or XLSX file with one URL a row.'),
-  responses: { 201: { description: 'The job.', schema: JobView, example: { ...jobExample, completed_urls: 0 } } },
+  body: fileBody(LIST_FILE),
+  responses: {
+    201: {
+      description: 'The job, and how the file was read.',
+      schema: Type.Object({ ...JobView.properties, list: Type.Object(readingFields) }),
+      example: { ...jobExample, completed_urls: 0, list: readingExample },
+    },
+  },
   errors: {
     409: 'The upload took so long that the service released its credits. Send it again.',
     413: 'The file is too large, or holds too many URLs.',
@@ -61,7 +69,8 @@ export const upload = route({
     const { path, filename } = request.body;
     const given = { kind: 'file' as const, path, filename: filename ?? 'upload' };
     const wanted = { source: 'upload' as const, given, options: request.query, needs_credits: false };
-    return (await submit(wanted, request, services)).reply;
+    const { reply, reading } = await submit(wanted, request, services);
+    return { ...reply, body: { ...reply.body, list: reading } };
   },
 });
 

@@ -2,9 +2,10 @@
 // table keeps UTF-8 in blocks and decodes a text at each `get`. Entries without a text count towards the limit too.
 import { strict as assert } from 'node:assert';
 import { IntakeError } from '../errors.ts';
-import { readXmlWhole } from './read-xml.ts';
+import { tooLarge } from '../inflation.ts';
+import { readPartWhole } from '../read-part.ts';
+import type { ZipPackage } from '../zip-package.ts';
 import { MAX_CELL_CHARS, RichText } from './rich-text.ts';
-import { tooLarge, type XlsxPackage } from './xlsx-package.ts';
 
 const BLOCK_BYTES = 1024 * 1024;
 const MAX_BYTES = 200_000_000;
@@ -67,14 +68,14 @@ const tooManyTexts = () =>
  * long; a text with URLs may hold several.
  */
 export async function readSharedStrings(
-  xlsx: XlsxPackage,
+  xlsx: ZipPackage,
   part: string | null,
   max_chars: number,
 ): Promise<SharedStrings> {
   const strings = new SharedStrings();
   if (part === null) return strings;
   const rich = new RichText(MAX_CELL_CHARS);
-  await readXmlWhole(xlsx, part, {
+  await readPartWhole(xlsx, part, {
     open(name) {
       if (name === 'si') rich.start();
       else rich.open(name);

@@ -1,8 +1,10 @@
 // Reads the structure of a workbook: its sheets in order, the part with its shared strings, and the hyperlinks of a sheet.
 import { posix } from 'node:path';
 import { IntakeError } from '../errors.ts';
-import { attributeOf, readXmlWhole } from './read-xml.ts';
-import type { XlsxPackage } from './xlsx-package.ts';
+import { unreadArchive } from '../known-formats.ts';
+import { readPartWhole } from '../read-part.ts';
+import { attributeOf } from '../xml.ts';
+import type { ZipPackage } from '../zip-package.ts';
 
 export interface Workbook {
   sheets: { name: string; part: string }[];
@@ -25,19 +27,16 @@ const MAX_SHEETS = 1_000;
 /** Excel accepts 31. */
 const MAX_SHEET_NAME_CHARS = 255;
 
-export async function readWorkbook(xlsx: XlsxPackage): Promise<Workbook> {
+export async function readWorkbook(xlsx: ZipPackage): Promise<Workbook> {
   const main = (await relationshipsOf(xlsx, '')).find(({ kind }) => kind === 'officeDocument');
   if (!main?.target.endsWith('.xml')) {
-    throw new IntakeError(
-      'not_a_table',
-      'The file is a ZIP archive, but no XLSX workbook. Upload a CSV, text or XLSX file (not .xlsb, .ods or .zip).',
-    );
+    throw unreadArchive((part) => xlsx.has(part));
   }
   const relationships = new Map((await relationshipsOf(xlsx, main.target)).map((one) => [one.id, one]));
   const sheets: Workbook['sheets'] = [];
   /** Parts seen: a workbook may name a part several times, but the part is one sheet. */
   const parts = new Set<string>();
-  await readXmlWhole(xlsx, main.target, {
+  await readPartWhole(xlsx, main.target, {
     open(name, attributes) {
       if (name !== 'sheet' || sheets.length === MAX_SHEETS) return;
       const relationship = relationships.get(attributes['r:id'] ?? attributeOf(attributes, 'id') ?? '');
@@ -52,7 +51,7 @@ export async function readWorkbook(xlsx: XlsxPackage): Promise<Workbook> {
 }
 
 /** The hyperlinks that lead out of the workbook, by `linkKey`. */
-export async function readHyperlinks(xlsx: XlsxPackage, sheet_part: string): Promise<ReadonlyMap<number, string>> {
+export async function readHyperlinks(xlsx: ZipPackage, sheet_part: string): Promise<ReadonlyMap<number, string>> {
   const targets = new Map<string, string>();
   for (const { id, kind, target } of await relationshipsOf(xlsx, sheet_part)) {
     if (kind === 'hyperlink') targets.set(id, target);
@@ -60,7 +59,7 @@ export async function readHyperlinks(xlsx: XlsxPackage, sheet_part: string): Pro
   const links = new Map<number, string>();
   // Hyperlinks follow the rows, so a sheet that has some is read twice.
   if (targets.size === 0) return links;
-  await readXmlWhole(xlsx, sheet_part, {
+  await readPartWhole(xlsx, sheet_part, {
     open(name, attributes) {
       if (name !== 'hyperlink') return;
       const target = targets.get(attributeOf(attributes, 'id') ?? '');
@@ -90,13 +89,13 @@ export function parseReference(reference: string): { row: number; column: number
 }
 
 /** The relationships of a part, or of the package if `part` is empty. */
-async function relationshipsOf(xlsx: XlsxPackage, part: string): Promise<Relationship[]> {
+async function relationshipsOf(xlsx: ZipPackage, part: string): Promise<Relationship[]> {
   const folder = posix.dirname(part);
   const rels = posix.join(folder, '_rels', `${posix.basename(part)}.rels`);
   const found: Relationship[] = [];
   let chars = 0;
   if (!xlsx.has(rels)) return found;
-  await readXmlWhole(xlsx, rels, {
+  await readPartWhole(xlsx, rels, {
     open(name, { Id = '', Type = '', Target = '', TargetMode }) {
       if (name !== 'Relationship') return;
       chars += Id.length + Target.length;

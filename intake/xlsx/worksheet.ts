@@ -1,30 +1,24 @@
 // Reads the cells of a sheet in the order of its file: shared, inline and rich texts, results of formulas, hyperlinks. A cell
 // or row without a reference follows the previous one.
 import { urlLikeness } from '../classify-url.ts';
-import { readXml } from './read-xml.ts';
+import { linkOfFormula } from '../formula-link.ts';
+import { readPart } from '../read-part.ts';
+import type { SheetHandlers } from '../workbook-sheet.ts';
+import type { ZipPackage } from '../zip-package.ts';
 import { MAX_CELL_CHARS, RichText } from './rich-text.ts';
 import type { SharedStrings } from './shared-strings.ts';
 import { linkKey, MAX_COLUMNS, parseReference } from './workbook.ts';
-import type { XlsxPackage } from './xlsx-package.ts';
 
 export interface SheetSource {
-  xlsx: XlsxPackage;
+  xlsx: ZipPackage;
   part: string;
   strings: SharedStrings;
   links: ReadonlyMap<number, string>;
   max_url_chars: number;
 }
 
-export interface SheetHandlers {
-  /** The only column to read, from 0; null for all. */
-  column: number | null;
-  cell(row: number, column: number, text: string): void;
-  row?(row: number): void;
-}
-
 /** The largest row that `parseReference` accepts, more than any spreadsheet has. */
 const MAX_STATED_ROW = 9_999_999;
-const HYPERLINK_FORMULA = /^\s*HYPERLINK\(\s*"((?:[^"]|"")*)"/i;
 
 /** Calls the handlers for each non-empty cell and at the end of each row. Yields after each piece of the part. */
 export async function* readWorksheet(source: SheetSource, handlers: SheetHandlers): AsyncGenerator<void> {
@@ -38,7 +32,7 @@ export async function* readWorksheet(source: SheetSource, handlers: SheetHandler
   let formula = '';
   let inside = '';
 
-  yield* readXml(source.xlsx, source.part, {
+  yield* readPart(source.xlsx, source.part, {
     open(name, attributes) {
       inside = name;
       if (name === 'row') {
@@ -81,10 +75,6 @@ const HYPERLINK_ROOM = 32;
 function urlOf(shown: string, link: string | null, max_url_chars: number): string {
   if (link === null || urlLikeness(link, max_url_chars) === 0) return shown;
   return urlLikeness(shown, max_url_chars) > 0 ? shown : link;
-}
-
-function linkOfFormula(formula: string): string | null {
-  return HYPERLINK_FORMULA.exec(formula)?.[1]?.replaceAll('""', '"') ?? null;
 }
 
 /** Concatenates, and cuts one character after the limit. */

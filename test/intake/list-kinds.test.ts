@@ -1,12 +1,12 @@
 // What is found in each kind of list: exactly its URLs. Prints a row a kind.
 import test from 'ava';
 import { collectUrls } from '../../intake/collect-urls.ts';
-import { type ListKind, TEXT_KINDS, URLS } from './list-kinds.ts';
+import { LIST_KINDS, URLS } from './list-kinds.ts';
 import { open } from './uploads.ts';
 
 const ROWS: string[] = [];
 
-for (const { kind, filename, content, format, rejected = [] } of TEXT_KINDS satisfies readonly ListKind[]) {
+for (const { kind, filename, content, format, rejected = [] } of LIST_KINDS) {
   test(`${kind}: exactly its URLs are found`, async (t) => {
     const sheet = await open(t, filename, typeof content === 'function' ? await content() : content);
     const collected = collectUrls(sheet.cells());

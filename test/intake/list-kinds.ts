@@ -1,5 +1,7 @@
 // Lists of URLs as people have them, one a kind, made by code. Each holds the three URLs of `URLS` and nothing else to check.
+import { gzipSync } from 'node:zlib';
 import type { SheetFormat } from '../../intake/sheet.ts';
+import { inlineRow, ods, odsRow, workbook } from './uploads.ts';
 
 export const URLS = ['https://a.example/1', 'https://b.example/2?x=1&y=2', 'https://c.example/3#top'] as const;
 const [A, B, C] = URLS;
@@ -15,7 +17,7 @@ export interface ListKind {
 
 const inCsv = (text: string) => `"${text.replaceAll('"', '""')}"`;
 
-export const TEXT_KINDS: readonly ListKind[] = [
+const TEXT_KINDS: readonly ListKind[] = [
   { kind: 'one URL a line', filename: 'x.txt', content: `${A}\n${B}\n${C}\n`, format: 'csv' },
   { kind: 'CSV, a column of URLs', filename: 'x.csv', content: `id,url\n1,${A}\n2,${B}\n3,${C}\n`, format: 'csv' },
   {
@@ -126,3 +128,113 @@ export const TEXT_KINDS: readonly ListKind[] = [
     format: 'csv',
   },
 ];
+
+const xml = (text: string) => text.replaceAll('&', '&amp;');
+const urlset =
+  `<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="i">` +
+  `<url><loc>${A}</loc><image:image><image:loc>https://img.example/</image:loc></image:image></url>` +
+  `<url>\n<loc>\n${xml(B)}\n</loc><lastmod>2026-01-31</lastmod></url><url><loc><![CDATA[${C}]]></loc></url></urlset>`;
+const index = `<sitemapindex>${URLS.map((url) => `<sitemap><loc>${xml(url)}</loc></sitemap>`).join('')}</sitemapindex>`;
+const page = `<!doctype html>
+<html><head><title>https://t.example/</title><script>const s = 'https://s.example/';</script></head><body>
+<!-- <a href="https://c.example/hidden">x</a> --><a href="${xml(B)}">b</a> <A HREF='${A}'>${A}</A>
+<p>Or ${C}.</p><a href="#top">up</a> <a href="/about">about</a> <a href="mailto:a@b.example">write</a></body></html>`;
+
+const STRUCTURED_KINDS: readonly ListKind[] = [
+  { kind: 'JSON, an array', filename: 'x.json', content: JSON.stringify(URLS), format: 'json' },
+  {
+    kind: 'JSON, objects',
+    filename: 'x.json',
+    content: JSON.stringify(
+      URLS.map((url, id) => ({ id, url, title: `no ${id}` })),
+      null,
+      2,
+    ),
+    format: 'json',
+  },
+  {
+    kind: 'JSON, objects in objects',
+    filename: 'x.json',
+    content: JSON.stringify({ data: { items: URLS.map((url) => ({ page: { url } })) }, next: null }),
+    format: 'json',
+  },
+  {
+    kind: 'JSON lines',
+    filename: 'x.jsonl',
+    content: URLS.map((url) => `${JSON.stringify({ url })}\n`).join(''),
+    format: 'json',
+  },
+  { kind: 'JSON lines of arrays', filename: 'x.jsonl', content: `["${A}","${B}"]\n["${C}"]\n`, format: 'json' },
+  {
+    kind: 'JSON lines of texts',
+    filename: 'x.jsonl',
+    content: URLS.map((url) => `"${url}"\n`).join(''),
+    format: 'csv',
+  },
+  { kind: 'sitemap.xml', filename: 'sitemap.xml', content: urlset, format: 'sitemap' },
+  { kind: 'sitemap.xml.gz', filename: 'sitemap.xml.gz', content: gzipSync(urlset), format: 'sitemap' },
+  { kind: 'sitemap.xml, an index', filename: 'sitemap.xml', content: index, format: 'sitemap' },
+  { kind: 'CSV in gzip', filename: 'x.csv.gz', content: gzipSync(`id,url\n1,${A}\n2,${B}\n3,${C}\n`), format: 'csv' },
+  { kind: 'HTML', filename: 'x.html', content: page, format: 'html', rejected: ['/about', 'mailto:a@b.example'] },
+  {
+    kind: 'HTML, a table without links',
+    filename: 'x.xls',
+    content: `<table>${URLS.map((url) => `<tr><td>x</td><td>${xml(url)}</td></tr>`).join('')}</table>`,
+    format: 'html',
+  },
+  {
+    kind: "HTML, a browser's bookmarks",
+    filename: 'bookmarks.html',
+    content: `<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n${URLS.map((url) => `<DT><A HREF="${xml(url)}">x</A>\n`).join('')}</DL>`,
+    format: 'html',
+  },
+  {
+    kind: 'XLSX, line breaks in a cell',
+    filename: 'x.xlsx',
+    content: () =>
+      workbook({ sheets: [inlineRow('n', 'url') + inlineRow('1', xml(`${A}\n${B}`)) + inlineRow('2', C)] }),
+    format: 'xlsx',
+  },
+  {
+    kind: 'XLSX, =HYPERLINK() and links',
+    filename: 'x.xlsx',
+    content: () =>
+      workbook({
+        sheets: [
+          inlineRow('url') +
+            `<row><c t="str"><f>HYPERLINK("${A}","a")</f><v>a</v></c></row>` +
+            inlineRow('click') +
+            inlineRow(`[c](${C})`),
+        ],
+        links: { A3: xml(B) },
+      }),
+    format: 'xlsx',
+  },
+  {
+    kind: 'ODS',
+    filename: 'x.ods',
+    content: () =>
+      ods(
+        odsRow('n', 'url') +
+          odsRow('1', `<text:p>${A}</text:p><text:p>${xml(B)}</text:p>`) +
+          odsRow('2', `<text:p><text:a xlink:href="${C}">here</text:a></text:p>`) +
+          '<table:table-row table:number-rows-repeated="1048000"><table:table-cell table:number-columns-repeated="16384"/></table:table-row>',
+      ),
+    format: 'ods',
+  },
+  {
+    kind: 'ODS, =HYPERLINK()',
+    filename: 'x.ods',
+    content: () =>
+      ods(
+        URLS.map(
+          (url) =>
+            `<table:table-row><table:table-cell table:formula="of:=HYPERLINK(&quot;${xml(url)}&quot;;&quot;x&quot;)">` +
+            '<text:p>x</text:p></table:table-cell></table:table-row>',
+        ).join(''),
+      ),
+    format: 'ods',
+  },
+];
+
+export const LIST_KINDS: readonly ListKind[] = [...TEXT_KINDS, ...STRUCTURED_KINDS];

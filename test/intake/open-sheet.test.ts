@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, readlinkSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import { openSheet } from '../../intake/open-sheet.ts';
 import { cellsOf, failureOf, open, upload, valuesOf } from './uploads.ts';
@@ -187,7 +188,11 @@ for (const [name, content] of [
 for (const [name, content] of [
   ['a PNG', Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1')],
   ['a PDF', Buffer.from('%PDF-1.7\nhttps://a.example/\n')],
-  ['an HTML page', Buffer.from('\ufeff<!DOCTYPE html>\n<a href="https://a.example/">a</a>\n')],
+  ['an RTF document', Buffer.from('{\\rtf1 https://a.example/}')],
+  ['a Parquet file', Buffer.from('PAR1\x15\x04https://a.example/')],
+  ['a gzip file in another one', gzipSync(gzipSync('https://a.example/'))],
+  ['a workbook in a gzip file', gzipSync(Buffer.from('PK\x03\x04'))],
+  ['a feed', Buffer.from('<?xml version="1.0"?><rss><channel><link>https://a.example/</link></channel></rss>')],
   ['an old Excel file', Buffer.from('d0cf11e0a1b11ae1', 'hex')],
   ['random bytes', Buffer.from(Array.from({ length: 4_000 }, (_, i) => (i * 7919 * (i + 3)) % 256))],
   ['control characters', Buffer.from('\x01\x02\x03\x04https://a.example/\n')],

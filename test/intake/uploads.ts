@@ -119,3 +119,24 @@ function relationships(list: readonly (readonly [string, string, string, string?
 export function inlineRow(...texts: string[]): string {
   return `<row>${texts.map((text) => `<c t="inlineStr"><is><t>${text}</t></is></c>`).join('')}</row>`;
 }
+
+/** An OpenDocument spreadsheet of one table with these rows. */
+export function ods(rows: string, parts: Record<string, string | Buffer | null> = {}): Promise<Buffer> {
+  const namespaces = ['office', 'table', 'text'].map(
+    (name) => `xmlns:${name}="urn:oasis:names:tc:opendocument:xmlns:${name}:1.0"`,
+  );
+  return zip({
+    mimetype: 'application/vnd.oasis.opendocument.spreadsheet',
+    'content.xml':
+      `${XML}<office:document-content ${namespaces.join(' ')} xmlns:xlink="http://www.w3.org/1999/xlink"><office:body>` +
+      `<office:spreadsheet><table:table table:name="Sheet1">${rows}</table:table></office:spreadsheet></office:body>` +
+      '</office:document-content>',
+    ...parts,
+  });
+}
+
+/** A row of an OpenDocument table; a text that is no markup becomes a paragraph. */
+export function odsRow(...cells: string[]): string {
+  const content = (cell: string) => (cell.startsWith('<') ? cell : `<text:p>${cell}</text:p>`);
+  return `<table:table-row>${cells.map((cell) => `<table:table-cell>${content(cell)}</table:table-cell>`).join('')}</table:table-row>`;
+}

@@ -1,9 +1,7 @@
-// Reads an XML part of a workbook as events, a piece at a time. It refuses XML that is not well-formed, too deep, or has too
-// long a text between tags, which bounds the memory of the parser.
+// Parses XML as events, a piece at a time. It refuses XML that is not well-formed, too deep, or has too long a text between
+// tags, which bounds the memory of the parser. Entities of the document's own are errors, so none can expand.
 import { SaxesParser } from 'saxes';
-import { IntakeError } from '../errors.ts';
-import { breather } from '../event-loop.ts';
-import { throwBroken, type XlsxPackage } from './xlsx-package.ts';
+import { breather } from './event-loop.ts';
 
 export interface XmlHandlers {
   /** Names come without a namespace prefix. */
@@ -15,20 +13,25 @@ export interface XmlHandlers {
 const MAX_DEPTH = 64;
 /** A spreadsheet's cell has at most 32,767 characters. */
 const MAX_CHARS_BETWEEN_TAGS = 1024 * 1024;
-
 /** A piece of cells that all name one long shared string stays small in memory. */
 const PIECE_CHARS = 8 * 1024;
 
+/** Throws the error to report for what is wrong with the XML. */
+type Refuse = (detail: string) => never;
+
 /** Yields after each piece, so that the caller can pass on its results. Ending the iteration stops the reading. */
-export async function* readXml(xlsx: XlsxPackage, part: string, handlers: XmlHandlers): AsyncGenerator<void> {
+export async function* parseXml(
+  pieces: AsyncIterable<string>,
+  handlers: XmlHandlers,
+  refuse: Refuse,
+): AsyncGenerator<void> {
   const parser = new SaxesParser();
-  const decoder = new TextDecoder();
   const breathe = breather();
   let depth = 0;
   let chars_since_tag = 0;
   parser.on('opentag', ({ name, attributes }) => {
     chars_since_tag = 0;
-    if (++depth > MAX_DEPTH) throw new IntakeError('broken_xlsx', `The workbook's part ${part} is nested too deeply.`);
+    if (++depth > MAX_DEPTH) refuse('it is nested too deeply');
     handlers.open(localName(name), attributes);
   });
   parser.on('closetag', ({ name }) => {
@@ -36,18 +39,18 @@ export async function* readXml(xlsx: XlsxPackage, part: string, handlers: XmlHan
     depth--;
     handlers.close?.(localName(name));
   });
-  if (handlers.text) parser.on('text', handlers.text.bind(handlers));
-  parser.on('error', throwBroken);
+  if (handlers.text) {
+    parser.on('text', handlers.text.bind(handlers));
+    parser.on('cdata', handlers.text.bind(handlers));
+  }
+  parser.on('error', (error) => refuse(error.message));
 
-  for await (const bytes of xlsx.read(part)) {
-    const text = decoder.decode(bytes, { stream: true });
+  for await (const text of pieces) {
     for (let at = 0; at < text.length; at += PIECE_CHARS) {
       const piece = text.slice(at, at + PIECE_CHARS);
       chars_since_tag += piece.length;
       parser.write(piece);
-      if (chars_since_tag > MAX_CHARS_BETWEEN_TAGS) {
-        throw new IntakeError('broken_xlsx', `The workbook's part ${part} has a text that is too long for a cell.`);
-      }
+      if (chars_since_tag > MAX_CHARS_BETWEEN_TAGS) refuse('it has a text that is too long for a cell');
       yield;
       await breathe();
     }
@@ -55,9 +58,9 @@ export async function* readXml(xlsx: XlsxPackage, part: string, handlers: XmlHan
   parser.close();
 }
 
-/** Reads a part to its end. */
-export async function readXmlWhole(xlsx: XlsxPackage, part: string, handlers: XmlHandlers): Promise<void> {
-  for await (const _ of readXml(xlsx, part, handlers));
+function localName(name: string): string {
+  const colon = name.indexOf(':');
+  return colon === -1 ? name : name.slice(colon + 1);
 }
 
 /** An attribute that may have a namespace prefix, such as `r:id`. */
@@ -65,9 +68,4 @@ export function attributeOf(attributes: Record<string, string>, name: string): s
   if (name in attributes) return attributes[name];
   const found = Object.keys(attributes).find((key) => localName(key) === name);
   return found === undefined ? undefined : attributes[found];
-}
-
-function localName(name: string): string {
-  const colon = name.indexOf(':');
-  return colon === -1 ? name : name.slice(colon + 1);
 }

@@ -1,18 +1,15 @@
-// Reads the parts of a workbook's ZIP archive. It counts the bytes as it inflates a part, because the sizes that an archive
+// Reads the parts of a ZIP archive, which a workbook is. It counts the bytes as it inflates a part, because the sizes that an archive
 // states may be false.
 import type { Readable } from 'node:stream';
 import { type Entry, openPromise, type ZipFile } from 'yauzl';
-import { IntakeError } from '../errors.ts';
+import { IntakeError } from './errors.ts';
+import { assertInflation } from './inflation.ts';
 
 /** A workbook has a dozen parts, and a few for each sheet. */
 const MAX_PARTS = 10_000;
 /** Limit on an entry's name, comment and extra fields together, which stay in memory. */
 const MAX_ENTRY_BYTES = 4_096;
-/** Inflation ratio of a zip bomb. Repetitive sheets reach 50:1, DEFLATE at most 1,032:1. Small parts are not checked. */
-const MAX_INFLATION = 300;
-const INFLATION_CHECKED_FROM_BYTES = 64 * 1024 * 1024;
-
-export class XlsxPackage {
+export class ZipPackage {
   readonly #zip: ZipFile;
   readonly #parts: ReadonlyMap<string, Entry>;
   readonly #max_inflated_bytes: number;
@@ -27,7 +24,7 @@ export class XlsxPackage {
   }
 
   /** Opens an archive, which the caller closes. Throws `broken_xlsx` for a file that is not a ZIP archive. */
-  static async open(path: string, max_inflated_bytes: number): Promise<XlsxPackage> {
+  static async open(path: string, max_inflated_bytes: number): Promise<ZipPackage> {
     const zip = await openPromise(path, { autoClose: false }).catch(throwBroken);
     try {
       if (zip.entryCount > MAX_PARTS) {
@@ -40,7 +37,7 @@ export class XlsxPackage {
         }
         parts.set(entry.fileName.toLowerCase(), entry);
       }
-      return new XlsxPackage(zip, parts, max_inflated_bytes);
+      return new ZipPackage(zip, parts, max_inflated_bytes);
     } catch (error) {
       zip.close();
       return throwBroken(error);
@@ -78,24 +75,15 @@ export class XlsxPackage {
   }
 
   #assertWithinLimits(name: string, entry: Entry, bytes: number): void {
-    if (bytes > INFLATION_CHECKED_FROM_BYTES && bytes > entry.compressedSize * MAX_INFLATION) {
-      throw new IntakeError('zip_bomb', 'The workbook inflates to far more than a workbook does. Upload a CSV file.');
-    }
     const before = this.#inflated_bytes.get(name) ?? 0;
     if (bytes > before) {
       this.#inflated_bytes.set(name, bytes);
       this.#total_bytes += bytes - before;
     }
-    if (this.#total_bytes > this.#max_inflated_bytes) throw tooLarge(this.#max_inflated_bytes);
+    const sizes = { bytes, compressed_bytes: entry.compressedSize, max_inflated_bytes: this.#max_inflated_bytes };
+    assertInflation(sizes);
+    assertInflation({ ...sizes, bytes: this.#total_bytes, compressed_bytes: Number.POSITIVE_INFINITY });
   }
-}
-
-export function tooLarge(max_bytes: number): IntakeError {
-  const megabytes = Math.floor(max_bytes / 1e6);
-  return new IntakeError(
-    'inflated_too_large',
-    `The workbook holds more than ${megabytes} MB when unpacked. Upload its column of URLs alone, or a CSV file.`,
-  );
 }
 
 /** Throws an error of the ZIP and XML readers as `broken_xlsx`, and an error of the operating system as it is. */

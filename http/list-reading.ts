@@ -1,0 +1,60 @@
+// How a file was read, as the answers of an upload and of an analysis say it; and the option that chooses the column.
+
+import { Nullable } from '../events/nullable.ts';
+import { Type } from '../events/schema.ts';
+import { SHEET_FORMATS, WARNINGS, type Warning } from '../intake/sheet.ts';
+import { Count } from './schemas.ts';
+
+/** What an upload may be. */
+export const LIST_FILE =
+  'A list of URLs: CSV, text, Markdown, XLSX, ODS, JSON, JSON lines, sitemap XML or HTML, each of them also in gzip. A cell or a ' +
+  'line may hold several URLs. No URL is fetched to find more of them: the entries of an index of sitemaps are checked themselves.';
+
+const MAX_COLUMN_CHARS = 255;
+
+/** The query parameter `column`. */
+export const columnOption = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: MAX_COLUMN_CHARS,
+    description:
+      'The column with the URLs, by its header or by its letter, such as `C`; for JSON the path of names, such as `data.url`. ' +
+      'Without it, the column with the largest share of URLs is taken.',
+    examples: ['Landing page'],
+  }),
+);
+
+const column = {
+  index: Count('From 0.'),
+  letter: Type.String({ description: 'As a spreadsheet names the column.' }),
+  name: Nullable(Type.String({ description: 'The header, or the path of names in JSON; null without one.' })),
+};
+
+export const readingFields = {
+  format: Type.Enum(SHEET_FORMATS, {
+    description:
+      '`csv`: a table or a list, one entry a line. `text`: prose or Markdown, out of whose lines the URLs are taken.',
+  }),
+  sheet_name: Nullable(Type.String({ description: 'The sheet of a workbook that was read.' })),
+  column: Type.Object(column, { description: 'The column whose URLs were taken.' }),
+  other_columns: Type.Array(
+    Type.Object({
+      ...column,
+      url_share: Type.Number({ minimum: 0, maximum: 1, description: 'Share of its rows that hold a URL.' }),
+    }),
+    { description: 'Other columns that hold URLs, which were not taken; the largest share first, at most 20.' },
+  ),
+  warnings: Type.Array(Type.Object({ code: Type.Enum(Object.keys(WARNINGS) as Warning[]), message: Type.String() }), {
+    description: `What may not be meant so. ${Object.entries(WARNINGS)
+      .map(([code, text]) => `\`${code}\`: ${text}`)
+      .join(' ')}`,
+  }),
+};
+
+export const readingExample = {
+  format: 'csv',
+  sheet_name: null,
+  column: { index: 1, letter: 'B', name: 'link' },
+  other_columns: [{ index: 4, letter: 'E', name: 'referrer', url_share: 0.4 }],
+  warnings: [],
+};

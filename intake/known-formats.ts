@@ -1,0 +1,83 @@
+// Names the format of an uploaded file by its content. The file's name decides nothing.
+import { IntakeError, WHAT_IS_READ } from './errors.ts';
+import type { TextEncoding } from './text-source.ts';
+
+/** The formats that are not read, by their first bytes (latin1). */
+const SIGNATURES: readonly (readonly [bytes: string, name: string])[] = [
+  ['\x89PNG', 'a PNG picture'],
+  ['\xff\xd8\xff', 'a JPEG picture'],
+  ['GIF8', 'a GIF picture'],
+  ['RIFF', 'a WebP picture, or a sound or a film'],
+  ['II*\0', 'a TIFF picture'],
+  ['MM\0*', 'a TIFF picture'],
+  ['%PDF-', 'a PDF document'],
+  ['{\\rtf', 'an RTF document'],
+  ['\x1f\x8b', 'a gzip file in another gzip file'],
+  ['BZh', 'a bzip2 file'],
+  ['\xfd7zXZ', 'an xz file'],
+  ['\x28\xb5\x2f\xfd', 'a Zstandard file'],
+  ['7z\xbc\xaf', 'a 7z archive'],
+  ['Rar!', 'a RAR archive'],
+  ['\xd0\xcf\x11\xe0', 'an old Excel or Word file (.xls, .doc) or a password-protected workbook'],
+  ['SQLite format 3', 'an SQLite database'],
+  ['PAR1', 'a Parquet file'],
+  ['ARROW1', 'an Arrow or Feather file'],
+  ['Obj\x01', 'an Avro file'],
+  ['ORC', 'an ORC file'],
+  ['\x89HDF', 'an HDF5 file'],
+  ['$FL2', 'an SPSS file'],
+  ['<stata_dta>', 'a Stata file'],
+  ['RDX', 'an R data file'],
+  ['bplist00', 'a binary property list'],
+  ['\x7fELF', 'a program'],
+  ['MZ\x90', 'a program'],
+];
+
+/** ZIP archives that are no workbook, by a part of theirs, in lower case. */
+const ARCHIVES: readonly (readonly [part: string, name: string])[] = [
+  ['word/document.xml', 'a Word document (.docx)'],
+  ['ppt/presentation.xml', 'a PowerPoint presentation (.pptx)'],
+  ['xl/workbook.bin', 'a binary Excel workbook (.xlsb)'],
+  ['index/document.iwa', 'a Numbers, Pages or Keynote document'],
+  ['index.zip', 'a Numbers, Pages or Keynote document'],
+  ['content.xml', 'an OpenDocument file other than a spreadsheet'],
+  ['meta-inf/container.xml', 'an EPUB book'],
+];
+
+const notRead = (name: string, advice = WHAT_IS_READ) =>
+  new IntakeError('not_a_table', `The file is ${name}, which is not read. ${advice}`);
+
+export const isZip = (head: Buffer): boolean => head.toString('latin1', 0, 2) === 'PK' && head[2]! < 9 && head[3]! < 9;
+export const isGzip = (head: Buffer): boolean => head[0] === 0x1f && head[1] === 0x8b && head[2] === 8;
+
+/** The error for an archive without a workbook. `has`: whether it has a part of this name. */
+export function unreadArchive(has: (part: string) => boolean): IntakeError {
+  const known = ARCHIVES.find(([part]) => has(part));
+  return known ? notRead(known[1]) : notRead('a ZIP archive', `Unpack it and upload the lists in it. ${WHAT_IS_READ}`);
+}
+
+/** Throws `not_a_table`, with the name of the format, for a file whose first bytes are not text. */
+export function assertText(head: Buffer, text: string): void {
+  const start = head.toString('latin1', 0, 16);
+  const known = SIGNATURES.find(([bytes]) => start.startsWith(bytes));
+  if (known) throw notRead(known[1]);
+  if (isZip(head)) throw notRead('a ZIP archive or a workbook in a gzip file');
+  if (head.toString('latin1', 257, 262) === 'ustar') throw notRead('a tar archive');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what tells binary data from text
+  const control = text.match(/[\u0000-\u0008\u000e-\u001f]/g)?.length ?? 0;
+  if (control > text.length / 100) throw notRead('binary data');
+}
+
+export type TextKind = 'json' | 'xml' | 'html' | 'table';
+
+const JSON_START = /^\s*(?:\[\s*["{[\]]|\{\s*["}])/;
+const XML_START = /^\s*<(?:\?xml|urlset|sitemapindex|rss|feed|opml)[\s>]/i;
+const HTML_START =
+  /^\s*(?:<!--|<!doctype html|<!doctype netscape|<(?:html|head|body|meta|title|table|tr|td|ul|ol|li|dl|dt|div|p|a|h[1-6]|span|nav|main|section|article)[\s>])/i;
+
+/** What a text is, by its beginning. `<https://…>` begins no markup, and Markdown's `[label](…)` no JSON. */
+export function kindOfText(text: string, encoding: TextEncoding): TextKind {
+  if (JSON_START.test(text) && encoding !== 'windows-1252') return 'json';
+  if (XML_START.test(text)) return /<html[\s>]|<!doctype html/i.test(text.slice(0, 2_000)) ? 'html' : 'xml';
+  return HTML_START.test(text) ? 'html' : 'table';
+}

@@ -1,0 +1,124 @@
+// Reads the sheets of an ODS workbook (OpenDocument 1.3, part 3): texts, hyperlinks, formulas, repeated rows and cells.
+import { urlLikeness } from './classify-url.ts';
+import { IntakeError } from './errors.ts';
+import { linkOfFormula } from './formula-link.ts';
+import { readPart, readPartWhole } from './read-part.ts';
+import type { SheetHandlers, WorkbookSheet } from './workbook-sheet.ts';
+import { attributeOf } from './xml.ts';
+import type { ZipPackage } from './zip-package.ts';
+
+const CONTENT = 'content.xml';
+const MAX_SHEETS = 100;
+const MAX_COLUMNS = 16_384;
+const MAX_ROWS = 1_048_576;
+const MAX_CELL_CHARS = 32_767;
+const MAX_NAME_CHARS = 255;
+/** Links of one cell. */
+const MAX_LINKS = 1_000;
+
+export async function isOds(workbook: ZipPackage): Promise<boolean> {
+  if (!workbook.has(CONTENT)) return false;
+  let is_spreadsheet = false;
+  const reading = readPart(workbook, CONTENT, { open: (name) => void (is_spreadsheet ||= name === 'spreadsheet') });
+  for await (const _ of reading) if (is_spreadsheet) return true;
+  return is_spreadsheet;
+}
+
+export async function* odsSheets(workbook: ZipPackage): AsyncGenerator<WorkbookSheet> {
+  const names: string[] = [];
+  await readPartWhole(workbook, CONTENT, {
+    open(name, attributes) {
+      if (name === 'table' && names.length < MAX_SHEETS) {
+        names.push((attributeOf(attributes, 'name') ?? '').slice(0, MAX_NAME_CHARS));
+      }
+    },
+  });
+  for (const [index, name] of names.entries()) {
+    yield { name, read: (ods, handlers) => readTable(ods, index, handlers) };
+  }
+}
+
+/** Reads the table with this number, from 0. */
+async function* readTable(workbook: ZipPackage, wanted: number, handlers: SheetHandlers): AsyncGenerator<void> {
+  let table = -1;
+  let row = 0;
+  let rows = 1;
+  let column = 0;
+  let columns = 1;
+  let cells: { column: number; text: string }[] = [];
+  let text = '';
+  let paragraphs = 0;
+  let links: string[] = [];
+  let is_text = false;
+  let note_depth = 0;
+  const add = (more: string) => {
+    if (text.length <= MAX_CELL_CHARS) text += more.slice(0, MAX_CELL_CHARS + 1 - text.length);
+  };
+  const endCell = () => {
+    const urls = holdsUrl(text) ? [] : links.filter((link) => urlLikeness(link, MAX_CELL_CHARS) > 0);
+    const shown = urls.length > 0 ? urls.join('\n') : text;
+    for (let n = 0; n < columns && shown.trim() !== ''; n++) {
+      if (handlers.column === null || handlers.column === column + n) cells.push({ column: column + n, text: shown });
+    }
+    column += columns;
+  };
+  const endRow = () => {
+    if (row + rows > MAX_ROWS && cells.length > 0) {
+      throw new IntakeError('broken_xlsx', `The workbook has more than ${MAX_ROWS} rows.`);
+    }
+    // A sample needs no repeated rows, which may be a million of all columns.
+    const times = handlers.column === null ? 1 : rows;
+    for (let n = 1; n <= times && cells.length > 0; n++) {
+      for (const cell of cells) handlers.cell(row + n, cell.column, cell.text);
+      handlers.row?.(row + n);
+    }
+    row += rows;
+    cells = [];
+  };
+  const reading = readPart(workbook, CONTENT, {
+    open(name, attributes) {
+      if (name === 'table') table++;
+      if (table !== wanted) return;
+      if (name === 'table-row') {
+        rows = repeated(attributeOf(attributes, 'number-rows-repeated'), MAX_ROWS);
+        column = 0;
+      } else if (name === 'table-cell' || name === 'covered-table-cell') {
+        columns = repeated(
+          attributeOf(attributes, 'number-columns-repeated'),
+          MAX_COLUMNS - Math.min(column, MAX_COLUMNS),
+        );
+        text = '';
+        paragraphs = 0;
+        links = [linkOfFormula(attributeOf(attributes, 'formula') ?? '') ?? ''];
+      } else if (name === 'annotation') note_depth++;
+      else if (note_depth > 0) return;
+      else if (name === 'p') {
+        if (paragraphs++ > 0) add('\n');
+        is_text = true;
+      } else if (name === 'a' && links.length < MAX_LINKS) links.push(attributeOf(attributes, 'href') ?? '');
+      else if (name === 'line-break') add('\n');
+      else if (name === 's' || name === 'tab') add(' ');
+    },
+    text(more) {
+      if (is_text && note_depth === 0 && table === wanted) add(more);
+    },
+    close(name) {
+      if (table !== wanted) return;
+      if (name === 'annotation') note_depth--;
+      else if (name === 'p' && note_depth === 0) is_text = false;
+      else if (name === 'table-cell' || name === 'covered-table-cell') endCell();
+      else if (name === 'table-row') endRow();
+    },
+  });
+  for await (const _ of reading) {
+    if (table > wanted) return;
+    yield;
+  }
+}
+
+const holdsUrl = (text: string) => text.includes('://') || urlLikeness(text, MAX_CELL_CHARS) > 0;
+
+function repeated(count: string | undefined, most: number): number {
+  const times = Number(count ?? 1);
+  return Number.isInteger(times) && times > 0 ? Math.min(times, most) : 1;
+}

@@ -1,0 +1,141 @@
+// Opens a workbook, XLSX or ODS, as the cells of the URL column of its first sheet that has one.
+import { isPlain, urlsInCell } from './cell-urls.ts';
+import { columnNotFound, IntakeError } from './errors.ts';
+import { findUrlColumn, type SampleRow, type UrlColumn } from './find-column.ts';
+import type { IntakeLimits } from './limits.ts';
+import { isOds, odsSheets } from './ods.ts';
+import { type Cell, describedColumn, type Sheet } from './sheet.ts';
+import type { WorkbookSheet } from './workbook-sheet.ts';
+import { xlsxSheets } from './xlsx/xlsx-sheets.ts';
+import { ZipPackage } from './zip-package.ts';
+
+const SAMPLE_ROWS = 400;
+/** Cells of a sample, all columns together, which bounds its memory and the time to judge it. */
+const SAMPLE_CELLS = 20_000;
+const SAMPLE_CHARS = 1_000_000;
+const SAMPLE_COLUMNS = 1_000;
+const PAGE_CELLS = 1_000;
+/** The most texts to look at: a small workbook may repeat a cell of many URLs without end. */
+const MAX_TEXTS = 1_200_000;
+
+export async function openWorkbook(path: string, limits: IntakeLimits, wanted: string | null): Promise<Sheet> {
+  const workbook = await ZipPackage.open(path, limits.max_inflated_bytes);
+  try {
+    const is_ods = await isOds(workbook);
+    let found: { sheet: WorkbookSheet; column: UrlColumn } | null = null;
+    for await (const sheet of is_ods ? odsSheets(workbook) : xlsxSheets(workbook, limits.max_url_chars)) {
+      const column = await urlColumnOf(sheet, workbook, limits.max_url_chars, wanted);
+      if (column && (found === null || column.url_share > 0)) found = { sheet, column };
+      if (found && found.column.url_share > 0) break;
+    }
+    if (found === null && wanted !== null) throw columnNotFound(wanted);
+    if (found === null) {
+      throw new IntakeError('no_urls', 'No sheet of the workbook has URLs. Upload one with a URL in each row.');
+    }
+    const { column, sheet } = found;
+    return {
+      format: is_ods ? 'ods' : 'xlsx',
+      encoding: 'utf-8',
+      delimiter: null,
+      sheet_name: sheet.name,
+      ...describedColumn(column, wanted),
+      cells: () => columnCells(path, limits, sheet, column),
+    };
+  } finally {
+    workbook.close();
+  }
+}
+
+/** Finds the column from the first rows with URLs. Null when the sheet is empty or no column looks like URLs. */
+async function urlColumnOf(
+  sheet: WorkbookSheet,
+  workbook: ZipPackage,
+  max_url_chars: number,
+  wanted: string | null,
+): Promise<UrlColumn | null> {
+  let first: UrlColumn | null | undefined;
+  let rows: SampleRow[] = [];
+  let cells: string[] = [];
+  let cell_count = 0;
+  let char_count = 0;
+  const reading = sheet.read(workbook, {
+    column: null,
+    cell(_, column, text) {
+      if (column >= SAMPLE_COLUMNS) return;
+      while (cells.length < column) cells.push('');
+      cells[column] = text;
+      char_count += text.length;
+    },
+    row(row) {
+      if (cells.length > 0) rows.push({ row, cells });
+      cell_count += cells.length;
+      cells = [];
+    },
+  });
+  for (;;) {
+    const { done } = await reading.next();
+    const is_full = rows.length >= SAMPLE_ROWS || cell_count >= SAMPLE_CELLS || char_count >= SAMPLE_CHARS;
+    if ((is_full || done) && rows.length > 0) {
+      const column = findUrlColumn(rows, max_url_chars, wanted);
+      if (column && column.url_share > 0) {
+        await reading.return(undefined);
+        if (first === undefined) return column;
+        // Further down a row that looks like a header is data, and the rows before the sample count too.
+        return { ...column, name: null, header: null, first_data_row: first?.first_data_row ?? 1 };
+      }
+      if (first === undefined) first = column;
+      rows = [];
+      cell_count = char_count = 0;
+    }
+    if (done) return first ?? null;
+  }
+}
+
+async function* columnCells(
+  path: string,
+  limits: IntakeLimits,
+  sheet: WorkbookSheet,
+  column: UrlColumn,
+): AsyncGenerator<Cell[]> {
+  const workbook = await ZipPackage.open(path, limits.max_inflated_bytes);
+  let texts = 0;
+  const counted = function* (cells: readonly Cell[]) {
+    for (const page of textsOf(cells)) {
+      texts += page.length;
+      if (texts > MAX_TEXTS) throw tooManyTexts();
+      yield page;
+    }
+  };
+  try {
+    let page: Cell[] = [];
+    const reading = sheet.read(workbook, {
+      column: column.index,
+      cell(row, _, value) {
+        if (row >= column.first_data_row) page.push({ row, value });
+      },
+    });
+    for await (const _ of reading) {
+      yield* counted(page);
+      page = [];
+    }
+    yield* counted(page);
+  } finally {
+    workbook.close();
+  }
+}
+
+const tooManyTexts = () =>
+  new IntakeError('too_many_urls', `The cells of the column hold more than ${MAX_TEXTS.toLocaleString('en')} texts.`);
+
+/** The texts of cells, in pages that stay small however many URLs a cell has. */
+function* textsOf(cells: readonly Cell[]): Generator<Cell[]> {
+  let page: Cell[] = [];
+  for (const { row, value } of cells) {
+    if (isPlain(value)) page.push({ row, value });
+    else for (const text of urlsInCell(value).texts) page.push({ row, value: text });
+    if (page.length < PAGE_CELLS) continue;
+    yield page;
+    page = [];
+  }
+  if (page.length > 0) yield page;
+}
