@@ -1,4 +1,4 @@
-import { accessSync, constants, statfsSync } from 'node:fs';
+import { accessSync, constants, readFileSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -25,7 +25,9 @@ function hasRoom(folder, bytes) {
   try {
     accessSync(folder, constants.W_OK);
     const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize > bytes;
+    const mounts = readFileSync('/proc/mounts', 'utf8').split('\n');
+    const forbids_programs = mounts.some((mount) => mount.includes(` ${folder} `) && mount.includes('noexec'));
+    return bavail * bsize > bytes && !forbids_programs;
   } catch {
     return false;
   }
