@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { CreditsRefunded } from '../../events/credits.ts';
 import { jobs } from '../../readmodels/jobs.ts';
 import { pending } from '../../readmodels/pending.ts';
-import { results } from '../../readmodels/results.ts';
+import { results, toResult } from '../../readmodels/results.ts';
 import { type Asserting, assertExact, assertLedger } from '../support/ledger.ts';
 import type { Witnessed } from './log-gate.ts';
 import { type Asked, assertExplained, type ModelJob, modelOf } from './transitions.ts';
@@ -95,7 +95,7 @@ async function assertResults(
   assert.deepEqual({ shown, credits_allocated, completed_urls, total_urls }, expected, `job ${job_id}`);
   assert.equal(found.length, completed, `job ${job_id} has a result for each URL that it is charged for`);
   assert.equal(new Set(found.map(({ index }) => index)).size, found.length, `job ${job_id} has one result a URL`);
-  for (const { _id, job_id: _, index, url, ...outcome } of found) {
+  for (const { _id, job_id: _, index, url, ...outcome } of found.map(toResult)) {
     assert.deepEqual({ url, ...outcome }, { url: urls[index], ...outcomeOf(url) }, `URL ${index} of job ${job_id}`);
   }
 }
