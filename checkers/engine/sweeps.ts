@@ -20,6 +20,7 @@ export class Sweeps {
   readonly #now: () => number;
   readonly #sweep: (now: number) => Remaining;
   #timer: NodeJS.Timeout | null = null;
+  #pending: NodeJS.Immediate | undefined;
   #swept_at = 0;
   #skipped = false;
 
@@ -40,6 +41,7 @@ export class Sweeps {
 
   stop(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
+    clearImmediate(this.#pending);
     this.#timer = null;
   }
 
@@ -47,9 +49,14 @@ export class Sweeps {
     const now = this.#now();
     const is_late = now - this.#swept_at > LATE_INTERVALS * this.#interval_ms;
     this.#swept_at = now;
-    // The process slept or was busy: it skips one sweep, to read the answers that came meanwhile before any request times out.
+    // The process slept or was busy: it skips one sweep, to let exchanges go on before any request times out.
     this.#skipped = is_late && !this.#skipped;
     if (this.#skipped) return;
+    // Sockets are read between a timer and its immediate, so every answer that came by `now` is read before the sweep.
+    this.#pending = setImmediate(() => this.#run(now));
+  }
+
+  #run(now: number): void {
     const left = this.#sweep(now);
     if (left === 'nothing') this.stop();
     else if (left === 'idle') this.#timer?.unref();

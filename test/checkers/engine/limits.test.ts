@@ -1,6 +1,7 @@
 // What holds however many checks there are: slots, hosts, groups, sockets, and that every check ends.
 import test from 'ava';
 import { createEngine, type EngineParts, type EngineSettings } from '../../../checkers/engine/engine.ts';
+import { Sweeps } from '../../../checkers/engine/sweeps.ts';
 import { patientClock } from '../../support/patient-clock.ts';
 import { type Behaviour, html, page, startTestSite } from '../../support/test-site.ts';
 
@@ -305,17 +306,43 @@ test('requests say who asks, and take compressed pages', async (t) => {
 });
 
 test('an answer that came while the process slept is read before it is called late', async (t) => {
-  let slept_ms = 0;
+  let now = 0;
+  const asked = Promise.withResolvers<void>();
   const sleeps: Behaviour = (request, socket) => {
     answers(request, socket);
     // Longer than a sweep: the next one comes before the answer is read.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
-    slept_ms = 60_000;
+    now = 60_000;
   };
-  const site = await startTestSite({ behaviours: { '/p/*': sleeps, '/silent': () => {} } });
-  const engine = createEngine(SETTINGS, { now: () => performance.now() + slept_ms });
+  const site = await startTestSite({ behaviours: { '/p/*': sleeps, '/silent': () => asked.resolve() } });
+  const engine = createEngine(SETTINGS, { now: () => now });
   t.teardown(() => Promise.all([engine.close(), site.close()]));
   const silent = engine.check(`${site.origin}/silent`);
+  await asked.promise;
   t.is((await engine.check(`${site.origin}/p/1`)).verdict, 'ok');
   t.is((await silent).error_code, 'response_timeout');
+});
+
+test('a process that sleeps again and again reads what has come before each sweep', async (t) => {
+  const { port1: server, port2: client } = new MessageChannel();
+  t.teardown(() => client.close());
+  let [now, sent, read] = [0, 0, 0];
+  client.addEventListener('message', () => read++);
+  client.start();
+  const answeredAsleep = () => {
+    server.postMessage('answer');
+    sent++;
+    return (now += 60_000);
+  };
+  const unread: number[] = [];
+  await new Promise<void>((resolve) => {
+    const sweeps = new Sweeps(10, answeredAsleep, () => {
+      unread.push(sent - read);
+      if (unread.length < 3) return 'work';
+      resolve();
+      return 'nothing';
+    });
+    sweeps.start();
+  });
+  t.deepEqual(unread, [0, 0, 0]);
 });
