@@ -47,10 +47,11 @@ export interface DispatchOptions {
 
 export interface Dispatcher {
   /**
-   * Publishes work once. `has_moved` false: the read models are as in the last pass and are not read. `more`: the full queue left
-   * some unpublished. Throws the stores' errors; the next pass goes on.
+   * Publishes work once. `has_moved` false: the read models are as in the last pass and are not read. `has_flipped`: they were
+   * built anew, so all processing jobs are read. `more`: the full queue left some unpublished. Throws the stores' errors; the
+   * next pass goes on.
    */
-  pass(options?: { has_moved?: boolean }): Promise<{ more: boolean }>;
+  pass(options?: { has_moved?: boolean; has_flipped?: boolean }): Promise<{ more: boolean }>;
   /** Takes a checker's report of its batches in hand, which are not lost. */
   hear(in_hand: InHand): void;
 }
@@ -95,7 +96,12 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
   async function follow(): Promise<void> {
     if (cursor === null) {
       const [newest] = await jobs.find({}, { sort: { position: -1 }, limit: 1 });
-      for await (const job of jobs.stream({ status: 'processing' })) note(job);
+      const found = new Set<string>();
+      for await (const job of jobs.stream({ status: 'processing' })) {
+        found.add(job._id);
+        note(job);
+      }
+      for (const flight of flights.values()) if (!found.has(flight.job._id)) drop(flight);
       cursor = newest?.position ?? BEGINNING;
     }
     for (let page: JobDocument[]; ; ) {
@@ -200,8 +206,9 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
   }
 
   return {
-    async pass({ has_moved = true } = {}) {
-      if (has_moved) await follow();
+    async pass({ has_moved = true, has_flipped = false } = {}) {
+      if (has_flipped) cursor = null;
+      if (has_moved || cursor === null) await follow();
       findLost();
       const room = turns.owners > 0 ? QUEUE_DEPTH - (await queue.depth(WORK_SUBJECT)) : 0;
       const messages: Message[] = [];

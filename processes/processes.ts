@@ -184,11 +184,14 @@ async function dispatchPasses(
   onPass: () => void,
 ): Promise<void> {
   let seen: Position | null = null;
+  let flips_seen = 0;
   for (let wait_ms = 0; !signal.aborted; ) {
     const position: Position = await readmodels.moved(seen, wait_ms, signal);
-    const { more } = await dispatcher.pass({ has_moved: position !== seen });
+    const { flips } = readmodels;
+    const { more } = await dispatcher.pass({ has_moved: position !== seen, has_flipped: flips !== flips_seen });
     onPass();
     seen = position;
+    flips_seen = flips;
     wait_ms = more ? DEPTH_LOOK_MS : LOST_LOOK_MS;
     await pause(SPACING_MS, signal);
   }

@@ -14,7 +14,10 @@ import {
 } from './projection-state.ts';
 
 export interface ReadModels {
-  /** Opens a collection for reading. Reads follow a flip within a second; a collection that is not built yet reads as empty. */
+  /**
+   * Opens a collection for reading. Reads follow a flip within a second, and at once after a read of a position behind it. A
+   * collection that is not built yet reads as empty.
+   */
   collection<T extends Document>(spec: CollectionSpec<T>): LiveCollection<T>;
   /** Returns the position up to which all live read models have applied the log. Throws `DocumentsNotReady`. */
   position(): Promise<Position>;
@@ -28,6 +31,8 @@ export interface ReadModels {
    * number of callers read the store once after a change, and once a second without one. Throws `DocumentsNotReady`.
    */
   moved(seen: Position | null, timeout_ms: number, signal: AbortSignal): Promise<Position>;
+  /** The number of flips that the reads of the position have noticed. The documents may differ after one at the same position. */
+  readonly flips: number;
   /** Returns the state of each projection. */
   projections(): Promise<ProjectionState[]>;
 }
@@ -63,6 +68,9 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
   let generations = new Map<string, number>();
   let looked_at = Number.NEGATIVE_INFINITY;
   let looking: Promise<void> | null = null;
+  /** The live generations at the last read of the position, as JSON. */
+  let flipped_to: string | null = null;
+  let flips = 0;
   const watch = (changed: () => void) => documents.watch(projectorStates.name, changed);
   const movement = new Movement({ read: position, watch, monotonic });
 
@@ -90,15 +98,19 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
   }
   async function look(): Promise<void> {
     await whenReady();
+    const noticed = flips;
     const found = await projections();
     generations = new Map(found.flatMap((s) => s.collections.map((name) => [name, s.generation] as const)));
-    looked_at = monotonic();
+    // A flip during this look makes its answer out of date.
+    if (noticed === flips) looked_at = monotonic();
   }
   async function generationOf(name: string): Promise<number> {
     // Each read of a collection that is not built yet looks for its first generation.
     if (monotonic() - looked_at > FLIP_NOTICED_MS || !generations.get(name)) {
-      looking ??= look().finally(() => (looking = null));
-      await looking;
+      do {
+        looking ??= look().finally(() => (looking = null));
+        await looking;
+      } while (looked_at === Number.NEGATIVE_INFINITY);
     }
     return generations.get(name) ?? 0;
   }
@@ -110,7 +122,14 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
   async function position(): Promise<Position> {
     const stored = await projector.get(PROJECTOR);
     await assertReady(stored);
-    return projectorState(stored).checkpoint;
+    const { checkpoint, generations } = projectorState(stored);
+    const live = JSON.stringify(generations);
+    if (flipped_to !== null && flipped_to !== live) {
+      flips++;
+      looked_at = Number.NEGATIVE_INFINITY;
+    }
+    flipped_to = live;
+    return checkpoint;
   }
 
   function collection<T extends Document>(spec: CollectionSpec<T>): LiveCollection<T> {
@@ -142,6 +161,9 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
     collection,
     position,
     projections,
+    get flips() {
+      return flips;
+    },
     async passed(wanted, timeout_ms) {
       const until = monotonic() + timeout_ms;
       for (let pause_ms = 1; ; pause_ms = Math.min(pause_ms * 2, 20)) {

@@ -89,7 +89,7 @@ function dispatcherOver(
     hear: (job_id: string, batches: number[]) =>
       dispatcher.hear({ checker_id: 'c', jobs: [{ job_id, batches, found: 0, is_checking: true }] }),
     messages: () => published,
-    pass: () => dispatcher.pass(),
+    pass: (options?: Parameters<typeof dispatcher.pass>[0]) => dispatcher.pass(options),
     /** What was published since the last look, as job:from-to. */
     published: () =>
       published.splice(0).flatMap(({ body }) => {
@@ -120,6 +120,19 @@ test('the queue is filled to its depth and no further, however large the job', a
   large.published();
   await large.pass();
   t.is(large.published().length, 3);
+});
+
+test('after a flip all processing jobs are read, and those that are gone are dropped', async (t) => {
+  const documents = [job('gone', 'alice', 1_000_000)];
+  const { pass, published, take } = dispatcherOver(documents);
+  await pass();
+  take(published().length);
+  documents.splice(0, 1, job('mended', 'bob', 100));
+  await pass({ has_moved: false });
+  t.true(published().every((one) => one.startsWith('gone:')));
+  take(64);
+  await pass({ has_moved: false, has_flipped: true });
+  t.deepEqual(published(), ['mended:0-100']);
 });
 
 test('a job that comes while a large one runs is published on the next pass', async (t) => {
