@@ -164,14 +164,13 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
     return { type: 'recordAttempt', attempt: attempt_count + 1, outcome, random: options.random() } as const;
   }
 
-  /** Returns the time until the next delivery is due, in ms, at most `IDLE_PASS_MS`. */
-  async function untilDue(): Promise<number> {
-    const at = now();
+  /** Returns the time until the next delivery that was not due at `at` is due, in ms, at most `IDLE_PASS_MS`. */
+  async function untilDue(at: number): Promise<number> {
     const [next] = await documents.find(
       { next_attempt_at: { $gt: new Date(at).toISOString() } },
       { sort: { next_attempt_at: 1 }, limit: 1 },
     );
-    return next ? Math.min(Date.parse(next.next_attempt_at!) - at, IDLE_PASS_MS) : IDLE_PASS_MS;
+    return next ? Math.max(0, Math.min(Date.parse(next.next_attempt_at!) - now(), IDLE_PASS_MS)) : IDLE_PASS_MS;
   }
 
   const settled = async () => void (await Promise.all(in_hand.values()));
@@ -191,9 +190,11 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
           freed = new AbortController();
           const woken = AbortSignal.any([signal, freed.signal]);
           const seen = await readmodels.moved(null, 0, signal);
+          // A delivery that becomes due during the pass may have been missed by it.
+          const began_at = now();
           await pass();
           onPass();
-          const due_ms = await untilDue();
+          const due_ms = await untilDue(began_at);
           await pause(Math.min(SPACING_MS, due_ms), woken);
           await readmodels.moved(seen, due_ms - SPACING_MS, woken);
         }

@@ -398,6 +398,57 @@ test('a read model that is behind the log has nothing sent that is delivered', a
   await dispatcher.settled();
 });
 
+test('a delivery that becomes due during a pass waits for no other event', async (t) => {
+  const world = await openWebhookWorld(t);
+  const a = await world.endpoint(A);
+  await world.completedJob();
+  await world.caughtUp();
+  const [pending] = await world.deliveriesOf(a);
+  const due_at = pending!.next_attempt_at!;
+  const [before, after] = [Date.parse(due_at) - 1, Date.parse(due_at) + 1];
+  world.clock.now = before;
+  let is_found = false;
+  const waits_ms: number[] = [];
+  const readmodels = {
+    collection: () => ({
+      async find({ next_attempt_at }: { next_attempt_at: { $lte?: string; $gt?: string } }) {
+        const { $lte, $gt } = next_attempt_at;
+        if ($lte) world.clock.now = after;
+        if ($lte && due_at <= $lte) is_found = true;
+        return ($lte ? is_found : due_at > $gt!) ? [{ ...pending!, created_at: new Date(before).toISOString() }] : [];
+      },
+    }),
+    async moved(_: unknown, timeout_ms: number) {
+      if (!is_found) waits_ms.push(timeout_ms);
+    },
+    passed: async () => true,
+  } as unknown as ReadModels;
+  const stop = new AbortController();
+  const { log, context, deliveries } = world;
+  const dispatcher = openWebhookDispatcher({
+    readmodels,
+    endpoints: openWebhookEndpoints(log),
+    deliveries,
+    sender: {
+      async send() {
+        stop.abort();
+        return { status_code: 200, error: null, response_excerpt: '', retry_after_ms: null };
+      },
+      close() {},
+    },
+    signing_key: SIGNING_KEY,
+    context,
+    now: () => world.clock.now,
+    random: () => 0.5,
+  });
+  await dispatcher.run(stop.signal, () => {});
+  t.true(stop.signal.aborted);
+  t.true(
+    waits_ms.every((ms) => ms <= 0),
+    String(waits_ms),
+  );
+});
+
 test('a process that ends waits for the deliveries in flight', async (t) => {
   const world = await openWebhookWorld(t);
   const a = await world.endpoint(A);
