@@ -22,6 +22,8 @@ export interface Program {
 export interface Supervised {
   name: string;
   pid(): number | undefined;
+  /** The last lines of its log, joined. */
+  lastLines(): string;
   /** kill -9; after a while it runs again. */
   kill(down_ms: number): Promise<void>;
   /** SIGTERM, and a new start; its exit code, which is 143 where it had not begun to listen to signals. */
@@ -51,11 +53,13 @@ export function supervise(program: Program, ended_by_itself: (how: string) => vo
     child = started;
     started.once('exit', (code, signal) => {
       if (asked || over) return;
-      const last = readFileSync(log_file, 'utf8').trimEnd().split('\n').slice(-LAST_LINES);
-      ended_by_itself(`${name} ended by itself with ${code ?? signal}: ${last.join(' ⏎ ').slice(-1500)}`);
+      ended_by_itself(`${name} ended by itself with ${code ?? signal}: ${lastLines()}`);
       setTimeout(start, RESTART_MS);
     });
   }
+
+  const lastLines = () =>
+    readFileSync(log_file, 'utf8').trimEnd().split('\n').slice(-LAST_LINES).join(' ⏎ ').slice(-1500);
 
   const isRunning = () => child !== null && child.exitCode === null && child.signalCode === null;
 
@@ -81,6 +85,7 @@ export function supervise(program: Program, ended_by_itself: (how: string) => vo
   return {
     name,
     pid: () => child?.pid,
+    lastLines,
     async kill(down_ms) {
       if (!isRunning()) return;
       await end('SIGKILL');
