@@ -7,12 +7,13 @@ import { createEngine } from '../checkers/index.ts';
 import { csvOf } from '../http/export/csv.ts';
 import { type CollectedUrls, collectUrls, type IntakeSummary } from '../intake/collect-urls.ts';
 import { openSheet } from '../intake/open-sheet.ts';
+import { readingOf } from '../intake/sheet.ts';
 import { engineSettings } from '../service/engine-settings.ts';
 import type { Config } from '../settings/config.ts';
 import { checkInOrder } from './check-in-order.ts';
 import type { JobView } from './client.ts';
 import { follow } from './progress.ts';
-import { type CheckedJob, type Tally, tallyOf } from './report.ts';
+import { type CheckedJob, readingText, type Tally, tallyOf } from './report.ts';
 
 export interface CheckedDirectly {
   job: CheckedJob;
@@ -39,6 +40,7 @@ export async function checkDirectly(
     max_inflated_bytes: config.max_inflated_bytes,
   };
   const sheet = await openSheet(path, basename(path), limits, { column });
+  out.write(readingText(readingOf(sheet)));
   const read = () => collectUrls(sheet.cells(), limits);
   const { accepted, duplicates_removed, invalid_urls_rejected, blocked_urls_skipped } = await countOf(read());
 

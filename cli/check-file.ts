@@ -1,7 +1,7 @@
 // Checks one file from upload to report, for `demo` and `check`.
 import type { Client, JobView } from './client.ts';
 import { follow } from './progress.ts';
-import { type Money, type Tally, tallyOf } from './report.ts';
+import { type Money, readingText, type Tally, tallyOf } from './report.ts';
 
 export interface Checked {
   job: JobView;
@@ -22,6 +22,7 @@ export async function checkFile(
   const before = await client.balance();
   const began = performance.now();
   const submitted = await client.upload(path, column);
+  out.write(readingText(submitted.list));
   const job = await follow(submitted, () => client.job(submitted.job_id), out, signal);
   if (signal.aborted) return null;
   const seconds = (performance.now() - began) / 1000;

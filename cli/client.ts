@@ -3,6 +3,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { basename } from 'node:path';
 import { blob } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
+import type { ListReading } from '../commands/intake.ts';
 import type { JobStatus } from '../events/job.ts';
 
 export interface JobView {
@@ -31,11 +32,18 @@ export class Refused extends Error {
 
 export interface Client {
   /** `column`: its header or letter; null for the likeliest one. */
-  upload(path: string, column?: string | null): Promise<JobView>;
+  upload(path: string, column?: string | null): Promise<JobView & { list: ListReading }>;
   job(job_id: string): Promise<JobView>;
   /** Writes all results, in order of submission, to a CSV file. */
   saveResults(job_id: string, path: string): Promise<void>;
   balance(): Promise<number>;
+}
+
+/** A `detail` is a sentence, or a list of problems of which the first tells what is wrong. */
+function sentenceOf(detail: unknown): string {
+  if (typeof detail === 'string') return detail;
+  const [problem] = Array.isArray(detail) ? (detail as { msg?: unknown }[]) : [];
+  return typeof problem?.msg === 'string' ? problem.msg : JSON.stringify(detail);
 }
 
 export function openClient(base_url: string, token: string): Client {
@@ -43,7 +51,7 @@ export function openClient(base_url: string, token: string): Client {
     const response = await fetch(base_url + path, { ...init, headers: { authorization: `Bearer ${token}` } });
     if (response.ok) return response;
     const { detail } = (await response.json()) as { detail?: unknown };
-    throw new Refused(response.status, typeof detail === 'string' ? detail : JSON.stringify(detail));
+    throw new Refused(response.status, sentenceOf(detail));
   }
   const ask = async <Answer>(path: string, init?: RequestInit) => (await (await send(path, init)).json()) as Answer;
   return {

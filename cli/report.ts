@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { styleText } from 'node:util';
 import { parse } from 'csv-parse';
+import type { ColumnRead, ListReading } from '../commands/intake.ts';
 import { type ErrorCode, VERDICT_MEANINGS, VERDICTS, type Verdict } from '../events/checks.ts';
 import type { JobView } from './client.ts';
 import { count } from './progress.ts';
@@ -47,6 +48,20 @@ export interface Tally {
   broken: Row[];
   broken_count: number;
 }
+
+/** Which column of the file was taken, and what may not be meant so. Empty for a plain list without warnings. */
+export function readingText({ column, other_columns, warnings }: ListReading): string {
+  const named = ({ letter, name }: ColumnRead) => (name === null ? letter : `${letter} (${JSON.stringify(name)})`);
+  const lines = warnings.map(({ message }) => `Warning: ${message}`);
+  if (column.name !== null || other_columns.length > 0) lines.unshift(`Column ${named(column)} was read.`);
+  if (other_columns.length > 0) {
+    lines.push(`Other columns hold URLs: ${other_columns.map(named).join(', ')}. --column takes one of them.`);
+  }
+  return lines.map((line) => `${withoutControls(line)}\n`).join('');
+}
+
+/** A header comes from a file that others wrote: it may not move the terminal's cursor. */
+const withoutControls = (text: string) => text.replace(/\p{C}/gu, '');
 
 const SHOWN = 30;
 

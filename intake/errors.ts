@@ -37,8 +37,16 @@ export class IntakeError extends Error implements IntakeRefusal {
   }
 }
 
-export const columnNotFound = (wanted: string) =>
-  new IntakeError(
-    'column_not_found',
-    `The file has no column ${JSON.stringify(wanted)}. Name a column by its header, or by its letter, such as C.`,
-  );
+/** `columns`: the headers or letters of the columns that the file has; the message names the first of them. */
+export function columnNotFound(wanted: string, columns: readonly string[]): IntakeError {
+  const shown = columns.slice(0, MAX_COLUMNS_SHOWN).map((name) => JSON.stringify(name.slice(0, MAX_NAME_SHOWN)));
+  if (columns.length > shown.length) shown.push(`and ${columns.length - shown.length} more`);
+  const there_are =
+    shown.length === 0
+      ? 'Leave `column` out: the file has no columns to choose from.'
+      : `Name one by its header or its letter. There are: ${shown.join(', ')}.`;
+  return new IntakeError('column_not_found', `The file has no column ${JSON.stringify(wanted)}. ${there_are}`);
+}
+
+const MAX_COLUMNS_SHOWN = 20;
+const MAX_NAME_SHOWN = 60;

@@ -62,7 +62,8 @@ export function findUrlColumn(
     const index = Number(key);
     return { ...described(index), url_share: totals[index]! / rows.length };
   });
-  const best = wanted === null ? likeliest(columns) : namedColumn(rows, width, wanted, described, columns);
+  const first = Math.min(rows.length, ...Object.values(first_url));
+  const best = wanted === null ? likeliest(columns) : namedColumn(rows, first, width, wanted, described, columns);
   if (best === null) return wanted === null ? byNameAlone(rows, width) : null;
   const others = columns.filter(({ index }) => index !== best.index).sort((a, b) => b.url_share - a.url_share);
   return {
@@ -97,18 +98,33 @@ function likeliest(columns: readonly Found[]): Found | null {
 /** The column with the header `wanted` or, without one, with the letter `wanted`. */
 function namedColumn(
   rows: readonly SampleRow[],
+  first_url: number,
   width: number,
   wanted: string,
   described: (index: number) => Described,
   columns: readonly Found[],
 ): Found | null {
   const isWanted = (cell: string) => sameName(cell, wanted);
-  const header = rows.find(({ cells }) => cells.some(isWanted));
-  const index = header?.cells.findIndex(isWanted) ?? columnOfLetters(wanted);
+  const lettered = columnOfLetters(wanted);
+  const is_letter = lettered !== null && lettered < width;
+  // Below the first URL a cell with the same text is data.
+  const above = rows.slice(0, Math.min(MAX_ROWS_ABOVE, is_letter ? first_url : Math.max(1, first_url)));
+  const header = above.find(({ cells }) => cells.some(isWanted));
+  const index = header?.cells.findIndex(isWanted) ?? lettered;
   if (index === null || index >= width) return null;
   const url_share = columns.find((column) => column.index === index)?.url_share ?? 0;
   if (header === undefined) return { ...described(index), url_share };
   return { index, name: header.cells[index]!.trim(), first_data_row: header.row + 1, header: header.cells, url_share };
+}
+
+/** Rows among which a header with a given name is searched. */
+const MAX_ROWS_ABOVE = 20;
+
+/** The headers of a table or, without them, the letters of its columns. */
+export function namesOfColumns(sample: readonly SampleRow[], column: UrlColumn | null): string[] {
+  const width = sample.reduce((most, { cells }) => Math.max(most, cells.length), 0);
+  const names = Array.from({ length: width }, (_, index) => column?.header?.[index]?.trim() || lettersOfColumn(index));
+  return [...new Set(names)];
 }
 
 const sameName = (a: string, b: string) => a.trim().toLowerCase() === b.trim().toLowerCase();
@@ -141,10 +157,13 @@ const EQUALLY_LIKELY = 0.9;
 /** A URL among other words, as in a column of notes. */
 export const PROSE_LIKENESS = 0.25;
 
+/** Characters of a cell that decide what it is. A longer text without a space is too long for a URL anyway. */
+const JUDGED_CHARS = 16_384;
+
 /** `urlLikeness` of the best URL in the cell, less where it stands among other words. */
 export function cellLikeness(cell: string, max_url_chars: number): number {
   if (cell.trim() === '') return 0;
-  const { texts, is_prose } = urlsInCell(cell);
+  const { texts, is_prose } = urlsInCell(cell.slice(0, JUDGED_CHARS));
   const best = texts.reduce((most, text) => Math.max(most, urlLikeness(text, max_url_chars)), 0);
   return is_prose ? Math.min(best, PROSE_LIKENESS) : best;
 }

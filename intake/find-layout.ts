@@ -2,7 +2,14 @@
 import { beginsLikeUrl, urlsInCell } from './cell-urls.ts';
 import { readRecords } from './csv-records.ts';
 import { IntakeError } from './errors.ts';
-import { cellLikeness, findUrlColumn, PROSE_LIKENESS, type SampleRow, type UrlColumn } from './find-column.ts';
+import {
+  cellLikeness,
+  findUrlColumn,
+  namesOfColumns,
+  PROSE_LIKENESS,
+  type SampleRow,
+  type UrlColumn,
+} from './find-column.ts';
 
 export interface TextLayout {
   /** Null when each line is one cell. */
@@ -51,6 +58,7 @@ export async function findLayout(file: SampleText): Promise<TextLayout | null> {
   const sample = { ...file, text: file.text.slice(0, SAMPLE_CHARS), whole };
   const declared = DECLARATION.exec(sample.text);
   if (declared) return declaredLayout(sample, declared[1]!);
+  if (file.wanted !== null) return wantedLayout(sample, file.wanted);
 
   const bare = await candidate(sample, null);
   if (bare?.is_prose && !/\.(?:csv|tsv)$/i.test(sample.filename) && /^#{1,6} /m.test(sample.text)) return bare;
@@ -63,6 +71,23 @@ export async function findLayout(file: SampleText): Promise<TextLayout | null> {
   if (tables.length === 0) return bare;
   const best = tables.reduce((a, b) => (isBetter(b, a) ? b : a));
   return bare !== null && bare.column.url_share > best.column.url_share ? bare : best;
+}
+
+/** The layout as the URLs tell it, with the wanted column; where lines hold nothing but URLs, that of any table with it. */
+async function wantedLayout(sample: SampleText, wanted: string): Promise<TextLayout | null> {
+  const likeliest = await findLayout({ ...sample, wanted: null });
+  const delimiters = likeliest?.delimiter ? [likeliest.delimiter] : DELIMITERS.filter((one) => one !== ' ');
+  const tables = await Array.fromAsync(delimiters, (one) => candidate({ ...sample, wanted }, one));
+  const found = tables.filter((table) => table !== null);
+  if (found.length > 0) return found.reduce((a, b) => (isBetter(b, a) ? b : a));
+  return likeliest?.delimiter ? null : candidate({ ...sample, wanted }, null);
+}
+
+/** The names of the columns in the beginning of a file. */
+export async function columnsOfText(file: SampleText): Promise<string[]> {
+  const layout = await findLayout({ ...file, wanted: null });
+  const sample = { ...file, text: file.text.slice(0, SAMPLE_CHARS) };
+  return namesOfColumns(await sampleRows(sample, layout?.delimiter ?? null), layout?.column ?? null);
 }
 
 function isBetter(a: Candidate, b: Candidate): boolean {

@@ -1,11 +1,11 @@
 // Opens JSON or JSON lines as a table: a column for each path of names, such as `data.url`, and a row for each item of the
 // outermost list or for each line. A list of plain texts is a column without a name.
 import { Tokenizer, TokenType } from '@streamparser/json';
-import { isPlain, urlsInCell } from './cell-urls.ts';
 import { columnNotFound, IntakeError } from './errors.ts';
 import { breather } from './event-loop.ts';
-import { columnOfLetters, findUrlColumn, type SampleRow } from './find-column.ts';
+import { columnOfLetters, findUrlColumn, lettersOfColumn, type SampleRow } from './find-column.ts';
 import { type Cell, describedColumn, type OpenedText, type Sheet } from './sheet.ts';
+import { pagesOfTexts } from './sliced-texts.ts';
 import { readText } from './text-source.ts';
 
 const MAX_DEPTH = 64;
@@ -28,7 +28,12 @@ export async function openJson(file: OpenedText): Promise<Sheet> {
   const { rows, paths } = await sampleOf(file);
   const named = paths.findIndex((path) => path.toLowerCase() === wanted?.trim().toLowerCase());
   const index = named === -1 ? columnOfLetters(wanted ?? '') : named;
-  if (wanted !== null && (index === null || index >= paths.length)) throw columnNotFound(wanted);
+  if (wanted !== null && (index === null || index >= paths.length)) {
+    throw columnNotFound(
+      wanted,
+      paths.map((path, i) => path || lettersOfColumn(i)),
+    );
+  }
   const column = findUrlColumn(rows, limits.max_url_chars, wanted === null ? null : paths[index!]!);
   if (column === null || (column.url_share === 0 && wanted === null)) {
     throw new IntakeError(
@@ -77,13 +82,7 @@ async function sampleOf(file: OpenedText): Promise<{ rows: SampleRow[]; paths: s
 
 async function* jsonCells(file: OpenedText, wanted: string): AsyncGenerator<Cell[]> {
   for await (const some of stringsOf(file)) {
-    const page: Cell[] = [];
-    for (const { row, path, value } of some) {
-      if (path !== wanted || value.trim() === '') continue;
-      if (isPlain(value)) page.push({ row, value });
-      else for (const text of urlsInCell(value).texts) page.push({ row, value: text });
-    }
-    if (page.length > 0) yield page;
+    yield* pagesOfTexts(some.filter(({ path, value }) => path === wanted && value.trim() !== ''));
   }
 }
 

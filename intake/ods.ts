@@ -2,6 +2,7 @@
 import { urlLikeness } from './classify-url.ts';
 import { IntakeError } from './errors.ts';
 import { linkOfFormula } from './formula-link.ts';
+import { tooLarge } from './inflation.ts';
 import { readPart, readPartWhole } from './read-part.ts';
 import type { SheetHandlers, WorkbookSheet } from './workbook-sheet.ts';
 import { attributeOf } from './xml.ts';
@@ -45,7 +46,8 @@ async function* readTable(workbook: ZipPackage, wanted: number, handlers: SheetH
   let rows = 1;
   let column = 0;
   let columns = 1;
-  let cells: { column: number; text: string }[] = [];
+  let cells: RepeatedCell[] = [];
+  let ended: RepeatedRow[] = [];
   let text = '';
   let paragraphs = 0;
   let links: string[] = [];
@@ -57,8 +59,10 @@ async function* readTable(workbook: ZipPackage, wanted: number, handlers: SheetH
   const endCell = () => {
     const urls = holdsUrl(text) ? [] : links.filter((link) => urlLikeness(link, MAX_CELL_CHARS) > 0);
     const shown = urls.length > 0 ? urls.join('\n') : text;
-    for (let n = 0; n < columns && shown.trim() !== ''; n++) {
-      if (handlers.column === null || handlers.column === column + n) cells.push({ column: column + n, text: shown });
+    const first = handlers.column ?? column;
+    const is_wanted = first >= column && first < column + columns;
+    if (is_wanted && shown.trim() !== '') {
+      cells.push({ column: first, columns: handlers.column === null ? columns : 1, text: shown });
     }
     column += columns;
   };
@@ -68,10 +72,7 @@ async function* readTable(workbook: ZipPackage, wanted: number, handlers: SheetH
     }
     // A sample needs no repeated rows, which may be a million of all columns.
     const times = handlers.column === null ? 1 : rows;
-    for (let n = 1; n <= times && cells.length > 0; n++) {
-      for (const cell of cells) handlers.cell(row + n, cell.column, cell.text);
-      handlers.row?.(row + n);
-    }
+    if (cells.length > 0) ended.push({ row: row + 1, times, cells });
     row += rows;
     cells = [];
   };
@@ -110,9 +111,58 @@ async function* readTable(workbook: ZipPackage, wanted: number, handlers: SheetH
       else if (name === 'table-row') endRow();
     },
   });
+  const repeats = new Repeats();
   for await (const _ of reading) {
+    for (const one of ended) yield* repeats.pass(one, handlers);
+    ended = [];
     if (table > wanted) return;
     yield;
+  }
+  for (const one of ended) yield* repeats.pass(one, handlers);
+}
+
+interface RepeatedCell {
+  column: number;
+  columns: number;
+  text: string;
+}
+
+interface RepeatedRow {
+  /** The number of the first of the rows, from 1. */
+  row: number;
+  times: number;
+  cells: readonly RepeatedCell[];
+}
+
+/** Cells and characters that repeats may add to a sheet, as if they were written out. */
+const MAX_REPEATED_CELLS = 10_000_000;
+const MAX_REPEATED_CHARS = 200_000_000;
+const CELLS_A_TURN = 1_000;
+
+/** Passes rows on to the handlers as often as they are repeated, and bounds the work that a small file can ask for. */
+class Repeats {
+  #cells = 0;
+  #chars = 0;
+
+  /** Yields about every thousand cells. */
+  *pass({ row, times, cells }: RepeatedRow, handlers: SheetHandlers): Generator<void> {
+    const width = cells.reduce((sum, { columns }) => sum + columns, 0);
+    const chars = cells.reduce((sum, { columns, text }) => sum + columns * text.length, 0);
+    const written_chars = cells.reduce((sum, { text }) => sum + text.length, 0);
+    this.#cells += width * times - cells.length;
+    this.#chars += chars * times - written_chars;
+    if (this.#cells > MAX_REPEATED_CELLS || this.#chars > MAX_REPEATED_CHARS) throw tooLarge(MAX_REPEATED_CHARS);
+    let passed = 0;
+    for (let n = 0; n < times; n++) {
+      for (const { column, columns, text } of cells) {
+        for (let i = 0; i < columns; i++) handlers.cell(row + n, column + i, text);
+      }
+      handlers.row?.(row + n);
+      passed += width;
+      if (passed < CELLS_A_TURN) continue;
+      passed = 0;
+      yield;
+    }
   }
 }
 

@@ -83,6 +83,6 @@ export function readingOf({ format, sheet_name, column, other_columns, warnings 
 
 /** The sheet of a format that has no columns. Throws `column_not_found` when one is wanted. */
 export function listSheet({ encoding, column }: OpenedText, list: Pick<Sheet, 'format' | 'warnings' | 'cells'>): Sheet {
-  if (column !== null) throw columnNotFound(column);
+  if (column !== null) throw columnNotFound(column, []);
   return { ...list, encoding, delimiter: null, sheet_name: null, column: { index: 0, name: null }, other_columns: [] };
 }

@@ -1,11 +1,14 @@
 // Opens a CSV or text file as the cells of its URL column.
-import { beginsLikeUrl, isPlain, urlsInCell } from './cell-urls.ts';
+import { beginsLikeUrl, isPlain } from './cell-urls.ts';
 import { type CsvRecord, readRecords } from './csv-records.ts';
 import { columnNotFound, IntakeError } from './errors.ts';
-import { findLayout, type TextLayout } from './find-layout.ts';
+import { breather } from './event-loop.ts';
+import { columnsOfText, findLayout, type TextLayout } from './find-layout.ts';
 import { type Cell, describedColumn, type OpenedText, type Sheet } from './sheet.ts';
+import { slicedTexts } from './sliced-texts.ts';
 import { readText } from './text-source.ts';
 
+const PAGE_CELLS = 1_000;
 const NO_HINT = -1;
 /** Matches text that may be a URL, before the text is split into cells. */
 const URL_HINT = /https?:\/\/|www\.|[\p{L}\p{N}]\.\p{L}{2}/iu;
@@ -24,7 +27,15 @@ export async function openTextSheet(file: OpenedText): Promise<Sheet> {
 }
 
 /** Finds the layout at the beginning of the file or, if that has no URLs, at the first ones. */
-async function layoutOf({ source, encoding, is_whole, filename, limits, column }: OpenedText): Promise<TextLayout> {
+async function layoutOf({
+  source,
+  encoding,
+  head,
+  is_whole,
+  filename,
+  limits,
+  column,
+}: OpenedText): Promise<TextLayout> {
   const file = { filename, whole: is_whole, max_url_chars: limits.max_url_chars, wanted: column };
   let first: TextLayout | null = null;
   let at_beginning = true;
@@ -40,7 +51,9 @@ async function layoutOf({ source, encoding, is_whole, filename, limits, column }
     at_beginning = false;
   }
   if (blank) throw new IntakeError('empty_file', 'The file is empty. Upload a file with one URL in each row.');
-  if (first === null && file.wanted !== null) throw columnNotFound(file.wanted);
+  if (first === null && column !== null) {
+    throw columnNotFound(column, await columnsOfText({ ...file, text: head }));
+  }
   if (first === null) {
     throw new IntakeError('no_urls', 'No column of the file has URLs. Upload a file with one URL in each row.');
   }
@@ -60,14 +73,30 @@ function startOfHint(text: string): number {
 
 async function* textCells({ source, encoding, limits }: OpenedText, layout: TextLayout): AsyncGenerator<Cell[]> {
   const { delimiter, column, is_prose } = layout;
+  // Of a cell in bars, the rule below a header is no text.
+  const may_be_plain = !is_prose && delimiter !== '|';
+  const takes_rest = column.index + 1 === column.header?.length;
+  const breathe = breather();
   const records = readRecords(readText(source, encoding), { delimiter, max_row_chars: limits.max_row_chars });
   for await (const some of records) {
-    const page: Cell[] = [];
+    let page: Cell[] = [];
     for (const record of some) {
       const value = record.cells[column.index];
       if (value === undefined || record.row < column.first_data_row) continue;
-      if (!is_prose && isPlain(value) && record.cells.length <= column.index + 1) page.push({ row: record.row, value });
-      else for (const text of textsOf(record, layout)) page.push({ row: record.row, value: text });
+      const { row, cells } = record;
+      const has_more = takes_rest && cells.length > column.index + 1;
+      if (may_be_plain && !has_more && isPlain(value)) {
+        page.push({ row, value });
+        continue;
+      }
+      for (const texts of textsOf(record, layout, has_more)) {
+        for (const text of texts) page.push({ row, value: text });
+        const pause = breathe();
+        if (pause === undefined && page.length < PAGE_CELLS) continue;
+        await pause;
+        yield page;
+        page = [];
+      }
     }
     if (page.length > 0) yield page;
   }
@@ -76,13 +105,12 @@ async function* textCells({ source, encoding, limits }: OpenedText, layout: Text
 /** The rule below the header of a Markdown table. */
 const RULE = /^\s*:?-{3,}:?\s*$/;
 
-function textsOf({ cells }: CsvRecord, { delimiter, column, is_prose }: TextLayout): readonly string[] {
+/** The texts of a row, some at a time. A row wider than its header has several URLs in its last column, unquoted. */
+function* textsOf({ cells }: CsvRecord, layout: TextLayout, has_more: boolean): Generator<readonly string[]> {
+  const { delimiter, column, is_prose } = layout;
   const value = cells[column.index] ?? '';
-  if (value.trim() === '' || (delimiter === '|' && RULE.test(value))) return [];
-  const { texts } = urlsInCell(value);
-  if (is_prose) return texts.filter(beginsLikeUrl);
-  // A row that is wider than its header has several URLs in its last column, without quotes round them.
-  const is_last = column.header !== null && column.index === column.header.length - 1;
-  const more = is_last ? cells.slice(column.index + 1).filter((cell) => beginsLikeUrl(cell.trim())) : [];
-  return more.length === 0 ? texts : [...texts, ...more.flatMap((cell) => urlsInCell(cell).texts)];
+  if (value.trim() === '' || (delimiter === '|' && RULE.test(value))) return;
+  for (const texts of slicedTexts(value)) yield is_prose ? texts.filter(beginsLikeUrl) : texts;
+  if (!has_more || is_prose) return;
+  for (const cell of cells.slice(column.index + 1)) if (beginsLikeUrl(cell.trim())) yield* slicedTexts(cell);
 }

@@ -1,10 +1,11 @@
 // Opens a workbook, XLSX or ODS, as the cells of the URL column of its first sheet that has one.
-import { isPlain, urlsInCell } from './cell-urls.ts';
 import { columnNotFound, IntakeError } from './errors.ts';
-import { findUrlColumn, type SampleRow, type UrlColumn } from './find-column.ts';
+import { findUrlColumn, namesOfColumns, type SampleRow, type UrlColumn } from './find-column.ts';
+import { tooLarge } from './inflation.ts';
 import type { IntakeLimits } from './limits.ts';
 import { isOds, odsSheets } from './ods.ts';
 import { type Cell, describedColumn, type Sheet } from './sheet.ts';
+import { pagesOfTexts } from './sliced-texts.ts';
 import type { WorkbookSheet } from './workbook-sheet.ts';
 import { xlsxSheets } from './xlsx/xlsx-sheets.ts';
 import { ZipPackage } from './zip-package.ts';
@@ -12,23 +13,25 @@ import { ZipPackage } from './zip-package.ts';
 const SAMPLE_ROWS = 400;
 /** Cells of a sample, all columns together, which bounds its memory and the time to judge it. */
 const SAMPLE_CELLS = 20_000;
-const SAMPLE_CHARS = 1_000_000;
+const SAMPLE_CHARS = 250_000;
 const SAMPLE_COLUMNS = 1_000;
-const PAGE_CELLS = 1_000;
 /** The most texts to look at: a small workbook may repeat a cell of many URLs without end. */
 const MAX_TEXTS = 1_200_000;
+/** The most characters to look at: cells may refer to one long text, or repeat it, a million times. */
+const MAX_CHARS = 200_000_000;
 
 export async function openWorkbook(path: string, limits: IntakeLimits, wanted: string | null): Promise<Sheet> {
   const workbook = await ZipPackage.open(path, limits.max_inflated_bytes);
   try {
     const is_ods = await isOds(workbook);
     let found: { sheet: WorkbookSheet; column: UrlColumn } | null = null;
+    const search: Search = { max_url_chars: limits.max_url_chars, wanted, names: new Set(), chars_left: MAX_CHARS };
     for await (const sheet of is_ods ? odsSheets(workbook) : xlsxSheets(workbook, limits.max_url_chars)) {
-      const column = await urlColumnOf(sheet, workbook, limits.max_url_chars, wanted);
+      const column = await urlColumnOf(sheet, workbook, search);
       if (column && (found === null || column.url_share > 0)) found = { sheet, column };
       if (found && found.column.url_share > 0) break;
     }
-    if (found === null && wanted !== null) throw columnNotFound(wanted);
+    if (found === null && wanted !== null) throw columnNotFound(wanted, [...search.names]);
     if (found === null) {
       throw new IntakeError('no_urls', 'No sheet of the workbook has URLs. Upload one with a URL in each row.');
     }
@@ -46,13 +49,18 @@ export async function openWorkbook(path: string, limits: IntakeLimits, wanted: s
   }
 }
 
+interface Search {
+  max_url_chars: number;
+  wanted: string | null;
+  /** The columns at the beginning of the sheets searched, by their headers or letters. */
+  names: Set<string>;
+  /** Characters that the search may still look at, in all sheets together. */
+  chars_left: number;
+}
+
 /** Finds the column from the first rows with URLs. Null when the sheet is empty or no column looks like URLs. */
-async function urlColumnOf(
-  sheet: WorkbookSheet,
-  workbook: ZipPackage,
-  max_url_chars: number,
-  wanted: string | null,
-): Promise<UrlColumn | null> {
+async function urlColumnOf(sheet: WorkbookSheet, workbook: ZipPackage, search: Search): Promise<UrlColumn | null> {
+  const { max_url_chars, wanted } = search;
   let first: UrlColumn | null | undefined;
   let rows: SampleRow[] = [];
   let cells: string[] = [];
@@ -65,6 +73,7 @@ async function urlColumnOf(
       while (cells.length < column) cells.push('');
       cells[column] = text;
       char_count += text.length;
+      search.chars_left -= text.length;
     },
     row(row) {
       if (cells.length > 0) rows.push({ row, cells });
@@ -73,10 +82,14 @@ async function urlColumnOf(
     },
   });
   for (;;) {
-    const { done } = await reading.next();
+    const done = (await reading.next()).done || search.chars_left <= 0;
     const is_full = rows.length >= SAMPLE_ROWS || cell_count >= SAMPLE_CELLS || char_count >= SAMPLE_CHARS;
     if ((is_full || done) && rows.length > 0) {
       const column = findUrlColumn(rows, max_url_chars, wanted);
+      if (wanted !== null && column === null && first === undefined) {
+        const likeliest = findUrlColumn(rows, max_url_chars);
+        for (const name of namesOfColumns(rows, likeliest)) search.names.add(name);
+      }
       if (column && column.url_share > 0) {
         await reading.return(undefined);
         if (first === undefined) return column;
@@ -87,7 +100,9 @@ async function urlColumnOf(
       rows = [];
       cell_count = char_count = 0;
     }
-    if (done) return first ?? null;
+    if (!done) continue;
+    await reading.return(undefined);
+    return first ?? null;
   }
 }
 
@@ -99,8 +114,9 @@ async function* columnCells(
 ): AsyncGenerator<Cell[]> {
   const workbook = await ZipPackage.open(path, limits.max_inflated_bytes);
   let texts = 0;
-  const counted = function* (cells: readonly Cell[]) {
-    for (const page of textsOf(cells)) {
+  let chars = 0;
+  const counted = async function* (cells: readonly Cell[]) {
+    for await (const page of pagesOfTexts(cells)) {
       texts += page.length;
       if (texts > MAX_TEXTS) throw tooManyTexts();
       yield page;
@@ -111,7 +127,10 @@ async function* columnCells(
     const reading = sheet.read(workbook, {
       column: column.index,
       cell(row, _, value) {
-        if (row >= column.first_data_row) page.push({ row, value });
+        if (row < column.first_data_row) return;
+        page.push({ row, value });
+        chars += value.length;
+        if (chars > MAX_CHARS) throw tooLarge(MAX_CHARS);
       },
     });
     for await (const _ of reading) {
@@ -126,16 +145,3 @@ async function* columnCells(
 
 const tooManyTexts = () =>
   new IntakeError('too_many_urls', `The cells of the column hold more than ${MAX_TEXTS.toLocaleString('en')} texts.`);
-
-/** The texts of cells, in pages that stay small however many URLs a cell has. */
-function* textsOf(cells: readonly Cell[]): Generator<Cell[]> {
-  let page: Cell[] = [];
-  for (const { row, value } of cells) {
-    if (isPlain(value)) page.push({ row, value });
-    else for (const text of urlsInCell(value).texts) page.push({ row, value: text });
-    if (page.length < PAGE_CELLS) continue;
-    yield page;
-    page = [];
-  }
-  if (page.length > 0) yield page;
-}

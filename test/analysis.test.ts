@@ -207,6 +207,31 @@ test('a file with one URL more than the credits is not affordable', async (t) =>
   t.deepEqual(await at(6), { cost: 6, credit_balance: 5, affordable: false });
 });
 
+test('`column` chooses the column of an analysis and of a job, and a column that is not there is named with those that are', async (t) => {
+  const dora = await service.client('dora');
+  const file = 'page,from\nhttps://a.example/1,https://b.example/1\nhttps://a.example/1,https://b.example/2\n';
+  const post = async (path: string, column: string) => {
+    const form = new FormData();
+    form.append('file', new Blob([file]), 'x.csv');
+    const answer = await dora.send(`${path}?${new URLSearchParams({ column })}`, { method: 'POST', body: form });
+    t.is(described.problemOf('POST', path, answer), null);
+    return answer;
+  };
+  const taken = { column: { index: 1, letter: 'B', name: 'from' }, warnings: [] };
+  for (const column of ['from', 'b']) {
+    const analysis = await post('/analyze-csv', column);
+    t.like(analysis.body, { ...taken, unique_urls: 2 }, column);
+  }
+  const job = await post('/jobs', 'From');
+  t.like(job.body, { total_urls: 2, list: taken });
+  for (const path of ['/jobs', '/analyze-csv']) {
+    const { status, body } = await post(path, 'link');
+    t.is(status, 422);
+    t.is(body.detail[0].type, 'column_not_found');
+    t.regex(body.detail[0].msg, /no column "link".*"page", "from"/);
+  }
+});
+
 test('an analysis shows the first rows of each category, and counts all', async (t) => {
   const { body } = await analyze(alice, `url\n${'nothing here\n'.repeat(500)}${list(MAX_URLS)}\n`);
   t.is(body.invalid.count, 500);

@@ -86,6 +86,22 @@ test('the command checks and reports a file in order, and leaves nothing else on
   t.false(existsSync(join(folder, 'data')));
 });
 
+test('--column chooses the column, and the command names the one it took and the columns that there are', async (t) => {
+  const { site, write, start, results } = await world(t);
+  await write('two.csv', `page,from\n${site.origin}/fine,${site.origin}/404\n`);
+
+  const chosen = await start(['two.csv', '--column', 'FROM']).done;
+  t.is(chosen.code, 1, chosen.stderr);
+  t.regex(chosen.stdout, /^Column B \("from"\) was read\.\nOther columns hold URLs: A \("page"\)/);
+  t.deepEqual(
+    (await results()).map(({ url }) => url),
+    [`${site.origin}/404`],
+  );
+  const missing = await start(['two.csv', '--column', 'link']).done;
+  t.is(missing.code, 2);
+  t.regex(missing.stderr, /no column "link".*"page", "from"/);
+});
+
 test('the exit code is 0 without broken URLs, and --json and --out work as with the service', async (t) => {
   const { site, write, start, results } = await world(t);
   await write('urls.txt', `${site.origin}/fine\n${site.origin}/once\n`);

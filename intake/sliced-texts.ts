@@ -1,0 +1,65 @@
+// The texts of cells of any length: a long cell is read in slices, between which the caller may yield to the event loop.
+import { isPlain, urlsInCell } from './cell-urls.ts';
+import { breather } from './event-loop.ts';
+import type { Cell } from './sheet.ts';
+
+/** A slice takes a few milliseconds. */
+const SLICE_CHARS = 16 * 1024;
+const PAGE_CELLS = 1_000;
+const SEPARATOR = /[\s,;|<>"]/g;
+const WHITE_SPACE = /\s/;
+
+/** The texts of a cell, some at a time. Of a cell longer than a slice, sentences without a URL are left out. */
+export function* slicedTexts(cell: string): Generator<readonly string[]> {
+  if (cell.length <= SLICE_CHARS) {
+    yield urlsInCell(cell).texts;
+    return;
+  }
+  let is_empty = true;
+  for (let start = 0; start < cell.length; ) {
+    const end = endOfSlice(cell, start);
+    const slice = cell.slice(start, end);
+    const texts = end - start > SLICE_CHARS ? [slice.trim()] : urlsInCell(slice).texts;
+    const urls = texts.filter((text) => text !== '' && !WHITE_SPACE.test(text));
+    is_empty &&= urls.length === 0;
+    yield urls;
+    start = end;
+  }
+  const beginning = is_empty ? cell.slice(0, SLICE_CHARS).trim() : '';
+  if (beginning !== '') yield [beginning];
+}
+
+/** Behind the last white space of the slice; else behind its last separator, or the next one. */
+function endOfSlice(cell: string, start: number): number {
+  const most = start + SLICE_CHARS;
+  if (most >= cell.length) return cell.length;
+  let separator = 0;
+  for (let at = most - 1; at > start; at--) {
+    const char = cell[at]!;
+    if (WHITE_SPACE.test(char)) return at + 1;
+    if (separator === 0 && ',;|>'.includes(char)) separator = at + 1;
+  }
+  if (separator > 0) return separator;
+  SEPARATOR.lastIndex = most;
+  const next = SEPARATOR.exec(cell);
+  return next === null ? cell.length : next.index + 1;
+}
+
+/** The texts of cells in pages that stay small, however many URLs a cell has. Yields to the event loop. */
+export async function* pagesOfTexts(cells: readonly Cell[]): AsyncGenerator<Cell[]> {
+  const breathe = breather();
+  let page: Cell[] = [];
+  for (const { row, value } of cells) {
+    if (isPlain(value)) page.push({ row, value });
+    else {
+      for (const texts of slicedTexts(value)) {
+        for (const text of texts) page.push({ row, value: text });
+        await breathe();
+      }
+    }
+    if (page.length < PAGE_CELLS) continue;
+    yield page;
+    page = [];
+  }
+  if (page.length > 0) yield page;
+}

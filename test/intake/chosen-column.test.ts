@@ -1,0 +1,79 @@
+// The column that a client chooses, by header, letter or path, in each format that has columns.
+import test from 'ava';
+import { openSheet } from '../../intake/open-sheet.ts';
+import { inlineRow, ods, odsRow, upload, workbook } from './uploads.ts';
+
+const A = 'https://a.example/1';
+const B = 'https://b.example/2';
+const ROWS = [
+  ['C', A, B],
+  ['B', B, A],
+];
+const HEADER = ['shelf', 'page', 'from'];
+
+const TABLES: Readonly<Record<string, (header: readonly string[]) => string | Promise<Buffer>>> = {
+  CSV: (header) => [header, ...ROWS].map((row) => `${row.join(',')}\n`).join(''),
+  'CSV with semicolons': (header) => [header, ...ROWS].map((row) => `${row.join(';')}\n`).join(''),
+  'declared CSV': (header) => `sep=|\n${[header, ...ROWS].map((row) => `${row.join('|')}\n`).join('')}`,
+  XLSX: (header) => workbook({ sheets: [[header, ...ROWS].map((row) => inlineRow(...row)).join('')] }),
+  ODS: (header) => ods([header, ...ROWS].map((row) => odsRow(...row)).join('')),
+  'JSON lines': (header) =>
+    ROWS.map((row) => JSON.stringify(Object.fromEntries(header.map((name, i) => [name, row[i]])))).join('\n'),
+};
+
+for (const [format, make] of Object.entries(TABLES)) {
+  test(`a column of ${format} is chosen by its header or letter, whatever its cells say`, async (t) => {
+    const path = await upload(t, 'x', await make(HEADER));
+    for (const [column, index, values] of [
+      ['from', 2, [B, A]],
+      [' FROM ', 2, [B, A]],
+      ['c', 2, [B, A]],
+      ['B', 1, [A, B]],
+      ['A', 0, ['C', 'B']],
+    ] as const) {
+      const sheet = await openSheet(path, 'x', {}, { column });
+      t.deepEqual(sheet.column, { index, name: HEADER[index]! }, column);
+      t.deepEqual(sheet.warnings, []);
+      const cells = (await Array.fromAsync(sheet.cells())).flat();
+      t.deepEqual(
+        cells.map(({ value }) => value),
+        values,
+        column,
+      );
+    }
+  });
+
+  test(`a column that ${format} lacks is refused, with the names of the columns that there are`, async (t) => {
+    const path = await upload(t, 'x', await make(HEADER));
+    for (const column of ['link', 'D', 'AAA', ' ']) {
+      const error = await t.throwsAsync(openSheet(path, 'x', {}, { column }), { code: 'column_not_found' });
+      t.regex(error!.message, /"shelf", "page", "from"/);
+    }
+  });
+}
+
+test('a nested column of JSON is chosen by its path', async (t) => {
+  const path = await upload(t, 'x', JSON.stringify({ items: [{ page: { url: A, from: B } }] }));
+  const sheet = await openSheet(path, 'x', {}, { column: 'items.page.from' });
+  t.deepEqual((await Array.fromAsync(sheet.cells())).flat(), [{ row: 1, value: B }]);
+});
+
+test('a table of URLs alone has columns by their letters', async (t) => {
+  const path = await upload(t, 'x', `${A},${B}\n${B},${A}\n`);
+  for (const [column, values] of [
+    ['A', [A, B]],
+    ['B', [B, A]],
+  ] as const) {
+    const cells = (await Array.fromAsync((await openSheet(path, 'x', {}, { column })).cells())).flat();
+    t.deepEqual(
+      cells.map(({ value }) => value),
+      values,
+    );
+  }
+});
+
+test('HTML has no columns to choose from', async (t) => {
+  const path = await upload(t, 'x', `<html><a href="${A}">a</a></html>`);
+  const error = await t.throwsAsync(openSheet(path, 'x', {}, { column: 'A' }), { code: 'column_not_found' });
+  t.regex(error!.message, /Leave `column` out/);
+});
