@@ -85,15 +85,25 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
     return { ...event, data };
   }
 
-  async function* read(events: AsyncIterable<RecordedEvent>): AsyncGenerator<RecordedEvent> {
-    for await (const recorded of events) {
-      const event = decode(recorded);
-      yield needsOpening(event) ? await opened(event) : event;
+  /** From a sealed event on, reads ahead by up to `LOOKUPS_AT_ONCE` events, whose keys it looks up together. */
+  async function* read(recorded: AsyncIterable<RecordedEvent>): AsyncGenerator<RecordedEvent> {
+    let ahead: RecordedEvent[] = [];
+    for await (const each of recorded) {
+      const event = decode(each);
+      if (ahead.length === 0 && !needsOpening(event)) {
+        yield event;
+        continue;
+      }
+      ahead.push(event);
+      if (ahead.length < LOOKUPS_AT_ONCE) continue;
+      yield* await openAll(ahead);
+      ahead = [];
     }
+    yield* await openAll(ahead);
   }
 
-  async function readBatch(recorded: readonly RecordedEvent[]): Promise<RecordedEvent[]> {
-    const events = recorded.map(decode);
+  /** Opens the sealed events in place. */
+  async function openAll(events: RecordedEvent[]): Promise<RecordedEvent[]> {
     const places = events.flatMap((event, place) => (needsOpening(event) ? [place] : []));
     for (let from = 0; from < places.length; from += LOOKUPS_AT_ONCE) {
       const some = places.slice(from, from + LOOKUPS_AT_ONCE);
@@ -118,7 +128,7 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
     readAll: (options) => read(store.readAll(options)),
     async *subscribe(options) {
       for await (const { events, position } of store.subscribe(options)) {
-        yield { events: await readBatch(events), position };
+        yield { events: await openAll(events.map(decode)), position };
       }
     },
     head: () => store.head(),

@@ -24,10 +24,13 @@ const MAX_KEPT = 10_000;
 /** Shorter than the time for which the eraser lets requests end: afterwards no thread has the key. */
 const KEPT_MS = 10 * 60_000;
 
+/** Kept instead of a key that is destroyed, which stays so. */
+const DESTROYED = Symbol('destroyed');
+
 export interface PersonalKeys {
   /** The subject's key; makes one when there is none. Null when it is destroyed. */
   make(subject: PersonalSubject): Promise<Uint8Array | null>;
-  /** The subject's key; null when there is none any more. */
+  /** The key under which an event of the log is sealed; null when it is destroyed. */
   find(subject: PersonalSubject): Promise<Uint8Array | null>;
   /** Call it when a stream of keys is deleted. */
   forget(stream: string): void;
@@ -36,18 +39,24 @@ export interface PersonalKeys {
 /** The keys in `store`, wrapped under `secret`. Calls throw `WrongPersonalDataKey` and the store's errors. */
 export function openPersonalKeys(store: EventStore, secret: Uint8Array, now: () => number = Date.now): PersonalKeys {
   const wrapping = new Uint8Array(hkdfSync('sha256', secret, '', 'personal keys', KEY_BYTES));
-  const kept = new LRUCache<string, Uint8Array>({ max: MAX_KEPT, ttl: KEPT_MS });
+  const kept = new LRUCache<string, Uint8Array | typeof DESTROYED>({ max: MAX_KEPT, ttl: KEPT_MS });
+  /** Reads of `find` in progress. Calls of `make` read for themselves: a read from before the key was made must not answer `find`. */
+  const finding = new Map<string, Promise<Uint8Array | null>>();
 
-  async function find(subject: PersonalSubject): Promise<Uint8Array | null> {
-    const stream = personalKeyStream(subject);
-    const known = kept.get(stream);
-    if (known) return known;
+  async function readKey(stream: string): Promise<Uint8Array | null> {
     for await (const { data } of store.readStream(stream, { limit: 1 })) {
       const key = unwrap(stream, (data as PersonalKeyMade).wrapped);
       kept.set(stream, key);
       return key;
     }
     return null;
+  }
+
+  /** For a stream that somebody has written: without its event, the key is destroyed. */
+  async function readWritten(stream: string): Promise<Uint8Array | null> {
+    const key = await readKey(stream);
+    if (key === null) kept.set(stream, DESTROYED);
+    return key;
   }
 
   function unwrap(stream: string, wrapped: string): Uint8Array {
@@ -60,11 +69,23 @@ export function openPersonalKeys(store: EventStore, secret: Uint8Array, now: () 
   }
 
   return {
-    find,
-    async make(subject) {
-      const found = await find(subject);
-      if (found) return found;
+    async find(subject) {
       const stream = personalKeyStream(subject);
+      const known = kept.get(stream);
+      if (known) return known === DESTROYED ? null : known;
+      let found = finding.get(stream);
+      if (!found) {
+        found = readWritten(stream).finally(() => finding.delete(stream));
+        finding.set(stream, found);
+      }
+      return found;
+    },
+    async make(subject) {
+      const stream = personalKeyStream(subject);
+      const known = kept.get(stream);
+      if (known) return known === DESTROYED ? null : known;
+      const found = await readKey(stream);
+      if (found) return found;
       const key = randomBytes(KEY_BYTES);
       const appended = await store.append(stream, 'no_stream', [
         keyMade(seal(wrapping, stream, key.toString('base64url')), now()),
@@ -74,7 +95,7 @@ export function openPersonalKeys(store: EventStore, secret: Uint8Array, now: () 
         return key;
       }
       // Another process made it first, or it is destroyed.
-      return find(subject);
+      return readWritten(stream);
     },
     forget: (stream) => void kept.delete(stream),
   };

@@ -1,11 +1,12 @@
 // Personal fields are sealed in the log, open with their key at their place only, and never again once it is destroyed.
 import { randomBytes, randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import test from 'ava';
 import { metadataOf } from '../../commands/aggregate.ts';
-import type { NewEvent } from '../../events/event-store.ts';
+import type { EventStore, NewEvent } from '../../events/event-store.ts';
 import { ERASED, seal, unseal } from '../../events/personal.ts';
 import { openPersonalKeys, WrongPersonalDataKey } from '../../events/personal-keys.ts';
-import { apiKeysStream, personalKeyStream } from '../../events/streams.ts';
+import { apiKeysStream, personalKeyStream, userStream } from '../../events/streams.ts';
 import { coded, commandContext, openTestStores } from '../support/stores.ts';
 
 const SECRET = Buffer.from('a secret of tests');
@@ -48,6 +49,56 @@ test('a destroyed key is found no more, and none is made in its place', async (t
   const keys = openPersonalKeys(log, SECRET);
   t.is(await keys.find('user/ada'), null);
   t.is(await keys.make('user/ada'), null);
+});
+
+/** The store, which counts its reads of streams and holds back what each found until `until` has resolved. */
+function watchedReads(store: EventStore, until: Promise<void> = nextTurn()) {
+  const count = { reads: 0 };
+  const readStream: EventStore['readStream'] = async function* (...args) {
+    count.reads++;
+    const events = await Array.fromAsync(store.readStream(...args));
+    await until;
+    yield* events;
+  };
+  const bound = (name: string | symbol) => store[name as keyof EventStore].bind(store);
+  return { count, store: new Proxy(store, { get: (_, name) => (name === 'readStream' ? readStream : bound(name)) }) };
+}
+
+test('a replay reads each key once, and a destroyed one as well', async (t) => {
+  const { log: store } = await openTestStores(t);
+  const registered = (): NewEvent => ({
+    id: randomUUID(),
+    type: 'UserUpdated',
+    data: { email: 'ada@example.com' },
+    metadata: metadataOf(commandContext()),
+  });
+  const sealing = coded(store);
+  for (const user of ['ada', 'bob']) {
+    await sealing.append(userStream(user), 'no_stream', Array.from({ length: 120 }, registered));
+  }
+  await store.deleteStream(personalKeyStream('user/bob'));
+  const watched = watchedReads(store);
+  const read = await Array.fromAsync(coded(watched.store).readAll({ filter: { types: ['UserUpdated'] } }));
+  t.deepEqual(
+    read.map(({ stream, revision, data }) => [stream, revision, (data as { email: string | null }).email]),
+    ['ada', 'bob'].flatMap((user) =>
+      Array.from({ length: 120 }, (_, n) => [userStream(user), n, user === 'ada' ? 'ada@example.com' : null]),
+    ),
+  );
+  t.is(watched.count.reads, 2);
+});
+
+test('a key that another process makes during a look for it is not taken for a destroyed one', async (t) => {
+  const { log: store } = await openTestStores(t);
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const keys = openPersonalKeys(watchedReads(store, released).store, SECRET);
+  const making = keys.make('user/ada');
+  // `making` has looked by then: it began first, in the same file.
+  const made = await openPersonalKeys(store, SECRET).make('user/ada');
+  const finding = keys.find('user/ada');
+  release();
+  t.deepEqual(await Promise.all([making, finding]), [made, made]);
+  t.deepEqual(await keys.make('user/ada'), made);
 });
 
 test('a process with another PERSONAL_DATA_KEY is told so, and does not read an erased user', async (t) => {
