@@ -16,7 +16,7 @@ import { pause } from '../time/pause.ts';
 import { readUrls } from './checked-urls.ts';
 import { type Commit, type Fence, Overtaken } from './fence.ts';
 import type { Projection, Target } from './projection.ts';
-import { partsOf, type Reached, takeEvents } from './take-events.ts';
+import { BUILD_PART_URLS, partsOf, type Reached, takeEvents } from './take-events.ts';
 
 export interface BuildOptions {
   log: EventStore;
@@ -129,7 +129,7 @@ async function catchUp(
   const { projection } = target;
   let taken = 0;
   async function take(events: RecordedEvent[], position: Position): Promise<void> {
-    for (const part of partsOf({ events, position }, [projection])) {
+    for (const part of partsOf({ events, position }, [projection], BUILD_PART_URLS)) {
       signal.throwIfAborted();
       const urls_of = await readUrls(listing, part.events);
       const reached = reachedIn(target);

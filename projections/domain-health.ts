@@ -3,10 +3,10 @@ import type { FoundOfDomain } from '../events/domain-checks.ts';
 import { type DomainHealthDocument, domainHealth } from '../readmodels/domain-health.ts';
 import type { Counts } from '../readmodels/stats.ts';
 import { type Projection, projection } from './projection.ts';
+import { readAll, writeAll } from './slices.ts';
 
 /** Events with at most this many domains share a transaction, because small jobs often name the same domains. */
 const FEW_DOMAINS = 20;
-const READ_AT_ONCE = 1000;
 
 export const domainHealthProjection: Projection = projection({
   name: 'domain_health',
@@ -21,14 +21,13 @@ export const domainHealthProjection: Projection = projection({
   async end(all_found, open) {
     const collection = await open(domainHealth);
     const names = [...new Set(all_found.map(({ domain }) => domain))];
-    const documents = new Map<string, DomainHealthDocument>();
-    for (let from = 0; from < names.length; from += READ_AT_ONCE) {
-      for (const document of await collection.getMany(names.slice(from, from + READ_AT_ONCE))) {
-        documents.set(document._id, document);
-      }
-    }
+    const there = await readAll(collection, names);
+    const documents = new Map<string, DomainHealthDocument>(there.map((document) => [document._id, document]));
     for (const found of all_found) documents.set(found.domain, add(documents.get(found.domain), found));
-    await collection.write([...documents.values()].map((document) => ({ replace: document })));
+    await writeAll(
+      collection,
+      [...documents.values()].map((document) => ({ replace: document })),
+    );
   },
 });
 

@@ -10,6 +10,7 @@ import { type PurgeDocument, purges } from '../readmodels/purges.ts';
 import { resultIds, results, type StoredResult, toStored } from '../readmodels/results.ts';
 import type { Checked, UrlsOf } from './checked-urls.ts';
 import { type OpenCollection, type Projection, projection } from './projection.ts';
+import { writeAll } from './slices.ts';
 import { type CheckedRange, countResults, removeDomains, removeStats, STATS_COLLECTIONS } from './stats.ts';
 
 interface Page {
@@ -84,7 +85,7 @@ export const jobsProjection: Projection = projection({
     },
   },
   async end({ documents, result_writes, counted, progress }, open) {
-    await (await open(results)).write(result_writes);
+    await writeAll(await open(results), result_writes);
     await countResults(
       counted.filter(({ job_id }) => documents.get(job_id)),
       open,

@@ -7,7 +7,7 @@ import { readUrls } from './checked-urls.ts';
 import type { Fence } from './fence.ts';
 import { isRemovable } from './other-log.ts';
 import type { Projection, Target } from './projection.ts';
-import { partsOf, type Reached, takeEvents } from './take-events.ts';
+import { BUILD_PART_URLS, LIVE_PART_URLS, partsOf, type Reached, takeEvents } from './take-events.ts';
 
 export interface LiveRunOptions {
   log: EventStore;
@@ -28,7 +28,8 @@ export async function runLive(options: LiveRunOptions): Promise<void> {
   const { log, listing, fence, projections, unfit, types, logger, signal, advanced } = options;
   const from = fence.state.checkpoint;
   for await (const batch of log.subscribe({ from, filter: { types }, signal })) {
-    for (const part of partsOf(batch, projections)) {
+    const max_urls = fence.state.catching_up_to === null ? LIVE_PART_URLS : BUILD_PART_URLS;
+    for (const part of partsOf(batch, projections, max_urls)) {
       if (signal.aborted) return;
       const urls_of = await readUrls(listing, part.events);
       await fence.inTurn((commit) => {

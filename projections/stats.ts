@@ -22,6 +22,7 @@ import {
   slotOf,
 } from '../readmodels/stats.ts';
 import type { OpenCollection } from './projection.ts';
+import { readAll, writeAll } from './slices.ts';
 
 export const STATS_COLLECTIONS = [jobStats, jobResponseTimes, jobDomains] as const;
 
@@ -192,7 +193,7 @@ function add(counts: Counts, value: string | number): void {
 
 /** Reads the documents of these ids; `get` changes them in memory, `save` writes them once. */
 async function touched<T extends Document>(collection: Collection<T>, ids: ReadonlySet<string>) {
-  const documents = new Map((await collection.getMany([...ids])).map((document) => [document._id, document]));
+  const documents = new Map((await readAll(collection, [...ids])).map((document) => [document._id, document]));
   return {
     of: documents,
     get(id: string, make: () => T): T {
@@ -200,6 +201,10 @@ async function touched<T extends Document>(collection: Collection<T>, ids: Reado
       if (!document) documents.set(id, (document = make()));
       return document;
     },
-    save: () => collection.write([...documents.values()].map((document) => ({ replace: document }))),
+    save: () =>
+      writeAll(
+        collection,
+        [...documents.values()].map((document) => ({ replace: document })),
+      ),
   };
 }

@@ -37,20 +37,23 @@ class NotTaken extends Error {
 const isHeavy = (event: RecordedEvent, projections: readonly Projection[]) =>
   projections.some((projection) => projection.isHeavy?.(event));
 
-/** A part checks at most this many URLs, so that a transaction is short. */
-const MAX_PART_URLS = 5000;
+/** A live part has at most this many checked URLs, so that a transaction is short. */
+export const LIVE_PART_URLS = 5000;
+/** Nobody waits for a part of documents that are built anew. Few large parts rewrite the documents of a job's domains less often. */
+export const BUILD_PART_URLS = 20_000;
 
-/** Cuts a batch into parts of a bounded number of checked URLs; each heavy event is a part of its own. */
+/** Cuts a batch into parts of at most `max_urls` checked URLs, or of one event; each heavy event is a part of its own. */
 export function* partsOf(
   { events, position }: SubscriptionBatch,
   projections: readonly Projection[],
+  max_urls: number,
 ): Generator<SubscriptionBatch> {
   let from = 0;
   let urls = 0;
   for (const [n, event] of events.entries()) {
     const is_heavy = isHeavy(event, projections);
     const more = isChecked(event) ? urlsOf(event.data) : 0;
-    if (n > from && (is_heavy || urls + more > MAX_PART_URLS)) {
+    if (n > from && (is_heavy || urls + more > max_urls)) {
       yield { events: events.slice(from, n), position: events[n - 1]!.position };
       from = n;
       urls = 0;

@@ -256,6 +256,16 @@ test('the domains beyond the first few hundred are counted and ordered with them
   for (const limit of [1, 100, 1000, 2 * count]) await assertRecounted(t, open, limit);
 });
 
+test('one transaction takes more results and domains than the store takes in one write', async (t) => {
+  const { documents } = await openTestStores(t);
+  const others = 10_001;
+  const found = Array.from({ length: FIRST_DOMAINS + others }, (_, n) => ({ ...plain, url: `https://d${n}.example/` }));
+  const events = [created(JOB, found.length), ...checked(JOB, found, BATCH)];
+  const open = await apply(documents, events, [events.length]);
+  t.is(await (await open(results)).count({}), found.length);
+  t.is(await (await open(jobDomains)).count({}), others);
+});
+
 test('a deleted job leaves no statistics, not even those of the same transaction', async (t) => {
   const { documents } = await openTestStores(t);
   const events = ofManyDomains(FIRST_DOMAINS + 20);
