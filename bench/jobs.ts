@@ -2,17 +2,12 @@
 // a cancellation the last request is sent, in a small and in a large job.
 // node bench/jobs.ts [--urls 200000] [--hosts 200]
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { issueLocalToken } from '../adapters/identity/index.ts';
-import { openTestClient, type TestClient } from '../test/support/service.ts';
-import { startServiceProcess } from '../test/support/service-process.ts';
-import { startLoopbackServer } from './loopback-server.ts';
+import type { TestClient } from '../test/support/service.ts';
 import { median, urlsOver } from './loopback-urls.ts';
+import { startBenchService } from './service.ts';
 
 export interface JobsBench {
   /** URLs of the large job. */
@@ -32,22 +27,9 @@ const SLOW_MS = 20;
 const QUIET_MS = 3000;
 
 export async function benchJobs({ urls = 200_000, hosts = 200 } = {}): Promise<JobsBench> {
-  const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-jobs-'));
-  const website = await startLoopbackServer();
-  const service = await startServiceProcess({
-    DATA_DIR: data_dir,
-    SIGNUP_CREDITS: '1000000',
-    CHECKER_PER_HOST: '64',
-    CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',
-    RATE_LIMIT_PER_MINUTE: '1000000',
-    RATE_LIMIT_PER_DAY: '1000000',
-    HEAVY_REQUESTS_PER_CALLER: '1000',
-  });
+  const service = await startBenchService();
+  const { website, clientOf } = service;
   try {
-    const clientOf = async (user_id: string) => {
-      const token = await issueLocalToken(data_dir, { user_id, email: null, is_admin: false, hours: 1 });
-      return openTestClient(service.url, token, '', () => {});
-    };
     const [large, small] = [await clientOf('large'), await clientOf('small')];
     const listOf = (count: number) => urlsOver(hosts, count, website.port, `/${randomUUID()}/`);
 
@@ -72,8 +54,6 @@ export async function benchJobs({ urls = 200_000, hosts = 200 } = {}): Promise<J
     return { urls, small_job_ms, cancelled };
   } finally {
     await service.stop();
-    await website.stop();
-    await rm(data_dir, { recursive: true, force: true });
   }
 }
 

@@ -3,16 +3,11 @@
 // node bench/million.ts [--urls 1000000] [--hosts 5000]
 import { once } from 'node:events';
 import { createReadStream, createWriteStream, openAsBlob, readFileSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parse } from 'csv-parse';
-import { issueLocalToken } from '../adapters/identity/index.ts';
-import { openTestClient } from '../test/support/service.ts';
-import { startServiceProcess } from '../test/support/service-process.ts';
-import { startLoopbackServer } from './loopback-server.ts';
 import { median, urlsOver } from './loopback-urls.ts';
+import { startBenchService } from './service.ts';
 
 export interface Million {
   urls: number;
@@ -30,26 +25,13 @@ export interface Million {
 const PAGES = 40;
 
 export async function benchMillion({ urls: count = 1_000_000, hosts = 5000 } = {}): Promise<Million> {
-  const folder = await mkdtemp(join(tmpdir(), 'url-checker-million-'));
-  const server = await startLoopbackServer();
-  const file = join(folder, 'urls.csv');
-  await writeCsv(file, urlsOver(hosts, count, server.port));
-  const parsed_s = await seconds(() => parseOnly(file));
-  const service = await startServiceProcess({
-    DATA_DIR: join(folder, 'data'),
-    SIGNUP_CREDITS: '1000000',
-    CHECKER_PER_HOST: '64',
-    CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',
-    RATE_LIMIT_PER_MINUTE: '1000000',
-    RATE_LIMIT_PER_DAY: '1000000',
-    HEAVY_REQUESTS_PER_CALLER: '1000',
-  });
+  const service = await startBenchService();
+  const file = join(service.folder, 'urls.csv');
   try {
-    const of = { user_id: 'bench', email: null, is_admin: false, hours: 3 };
-    const token = await issueLocalToken(join(folder, 'data'), of);
-    const owner = openTestClient(service.url, token, '', () => {});
-    const made = await owner.ask('POST', '/users/me/api-keys', { name: 'bench' });
-    const client = openTestClient(service.url, made.body.key, '/api/v2', () => {});
+    await writeCsv(file, urlsOver(hosts, count, service.website.port));
+    const parsed_s = await seconds(() => parseOnly(file));
+    const owner = await service.clientOf('bench');
+    const client = await service.withKey(owner);
 
     const before = residentMb(service.pid);
     resetPeak(service.pid);
@@ -57,7 +39,7 @@ export async function benchMillion({ urls: count = 1_000_000, hosts = 5000 } = {
     const accepted_s = await seconds(async () => {
       const form = new FormData();
       form.append('file', await openAsBlob(file), 'urls.csv');
-      const headers = { authorization: `Bearer ${token}` };
+      const headers = { authorization: `Bearer ${owner.token}` };
       const response = await fetch(`${service.url}/jobs`, { method: 'POST', headers, body: form });
       const body = (await response.json()) as { job_id: string; total_urls: number };
       if (response.status !== 201 || body.total_urls !== count) throw new Error(JSON.stringify(body));
@@ -99,8 +81,6 @@ export async function benchMillion({ urls: count = 1_000_000, hosts = 5000 } = {
     };
   } finally {
     await service.stop();
-    await server.stop();
-    await rm(folder, { recursive: true, force: true });
   }
 }
 

@@ -9,7 +9,7 @@ import { benchSmallJobs, smallJobsTable } from './small-jobs.ts';
 import { benchStats, statsTable } from './stats.ts';
 
 const append = await benchAppend();
-console.log('Event log, appends of 100 checked URLs');
+console.log('Event log, appends of 100 checked URLs, several at once');
 console.log(`  log         ${(append.log_per_s / 1000).toFixed(0)} k URL/s`);
 console.log(`  bare inserts ${(append.raw_per_s / 1000).toFixed(0)} k URL/s`);
 console.log(`  log / bare inserts = ${append.ratio.toFixed(2)}\n`);

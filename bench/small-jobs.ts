@@ -7,19 +7,14 @@
 // node bench/small-jobs.ts [--jobs 1000] [--rounds 3]
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { openSqliteDocuments } from '../adapters/documents/sqlite/sqlite-documents.ts';
-import { issueLocalToken } from '../adapters/identity/index.ts';
 import { jobs as jobDocuments } from '../readmodels/jobs.ts';
 import { openReadModels } from '../readmodels/read-models.ts';
-import { openTestClient } from '../test/support/service.ts';
-import { startServiceProcess } from '../test/support/service-process.ts';
-import { startLoopbackServer } from './loopback-server.ts';
 import { median, urlsOver } from './loopback-urls.ts';
+import { startBenchService } from './service.ts';
 
 export interface SmallJobs {
   jobs: number;
@@ -38,23 +33,12 @@ const TICK_MS = 10;
 const LOOK_MS = 100;
 
 export async function benchSmallJobs({ jobs = 1000, rounds = 3 } = {}): Promise<SmallJobs> {
-  const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-small-'));
-  const website = await startLoopbackServer();
-  const service = await startServiceProcess({
-    DATA_DIR: data_dir,
-    SIGNUP_CREDITS: '1000000',
-    CHECKER_PER_HOST: '64',
-    CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',
-    RATE_LIMIT_PER_MINUTE: '1000000',
-    RATE_LIMIT_PER_DAY: '1000000',
-  });
+  const service = await startBenchService();
+  const { data_dir, website } = service;
   const documents = await openSqliteDocuments({ path: join(data_dir, 'documents.db') });
   try {
     const ended = openReadModels(documents).collection(jobDocuments);
-    const token = await issueLocalToken(data_dir, { user_id: 'bench', email: null, is_admin: false, hours: 3 });
-    const owner = openTestClient(service.url, token, '', () => {});
-    const made = await owner.ask('POST', '/users/me/api-keys', { name: 'bench' });
-    const client = openTestClient(service.url, made.body.key, '/api/v2', () => {});
+    const client = await service.withKey(await service.clientOf('bench'));
     const total = jobs * SMALL;
 
     async function submit(urls: readonly string[]): Promise<void> {
@@ -95,8 +79,6 @@ export async function benchSmallJobs({ jobs = 1000, rounds = 3 } = {}): Promise<
   } finally {
     await documents.close();
     await service.stop();
-    await website.stop();
-    await rm(data_dir, { recursive: true, force: true });
   }
 }
 

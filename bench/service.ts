@@ -1,0 +1,54 @@
+// The embedded service of a benchmark in a process of its own, with a folder and a website on loopback to check.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { issueLocalToken } from '../adapters/identity/index.ts';
+import { openTestClient, type TestClient } from '../test/support/service.ts';
+import { startServiceProcess } from '../test/support/service-process.ts';
+import { type LoopbackServer, startLoopbackServer } from './loopback-server.ts';
+
+export interface BenchService {
+  /** Goes with the benchmark. The service's data are in `data_dir` inside. */
+  folder: string;
+  data_dir: string;
+  pid: number;
+  url: string;
+  website: LoopbackServer;
+  /** A new user of the front end's API. */
+  clientOf(user_id: string): Promise<TestClient>;
+  /** The same user with an API key, on `/api/v2`. */
+  withKey(owner: TestClient): Promise<TestClient>;
+  /** Ends the service and the website, and removes the folder. */
+  stop(): Promise<void>;
+}
+
+/** Starts a service whose users have a million credits, and whose limits hold no benchmark up. */
+export async function startBenchService(): Promise<BenchService> {
+  const folder = await mkdtemp(join(tmpdir(), 'url-checker-bench-'));
+  const data_dir = join(folder, 'data');
+  const website = await startLoopbackServer();
+  const service = await startServiceProcess({
+    DATA_DIR: data_dir,
+    SIGNUP_CREDITS: '1000000',
+    CHECKER_PER_HOST: '64',
+    CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',
+    HEAVY_REQUESTS_PER_CALLER: '1000',
+  });
+  const { pid, url } = service;
+  return {
+    ...{ folder, data_dir, pid, url, website },
+    async clientOf(user_id) {
+      const token = await issueLocalToken(data_dir, { user_id, email: null, is_admin: false, hours: 3 });
+      return openTestClient(url, token, '', () => {});
+    },
+    async withKey(owner) {
+      const { body } = await owner.ask('POST', '/users/me/api-keys', { name: 'bench' });
+      return openTestClient(url, body.key, '/api/v2', () => {});
+    },
+    async stop() {
+      await service.stop();
+      await website.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
