@@ -2,7 +2,7 @@
 // change, and once in a while in case the watch has missed one.
 import type { Position } from '../events/event-store.ts';
 
-const LOOK_MS = 1_000;
+const LOOK_MS = 2_000;
 
 export interface MovementOptions {
   /** Reads the position. Its errors go to all who wait. */

@@ -28,7 +28,7 @@ export interface ReadModels {
   passed(position: Position, timeout_ms: number): Promise<boolean>;
   /**
    * Waits until the position differs from `seen`, at most `timeout_ms`, or until `signal` aborts, and returns the position. Any
-   * number of callers read the store once after a change, and once a second without one. Throws `DocumentsNotReady`.
+   * number of callers read the store once after a change, and once in two seconds without one. Throws `DocumentsNotReady`.
    */
   moved(seen: Position | null, timeout_ms: number, signal: AbortSignal): Promise<Position>;
   /** The number of flips that the reads of the position have noticed. The documents may differ after one at the same position. */
