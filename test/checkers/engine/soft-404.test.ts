@@ -84,6 +84,7 @@ for (const [language, title] of SAYS) {
 const SAYS_NOT = [
   'Welcome to the shop',
   'page-404',
+  'pages/page-410',
   'Route 404: a road trip through Nevada',
   'Peugeot 404 cabriolet for sale',
   'Lost and found',
@@ -168,6 +169,16 @@ test('bare words may be a name: of a work, or of a page with much to read, they 
   t.false(isSoft(points(work + html('Not Found | Discs', 'Not Found', 'Nothing here.')), 'honest'));
   t.false(isSoft(points(html('404 Not Found', '404 Not Found', 'A status code of HTTP. '.repeat(40))), 'honest'));
   t.true(isSoft(points(html('404 Not Found', '404 Not Found', 'A status code of HTTP. '.repeat(40))), 'equal'));
+});
+
+test('a long page that is called page 410 of many is not suspected', (t) => {
+  for (const title of ['pages/page-410', 'page-404', 'Page 410']) {
+    t.is(
+      points(html(title, title, `<p>${'Copper kettles and pans, mended while you wait. '.repeat(60)}</p>`)),
+      0,
+      title,
+    );
+  }
 });
 
 test('a page whose heading repeats its title counts it once, and a long one needs the probe', (t) => {
