@@ -14,13 +14,17 @@ const LONGEST_WAIT_MS = 10_000;
 const RETRY_MS = 100;
 
 export class WalTruncation {
-  readonly #db: DatabaseSync;
+  readonly #truncate: () => boolean | Promise<boolean>;
+  #is_closed = false;
   #timer: NodeJS.Timeout | undefined;
   #wanted_since = 0;
 
-  /** Truncates soon, because a process that was killed may have left old frames. */
-  constructor(db: DatabaseSync) {
-    this.#db = db;
+  /**
+   * Truncates soon, because a process that was killed may have left old frames. `truncate` answers whether it did; it never
+   * rejects.
+   */
+  constructor(truncate: () => boolean | Promise<boolean>) {
+    this.#truncate = truncate;
     this.afterDeletion();
   }
 
@@ -33,15 +37,17 @@ export class WalTruncation {
   }
 
   close(): void {
+    this.#is_closed = true;
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 
   #runIn(ms: number): void {
+    if (this.#is_closed) return;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
+    this.#timer = setTimeout(async () => {
       this.#timer = undefined;
-      if (!truncateWal(this.#db)) this.#runIn(RETRY_MS);
+      if (!(await this.#truncate())) this.#runIn(RETRY_MS);
     }, ms).unref();
   }
 }

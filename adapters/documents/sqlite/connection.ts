@@ -3,7 +3,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { LRUCache } from 'lru-cache';
 import { WriteConflict } from '../../../readmodels/documents.ts';
 import { whenFree } from '../../sqlite.ts';
-import { OVERWRITE_DELETED, WalTruncation } from '../../sqlite-erasure.ts';
+import { OVERWRITE_DELETED, truncateWal, WalTruncation } from '../../sqlite-erasure.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 
 /** LRU cache of prepared statements: each shape of filter, sort or write needs one. */
@@ -68,7 +68,7 @@ export class Connection {
           ${max_pages === undefined ? '' : `PRAGMA max_page_count = ${max_pages};`}
         `),
       );
-      return new Connection(db, new WalTruncation(db));
+      return new Connection(db, new WalTruncation(() => truncateWal(db)));
     } catch (error) {
       db.close();
       throw error;

@@ -8,6 +8,8 @@ export interface CheckpointerData {
   /** Length of the write-ahead log, in pages of 4 KiB, from which writers restart it once all of its pages are copied. */
   restart_pages: number;
 }
+/** The thread answers each with a boolean: whether it emptied the write-ahead log. */
+export type CheckpointRequest = 'copy' | 'truncate';
 /** SQLite's answer to `PRAGMA wal_checkpoint`: pages in the write-ahead log, and pages copied. */
 export type WalState = { busy: number; log: number; checkpointed: number };
 
@@ -18,6 +20,7 @@ export class Checkpointer {
   readonly #data: CheckpointerData;
   #worker: Worker | null = null;
   #is_copying = false;
+  #answered = (_is_empty: boolean) => {};
   #looked_at = Number.NEGATIVE_INFINITY;
 
   /** `db`: a connection to the same file, with automatic checkpoints switched off. */
@@ -33,9 +36,22 @@ export class Checkpointer {
     this.#looked_at = now;
     const { log, checkpointed } = walState(this.#db);
     if (log - checkpointed < this.#data.restart_pages / 4) return;
+    this.#post('copy');
+  }
+
+  /** Copies the write-ahead log and empties it, in the thread. False while another connection reads or writes. Never rejects. */
+  async truncate(): Promise<boolean> {
+    if (this.#is_copying) return false;
+    this.#post('truncate');
+    return new Promise((resolve) => {
+      this.#answered = resolve;
+    });
+  }
+
+  #post(request: CheckpointRequest): void {
     this.#worker ??= this.#start();
     this.#is_copying = true;
-    this.#worker.postMessage(null);
+    this.#worker.postMessage(request);
   }
 
   async close(): Promise<void> {
@@ -46,14 +62,16 @@ export class Checkpointer {
     const url = new URL('./checkpoint-thread.ts', import.meta.url);
     const worker = new Worker(url, { workerData: this.#data, resourceLimits: { maxOldGenerationSizeMb: 64 } });
     worker.unref();
-    worker.on('message', () => {
+    worker.on('message', (is_empty: boolean) => {
       this.#is_copying = false;
+      this.#answered(is_empty);
     });
     // The next commit meets the same fault of the file and reports it; the next checkpoint starts another thread.
     worker.on('error', () => {});
     worker.on('exit', () => {
       this.#worker = null;
       this.#is_copying = false;
+      this.#answered(false);
     });
     return worker;
   }

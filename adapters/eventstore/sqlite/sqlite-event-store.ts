@@ -13,7 +13,7 @@ import {
   type SubscriptionBatch,
 } from '../../../events/event-store.ts';
 import { transaction } from '../../sqlite.ts';
-import { WalTruncation } from '../../sqlite-erasure.ts';
+import { truncateWal, WalTruncation } from '../../sqlite-erasure.ts';
 import { Arrivals } from './arrivals.ts';
 import { Checkpointer } from './checkpointer.ts';
 import { connect, whenLogIsFree } from './connection.ts';
@@ -82,7 +82,7 @@ class SqliteEventStore implements EventStore {
   constructor(db: DatabaseSync, path: string, group_ms: number, checkpointer: Checkpointer | null) {
     this.#db = db;
     this.#checkpointer = checkpointer;
-    if (checkpointer === null) this.#truncation = new WalTruncation(db);
+    if (checkpointer === null) this.#truncation = new WalTruncation(() => this.#truncate());
     this.#arrivals = new Arrivals(path, () => this.#head());
     this.#writer = new GroupCommit(db, group_ms, () => {
       this.#arrivals.announce();
@@ -196,7 +196,7 @@ class SqliteEventStore implements EventStore {
         this.#db.prepare('DELETE FROM events WHERE stream_id = ?').run(id);
       }),
     );
-    this.#truncation ??= new WalTruncation(this.#db);
+    this.#truncation ??= new WalTruncation(() => this.#truncate());
     this.#truncation.afterDeletion();
   }
 
@@ -208,10 +208,14 @@ class SqliteEventStore implements EventStore {
     // The waiting subscriptions wake, find the store closed, and end.
     this.#arrivals.wake();
     await this.#writer.settled();
-    await this.#checkpointer?.close();
     this.#truncation?.close();
+    await this.#checkpointer?.close();
     this.#arrivals.close();
     this.#db.close();
+  }
+
+  #truncate(): boolean | Promise<boolean> {
+    return this.#checkpointer === null ? truncateWal(this.#db) : this.#checkpointer.truncate();
   }
 
   #head(): number {

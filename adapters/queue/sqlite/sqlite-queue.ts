@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { ConsumeOptions, Consumer, Delivery, Message, Queue } from '../../../checkers/queue.ts';
 import { roomError, sqliteCode, whenFree } from '../../sqlite.ts';
-import { WalTruncation } from '../../sqlite-erasure.ts';
+import { truncateWal, WalTruncation } from '../../sqlite-erasure.ts';
 import { LookPace } from '../../sqlite-look-pace.ts';
 import {
   checkConsumeOptions,
@@ -75,7 +75,7 @@ class SqliteQueue implements Queue {
     this.#messages = new Messages(db, now);
     this.#broadcasts = new Broadcasts(db, now);
     this.#wakeUps = new WakeUps(`queue ${name}`);
-    this.#truncation = new WalTruncation(db);
+    this.#truncation = new WalTruncation(() => truncateWal(db));
   }
 
   async publish(subject: string, messages: readonly Message[]): Promise<void> {

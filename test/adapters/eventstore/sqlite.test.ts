@@ -1,9 +1,10 @@
 // The SQLite event log keeps the port's contract, and what it promises beyond it.
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { openSqliteEventStore } from '../../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { BEGINNING, type EventStore } from '../../../events/event-store.ts';
@@ -171,6 +172,19 @@ test('a thread copies the write-ahead log while appends go on, and it is begun a
     ({ revision } = await appended(store.append('s', revision, large())));
   }
   t.is((await all(store.readStream('s'))).length, revision + 1);
+});
+
+test('the thread of checkpoints empties the write-ahead log after a deletion, and the next appends go on', async (t) => {
+  const path = await newPath(t);
+  const store = await openSqliteEventStore({ path, checkpoint_thread: true });
+  t.teardown(() => store.close());
+  await appended(store.append('s', 'no_stream', [newEvent({ text: 'a secret' })]));
+  const wal = () => readFileSync(`${path}-wal`);
+  t.true(wal().includes('a secret'));
+  await store.deleteStream('s');
+  while (wal().length > 0) await delay(20);
+  t.false(readFileSync(path).includes('a secret'));
+  await appended(store.append('s2', 'no_stream', newEvents(1)));
 });
 
 test('a page ends at its size, also when events are large', async (t) => {
