@@ -44,9 +44,10 @@ export function openUrlListing(log: EventStore): UrlListing {
 
   /** Returns the chunk that holds `index`, found by bisection from a guess that is right for all but very long URLs. */
   async function chunkWith(job_id: string, index: number): Promise<Chunk | null> {
-    let low = 0;
+    // No chunk has more URLs, so none before this one has the index. Of a deleted listing, one look is enough.
+    let low = Math.floor(index / CHUNK_URLS);
     let high = Number.POSITIVE_INFINITY;
-    for (let guess = Math.floor(index / CHUNK_URLS); low <= high; ) {
+    for (let guess = low; low <= high; ) {
       const chunk = await chunkAt(job_id, guess);
       if (chunk && holds(chunk, index)) return chunk;
       if (chunk && index > chunk.from_index) low = guess + 1;
