@@ -238,9 +238,12 @@ async function changed(
   return { body: jobView(job), position };
 }
 
-const STATUSES: Readonly<Record<string, number>> = { job_not_found: 404, no_credits: 402, unavailable: 503 };
+const STATUSES: Readonly<Record<string, number>> = { job_not_found: 404, no_credits: 402 };
+/** A job's results are counted within seconds, unless the projector is away. */
+const COUNTED_S = 5;
 
 function refusal({ code, message, details }: Refused): HttpError {
+  if (code === 'unavailable') return retryLater(503, code, message, COUNTED_S);
   return new HttpError(STATUSES[code] ?? 409, code, message, details);
 }
 
