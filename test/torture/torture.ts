@@ -83,10 +83,11 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
     const ready = about('/readyz is 200 at the end');
     ready.looked++;
     if (!(await answers(`${shape.url}/readyz`, READY_MS)))
-      ready.broken.push(`/readyz is not 200 ${READY_MS} ms after the last fault`);
+      ready.broken.push(`/readyz is not 200 ${READY_MS} ms after the last fault: ${await textOf(shape.url)}`);
     await Promise.all(clients.map((client) => client.finish()));
     await settle(evidence, about('everything settles after the last fault'));
-    if (!(await answers(`${shape.url}/readyz`, READY_MS))) ready.broken.push('/readyz is not 200 when all is quiet');
+    if (!(await answers(`${shape.url}/readyz`, READY_MS)))
+      ready.broken.push(`/readyz is not 200 when all is quiet: ${await textOf(shape.url)}`);
     await checkExports(evidence, about('exports are whole, with one row a URL'));
     await view.follow();
     const stopping = about('every role stops cleanly');
@@ -163,6 +164,9 @@ function count(
   counts.set('webhooks', target.notices.length);
   for (const [kind, times] of faults) counts.set(`fault: ${kind}`, times);
 }
+
+/** What /readyz says now. */
+const textOf = (url: string) => fetch(`${url}/readyz`).then((answer) => answer.text(), String);
 
 const seconds = Number(process.env.TORTURE_SECONDS ?? 60);
 const seed = Number(process.env.TORTURE_SEED ?? randomInt(2 ** 31));
