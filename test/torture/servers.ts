@@ -31,7 +31,9 @@ export async function startServers(folder: string, nats_server: string | null, e
 
   const listen = ['--bind_ip', '127.0.0.1', '--port', String(mongodb_port), '--nounixsocket'];
   const store = ['--dbpath', join(folder, 'mongodb'), '--wiredTigerCacheSizeGB', '0.5'];
-  const mongodb = programOf('mongod', mongod, ['--replSet', 'rs0', ...listen, ...store]);
+  // As docker-compose.yml sets it.
+  const lifetime = ['--setParameter', 'transactionLifetimeLimitSeconds=10'];
+  const mongodb = programOf('mongod', mongod, ['--replSet', 'rs0', ...lifetime, ...listen, ...store]);
   const nats_args = ['--addr', '127.0.0.1', '--port', String(nats_port), '--jetstream', '--store_dir'];
   const nats = programOf('nats-server', nats_server, [...nats_args, join(folder, 'nats')]);
   const eventstore = programOf('eventstoredb', process.execPath, [EVENTSTORE]);
