@@ -98,20 +98,26 @@ test('a state that grew counts with its new size in the cache', async (t) => {
   t.is(reads(), 1);
 });
 
+/** A log that an operator replaces under a running process by another one. */
+function replaceable(before: EventStore): { log: EventStore; become(after: EventStore): void } {
+  let current = before;
+  const log: EventStore = {
+    ...before,
+    append: (...args) => current.append(...args),
+    readStream: (...args) => current.readStream(...args),
+  };
+  return { log, become: (after) => (current = after) };
+}
+
 test('no command uses a cached state whose events a restored backup lacks', async (t) => {
   const [{ log: before }, { log: backup }] = [await openTestStores(t), await openTestStores(t)];
-  let log = before;
-  const replaced: EventStore = {
-    ...before,
-    append: (...args) => log.append(...args),
-    readStream: (...args) => log.readStream(...args),
-  };
+  const { log: replaced, become } = replaceable(before);
   const done = ({ n }: { n: number }) => (n === 3 ? { events: [] } : count({ n }));
   const writer = openAggregate(backup, fold);
   const [shorter, longer] = [openAggregate(replaced, fold), openAggregate(replaced, fold)];
   for (let n = 0; n < 3; n++) await shorter.handle('count-1', commandContext(), done);
   t.is((await longer.peek('count-1')).n, 3);
-  log = backup;
+  become(backup);
   await writer.handle('count-1', commandContext(), count);
   t.like(await shorter.handle('count-1', commandContext(), done), { ok: true, appended: 1, state: { n: 2 } });
   for (let n = 0; n < 4; n++) await writer.handle('count-1', commandContext(), count);
@@ -120,18 +126,13 @@ test('no command uses a cached state whose events a restored backup lacks', asyn
 
 test('no command appends to a restored backup that has grown to the revision of a cached state', async (t) => {
   const [{ log: before }, { log: backup }] = [await openTestStores(t), await openTestStores(t)];
-  let log = before;
-  const replaced: EventStore = {
-    ...before,
-    append: (...args) => log.append(...args),
-    readStream: (...args) => log.readStream(...args),
-  };
+  const { log: replaced, become } = replaceable(before);
   let now = 0;
   const aggregate = openAggregate(replaced, fold, { monotonic: () => now });
   await aggregate.handle('count-1', commandContext(), () => count({ n: 0 }));
   const writer = openAggregate(backup, fold);
   await writer.handle('count-1', commandContext(), () => count({ n: 9 }));
-  log = backup;
+  become(backup);
   // The restoration takes longer than a state is trusted.
   now += 5_000;
   const decided: number[] = [];

@@ -2,7 +2,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
 import { openFileBlobs } from '../../adapters/blobs/files/file-blobs.ts';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
@@ -11,9 +10,7 @@ import { openApiKeys } from '../../commands/api-keys.ts';
 import { openCredits } from '../../commands/credits.ts';
 import { openDeleteJob } from '../../commands/delete-job.ts';
 import { openJobs } from '../../commands/job.ts';
-import { recordChecks } from '../../commands/record-checks.ts';
 import { openShares } from '../../commands/shares.ts';
-import { openSubmitJob } from '../../commands/submit-job.ts';
 import { openErasures, openUsers } from '../../commands/user.ts';
 import { openWebhookEndpoints } from '../../commands/webhook-endpoints.ts';
 import type { EventStore } from '../../events/event-store.ts';
@@ -26,10 +23,10 @@ import { erasures as erasureDocuments } from '../../readmodels/erasures.ts';
 import { endedJob, jobs } from '../../readmodels/jobs.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { webhookEndpoints } from '../../readmodels/webhooks.ts';
-import { FOUND } from '../support/behind.ts';
 import { occurrences } from '../support/bytes.ts';
 import { assertExact } from '../support/ledger.ts';
 import { coded, commandContext, project } from '../support/stores.ts';
+import { submitUpload } from '../support/submitted.ts';
 
 const URLS = 60;
 /** What the erased user left, each text in some event. */
@@ -66,27 +63,9 @@ async function twoUsers(t: ExecutionContext) {
   async function submit(name: JobName, of: { owner_id: string; email: string; filename: string; checked: number }) {
     const urls = Array.from({ length: URLS }, (_, i) => `https://site-${i}.example/${name}`);
     const job_id = JOBS[name];
-    const submission = {
-      job_id,
-      owner_id: of.owner_id,
-      owner_email: of.email,
-      source: 'upload' as const,
-      filename: of.filename,
-      blob_key: `uploads/${job_id}`,
-      needs_credits: true,
-      counts: () => ({ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 }),
-      pages: (async function* () {
-        yield urls;
-      })(),
-    };
-    await blobs.put(submission.blob_key, Readable.from(urls.join('\n')));
-    const submitted = await openSubmitJob(log, commands, credits)(submission, context());
-    if (!submitted.ok) throw new Error(submitted.refused.message);
-    for (let from_index = 0; from_index < of.checked; from_index += 10) {
-      const range = { job_id, batch: from_index / 10, batch_from_index: from_index, from_index };
-      const some = urls.slice(from_index, from_index + 10);
-      await recordChecks(log, { ...range, urls: some }, Array(some.length).fill(FOUND), context());
-    }
+    const { owner_id, email: owner_email, filename, checked } = of;
+    const submitted = { job_id, owner_id, owner_email, filename, urls, batch_size: 10, checked };
+    await submitUpload({ log, blobs, commands, credits }, submitted);
   }
 
   for (const { user_id, email, filename, host } of [

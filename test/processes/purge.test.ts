@@ -3,15 +3,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
 import { openFileBlobs } from '../../adapters/blobs/files/file-blobs.ts';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
 import { openCredits } from '../../commands/credits.ts';
 import { openDeleteJob } from '../../commands/delete-job.ts';
 import { openJobs } from '../../commands/job.ts';
-import { recordChecks } from '../../commands/record-checks.ts';
-import { openSubmitJob } from '../../commands/submit-job.ts';
 import { batchSize } from '../../events/job.ts';
 import { purgeSome } from '../../processes/purge.ts';
 import { settleJobs } from '../../processes/settlement.ts';
@@ -19,9 +16,9 @@ import { endedJob, jobs } from '../../readmodels/jobs.ts';
 import { purges } from '../../readmodels/purges.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { results } from '../../readmodels/results.ts';
-import { FOUND } from '../support/behind.ts';
 import { assertExact } from '../support/ledger.ts';
 import { commandContext, openTestStores, project } from '../support/stores.ts';
+import { submitUpload } from '../support/submitted.ts';
 
 /** A job of so many URLs, of which some are checked, cancelled and deleted; another one that stays. */
 async function deletedJob(t: ExecutionContext, total_urls: number, checked: number) {
@@ -36,27 +33,8 @@ async function deletedJob(t: ExecutionContext, total_urls: number, checked: numb
   await credits.run('alice', { type: 'grant', ...grant }, commandContext());
   for (const job_id of ['gone', 'kept']) {
     const urls = Array.from({ length: total_urls }, (_, i) => `https://site-${i}.example/${job_id}`);
-    const submission = {
-      job_id,
-      owner_id: 'alice',
-      owner_email: null,
-      source: 'upload' as const,
-      filename: 'urls.csv',
-      blob_key: `uploads/${job_id}`,
-      needs_credits: true,
-      counts: () => ({ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 }),
-      pages: (async function* () {
-        yield urls;
-      })(),
-    };
-    await blobs.put(submission.blob_key, Readable.from(urls.join('\n')));
-    const submitted = await openSubmitJob(log, commands, credits)(submission, commandContext());
-    if (!submitted.ok) throw new Error(submitted.refused.message);
-    for (let from_index = 0; from_index < checked; from_index += batch_size) {
-      const range = { job_id, batch: from_index / batch_size, batch_from_index: from_index, from_index };
-      const some = urls.slice(from_index, from_index + batch_size);
-      await recordChecks(log, { ...range, urls: some }, Array(some.length).fill(FOUND), commandContext());
-    }
+    const of = { job_id, owner_id: 'alice', owner_email: null, filename: 'urls.csv', urls, batch_size, checked };
+    await submitUpload({ log, blobs, commands, credits }, of);
     await commands.run(job_id, { type: 'cancel' }, commandContext());
   }
   await project(stores);

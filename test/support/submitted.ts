@@ -1,0 +1,46 @@
+// A job of an upload, submitted by commands without http, of which some URLs are checked.
+import { Readable } from 'node:stream';
+import type { CreditsLedger } from '../../commands/credits.ts';
+import type { Jobs } from '../../commands/job.ts';
+import { recordChecks } from '../../commands/record-checks.ts';
+import { openSubmitJob } from '../../commands/submit-job.ts';
+import type { EventStore } from '../../events/event-store.ts';
+import type { Blobs } from '../../intake/blobs.ts';
+import { FOUND } from './behind.ts';
+import { commandContext } from './stores.ts';
+
+export interface Submitted {
+  job_id: string;
+  owner_id: string;
+  owner_email: string | null;
+  filename: string;
+  urls: readonly string[];
+  batch_size: number;
+  /** How many of the first URLs are checked; a multiple of `batch_size`, or all. */
+  checked: number;
+}
+
+export async function submitUpload(
+  { log, blobs, commands, credits }: { log: EventStore; blobs: Blobs; commands: Jobs; credits: CreditsLedger },
+  { urls, batch_size, checked, ...of }: Submitted,
+): Promise<void> {
+  const { job_id } = of;
+  const submission = {
+    ...of,
+    source: 'upload' as const,
+    blob_key: `uploads/${job_id}`,
+    needs_credits: true,
+    counts: () => ({ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 }),
+    pages: (async function* () {
+      yield [...urls];
+    })(),
+  };
+  await blobs.put(submission.blob_key, Readable.from(urls.join('\n')));
+  const submitted = await openSubmitJob(log, commands, credits)(submission, commandContext());
+  if (!submitted.ok) throw new Error(submitted.refused.message);
+  for (let from_index = 0; from_index < checked; from_index += batch_size) {
+    const range = { job_id, batch: from_index / batch_size, batch_from_index: from_index, from_index };
+    const some = urls.slice(from_index, from_index + batch_size);
+    await recordChecks(log, { ...range, urls: some }, Array(some.length).fill(FOUND), commandContext());
+  }
+}
