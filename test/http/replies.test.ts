@@ -1,39 +1,25 @@
-import { EventEmitter } from 'node:events';
-import type { ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
+// What clients get: bodies, errors, headers, and the lines that each request leaves in the log and the metrics.
 import test from 'ava';
 import { Registry } from 'prom-client';
 import { Type } from 'typebox';
 import { GATEWAY } from '../../http/apis/gateway.ts';
 import { PUBLIC } from '../../http/apis/public.ts';
 import { HttpError } from '../../http/errors.ts';
-import { endWhenSlow } from '../../http/replies.ts';
-import { jsonBody, type Route, routeOf } from '../../http/route.ts';
+import { type Route, routeOf } from '../../http/route.ts';
 import { DocumentsNotReady } from '../../readmodels/read-models.ts';
 import { API_KEY, type Sample, startSample, until } from './sample-app.ts';
 
-/** What the slow handler saw. */
-interface Slow {
-  started: number;
-  left: unknown[];
-}
-const route = routeOf<Slow>(GATEWAY);
-const publicRoute = routeOf<Slow>(PUBLIC);
+const route = routeOf<object>(GATEWAY);
+const publicRoute = routeOf<object>(PUBLIC);
 const ok = { description: 'Fine.', schema: Type.Object({}, { additionalProperties: true }) };
 const about = { access: 'none', summary: 'A sample', tags: ['sample'], responses: { 200: ok } } as const;
 class Unavailable extends Error {
   readonly code = 'unavailable';
 }
 
-async function* lines(count: number, fail_at = Number.POSITIVE_INFINITY) {
-  for (let i = 0; i < count; i++) {
-    if (i === fail_at) throw new Error('the store is gone');
-    yield `line ${i}\n`;
-  }
-}
 const csv = { 200: { description: 'A file.', content_type: 'text/csv; charset=utf-8', schema: Type.String() } };
 
-const ROUTES: Route<Slow>[] = [
+const ROUTES: Route<object>[] = [
   route({ ...about, method: 'GET', path: '/things/{id}', handler: ({ params }) => ({ body: params }) }),
   route({
     ...about,
@@ -87,35 +73,8 @@ const ROUTES: Route<Slow>[] = [
   route({ ...about, method: 'GET', path: '/text', responses: csv, handler: () => ({ body: '<b>a</b>,1\n' }) }),
   route({ ...about, method: 'GET', path: '/plain', handler: () => ({ body: '<script>' }) }),
   route({ ...about, method: 'GET', path: '/large', handler: () => ({ body: { text: 'x'.repeat(2_000_000) } }) }),
-  route({
-    ...about,
-    method: 'GET',
-    path: '/stream/{how}',
-    responses: csv,
-    handler: ({ params: { how } }) => {
-      const headers = { 'content-disposition': 'attachment; filename="a.csv"' };
-      if (how === 'early') return { stream: Readable.from(lines(10, 0)), headers };
-      if (how === 'late') return { stream: Readable.from(lines(200_000, 150_000)), headers };
-      if (how === 'empty') return { stream: Readable.from([]), headers };
-      if (how === 'endless') return { stream: Readable.from(lines(Number.POSITIVE_INFINITY)), headers };
-      return { stream: Readable.from(lines(50_000)), headers };
-    },
-  }),
-  route({
-    ...about,
-    method: 'POST',
-    path: '/slow',
-    body: jsonBody(Type.Object({}), { optional: true }),
-    async handler({ signal }, slow) {
-      slow.started++;
-      await new Promise((resolve) => signal.addEventListener('abort', resolve));
-      slow.left.push(signal.reason);
-      return { body: {} };
-    },
-  }),
 ];
 
-const slow: Slow = { started: 0, left: [] };
 let not_ready: string[] = [];
 const registry = new Registry();
 let sample: Sample;
@@ -123,10 +82,14 @@ test.before(async () => {
   const check = (name: string) => async () => {
     if (not_ready.includes(name)) throw new Error('hunter2');
   };
-  sample = await startSample(ROUTES, slow, {
-    registry,
-    readiness: { log: check('log'), documents: check('documents') },
-  });
+  sample = await startSample(
+    ROUTES,
+    {},
+    {
+      registry,
+      readiness: { log: check('log'), documents: check('documents') },
+    },
+  );
 });
 test.after.always(() => sample?.close());
 
@@ -185,9 +148,6 @@ test('HEAD is GET without the body', async (t) => {
   for (const name of ['content-type', 'content-length', 'etag'])
     t.is(head.headers.get(name), get.headers.get(name), name);
   t.is((await sample.request('/me', { method: 'HEAD' })).status, 401);
-  const stream = await sample.request('/stream/all', { method: 'HEAD' });
-  t.is(stream.status, 200);
-  t.is(stream.headers.get('content-type'), 'text/csv; charset=utf-8');
 });
 
 test('an error of a handler has its status, code, details and headers', async (t) => {
@@ -231,7 +191,7 @@ test('read models that are not ready cost one log line a minute, without a stack
       throw new DocumentsNotReady('they are built');
     },
   });
-  const building = await startSample([reads], { started: 0, left: [] }, { monotonic: () => now_ms });
+  const building = await startSample([reads], {}, { monotonic: () => now_ms });
   t.teardown(building.close);
   const asked = async () => t.is((await building.request('/reads')).status, 503);
   await asked();
@@ -276,7 +236,7 @@ test('every answer has the security headers, and a route may override them', asy
 });
 
 test('a service behind https sends Strict-Transport-Security', async (t) => {
-  const secure = await startSample(ROUTES, slow, { https: true });
+  const secure = await startSample(ROUTES, {}, { https: true });
   t.regex((await secure.request('/things/1')).headers.get('strict-transport-security') ?? '', /^max-age=\d+$/);
   await secure.close();
 });
@@ -297,47 +257,6 @@ test('text has the type that its route declares, and is never HTML by guess', as
   t.is(text.headers.get('content-type'), 'text/csv; charset=utf-8');
   t.is(await text.text(), '<b>a</b>,1\n');
   t.is((await sample.request('/plain')).headers.get('content-type'), 'text/plain; charset=utf-8');
-});
-
-test('the service sends a stream whole, with its type and headers', async (t) => {
-  const response = await sample.request('/stream/all');
-  t.is(response.headers.get('content-type'), 'text/csv; charset=utf-8');
-  t.is(response.headers.get('content-disposition'), 'attachment; filename="a.csv"');
-  const text = await response.text();
-  t.true(text.startsWith('line 0\nline 1\n'));
-  t.true(text.endsWith('line 49999\n'));
-  t.is(await (await sample.request('/stream/empty')).text(), '');
-});
-
-test('a stream that fails before its first byte is an ordinary error', async (t) => {
-  const response = await sample.request('/stream/early');
-  t.is(response.status, 500);
-  t.is((await json(response)).code, 'internal_error');
-});
-
-test('the service cuts off a stream that fails later', async (t) => {
-  const response = await sample.request('/stream/late', { headers: { 'x-request-id': 'cut' } });
-  t.is(response.status, 200);
-  await t.throwsAsync(() => response.text());
-  await until(() =>
-    sample.logged.some(({ msg, request_id }) => msg === 'http cuts a response off' && request_id === 'cut'),
-  );
-  await until(() => sample.logged.some(({ status, request_id }) => status === 500 && request_id === 'cut'));
-});
-
-test('a handler learns that its client has left', async (t) => {
-  const controller = new AbortController();
-  const headers = { 'x-request-id': 'left' };
-  const asked = sample.request('/slow', { method: 'POST', signal: controller.signal, headers });
-  await until(() => slow.started === 1);
-  controller.abort();
-  await t.throwsAsync(asked);
-  await until(() => slow.left.length === 1);
-  t.is((slow.left[0] as { code: string }).code, 'client_gone');
-  t.like(
-    sample.logged.find(({ msg, request_id }) => msg === 'request' && request_id === 'left'),
-    { status: 499 },
-  );
 });
 
 test('a request is one line in the log, by its pattern, with no credentials', async (t) => {
@@ -387,49 +306,4 @@ test.serial('/readyz answers 200 when every check holds, and names the failing o
   });
   t.is((await sample.request('/healthz')).status, 200);
   not_ready = [];
-});
-
-test('a client that leaves a stream causes no error', async (t) => {
-  const controller = new AbortController();
-  const headers = { 'x-request-id': 'left-stream' };
-  const response = await sample.request('/stream/endless', { signal: controller.signal, headers });
-  await response.body!.getReader().read();
-  controller.abort();
-  const line = () => sample.logged.find(({ msg, request_id }) => msg === 'request' && request_id === 'left-stream');
-  await until(() => line() !== undefined);
-  t.like(line(), { level: 30, status: 499 });
-  t.false(sample.logged.some(({ level, request_id }) => level === 50 && request_id === 'left-stream'));
-});
-
-test('the service cuts off a client that takes less than 64 KiB of its stream in a minute', (t) => {
-  const KIB = 1024;
-  const socket = { bytesWritten: 0, writableLength: 0 };
-  let is_cut_off = false;
-  const destroy = () => (is_cut_off = true);
-  const response = Object.assign(new EventEmitter(), { socket, writableNeedDrain: true, destroy });
-  let minute = (): void => t.fail('it looks once a minute');
-  let is_looking = true;
-  endWhenSlow(response as unknown as ServerResponse, (ms, look) => {
-    t.is(ms, 60_000);
-    minute = look;
-    return () => (is_looking = false);
-  });
-  socket.bytesWritten += 64 * KIB;
-  minute();
-  t.false(is_cut_off, 'it took 64 KiB');
-  // What waits in the socket the client has not taken.
-  socket.bytesWritten += 80 * KIB;
-  socket.writableLength = 16 * KIB;
-  minute();
-  t.false(is_cut_off, 'it took 64 KiB again');
-  response.writableNeedDrain = false;
-  minute();
-  t.false(is_cut_off, 'nothing waits for it');
-  response.writableNeedDrain = true;
-  socket.writableLength -= 16 * KIB;
-  socket.bytesWritten += 47 * KIB;
-  minute();
-  t.true(is_cut_off, 'it took 63 KiB');
-  response.emit('close');
-  t.false(is_looking);
 });

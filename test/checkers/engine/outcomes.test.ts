@@ -11,8 +11,11 @@ import { patientClock, startPatientTimer } from '../../support/patient-clock.ts'
 import { startRawServer } from '../../support/raw-server.ts';
 import { AUTHORITY, EXPIRED, GOOD, OTHER_HOST, SELF_SIGNED, SERVER_KEY } from '../../support/test-certificates.ts';
 import { html, page, startTestSite, to } from '../../support/test-site.ts';
-import { type Case, SECTIONS } from './outcome-cases.ts';
+import { ANSWER_SECTIONS } from './answer-cases.ts';
+import { CONNECTION_SECTIONS } from './connection-cases.ts';
+import type { Case } from './outcome-rows.ts';
 
+const SECTIONS = [...ANSWER_SECTIONS, ...CONNECTION_SECTIONS];
 const SETTINGS: Omit<EngineSettings, 'timeout_ms'> = {
   concurrency: 8,
   per_host: 8,

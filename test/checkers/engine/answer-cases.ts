@@ -1,51 +1,24 @@
-// What a server may do, and the outcome that it has to have: a row a case, each with a host name of its own.
-import type { Outcome } from '../../../events/checks.ts';
+// The outcomes of what a server answers: statuses, redirects and bodies, with and without bot protection.
+import {
+  astray,
+  BODY_MS,
+  blocked,
+  broken,
+  each,
+  failed,
+  malformed,
+  ok,
+  redirected,
+  refused,
+  row,
+  type Section,
+  SILENCE_MS,
+  silent,
+  soft,
+  USUAL_MS,
+} from './outcome-rows.ts';
 
-export interface Case {
-  what: string;
-  /** A path at the case's own host on the site; or a URL in which `{host}` and the ports in braces are filled in. */
-  ask: string;
-  /** URLs in it may be paths at that host, or have the same braces. */
-  expected: Partial<Outcome>;
-  timeout_ms: number;
-  /** How often it is asked for, one after another: the last outcome counts. */
-  times: number;
-}
-export type Section = readonly [title: string, cases: readonly Case[]];
-
-/** A third of it is a body's, two thirds a connection's: long enough that nothing else takes as long. */
-export const USUAL_MS = 15_000;
-/** For bodies that do not end. */
-const BODY_MS = 6000;
-/** For headers and handshakes that do not come. */
-const SILENCE_MS = 300;
-
-function row(what: string, ask: string, expected: Partial<Outcome>, timeout_ms = USUAL_MS, times = 1): Case {
-  return { what, ask, expected, timeout_ms, times };
-}
-const each = (asks: readonly (string | number)[], make: (ask: string) => Case): Case[] => asks.map((a) => make(`${a}`));
-
-const ok = {
-  status_code: 200,
-  verdict: 'ok',
-  is_broken: false,
-  is_soft_404: false,
-  error_code: null,
-  attempts: 1,
-} as const;
-const redirected = { ...ok, verdict: 'redirected' } as const;
-const broken = { verdict: 'broken', is_broken: true, is_soft_404: false, error_code: null } as const;
-const blocked = { verdict: 'blocked', is_broken: true, attempts: 1 } as const;
-const failed = { verdict: 'unreachable', is_broken: true, is_soft_404: false } as const;
-const silent = { ...failed, status_code: null, final_url: null, response_time_ms: null, content_type: null } as const;
-const reset = { ...silent, error_code: 'connection_reset', attempts: 3 } as const;
-const malformed = { ...silent, error_code: 'malformed_response', attempts: 1 } as const;
-const soft = { status_code: 200, verdict: 'soft_404', is_broken: false, is_soft_404: true } as const;
-const astray = { ...failed, status_code: 302, error_code: 'invalid_redirect', attempts: 1 } as const;
-const refused = { ...failed, error_code: 'blocked_address', attempts: 1 } as const;
-const invalid = { ...silent, error_code: 'invalid_url', attempts: 1 } as const;
-
-export const SECTIONS: readonly Section[] = [
+export const ANSWER_SECTIONS: readonly Section[] = [
   [
     'pages',
     [
@@ -251,205 +224,6 @@ export const SECTIONS: readonly Section[] = [
       row('chunks without an end', '/chunks-without-end', ok),
       row('a chunk larger than any number', '/huge-chunk', ok),
       row('trailers', '/trailers', ok),
-    ],
-  ],
-  [
-    'headers',
-    [
-      row('bytes beyond ASCII', '/header-latin1', ok),
-      row('tabs', '/header-tab', ok),
-      row('2,000 headers', '/many-headers', ok),
-      row('160 kB of headers', '/huge-headers', malformed),
-      row('headers without end', '/endless-headers', malformed),
-      row('one header without end', '/endless-header', malformed),
-      row('a NUL', '/header-nul', malformed),
-      row('a control character', '/header-control', ok),
-      row('a folded line', '/header-folded', ok),
-      row('a name with a space', '/header-name-space', ok),
-      row('no name', '/header-without-name', ok),
-      row('no colon', '/header-without-colon', ok),
-      row('a bare CR', '/header-bare-cr', ok),
-      row('lines that end with LF alone', '/header-bare-lf', ok),
-      row('two equal lengths', '/length-twice', ok),
-      row('a redirect that breaks rules', '/redirect-malformed', { ...redirected, final_url: '/fine' }),
-      row('a 404 that breaks rules', '/404-malformed', { ...broken, status_code: 404, attempts: 1 }),
-      row('two different lengths', '/lengths-differ', malformed),
-      row('a negative length', '/length-negative', ok),
-      row('a length beyond any number', '/length-huge', ok),
-      row('chunked, and a length', '/chunked-and-length', ok),
-    ],
-  ],
-  [
-    'connections',
-    [
-      row('closed when accepted', 'http://{host}:{hangs-up}/', reset),
-      row('reset when accepted', 'http://{host}:{resets}/', reset),
-      row('nobody listens', 'http://{host}:{nobody}/', { ...silent, error_code: 'connection_refused', attempts: 1 }),
-      row('a reset after the request', '/reset', reset),
-      row('a reset once', '/reset-once', { ...ok, attempts: 2 }),
-      row('a hang-up after the request', '/hang-up', reset),
-      row('a reset after the status', '/reset-after-status', reset),
-      row('a reset within a header', '/reset-in-headers', reset),
-      row('a reset before the blank line', '/reset-before-blank-line', reset),
-      row('a hang-up within the headers', '/hang-up-in-headers', reset),
-      row('a reset within the body', '/reset-in-length-body', ok),
-      row('a reset within a chunk', '/reset-in-chunk', ok),
-      row('a hang-up within the body', '/hang-up-in-body', ok),
-      row('silence', '/silent', { ...silent, error_code: 'response_timeout', attempts: 3 }, SILENCE_MS),
-      row('headers that drip', '/slow-headers', { ...silent, error_code: 'response_timeout', attempts: 3 }, SILENCE_MS),
-      row('nonsense', '/nonsense', malformed),
-      row('a page without a status line', '/http-0.9', malformed),
-      row('HTTP/2.0 in text', '/http-2.0', ok),
-      row('a status line in lower case', '/lower-case', ok),
-      row('a radio', '/icy', malformed),
-      row('SSH', '/ssh', malformed),
-      row('TLS to a plain request', 'http://localhost:{tls}/', { ...failed, status_code: null }),
-    ],
-  ],
-  [
-    'TLS',
-    [
-      row('a trusted certificate', 'https://localhost:{tls}/fine', ok, USUAL_MS, 2),
-      row('for an address', 'https://127.0.0.1:{tls}/fine', ok, USUAL_MS, 2),
-      row(
-        'expired',
-        'https://localhost:{expired}/',
-        { ...silent, error_code: 'tls_expired', attempts: 1 },
-        USUAL_MS,
-        2,
-      ),
-      row(
-        'for another host',
-        'https://localhost:{other}/',
-        { ...silent, error_code: 'tls_hostname', attempts: 1 },
-        USUAL_MS,
-        2,
-      ),
-      row('for another address', 'https://127.0.0.1:{other}/', { ...silent, error_code: 'tls_hostname', attempts: 1 }),
-      row('a certificate for another name', 'https://{host}:{tls}/', {
-        ...silent,
-        error_code: 'tls_hostname',
-        attempts: 1,
-      }),
-      row('self-signed', 'https://localhost:{self}/', { ...silent, error_code: 'tls_untrusted', attempts: 1 }),
-      row('TLS 1.0 and 1.1 only', 'https://localhost:{old}/', { ...silent, error_code: 'tls_failed', attempts: 1 }),
-      ...each(['certificate', 'certificate12'], (name) =>
-        row(`a server that demands a client's ${name}`, `https://localhost:{${name}}/`, {
-          ...silent,
-          error_code: 'tls_failed',
-          attempts: 1,
-        }),
-      ),
-      row('TLS 1.2 only', 'https://localhost:{tls12}/', ok),
-      row('plain HTTP on the port', 'https://localhost:{http}/', { ...silent, error_code: 'tls_failed', attempts: 1 }),
-      row('a server that wants the name', 'https://localhost:{sni}/', ok),
-      row('a server that wants a name, and an address', 'https://127.0.0.1:{sni}/', {
-        ...silent,
-        error_code: 'tls_failed',
-        attempts: 1,
-      }),
-      row('closed instead of a handshake', 'https://localhost:{hangs-up}/', reset),
-      row('reset instead of a handshake', 'https://localhost:{resets}/', reset),
-      row('reset within the handshake', 'https://localhost:{resets-handshake}/', reset),
-      row(
-        'silence instead of a handshake',
-        'https://localhost:{silent}/',
-        { ...silent, error_code: 'connect_timeout', attempts: 3 },
-        SILENCE_MS,
-      ),
-    ],
-  ],
-  [
-    'URLs',
-    [
-      row('an IPv6 address', 'http://[::1]:{v6}/fine', { ...ok, final_url: 'http://[::1]:{v6}/fine' }),
-      row('an IPv6 address, long', 'http://[0:0:0:0:0:0:0:1]:{v6}/fine', {
-        ...ok,
-        final_url: 'http://[::1]:{v6}/fine',
-      }),
-      row('an IPv4 address as a number', 'http://2130706433:{plain}/fine', {
-        ...ok,
-        final_url: 'http://127.0.0.1:{plain}/fine',
-      }),
-      row('an international name', 'http://bücher.{host}:{plain}/fine', {
-        ...ok,
-        final_url: 'http://xn--bcher-kva.{host}:{plain}/fine',
-      }),
-      row('an upper-case name', 'HTTP://SHOP.{host}:{plain}/fine', {
-        ...ok,
-        final_url: 'http://shop.{host}:{plain}/fine',
-      }),
-      row('a name with a dot at its end', 'http://{host}.:{plain}/fine', {
-        ...ok,
-        final_url: 'http://{host}.:{plain}/fine',
-      }),
-      row('a user and a password', 'http://me:secret@{host}:{plain}/no-secrets', { ...ok, final_url: '/no-secrets' }),
-      row('a user and a password, and a redirect', 'http://me:secret@{host}:{plain}/location-user', {
-        ...redirected,
-        final_url: '/no-secrets',
-      }),
-      row('white space around it', '  http://{host}:{plain}/fine\n', { ...ok, final_url: '/fine' }),
-      row('no path', 'http://{host}:{plain}', { ...ok, final_url: '/' }),
-      row('only a ?', '/?', { ...ok, final_url: '/?' }),
-      row('only a #', '/#', { ...ok, final_url: '/#' }),
-      row('a fragment', '/fine#part', { ...ok, final_url: '/fine#part' }),
-      row('dots in the path', '/a/../odd/./b', { ...ok, final_url: '/odd/b' }),
-      row('odd percent signs', '/odd/%zz%1%%00%2F', { ...ok, final_url: '/odd/%zz%1%%00%2F' }),
-      row('odd characters', '/odd/a b|c"<>^`{}[]\\', ok),
-      row('a path in its own script', '/odd/größe/日本', {
-        ...ok,
-        final_url: '/odd/gr%C3%B6%C3%9Fe/%E6%97%A5%E6%9C%AC',
-      }),
-      row('a query in its own script', '/odd/?q=größe&r=%', { ...ok, final_url: '/odd/?q=gr%C3%B6%C3%9Fe&r=%' }),
-      row('10,000 characters', `/odd/${'x'.repeat(10_000)}`, ok),
-      row('a name that does not exist', 'http://dead.example/', {
-        ...silent,
-        error_code: 'dns_not_found',
-        attempts: 1,
-      }),
-      row('a name with an empty label', 'http://a..dead.example/', {
-        ...silent,
-        error_code: 'dns_not_found',
-        attempts: 1,
-      }),
-      row('a private address', 'http://10.0.0.1/', { ...refused, ...silent, error_code: 'blocked_address' }),
-      row('port 0', 'http://{host}:0/', { ...silent, error_code: 'connection_refused', attempts: 1 }),
-      ...each(
-        [
-          '',
-          ' ',
-          'nonsense',
-          '/fine-by-itself',
-          'mailto:a@b.example',
-          'ftp://example.com/',
-          'http://',
-          'http://a b/',
-          'http://[::1/',
-          'http://a:99999/',
-          'https://exa%mple.com/',
-          'file:///etc/passwd',
-          'javascript:alert(1)',
-          'data:text/html,hi',
-          'blob:http://a/b',
-          'ws://a.example/',
-        ],
-        (ask) => row(`'${ask}'`, `raw:${ask}`, invalid),
-      ),
-    ],
-  ],
-  [
-    'soft 404',
-    [
-      row('a soft 404', '/soft/a', soft),
-      row('a soft 404 in windows-1251', '/soft-russian/a', soft),
-      row('a page that says so twice, on an honest site', '/honest/gone', soft),
-      row('an article on not finding pages', '/honest/how-to', ok),
-      row('a film with an odd title, on an honest site', '/honest/titled', ok),
-      row('phrases in the body alone', '/honest/body', ok),
-      row('one shell for all pages', '/app/a', ok),
-      row('sent home like everyone', '/home/a', { ...soft, final_url: '/' }),
-      row('sent home on an honest site', '/moved/a', redirected),
-      row('sent to an error page like everyone', '/lost/a', { ...soft, final_url: '/errors/not-found.html' }),
     ],
   ],
 ];
