@@ -31,6 +31,10 @@ export interface PeersOptions {
   announce_ms?: number;
   /** Milliseconds that never go back. */
   monotonic?: () => number;
+  /** The waits for the other checkers: until they have answered, and until they have reduced their shares. */
+  waitForPeers?: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** How long the owner of a probe waits for the answer of a checker that may know it. */
+  answer_wait_ms?: number;
 }
 
 const ANNOUNCE_MS = 1000;
@@ -38,7 +42,10 @@ const ANNOUNCE_MS = 1000;
 const MAX_ANNOUNCED_SUSPECTS = 20;
 /** A checker that missed this many announcements counts as gone. */
 const FORGOTTEN_AFTER_ANNOUNCEMENTS = 5;
-/** Share of `announce_ms` for which a new checker waits for other checkers before it starts alone. */
+/**
+ * Share of `announce_ms` for which a new checker waits for other checkers before it starts alone. The wait begins when its own
+ * announcement has come back, because a slow queue or a busy machine delays the answers as much.
+ */
 const FIRST_WAIT_SHARE = 1 / 4;
 /** Length of a turn, in attempts. In the first attempt of a turn a checker has the smaller of its old and new shares. */
 const TURN_ATTEMPTS = 4;
@@ -49,7 +56,7 @@ const TURN_ATTEMPTS = 4;
  */
 export async function joinPeers(options: PeersOptions): Promise<{ readonly alone: boolean; leave(): Promise<void> }> {
   const { queue, engine, logger, signal, attempt_ms, announce_ms = ANNOUNCE_MS } = options;
-  const { monotonic = () => performance.now() } = options;
+  const { monotonic = () => performance.now(), waitForPeers = pause, answer_wait_ms } = options;
   const me = randomUUID();
   /** When each checker last announced itself, by id, this checker included. */
   const last_seen_at = new Map<string, number>([[me, monotonic()]]);
@@ -58,6 +65,7 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
   const clock = () => monotonic() + ahead_ms;
   let alive: readonly string[] = [me];
   let last_turn_key = '';
+  const { promise: heard_myself, resolve: heardMyself } = Promise.withResolvers<void>();
 
   const probes = new SharedProbes({
     me,
@@ -66,6 +74,7 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
     attempt_ms,
     sweep_ms: announce_ms,
     now: monotonic,
+    ...(answer_wait_ms !== undefined && { answer_wait_ms }),
   });
   const peers: Peers = {
     shareOf(host, limit) {
@@ -92,6 +101,7 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
       if (id !== me && last_seen_at.delete(id)) aliveChanged();
       return;
     }
+    if (id === me) heardMyself();
     const is_new = !last_seen_at.has(id);
     last_seen_at.set(id, monotonic());
     if (!is_new) return;
@@ -151,8 +161,9 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
     void announce();
   }, announce_ms);
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
-  await pause(announce_ms * FIRST_WAIT_SHARE, signal);
-  if (alive.length > 1) await pause(2 * announce_ms, signal);
+  await Promise.race([heard_myself, pause(FORGOTTEN_AFTER_ANNOUNCEMENTS * announce_ms, signal)]);
+  await waitForPeers(announce_ms * FIRST_WAIT_SHARE, signal);
+  if (alive.length > 1) await waitForPeers(2 * announce_ms, signal);
   return {
     get alone() {
       return alive.length === 1;

@@ -16,9 +16,10 @@ export interface SharedProbesOptions {
   sweep_ms: number;
   /** Monotonic clock, in milliseconds. */
   now: () => number;
+  /** A new owner waits this long, in case another checker knows the answer and broadcasts it. */
+  answer_wait_ms?: number;
 }
 
-/** A new owner waits this long, in case another checker knows the answer and broadcasts it. */
 const ANSWER_WAIT_MS = 100;
 const REPEAT_AFTER_SWEEPS = 5;
 /** More than one attempt, because the owner's probe may be retried and redirected. */
@@ -54,10 +55,10 @@ export class SharedProbes implements ProbePeers {
 
   /** Receives the request of any checker, this one included. */
   receiveRequest(request: ProbeRequest): void {
-    const { me, probes } = this.#options;
+    const { me, probes, answer_wait_ms = ANSWER_WAIT_MS } = this.#options;
     const known = probes.recall(request.folder);
     if (known !== null) this.probed(request.folder, known);
-    else if (owns(me, request.folder, this.#alive)) setTimeout(() => probes.probe(request), ANSWER_WAIT_MS).unref();
+    else if (owns(me, request.folder, this.#alive)) setTimeout(() => probes.probe(request), answer_wait_ms).unref();
   }
 
   receiveAnswer({ folder, status, final_path, sketch }: Probed): void {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { createEngine, type Engine, type EngineSettings, type Peers } from '../../checkers/engine/engine.ts';
-import { joinPeers } from '../../checkers/peers.ts';
+import { joinPeers, type PeersOptions } from '../../checkers/peers.ts';
 import type { Queue } from '../../checkers/queue.ts';
 import { WORK_SUBJECT, type Work } from '../../checkers/work.ts';
 import { runWorker } from '../../checkers/worker.ts';
@@ -25,8 +25,8 @@ const SETTINGS: EngineSettings = {
 };
 const ANNOUNCE_MS = 40;
 
-/** A checker that only says that it is there, and hears what its engine is told. */
-async function peer(t: ExecutionContext, queue: Queue, monotonic?: () => number) {
+/** A checker that only says that it is there, and hears what its engine is told. Its clock stands still unless it is given one. */
+function join(t: ExecutionContext, queue: Queue, { monotonic = () => 0, waitForPeers = async () => {} }: Times = {}) {
   const heard = { peers: null as Peers | null, held: [] as unknown[] };
   const engine = fakeEngine({
     share: (peers) => (heard.peers = peers),
@@ -41,8 +41,15 @@ async function peer(t: ExecutionContext, queue: Queue, monotonic?: () => number)
     signal: stop.signal,
     attempt_ms: 1000,
     announce_ms: ANNOUNCE_MS,
-    ...(monotonic === undefined ? {} : { monotonic }),
+    monotonic,
+    waitForPeers,
   });
+  return { heard, joining, stop };
+}
+type Times = Partial<Pick<PeersOptions, 'monotonic' | 'waitForPeers'>>;
+
+async function peer(t: ExecutionContext, queue: Queue, times: Times = {}) {
+  const { heard, joining, stop } = join(t, queue, times);
   return { heard, joined: await joining, stop };
 }
 
@@ -51,7 +58,7 @@ test('checkers whose clocks began at different times take turns at a host togeth
   let passed_ms = 0;
   const began_ms = [9_000_500, 70_300, 4_100];
   const peers: Awaited<ReturnType<typeof peer>>[] = [];
-  for (const began of began_ms) peers.push(await peer(t, await open(), () => began + passed_ms));
+  for (const began of began_ms) peers.push(await peer(t, await open(), { monotonic: () => began + passed_ms }));
   const parts = () => peers.map(({ heard }) => heard.peers?.shareOf('a.example', 1) ?? 1);
   await until(() => peers.every(({ heard }) => heard.peers !== null));
   const whose = new Set<number>();
@@ -73,29 +80,47 @@ test('one alone has the plain limit', async (t) => {
 test('a second one shares with the first before it begins, and gives its part back when it leaves', async (t) => {
   const open = await oneQueue(t);
   const first = await peer(t, await open());
-  const second = await peer(t, await open());
+  const waits: (() => void)[] = [];
+  const waitForPeers = () => new Promise<void>((resolve) => waits.push(resolve));
+  const second = join(t, await open(), { waitForPeers });
+  let has_begun = false;
+  void second.joining.then(() => (has_begun = true));
   const parts = () => [first, second].map(({ heard }) => heard.peers?.shareOf('a.example', 5) ?? 5);
-  t.deepEqual(parts().toSorted(), [2, 3]);
+  await until(() => waits.length === 1 && isShared(parts()));
+  waits[0]!();
+  // What the first one asked for above its new share ends meanwhile.
+  await until(() => waits.length === 2);
+  t.false(has_begun);
+  waits[1]!();
+  const { leave } = await second.joining;
+  t.true(isShared(parts()));
   second.stop.abort();
-  await second.joined.leave();
+  await leave();
   await until(() => first.heard.peers === null);
 });
 
+const isShared = (parts: readonly number[]): boolean => parts.toSorted().join() === '2,3';
+
 test('one that falls silent is forgotten', async (t) => {
   const open = await oneQueue(t);
-  const first = await peer(t, await open());
+  let passed_ms = 0;
+  const first = await peer(t, await open(), { monotonic: () => passed_ms });
   const queue = await open();
   await peer(t, queue);
-  t.not(first.heard.peers, null);
+  await until(() => first.heard.peers !== null);
   await queue.close();
-  await until(() => first.heard.peers === null);
+  await until(() => {
+    passed_ms += ANNOUNCE_MS / 2;
+    return first.heard.peers === null;
+  });
+  t.true(passed_ms > 5 * ANNOUNCE_MS, 'and not before it missed five announcements');
 });
 
 test('a Retry-After is told to the others and not to oneself', async (t) => {
   const open = await oneQueue(t);
   const first = await peer(t, await open());
   const second = await peer(t, await open());
-  await until(() => first.heard.peers !== null);
+  await until(() => first.heard.peers !== null && second.heard.peers !== null);
   first.heard.peers!.held('a.example', 5000);
   await until(() => second.heard.held.length > 0);
   t.deepEqual(second.heard.held, [['a.example', 5000]]);
@@ -180,6 +205,7 @@ test('two checkers never have more requests at a host than one may', async (t) =
       ack_wait_ms: 30_000,
       attempt_ms: SETTINGS.timeout_ms,
       announce_ms: ANNOUNCE_MS,
+      monotonic: () => 0,
     });
     await engine.close();
   }

@@ -1,6 +1,6 @@
 // Several checkers ask a folder once for a name that cannot be there, and all of them know what it said.
 import test, { type ExecutionContext } from 'ava';
-import { createEngine, type Engine } from '../../checkers/engine/engine.ts';
+import { createEngine, type Engine, type Peers } from '../../checkers/engine/engine.ts';
 import type { ProbeRequest } from '../../checkers/engine/probes.ts';
 import type { ProbeAnswer } from '../../checkers/engine/soft-404.ts';
 import { joinPeers } from '../../checkers/peers.ts';
@@ -16,6 +16,8 @@ import { startTestSite } from '../support/test-site.ts';
 const HONEST: ProbeAnswer = { status: 404, final_path: '/x', sketch: null };
 const LOOK_MS = 1000;
 const ATTEMPT_MS = 15_000;
+/** The one that comes later never asks: the others know every answer. */
+const FOR_EVER_MS = 2 ** 31 - 1;
 
 /** Checkers by id on a bus that the test cuts and a clock that it moves, who note which of them asked. */
 function checkers(...ids: string[]) {
@@ -137,7 +139,8 @@ test('who is left alone asks what it waits for', (t) => {
   t.is(asked.length, 10);
 });
 
-async function startChecker(t: ExecutionContext, queue: Queue): Promise<Engine> {
+/** A checker on a clock that stands still: however slow the machine is, none is forgotten and nothing is repeated. */
+async function startChecker(t: ExecutionContext, queue: Queue, answer_wait_ms?: number) {
   const engine = createEngine({
     concurrency: 32,
     per_host: 8,
@@ -151,20 +154,39 @@ async function startChecker(t: ExecutionContext, queue: Queue): Promise<Engine> 
     stop.abort();
     await engine.close();
   });
-  await joinPeers({ queue, engine, logger: silent, signal: stop.signal, attempt_ms: ATTEMPT_MS, announce_ms: 100 });
-  return engine;
+  let peers: Peers | null = null;
+  const share = engine.share.bind(engine);
+  engine.share = (with_peers) => {
+    peers = with_peers;
+    share(with_peers);
+  };
+  await joinPeers({
+    queue,
+    engine,
+    logger: silent,
+    signal: stop.signal,
+    attempt_ms: ATTEMPT_MS,
+    announce_ms: 100,
+    monotonic: () => ATTEMPT_MS,
+    waitForPeers: async () => {},
+    ...(answer_wait_ms !== undefined && { answer_wait_ms }),
+  });
+  /** Of a limit of one request for each checker it takes one, so it knows them all. */
+  const knows = (checkers: number) => peers?.shareOf('a.example', checkers) === 1;
+  return { engine, knows };
 }
 
 test("over a queue: a job's folders are asked once each, however its batches fall to checkers", async (t) => {
   const open = await oneQueue(t);
   const site = await startTestSite({ behaviours: { '/f*': shop(true) } });
   t.teardown(() => site.close());
-  const engines = [await startChecker(t, await open()), await startChecker(t, await open())];
+  const two = [await startChecker(t, await open()), await startChecker(t, await open())];
+  await until(() => two.every(({ knows }) => knows(2)));
   const list = shopUrls(site.origin, 5, 40);
   const paths = new Set(list.map((url) => new URL(url).pathname));
-  const checkAll = async (all: readonly Engine[]) => {
+  const checkAll = async (all: readonly { engine: Engine }[]) => {
     const outcomes = await Promise.all(
-      list.map((url, i) => all[Math.floor(i / 20) % all.length]!.check(url, { group: 'job' })),
+      list.map((url, i) => all[Math.floor(i / 20) % all.length]!.engine.check(url, { group: 'job' })),
     );
     return outcomes.flatMap(({ verdict }, i) => (verdict === 'soft_404' ? [i] : []));
   };
@@ -174,8 +196,10 @@ test("over a queue: a job's folders are asked once each, however its batches fal
     t.true(probed.length > 0);
     t.is(new Set(probed).size, probed.length, `${when}: ${probed}`);
   };
-  t.deepEqual(await checkAll(engines), lost);
+  t.deepEqual(await checkAll(two), lost);
   eachOnce('of two');
-  t.deepEqual(await checkAll([await startChecker(t, await open())]), lost);
+  const later = await startChecker(t, await open(), FOR_EVER_MS);
+  await until(() => [...two, later].every(({ knows }) => knows(3)));
+  t.deepEqual(await checkAll([later]), lost);
   eachOnce('with one that came later');
 });
