@@ -8,7 +8,7 @@ import { Count, pick, Time } from './schemas.ts';
 export const JobView = Type.Object(
   {
     job_id: Type.String({ description: 'Names the job in paths. It is random, and no public list shows it.' }),
-    status: Type.Enum(JOB_STATUSES, { description: 'The last three are final.' }),
+    status: Type.Enum(JOB_STATUSES, { $id: 'JobStatus', description: 'The last three are final.' }),
     total_urls: Count('URLs in the job.'),
     completed_urls: Count('URLs checked so far.'),
     credits_allocated: Count('Credits reserved for the job.'),
@@ -17,13 +17,16 @@ export const JobView = Type.Object(
     invalid_urls_rejected: Count('URLs left out because they are not valid.'),
     blocked_urls_skipped: Count('URLs left out because their domain is on the blocklist.'),
     pause_reason: Nullable(
-      Type.Enum(PAUSE_REASONS, { description: 'Why the job is paused. `credit_ceiling`: it waits for credits.' }),
+      Type.Enum(PAUSE_REASONS, {
+        $id: 'PauseReason',
+        description: 'Why the job is paused. `credit_ceiling`: it waits for credits.',
+      }),
     ),
-    failure_reason: Nullable(Type.Enum(FAILURE_REASONS, { description: 'Why the job failed.' })),
+    failure_reason: Nullable(Type.Enum(FAILURE_REASONS, { $id: 'FailureReason', description: 'Why the job failed.' })),
     created_at: Time('When the service accepted the job.'),
     started_at: Nullable(Time('When the service recorded the first results.')),
     completed_at: Nullable(Time('When the job ended.')),
-    source: Type.Enum(JOB_SOURCES, { description: 'Where the URLs came from.' }),
+    source: Type.Enum(JOB_SOURCES, { $id: 'JobSource', description: 'Where the URLs came from.' }),
   },
   { $id: 'Job' },
 );

@@ -9,12 +9,15 @@ import type { Reply, ResponseSpec } from './route.ts';
  */
 export const listOf = (description: string, item: TSchema, example: object, limit: number): ResponseSpec => ({
   description,
-  schema: Type.Object({
-    items: Type.Array(item),
-    total: Type.Integer(),
-    limit: Type.Integer(),
-    offset: Type.Integer(),
-  }),
+  schema: Type.Object(
+    {
+      items: Type.Array(item),
+      total: Type.Integer(),
+      limit: Type.Integer(),
+      offset: Type.Integer(),
+    },
+    '$id' in item ? { $id: `${item.$id}List` } : {},
+  ),
   example: { items: [example], total: 1, limit, offset: 0 },
 });
 

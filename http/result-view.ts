@@ -1,12 +1,20 @@
 // The view of a result and the filters of results, in both APIs.
-import { Outcome } from '../events/checks.ts';
+import { ERROR_CODES, Outcome } from '../events/checks.ts';
+import { Nullable } from '../events/nullable.ts';
 import { type Static, Type } from '../events/schema.ts';
 import { LongPage, type ResultsPage } from '../readmodels/result-pages.ts';
 import { type ResultDocument, type ResultsFilter, STATUS_GROUPS } from '../readmodels/results.ts';
 
 export const ResultView = Type.Object(
-  { url: Type.String({ description: 'The URL as its owner submitted it.' }), ...Outcome.properties },
-  { $id: 'Result' },
+  {
+    url: Type.String({ description: 'The URL as its owner submitted it.' }),
+    ...Outcome.properties,
+    error_code: Nullable(
+      Type.Enum(ERROR_CODES, { $id: 'CheckErrorCode', description: 'Why no answer came, or none that counts.' }),
+    ),
+    verdict: { ...Outcome.properties.verdict, $id: 'Verdict' },
+  },
+  { $id: 'UrlResult' },
 );
 export type ResultView = Static<typeof ResultView>;
 
@@ -66,6 +74,7 @@ export const resultFilters = { status_codes, non_2xx: Type.Boolean({ default: fa
 export const statusGroup = Type.Optional(
   Type.Enum(STATUS_GROUPS, {
     type: 'string',
+    $id: 'StatusGroup',
     description: 'A class of status codes such as `4xx`, or `broken`, or `unreachable` (no answer).',
   }),
 );

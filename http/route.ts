@@ -99,16 +99,19 @@ export function jsonBody<Schema extends TSchema>(
 
 /**
  * The JSON object `{"<field>": ["…", …]}` with at least one string and no other field.
- * @example body: listBody('urls', { limit_bytes: 128 * 1024 * 1024 })
+ * `name` names its schema in the OpenAPI document.
+ * @example body: listBody('urls', { limit_bytes: 128 * 1024 * 1024, name: 'NewJob' })
  */
 export function listBody(
   field: string,
-  options: { limit_bytes: number; max_items?: number; max_chars?: number; example?: unknown },
+  options: { limit_bytes: number; max_items?: number; max_chars?: number; name?: string; example?: unknown },
 ): ListBody {
-  const { max_items: maxItems, max_chars: maxLength } = options;
+  const { name, ...limits } = options;
+  const { max_items: maxItems, max_chars: maxLength } = limits;
   const text = Type.String(maxLength === undefined ? {} : { maxLength });
   const list = Type.Array(text, { minItems: 1, ...(maxItems === undefined ? {} : { maxItems }) });
-  return { kind: 'list', field, schema: closedInput(Type.Object({ [field]: list })), ...options };
+  const schema = Type.Object({ [field]: list }, name === undefined ? {} : { $id: name });
+  return { kind: 'list', field, schema: closedInput(schema), ...limits };
 }
 
 /** A form with one file, of at most `max_file_bytes`. */
@@ -192,6 +195,8 @@ export interface RouteRequest<
 /** A route as the frame uses it, with all defaults. Its schemas validate the requests. */
 export interface Route<Deps = unknown> {
   api: Api;
+  /** The operation's name in the OpenAPI document, and of the function in generated clients: `createJob`. */
+  id: string | null;
   method: Method;
   /** The whole path, with the prefix of the API. */
   path: string;
@@ -261,6 +266,8 @@ export interface RouteSpec<
   Named extends string | undefined,
 > extends Pick<Route, 'summary' | 'description' | 'tags' | 'responses'>,
     Partial<Pick<Route, 'foreign' | 'errors' | 'quiet' | 'lasting' | 'heavy'>> {
+  /** Every route of the service has one; a test asks for it. */
+  id?: string;
   method: Verb;
   /** The path below the prefix of the API, with parameters in braces: `/jobs/{job_id}`. */
   path: Path;
@@ -305,6 +312,7 @@ export function routeOf<Deps>(api: Api) {
     const names = pathParameters(spec.path);
     const made: Route<Deps> = {
       api,
+      id: null,
       foreign: 404,
       errors: {},
       quiet: false,

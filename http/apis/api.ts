@@ -25,7 +25,7 @@ export interface Description {
   /** The meaning of each tag. The document lists the tags that its routes use, in this order. */
   tags?: Readonly<Record<string, string>>;
   webhooks?: Readonly<Record<string, Webhook>>;
-  /** The schemas of errors: `Error`, `ValidationError` and `HTTPValidationError`. */
+  /** The schemas of errors: `ApiError`, `ValidationError` and `HTTPValidationError`. */
   error_schemas: Readonly<Record<string, Json>>;
 }
 

@@ -17,7 +17,7 @@ with a list of problems in \`detail\`, such as \`{"loc": ["query", "limit"], "ms
 A list takes \`limit\` and \`offset\`, and answers with the \`items\` of one page and the \`total\` over all pages.`;
 
 const error_schemas = {
-  Error: {
+  ApiError: {
     type: 'object',
     required: ['detail', 'code'],
     properties: {

@@ -20,7 +20,7 @@ ${COMMON}
 
 ## Errors
 
-An error is \`{"error": {"code": "...", "message": "...", "details": {}}}\`. Programs decide on \`code\`, which is one of a closed list (see \`Error\`);
+An error is \`{"error": {"code": "...", "message": "...", "details": {}}}\`. Programs decide on \`code\`, which is one of a closed list (see \`ErrorCode\`);
 \`message\` says what to do; \`details\` has further facts. A request that breaks its schema gets 422, with the same list of problems in
 \`error.details.problems\` and in \`detail\`. After 429, 503 or \`idempotency_in_progress\`, send the request again in \`Retry-After\` seconds.
 After 500, or without an answer, send it again in one second, then two, four and so on. Do not repeat a request after another 4xx.
@@ -98,47 +98,31 @@ const CODE: Json = {
     .map(([code, means]) => `- \`${code}\`: ${means}`)
     .join('\n'),
 };
+const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 const REASON: Json = { ...text, description: 'A more exact code, when the service has one.' };
 const ERROR = {
-  code: CODE,
+  code: ref('ErrorCode'),
   message: { ...text, description: 'A sentence for people: what is wrong, and what to do.' },
 };
+const object = (properties: Json, required = Object.keys(properties)): Json => ({
+  type: 'object',
+  required,
+  properties,
+});
 const error_schemas = {
-  Error: {
+  ErrorCode: CODE,
+  ErrorDetails: {
     type: 'object',
-    required: ['error'],
-    properties: {
-      error: {
-        type: 'object',
-        required: ['code', 'message'],
-        properties: {
-          ...ERROR,
-          details: {
-            type: 'object',
-            properties: { reason: REASON },
-            additionalProperties: true,
-            description: 'Further facts for programs.',
-          },
-        },
-      },
-    },
+    properties: { reason: REASON },
+    additionalProperties: true,
+    description: 'Further facts for programs.',
   },
+  ErrorInfo: object({ ...ERROR, details: ref('ErrorDetails') }, ['code', 'message']),
+  ApiError: object({ error: ref('ErrorInfo') }),
   ValidationError: PROBLEM,
-  HTTPValidationError: {
-    type: 'object',
-    required: ['error', 'detail'],
-    properties: {
-      error: {
-        type: 'object',
-        required: ['code', 'message', 'details'],
-        properties: {
-          ...ERROR,
-          details: { type: 'object', required: ['problems'], properties: { reason: REASON, problems: PROBLEMS } },
-        },
-      },
-      detail: PROBLEMS,
-    },
-  },
+  ValidationErrorDetails: object({ reason: REASON, problems: PROBLEMS }, ['problems']),
+  ValidationErrorInfo: object({ ...ERROR, details: ref('ValidationErrorDetails') }),
+  HTTPValidationError: object({ error: ref('ValidationErrorInfo'), detail: PROBLEMS }),
 };
 
 /** Replaces a code outside the closed list by the first code of its status, and keeps the original in `details.reason`. */

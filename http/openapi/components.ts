@@ -36,7 +36,12 @@ export function openComponents(schemas: Record<string, Json>): Components {
     if (typeof value !== 'object' || value === null) return value;
     const { $id, ...rest } = value as Json;
     const plain = Object.fromEntries(Object.entries(rest).map(([key, one]) => [key, hoisted(one)]));
-    return typeof $id === 'string' ? share('schemas', $id, plain) : plain;
+    if (typeof $id !== 'string') return plain;
+    if (plain.enum === undefined) return share('schemas', $id, plain);
+    // Several fields share the values of one list, and each says what they mean there.
+    const { description, ...values } = plain;
+    const reference = share('schemas', $id, { type: 'string', ...values });
+    return description === undefined ? reference : { ...reference, description };
   }
 
   return { plain: (schema) => hoisted(JSON.parse(JSON.stringify(schema))) as Json, share, all: () => kept };

@@ -28,7 +28,8 @@ export const TAGS = {
   domains: 'The blocklist, and the health of checked domains.',
   account: 'Your credits and API keys.',
   usage: 'Your remaining and used credits.',
-  webhooks: 'Endpoints that receive an event when a job completes, and the log of their deliveries.',
+  'webhook-endpoints': 'Your URLs that receive events of your jobs, and the log of the deliveries to them.',
+  webhooks: 'Requests that the service sends to your webhook endpoints.',
   service: 'Probes, metrics and documents of the service.',
 };
 
@@ -50,7 +51,7 @@ const header = (name: string, description: string, example: string): Json => ({
 });
 
 export const JOB_COMPLETED: Json = {
-  operationId: 'job_completed',
+  operationId: 'jobCompleted',
   summary: 'A job has completed',
   description:
     'The service posts this event to each endpoint that subscribes to it. It follows no redirects, and respects the `Retry-After` of ' +
@@ -84,7 +85,7 @@ export const PROBLEM: Json = {
   properties: {
     loc: {
       type: 'array',
-      items: { type: ['string', 'integer'] },
+      items: { anyOf: [{ type: 'string' }, { type: 'integer' }] },
       description: 'The path to the problem: body, query, path or header, then names and indexes.',
     },
     msg: { ...text, description: 'What is wrong, for people.' },

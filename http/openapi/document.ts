@@ -31,7 +31,7 @@ export function openApi(routes: readonly Route<never>[], description: Descriptio
     openapi: '3.1.0',
     info,
     servers: [{ url: base_path || '/', description: 'The host that served this document.' }],
-    tags: tagsOf(routes, tags),
+    tags: tagsOf([...routes, ...Object.values(webhooks ?? {}).map(({ operation }) => operation)], tags),
     paths,
     ...(webhooks === undefined ? {} : { webhooks: Object.fromEntries(sent) }),
     components: {
@@ -42,8 +42,8 @@ export function openApi(routes: readonly Route<never>[], description: Descriptio
   };
 }
 
-function tagsOf(routes: readonly Route<never>[], tags: Readonly<Record<string, string>>): Json[] {
-  const used = new Set(routes.flatMap((route) => route.tags));
+function tagsOf(tagged: readonly { tags?: unknown }[], tags: Readonly<Record<string, string>>): Json[] {
+  const used = new Set(tagged.flatMap((one) => one.tags as string[]));
   const in_order = [...Object.keys(tags).filter((name) => used.has(name)), ...used];
   return [...new Set(in_order)].map((name) => {
     const description = tags[name];

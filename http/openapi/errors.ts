@@ -139,7 +139,7 @@ function answer(
     headers: { ...headersOf(route, status, components), ...ownHeaders(spec) },
     content: {
       'application/json': {
-        schema: { $ref: `#/components/schemas/${status === 422 ? 'HTTPValidationError' : 'Error'}` },
+        schema: { $ref: `#/components/schemas/${status === 422 ? 'HTTPValidationError' : 'ApiError'}` },
         ...(examples.length > 1 ? { examples: Object.fromEntries(examples) } : { example: examples[0]?.[1].value }),
       },
     },

@@ -14,7 +14,7 @@ export function securityOf({ access, api }: Route<never>): string | undefined {
 export function operationOf(route: Route<never>, components: Components): Json {
   const scheme = securityOf(route);
   return {
-    operationId: operationId(route),
+    operationId: route.id ?? idOf(route),
     summary: route.summary,
     ...(route.description === undefined ? {} : { description: route.description }),
     tags: route.tags,
@@ -38,12 +38,11 @@ export function operationOf(route: Route<never>, components: Components): Json {
   };
 }
 
-/** The id of `GET /jobs/{job_id}/results` is `get_jobs_job_id_results`. */
-const operationId = ({ method, path }: Route<never>) =>
-  `${method} ${path}`
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '_')
-    .replace(/_$/, '');
+/** The id of a route without one: for `GET /jobs/{job_id}/results` it is `getJobsJobIdResults`. */
+const idOf = ({ method, path }: Route<never>) => {
+  const [first, ...others] = `${method} ${path}`.toLowerCase().match(/[a-z0-9]+/g)!;
+  return [first, ...others.map((word) => word[0]!.toUpperCase() + word.slice(1))].join('');
+};
 
 function parameters(
   place: 'path' | 'query' | 'header',

@@ -35,6 +35,7 @@ const MAX_PROBLEMS = 50;
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 export const checkDomains = route({
+  id: 'checkDomains',
   method: 'POST',
   path: '/check-domains',
   access: 'user',
@@ -144,6 +145,7 @@ const analysisExample = {
 };
 
 export const analyzeFile = route({
+  id: 'analyzeFile',
   method: 'POST',
   path: '/analyze-csv',
   access: 'user',

@@ -40,6 +40,7 @@ const KEPT = ['name', 'prefix', 'created_at', 'last_used_at'] as const;
 const keyView = (key: Pick<ApiKeyDocument, '_id' | (typeof KEPT)[number]>) => ({ id: key._id, ...pick(key, KEPT) });
 
 export const create = route({
+  id: 'createApiKey',
   method: 'POST',
   path: '/users/me/api-keys',
   access: 'user',
@@ -78,6 +79,7 @@ export const create = route({
 });
 
 export const list = route({
+  id: 'listApiKeys',
   method: 'GET',
   path: '/users/me/api-keys',
   access: 'user',
@@ -98,6 +100,7 @@ export const list = route({
 });
 
 export const revoke = route({
+  id: 'revokeApiKey',
   method: 'DELETE',
   path: '/users/me/api-keys/{id}',
   access: 'user',

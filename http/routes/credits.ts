@@ -46,6 +46,7 @@ const Transaction = Type.Object(
 );
 
 export const balance = route({
+  id: 'getCredits',
   method: 'GET',
   path: '/users/me/credits',
   access: 'user',
@@ -65,6 +66,7 @@ export const balance = route({
 });
 
 export const transactions = route({
+  id: 'listCreditTransactions',
   method: 'GET',
   path: '/users/me/credit-transactions',
   access: 'user',

@@ -28,6 +28,7 @@ export function docsRoutes(): Route<unknown>[] {
   const unchanged = { description: 'Nothing has changed since the answer that `If-None-Match` names.' };
   return [
     route({
+      id: 'showDocs',
       method: 'GET',
       path: '/docs',
       access: 'none',
@@ -54,6 +55,7 @@ export function docsRoutes(): Route<unknown>[] {
       handler: ({ ctx }) => sent(DOCS_PAGE, ctx, { 'content-security-policy': DOCS_POLICY }),
     }),
     route({
+      id: 'getDocsFile',
       method: 'GET',
       path: '/docs/{file}',
       access: 'none',

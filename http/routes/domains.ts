@@ -39,6 +39,7 @@ const sort_order = Type.Enum(['asc', 'desc'], {
 });
 
 export const listBlocked = route({
+  id: 'listBlockedDomains',
   method: 'GET',
   path: '/domains/blocked',
   access: 'admin',
@@ -65,6 +66,7 @@ const Word = (options: { default?: string; description?: string } = {}) =>
   Type.String({ minLength: 1, maxLength: 50, pattern: '^\\S+$', ...options });
 
 export const block = route({
+  id: 'blockDomain',
   method: 'POST',
   path: '/domains/blocked',
   access: 'admin',
@@ -127,6 +129,7 @@ function domainAskedFor(written: string): string {
 }
 
 export const unblock = route({
+  id: 'unblockDomain',
   method: 'DELETE',
   path: '/domains/blocked/{domain}',
   access: 'admin',
@@ -155,6 +158,7 @@ export const unblock = route({
 });
 
 export const health = route({
+  id: 'listDomainHealth',
   method: 'GET',
   path: '/domains/health',
   access: 'admin',
@@ -190,6 +194,7 @@ export const health = route({
 const NEVER_CHECKED = 'The service has never checked a URL of this domain.';
 
 export const breakdown = route({
+  id: 'getDomainBreakdown',
   method: 'GET',
   path: '/domains/breakdown',
   access: 'admin',

@@ -45,6 +45,7 @@ const DEFUSED =
   'incomplete, for instance because the job was deleted meanwhile.';
 
 export const exportFile = route({
+  id: 'exportJob',
   method: 'GET',
   path: '/jobs/{job_id}/export',
   access: 'owner',
@@ -58,6 +59,7 @@ export const exportFile = route({
 });
 
 export const download = route({
+  id: 'createDownloadLink',
   method: 'GET',
   path: '/jobs/{job_id}/download',
   access: 'owner',
@@ -95,6 +97,7 @@ const LINK_INVALID = 'This link is not valid.';
 const LINK_EXPIRED = 'This link has expired. Create a new one.';
 
 export const signedDownload = route({
+  id: 'downloadJob',
   method: 'GET',
   path: '/downloads/{job_id}',
   access: 'none',

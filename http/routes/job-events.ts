@@ -25,6 +25,7 @@ data: ${JSON.stringify(jobExample)}
 `;
 
 export const events = route({
+  id: 'followJob',
   method: 'GET',
   path: '/jobs/{job_id}/events',
   access: 'owner',

@@ -54,6 +54,7 @@ const DELETED_AT_ONCE = 50;
 type Asking = Pick<RouteRequest, 'command'> & { caller: Caller };
 
 export const pause = route({
+  id: 'pauseJob',
   method: 'POST',
   path: '/jobs/{job_id}/pause',
   access: 'owner',
@@ -74,6 +75,7 @@ export const pause = route({
 });
 
 export const resume = route({
+  id: 'resumeJob',
   method: 'POST',
   path: '/jobs/{job_id}/resume',
   access: 'owner',
@@ -90,6 +92,7 @@ export const resume = route({
 });
 
 export const cancel = route({
+  id: 'cancelJob',
   method: 'POST',
   path: '/jobs/{job_id}/cancel',
   access: 'owner',
@@ -120,6 +123,7 @@ export async function cancelJob(
 }
 
 export const remove = route({
+  id: 'deleteJob',
   method: 'DELETE',
   path: '/jobs/{job_id}',
   access: 'owner-or-admin',
@@ -159,6 +163,7 @@ const Undeleted = Type.Object({
 });
 
 export const removeMany = route({
+  id: 'deleteJobs',
   method: 'POST',
   path: '/jobs/bulk-delete',
   access: 'user',

@@ -55,6 +55,7 @@ const DomainCount = Type.Object(
 const domainExample = { domain: 'example.com', count: 640, broken: 12 };
 
 export const stats = route({
+  id: 'getJobStats',
   method: 'GET',
   path: '/jobs/{job_id}/stats',
   access: 'none',
@@ -145,6 +146,7 @@ export const stats = route({
 });
 
 export const filterOptions = route({
+  id: 'getJobFilterOptions',
   method: 'GET',
   path: '/jobs/{job_id}/filter-options',
   access: 'none',
@@ -212,6 +214,7 @@ export const filterOptions = route({
 });
 
 export const urlList = route({
+  id: 'getJobUrlList',
   method: 'GET',
   path: '/jobs/{job_id}/url-list',
   access: 'none',

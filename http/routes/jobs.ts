@@ -33,6 +33,7 @@ const route = routeOf<Deps>(GATEWAY);
 const tags = ['jobs'];
 
 export const upload = route({
+  id: 'createJob',
   method: 'POST',
   path: '/jobs',
   access: 'user',
@@ -75,6 +76,7 @@ export const upload = route({
 });
 
 export const list = route({
+  id: 'listJobs',
   method: 'GET',
   path: '/jobs',
   access: 'user',
@@ -106,6 +108,7 @@ export const list = route({
 });
 
 export const get = route({
+  id: 'getJob',
   method: 'GET',
   path: '/jobs/{job_id}',
   access: 'owner',
@@ -116,6 +119,7 @@ export const get = route({
 });
 
 export const results = route({
+  id: 'listJobResults',
   method: 'GET',
   path: '/jobs/{job_id}/results',
   access: 'none',

@@ -34,6 +34,7 @@ const MAX_HOURS = 8760;
 const exampleToken = 'q1Zx0mB6tq3o2iN5v9c4hX8yJ7wE-Lk_aGfRsUdPzTA';
 
 export const create = route({
+  id: 'createShare',
   method: 'POST',
   path: '/jobs/{job_id}/share',
   access: 'owner',
@@ -106,6 +107,7 @@ const ShareView = Type.Object(
 );
 
 export const list = route({
+  id: 'listShares',
   method: 'GET',
   path: '/jobs/{job_id}/shares',
   access: 'owner',
@@ -150,6 +152,7 @@ function shareView({ _id, job_id: _job, revoked_at, ...share }: ShareDocument, u
 const SHARE_ID = /^[0-9a-f]{64}$/;
 
 export const revoke = route({
+  id: 'revokeShare',
   method: 'DELETE',
   path: '/jobs/{job_id}/share/{token}',
   access: 'owner',
@@ -190,6 +193,7 @@ function sharedStats(stats: StatsDocument) {
 }
 
 export const view = route({
+  id: 'viewShare',
   method: 'GET',
   path: '/share/{token}',
   access: 'none',

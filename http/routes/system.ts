@@ -27,16 +27,16 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
       }),
     ),
   });
-  const probe = (path: string, summary: string, responses: Route['responses']) =>
+  const probe = (id: string, path: string, summary: string, responses: Route['responses']) =>
     route({
-      ...{ method: 'GET', path, access: 'none', summary, tags, quiet: true, responses },
+      ...{ id, method: 'GET', path, access: 'none', summary, tags, quiet: true, responses },
       handler: () => PROBES[path]!(options),
     });
   const probes = [
-    probe('/healthz', 'Show whether the process is up', {
+    probe('getHealth', '/healthz', 'Show whether the process is up', {
       200: { description: 'The process is up.', schema: state, example: { status: 'ok' } },
     }),
-    probe('/readyz', 'Show whether the service is ready', {
+    probe('getReadiness', '/readyz', 'Show whether the service is ready', {
       200: {
         description: 'The service is ready.',
         schema: state,
@@ -52,7 +52,7 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
         },
       },
     }),
-    probe('/metrics', 'Show the metrics, for Prometheus', {
+    probe('getMetrics', '/metrics', 'Show the metrics, for Prometheus', {
       200: {
         description: 'The metrics.',
         schema: Type.String(),
@@ -71,6 +71,7 @@ function descriptions(others: readonly Route<never>[], base_path: string | undef
     let document: object | undefined;
     const { title, version } = api.description;
     const described: Route = routeOf<unknown>(api)({
+      id: 'getOpenApi',
       method: 'GET',
       path: '/openapi.json',
       access: 'none',

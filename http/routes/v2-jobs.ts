@@ -30,6 +30,7 @@ const MAX_WAIT_S = 900;
 
 const body = listBody('urls', {
   limit_bytes: MAX_BODY_BYTES,
+  name: 'NewJob',
   example: { urls: ['https://example.com/', 'https://example.com/about'] },
 });
 const headers = Type.Object({
@@ -87,6 +88,7 @@ const submissionErrors = {
 };
 
 export const create = route({
+  id: 'createJob',
   method: 'POST',
   path: '/jobs',
   access: 'user',
@@ -110,6 +112,7 @@ export const create = route({
 });
 
 export const wait = route({
+  id: 'createJobAndWait',
   method: 'POST',
   path: '/jobs/wait',
   access: 'user',
@@ -128,12 +131,15 @@ export const wait = route({
   responses: {
     201: {
       description: 'The job at the end of the wait.',
-      schema: Type.Object({
-        ...JobView.properties,
-        timed_out: Type.Boolean({ description: 'Whether the time was up before the job stopped.' }),
-        results: Type.Array(ResultView),
-        next_cursor: Nullable(Type.String()),
-      }),
+      schema: Type.Object(
+        {
+          ...JobView.properties,
+          timed_out: Type.Boolean({ description: 'Whether the time was up before the job stopped.' }),
+          results: Type.Array(ResultView),
+          next_cursor: Nullable(Type.String({ description: 'The cursor of the other results; null without others.' })),
+        },
+        { $id: 'JobWithResults' },
+      ),
       example: {
         ...{
           ...jobExample,
@@ -190,6 +196,7 @@ async function submitted(request: Submitting, services: Deps) {
 }
 
 export const get = route({
+  id: 'getJob',
   method: 'GET',
   path: '/jobs/{id}',
   access: 'owner',
@@ -201,6 +208,7 @@ export const get = route({
 });
 
 export const cancel = route({
+  id: 'cancelJob',
   method: 'DELETE',
   path: '/jobs/{id}',
   access: 'owner',

@@ -34,6 +34,7 @@ const route = routeOf<Deps>(PUBLIC);
 const EMPTY_PAGE_MS = 2000;
 
 export const results = route({
+  id: 'listJobResults',
   method: 'GET',
   path: '/jobs/{id}/results',
   access: 'owner',
@@ -57,12 +58,15 @@ export const results = route({
   responses: {
     200: {
       description: 'A page of results.',
-      schema: Type.Object({
-        results: Type.Array(ResultView),
-        items: Type.Array(ResultView, { description: 'The same list as `results`.' }),
-        next_cursor: Nullable(Type.String({ description: 'The cursor of the next page; null on the last page.' })),
-        total: Type.Integer({ description: 'Results that pass the filters, on all pages.' }),
-      }),
+      schema: Type.Object(
+        {
+          results: Type.Array(ResultView),
+          items: Type.Array(ResultView, { description: 'The same list as `results`.' }),
+          next_cursor: Nullable(Type.String({ description: 'The cursor of the next page; null on the last page.' })),
+          total: Type.Integer({ description: 'Results that pass the filters, on all pages.' }),
+        },
+        { $id: 'JobResults' },
+      ),
       example: { results: [resultExample], items: [resultExample], next_cursor: null, total: 1 },
     },
   },

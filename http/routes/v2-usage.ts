@@ -12,6 +12,7 @@ export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(PUBLIC);
 
 export const usage = route({
+  id: 'getUsage',
   method: 'GET',
   path: '/usage',
   access: 'user',
@@ -20,15 +21,21 @@ export const usage = route({
   responses: {
     200: {
       description: 'The balance, which the public API and the gateway share.',
-      schema: Type.Object({
-        ...Credits.properties,
-        plan: Type.String({ description: 'The plan of your subscription; `free` without one.' }),
-        period_usage: Type.Object({
-          period_start: Time('When the period began.'),
-          period_end: Time('When the next period begins.'),
-          credits_used: Count('Credits that jobs reserved in the period, without refunds.'),
-        }),
-      }),
+      schema: Type.Object(
+        {
+          ...Credits.properties,
+          plan: Type.String({ description: 'The plan of your subscription; `free` without one.' }),
+          period_usage: Type.Object(
+            {
+              period_start: Time('When the period began.'),
+              period_end: Time('When the next period begins.'),
+              credits_used: Count('Credits that jobs reserved in the period, without refunds.'),
+            },
+            { $id: 'PeriodUsage' },
+          ),
+        },
+        { $id: 'Usage' },
+      ),
       example: {
         credit_balance: 280,
         available_credits: 280,

@@ -33,9 +33,9 @@ const wire = ({ config, log, read, keys, webhook_guard }: Parts) => ({
 export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(PUBLIC);
 
-const tags = ['webhooks'];
+const tags = ['webhook-endpoints'];
 
-const EventTypes = Type.Array(Type.Enum(WEBHOOK_EVENT_TYPES), {
+const EventTypes = Type.Array(Type.Enum(WEBHOOK_EVENT_TYPES, { $id: 'WebhookEventType' }), {
   description: 'The event types that the endpoint receives. An empty list means all, with those of later versions.',
 });
 
@@ -44,9 +44,10 @@ const EndpointView = Type.Object(
     id: Type.String(),
     url: Type.String(),
     events: EventTypes,
-    status: Type.Enum(['enabled', 'disabled'] as const),
+    status: Type.Enum(['enabled', 'disabled'] as const, { $id: 'WebhookEndpointStatus' }),
     disabled_reason: Nullable(
       Type.Enum(DISABLED_REASONS, {
+        $id: 'WebhookDisabledReason',
         description: '`gone`: the endpoint answered 410. `failing`: every delivery failed for five days.',
       }),
     ),
@@ -68,6 +69,7 @@ function endpointView(endpoint: WebhookEndpointDocument) {
 }
 
 export const create = route({
+  id: 'createWebhookEndpoint',
   method: 'POST',
   path: '/webhooks/endpoints',
   access: 'user',
@@ -77,25 +79,31 @@ export const create = route({
     'have several endpoints, each with its own secret.',
   tags,
   body: jsonBody(
-    Type.Object({
-      url: Type.String({ minLength: 1, maxLength: 2048, description: 'An https URL on the public internet.' }),
-      // With a declared type, the validator finds duplicates by hash; without it, it compares all pairs.
-      events: Type.Array(Type.Enum(WEBHOOK_EVENT_TYPES, { type: 'string' }), {
-        default: [],
-        maxItems: 100,
-        uniqueItems: true,
-        description: 'The event types to receive. An empty list means all.',
-      }),
-    }),
+    Type.Object(
+      {
+        url: Type.String({ minLength: 1, maxLength: 2048, description: 'An https URL on the public internet.' }),
+        // With a declared type, the validator finds duplicates by hash; without it, it compares all pairs.
+        events: Type.Array(Type.Enum(WEBHOOK_EVENT_TYPES, { type: 'string', $id: 'WebhookEventType' }), {
+          default: [],
+          maxItems: 100,
+          uniqueItems: true,
+          description: 'The event types to receive. An empty list means all.',
+        }),
+      },
+      { $id: 'NewWebhookEndpoint' },
+    ),
     { example: { url: exampleEndpoint.url, events: exampleEndpoint.events } },
   ),
   responses: {
     201: {
       description: 'The endpoint.',
-      schema: Type.Object({
-        ...EndpointView.properties,
-        signing_secret: Type.String({ description: 'The HMAC key of the signatures, with its prefix `whsec_`.' }),
-      }),
+      schema: Type.Object(
+        {
+          ...EndpointView.properties,
+          signing_secret: Type.String({ description: 'The HMAC key of the signatures, with its prefix `whsec_`.' }),
+        },
+        { $id: 'WebhookEndpointWithSecret' },
+      ),
       example: { ...exampleEndpoint, signing_secret: 'whsec_1eIQB9Ff0n8kVg4N7rJt2o6pYzXwLqSMcbHdUaKiR3E' },
     },
   },
@@ -131,6 +139,7 @@ export const create = route({
 });
 
 export const list = route({
+  id: 'listWebhookEndpoints',
   method: 'GET',
   path: '/webhooks/endpoints',
   access: 'user',
@@ -159,6 +168,7 @@ async function endpointOf(endpoint_id: string, user_id: string, read: Deps['read
 }
 
 export const get = route({
+  id: 'getWebhookEndpoint',
   method: 'GET',
   path: '/webhooks/endpoints/{id}',
   access: 'user',
@@ -172,6 +182,7 @@ export const get = route({
 });
 
 export const remove = route({
+  id: 'deleteWebhookEndpoint',
   method: 'DELETE',
   path: '/webhooks/endpoints/{id}',
   access: 'user',
@@ -204,8 +215,8 @@ const DeliveryView = Type.Object(
   {
     id: Type.String({ description: 'The value of the header Service-Delivery-Id.' }),
     event: WebhookEventView,
-    status: Type.Enum(['pending', 'delivered', 'given_up'] as const),
-    given_up_reason: Nullable(Type.Enum(GIVEN_UP_REASONS)),
+    status: Type.Enum(['pending', 'delivered', 'given_up'] as const, { $id: 'WebhookDeliveryStatus' }),
+    given_up_reason: Nullable(Type.Enum(GIVEN_UP_REASONS, { $id: 'WebhookGivenUpReason' })),
     created_at: Time(),
     next_attempt_at: NullableTime,
     attempt_count: Type.Integer({ minimum: 0 }),
@@ -239,6 +250,7 @@ function deliveryView(delivery: WebhookDeliveryDocument) {
 }
 
 export const deliveries = route({
+  id: 'listWebhookDeliveries',
   method: 'GET',
   path: '/webhooks/endpoints/{id}/deliveries',
   access: 'user',
@@ -259,6 +271,7 @@ export const deliveries = route({
 const DISABLED = 'The endpoint is disabled. Delete it and create another.';
 
 export const resend = route({
+  id: 'resendWebhookDelivery',
   method: 'POST',
   path: '/webhooks/endpoints/{id}/deliveries/{delivery_id}/resend',
   access: 'user',

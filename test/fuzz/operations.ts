@@ -38,13 +38,16 @@ export interface Planned {
 
 export function openOperations(): Operation[] {
   return Object.values(openDocuments()).flatMap((root) => {
-    const resolved = (value: { $ref?: string }) =>
-      value.$ref === undefined
-        ? value
-        : value.$ref
-            .slice(2)
-            .split('/')
-            .reduce((at, key) => at[key], root);
+    /** The value with what its references lead to. */
+    function resolved(value: unknown): unknown {
+      if (Array.isArray(value)) return value.map(resolved);
+      if (typeof value !== 'object' || value === null) return value;
+      const { $ref, ...rest } = value as { $ref?: string };
+      const own = Object.fromEntries(Object.entries(rest).map(([key, one]) => [key, resolved(one)]));
+      if ($ref === undefined) return own;
+      const target = $ref.slice(2).split('/');
+      return { ...(resolved(target.reduce((at, key) => at[key], root)) as object), ...own };
+    }
     return Object.entries<Record<string, never>>(root.paths).flatMap(([path, item]) =>
       Object.entries<OperationObject>(item).map(([method, { parameters, requestBody, security, responses }]) => {
         const [media_type, media] = Object.entries(requestBody?.content ?? {})[0] ?? [];
@@ -52,11 +55,11 @@ export function openOperations(): Operation[] {
           name: `${method.toUpperCase()} ${path}`,
           method: method.toUpperCase(),
           path,
-          parameters: parameters.map(resolved) as Parameter[],
+          parameters: resolved(parameters) as Parameter[],
           body: media
             ? {
                 kind: media_type === 'application/json' ? 'json' : 'file',
-                schema: media.schema,
+                schema: resolved(media.schema) as Schema,
                 required: requestBody!.required,
               }
             : null,

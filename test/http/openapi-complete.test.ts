@@ -2,6 +2,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import test from 'ava';
+import { ALL_ROUTES } from '../../http/routes/all.ts';
 import { openDocuments } from '../support/documents.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the documents are looked into by path
@@ -9,7 +10,7 @@ type Json = any;
 
 const WORDS = /\w+ \w+/;
 /** With these, what may be written there goes without saying. */
-const hasValues = ({ schema }: Json) =>
+const hasValues = (schema: Json) =>
   ['default', 'enum', 'const'].some((key) => key in schema) || schema.type === 'boolean';
 
 for (const [name, root] of Object.entries<Json>(openDocuments())) {
@@ -56,12 +57,16 @@ for (const [name, root] of Object.entries<Json>(openDocuments())) {
     t.deepEqual(ids, [...new Set(ids)]);
     const tags = Object.fromEntries(root.tags.map((tag: Json) => [tag.name, tag.description]));
     for (const operation of operations) {
-      t.regex(operation.operationId, /^[a-z][a-z0-9_]+$/);
+      t.regex(operation.operationId, /^[a-z]+[A-Z][A-Za-z]+$/);
       t.regex(operation.summary, WORDS, operation.name);
       t.is(operation.tags.length, 1, operation.name);
       t.regex(tags[operation.tags[0]] ?? '', WORDS, `the tag of ${operation.name}`);
     }
-    t.deepEqual(Object.keys(tags).sort(), [...new Set(operations.flatMap((one) => one.tags))].sort());
+    const sent = Object.values<Json>(root.webhooks ?? {}).map(({ post }) => post);
+    t.deepEqual(Object.keys(tags).sort(), [...new Set([...operations, ...sent].flatMap((one) => one.tags))].sort());
+    // Generators put the operations of a tag into one file, and those of webhooks would overwrite the others.
+    const of_operations = new Set(operations.flatMap((one) => one.tags));
+    t.false(sent.some((one) => one.tags.some((tag: string) => of_operations.has(tag))));
   });
 
   test(`${name}: every parameter has a description, and an example unless its values are obvious`, (t) => {
@@ -69,7 +74,7 @@ for (const [name, root] of Object.entries<Json>(openDocuments())) {
       for (const parameter of operation.parameters) {
         const what = `${operation.name}: ${parameter.in} ${parameter.name}`;
         t.regex(parameter.description ?? '', WORDS, what);
-        if (!hasValues(parameter)) t.not(parameter.example, undefined, `${what} has no example`);
+        if (!hasValues(resolved(parameter.schema))) t.not(parameter.example, undefined, `${what} has no example`);
         if (parameter.example !== undefined) t.is(mismatch(parameter.schema, parameter.example), null, what);
       }
     }
@@ -116,6 +121,14 @@ for (const [name, root] of Object.entries<Json>(openDocuments())) {
   });
 }
 
+test('every route names its operation', (t) => {
+  // Without `id` in its route, an operation is called by its method and path.
+  t.deepEqual(
+    ALL_ROUTES.filter(({ id }) => id === null).map(({ method, path }) => `${method} ${path}`),
+    [],
+  );
+});
+
 const { v2 } = openDocuments() as Record<string, Json>;
 
 test('the public API: every answer but a 503 has the rate limits, and every error a code of the list', (t) => {
@@ -131,7 +144,7 @@ test('the public API: every answer but a 503 has the rate limits, and every erro
       }
     }
   }
-  t.true(v2.components.schemas.Error.properties.error.properties.code.enum.length > 10);
+  t.true(v2.components.schemas.ErrorCode.enum.length > 10);
 });
 
 test('the public API: the document describes idempotency keys and webhooks', (t) => {
@@ -151,8 +164,16 @@ test('the public API: the document describes idempotency keys and webhooks', (t)
 });
 
 test('operations share their common answers', (t) => {
-  for (const name of ['Job', 'Result', 'WebhookEndpoint', 'WebhookDelivery', 'WebhookEvent', 'Error'])
+  for (const name of [
+    'Job',
+    'JobResults',
+    'UrlResult',
+    'WebhookEndpoint',
+    'WebhookDelivery',
+    'WebhookEvent',
+    'ApiError',
+  ])
     t.truthy(v2.components.schemas[name], name);
-  for (const name of ['Job', 'Result', 'CreditTransaction', 'ApiKey', 'Share', 'BlockedDomain', 'Error'])
+  for (const name of ['Job', 'UrlResult', 'CreditTransaction', 'ApiKey', 'Share', 'BlockedDomain', 'ApiError'])
     t.truthy(openDocuments().gateway.components.schemas[name], name);
 });

@@ -150,7 +150,7 @@ test('a parameter has its plain type, its default and whether it is required', (
 });
 
 test('an operation id derives from its method and path', (t) => {
-  t.is(operation('delete', '/jobs/{job_id}').operationId, 'delete_jobs_job_id');
+  t.is(operation('delete', '/jobs/{job_id}').operationId, 'deleteJobsJobId');
 });
 
 test('the document describes bodies of each kind', (t) => {
@@ -235,7 +235,7 @@ test('the document refuses two schemas with one id, and an operation twice', (t)
   });
   const info = { title: 'T', version: '1', error_schemas };
   t.throws(() => openApi([...GATEWAY_ROUTES, other], info), { message: /two schemas have the name Job/ });
-  t.throws(() => openApi([...GATEWAY_ROUTES, ROUTES[0]!], info), { message: /operation id get_jobs/ });
+  t.throws(() => openApi([...GATEWAY_ROUTES, ROUTES[0]!], info), { message: /operation id getJobs/ });
 });
 
 const DEFECTS: [what: string, spec: Partial<Parameters<typeof route>[0]>, message: RegExp][] = [
@@ -272,7 +272,7 @@ test('the service serves both documents, which describe their own routes and the
   for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json']) t.truthy(gateway.paths[path], path);
   t.false(Object.keys(gateway.paths).some((path) => path.startsWith('/api/v2')));
   t.deepEqual(Object.keys(v2.paths).sort(), ['/api/v2/jobs', '/api/v2/openapi.json']);
-  t.deepEqual(v2.components.schemas.Error.required, ['error']);
+  t.deepEqual(v2.components.schemas.ApiError.required, ['error']);
   t.deepEqual(v2.paths['/api/v2/jobs'].post.security, [{ api_key: [] }]);
   assertSound(t, gateway);
   assertSound(t, v2);

@@ -83,7 +83,7 @@ function describe(texts: readonly string[]): Descriptions {
 }
 
 const NO_OPERATION: Response | Reference = {
-  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/ApiError' } } },
 };
 
 function responseProblem(
