@@ -4,7 +4,7 @@ import { type CreditsEvent, entryHash, type LotPart, type TransactionType, UNSEA
 import type { EventStore, NewEvent } from '../events/event-store.ts';
 import { creditsStream } from '../events/streams.ts';
 import { type Aggregate, type CommandContext, type Decision, openAggregate, type Refusal } from './aggregate.ts';
-import { type Credits, evolve, initial, type Lot } from './ledger.ts';
+import { type Credits, evolve, initial, type Lot, lotOf } from './ledger.ts';
 import { type GivingBack, loadLedger, type Recalled, recall, snapshotOf } from './ledger-snapshots.ts';
 
 export type CreditsRefusal = Refusal & { code: 'insufficient_credits' };
@@ -26,7 +26,12 @@ export type CreditsCommand =
   | { type: 'release'; reservation_id: string }
   | { type: 'adjust'; adjustment_id: string; amount: number; reason: string }
   /** Removes the credits left in expired lots. */
-  | { type: 'expire' };
+  | { type: 'expire' }
+  /**
+   * Takes back credits of a payment's lot, or gives them back, until `target` of them are taken back in all. Those that were spent come
+   * from other lots, and the rest is owed. The lot must exist.
+   */
+  | { type: 'reverse'; payment_id: string; lot_id: string; target: number };
 
 const NOTHING: Recalled = { done: new Set(), reservations: new Map() };
 
@@ -44,6 +49,7 @@ export function decide(
       ledger.once(command.transaction_type, command.reference_id, (entry) => {
         const { expires_at } = command;
         ledger.add({ type: 'CreditsGranted', data: { ...entry(command.amount), expires_at } });
+        ledger.expireDue(now);
       });
       break;
     case 'reserve': {
@@ -96,8 +102,43 @@ export function decide(
     case 'expire':
       ledger.expireDue(now);
       break;
+    case 'reverse':
+      reverse(ledger, command, now);
+      break;
   }
   return { events: ledger.events };
+}
+
+type Reverse = Extract<CreditsCommand, { type: 'reverse' }>;
+
+function reverse(ledger: ReturnType<typeof openLedger>, { payment_id, lot_id, target }: Reverse, now: number): void {
+  ledger.expireDue(now);
+  const { remaining, expired, reversed } = lotOf(ledger.lots, lot_id);
+  const more = target - (reversed.own + reversed.expired + reversed.others);
+  const key = `${payment_id}@${ledger.entries()}`;
+  if (more > 0) {
+    const own = Math.min(more, remaining);
+    const lapsed = Math.min(more - own, expired - reversed.expired);
+    const spent = more - own - lapsed;
+    const taken = Math.min(spent, ledger.balance() - own);
+    const lots = ledger.lots.map((lot) => (lot.lot_id === lot_id ? { ...lot, remaining: remaining - own } : lot));
+    const parts = spend(lots, taken);
+    const entry = ledger.entry('reversal', key, payment_id, -own - taken);
+    ledger.add({
+      type: 'CreditsReversed',
+      data: { ...entry, lot_id, own, expired: lapsed, parts, owed: spent - taken },
+    });
+  } else if (more < 0) {
+    // The other way round: what was spent is given back first.
+    const others = Math.min(-more, reversed.others);
+    const lapsed = Math.min(-more - others, reversed.expired);
+    const own = -more - others - lapsed;
+    const forgiven = Math.min(others, ledger.owed());
+    const entry = ledger.entry('restoration', key, payment_id, own + others - forgiven);
+    const back = { lot_id, own, expired: lapsed, others: others - forgiven, forgiven };
+    ledger.add({ type: 'CreditsRestored', data: { ...entry, ...back } });
+    ledger.expireDue(now);
+  }
 }
 
 /** Collects a decision's new entries, each on top of the balance and the lots after the previous entry. */
@@ -107,6 +148,7 @@ function openLedger(credits: Readonly<Credits>, recalled: Readonly<Recalled>) {
   const draft: Credits = { ...initial(), balance, entries, snapshot_at };
   draft.lots = credits.lots.map((lot) => ({ ...lot }));
   draft.adjustments = new Set(credits.adjustments);
+  draft.owed = credits.owed;
 
   function entry<Type extends TransactionType>(
     transaction_type: Type,
@@ -126,11 +168,21 @@ function openLedger(credits: Readonly<Credits>, recalled: Readonly<Recalled>) {
     const snapshot = snapshotOf(draft);
     if (snapshot) draft.snapshot_at = draft.entries;
     events.push(snapshot ? ({ ...event, data: { ...event.data, snapshot } } as CreditsEvent) : event);
+    // Whatever brings credits in pays off those owed, before they can expire or be spent.
+    const recovered = Math.min(draft.owed, draft.balance);
+    if (recovered > 0) {
+      const id = event.data.transaction_id;
+      const parts = spend(draft.lots, recovered);
+      add({ type: 'CreditsRecovered', data: { ...entry('recovery', id, id, -recovered), parts } });
+    }
   }
   return {
     events,
     lots: draft.lots,
     balance: () => draft.balance,
+    owed: () => draft.owed,
+    /** The number of entries, which tells transactions of the same kind apart. */
+    entries: () => draft.entries,
     entry,
     add,
     /** Calls `then` unless the ledger has the transaction already. */

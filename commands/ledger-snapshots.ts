@@ -3,9 +3,19 @@
 import { type CreditsEvent, entryHash, type LedgerSnapshot } from '../events/credits.ts';
 import { type EventStore, jsonBytes, MAX_APPEND_BYTES, type RecordedEvent } from '../events/event-store.ts';
 import type { Loaded } from './aggregate.ts';
-import { type Credits, evolve, initial, KNOWN_ENTRIES, RELEASED, type Reservation, remember } from './ledger.ts';
+import {
+  type Credits,
+  evolve,
+  initial,
+  KNOWN_ENTRIES,
+  type Lot,
+  NOT_REVERSED,
+  RELEASED,
+  type Reservation,
+  remember,
+} from './ledger.ts';
 
-const VERSION = 1;
+const VERSION = 2;
 
 /** At least this many entries lie between two snapshots, and at least as many as a snapshot has lines. */
 const EVERY_ENTRIES = 500;
@@ -18,11 +28,24 @@ const MAX_SEARCHED = 5_000;
 type Entry = RecordedEvent & CreditsEvent;
 
 /** Returns the snapshot for the ledger's last entry; undefined when none is due. */
-export function snapshotOf({ entries, snapshot_at, lots, adjustments }: Credits): LedgerSnapshot | undefined {
+export function snapshotOf({ entries, snapshot_at, lots, adjustments, owed }: Credits): LedgerSnapshot | undefined {
   const lines = lots.length + adjustments.size;
   if (lines > MAX_LINES || entries - snapshot_at < Math.max(EVERY_ENTRIES, lines)) return undefined;
-  const snapshot = { version: VERSION, entries, lots: lots.map((lot) => ({ ...lot })), adjustments: [...adjustments] };
+  const snapshot = {
+    version: VERSION,
+    entries,
+    lots: lots.map(toLine),
+    adjustments: [...adjustments],
+    ...(owed > 0 && { owed }),
+  };
   return jsonBytes(snapshot) > MAX_BYTES ? undefined : snapshot;
+}
+
+/** Most lots neither expire nor are reversed: a snapshot leaves these fields out. */
+function toLine({ lot_id, remaining, expires_at, expired, reversed }: Lot): LedgerSnapshot['lots'][number] {
+  const { own, expired: lapsed, others } = reversed;
+  const is_reversed = own + lapsed + others > 0;
+  return { lot_id, remaining, expires_at, ...(expired > 0 && { expired }), ...(is_reversed && { reversed }) };
 }
 
 /** Whether the entry has a snapshot of this version that agrees with its revision and balance, and the entry's hash is right. */
@@ -60,8 +83,12 @@ export async function loadLedger(log: EventStore, stream: string): Promise<Loade
 }
 
 function restore(credits: Credits, { data }: Entry): Credits {
-  const { entries, lots, adjustments } = data.snapshot!;
-  const restored = { lots: lots.map((lot) => ({ ...lot })), adjustments: new Set(adjustments) };
+  const { entries, lots, adjustments, owed = 0 } = data.snapshot!;
+  const restored = {
+    lots: lots.map((lot) => ({ expired: 0, reversed: NOT_REVERSED, ...lot })),
+    adjustments: new Set(adjustments),
+    owed,
+  };
   return Object.assign(credits, restored, {
     balance: data.balance_after,
     hash: data.hash,

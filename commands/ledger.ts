@@ -1,6 +1,6 @@
 // The state of one user's ledger: its balance, its lots and the ids of its newest entries.
 import { EventFromLater } from '../events/codec.ts';
-import type { CreditsEvent, LotPart } from '../events/credits.ts';
+import type { CreditsEvent, LotPart, ReversedPart } from '../events/credits.ts';
 import { type Cases, evolveBy } from './aggregate.ts';
 
 /** The credits of one grant that are not spent. */
@@ -9,7 +9,13 @@ export interface Lot {
   remaining: number;
   /** ISO 8601; null: never. */
   expires_at: string | null;
+  /** The credits that have expired. */
+  expired: number;
+  /** The credits that are taken back, because the lot's payment was; their sum is at most the grant. */
+  reversed: ReversedPart;
 }
+
+export const NOT_REVERSED: ReversedPart = { own: 0, expired: 0, others: 0 };
 
 export interface Reservation {
   job_id: string;
@@ -21,6 +27,8 @@ export interface Reservation {
 export interface Credits {
   /** The sum of all entries, which equals the sum of the lots. */
   balance: number;
+  /** Credits that were taken back and spent before. The next credits pay them off, so that the balance is 0 while there are any. */
+  owed: number;
   /** The last entry's hash. */
   hash: string;
   /** In order of spending: by expiry, lots without an expiry last. Empty lots stay, because a refund may fill them. */
@@ -44,6 +52,7 @@ export const RELEASED: Reservation = { job_id: '', amount: 0, parts: [] };
 
 export const initial = (): Credits => ({
   balance: 0,
+  owed: 0,
   hash: '',
   lots: [],
   adjustments: new Set(),
@@ -79,7 +88,36 @@ const MOVES: Cases<Credits, CreditsEvent> = {
     credits.adjustments.add(transaction_id);
     return take(credits, parts);
   },
-  CreditsExpired: (credits, { lot_id, amount }) => take(credits, [{ lot_id, amount: -amount }]),
+  CreditsExpired(credits, { lot_id, amount }) {
+    lotOf(credits.lots, lot_id).expired -= amount;
+    return take(credits, [{ lot_id, amount: -amount }]);
+  },
+  CreditsReversed(credits, { lot_id, own, expired, parts, owed }) {
+    const lot = lotOf(credits.lots, lot_id);
+    const others = owed + parts.reduce((sum, part) => sum + part.amount, 0);
+    lot.reversed = {
+      own: lot.reversed.own + own,
+      expired: lot.reversed.expired + expired,
+      others: lot.reversed.others + others,
+    };
+    credits.owed += owed;
+    return take(credits, [{ lot_id, amount: own }, ...parts]);
+  },
+  CreditsRestored(credits, { transaction_id, lot_id, own, expired, others, forgiven }) {
+    const lot = lotOf(credits.lots, lot_id);
+    lot.reversed = {
+      own: lot.reversed.own - own,
+      expired: lot.reversed.expired - expired,
+      others: lot.reversed.others - others - forgiven,
+    };
+    credits.owed -= forgiven;
+    if (others > 0) addLot(credits, transaction_id, others, null);
+    return giveBack(credits, [{ lot_id, amount: own }]);
+  },
+  CreditsRecovered(credits, { amount, parts }) {
+    credits.owed += amount;
+    return take(credits, parts);
+  },
 };
 const moveCredits = evolveBy(MOVES);
 
@@ -106,7 +144,8 @@ function addLot(credits: Credits, lot_id: string, remaining: number, expires_at:
   const later = lots.findIndex(
     (lot) => expires_at !== null && (lot.expires_at === null || lot.expires_at > expires_at),
   );
-  lots.splice(later < 0 ? lots.length : later, 0, { lot_id, remaining, expires_at });
+  const lot = { lot_id, remaining, expires_at, expired: 0, reversed: NOT_REVERSED };
+  lots.splice(later < 0 ? lots.length : later, 0, lot);
   return credits;
 }
 
@@ -121,7 +160,13 @@ function giveBack(credits: Credits, parts: readonly LotPart[]): Credits {
 }
 
 function changeLot(lots: Lot[], lot_id: string, amount: number): void {
-  const lot = lots.find((candidate) => candidate.lot_id === lot_id);
-  if (!lot || lot.remaining + amount < 0) throw new Error(`lot ${lot_id} cannot change by ${amount}`);
+  const lot = lotOf(lots, lot_id);
+  if (lot.remaining + amount < 0) throw new Error(`lot ${lot_id} cannot change by ${amount}`);
   lot.remaining += amount;
+}
+
+export function lotOf(lots: readonly Lot[], lot_id: string): Lot {
+  const lot = lots.find((candidate) => candidate.lot_id === lot_id);
+  if (!lot) throw new Error(`the ledger has no lot ${lot_id}`);
+  return lot;
 }

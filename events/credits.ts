@@ -21,6 +21,9 @@ const RECORDED_AS = {
   release: 'CreditsRefunded',
   adjustment: 'CreditsAdjusted',
   expiry: 'CreditsExpired',
+  reversal: 'CreditsReversed',
+  restoration: 'CreditsRestored',
+  recovery: 'CreditsRecovered',
 } as const;
 type Recorded = typeof RECORDED_AS;
 type EntryType = Recorded[keyof Recorded];
@@ -29,6 +32,17 @@ export type TransactionType<Entry extends EntryType = EntryType> = {
   [Each in keyof Recorded]: Recorded[Each] extends Entry ? Each : never;
 }[keyof Recorded];
 export const TRANSACTION_TYPES = Object.keys(RECORDED_AS) as readonly TransactionType[];
+
+/** The credits of a lot that its payment's reversals claim, by where they came from. */
+export const ReversedPart = Type.Object({
+  /** Taken from the lot itself. */
+  own: Type.Integer({ minimum: 0 }),
+  /** Expired before: nobody could spend them. */
+  expired: Type.Integer({ minimum: 0 }),
+  /** Spent before, so taken from other lots or owed. */
+  others: Type.Integer({ minimum: 0 }),
+});
+export type ReversedPart = Static<typeof ReversedPart>;
 
 /**
  * The ledger's state after an entry. Some entries carry one, so that a command need not read a long ledger whole. An auditor
@@ -45,10 +59,15 @@ export const LedgerSnapshot = Type.Object({
       lot_id: Type.String(),
       remaining: Type.Integer({ minimum: 0 }),
       expires_at: Type.Union([Type.String(), Type.Null()]),
+      /** The credits of the lot that have expired; 0 when absent. */
+      expired: Type.Optional(Type.Integer({ minimum: 1 })),
+      reversed: Type.Optional(ReversedPart),
     }),
   ),
   /** The transaction ids of adjustments that removed credits. */
   adjustments: Type.Array(Type.String()),
+  /** Credits that the next credits pay off; 0 when absent. */
+  owed: Type.Optional(Type.Integer({ minimum: 1 })),
 });
 export type LedgerSnapshot = Static<typeof LedgerSnapshot>;
 
@@ -60,7 +79,7 @@ const entry = <Entry extends EntryType>(type: Entry) => ({
   ),
   /** Credits: positive in, negative out. */
   amount: Type.Integer(),
-  /** Id of the job (reservation, refund), the reservation (release), the payment or the lot (expiry). */
+  /** Id of the job (reservation, refund), the reservation (release), the payment, the lot (expiry) or the transaction (recovery). */
   reference_id: Type.String(),
   balance_after: Type.Integer({ minimum: 0 }),
   /** See `entryHash`. */
@@ -84,6 +103,29 @@ export const CREDITS_EVENTS = {
   /** An administrator added credits, which open a lot, or removed credits from the lots in `parts`. */
   CreditsAdjusted: event({ ...entry('CreditsAdjusted'), reason: Type.String(), parts: Type.Array(LotPart) }),
   CreditsExpired: event({ ...entry('CreditsExpired'), lot_id: Type.String() }),
+  /**
+   * Money of the lot's payment went back, and its credits are taken back: `own` from the lot, none for those that have expired, and for
+   * those that were spent `parts` of other lots. What these lack is added to the credits owed.
+   */
+  CreditsReversed: event({
+    ...entry('CreditsReversed'),
+    lot_id: Type.String(),
+    own: Type.Integer({ minimum: 0 }),
+    expired: Type.Integer({ minimum: 0 }),
+    parts: Type.Array(LotPart),
+    owed: Type.Integer({ minimum: 0 }),
+  }),
+  /** The money came back after all: `own` goes to the lot, `others` open a lot that never expires, `forgiven` is no longer owed. */
+  CreditsRestored: event({
+    ...entry('CreditsRestored'),
+    lot_id: Type.String(),
+    own: Type.Integer({ minimum: 0 }),
+    expired: Type.Integer({ minimum: 0 }),
+    others: Type.Integer({ minimum: 0 }),
+    forgiven: Type.Integer({ minimum: 0 }),
+  }),
+  /** Pays off credits owed, from the credits that the transaction `reference_id` brought in. */
+  CreditsRecovered: event({ ...entry('CreditsRecovered'), parts: Type.Array(LotPart) }),
 };
 
 export type CreditsReserved = DataOf<typeof CREDITS_EVENTS.CreditsReserved>;

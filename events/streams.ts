@@ -12,6 +12,8 @@ export const domainChecksStream = (job_id: string) => `domain_checks-${job_id}`;
 export const webhookEndpointsStream = (user_id: string) => `webhook_endpoints-${user_id}`;
 export const webhookDeliveryStream = (delivery_id: string) => `webhook_delivery-${delivery_id}`;
 export const idempotencyStream = (hash: string) => `idempotency-${hash}`;
+export const paymentStream = (payment_id: string) => `payment-${payment_id}`;
+export const subscriptionStream = (user_id: string) => `subscription-${user_id}`;
 export const proxyStream = (proxy_id: string) => `proxy-${proxy_id}`;
 export const sharesStream = (job_id: string) => `shares-${job_id}`;
 export const shareUsesStream = (share_id: string) => `share_uses-${share_id}`;

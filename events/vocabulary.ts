@@ -9,10 +9,12 @@ import type { DataOf, EventSpec, EventSpecs } from './event-spec.ts';
 import type { RecordedEvent } from './event-store.ts';
 import { IDEMPOTENCY_EVENTS } from './idempotency.ts';
 import { JOB_EVENTS, URLS_EVENTS } from './job.ts';
+import { PAYMENT_EVENTS } from './payment.ts';
 import { PERSONAL_KEYS_EVENTS } from './personal-keys.ts';
 import { PROXY_EVENTS } from './proxy.ts';
 import { SERVICE_EVENTS } from './service.ts';
 import { SHARE_USES_EVENTS, SHARES_EVENTS } from './share.ts';
+import { SUBSCRIPTION_EVENTS } from './subscription.ts';
 import { USER_EVENTS } from './user.ts';
 import { WEBHOOK_DELIVERY_EVENTS, WEBHOOK_ENDPOINTS_EVENTS } from './webhook.ts';
 
@@ -28,10 +30,12 @@ export const VOCABULARY = {
   blocklist: BLOCKLIST_EVENTS,
   idempotency: IDEMPOTENCY_EVENTS,
   personal_keys: PERSONAL_KEYS_EVENTS,
+  payment: PAYMENT_EVENTS,
   proxy: PROXY_EVENTS,
   service: SERVICE_EVENTS,
   shares: SHARES_EVENTS,
   share_uses: SHARE_USES_EVENTS,
+  subscription: SUBSCRIPTION_EVENTS,
   webhook_endpoints: WEBHOOK_ENDPOINTS_EVENTS,
   webhook_delivery: WEBHOOK_DELIVERY_EVENTS,
 } as const satisfies Readonly<Record<string, EventSpecs>>;

@@ -8,6 +8,7 @@ import { jobsProjection } from './jobs.ts';
 import { pendingProjection } from './pending.ts';
 import type { Projection } from './projection.ts';
 import { sharesProjection } from './shares.ts';
+import { subscriptionsProjection } from './subscriptions.ts';
 import { webhooksProjection } from './webhooks.ts';
 
 export const ALL_PROJECTIONS: readonly Projection[] = [
@@ -20,4 +21,5 @@ export const ALL_PROJECTIONS: readonly Projection[] = [
   sharesProjection,
   webhooksProjection,
   erasuresProjection,
+  subscriptionsProjection,
 ];

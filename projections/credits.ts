@@ -1,23 +1,41 @@
-// The read models of balances and transactions.
+// The read models of balances, of the lots that they consist of, and of transactions.
+import type { CreditsEvent, LotPart } from '../events/credits.ts';
 import { idOf } from '../events/streams.ts';
 import type { EventTypeOf, LogEvent } from '../events/vocabulary.ts';
-import { type BalanceDocument, balances, type TransactionDocument, transactions } from '../readmodels/credits.ts';
+import {
+  type BalanceDocument,
+  balances,
+  creditLots,
+  type LotDocument,
+  lotDocumentId,
+  type TransactionDocument,
+  transactions,
+} from '../readmodels/credits.ts';
 import { type Projection, projection } from './projection.ts';
 
 interface Page {
   balance_of: Map<string, BalanceDocument>;
+  lots: Map<string, LotDocument>;
   entries: TransactionDocument[];
 }
 
 export const creditsProjection: Projection = projection({
   name: 'credits',
-  version: 2,
-  collections: [balances, transactions],
+  version: 3,
+  collections: [balances, creditLots, transactions],
   covers: ['credits'],
   async begin(open, events): Promise<Page> {
     const users = [...new Set(events.map(({ stream }) => idOf(stream)))];
     const found = await (await open(balances)).getMany(users);
-    return { balance_of: new Map(found.map((balance) => [balance._id, balance])), entries: [] };
+    const ids = new Set(
+      (events as Entry[]).flatMap((event) => movesOf(event).map(({ lot_id }) => lotIdOf(event, lot_id))),
+    );
+    const lots = await (await open(creditLots)).getMany([...ids]);
+    return {
+      balance_of: new Map(found.map((balance) => [balance._id, balance])),
+      lots: new Map(lots.map((lot) => [lot._id, lot])),
+      entries: [],
+    };
   },
   on: {
     CreditsGranted: enter,
@@ -25,8 +43,12 @@ export const creditsProjection: Projection = projection({
     CreditsRefunded: enterUse,
     CreditsAdjusted: enter,
     CreditsExpired: enter,
+    CreditsReversed: enter,
+    CreditsRestored: enter,
+    CreditsRecovered: enter,
   },
-  async end({ balance_of, entries }, open) {
+  async end({ balance_of, lots, entries }, open) {
+    await (await open(creditLots)).write([...lots.values()].map((lot) => ({ replace: lot })));
     await (await open(balances)).write([...balance_of.values()].map((balance) => ({ replace: balance })));
     await (await open(transactions)).write(entries.map((entry) => ({ replace: entry })));
   },
@@ -34,11 +56,17 @@ export const creditsProjection: Projection = projection({
 
 type Entry = LogEvent<EventTypeOf<'credits'>>;
 
-function enter({ stream, revision, data, metadata: { at } }: Entry, { balance_of, entries }: Page): void {
+function enter(event: Entry, page: Page): void {
+  const { stream, revision, data } = event;
+  const { at } = event.metadata;
+  const { balance_of, entries } = page;
   const user_id = idOf(stream);
   const { transaction_id, transaction_type, amount, reference_id, balance_after, hash } = data;
-  const { used_in, used } = balance_of.get(user_id) ?? { used_in: '', used: 0 };
-  balance_of.set(user_id, { _id: user_id, balance: balance_after, hash, used_in, used });
+  // The read model of an earlier version lacks `owed`.
+  const { used_in = '', used = 0, owed = 0 } = balance_of.get(user_id) ?? {};
+  const owed_after = owed + owedBy(event);
+  balance_of.set(user_id, { _id: user_id, balance: balance_after, owed: owed_after, hash, used_in, used });
+  moveLots(event, page);
   entries.push({
     _id: `${user_id}:${revision}`,
     user_id,
@@ -59,4 +87,59 @@ function enterUse(event: Entry, page: Page): void {
   const used_in = event.metadata.at.slice(0, 7);
   const used_before = balance.used_in === used_in ? balance.used : 0;
   Object.assign(balance, { used_in, used: Math.max(0, used_before - event.data.amount) });
+}
+
+/** The credits that an entry adds to those that the user owes. */
+function owedBy({ type, data }: Entry): number {
+  if (type === 'CreditsReversed') return data.owed;
+  if (type === 'CreditsRestored') return -data.forgiven;
+  return type === 'CreditsRecovered' ? data.amount : 0;
+}
+
+/** The lot that an entry opens; null for most. */
+function openedBy({ type, data }: Entry): { credits: number; expires_at: string | null } | null {
+  if (type === 'CreditsGranted') return { credits: data.amount, expires_at: data.expires_at };
+  if (type === 'CreditsAdjusted' && data.amount > 0) return { credits: data.amount, expires_at: null };
+  return type === 'CreditsRestored' && data.others > 0 ? { credits: data.others, expires_at: null } : null;
+}
+
+/** The changes of lots that exist already. */
+function movesOf({ type, data }: CreditsEvent): LotPart[] {
+  const negative = (parts: readonly LotPart[]) => parts.map(({ lot_id, amount }) => ({ lot_id, amount: -amount }));
+  switch (type) {
+    case 'CreditsGranted':
+      return [];
+    case 'CreditsReserved':
+    case 'CreditsAdjusted':
+    case 'CreditsRecovered':
+      return negative(data.parts);
+    case 'CreditsRefunded':
+      return data.parts;
+    case 'CreditsExpired':
+      return [{ lot_id: data.lot_id, amount: data.amount }];
+    case 'CreditsReversed':
+      return [{ lot_id: data.lot_id, amount: -data.own }, ...negative(data.parts)];
+    case 'CreditsRestored':
+      return [{ lot_id: data.lot_id, amount: data.own }];
+  }
+}
+
+const lotIdOf = ({ stream }: Entry, lot_id: string) => lotDocumentId(idOf(stream), lot_id);
+
+function moveLots(event: Entry, { lots }: Page): void {
+  const { transaction_id, transaction_type } = event.data;
+  for (const { lot_id, amount } of movesOf(event)) {
+    // The read model of an earlier version has no lots, until the new one takes its place.
+    const lot = lots.get(lotIdOf(event, lot_id));
+    if (!lot) continue;
+    lot.remaining += amount;
+    lot.due_at = lot.remaining > 0 ? lot.expires_at : null;
+  }
+  const opened = openedBy(event);
+  if (!opened) return;
+  const { credits, expires_at } = opened;
+  const _id = lotIdOf(event, transaction_id);
+  const [user_id, created_at] = [idOf(event.stream), event.metadata.at];
+  const facts = { user_id, lot_id: transaction_id, transaction_type, credits, remaining: credits };
+  lots.set(_id, { _id, ...facts, expires_at, due_at: expires_at, created_at });
 }

@@ -1,10 +1,12 @@
-// The read models of credits: each user's balance, and the transactions behind it.
+// The read models of credits: each user's balance, the lots that it consists of, and the transactions behind it.
 import type { TransactionType } from '../events/credits.ts';
 import type { Collection, CollectionSpec, Document } from './documents.ts';
 
 export interface BalanceDocument extends Document {
   /** `_id` is the user's id. */
   balance: number;
+  /** Credits taken back after they were spent: the next ones pay them off. */
+  owed: number;
   /** The hash of the ledger's last entry. */
   hash: string;
   /** The month of the last reservation or refund, such as `2026-01` (UTC). */
@@ -14,6 +16,30 @@ export interface BalanceDocument extends Document {
 }
 
 export const balances: CollectionSpec<BalanceDocument> = { name: 'balances', fields: {}, indexes: [] };
+
+/** The credits of one grant. `_id` is of the user and the lot. */
+export interface LotDocument extends Document {
+  user_id: string;
+  /** The id of the transaction that opened it. */
+  lot_id: string;
+  transaction_type: TransactionType;
+  /** The credits that it had at first. */
+  credits: number;
+  remaining: number;
+  /** ISO 8601; null: never. */
+  expires_at: string | null;
+  /** When the processes have to expire it: null when it never expires, and when nothing remains. */
+  due_at: string | null;
+  created_at: string;
+}
+
+export const creditLots: CollectionSpec<LotDocument> = {
+  name: 'credit_lots',
+  fields: { user_id: 'string', remaining: 'number', created_at: 'string', due_at: 'string' },
+  indexes: [{ fields: { user_id: 1, created_at: 1 } }, { fields: { due_at: 1 } }],
+};
+
+export const lotDocumentId = (user_id: string, lot_id: string) => `${user_id}:${lot_id}`;
 
 export interface TransactionDocument extends Document {
   user_id: string;

@@ -30,6 +30,9 @@ const MEANINGS: Record<TransactionType, string> = {
   release: 'reserved credits of a job that was never created or resumed',
   adjustment: 'a correction by an administrator',
   expiry: 'credits past their last day',
+  reversal: 'credits taken back because their payment was refunded or disputed',
+  restoration: 'credits given back because the refund failed or the dispute was won',
+  recovery: 'credits that pay off credits owed',
 };
 const meanings = Object.entries(MEANINGS).map(([type, meaning]) => `\`${type}\`: ${meaning}`);
 

@@ -22,7 +22,11 @@ async function ledgerOf(log: EventStore, user_id: string): Promise<RecordedEvent
   await run({ type: 'release', reservation_id: 'b:0' });
   await run({ type: 'adjust', adjustment_id: 'x', amount: -7, reason: 'a double charge' });
   await run({ type: 'adjust', adjustment_id: 'y', amount: 9, reason: 'a gift' });
-  await run({ type: 'grant', transaction_type: 'trial', reference_id: 't1', amount: 5, expires_at });
+  await run({ type: 'reverse', payment_id: 'p1', lot_id: 'purchase:p1', target: 100 });
+  await run({ type: 'reverse', payment_id: 'p1', lot_id: 'purchase:p1', target: 60 });
+  await run({ type: 'reserve', reservation_id: 'c:0', job_id: 'c', up_to: 100 });
+  await run({ type: 'reverse', payment_id: 'p1', lot_id: 'purchase:p1', target: 100 });
+  await run({ type: 'grant', transaction_type: 'trial', reference_id: 't1', amount: 50, expires_at });
   await run({ type: 'expire' }, Date.now() + 2 * DAY_MS);
   return Array.fromAsync(log.readStream(creditsStream(user_id)));
 }
@@ -63,7 +67,7 @@ function* forgeries(value: unknown, path: string): Generator<[path: string, forg
 test('the hash of an entry covers every field of every type', async (t) => {
   const { log } = await openTestStores(t);
   const entries = await ledgerOf(log, 'alice');
-  t.deepEqual(new Set(entries.map(({ type }) => type)), new Set(Object.keys(CREDITS_EVENTS)));
+  t.deepEqual([...new Set(entries.map(({ type }) => type))].sort(), Object.keys(CREDITS_EVENTS).sort());
   t.is(firstForged('alice', entries), null);
   let forged_count = 0;
   for (const [n, entry] of entries.entries()) {

@@ -168,6 +168,8 @@ test("an entry fits an append, however long its lots' names", (t) => {
       lot_id: `purchase:${String(n).padStart(name_chars, 'x')}`,
       remaining: 1,
       expires_at: null,
+      expired: 0,
+      reversed: { own: 0, expired: 0, others: 0 },
     }));
     const state: Credits = { ...initial(), balance: lots.length, hash: 'f'.repeat(64), entries: 5_000, lots };
     const decision = decide(state, { type: 'reserve', reservation_id: 'a:0', job_id: 'a', up_to: 1 }, Date.now());

@@ -23,6 +23,7 @@ interface Account {
   reservations: Map<string, Reservation>;
   transactions: Set<string>;
   refunded: Set<string>;
+  owed: number;
 }
 
 export async function assertLots(log: EventStore): Promise<void> {
@@ -60,6 +61,7 @@ const newAccount = (): Account => ({
   reservations: new Map(),
   transactions: new Set(),
   refunded: new Set(),
+  owed: 0,
 });
 
 function enter(account: Account, event: CreditsEvent, at: number, used: ReadonlySet<string>, entry: string): void {
@@ -112,7 +114,28 @@ function enter(account: Account, event: CreditsEvent, at: number, used: Readonly
       lot.left = 0;
       break;
     }
+    case 'CreditsReversed': {
+      const { lot_id, own, parts, owed } = event.data;
+      change(lots, lot_id, -own, entry);
+      spend(lots, sum(parts), parts, entry);
+      assert.equal(own + sum(parts), -amount, `${entry}: the lots give what it takes`);
+      account.owed += owed;
+      assert.ok(owed === 0 || balance_after === 0, `${entry}: credits are owed only when none are left`);
+      break;
+    }
+    case 'CreditsRestored': {
+      const { lot_id, own, others, forgiven } = event.data;
+      change(lots, lot_id, own, entry);
+      if (others > 0) add(lots, transaction_id, others, null);
+      account.owed -= forgiven;
+      break;
+    }
+    case 'CreditsRecovered':
+      spend(lots, -amount, event.data.parts, entry);
+      account.owed += amount;
+      break;
   }
+  assert.ok(account.owed >= 0, `${entry}: ${account.owed} are owed`);
   const left = lots.reduce((all, lot) => all + lot.left, 0);
   assert.equal(left, balance_after, `${entry}: the lots hold the balance`);
 }

@@ -1,0 +1,90 @@
+// The aggregate of a user's subscriptions and of the user's trial. The news of the payment provider may come in any order and often.
+import type { EventStore } from '../events/event-store.ts';
+import { subscriptionStream } from '../events/streams.ts';
+import type { SubscriptionChanged, SubscriptionEvent } from '../events/subscription.ts';
+import {
+  afterSubscriptionEvent,
+  GRACE_MS,
+  isNewer,
+  noSubscription,
+  type SubscriptionState,
+} from '../events/subscription-state.ts';
+import { type CommandContext, type Decision, type Handled, openAggregate } from './aggregate.ts';
+import { addMonths } from './months.ts';
+import { creditsOf, TRIAL_PLAN } from './plans.ts';
+
+export const initial = noSubscription;
+export const evolve = afterSubscriptionEvent;
+
+export type SubscriptionCommand =
+  | { type: 'change'; subscription: SubscriptionChanged }
+  | { type: 'recordPaid'; subscription_id: string; payment_id: string; paid_at: string }
+  | { type: 'recordFailure'; subscription_id: string; payment_id: string; failed_at: string }
+  /** Records the graces that have ended. */
+  | { type: 'endGrace' }
+  | { type: 'startTrial'; job_id: string };
+
+/** `now`: milliseconds since the epoch. */
+export function decide(
+  state: Readonly<SubscriptionState>,
+  command: SubscriptionCommand,
+  now: number,
+): Decision<SubscriptionEvent> {
+  switch (command.type) {
+    case 'change': {
+      const { subscription } = command;
+      const known = state.subscriptions.find((each) => each.subscription_id === subscription.subscription_id);
+      if (known && !isNewer(subscription, known)) return { events: [] };
+      return { events: [{ type: 'SubscriptionChanged', data: subscription }] };
+    }
+    case 'recordPaid': {
+      const { type: _, ...data } = command;
+      return { events: state.paid.includes(data.payment_id) ? [] : [{ type: 'SubscriptionPeriodPaid', data }] };
+    }
+    case 'recordFailure': {
+      const { type: _, ...data } = command;
+      const known = state.unpaid.find(({ payment_id }) => payment_id === data.payment_id);
+      // The grace begins with the first failure; the provider tells of each further attempt.
+      if (state.paid.includes(data.payment_id) || (known && known.failed_at <= data.failed_at)) return { events: [] };
+      const grace_until = new Date(Date.parse(data.failed_at) + GRACE_MS).toISOString();
+      return { events: [{ type: 'SubscriptionPaymentFailed', data: { ...data, grace_until } }] };
+    }
+    case 'endGrace': {
+      const at = new Date(now).toISOString();
+      const ended = state.unpaid.filter(({ grace_until, is_downgraded }) => !is_downgraded && grace_until <= at);
+      return {
+        events: ended.map(({ subscription_id, payment_id }) => ({
+          type: 'SubscriptionDowngraded',
+          data: { subscription_id, payment_id },
+        })),
+      };
+    }
+    case 'startTrial': {
+      if (state.trial) return { events: [] };
+      const period_start = new Date(now).toISOString();
+      const data = {
+        plan: TRIAL_PLAN,
+        credits: creditsOf(TRIAL_PLAN, 'month'),
+        period_start,
+        period_end: addMonths(period_start, 1),
+        job_id: command.job_id,
+      } as const;
+      return { events: [{ type: 'TrialStarted', data }] };
+    }
+  }
+}
+
+export interface Subscriptions {
+  run(user_id: string, command: SubscriptionCommand, context: CommandContext): Promise<Handled<SubscriptionState>>;
+  /** Returns the state as the log has it. */
+  read(user_id: string): Promise<Readonly<SubscriptionState>>;
+}
+
+export function openSubscriptions(log: EventStore): Subscriptions {
+  const aggregate = openAggregate<SubscriptionState, SubscriptionEvent>(log, { initial, evolve });
+  return {
+    run: (user_id, command, context) =>
+      aggregate.handle(subscriptionStream(user_id), context, (state) => decide(state, command, context.now)),
+    read: async (user_id) => (await aggregate.read(subscriptionStream(user_id))).state,
+  };
+}

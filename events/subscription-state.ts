@@ -1,0 +1,130 @@
+// What a user's subscription events amount to: the fold that the aggregate and the read model share, and the plan that follows from it
+// at a time. The fold keeps the newest state of each subscription by the provider's clock, so the order of arrival makes no difference.
+import type {
+  BillingInterval,
+  PlanName,
+  SubscriptionChanged,
+  SubscriptionStatus,
+  TrialStarted,
+} from './subscription.ts';
+import { PLAN_NAMES, type SubscriptionEvent } from './subscription.ts';
+
+/** After a failed payment the plan stays for this long. */
+export const GRACE_MS = 7 * 86_400_000;
+
+export interface UnpaidPeriod {
+  payment_id: string;
+  subscription_id: string;
+  failed_at: string;
+  grace_until: string;
+  /** Whether the log has the end of the grace. */
+  is_downgraded: boolean;
+}
+
+export interface SubscriptionState {
+  /** Each subscription of the user, in order of their ids. A user has one; two checkouts that were paid at the same time make two. */
+  subscriptions: SubscriptionChanged[];
+  unpaid: UnpaidPeriod[];
+  /** The ids of the payments made, because the news of an earlier failure may come after them. */
+  paid: string[];
+  trial: TrialStarted | null;
+}
+
+export const noSubscription = (): SubscriptionState => ({ subscriptions: [], unpaid: [], paid: [], trial: null });
+
+/** Returns the state after the event, and leaves the state before it as it is. */
+export function afterSubscriptionEvent(state: SubscriptionState, { type, data }: SubscriptionEvent): SubscriptionState {
+  switch (type) {
+    case 'SubscriptionChanged': {
+      const others = state.subscriptions.filter(({ subscription_id }) => subscription_id !== data.subscription_id);
+      return { ...state, subscriptions: [...others, data].sort(byId) };
+    }
+    case 'SubscriptionPeriodPaid': {
+      const { payment_id } = data;
+      const paid = state.paid.includes(payment_id) ? state.paid : [...state.paid, payment_id];
+      return { ...state, paid, unpaid: state.unpaid.filter((each) => each.payment_id !== payment_id) };
+    }
+    case 'SubscriptionPaymentFailed': {
+      const { payment_id } = data;
+      const before = state.unpaid.find((each) => each.payment_id === payment_id);
+      const others = state.unpaid.filter((each) => each !== before);
+      return { ...state, unpaid: [...others, { ...data, is_downgraded: before?.is_downgraded ?? false }] };
+    }
+    case 'SubscriptionDowngraded': {
+      const { payment_id } = data;
+      const unpaid = state.unpaid.map((each) =>
+        each.payment_id === payment_id ? { ...each, is_downgraded: true } : each,
+      );
+      return { ...state, unpaid };
+    }
+    case 'TrialStarted':
+      return { ...state, trial: data };
+    default:
+      return state;
+  }
+}
+
+const byId = (a: SubscriptionChanged, b: SubscriptionChanged) => (a.subscription_id < b.subscription_id ? -1 : 1);
+
+/** Whether `next` is newer than `known`. The provider's clock counts seconds: of two states of a second the later step wins. */
+export function isNewer(next: SubscriptionChanged, known: SubscriptionChanged): boolean {
+  if (known.status === 'canceled') return false;
+  if (next.status === 'canceled') return true;
+  const rank = ({ changed_at, period_end, cancel_at, status, plan }: SubscriptionChanged) =>
+    [changed_at, period_end, cancel_at ?? '', status, PLAN_NAMES.indexOf(plan)].join(' ');
+  return rank(next) > rank(known);
+}
+
+/** The plan of a user. */
+export interface Subscription {
+  plan: PlanName;
+  status: SubscriptionStatus;
+  interval: BillingInterval;
+  period_start: string;
+  period_end: string;
+  /** The month that the first job of an API key began. */
+  is_trial: boolean;
+  /** The plan ends then and is not renewed; null while it is renewed. */
+  cancel_at: string | null;
+  /** A payment failed, and the plan stays until then; null otherwise. */
+  grace_until: string | null;
+  /** The provider's id; null for the trial. */
+  subscription_id: string | null;
+}
+
+/** Returns the plan at `now`, in milliseconds since the epoch; null for the free plan. A subscription wins over the trial. */
+export function subscriptionAt(state: SubscriptionState, now: number): Subscription | null {
+  const at = new Date(now).toISOString();
+  const live = state.subscriptions.flatMap((each) => standing(each, state, at));
+  live.sort(
+    (a, b) => PLAN_NAMES.indexOf(b.plan) - PLAN_NAMES.indexOf(a.plan) || (a.period_end < b.period_end ? 1 : -1),
+  );
+  if (live[0]) return live[0];
+  const { trial } = state;
+  if (!trial || trial.period_end <= at) return null;
+  const { plan, period_start, period_end } = trial;
+  const none = { grace_until: null, subscription_id: null };
+  return {
+    ...{ plan, status: 'trialing', interval: 'month', period_start, period_end, is_trial: true },
+    cancel_at: period_end,
+    ...none,
+  };
+}
+
+const LIVE: readonly SubscriptionStatus[] = ['active', 'trialing', 'past_due'];
+
+function standing(subscription: SubscriptionChanged, { unpaid }: SubscriptionState, at: string): Subscription[] {
+  const { subscription_id, plan, status, interval, period_start, period_end, cancel_at, changed_at } = subscription;
+  const later = (time: string) => new Date(Date.parse(time) + GRACE_MS).toISOString();
+  const graces = unpaid
+    .filter((each) => each.subscription_id === subscription_id)
+    .map(({ grace_until }) => grace_until)
+    .sort();
+  // The news of the failure itself may be lost, and so may be the news of a renewal.
+  const grace_until = graces[0] ?? (status === 'past_due' ? later(changed_at) : null);
+  const ends = [cancel_at, grace_until ?? later(period_end)].filter((time) => time !== null).sort();
+  if (!LIVE.includes(status) || ends[0]! <= at) return [];
+  const shown = grace_until === null ? status : 'past_due';
+  const facts = { plan, interval, period_start, period_end, cancel_at, grace_until, subscription_id };
+  return [{ ...facts, status: shown, is_trial: false }];
+}
