@@ -1,4 +1,4 @@
-// The embedded stores when their disk is full: what cannot be written is refused with a code, all else stays as it was.
+// The embedded stores on a full disk: they refuse writes with a code, and everything else stays as it was.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ const MAX_PAGES = 60;
 const FILLING = 'x'.repeat(20_000);
 const FULL = { code: 'storage_full' };
 
-test('a log without room refuses an append whole, serves reads, and takes the append with room', async (t) => {
+test('a log without room refuses a whole append, serves reads, and takes the append with room', async (t) => {
   const path = join(await folderOf(t), 'events.db');
   const log = await openSqliteEventStore({ path, max_pages: MAX_PAGES });
   const written = await untilFull(t, (n) => log.append(`job-${n}`, 'no_stream', [event(n)]));
@@ -28,7 +28,7 @@ test('a log without room refuses an append whole, serves reads, and takes the ap
   assertSound(t, path);
 });
 
-test('documents without room refuse a transaction whole, and serve reads', async (t) => {
+test('documents without room refuse a whole transaction, and serve reads', async (t) => {
   const path = join(await folderOf(t), 'documents.db');
   const documents = await openSqliteDocuments({ path, max_pages: MAX_PAGES });
   const spec = { name: 'things', fields: {}, indexes: [] };
@@ -49,7 +49,7 @@ test('documents without room refuse a transaction whole, and serve reads', async
   assertSound(t, path);
 });
 
-test('a queue without room refuses new messages, and goes on when others are done', async (t) => {
+test('a queue without room refuses new messages, and continues when others are acknowledged', async (t) => {
   const path = join(await folderOf(t), 'queue.db');
   const queue = await openSqliteQueue({ path, max_pages: MAX_PAGES });
   const publish = (n: number) => queue.publish('work', [{ id: String(n), body: FILLING }]);
@@ -66,7 +66,7 @@ test('a queue without room refuses new messages, and goes on when others are don
   assertSound(t, path);
 });
 
-/** How many were written before there was no room. */
+/** Returns how many were written before the disk was full. */
 async function untilFull(t: ExecutionContext, write: (n: number) => Promise<unknown>): Promise<number> {
   for (let n = 0; n < 1_000; n++) {
     try {

@@ -1,4 +1,4 @@
-// A batch in hand: what it asks when more of it comes.
+// A batch in hand, and which URLs it requests when more of it arrives.
 import test from 'ava';
 import { Batch } from '../../checkers/batch.ts';
 import type { BatchEnd } from '../../commands/record-checks.ts';
@@ -6,7 +6,7 @@ import { FOUND, until } from '../support/behind.ts';
 
 const NOTHING: BatchEnd = { revision: 'no_stream', to_index: 0 };
 
-test('a batch that comes again while the log is asked what it has of it asks only for the rest', async (t) => {
+test('a batch that is delivered again during its read of the log requests only the URLs that the log lacks', async (t) => {
   const asked: string[] = [];
   const recorded: number[] = [];
   const known = Promise.withResolvers<BatchEnd>();
@@ -30,7 +30,7 @@ test('a batch that comes again while the log is asked what it has of it asks onl
   t.deepEqual(recorded, [3, 4]);
 });
 
-test('what is asked for while the last recording fails is not left behind', async (t) => {
+test('outcomes that arrive while a recording fails are recorded with the next one', async (t) => {
   const outcomes = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const recording = Promise.withResolvers<void>();
   let is_recording = false;

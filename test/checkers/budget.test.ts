@@ -1,4 +1,4 @@
-// The parts of a host's limit, computed by each checker for itself, make the whole.
+// The shares of a host's limit, which each checker computes for itself, sum to the limit.
 import test from 'ava';
 import fc from 'fast-check';
 import { shareOf } from '../../checkers/budget.ts';
@@ -8,7 +8,7 @@ const limits = fc.integer({ min: 1, max: 100 });
 const turns = fc.nat(1_000_000);
 const hosts = fc.domain();
 
-test('parts sum to the limit, and differ by no more than one', (t) => {
+test('the shares sum to the limit, and differ by at most one', (t) => {
   const property = fc.property(hosts, checkers, limits, turns, (host, alive, limit, turn) => {
     const parts = alive.map((me) => shareOf(host, me, alive, limit, turn));
     t.is(
@@ -20,7 +20,7 @@ test('parts sum to the limit, and differ by no more than one', (t) => {
   fc.assert(property);
 });
 
-test('the order in which the others were heard does not matter', (t) => {
+test('the order in which the other checkers announced themselves does not matter', (t) => {
   const property = fc.property(hosts, checkers, limits, turns, (host, alive, limit, turn) => {
     for (const me of alive)
       t.is(shareOf(host, me, alive.toReversed(), limit, turn), shareOf(host, me, alive, limit, turn));
@@ -28,11 +28,11 @@ test('the order in which the others were heard does not matter', (t) => {
   fc.assert(property);
 });
 
-test('one checker has it all', (t) => {
+test('a single checker has the whole limit', (t) => {
   t.is(shareOf('a.example', 'me', ['me'], 10, 7), 10);
 });
 
-test('where there are more checkers than requests, each has its turn, and as often as any other', (t) => {
+test('more checkers than requests take turns, each equally often', (t) => {
   const property = fc.property(hosts, checkers, fc.integer({ min: 1, max: 20 }), (host, alive, limit) => {
     fc.pre(limit < alive.length);
     for (const me of alive) {
@@ -48,7 +48,7 @@ test('where there are more checkers than requests, each has its turn, and as oft
   fc.assert(property, { numRuns: 50 });
 });
 
-test('where there are enough for all, turns change nothing', (t) => {
+test('with a request for each checker, turns change nothing', (t) => {
   const alive = ['a', 'b', 'c'];
   for (const me of alive) {
     const parts = Array.from({ length: 20 }, (_, turn) => shareOf('a.example', me, alive, 10, turn));
@@ -56,7 +56,7 @@ test('where there are enough for all, turns change nothing', (t) => {
   }
 });
 
-test('over many hosts what is left over is spread evenly', (t) => {
+test('the remainders of many hosts are spread evenly over the checkers', (t) => {
   const alive = ['a', 'b', 'c', 'd', 'e'];
   const sums = alive.map((me) => {
     let sum = 0;

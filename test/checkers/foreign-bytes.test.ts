@@ -1,5 +1,4 @@
-// Every parser of the checkers that meets foreign bytes: whatever they are, it ends, soon, with a result that holds what it
-// promises.
+// Every parser of the checkers that reads foreign bytes: for any bytes it ends soon, with a result that keeps its promise.
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import test from 'ava';
@@ -23,7 +22,7 @@ import type { TunnelFailure } from '../../checkers/proxies/tunnel-failure.ts';
 import { leastCpuMs } from '../support/cpu-time.ts';
 import { bounded, hostileText } from '../support/hostile-text.ts';
 
-/** No shrinking: each step of what never ends takes as long as that is waited for. */
+/** Without shrinking, because each step of an endless case would wait for the whole limit. */
 const RUNS = { numRuns: Number(process.env.FUZZ_RUNS ?? 200), endOnFailure: true };
 const PAGE = new URL('https://a.example/shop/thing?id=7');
 
@@ -122,7 +121,7 @@ const URLS = [
   ...HEADER,
 ];
 
-/** What is done with every page. */
+/** Runs every step that the engine runs on a page. */
 function judge(html: string): void {
   const signs = readSigns(html);
   for (const { at } of signs.headings) if (html[at] !== '<') throw new Error(`no heading begins at ${at}`);
@@ -136,12 +135,12 @@ function judge(html: string): void {
   if (similarity(page, page) !== 1) throw new Error('a page is like itself');
 }
 
-test('a page whose text is longer in lower case is judged and not searched for ever', (t) => {
+test('the search ends for a page whose text is longer in lower case', (t) => {
   bounded(() => judge('<title>İİİİİİ</title><p>refresh</p><meta>'));
   t.pass();
 });
 
-test('any page is judged', (t) => {
+test('any page gets a verdict', (t) => {
   fc.assert(
     fc.property(hostileText(HTML), (html) => bounded(() => judge(`<p>refresh${html}`))),
     RUNS,
@@ -149,7 +148,7 @@ test('any page is judged', (t) => {
   t.pass();
 });
 
-test('any body is decoded within its bound', (t) => {
+test('any body decodes within its bound', (t) => {
   const encodings = fc.oneof(
     hostileText(['gzip', 'br', 'zstd', 'deflate', ',', ' ']),
     fc.constantFrom('gzip', 'br', 'zstd'),
@@ -175,7 +174,7 @@ test('any body is decoded within its bound', (t) => {
   t.pass();
 });
 
-test('any cookies leave a header that can be sent', (t) => {
+test('any cookies leave a valid header', (t) => {
   fc.assert(
     fc.property(fc.array(hostileText(HEADER)), hostileText(HEADER), (headers, path) => {
       const jar = new CookieJar();
@@ -185,7 +184,7 @@ test('any cookies leave a header that can be sent', (t) => {
         jar.store(url, headers, 0);
         return jar.header(url, 0);
       });
-      // What a request header may hold.
+      // The characters that a request header may hold.
       return header === null || !/[^\t\x20-\x7e\x80-\xff]/.test(header);
     }),
     RUNS,
@@ -193,7 +192,7 @@ test('any cookies leave a header that can be sent', (t) => {
   t.pass();
 });
 
-test('any Location leads to an http(s) URL without a user, or nowhere', (t) => {
+test('any Location leads to an http(s) URL without a user, or to nothing', (t) => {
   fc.assert(
     fc.property(hostileText(URLS), (location) => {
       const next = bounded(() => nextHop(PAGE, location));
@@ -206,7 +205,7 @@ test('any Location leads to an http(s) URL without a user, or nowhere', (t) => {
   t.pass();
 });
 
-test('any Retry-After is a time to wait, or none', (t) => {
+test('any Retry-After gives a time to wait, or none', (t) => {
   const header = hostileText(['120', '-', '9'.repeat(9), 'Wed, 01 Jan 2020', ' 00:00:00 GMT', ' ', '(', 'Z', '+9999']);
   fc.assert(
     fc.property(header, (value) => {
@@ -218,7 +217,7 @@ test('any Retry-After is a time to wait, or none', (t) => {
   t.pass();
 });
 
-test('any URL has a folder and a sibling there', (t) => {
+test('any URL has a folder and a sibling in it', (t) => {
   fc.assert(
     fc.property(hostileText(URLS), fc.double({ min: 0, max: 0.999, noNaN: true }), (text, random) => {
       const url = URL.parse(text, 'https://a.example/b/');
@@ -230,7 +229,7 @@ test('any URL has a folder and a sibling there', (t) => {
   t.pass();
 });
 
-test('any refusal bears the marks of a known product, or none', (t) => {
+test('any refusal shows the marks of a known product, or none', (t) => {
   fc.assert(
     fc.property(hostileText(['captcha', 'Access denied | ', '<title>', 'Cloudflare', ...HTML]), (body) => {
       const protection = bounded(() => protectionOf(403, { server: body }, body));
@@ -241,7 +240,7 @@ test('any refusal bears the marks of a known product, or none', (t) => {
   t.pass();
 });
 
-test('any head of an answer is read in any pieces as it is in one', (t) => {
+test('the reader reads any head of an answer in pieces as it does in one', (t) => {
   const bytes = hostileText(['HTTP/1.1 ', '200', '100', '\r\n', '\n', '\r', ':', 'content-length: 1', ' folded', 'İ']);
   fc.assert(
     fc.property(bytes, fc.integer({ min: 1, max: 40 }), (text, size) => {
@@ -259,7 +258,7 @@ test('any head of an answer is read in any pieces as it is in one', (t) => {
   t.pass();
 });
 
-test('any list of proxies names its proxies and its bad lines', (t) => {
+test('the parser names the proxies and the bad lines of any list', (t) => {
   fc.assert(
     fc.property(
       hostileText(['http://', 'socks5://', 'user:pass@', 'p.example', ':1080', '\n', '#', '[::1]', '%zz']),
@@ -273,7 +272,7 @@ test('any list of proxies names its proxies and its bad lines', (t) => {
   );
 });
 
-test('any answer of a SOCKS5 proxy ends the asking once, or asks for more', (t) => {
+test('any answer of a SOCKS5 proxy ends the handshake once, or needs more bytes', (t) => {
   const endpoint = parseProxy('socks5://user:pass@127.0.0.1:1080')!;
   const message = fc.oneof(
     fc.uint8Array({ maxLength: 300 }),
@@ -296,7 +295,7 @@ test('any answer of a SOCKS5 proxy ends the asking once, or asks for more', (t) 
   );
 });
 
-test('any hosts file has addresses for its names', (t) => {
+test('any hosts file gives addresses for its names', (t) => {
   fc.assert(
     fc.property(hostileText(['127.0.0.1', '::1', ' ', '\t', '\n', '#', 'Name']), (text) => {
       for (const addresses of bounded(() => parseHosts(text)).values()) t.true(addresses.length > 0);
@@ -306,7 +305,7 @@ test('any hosts file has addresses for its names', (t) => {
   t.pass();
 });
 
-/** What is repeated to make a parser look at the same bytes again and again. */
+/** Pieces whose repetition may make a parser read the same bytes again and again. */
 const REPEATED = [
   ...HTML,
   ...HTML.map((piece) => `${piece} `),
@@ -339,7 +338,7 @@ const PARSERS: readonly [what: string, work: (text: string) => unknown][] = [
   ['a head', (text) => new HeadReader().read(Buffer.from(text.slice(0, 60_000)))],
 ];
 for (const [what, work] of PARSERS) {
-  test(`what ${what} costs grows with its length and no faster`, (t) => {
+  test(`the cost of reading ${what} grows in proportion to its length`, (t) => {
     for (const piece of REPEATED) {
       const { short_ms, long_ms } = costs(work, piece);
       // Four times as long: sixteen times the cost is quadratic. Some milliseconds are the clock's own.

@@ -1,4 +1,4 @@
-// What a checker has in hand of a job that may have stopped before it began.
+// The work in hand of a job that may have stopped before the work began.
 import test from 'ava';
 import { Hands } from '../../checkers/hands.ts';
 import { createRetry } from '../../checkers/retry.ts';
@@ -8,7 +8,7 @@ import { until } from '../support/behind.ts';
 import { manualEngine } from '../support/fake-engine.ts';
 import { commandContext, openTestStores, silent } from '../support/stores.ts';
 
-test('a job that cannot be read fails its work when the work has ended, and not before', async (t) => {
+test('a job that cannot be read fails its work when the work has ended, and no earlier', async (t) => {
   const { log } = await openTestStores(t);
   let was_read = false;
   const refusing: EventStore = Object.assign(Object.create(log), {
@@ -35,7 +35,7 @@ test('a job that cannot be read fails its work when the work has ended, and not 
   const work = { owner_id: 'alice', job_id: 'j', revision: 0, batch_size: 10, position: '1' };
   const ended = hands.work({ ...work, ranges: [{ batch: 0, from_index: 0, urls: ['http://a.example/'] }] }, false);
   await until(() => was_read);
-  // A rejection that nobody takes would end the thread now.
+  // An unhandled rejection would end the thread now.
   await new Promise(setImmediate);
   t.deepEqual(untaken, []);
   t.is(in_flight().length, 1);

@@ -1,4 +1,4 @@
-// The checker without the service: what its users import.
+// The checker as a library, without the service.
 import test from 'ava';
 import { check, createEngine, DEFAULT_SETTINGS } from '../../checkers/index.ts';
 import { readConfig } from '../../settings/config.ts';
@@ -6,7 +6,7 @@ import { startTestSite } from '../support/test-site.ts';
 
 const LOOPBACK = { allow_addresses: ['127.0.0.0/8'] };
 
-test('one call, one outcome, and nothing is left open', async (t) => {
+test('a call returns one outcome and leaves nothing open', async (t) => {
   const site = await startTestSite();
   t.teardown(() => site.close());
   const outcome = await check(`${site.origin}/once`, LOOPBACK);
@@ -15,19 +15,19 @@ test('one call, one outcome, and nothing is left open', async (t) => {
   t.is(site.open, 0);
 });
 
-test('without exceptions nothing private is asked', async (t) => {
+test('without exceptions the library requests nothing private', async (t) => {
   const site = await startTestSite();
   t.teardown(() => site.close());
   t.like(await check(`${site.origin}/fine`), { verdict: 'unreachable', error_code: 'blocked_address' });
   t.is(site.accepted, 0);
 });
 
-test('what is no URL is an outcome, and an aborted signal an AbortError', async (t) => {
+test('an invalid URL gets an outcome, and an aborted signal throws an AbortError', async (t) => {
   t.like(await check('nonsense'), { verdict: 'unreachable', error_code: 'invalid_url' });
   await t.throwsAsync(check('http://example.com/', { signal: AbortSignal.abort() }), { name: 'AbortError' });
 });
 
-test('a check that is aborted leaves nothing open', async (t) => {
+test('an aborted check leaves nothing open', async (t) => {
   const controller = new AbortController();
   const site = await startTestSite({ behaviours: { '/waits': () => controller.abort() } });
   t.teardown(() => site.close());
@@ -37,7 +37,7 @@ test('a check that is aborted leaves nothing open', async (t) => {
   t.is(site.open, 0);
 });
 
-test('many go through one engine, over the same connections', async (t) => {
+test('many checks share one engine and its connections', async (t) => {
   const site = await startTestSite();
   const engine = createEngine({ ...DEFAULT_SETTINGS, ...LOOPBACK, per_host: 2 });
   t.teardown(() => site.close());
@@ -47,7 +47,7 @@ test('many go through one engine, over the same connections', async (t) => {
   await engine.close();
 });
 
-test('its defaults are those of the service', (t) => {
+test('the library has the defaults of the service', (t) => {
   const config = readConfig({});
   t.deepEqual(DEFAULT_SETTINGS, {
     concurrency: config.checker_concurrency,

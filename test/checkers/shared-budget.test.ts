@@ -1,4 +1,4 @@
-// Several checkers over one queue keep a host's limit together.
+// Several checkers over one queue together keep the limit of a host.
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { createEngine, type Engine, type EngineSettings, type Peers } from '../../checkers/engine/engine.ts';
@@ -25,7 +25,7 @@ const SETTINGS: EngineSettings = {
 };
 const ANNOUNCE_MS = 40;
 
-/** A checker that only says that it is there, and hears what its engine is told. Its clock stands still unless it is given one. */
+/** A checker that only announces itself, and notes what its engine receives. Its clock stands still unless the test gives it one. */
 function join(t: ExecutionContext, queue: Queue, { monotonic = () => 0, waitForPeers = async () => {} }: Times = {}) {
   const heard = { peers: null as Peers | null, held: [] as unknown[] };
   const engine = fakeEngine({
@@ -63,7 +63,7 @@ test('checkers whose clocks began at different times take turns at a host togeth
   await until(() => peers.every(({ heard }) => heard.peers !== null));
   const whose = new Set<number>();
   for (let turn = 0; turn < 3; turn++) {
-    // The clocks are 1,500 ms into a turn of 4,000: nobody gives a host up, and nobody takes it.
+    // The clocks are 1,500 ms into a turn of 4,000 ms, when no host changes its checker.
     passed_ms = 1000 + turn * 4000;
     await until(() => parts().reduce((sum, part) => sum + part) === 1);
     whose.add(parts().indexOf(1));
@@ -71,13 +71,13 @@ test('checkers whose clocks began at different times take turns at a host togeth
   t.is(whose.size, 3);
 });
 
-test('one alone has the plain limit', async (t) => {
+test('a checker alone has the whole limit', async (t) => {
   const open = await oneQueue(t);
   const { heard } = await peer(t, await open());
   t.is(heard.peers, null);
 });
 
-test('a second one shares with the first before it begins, and gives its part back when it leaves', async (t) => {
+test('a second checker shares the limit with the first before it begins, and returns its share when it leaves', async (t) => {
   const open = await oneQueue(t);
   const first = await peer(t, await open());
   const waits: (() => void)[] = [];
@@ -88,7 +88,7 @@ test('a second one shares with the first before it begins, and gives its part ba
   const parts = () => [first, second].map(({ heard }) => heard.peers?.shareOf('a.example', 5) ?? 5);
   await until(() => waits.length === 1 && isShared(parts()));
   waits[0]!();
-  // What the first one asked for above its new share ends meanwhile.
+  // The first checker's requests above its new share end meanwhile.
   await until(() => waits.length === 2);
   t.false(has_begun);
   waits[1]!();
@@ -101,7 +101,7 @@ test('a second one shares with the first before it begins, and gives its part ba
 
 const isShared = (parts: readonly number[]): boolean => parts.toSorted().join() === '2,3';
 
-test('one that falls silent is forgotten', async (t) => {
+test('the others forget a checker that falls silent', async (t) => {
   const open = await oneQueue(t);
   let passed_ms = 0;
   const first = await peer(t, await open(), { monotonic: () => passed_ms });
@@ -116,7 +116,7 @@ test('one that falls silent is forgotten', async (t) => {
   t.true(passed_ms > 5 * ANNOUNCE_MS, 'and not before it missed five announcements');
 });
 
-test('a Retry-After is told to the others and not to oneself', async (t) => {
+test('a checker announces a Retry-After to the others and not to itself', async (t) => {
   const open = await oneQueue(t);
   const first = await peer(t, await open());
   const second = await peer(t, await open());
@@ -127,7 +127,7 @@ test('a Retry-After is told to the others and not to oneself', async (t) => {
   t.deepEqual(first.heard.held, []);
 });
 
-/** Answers some turns of the event loop later, so that others come meanwhile. */
+/** Answers some turns of the event loop later, so that other requests arrive meanwhile. */
 const slowly: Behaviour = (_request, socket) => {
   let turns = 20;
   const turn = (): void => {
@@ -137,7 +137,7 @@ const slowly: Behaviour = (_request, socket) => {
   turn();
 };
 
-test('two checkers never have more requests at a host than one may', async (t) => {
+test('two checkers together never exceed the limit of requests to a host', async (t) => {
   const open = await oneQueue(t);
   const site = await startTestSite({ behaviours: { '/p/*': slowly } });
   const { log } = await openTestStores(t);

@@ -1,4 +1,4 @@
-// Several checkers ask a folder once for a name that cannot be there, and all of them know what it said.
+// Several checkers share one probe of a folder and its result.
 import test, { type ExecutionContext } from 'ava';
 import { createEngine, type Engine, type Peers } from '../../checkers/engine/engine.ts';
 import type { ProbeRequest } from '../../checkers/engine/probes.ts';
@@ -19,7 +19,7 @@ const ATTEMPT_MS = 15_000;
 /** The one that comes later never asks: the others know every answer. */
 const FOR_EVER_MS = 2 ** 31 - 1;
 
-/** Checkers by id on a bus that the test cuts and a clock that it moves, who note which of them asked. */
+/** Checkers on a bus that the test cuts, by a clock that it moves. They note who sent a probe. */
 function checkers(...ids: string[]) {
   let now = 0;
   const asked: string[] = [];
@@ -77,7 +77,7 @@ function checkers(...ids: string[]) {
   };
 }
 
-test('of all who want it one asks, whoever wanted it first, and all know', async (t) => {
+test('one of all interested checkers sends a probe, and all get its result', async (t) => {
   const { asked, want, known } = checkers('a', 'b', 'c');
   const folders = Array.from({ length: 30 }, (_, i) => `folder ${i}`);
   for (const folder of folders) for (const id of ['a', 'b', 'c']) want(id, folder);
@@ -87,7 +87,7 @@ test('of all who want it one asks, whoever wanted it first, and all know', async
   t.deepEqual([...new Set(asked)].toSorted(), ['a', 'b', 'c'], 'each asks some of them');
 });
 
-test('one that comes later is told, though the folder may be its own', async (t) => {
+test('a checker that starts later gets the result, even for a folder that it owns', async (t) => {
   const { asked, want, known, join } = checkers('a', 'b');
   const folders = Array.from({ length: 10 }, (_, i) => `folder ${i}`);
   for (const folder of folders) want('a', folder);
@@ -98,7 +98,7 @@ test('one that comes later is told, though the folder may be its own', async (t)
   t.is(asked.length, folders.length);
 });
 
-test('what the owner did not hear is said again; one that is gone has an heir; one that never hears is not waited for', async (t) => {
+test('an unheard request is repeated, a lost owner gets a successor, and nobody waits for a deaf one', async (t) => {
   const { asked, want, known, lost, leave, pass } = checkers('a', 'b', 'c');
   want('a', 'folder');
   await until(() => asked.length === 1);
@@ -118,7 +118,7 @@ test('what the owner did not hear is said again; one that is gone has an heir; o
   const more = folders.map((folder) => `${folder} of another`);
   for (const folder of more) want(other, folder);
   leave(owner);
-  // Some heard the wish before they heard who left.
+  // Some checkers heard the request before they heard who left.
   pass(6 * LOOK_MS);
   await until(() => more.every((folder) => known(folder) === 2));
   t.is(asked.length, 1 + 2 * folders.length);
@@ -131,7 +131,7 @@ test('what the owner did not hear is said again; one that is gone has an heir; o
   t.is(asked.length, 1 + 3 * folders.length);
 });
 
-test('who is left alone asks what it waits for', (t) => {
+test('the last remaining checker sends the probe that it waits for', (t) => {
   const { asked, want, lost, leave } = checkers('a', 'b');
   lost.add('a').add('b');
   for (let i = 0; i < 10; i++) want('a', `folder ${i}`);
@@ -176,7 +176,7 @@ async function startChecker(t: ExecutionContext, queue: Queue, answer_wait_ms?: 
   return { engine, knows };
 }
 
-test("over a queue: a job's folders are asked once each, however its batches fall to checkers", async (t) => {
+test('over a queue each folder of a job is probed once, however checkers share its batches', async (t) => {
   const open = await oneQueue(t);
   const site = await startTestSite({ behaviours: { '/f*': shop(true) } });
   t.teardown(() => site.close());

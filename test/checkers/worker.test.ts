@@ -1,5 +1,5 @@
-// The worker: what it does with the work of jobs that stop and go on, what it keeps while the log is away, and what comes
-// of batches that fail or come again.
+// The worker: jobs that stop and resume, outcomes that it keeps while the log is away, and batches that fail or are
+// redelivered.
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import type { Engine } from '../../checkers/engine/engine.ts';
@@ -28,7 +28,7 @@ class Away extends Error {
   }
 }
 
-/** A job of 40 URLs, of which half are paid for, and what workers of it share. */
+/** A job of 40 URLs, half of them paid, and the stores that its workers share. */
 async function jobOfWorkers(t: ExecutionContext) {
   const open = await oneQueue(t);
   const { log } = await openTestStores(t);
@@ -53,7 +53,7 @@ async function jobOfWorkers(t: ExecutionContext) {
   const queue = await open();
   const urlOf = (index: number) => `https://example.com/${index}`;
   const urls = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => urlOf(from + n));
-  /** Starts a worker; ends with the test, or when it is told. */
+  /** Starts a worker, which stops with the test or by the function that it returns. */
   function work(engine: Engine, options: Partial<WorkerOptions> = {}) {
     const stop = new AbortController();
     const worker = runWorker({
@@ -75,7 +75,7 @@ async function jobOfWorkers(t: ExecutionContext) {
     t.teardown(end);
     return end;
   }
-  /** By one message, of one range or several. */
+  /** Publishes one message, of one range or several. */
   const publish = (revision: number, ...ranges: [from: number, to: number][]) => {
     const body: Work = {
       owner_id: 'alice',
@@ -108,7 +108,7 @@ async function jobOfWorkers(t: ExecutionContext) {
 const messages = (queue: Queue) => queue.depth(WORK_SUBJECT);
 const resume = { type: 'resume', credits_added: 0, reservation_id: null } as const;
 
-test('a message of several batches is done when all of them are recorded', async (t) => {
+test('a message of several batches is acknowledged when all of them are recorded', async (t) => {
   const { work, publish, recorded, queue } = await jobOfWorkers(t);
   const { engine, finish, in_flight, owners } = manualEngine();
   work(engine);
@@ -121,7 +121,7 @@ test('a message of several batches is done when all of them are recorded', async
   t.is(await messages(queue), 0);
 });
 
-test('a cancelled job has its requests cut off, and what comes of it later is not begun', async (t) => {
+test("a cancellation aborts a job's requests, and later messages of the job start none", async (t) => {
   const { work, publish, change, nothingLeft, recorded } = await jobOfWorkers(t);
   const { engine, begun, in_flight } = manualEngine();
   work(engine);
@@ -135,7 +135,7 @@ test('a cancelled job has its requests cut off, and what comes of it later is no
   t.deepEqual(await recorded(0), []);
 });
 
-test('a job that stopped before the checker began is found stopped in the log', async (t) => {
+test('the checker finds in the log that a job stopped before the checker began', async (t) => {
   const { work, publish, change, nothingLeft } = await jobOfWorkers(t);
   const { engine, in_flight } = manualEngine();
   await publish(0, [0, 10]);
@@ -146,7 +146,7 @@ test('a job that stopped before the checker began is found stopped in the log', 
   t.pass();
 });
 
-test('a paused job begins nothing more; what is in flight is finished, its beginning without a gap recorded', async (t) => {
+test('a paused job starts no request, and its finished URLs are recorded up to the first gap', async (t) => {
   const { work, publish, change, recorded, urlOf } = await jobOfWorkers(t);
   const { engine, begun, in_flight, waiting, finish } = manualEngine(4);
   work(engine);
@@ -162,7 +162,7 @@ test('a paused job begins nothing more; what is in flight is finished, its begin
   t.deepEqual(begun, [0, 1, 2, 3, 4].map(urlOf));
 });
 
-test('a job resumed while its batch is in hand goes on at once, up to its new end', async (t) => {
+test('a job that is resumed while its batch is in hand goes on at once, up to its new end', async (t) => {
   const { work, publish, change, recorded, urlOf } = await jobOfWorkers(t);
   const { engine, begun, in_flight, waiting, finish } = manualEngine(2);
   work(engine);
@@ -181,7 +181,7 @@ test('a job resumed while its batch is in hand goes on at once, up to its new en
   t.deepEqual([...begun].sort(), Array.from({ length: 10 }, (_, n) => urlOf(n)).sort(), 'each is asked once');
 });
 
-test('the end of a batch whose beginning is in hand is asked at once, and recorded after it', async (t) => {
+test('the rest of a batch in hand is checked at once, and recorded after its beginning', async (t) => {
   const { work, publish, recorded, urls } = await jobOfWorkers(t);
   const { engine, in_flight, finish } = manualEngine();
   work(engine);
@@ -196,7 +196,7 @@ test('the end of a batch whose beginning is in hand is asked at once, and record
 });
 
 for (const code of ['unavailable', 'storage_full', 'log_busy']) {
-  test(`while the log is away for two minutes (${code}) outcomes stay in hand, and nobody is asked again`, async (t) => {
+  test(`outcomes stay in hand while the log is away for two minutes (${code}), and no URL is requested again`, async (t) => {
     const { work, publish, count, log, queue, status } = await jobOfWorkers(t);
     const { engine, begun, in_flight, finish } = manualEngine();
     let clock_ms = 0;
@@ -209,7 +209,7 @@ for (const code of ['unavailable', 'storage_full', 'log_busy']) {
       deleteStream: (stream) => log.deleteStream(stream),
       close: async () => {},
     };
-    // Time passes only while the worker waits.
+    // The clock moves only while the worker waits.
     const wait = async () => {
       clock_ms += 5000;
       await new Promise(setImmediate);
@@ -226,7 +226,7 @@ for (const code of ['unavailable', 'storage_full', 'log_busy']) {
   });
 }
 
-test('an append whose acknowledgement is lost is recorded once', async (t) => {
+test('the log has an append once whose acknowledgement was lost', async (t) => {
   const { work, publish, count, log } = await jobOfWorkers(t);
   const { engine, begun, in_flight, finish } = manualEngine();
   let lost = 0;
@@ -252,7 +252,7 @@ test('an append whose acknowledgement is lost is recorded once', async (t) => {
   t.is(begun.length, 10);
 });
 
-test('a batch that another checker took when its ack wait was over is recorded once', async (t) => {
+test('a batch that another checker took after its ack wait is recorded once', async (t) => {
   const { work, publish, recorded, open, nothingLeft } = await jobOfWorkers(t);
   const [one, two] = [manualEngine(), manualEngine()];
   work(one.engine);
@@ -260,7 +260,7 @@ test('a batch that another checker took when its ack wait was over is recorded o
   await until(() => one.in_flight().length === 10);
   Object.assign(one.engine, { free: 0 });
   work(two.engine, { queue: await open() });
-  // The first one may have begun to wait for a message before it had no room.
+  // The first worker may have begun to wait for a message before it was full.
   while (two.in_flight().length === 0) {
     await publish(0, [0, 10]);
     await nothingLeft();
@@ -296,7 +296,7 @@ test('a checker that slept past its ack wait requests only what is in flight, un
   );
 });
 
-test('messages that came while the checker slept go back to the queue', async (t) => {
+test('messages that arrived while the checker slept go back to the queue', async (t) => {
   const { work, publish, queue, recorded } = await jobOfWorkers(t);
   const { engine, begun, in_flight, finish } = manualEngine();
   let clock_ms = 0;
@@ -328,9 +328,9 @@ test('messages that came while the checker slept go back to the queue', async (t
   t.is(begun.length, 10);
 });
 
-test('a message that comes again after its checker was killed five times is done, and asks only what the log lacks', async (t) => {
+test('a message whose checker was killed five times completes, and only URLs that the log lacks are requested', async (t) => {
   const { queue, work, publish, recorded, status, urlOf, log, job_id } = await jobOfWorkers(t);
-  // Each takes it and is gone.
+  // Each checker takes the message and dies.
   const consumer = await queue.consume<Work>(WORK_SUBJECT, {
     ack_wait_ms: 1,
     max_deliveries: 1000,
@@ -349,7 +349,7 @@ test('a message that comes again after its checker was killed five times is done
   t.is(await status(), 'processing');
 });
 
-test('a batch that fails each time for its own sake fails its job', async (t) => {
+test('a batch that fails at every delivery fails its job', async (t) => {
   const { publish, work, status } = await jobOfWorkers(t);
   const { engine } = manualEngine();
   let asked = 0;
@@ -362,7 +362,7 @@ test('a batch that fails each time for its own sake fails its job', async (t) =>
   t.is(asked, 5);
 });
 
-test('a checker that is told to end records what it has and gives the rest back', async (t) => {
+test('a stopping checker records its outcomes and returns the rest', async (t) => {
   const { publish, work, recorded, queue, urls } = await jobOfWorkers(t);
   const { engine, in_flight, finish } = manualEngine();
   const end = work(engine);
@@ -374,7 +374,7 @@ test('a checker that is told to end records what it has and gives the rest back'
   t.is(await messages(queue), 1);
 });
 
-test('as many batches as a job can have published, all of them stuck, do not keep the next one out', async (t) => {
+test("a job's greatest number of published batches, all stuck, does not block the next message", async (t) => {
   const { publish, work } = await jobOfWorkers(t);
   const { engine, begun } = manualEngine();
   work(engine);

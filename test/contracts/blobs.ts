@@ -5,9 +5,9 @@ import test, { type ExecutionContext } from 'ava';
 import type { Blobs } from '../../intake/blobs.ts';
 
 export interface BlobsFixture {
-  /** Another instance on the same data. */
+  /** Opens another instance over the same data. */
   open(): Promise<Blobs>;
-  /** The names of all that is stored, whatever its state; the suite only counts them. */
+  /** The names of all stored files, finished or not. The suite only counts them. */
   stored(): Promise<string[]>;
   remove(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export function blobsContract(name: string, start: () => Promise<BlobsFixture>):
   };
   const bytes = (length: number, seed = 1) => Buffer.from(Array.from({ length }, (_, i) => (i * seed + seed) % 256));
 
-  it('a blob comes back byte for byte, from another instance too', async (t, fixture, blobs) => {
+  it('a blob reads back byte for byte, also from another instance', async (t, fixture, blobs) => {
     const content = bytes(300_000, 7);
     const chunks = Array.from({ length: 3 }, (_, i) => content.subarray(i * 100_000, (i + 1) * 100_000));
     t.deepEqual(await blobs.put('inputs/a-1/File_2.csv', Readable.from(chunks)), { size_bytes: 300_000 });
@@ -34,17 +34,17 @@ export function blobsContract(name: string, start: () => Promise<BlobsFixture>):
     t.true((await read(await fixture.open(), 'inputs/a-1/File_2.csv'))?.equals(content));
   });
 
-  it('an empty blob is a blob', async (t, _fixture, blobs) => {
+  it('a blob may be empty', async (t, _fixture, blobs) => {
     t.deepEqual(await blobs.put('empty', Readable.from([])), { size_bytes: 0 });
     t.is((await read(blobs, 'empty'))?.length, 0);
   });
 
-  it('there is null where there is none', async (t, _fixture, blobs) => {
+  it('a read of an absent blob gives null', async (t, _fixture, blobs) => {
     await blobs.put('a/b', Readable.from([bytes(1)]));
     for (const key of ['b', 'a', 'a/c', 'a/b/c', 'c/d/e']) t.is(await blobs.get(key), null, key);
   });
 
-  it('a second put takes the place of the first, as a whole', async (t, _fixture, blobs) => {
+  it('a second put replaces the first as a whole', async (t, _fixture, blobs) => {
     await blobs.put('a', Readable.from([bytes(200_000, 3)]));
     const reading = await blobs.get('a');
     await blobs.put('a', Readable.from([bytes(10, 5)]));
@@ -52,13 +52,13 @@ export function blobsContract(name: string, start: () => Promise<BlobsFixture>):
     t.true((await read(blobs, 'a'))?.equals(bytes(10, 5)));
   });
 
-  it('of several puts at once one wins, unmixed', async (t, _fixture, blobs) => {
+  it('one of several concurrent puts wins, unmixed', async (t, _fixture, blobs) => {
     await Promise.all([1, 3, 5, 7].map((seed) => blobs.put('a', Readable.from([bytes(50_000, seed)]))));
     const won = await read(blobs, 'a');
     t.true([1, 3, 5, 7].some((seed) => won?.equals(bytes(50_000, seed))));
   });
 
-  it('a stream that breaks leaves nothing, and what was there stays', async (t, fixture, blobs) => {
+  it('a stream that breaks stores nothing, and keeps the blob from before', async (t, fixture, blobs) => {
     const breaking = () =>
       Readable.from(
         (async function* () {
@@ -79,7 +79,7 @@ export function blobsContract(name: string, start: () => Promise<BlobsFixture>):
     t.is(await blobs.get('new'), null);
   });
 
-  it('delete removes one blob, and is content when there is none', async (t, fixture, blobs) => {
+  it('delete removes one blob, and accepts an absent one', async (t, fixture, blobs) => {
     await blobs.put('a/b', Readable.from([bytes(1)]));
     await blobs.put('a/c', Readable.from([bytes(2)]));
     await blobs.delete('a/b');
@@ -91,7 +91,7 @@ export function blobsContract(name: string, start: () => Promise<BlobsFixture>):
     t.is((await fixture.stored()).length, 1);
   });
 
-  it('a key that leads elsewhere is an error', async (t, fixture, blobs) => {
+  it('a key that leads out of the store is refused', async (t, fixture, blobs) => {
     const keys = [
       '',
       '/',
@@ -118,7 +118,7 @@ export function blobsContract(name: string, start: () => Promise<BlobsFixture>):
     t.deepEqual(await fixture.stored(), []);
   });
 
-  it('words that only look like a way out are words', async (t, _fixture, blobs) => {
+  it('keys that only look like such paths are ordinary keys', async (t, _fixture, blobs) => {
     for (const key of ['...', '..a', 'a..', '-rf', '.hidden', 'a/.../b']) {
       await blobs.put(key, Readable.from([Buffer.from(key)]));
       t.is((await read(blobs, key))?.toString(), key);

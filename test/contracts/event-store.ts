@@ -11,8 +11,8 @@ import { subscribing } from './event-store/subscribing.ts';
 export type { Fixture, Opened } from './event-store/fixture.ts';
 
 /**
- * Runs the whole suite against the stores that the fixture opens. Every test opens its own and uses streams and
- * categories of its own, so that the suite also runs against a server that others write to meanwhile.
+ * Runs the whole suite against the stores that the fixture opens. Every test opens its own store and uses its own streams
+ * and categories, so that the suite also runs against a server that others write to.
  */
 export function eventStoreContract(test: TestFn, name: string, fixture: Fixture): void {
   const sentence = sentences(test, name, fixture);

@@ -1,5 +1,5 @@
-// What becomes of an export that is under way when its read model is built anew: the file is whole, or the connection is cut.
-// Over the route itself, and a store's own documents. A store's test enrols with one line.
+// An export that runs while its read model is rebuilt: the file is whole, or the connection is cut.
+// The suite asks the route over a store's own documents. A store's test enrols with one line.
 import { randomBytes } from 'node:crypto';
 import type { TestFn } from 'ava';
 import { parse } from 'csv-parse/sync';
@@ -22,12 +22,12 @@ const COLLECTIONS = [jobs, results, jobStats];
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
 interface World {
-  /** The export, of which one piece has been read. */
+  /** The export after its first piece. */
   reader: Reader;
   first: Uint8Array;
-  /** Another generation is read from here on. */
+  /** Makes another generation live. */
   flip(): Promise<void>;
-  /** The generation that was read before is dropped. */
+  /** Drops the generation from before. */
   drop(): Promise<void>;
   wasCutOff(): boolean;
 }
@@ -36,14 +36,14 @@ export function exportContract(test: TestFn, name: string, fixture: Fixture): vo
   const sentence = sentences(test, name, fixture);
 
   for (const format of ['csv', 'xlsx'] as const) {
-    sentence(`a ${format} export that is under way at a flip is whole`, async (t, { documents }) => {
+    sentence(`a ${format} export that runs during a flip is complete`, async (t, { documents }) => {
       await exporting(documents, format, async ({ reader, first, flip }) => {
         await flip();
         const file = Buffer.concat([first, ...(await rest(reader))]);
         t.is(await rowsOf(file, format), ROWS);
       });
     });
-    sentence(`a ${format} export whose generation is dropped is cut off`, async (t, { documents }) => {
+    sentence(`a ${format} export ends with an error when its generation is dropped`, async (t, { documents }) => {
       await exporting(documents, format, async ({ reader, flip, drop, wasCutOff }) => {
         await flip();
         await drop();
@@ -91,7 +91,7 @@ async function exporting(documents: Documents, format: 'csv' | 'xlsx', body: (wo
       async flip() {
         await live(2, [1]);
         clock.now += FLIP_NOTICED_MS;
-        // The new generation has no results: this one is read from it.
+        // The new generation has no results, so that this export reads none.
         if ((await read.collection(results).count({ job_id: ALICES_JOB })) !== 0)
           throw new Error('the old one is read');
       },
@@ -122,7 +122,7 @@ async function rowsOf(file: Buffer, format: 'csv' | 'xlsx'): Promise<number> {
   return workbook.worksheets[0]!.rowCount - 1;
 }
 
-/** So long, and so hard to compress, that no buffer between the store and the client holds them all. */
+/** A text so long and so hard to compress that no buffer between store and client holds all rows. */
 function result(index: number): ResultDocument {
   const url = `https://example.com/${randomBytes(3000).toString('base64url')}`;
   return {

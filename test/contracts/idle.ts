@@ -1,4 +1,4 @@
-// Roles over idle stores: what they read while nothing happens. Enrolled by each kind of stores.
+// The reads of roles over idle stores. Each kind of stores enrols.
 import type { ExecutionContext, TestFn } from 'ava';
 import type { Queue } from '../../checkers/queue.ts';
 import { openCredits } from '../../commands/credits.ts';
@@ -21,7 +21,7 @@ export interface IdleStores {
   queue: Queue;
 }
 
-/** Renewals of both roles' leases that the measurement lasts for: about five seconds. */
+/** The measurement lasts for this number of renewals of both leases: about five seconds. */
 const RENEWALS = 6;
 
 export function idleContract(test: TestFn, name: string, open: (t: ExecutionContext) => Promise<IdleStores>): void {
@@ -101,7 +101,7 @@ export function idleContract(test: TestFn, name: string, open: (t: ExecutionCont
   });
 }
 
-/** The same object, which calls `count` before each of these methods. */
+/** Wraps the object so that it calls `count` before each of these methods. */
 function counted<T extends object>(target: T, methods: readonly (keyof T)[], count: () => void): T {
   return new Proxy(target, {
     get(object, name) {

@@ -1,5 +1,5 @@
-// What holds of two projectors over one store of documents, wherever one of them is stopped and however long it sleeps:
-// every event is counted once. A store's test enrols with one line.
+// Two projectors over one store count every event once, wherever one of them stops and however long it sleeps.
+// A store's test enrols with one line.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,27 +17,27 @@ const EVENTS_MEANWHILE = 2;
 const EVENTS_AFTER = 1;
 const ALL_EVENTS = EVENTS_BEFORE + EVENTS_MEANWHILE + EVENTS_AFTER;
 
-/** Each event in a transaction of its own: there is a place between any two of them. */
+/** Each event has its own transaction, so that a projector can sleep between any two. */
 const oneByOne = (version: number, weight: number): Projection => ({
   ...counting(version, weight),
   isHeavy: () => true,
 });
 
 interface Interleaving {
-  /** What the projector that is stopped runs. */
+  /** The projections of the projector that sleeps. */
   sleeper: Projection;
-  /** What the other one runs, to its end, while the first is stopped. */
+  /** The projections that the other projector runs to its end while the first one sleeps. */
   other: Projection;
-  /** What was there before both. */
+  /** Prepares the documents before both start. */
   before?: (stores: TestStores) => Promise<void>;
-  /** The sleeper is told to stop while it sleeps, or it goes on as if nothing had happened. */
+  /** Whether the sleeper is stopped while it sleeps. Else it goes on as if nothing had happened. */
   wakes: 'to stop' | 'to go on';
 }
 
 export function projectorContract(test: TestFn, name: string, fixture: Fixture): void {
   const sentence = sentences(test, name, fixture);
 
-  /** The log of a place, with documents that are empty but for what came before. */
+  /** Opens the log of a place, with empty documents after `before`. */
   async function interleave(t: ExecutionContext, how: Interleaving): Promise<void> {
     for (let place = 0; ; place++) {
       const opened = await fixture.open();
@@ -62,7 +62,7 @@ export function projectorContract(test: TestFn, name: string, fixture: Fixture):
     }
   }
 
-  /** False when the sleeper has done all its work before it comes to the place. */
+  /** False when the sleeper completes its work before it reaches the place. */
   async function sleepAt(place: number, stores: TestStores, how: Interleaving): Promise<boolean> {
     const { log } = stores;
     let end = await log.head();
@@ -82,7 +82,7 @@ export function projectorContract(test: TestFn, name: string, fixture: Fixture):
     if (how.wakes === 'to stop') stop.abort();
     sleeper.goOn();
     await count(log, EVENTS_AFTER);
-    // It writes as soon as it hears of the last event, if not before. Only one that had not begun when it slept may.
+    // Only a sleeper that had not begun may write, as soon as it gets the last event.
     end = await log.head();
     finished = Promise.withResolvers();
     if (how.wakes === 'to go on') await Promise.race([overtaken.promise, finished.promise]);
@@ -97,16 +97,16 @@ export function projectorContract(test: TestFn, name: string, fixture: Fixture):
   };
   const both = { sleeper: oneByOne(1, 1), other: oneByOne(1, 1) };
 
-  sentence('a projector that sleeps anywhere in its live run counts nothing twice', async (t) => {
+  sentence('a projector that sleeps at any point of its live run counts every event once', async (t) => {
     await interleave(t, { ...both, wakes: 'to go on' });
   });
-  sentence('a projector that sleeps anywhere in a build counts nothing twice', async (t) => {
+  sentence('a projector that sleeps at any point of a build counts every event once', async (t) => {
     await interleave(t, { ...both, before: rebuilt, wakes: 'to go on' });
   });
-  sentence('a projector that is stopped anywhere in a build leaves it to the next one', async (t) => {
+  sentence('the next projector continues a build that was stopped at any point', async (t) => {
     await interleave(t, { ...both, before: rebuilt, wakes: 'to stop' });
   });
-  sentence('a projector of an older version that sleeps until after a flip loses nothing', async (t) => {
+  sentence('a projector of an older version that sleeps past a flip loses nothing', async (t) => {
     await interleave(t, { sleeper: oneByOne(1, 10), other: oneByOne(2, 1), wakes: 'to go on' });
   });
 
@@ -144,7 +144,7 @@ export function projectorContract(test: TestFn, name: string, fixture: Fixture):
 
 const POISON = 2;
 
-/** How a projection fails for the sake of an event. */
+/** The ways in which a projection fails because of an event. */
 const POISONS: Record<string, (open: OpenCollection) => Promise<void>> = {
   'its projection throws': async () => {
     throw new Error('poison');

@@ -12,7 +12,7 @@ import { type QueueFixture, type QueueTraits, type Sentence, World } from './que
 export type { QueueFixture, QueueTraits } from './queue/world.ts';
 
 export function queueContract(name: string, traits: QueueTraits, start: () => Promise<QueueFixture>): void {
-  // In series, for several of them measure time.
+  // Serial, because several tests measure time.
   const sentence: Sentence = (title, run) =>
     test.serial(`${name}: ${title}`, async (t) => {
       const world = new World(await start());

@@ -33,7 +33,7 @@ test('a sealed text opens with no other key, at no other place, and not when a b
   t.throws(() => unseal(key, 'event 1', changed));
 });
 
-test('of processes that make a key at once all get the same one', async (t) => {
+test('several processes that make a key at once all get the same one', async (t) => {
   const { log } = await openTestStores(t);
   const made = await Promise.all(Array.from({ length: 8 }, () => openPersonalKeys(log, SECRET).make('user/ada')));
   t.is(new Set(made.map((key) => Buffer.from(key!).toString('hex'))).size, 1);
@@ -42,7 +42,7 @@ test('of processes that make a key at once all get the same one', async (t) => {
   t.false(JSON.stringify(event).includes(Buffer.from(made[0]!).toString('base64url')), 'the log holds it wrapped');
 });
 
-test('a destroyed key is found no more, and none is made in its place', async (t) => {
+test('a destroyed key is not found again, and no process makes another in its place', async (t) => {
   const { log } = await openTestStores(t);
   t.truthy(await openPersonalKeys(log, SECRET).make('user/ada'));
   await log.deleteStream(personalKeyStream('user/ada'));

@@ -66,7 +66,7 @@ const ways: readonly ((urls: readonly string[]) => string)[] = [
   (urls) => urls.map((one) => `see ${one} .`).join(' '),
 ];
 
-test('URLs come out as they went in, however they are put together', (t) => {
+test('a cell gives back the URLs that were joined in it, whatever separates them', (t) => {
   fc.assert(
     fc.property(fc.array(url, { minLength: 1, maxLength: 8 }), fc.constantFrom(...ways), (urls, together) => {
       t.deepEqual(urlsInCell(together(urls)).texts, urls);
@@ -80,7 +80,7 @@ const SYNTAX = [
   ...[']', '["', '=HYPERLINK("', '=', ':', '\u200b', '\u200d', 'a.example', '://', '#', '!['],
 ];
 
-test('any text gives texts soon, trimmed and not empty', (t) => {
+test('any cell splits quickly into trimmed texts that are not empty', (t) => {
   fc.assert(
     fc.property(hostileText(SYNTAX), (text) => {
       const { texts } = bounded(() => urlsInCell(text));
@@ -91,7 +91,7 @@ test('any text gives texts soon, trimmed and not empty', (t) => {
   t.pass();
 });
 
-test('a megabyte of any syntax takes a time that grows with its length alone', (t) => {
+test('the time for a megabyte of any syntax grows only with its length', (t) => {
   for (const piece of [...SYNTAX, `${A},`, `[a](${A})`, ' (', '. ', 'a= ']) {
     for (const [start, end] of [
       ['', ''],

@@ -22,7 +22,7 @@ const TABLES: Readonly<Record<string, (header: readonly string[]) => string | Pr
 };
 
 for (const [format, make] of Object.entries(TABLES)) {
-  test(`a column of ${format} is chosen by its header or letter, whatever its cells say`, async (t) => {
+  test(`a header or a letter chooses a column of ${format}, whatever its cells hold`, async (t) => {
     const path = await upload(t, 'x', await make(HEADER));
     for (const [column, index, values] of [
       ['from', 2, [B, A]],
@@ -43,7 +43,7 @@ for (const [format, make] of Object.entries(TABLES)) {
     }
   });
 
-  test(`a column that ${format} lacks is refused, with the names of the columns that there are`, async (t) => {
+  test(`the refusal of a column that ${format} lacks names the columns that exist`, async (t) => {
     const path = await upload(t, 'x', await make(HEADER));
     for (const column of ['link', 'D', 'AAA', ' ']) {
       const error = await t.throwsAsync(openSheet(path, 'x', {}, { column }), { code: 'column_not_found' });
@@ -52,13 +52,13 @@ for (const [format, make] of Object.entries(TABLES)) {
   });
 }
 
-test('a nested column of JSON is chosen by its path', async (t) => {
+test('a path chooses a nested column of JSON', async (t) => {
   const path = await upload(t, 'x', JSON.stringify({ items: [{ page: { url: A, from: B } }] }));
   const sheet = await openSheet(path, 'x', {}, { column: 'items.page.from' });
   t.deepEqual((await Array.fromAsync(sheet.cells())).flat(), [{ row: 1, value: B }]);
 });
 
-test('a table of URLs alone has columns by their letters', async (t) => {
+test('a table without a header has columns by their letters', async (t) => {
   const path = await upload(t, 'x', `${A},${B}\n${B},${A}\n`);
   for (const [column, values] of [
     ['A', [A, B]],
@@ -72,7 +72,7 @@ test('a table of URLs alone has columns by their letters', async (t) => {
   }
 });
 
-test('HTML has no columns to choose from', async (t) => {
+test('HTML has no columns', async (t) => {
   const path = await upload(t, 'x', `<html><a href="${A}">a</a></html>`);
   const error = await t.throwsAsync(openSheet(path, 'x', {}, { column: 'A' }), { code: 'column_not_found' });
   t.regex(error!.message, /Leave `column` out/);

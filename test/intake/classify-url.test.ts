@@ -81,11 +81,11 @@ for (const [text, reason] of [
   });
 }
 
-test('white space round a URL is no part of it', (t) => {
+test('white space around a URL is not part of it', (t) => {
   t.like(classify(' \u00a0https://example.com/\r\n'), { category: 'valid', url: 'https://example.com/' });
 });
 
-test('two URLs are the same when the parser says so, whatever their fragments', (t) => {
+test('two URLs are equal when the parser makes them equal, whatever their fragments', (t) => {
   t.is(keyOf('HTTPS://Example.com:443/a/../b#one'), keyOf('https://example.com/b#two'));
   t.is(keyOf('https://example.com'), keyOf('https://example.com/#'));
   t.is(keyOf('example.com'), keyOf('https://example.com/'));
@@ -95,7 +95,7 @@ test('two URLs are the same when the parser says so, whatever their fragments', 
   t.not(keyOf('https://example.com/?a=1&b=2'), keyOf('https://example.com/?b=2&a=1'));
 });
 
-test('a blocked domain blocks itself and all under it, with or without a prefix', (t) => {
+test('a blocked domain covers itself and its subdomains, with or without a prefix', (t) => {
   const blocked_domain_of = blockedDomains(new Set(['example.com', 'evil.org', 'xn--mnchen-3ya.example', '10.0.0.1']));
   const blockedBy = (text: string) => {
     const found = classifyUrl(text, { max_url_chars: 2048, blocked_domain_of });
@@ -111,7 +111,7 @@ test('a blocked domain blocks itself and all under it, with or without a prefix'
   t.is(blockedBy('ftp://example.com/'), 'invalid');
 });
 
-test('no text makes it throw, and what it accepts the parser and the checker take', (t) => {
+test('no text makes classifyUrl throw, and the parser and the checker take every URL that it accepts', (t) => {
   const pieces = fc.constantFrom(
     'http',
     's',
@@ -143,7 +143,7 @@ test('no text makes it throw, and what it accepts the parser and the checker tak
       const { protocol, href, hash } = new URL(found.url);
       t.true(protocol === 'http:' || protocol === 'https:');
       t.true(found.url.endsWith(text.trim().replace(/^\/\//, '')));
-      // Normalising what is normal changes nothing, and only the fragment is left out.
+      // Parsing a parsed URL changes nothing, and only the fragment is dropped.
       t.is(keyOf(found.key), found.key);
       t.is(href.replace(/#.*$/, ''), found.key);
       t.false(found.key.includes('#'), hash);

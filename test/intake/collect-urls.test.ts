@@ -26,7 +26,7 @@ async function collect(values: readonly string[], options: CollectOptions = {}) 
   return { urls, summary: collected.summary };
 }
 
-test('each URL is accepted once, as submitted, and every row is accounted for', async (t) => {
+test('each URL is accepted once, as submitted, and the counts cover every row', async (t) => {
   const { urls, summary } = await collect(ROWS);
   t.deepEqual(urls, ['https://a.example/#top', 'https://b.example/x']);
   t.like(summary, {
@@ -41,7 +41,7 @@ test('each URL is accepted once, as submitted, and every row is accounted for', 
   });
 });
 
-test('samples name the row, what was there and why', async (t) => {
+test('samples name the row, its text and the reason', async (t) => {
   const { samples } = (await collect(ROWS)).summary;
   t.deepEqual(samples.invalid, [
     { row: 5, value: 'ftp://c.example/', url: null, reason: 'unsupported_scheme', blocked_domain: null },
@@ -57,19 +57,19 @@ test('samples name the row, what was there and why', async (t) => {
   t.is((await collect(ROWS, { max_samples: 1 })).summary.samples.invalid.length, 1);
 });
 
-test('without auto_add_prefix a missing prefix makes a URL invalid', async (t) => {
+test('a URL without a prefix is invalid when auto_add_prefix is off', async (t) => {
   const { urls, summary } = await collect(ROWS, { auto_add_prefix: false });
   t.deepEqual(urls, ['https://a.example/#top']);
   t.like(summary, { invalid_urls_rejected: 4, blocked_urls_skipped: 1, missing_prefix_fixed: 0 });
 });
 
-test('without skip_blocked blocked URLs are checked, and counted', async (t) => {
+test('blocked URLs are checked and counted when skip_blocked is off', async (t) => {
   const { urls, summary } = await collect(ROWS, { skip_blocked: false });
   t.deepEqual(urls.slice(2), ['https://shop.blocked.example/', 'https://blocked.example']);
   t.like(summary, { accepted: 4, blocked_urls_skipped: 0, blocked_urls_accepted: 2, missing_prefix_fixed: 2 });
 });
 
-test('without skip_invalid the first rows that are wrong are named', async (t) => {
+test('the error names the first wrong rows when skip_invalid is off', async (t) => {
   const error = await t.throwsAsync<IntakeError>(collect(ROWS, { skip_invalid: false }));
   t.is(error?.code, 'invalid_rows');
   t.regex(error?.message ?? '', /row 5: "ftp:\/\/c\.example\/" is neither http nor https; row 8: "not a url"/);
@@ -87,7 +87,7 @@ test('without skip_invalid the first rows that are wrong are named', async (t) =
   t.is(urls.length, 2);
 });
 
-test('one URL too many is an error as soon as it is met; duplicates are none', async (t) => {
+test('one URL too many throws at once, and duplicates do not count', async (t) => {
   let given = 0;
   async function* endless(): AsyncGenerator<Cell[]> {
     for (;;) yield [{ row: ++given, value: `https://a.example/${given}` }];
@@ -99,7 +99,7 @@ test('one URL too many is an error as soon as it is met; duplicates are none', a
   t.is((await collect(same, { max_urls: 50 })).urls.length, 50);
 });
 
-test('not one URL to check is an error that says what there was', async (t) => {
+test('a list without URLs to check throws an error with the counts', async (t) => {
   const error = await t.throwsAsync<IntakeError>(collect(['x', 'https://blocked.example/']));
   t.is(error?.code, 'no_urls');
   t.regex(error?.message ?? '', /1 invalid, 1 of blocked domains/);
@@ -109,7 +109,7 @@ async function* pagesOf(urls: readonly string[]) {
   for (let start = 0; start < urls.length; start += 1000) yield urls.slice(start, start + 1000);
 }
 
-test('pages have the size asked for, in the order of submission', async (t) => {
+test('pages have the requested size and the order of submission', async (t) => {
   const urls = Array.from({ length: 25 }, (_, i) => `https://a.example/${i}`);
   const pages = await Array.fromAsync(submitList(pagesOf(urls), { page_size: 10 }));
   t.deepEqual(
@@ -119,12 +119,12 @@ test('pages have the size asked for, in the order of submission', async (t) => {
   t.deepEqual(pages.flat(), urls);
 });
 
-test('a summary that is not complete yet cannot be had', (t) => {
+test('the summary throws before the list is complete', (t) => {
   const collected = submitList(pagesOf(['https://a.example/']));
   t.throws(() => collected.summary, { code: 'ERR_ASSERTION' });
 });
 
-test('a list names what is wrong by index, a bounded number of times', async (t) => {
+test('the error of a list names a limited number of wrong entries by index', async (t) => {
   const list = ['https://a.example/', 'nope', ...Array.from({ length: 5_000 }, () => '@')];
   const collected = submitList(pagesOf(list));
   t.deepEqual((await Array.fromAsync(collected)).flat(), ['https://a.example/']);
@@ -135,21 +135,21 @@ test('a list names what is wrong by index, a bounded number of times', async (t)
   t.regex(error?.message ?? '', /index 1: "nope"/);
 });
 
-test('an analysis counts and samples all categories, and takes nothing to check as an answer', async (t) => {
+test('an analysis counts and samples all categories, and answers also without URLs to check', async (t) => {
   const summary = await analyzeUrls(cells(ROWS), { blocked_domain_of });
   t.deepEqual(summary.categories, { valid: 2, missing_prefix: 1, blocked: 2, invalid: 2 });
   t.is(summary.duplicates_removed, 1);
   t.is((await analyzeUrls(cells(['junk']))).categories.invalid, 1);
 });
 
-test('an uploaded file goes all the way', async (t) => {
+test('collectUrls reads an uploaded file from its bytes to its pages of URLs', async (t) => {
   const sheet = await open(t, 'x.csv', `id;link\n${ROWS.map((row, i) => `${i};${row}`).join('\n')}\n`);
   const collected = collectUrls(sheet.cells(), { blocked_domain_of });
   t.deepEqual((await Array.fromAsync(collected)).flat(), ['https://a.example/#top', 'https://b.example/x']);
   t.is(collected.summary.samples.invalid[0]?.row, 5);
 });
 
-test('other work of the thread gets its turns while a long list is taken', async (t) => {
+test('reading a long list lets other work of the thread run', async (t) => {
   const urls = Array.from({ length: 100_000 }, (_, i) => `https://a.example/${i}`);
   let turns = 0;
   const counting = setInterval(() => turns++, 1);

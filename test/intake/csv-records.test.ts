@@ -21,7 +21,7 @@ async function read(text: string, options: ReadInPieces = {}): Promise<string[][
 }
 
 // Serial tests run before the others of the file, whose errors would be counted too.
-test.serial('a row of another width than the first costs no error made for nobody', async (t) => {
+test.serial('the reader makes no error objects for rows of another width', async (t) => {
   const { captureStackTrace } = Error;
   let captured = 0;
   Error.captureStackTrace = (...args) => {
@@ -37,29 +37,29 @@ test.serial('a row of another width than the first costs no error made for nobod
   t.true(captured > 0);
 });
 
-test('quotes hold delimiters, line ends and doubled quotes', async (t) => {
+test('a quoted cell may hold delimiters, line ends and doubled quotes', async (t) => {
   t.deepEqual(await read('a,"b,c"\n"d\ne","f""g"\n'), [
     ['a', 'b,c'],
     ['d\ne', 'f"g'],
   ]);
 });
 
-test('every kind of line end ends a record, mixed in one file', async (t) => {
+test('every kind of line end ends a record, also mixed in one file', async (t) => {
   t.deepEqual(await read('a\nb\r\nc\rd'), [['a'], ['b'], ['c'], ['d']]);
 });
 
-test('an empty line is a row, and the end of the last line begins none', async (t) => {
+test('an empty line counts as a row, and the last line end begins none', async (t) => {
   t.deepEqual(await read('a\n\nb\n'), [['a'], [''], ['b']]);
 });
 
-test('without a delimiter each line is one cell, unquoted where it is quoted', async (t) => {
+test('without a delimiter each line becomes one cell, without its quotes', async (t) => {
   t.deepEqual(await read('https://a.com/x,y\n"https://a.com/1;2"\n', { delimiter: null }), [
     ['https://a.com/x,y'],
     ['https://a.com/1;2'],
   ]);
 });
 
-test('a quote inside of a cell is a character, spaces round a quoted cell are not', async (t) => {
+test('a quote inside a cell is a character, and spaces around a quoted cell are dropped', async (t) => {
   t.deepEqual(await read('5" disk,x\n1, "a,b" ,2\n'), [
     ['5" disk', 'x'],
     ['1', 'a,b', '2'],
@@ -73,7 +73,7 @@ test('a cell that goes on after its closing quote keeps its quotes', async (t) =
   ]);
 });
 
-test('a quote that is never closed is an error that names the row in which it was opened', async (t) => {
+test('the error for an unclosed quote names the row that opened it', async (t) => {
   for (const delimiter of [',', null]) {
     const error = await t.throwsAsync<IntakeError>(read('a,1\n\n"b,2\nc,3\n', { delimiter }));
     t.is(error?.code, 'quote_not_closed');
@@ -81,7 +81,7 @@ test('a quote that is never closed is an error that names the row in which it wa
   }
 });
 
-test('a quote that is not closed within the longest row is an error there, not at the end of the file', async (t) => {
+test('an unclosed quote throws at the length limit of a row, before the end of the file', async (t) => {
   let given = 0;
   function* endless(): Generator<string> {
     yield 'a\n"';
@@ -94,7 +94,7 @@ test('a quote that is not closed within the longest row is an error there, not a
   t.true(given < 250);
 });
 
-test('a line longer than the longest row is an error that names the row', async (t) => {
+test('the error for a line over the length limit names the row', async (t) => {
   const error = await t.throwsAsync<IntakeError>(
     read(`a\n${'b'.repeat(2_000)}`, { piece_chars: 100, max_row_chars: 1_000 }),
   );
@@ -102,16 +102,16 @@ test('a line longer than the longest row is an error that names the row', async 
   t.regex(error?.message ?? '', /^Row 2 /);
 });
 
-test('cells without end do not pile up, empty ones neither', async (t) => {
+test('the reader refuses endless cells in one row, even empty ones', async (t) => {
   const text = `a\n${','.repeat(100_000)}`;
   const error = await t.throwsAsync<IntakeError>(read(text));
   t.is(error?.code, 'row_too_long');
   t.is((await read(text, { max_row_chars: 200_000 }))[1]?.length, 16_384);
 });
 
-test('what is written as RFC 4180 wants it is read as it was, wherever the text is cut into pieces', async (t) => {
+test('the reader reads records of RFC 4180 as they were written, wherever the text is cut', async (t) => {
   const cell = fc.string({ unit: fc.constantFrom('a', 'é', '.', ' ', ',', ';', '"', '\n', '\r', '\t'), maxLength: 6 });
-  // That one is taken for a quoted cell with spaces after it, as no URL looks like it.
+  // The reader takes this one for a quoted cell with spaces after it, because no URL looks like it.
   const told_apart = cell.filter((text) => !/^".*" +$/s.test(text));
   const quoted = (text: string) => (/["\n\r,]|^\s/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const table = fc.array(fc.array(told_apart, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 6 });
@@ -129,7 +129,7 @@ test('what is written as RFC 4180 wants it is read as it was, wherever the text 
   );
 });
 
-test('nothing that is put in makes it fail but for a quote that is not closed, wherever it is cut', async (t) => {
+test('only an unclosed quote makes the reader fail, wherever the text is cut', async (t) => {
   const outcomeOf = (content: string, options?: ReadInPieces) =>
     read(content, options).catch((error) => (error.name === 'IntakeError' ? error.message : error.stack));
   const text = fc.string({ unit: fc.constantFrom('a', ' ', ',', '"', '\n', '\r'), maxLength: 40 });
@@ -143,7 +143,7 @@ test('nothing that is put in makes it fail but for a quote that is not closed, w
   );
 });
 
-test('other work of the thread gets its turns while a long piece is read', async (t) => {
+test('reading a long piece lets other work of the thread run', async (t) => {
   let turns = 0;
   const counting = setInterval(() => turns++, 1);
   t.is((await read('a\n'.repeat(500_000))).length, 500_000);

@@ -9,7 +9,7 @@ test('a key is new once', (t) => {
   t.is(set.size, 2);
 });
 
-test('a hundred thousand keys are told apart, and found again while the tables grow', (t) => {
+test('the set distinguishes a hundred thousand keys while its tables grow', (t) => {
   const set = new DigestSet();
   const expected = new Set<string>();
   let wrong = 0;

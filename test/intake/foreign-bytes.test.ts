@@ -1,5 +1,5 @@
-// Every parser of uploads that meets foreign bytes: whatever they are, it ends, soon, with cells or with an IntakeError that
-// has a code. FUZZ_RUNS makes it go on for longer.
+// Every parser of uploads that reads foreign bytes: for any bytes it ends soon, with cells or an IntakeError that has a
+// code. FUZZ_RUNS sets the number of runs.
 import test from 'ava';
 import fc from 'fast-check';
 import { classifyUrl, INVALID_REASONS, urlLikeness } from '../../intake/classify-url.ts';
@@ -39,7 +39,7 @@ const ADDRESS = [
   ...['a.example', 'xn--', 'xn--a-', 'www.', '127.0.0.1', '0x7f', '1e9', ':8080', ':99999', 'mailto:', 'javascript:'],
 ];
 
-test('any text is a table with URLs, or refused with a code', async (t) => {
+test('any text gives a table with URLs or a refusal with a code', async (t) => {
   const names = fc.constantFrom('x.csv', 'x.txt', 'x', '__proto__.tsv');
   await fc.assert(
     fc.asyncProperty(hostileText(TABLE), names, async (text, name) => void (await outcomeOf(text, name))),
@@ -51,7 +51,7 @@ test('any text is a table with URLs, or refused with a code', async (t) => {
 const BOMS = [[], [0xff, 0xfe], [0xfe, 0xff], [0xef, 0xbb, 0xbf], [0xff], [0xef, 0xbb], [0xff, 0xfe, 0, 0]];
 const ENCODINGS = ['utf8', 'utf16le', 'latin1'] as const;
 
-test('any bytes are a table with URLs, or refused with a code', async (t) => {
+test('any bytes give a table with URLs or a refusal with a code', async (t) => {
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 2_000 }),
     fc
@@ -70,7 +70,7 @@ test('any bytes are a table with URLs, or refused with a code', async (t) => {
   t.pass();
 });
 
-test('any list is URLs, or refused with a code', async (t) => {
+test('any list gives URLs or a refusal with a code', async (t) => {
   const list = fc.array(fc.oneof(hostileText(ADDRESS), hostileText(TABLE)), { maxLength: 20 });
   await fc.assert(
     fc.asyncProperty(list, fc.boolean(), async (urls, skip_invalid) => {
@@ -81,7 +81,7 @@ test('any list is URLs, or refused with a code', async (t) => {
   t.pass();
 });
 
-test('any text is one kind of URL, and stays that when it is submitted again', (t) => {
+test('any text gets one category, and keeps it when it is submitted again', (t) => {
   fc.assert(
     fc.property(
       hostileText(ADDRESS),
@@ -92,7 +92,7 @@ test('any text is one kind of URL, and stays that when it is submitted again', (
         const likeness = bounded(() => urlLikeness(text, 2_048));
         if (found.category === 'invalid') return found.reason in INVALID_REASONS && likeness === 0;
         const again = classifyUrl(found.url, { max_url_chars: 2_048 });
-        // What is stored as UTF-8 is read as it was.
+        // UTF-8 stores the text without change.
         if (!found.url.isWellFormed()) return false;
         return again.category === 'valid' && again.key === found.key && again.url === found.url;
       },
@@ -102,7 +102,7 @@ test('any text is one kind of URL, and stays that when it is submitted again', (
   t.pass();
 });
 
-test('any text is a domain that is the same domain again, or has a reason', (t) => {
+test('any text gives a domain that parses to itself, or a reason', (t) => {
   fc.assert(
     fc.property(hostileText(ADDRESS), fc.constantFrom('', 'a.example', '*.'), (end, start) => {
       const found = bounded(() => parseDomain(start + end));
@@ -115,7 +115,7 @@ test('any text is a domain that is the same domain again, or has a reason', (t) 
   t.pass();
 });
 
-test('any rows have a column of URLs that is in them, or none', (t) => {
+test('the chosen column is a column of the rows, or null, for any rows', (t) => {
   const cell = fc.oneof(hostileText(TABLE), fc.constantFrom('url', 'a.example', 'https://a.example/', '', 'name'));
   const rows = fc.array(fc.array(cell, { maxLength: 6 }), { maxLength: 10 });
   fc.assert(
@@ -141,7 +141,7 @@ for (const declared of ['"', '\u{1f600}', '\ud83d', '\udc00', ' ', '\r', '\0', '
   });
 }
 
-test('any sample has a layout whose delimiter can be read with, or none', async (t) => {
+test('any sample gives a layout with a usable delimiter, or none', async (t) => {
   await fc.assert(
     fc.asyncProperty(hostileText(TABLE), fc.constantFrom('', 'sep='), fc.boolean(), async (text, start, whole) => {
       const layout = await findLayout({

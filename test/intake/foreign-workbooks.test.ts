@@ -1,5 +1,5 @@
-// Workbooks as an enemy makes them: parts with other bytes, archives cut off, with false sizes, with one name for two parts. Each
-// is opened, soon, or refused with a code. FUZZ_RUNS makes it go on for longer.
+// Workbooks of an enemy: changed bytes, truncated archives, false sizes, one name for two parts. Each is opened soon, or
+// refused with a code. FUZZ_RUNS sets the number of runs.
 import { buffer } from 'node:stream/consumers';
 import { crc32, deflateRawSync } from 'node:zlib';
 import test from 'ava';
@@ -30,7 +30,7 @@ const XML = [
   ...['HYPERLINK("', '""', 'https://a.example/', '<rPh>', '<is>', '__proto__="1"', 'constructor="1"', '<sheet name="'],
 ];
 
-/** The parts of a workbook that have text, and what is in them. */
+/** The text parts of a workbook with their content. */
 const SHARED = 'xl/sharedStrings.xml';
 const SHEET = 'xl/worksheets/sheet1.xml';
 const PARTS = [
@@ -46,7 +46,7 @@ const PLAIN = {
   links: { B1: 'https://b.example/' },
 };
 
-/** An archive of one's own making: any name as often as one likes, and any sizes beside the true ones. */
+/** Writes an archive with any names, repeated or not, and any sizes beside the true ones. */
 interface Part {
   name: string;
   content: Buffer;
@@ -114,13 +114,13 @@ function withBytes(content: Buffer, changes: readonly (readonly [at: number, byt
 const withPart = (index: number, change: (part: Part) => Partial<Part>) =>
   WHOLE.map((part, i) => (i === index ? { ...part, ...change(part) } : part));
 
-test('the workbook is one, and is read', async (t) => {
+test('the unchanged workbook opens, and its URLs are read', async (t) => {
   t.is(await outcomeOf(archive(WHOLE), 'x.xlsx'), 2);
   const zip64 = WHOLE.map((part) => ({ ...part, zip64: true }));
   t.is(await outcomeOf(archive(zip64), 'x.xlsx'), 2);
 });
 
-test('any bytes in any part of a workbook', async (t) => {
+test('any bytes in any part of a workbook give URLs or a refusal with a code', async (t) => {
   await fc.assert(
     fc.asyncProperty(anyPart, anyBytes, async (index, changes) => {
       await outcomeOf(archive(withPart(index, ({ content }) => ({ content: withBytes(content, changes) }))));
@@ -130,7 +130,7 @@ test('any bytes in any part of a workbook', async (t) => {
   t.pass();
 });
 
-test('any XML in any part of a workbook', async (t) => {
+test('any XML in any part of a workbook gives URLs or a refusal with a code', async (t) => {
   await fc.assert(
     fc.asyncProperty(anyPart, hostileText(XML), fc.double({ min: 0, max: 1, noNaN: true }), async (index, xml, at) => {
       const spliced = ({ content }: Part) => {
@@ -144,7 +144,7 @@ test('any XML in any part of a workbook', async (t) => {
   t.pass();
 });
 
-test('any values in the cells of a workbook', async (t) => {
+test('any values in the cells of a workbook give URLs or a refusal with a code', async (t) => {
   const values = ['0', '1', '-1', '1e9', '1.5', 'NaN', 'Infinity', '__proto__', '9007199254740993', '0x1', ' 1 ', ''];
   const value = fc.oneof(fc.constantFrom(...values), hostileText(values).map(escaped));
   await fc.assert(
@@ -157,11 +157,11 @@ test('any values in the cells of a workbook', async (t) => {
   t.pass();
 });
 
-test('any bytes of the archive itself, cut off anywhere', async (t) => {
+test('changed or truncated bytes of the archive give URLs or a refusal with a code', async (t) => {
   const whole = archive(WHOLE);
   await fc.assert(
     fc.asyncProperty(anyBytes, fc.boolean(), fc.nat(whole.length), async (changes, is_cut, length) => {
-      // The directory at the end tells where everything is.
+      // The directory at the end names the place of every part.
       const near_end = changes.map(([at, byte]) => [whole.length - 1 - (at % (whole.length / 2)), byte] as const);
       await outcomeOf(withBytes(is_cut ? whole : whole.subarray(0, length + 1), is_cut ? near_end : changes));
     }),
@@ -170,7 +170,7 @@ test('any bytes of the archive itself, cut off anywhere', async (t) => {
   t.pass();
 });
 
-test('any sizes, sums and names of the parts, any of them twice', async (t) => {
+test('false sizes, checksums and names of parts give URLs or a refusal with a code', async (t) => {
   const size = fc.constantFrom(0, 1, 100, 0x7fffffff, 0xfffffffe, 0xffffffff, 2 ** 40, 2 ** 53 - 1);
   const odd = fc.record(
     {

@@ -1,4 +1,4 @@
-// What is found in each kind of list: exactly its URLs. Prints a row a kind.
+// The URLs that intake finds in each kind of list. Prints a row for each kind.
 import test from 'ava';
 import { collectUrls } from '../../intake/collect-urls.ts';
 import { LIST_KINDS, URLS } from './list-kinds.ts';
@@ -7,7 +7,7 @@ import { open } from './uploads.ts';
 const ROWS: string[] = [];
 
 for (const { kind, filename, content, format, rejected = [] } of LIST_KINDS) {
-  test(`${kind}: exactly its URLs are found`, async (t) => {
+  test(`exactly the URLs of ${kind} are found`, async (t) => {
     const sheet = await open(t, filename, typeof content === 'function' ? await content() : content);
     const collected = collectUrls(sheet.cells());
     const urls = (await Array.fromAsync(collected)).flat();
@@ -23,7 +23,7 @@ for (const { kind, filename, content, format, rejected = [] } of LIST_KINDS) {
   });
 }
 
-test.after('prints what was found in each kind', (t) => {
+test.after('the table prints the findings for each kind', (t) => {
   t.log(['kind'.padEnd(44), 'format'.padEnd(9), 'URLs, duplicates, rejected'].join(''));
   for (const row of ROWS.toSorted()) t.log(row);
 });

@@ -11,7 +11,7 @@ export interface ListKind {
   filename: string;
   content: string | Buffer | (() => Promise<Buffer>);
   format: SheetFormat;
-  /** Texts of the file that are listed as rejected, beside the URLs. */
+  /** Texts of the file that intake lists as rejected. */
   rejected?: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-// What a small file that unpacks to a large one costs: in a process of its own with a small heap, counted, not timed.
+// The memory for small files that unpack to large ones, measured in a process of its own with a small heap.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import test from 'ava';
@@ -14,7 +14,7 @@ async function opened(path: string): Promise<{ result: unknown; grown_bytes: num
   return JSON.parse(stdout);
 }
 
-/** Little enough alike from one piece to the next for the archive not to be a bomb by its ratio alone. */
+/** Repeats a piece with small differences, so that the archive is no bomb by its ratio alone. */
 const spread = (piece: string, times: number) =>
   Array.from({ length: times }, (_, i) =>
     i % 200 === 0 ? `<!--${(i * 2654435761) % 2 ** 32}-->${piece}` : piece,
@@ -64,7 +64,7 @@ const BOMBS: Readonly<Record<string, () => Promise<Buffer>>> = {
 const LIMITS = /^([12]|broken_xlsx|zip_bomb|inflated_too_large|no_urls)$/;
 
 for (const [what, make] of Object.entries(BOMBS)) {
-  test.serial(`${what}: an answer, and no memory for it`, async (t) => {
+  test.serial(`${what} get an answer and take little memory`, async (t) => {
     const { result, grown_bytes } = await opened(await upload(t, 'x.xlsx', await make()));
     t.regex(String(result), LIMITS);
     t.true(grown_bytes < 250 * MB, `${Math.round(grown_bytes / MB)} MB for ${result}`);
@@ -72,7 +72,7 @@ for (const [what, make] of Object.entries(BOMBS)) {
   });
 }
 
-test.serial('texts count whatever their length: ten million of them without a character are too many', (t) => {
+test.serial('shared strings have a limit of ten million texts, even empty ones', (t) => {
   const before = process.memoryUsage().arrayBuffers;
   const strings = new SharedStrings();
   const error = t.throws(() => {

@@ -1,5 +1,5 @@
-// Opens a file as the service does and reads it to its end, in a process of its own whose memory a test can look at. Prints what
-// became of it, and how much more memory it took than the process did before.
+// Opens a file as the service does and reads it to its end, in a process of its own whose memory a test can measure.
+// Prints the result, and the memory that it took.
 import { collectUrls } from '../../intake/collect-urls.ts';
 import { openSheet } from '../../intake/open-sheet.ts';
 
@@ -10,7 +10,7 @@ const outcome = async () => {
   await Array.fromAsync(urls);
   return urls.summary.accepted;
 };
-// What the code itself takes is there before the file is opened. The system's own maximum would tell of the parent too.
+// The memory of the code itself is counted before. The system's own maximum would include the parent's.
 const before = process.memoryUsage.rss();
 let most = before;
 const look = () => (most = Math.max(most, process.memoryUsage.rss()));

@@ -7,7 +7,7 @@ import { cellsOf, failureOf, open, upload, valuesOf } from './uploads.ts';
 const A = 'https://a.example/1';
 const B = 'https://b.example/2';
 
-test('the column is the one with the most URLs, whatever the headers say', async (t) => {
+test('the column with the most URLs is chosen, whatever the headers say', async (t) => {
   const sheet = await open(t, 'x.csv', `url,when,ziel\nsoon,2024,${A}\nlater,2025,${B}\n`);
   t.like(sheet, { format: 'csv', delimiter: ',', column: { index: 2, name: 'ziel' } });
   t.deepEqual(await cellsOf(sheet), [
@@ -16,7 +16,7 @@ test('the column is the one with the most URLs, whatever the headers say', async
   ]);
 });
 
-test('of two columns of URLs that with a name for URLs is taken, else the first', async (t) => {
+test('of two columns of URLs the one with a name for URLs is chosen, else the first', async (t) => {
   const named = await open(t, 'x.csv', `referrer,Page URL\n${A},${B}\n${B},${A}\n`);
   t.deepEqual(named.column, { index: 1, name: 'Page URL' });
   const unnamed = await open(t, 'x.csv', `${A},${B}\n${B},${A}\n`);
@@ -32,7 +32,7 @@ test('whole URLs count for more than domains, files and e-mail addresses', async
   t.is(sheet.column.name, 'page');
 });
 
-test('without whole URLs, the column of domains is taken', async (t) => {
+test('the column of domains is chosen where no column has whole URLs', async (t) => {
   t.deepEqual(await valuesOf(t, 'x.csv', 'n,site\n1,example.com\n2,www.x.de/y\n'), ['example.com', 'www.x.de/y']);
 });
 
@@ -53,25 +53,25 @@ for (const [name, delimiter] of [
   });
 }
 
-test('a bare list is read line by line, URLs with commas whole', async (t) => {
+test('a bare list is read line by line, and its URLs may contain commas', async (t) => {
   const lines = [A, `${B},with,commas`, `${B}?a=1,2`, 'https://c.example/;x'];
   t.deepEqual(await valuesOf(t, 'x.csv', lines.join('\n')), lines);
   t.deepEqual(await valuesOf(t, 'x.csv', `URL\n${lines.join('\r\n')}\r\n`), lines);
 });
 
-test('where every URL of a bare list has a comma, a header or the ending .txt tells it from a table', async (t) => {
+test('a header or the ending .txt distinguishes a bare list of URLs with commas from a table', async (t) => {
   const lines = [`${A},x`, `${B},y`];
   t.deepEqual(await valuesOf(t, 'x.csv', `url\n${lines.join('\n')}\n`), lines);
   t.deepEqual(await valuesOf(t, 'x.txt', lines.join('\n')), lines);
   t.deepEqual(await valuesOf(t, 'x.csv', `${lines.join('\n')}\n`), [A, B]);
 });
 
-test('quoted URLs hold commas, also in a column of their own', async (t) => {
+test('quoted URLs may contain commas, also in a single column', async (t) => {
   t.deepEqual(await valuesOf(t, 'x.csv', `"${A},1",first\n"${B},2",second\n`), [`${A},1`, `${B},2`]);
   t.deepEqual(await valuesOf(t, 'x.csv', `"url"\n"${A},1"\n"${B},2"\n`), [`${A},1`, `${B},2`]);
 });
 
-test('prose with commas beside the URLs does not mislead it', async (t) => {
+test('prose with commas beside the URLs does not change the chosen column', async (t) => {
   const sheet = await open(t, 'x.csv', `url;title\n${A};Hello, world\n${B};Good, bye\n`);
   t.is(sheet.delimiter, ';');
   t.deepEqual(
@@ -80,13 +80,13 @@ test('prose with commas beside the URLs does not mislead it', async (t) => {
   );
 });
 
-test("Excel's own first line names the delimiter", async (t) => {
+test("the first line of Excel's own format names the delimiter", async (t) => {
   const sheet = await open(t, 'x.csv', `sep=;\r\nname;url\r\nx;${A}\r\n`);
   t.like(sheet, { delimiter: ';', column: { index: 1, name: 'url' } });
   t.deepEqual(await cellsOf(sheet), [{ row: 3, value: A }]);
 });
 
-test('a title above the header is passed over', async (t) => {
+test('a title above the header is skipped', async (t) => {
   const sheet = await open(t, 'x.csv', `Report of May\n\nname,link\nx,${A}\ny,${B}\n`);
   t.deepEqual(sheet.column, { index: 1, name: 'link' });
   t.deepEqual(
@@ -95,12 +95,12 @@ test('a title above the header is passed over', async (t) => {
   );
 });
 
-test("a list's first line that is no URL is a header only when it is called like one", async (t) => {
+test('the first line of a list counts as a header only when it has the name of one', async (t) => {
   t.deepEqual(await valuesOf(t, 'x.csv', `Website\n${A}\n`), [A]);
   t.deepEqual(await valuesOf(t, 'x.csv', `not a url\n${A}\n`), ['not a url', A]);
 });
 
-test('blank lines and blank cells are no rows to check, but count as rows of the file', async (t) => {
+test('blank lines and cells are not checked, but count as rows of the file', async (t) => {
   const sheet = await open(t, 'x.csv', `url,n\n\n${A},1\n,2\n  ,3\n${B},4\n\n`);
   t.deepEqual(await cellsOf(sheet), [
     { row: 3, value: A },
@@ -119,7 +119,7 @@ for (const [name, content, encoding] of [
   ['UTF-16 BE with a byte order mark', Buffer.from(`\ufeff${list}`, 'utf16le').swap16(), 'utf-16be'],
   ['Windows-1252', Buffer.from(list, 'latin1'), 'windows-1252'],
 ] as const) {
-  test(`${name} is read`, async (t) => {
+  test(`the text reader reads ${name}`, async (t) => {
     const sheet = await open(t, 'x.csv', content);
     t.like(sheet, { encoding, column: { index: 0, name: 'url' } });
     t.deepEqual(
@@ -129,7 +129,7 @@ for (const [name, content, encoding] of [
   });
 }
 
-test('a file of many pieces is read whole, characters and records across their borders included', async (t) => {
+test('a file of many chunks is read whole, with characters and records across their borders', async (t) => {
   const urls = Array.from({ length: 20_000 }, (_, i) => `https://ü${i % 97}.example/${'é'.repeat(i % 13)}${i}`);
   const sheet = await open(t, 'x.csv', urls.map((url, i) => `"Zeile\n${i}",${url}\r\n`).join(''));
   const cells = await cellsOf(sheet);
@@ -140,7 +140,7 @@ test('a file of many pieces is read whole, characters and records across their b
   t.is(cells.at(-1)?.row, 20_000);
 });
 
-test('URLs that begin far down the file are found, and no row above them is lost', async (t) => {
+test('URLs that begin far down the file are found, and the rows above them count', async (t) => {
   const filler = Array.from({ length: 20_000 }, (_, i) => `number ${i},none\n`).join('');
   const sheet = await open(t, 'x.csv', `name,link\n${filler}last,${A}\n`);
   t.deepEqual(sheet.column, { index: 1, name: 'link' });
@@ -149,7 +149,7 @@ test('URLs that begin far down the file are found, and no row above them is lost
   t.deepEqual(cells.at(-1), { row: 20_002, value: A });
 });
 
-test('the cells can be read twice, and leaving them early closes the file', async (t) => {
+test('the cells can be read twice, and a reader that stops early closes the file', async (t) => {
   const path = await upload(t, 'x.csv', `${A}\n`.repeat(20_000));
   const sheet = await openSheet(path, 'x.csv');
   for (let i = 0; i < 3; i++) {
@@ -162,7 +162,7 @@ test('the cells can be read twice, and leaving them early closes the file', asyn
   t.is(descriptorsOf(path), 0);
 });
 
-/** Open ones of this process; 0 where the system does not tell. */
+/** The number of open descriptors of the file in this process, or 0 where the system does not show them. */
 function descriptorsOf(path: string): number {
   if (!existsSync('/proc/self/fd')) return 0;
   const links = readdirSync('/proc/self/fd').map((fd) => {
@@ -180,7 +180,7 @@ for (const [name, content] of [
   ['blank lines only', '\n \r\n\n'],
   ['a byte order mark only', '\ufeff'],
 ] as const) {
-  test(`a file of ${name} is empty`, async (t) => {
+  test(`a file of ${name} counts as empty`, async (t) => {
     t.is((await failureOf(t, 'x.csv', content)).code, 'empty_file');
   });
 }
@@ -199,27 +199,27 @@ for (const [name, content] of [
   ['text with a NUL byte', Buffer.from(`${A}\n${A}\0\n`)],
   ['text with a NUL byte far down', Buffer.from(`${`${A}\n`.repeat(20_000)}\0\n`)],
 ] as const) {
-  test(`${name} that is called .csv is no table`, async (t) => {
+  test(`${name} named .csv is refused as no table`, async (t) => {
     const error = await failureOf(t, 'x.csv', content);
     t.is(error.code, 'not_a_table');
     t.regex(error.message, /Upload a CSV, text or XLSX file/);
   });
 }
 
-test('a file without URLs says so', async (t) => {
+test('a file without URLs is refused with that reason', async (t) => {
   t.is((await failureOf(t, 'x.csv', 'name,age\nAnn,40\nBen,41\n')).code, 'no_urls');
   t.is((await failureOf(t, 'x.txt', 'Some prose\nwithout any\n')).code, 'no_urls');
   t.is((await failureOf(t, 'x.csv', 'name,url\nAnn,none\n')).code, 'no_urls');
 });
 
-test('a line of a whole file is too long, in any encoding', async (t) => {
+test('a file of one endless line is refused, in any encoding', async (t) => {
   const line = 'x'.repeat(3_000_000);
   t.is((await failureOf(t, 'x.csv', line)).code, 'row_too_long');
   t.is((await failureOf(t, 'x.csv', Buffer.from(line, 'utf16le'))).code, 'row_too_long');
   t.is((await failureOf(t, 'x.csv', `"${line}`)).code, 'row_too_long');
 });
 
-test('a quote that is never closed is named by its row, in any column and of any file', async (t) => {
+test('the error for an unclosed quote names its row, in any column of any file', async (t) => {
   const rows = `1,${A}\n`.repeat(20_000);
   for (const [row, text] of [
     [1, `"name,url\n1,${A}\n`],
@@ -233,7 +233,7 @@ test('a quote that is never closed is named by its row, in any column and of any
   }
 });
 
-test('rows are counted right below line breaks in quotes and line ends of all kinds', async (t) => {
+test('row numbers are right after quoted line breaks and line ends of all kinds', async (t) => {
   const sheet = await open(t, 'x.csv', `name,url\r\n"two\r\nlines",${A}\r"say ""hi""\n",${B}\n\n5" disk,${A}?2\n`);
   t.deepEqual(await cellsOf(sheet), [
     { row: 2, value: A },
@@ -242,7 +242,7 @@ test('rows are counted right below line breaks in quotes and line ends of all ki
   ]);
 });
 
-test('a file over the limit of bytes is turned away', async (t) => {
+test('a file over the limit of bytes is refused', async (t) => {
   const error = await failureOf(t, 'x.csv', `${A}\n`.repeat(100), { max_file_bytes: 1_000 });
   t.is(error.code, 'file_too_large');
 });

@@ -1,4 +1,4 @@
-// What becomes of an upload, whatever it is: URLs, or an IntakeError with a code, and soon.
+// The outcome of any upload: URLs, or an IntakeError with a code, and soon.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,10 +12,10 @@ export const LIMITS = {
   max_row_chars: 4_000,
   max_url_chars: 300,
 };
-/** Of one thread's processor: hundreds of times what any of these files takes. */
+/** Processor time of one thread: hundreds of times the need of any of these files. */
 const MOST_CPU_MS = 10_000;
 
-/** How many URLs a file has, or the code of what is wrong with it. Throws whatever is no IntakeError. */
+/** The number of URLs of a file, or the code of its error. Throws any error but an IntakeError. */
 export async function outcomeOf(content: Uint8Array | string, filename = 'x.csv'): Promise<number | string> {
   const folder = await mkdtemp(join(tmpdir(), 'foreign-'));
   const path = join(folder, 'x');

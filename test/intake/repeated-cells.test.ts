@@ -28,14 +28,14 @@ test('cells that ODS repeats over all columns without end are refused', async (t
   t.is((await failureOf(t, 'x', await ods(rows))).code, 'inflated_too_large');
 });
 
-test('a URL that ODS repeats is as many rows, and a million empty rows cost nothing', async (t) => {
+test('a URL that ODS repeats counts as so many rows, and a million empty rows cost nothing', async (t) => {
   const sheet = await open(t, 'x', await ods(repeated(A, 3_000, 2) + repeated('', 1_000_000, 16_384)));
   const cells = await cellsOf(sheet);
   t.is(cells.length, 3_000);
   t.deepEqual(cells.at(-1), { row: 3_000, value: A });
 });
 
-test('a long text that the cells of XLSX share is refused when they hold more than a list does', async (t) => {
+test('a long text that cells of XLSX share is refused when the cells exceed the limit of a list', async (t) => {
   const rows = '<row><c t="s"><v>0</v></c></row>'.repeat(8_000);
   const file = await workbook({ sheets: [rows], shared_strings: [`<t>${LONG}</t>`] });
   t.is((await failureOf(t, 'x', file)).code, 'inflated_too_large');
@@ -43,7 +43,7 @@ test('a long text that the cells of XLSX share is refused when they hold more th
 
 const MANY = Array.from({ length: 20_000 }, (_, i) => `https://a.example/${i}`);
 for (const separator of [',', ', ', '\n', ' ', ';', '> <', '","']) {
-  test(`a long cell of URLs with ${JSON.stringify(separator)} between them is read in slices, whole`, (t) => {
+  test(`a long cell of URLs with ${JSON.stringify(separator)} between them is read whole, in slices`, (t) => {
     const slices = [...slicedTexts(MANY.join(separator))];
     t.deepEqual(slices.flat(), MANY);
     const most = slices.reduce((size, texts) => Math.max(size, texts.length), 0);
@@ -51,7 +51,7 @@ for (const separator of [',', ', ', '\n', ' ', ';', '> <', '","']) {
   });
 }
 
-test('a long cell without a URL is one text to reject, and one without a separator too', (t) => {
+test('a long cell without a URL or without a separator is rejected as one text', (t) => {
   t.is([...slicedTexts('words '.repeat(100_000))].flat().length, 1);
   t.is([...slicedTexts(`https://a.example/${'x'.repeat(1_000_000)}`)].flat().length, 1);
   t.deepEqual([...slicedTexts(' '.repeat(100_000))].flat(), []);

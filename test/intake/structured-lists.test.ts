@@ -22,12 +22,12 @@ const LARGE: Readonly<Record<string, () => string | Promise<Buffer>>> = {
   'a list in gzip': async () => gzipSync(MANY.join('\n')),
 };
 for (const [name, make] of Object.entries(LARGE)) {
-  test(`${name} of many pieces is read whole`, async (t) => {
+  test(`${name} of many chunks is read whole`, async (t) => {
     t.deepEqual(await valuesOf(t, 'x', await make()), MANY);
   });
 }
 
-test('URLs of HTML know their lines, and relative ones their base', async (t) => {
+test('URLs of HTML have their line numbers, and relative ones resolve against their base', async (t) => {
   const page = `<html>\n<base href="https://a.example/x/">\n\n<a\nhref="1">1</a><a href='../2'>2</a>\n<p>www.b.example</p>`;
   t.deepEqual(await cellsOf(await open(t, 'x', page)), [
     { row: 4, value: 'https://a.example/x/1' },
@@ -36,7 +36,7 @@ test('URLs of HTML know their lines, and relative ones their base', async (t) =>
   ]);
 });
 
-test('a column of JSON is named by its path, and the others that hold URLs are listed', async (t) => {
+test('a column of JSON has its path as its name, and the other columns with URLs are listed', async (t) => {
   const items = Array.from({ length: 3 }, (_, i) => ({ url: `${A}${i}`, shop: { logo: i === 0 ? A : 'none' } }));
   const sheet = await open(t, 'x', JSON.stringify({ items }));
   t.deepEqual(sheet.column, { index: 0, name: 'items.url' });
@@ -46,7 +46,7 @@ test('a column of JSON is named by its path, and the others that hold URLs are l
   );
 });
 
-test('an index of sitemaps says that its URLs are sitemaps', async (t) => {
+test('an index of sitemaps reports that its URLs are sitemaps', async (t) => {
   const sheet = await open(t, 'x', `<sitemapindex><sitemap><loc>${A}</loc></sitemap></sitemapindex>`);
   t.deepEqual(sheet.warnings, ['sitemap_index']);
 });
@@ -82,7 +82,7 @@ const DAMAGED: Readonly<Record<string, [code: IntakeErrorCode, content: () => st
   ],
 };
 for (const [name, [code, make]] of Object.entries(DAMAGED)) {
-  test(`${name}: ${code}`, async (t) => {
+  test(`${name} is refused with ${code}`, async (t) => {
     t.is((await failureOf(t, 'x', await make())).code, code);
   });
 }
@@ -155,7 +155,7 @@ const SYNTAX: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 for (const [start, pieces] of Object.entries(SYNTAX)) {
-  test(`any text behind ${start} is a list, or refused with a code`, async (t) => {
+  test(`any text after ${start} gives a list or a refusal with a code`, async (t) => {
     await fc.assert(
       fc.asyncProperty(hostileText(pieces), async (text) => void (await outcomeOf(start + text))),
       RUNS,

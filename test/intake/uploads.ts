@@ -1,4 +1,4 @@
-// Files as people upload them, made in a folder of the test's own that goes when it ends.
+// Files as people upload them, in a temporary folder of the test.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ export async function valuesOf(t: ExecutionContext, name: string, content: strin
   return (await cellsOf(await open(t, name, content))).map(({ value }) => value);
 }
 
-/** What is wrong with a file, found at any point of reading it. */
+/** The error of a file, thrown at any point of reading it. */
 export async function failureOf(
   t: ExecutionContext,
   name: string,
@@ -56,9 +56,9 @@ export interface WorkbookParts {
   /** The inside of `<sheetData>` of each sheet. */
   sheets: string[];
   shared_strings?: string[];
-  /** Target by cell of the first sheet. */
+  /** Link targets by cell of the first sheet. */
   links?: Record<string, string>;
-  /** Parts to put in place of, or beside, those made here; null leaves one out. */
+  /** Parts that replace or join the generated ones. Null leaves one out. */
   parts?: Record<string, string | Buffer | null>;
 }
 
@@ -115,7 +115,7 @@ function relationships(list: readonly (readonly [string, string, string, string?
   return `${XML}<Relationships xmlns="${RELATIONSHIPS}">${items.join('')}</Relationships>`;
 }
 
-/** A row of cells with their texts in place. */
+/** A row of cells with inline texts. */
 export function inlineRow(...texts: string[]): string {
   return `<row>${texts.map((text) => `<c t="inlineStr"><is><t>${text}</t></is></c>`).join('')}</row>`;
 }
@@ -135,7 +135,7 @@ export function ods(rows: string, parts: Record<string, string | Buffer | null> 
   });
 }
 
-/** A row of an OpenDocument table; a text that is no markup becomes a paragraph. */
+/** A row of an OpenDocument table. A text without markup becomes a paragraph. */
 export function odsRow(...cells: string[]): string {
   const content = (cell: string) => (cell.startsWith('<') ? cell : `<text:p>${cell}</text:p>`);
   return `<table:table-row>${cells.map((cell) => `<table:table-cell>${content(cell)}</table:table-cell>`).join('')}</table:table-row>`;

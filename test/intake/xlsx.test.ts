@@ -7,7 +7,7 @@ import { cellsOf, failureOf, inlineRow, open, upload, valuesOf, workbook, zip } 
 const A = 'https://a.example/1';
 const B = 'https://b.example/2';
 
-test('what a spreadsheet program writes is read, whatever the file is called', async (t) => {
+test('the reader reads workbooks of spreadsheet programs under any file name', async (t) => {
   const book = new Excel.Workbook();
   const sheet = book.addWorksheet('Links');
   sheet.addRow(['name', 'target', 'n']);
@@ -26,7 +26,7 @@ test('what a spreadsheet program writes is read, whatever the file is called', a
   ]);
 });
 
-test('shared strings are joined from their runs, without phonetic ones, and unescaped', async (t) => {
+test('a shared string joins its runs, without phonetic ones, and is unescaped', async (t) => {
   const book = await workbook({
     sheets: [
       '<row><c t="s"><v>0</v></c></row><row><c t="s"><v>1</v></c></row><row><c t="s"><v>9</v></c><c t="s"/></row>',
@@ -39,7 +39,7 @@ test('shared strings are joined from their runs, without phonetic ones, and unes
   t.deepEqual(await valuesOf(t, 'x.xlsx', book), [A, 'https://b.example/?x=1&y=_x0041_€']);
 });
 
-test('cells and rows without a reference follow the ones before them', async (t) => {
+test('cells and rows without a reference follow the previous ones', async (t) => {
   const book = await workbook({
     sheets: [
       `<row><c><v>1</v></c><c t="str"><v>${A}</v></c></row>` +
@@ -55,7 +55,7 @@ test('cells and rows without a reference follow the ones before them', async (t)
   ]);
 });
 
-test("a cell's text counts when it is a URL, else its hyperlink, else the link of its formula", async (t) => {
+test('a cell gives its text when that is a URL, else its hyperlink, else the link of its formula', async (t) => {
   const book = await workbook({
     sheets: [
       inlineRow('Link') +
@@ -90,7 +90,7 @@ test('URLs that begin far down a sheet are found', async (t) => {
   t.deepEqual(cells.at(-1), { row: 1_502, value: A });
 });
 
-test('names with a namespace prefix are the same names', async (t) => {
+test('a namespace prefix does not change a name', async (t) => {
   const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
   const rows = `<x:row><x:c t="inlineStr"><x:is><x:t>${A}</x:t></x:is></x:c></x:row>`;
   const sheet = `<x:worksheet xmlns:x="${main}"><x:sheetData>${rows}</x:sheetData></x:worksheet>`;
@@ -98,19 +98,19 @@ test('names with a namespace prefix are the same names', async (t) => {
   t.deepEqual(await valuesOf(t, 'x.xlsx', book), [A]);
 });
 
-test('a workbook without URLs says so', async (t) => {
+test('a workbook without URLs is refused with that reason', async (t) => {
   t.is((await failureOf(t, 'x.xlsx', await workbook({ sheets: [inlineRow('a', 'b')] }))).code, 'no_urls');
   t.is((await failureOf(t, 'x.xlsx', await workbook({ sheets: [] }))).code, 'no_urls');
 });
 
-test('a ZIP archive that is no workbook, or one of another kind, is no table', async (t) => {
+test('a ZIP archive that is no workbook, or holds another document, is refused as no table', async (t) => {
   t.is((await failureOf(t, 'x.xlsx', await zip({ 'urls.csv': `${A}\n` }))).code, 'not_a_table');
   const rels = `<Relationships><Relationship Id="r" Type="x/officeDocument" Target="xl/workbook.bin"/></Relationships>`;
   const xlsb = await workbook({ sheets: [''], parts: { '_rels/.rels': rels } });
   t.is((await failureOf(t, 'x.xlsx', xlsb)).code, 'not_a_table');
 });
 
-test('a damaged workbook is named as such', async (t) => {
+test('a damaged workbook is refused as damaged', async (t) => {
   const whole = await workbook({ sheets: [inlineRow(A)] });
   const damaged = {
     'cut short': whole.subarray(0, whole.length / 2),
@@ -141,7 +141,7 @@ test('a bit flipped anywhere gives a result or an error that names the file, nev
   }
 });
 
-test('elements nested without end are turned away while they are read', async (t) => {
+test('endlessly nested elements are refused while they are read', async (t) => {
   const sheet = `<worksheet>${'<a>'.repeat(100_000)}`;
   const error = await failureOf(
     t,
@@ -152,14 +152,14 @@ test('elements nested without end are turned away while they are read', async (t
   t.regex(error.message, /nested/);
 });
 
-test('a text that is too long for any cell is not kept in memory', async (t) => {
+test('a text that is too long for any cell stays out of memory', async (t) => {
   const noise = Array.from({ length: 400_000 }, (_, i) => (i * 2654435761).toString(36)).join('');
   const error = await failureOf(t, 'x.xlsx', await workbook({ sheets: [`<row><c t="str"><v>${noise}</v></c></row>`] }));
   t.is(error.code, 'broken_xlsx');
   t.regex(error.message, /too long/);
 });
 
-test('a shared string without a text is one, wherever it stands', async (t) => {
+test('a shared string without a text counts, wherever it stands', async (t) => {
   const cells = (...numbers: number[]) => numbers.map((n) => `<row><c t="s"><v>${n}</v></c></row>`).join('');
   const first = await workbook({
     sheets: [cells(0, 1, 2, 3)],
@@ -174,7 +174,7 @@ test('a shared string without a text is one, wherever it stands', async (t) => {
   t.deepEqual(await valuesOf(t, 'x.xlsx', bare), [A]);
 });
 
-test('a part that the workbook names a thousand times is one sheet', async (t) => {
+test('a part that the workbook names a thousand times counts as one sheet', async (t) => {
   const names = Array.from({ length: 1_000 }, (_, i) => `<sheet name="${i}" r:id="rId1"/>`).join('');
   const book = await workbook({
     sheets: ['<row><c><v>1</v></c></row>'.repeat(2_000)],
@@ -186,14 +186,14 @@ test('a part that the workbook names a thousand times is one sheet', async (t) =
   t.deepEqual((await readWorkbook(archive)).sheets, [{ name: '0', part: 'xl/worksheets/sheet1.xml' }]);
 });
 
-test('entries of the archive count, with their names, whatever they are called', async (t) => {
+test('the limits count every entry of the archive, with its name', async (t) => {
   const many = Object.fromEntries(Array.from({ length: 10_001 }, (_, i) => [`xl/${i}`, '']));
   t.regex((await failureOf(t, 'x.xlsx', await workbook({ sheets: [''], parts: many }))).message, /10000 parts/);
   const long = { [`xl/${'x'.repeat(5_000)}`]: '' };
   t.is((await failureOf(t, 'x.xlsx', await workbook({ sheets: [''], parts: long }))).code, 'broken_xlsx');
 });
 
-test('a row number that no spreadsheet has is not believed', async (t) => {
+test('an impossible row number is ignored', async (t) => {
   const row = (r: string) => `<row r="${r}"><c t="str"><v>${A}</v></c></row>`;
   const rows = ['1e308', '-1', '2.5', 'Infinity', '', '7'].map(row).join('');
   const cells = await cellsOf(await open(t, 'x.xlsx', await workbook({ sheets: [rows] })));
@@ -203,13 +203,13 @@ test('a row number that no spreadsheet has is not believed', async (t) => {
   );
 });
 
-test('a zip bomb is stopped while it inflates', async (t) => {
+test('the reader stops a zip bomb while it inflates', async (t) => {
   const bomb = await workbook({ sheets: ['<row/>'.repeat(20_000_000)] });
   t.true(bomb.length < 1_000_000);
   t.is((await failureOf(t, 'x.xlsx', bomb)).code, 'zip_bomb');
 });
 
-test('sizes that an archive states about itself are not believed', async (t) => {
+test('the reader does not trust the sizes that an archive states', async (t) => {
   const content = Buffer.from(await workbook({ sheets: [inlineRow(A).repeat(5_000)] }));
   const name = content.lastIndexOf('xl/worksheets/sheet1.xml');
   const central_header = name - 46;
@@ -218,7 +218,7 @@ test('sizes that an archive states about itself are not believed', async (t) => 
   t.is((await failureOf(t, 'x.xlsx', content)).code, 'broken_xlsx');
 });
 
-test('what all parts hold is limited together', async (t) => {
+test('all parts together have a limit of inflated bytes', async (t) => {
   const rows = Array.from({ length: 3_000 }, (_, i) => inlineRow(`https://a.example/${i}`)).join('');
   const book = await workbook({ sheets: [rows, rows] });
   t.is((await failureOf(t, 'x.xlsx', book, { max_inflated_bytes: 100_000 })).code, 'inflated_too_large');

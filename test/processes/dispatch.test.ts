@@ -1,4 +1,4 @@
-// The dispatcher: owners take turns, the queue stays shallow, the ceiling holds, what is lost is published again.
+// The dispatcher: owners take turns, the queue stays shallow, the ceiling holds, and lost work is published again.
 import test from 'ava';
 import type { Message } from '../../checkers/queue.ts';
 import type { Work } from '../../checkers/work.ts';
@@ -41,7 +41,7 @@ function job(id: string, owner_id: string, total_urls: number, more: Partial<Job
   };
 }
 
-/** A dispatcher over documents that the test changes; a queue whose depth the test takes from. */
+/** A dispatcher over documents that the test changes, and a queue that the test drains. */
 function dispatcherOver(
   documents: JobDocument[],
   missing: readonly string[] = [],
@@ -59,7 +59,7 @@ function dispatcherOver(
     depth: async () => waiting,
     max_body_bytes: options.max_body_bytes ?? 1_000_000,
   };
-  // All of them count as changed each time.
+  // Every look reports all documents as changed.
   const jobs = {
     find: async () => documents,
     get: async (id: string) => documents.find(({ _id }) => _id === id) ?? null,
@@ -90,13 +90,13 @@ function dispatcherOver(
       dispatcher.hear({ checker_id: 'c', jobs: [{ job_id, batches, found: 0, is_checking: true }] }),
     messages: () => published,
     pass: (options?: Parameters<typeof dispatcher.pass>[0]) => dispatcher.pass(options),
-    /** What was published since the last look, as job:from-to. */
+    /** The publications since the last call, as job:from-to. */
     published: () =>
       published.splice(0).flatMap(({ body }) => {
         const { job_id, ranges } = body as Work;
         return ranges.map(({ from_index, urls }) => `${job_id}:${from_index}-${from_index + urls.length}`);
       }),
-    /** Checkers take so many messages. */
+    /** Checkers take this number of messages. */
     take: (n: number) => (waiting -= n),
     waiting: () => waiting,
     later: (ms: number) => (now += ms),
@@ -109,7 +109,7 @@ test('owners take turns, and so do the jobs of one owner', async (t) => {
   t.deepEqual(published(), ['a1:0-100', 'b1:0-100', 'a2:0-100', 'b1:100-200', 'a1:100-200', 'a1:200-300']);
 });
 
-test('the queue is filled to its depth and no further, however large the job', async (t) => {
+test('the dispatcher fills the queue to its depth and no further, however large the job', async (t) => {
   const large = dispatcherOver([job('a', 'alice', 1_000_000)]);
   t.deepEqual(await large.pass(), { more: true });
   const depth = large.waiting();
@@ -122,7 +122,7 @@ test('the queue is filled to its depth and no further, however large the job', a
   t.is(large.published().length, 3);
 });
 
-test('after a flip all processing jobs are read, and those that are gone are dropped', async (t) => {
+test('after a flip the dispatcher reads all processing jobs, and drops those that have ended', async (t) => {
   const documents = [job('gone', 'alice', 1_000_000)];
   const { pass, published, take } = dispatcherOver(documents);
   await pass();
@@ -135,7 +135,7 @@ test('after a flip all processing jobs are read, and those that are gone are dro
   t.deepEqual(published(), ['mended:0-100']);
 });
 
-test('a job that comes while a large one runs is published on the next pass', async (t) => {
+test('a job that arrives while a large one runs is published on the next pass', async (t) => {
   const documents = [job('large', 'alice', 1_000_000)];
   const { pass, published, take } = dispatcherOver(documents);
   await pass();
@@ -146,7 +146,7 @@ test('a job that comes while a large one runs is published on the next pass', as
   t.true(published().includes('small:0-10'));
 });
 
-test('nothing is published past what is paid for; more credits publish the rest of the batch, once it is done', async (t) => {
+test('the dispatcher publishes only paid URLs, and after more credits the rest of the batch', async (t) => {
   const one = job('a', 'alice', 300, { credits_allocated: 150 });
   const { pass, published } = dispatcherOver([one]);
   await pass();
@@ -159,7 +159,7 @@ test('nothing is published past what is paid for; more credits publish the rest 
   t.deepEqual(published(), ['a:150-200']);
 });
 
-test('a new dispatcher does not publish batches again that are done', async (t) => {
+test('a new dispatcher does not publish completed batches again', async (t) => {
   const { pass, published } = dispatcherOver([
     job('a', 'alice', 500, { batches_done_before: 1, batches_done: { 3: 100 } }),
   ]);
@@ -167,7 +167,7 @@ test('a new dispatcher does not publish batches again that are done', async (t) 
   t.deepEqual(published(), ['a:100-200', 'a:200-300', 'a:400-500']);
 });
 
-test('a batch without its results for too long is published again', async (t) => {
+test('a batch that lacks results for too long is published again', async (t) => {
   const { pass, published, later } = dispatcherOver([job('a', 'alice', 100)]);
   await pass();
   published();
@@ -179,13 +179,13 @@ test('a batch without its results for too long is published again', async (t) =>
   t.deepEqual(published(), ['a:0-100']);
 });
 
-test('a job whose listing is gone delays no other job', async (t) => {
+test('a job without its listing delays no other job', async (t) => {
   const { pass, published } = dispatcherOver([job('gone', 'alice', 100), job('b', 'bob', 100)], ['gone']);
   await pass();
   t.deepEqual(published(), ['b:0-100']);
 });
 
-test('a job that was paused and resumed since the last pass begins anew: what waited for a checker was dropped', async (t) => {
+test('a job that was paused and resumed since the last pass is published anew, because checkers dropped its messages', async (t) => {
   const one = job('a', 'alice', 300);
   const { pass, published } = dispatcherOver([one]);
   await pass();
@@ -196,7 +196,7 @@ test('a job that was paused and resumed since the last pass begins anew: what wa
   t.deepEqual(published(), ['a:0-100', 'a:200-300']);
 });
 
-test('a batch that a checker has in hand is not lost, however long it takes', async (t) => {
+test('a batch that a checker has in hand never counts as lost, however long it takes', async (t) => {
   const { pass, published, later, hear } = dispatcherOver([job('a', 'alice', 100)]);
   await pass();
   published();
@@ -225,7 +225,7 @@ test('a message that is published again has a new id', async (t) => {
   t.is(ids.size, 5, 'the first ones of both are the same: the queue drops the second');
 });
 
-test('small batches of a job go together, large ones alone', async (t) => {
+test('small batches of a job share a message, and large ones do not', async (t) => {
   const small = dispatcherOver([job('a', 'alice', 250, { batch_size: 10 })]);
   await small.pass();
   t.deepEqual(
@@ -234,7 +234,7 @@ test('small batches of a job go together, large ones alone', async (t) => {
   );
 });
 
-test('a batch that is larger than a message goes in parts, each when the one before it is done', async (t) => {
+test('a batch that is larger than a message is published in parts, each after the one before it', async (t) => {
   const one = job('a', 'alice', 100);
   const { pass, published } = dispatcherOver([one], [], { max_body_bytes: 10_000, url_chars: 150 });
   await pass();
@@ -247,7 +247,7 @@ test('a batch that is larger than a message goes in parts, each when the one bef
   t.regex(published()[0]!, new RegExp(`^a:${to}-`));
 });
 
-test('a job whose URLs are in no listing for good is ended, and not before it was looked at some times', async (t) => {
+test('the dispatcher fails a job whose listing stays absent, after several passes', async (t) => {
   const { pass, later, failed } = dispatcherOver([job('gone', 'alice', 100)], ['gone']);
   for (let n = 0; n < 2; n++) {
     await pass();
@@ -258,8 +258,8 @@ test('a job whose URLs are in no listing for good is ended, and not before it wa
   t.deepEqual(failed, ['gone']);
 });
 
-test('slow jobs, however many, leave room for the next one', async (t) => {
-  // None of them ever gets anything done.
+test('any number of slow jobs leaves room for the next one', async (t) => {
+  // None of these jobs ever progresses.
   const documents = Array.from({ length: 50 }, (_, n) => job(`slow-${n}`, `owner-${n % 5}`, 1_000_000));
   const { pass, published, take, waiting } = dispatcherOver(documents);
   let urls = 0;

@@ -1,4 +1,4 @@
-// An erased user is gone: from the read models, from the bytes of every file, and from a replay. The ledger stays and holds.
+// An erased user is in no read model, in no byte of any file and in no replay. The ledger stays and verifies.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ import { coded, commandContext, project } from '../support/stores.ts';
 import { submitUpload } from '../support/submitted.ts';
 
 const URLS = 60;
-/** What the erased user left, each text in some event. */
+/** The personal texts of the erased user, each in some event. */
 const PERSONAL = ['ada@lovelace.example', 'analytical-engine.csv', 'ada-key-name', 'hooks.lovelace.example'];
 
 const JOBS = {
@@ -41,7 +41,7 @@ const JOBS = {
 };
 type JobName = keyof typeof JOBS;
 
-/** A user with everything that users have, and another one who stays. */
+/** A user with every kind of data, and another one who stays. */
 async function twoUsers(t: ExecutionContext) {
   const folder = await mkdtemp(join(tmpdir(), 'url-checker-erasures-'));
   const store = await openSqliteEventStore({ path: join(folder, 'events.db') });
@@ -90,7 +90,7 @@ async function twoUsers(t: ExecutionContext) {
   await project({ log, documents });
 
   let now = 0;
-  /** A process with aggregates of its own, as after a start, over this log. */
+  /** Opens a process with new aggregates over this log, as after a start. */
   function process(over: EventStore = log) {
     const own = openJobs(over);
     const deleteJob = openDeleteJob(own, openCredits(over), async (job_id) => {
@@ -126,7 +126,7 @@ async function twoUsers(t: ExecutionContext) {
     t.is(await readmodels.collection(webhookEndpoints).count({ user_id: 'u-1' }), 0);
     t.is(await readmodels.collection(jobs).count({ owner_id: 'u-2', owner_email: 'charles@babbage.example' }), 2);
     t.like(await readmodels.collection(jobs).get(JOBS['done-of-charles']), { filename: 'difference.csv' });
-    // A replay with keys of its own opens what is left, and makes the same documents; the ledgers verify.
+    // A replay with the remaining keys makes the same documents, and the ledgers verify.
     const empty = await openSqliteDocuments({ path: join(folder, `${crypto.randomUUID()}.db`) });
     await assertExact(t, coded(store), documents, empty);
     await empty.close();
@@ -137,7 +137,7 @@ async function twoUsers(t: ExecutionContext) {
   return { folder, log, documents, readmodels, process, finish, erase, assertGone, isDone, typesOf, close, submit };
 }
 
-test('an erased user is in no byte of any file, and a replay makes the documents of today', async (t) => {
+test('no byte of any file names an erased user, and a replay makes the same documents', async (t) => {
   const { folder, documents, log, finish, erase, assertGone, close, typesOf } = await twoUsers(t);
   t.deepEqual(
     Object.keys(await occurrences(folder, PERSONAL)).filter((found) => found.startsWith('events.db')),
@@ -167,7 +167,7 @@ test('an erased user who comes back with a token that is still valid is refused'
   t.like(await openErasures(log).erase('nobody', commandContext()), { refused: { code: 'user_not_found' } });
 });
 
-test('a job that a request of before makes after the erasure goes too', async (t) => {
+test('a job that an earlier request creates after the erasure is erased too', async (t) => {
   const { log, documents, process, finish, erase, assertGone, submit } = await twoUsers(t);
   await erase();
   await project({ log, documents });
@@ -179,7 +179,7 @@ test('a job that a request of before makes after the erasure goes too', async (t
   await assertGone();
 });
 
-test('two processes that erase at once, and one that is killed between any two steps, end the same', async (t) => {
+test('two concurrent processes, and one that is killed between any two steps, reach the same end', async (t) => {
   for (let fatal = 1, finished = false; !finished; fatal += 8) {
     const { log, documents, process, finish, erase, assertGone, isDone } = await twoUsers(t);
     await erase();

@@ -1,5 +1,5 @@
-// Who waits for how long, simulated: a checker of so many URLs a second, documents that follow what it has done, and a
-// dispatcher, all by one clock that the test holds. Prints a table of the waits.
+// Simulates how long jobs wait: a checker of a fixed rate, documents that follow it, and a dispatcher, all by one clock
+// that the test holds. Prints a table of the waits.
 import test from 'ava';
 import type { Work } from '../../checkers/work.ts';
 import { openDispatcher } from '../../processes/dispatch.ts';
@@ -16,7 +16,7 @@ interface Row {
   end_s: number;
 }
 
-/** Runs until all jobs are done, or the time is up; with the time of each job's first URL and its end, in seconds. */
+/** Runs until all jobs complete or the time is up. Notes the seconds of each job's first URL and of its end. */
 async function simulate(
   jobs: readonly { id: string; owner: string; urls: number; at_ms?: number }[],
   most_ms = HOUR_MS,
@@ -25,7 +25,7 @@ async function simulate(
   let position = 0;
   const nextPosition = () => String(++position).padStart(12, '0');
   const documents = new Map<string, JobDocument>();
-  /** In order of change, as the index has them. */
+  /** The documents in the order of their changes, as the index has them. */
   const changed = new Map<string, JobDocument>();
   const waiting: Work[] = [];
   const began = new Map<string, number>();
@@ -112,7 +112,7 @@ async function simulate(
 
 const of = (prefix: string) => (id: string) => id.startsWith(prefix);
 
-test('nobody waits longer than all others have had their turn', async (t) => {
+test('no owner waits for more than one turn of every other owner', async (t) => {
   const many = (count: number, prefix: string, owner: (n: number) => string, urls: number) =>
     Array.from({ length: count }, (_, n) => ({ id: `${prefix}${n}`, owner: owner(n), urls }));
 
@@ -160,25 +160,25 @@ test('nobody waits longer than all others have had their turn', async (t) => {
     Row,
     Row,
   ];
-  // A turn is a message of at most 100 URLs, and 64 of them may be in the queue.
+  // A turn is a message of at most 100 URLs, and the queue holds at most 64 messages.
   const turn_s = 100 / URLS_A_SECOND;
   const queued_s = 65 * turn_s;
   t.true(small.end_s <= queued_s + 2 * turn_s);
   t.true(her_small.end_s <= queued_s + 2 * 101 * turn_s, 'each of her jobs has a turn before');
   t.true(hers.first_url_s <= queued_s + 100 * turn_s);
   t.true(hers.end_s <= 202, 'nothing is idle');
-  // Among so many a turn is of 20 URLs.
+  // With so many jobs a turn has 20 URLs.
   const short_turn_s = 20 / URLS_A_SECOND;
   t.true(theirs.first_url_s <= queued_s + 1500 * short_turn_s);
   t.true(beside.end_s <= queued_s + 1501 * short_turn_s, 'each of the others has a turn before');
   t.true(others.end_s <= queued_s + 20 * 502 * short_turn_s);
   t.true(many_hers.end_s <= 302);
   t.true(beside_both.end_s <= queued_s + 503 * short_turn_s);
-  // What is read are the documents that changed, not those that wait: each message changes one.
+  // The dispatcher reads only changed documents, and each message changes one.
   t.true(owners.reads <= owners.messages + 2 * 1501, `${owners.reads} documents for ${owners.messages} messages`);
 });
 
-test('turns are kept from one pass to the next: of twelve large jobs of one owner none is left behind', async (t) => {
+test('turns last over passes, so that none of twelve large jobs of an owner falls behind', async (t) => {
   const jobs = Array.from({ length: 12 }, (_, n) => ({ id: `job${n}`, owner: 'alice', urls: 40_000 }));
   const { rowOf } = await simulate(jobs, 60_000);
   t.true(rowOf('', of('job')).first_url_s < 10);

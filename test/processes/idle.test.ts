@@ -6,6 +6,6 @@ import { openTestStores } from '../support/stores.ts';
 idleContract(test, 'embedded stores', async (t) => ({
   ...(await openTestStores(t)),
   queue: await (await oneQueue(t))(),
-  // Each commit to the file, of leases too, makes one read of some microseconds.
+  // Each commit to the file, also of a lease, causes one read of some microseconds.
   max_reads_per_s: 4,
 }));

@@ -1,5 +1,4 @@
-// A job fails for want of progress only while a checker checks and nothing comes of it, by a clock that cannot be set and
-// by what the log has.
+// A job fails without progress only while a checker has its work in hand, by the monotonic clock and the log.
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { openJobs } from '../../commands/job.ts';
@@ -30,7 +29,7 @@ async function standing(t: ExecutionContext) {
   return {
     say,
     progress,
-    /** Passes every five seconds, `each` before them. */
+    /** Runs a pass every five seconds, each after `each`. */
     async pass(ms: number, each: () => unknown) {
       for (const until = now_ms + ms; now_ms < until; ) {
         now_ms += 5 * SECOND;
@@ -51,14 +50,14 @@ async function standing(t: ExecutionContext) {
   };
 }
 
-test('a job that no checker has in hand waits for ever', async (t) => {
+test('a job that no checker has in hand never fails', async (t) => {
   const { pass, status, say } = await standing(t);
   say();
   await pass(100 * NO_PROGRESS_MS, () => {});
   t.is(await status(), 'processing');
 });
 
-test('a job of which a checker checks a batch and finds nothing for fifteen minutes fails', async (t) => {
+test('a job fails when a checker with its batch finds no outcome for fifteen minutes', async (t) => {
   const { pass, status, say } = await standing(t);
   await pass(NO_PROGRESS_MS - 10 * SECOND, say);
   t.is(await status(), 'processing');
@@ -66,7 +65,7 @@ test('a job of which a checker checks a batch and finds nothing for fifteen minu
   t.is(await status(), 'failed');
 });
 
-test('an outcome that is found counts, whether or not it can be recorded yet', async (t) => {
+test('an outcome counts as progress before it is recorded', async (t) => {
   const { pass, status, say, find } = await standing(t);
   for (let n = 0; n < 3; n++) {
     await pass(NO_PROGRESS_MS - 10 * SECOND, say);
@@ -75,13 +74,13 @@ test('an outcome that is found counts, whether or not it can be recorded yet', a
   t.is(await status(), 'processing');
 });
 
-test('a checker that only waits for the log does not count as standing still', async (t) => {
+test('a checker that waits for the log does not count as stuck', async (t) => {
   const { pass, status, say } = await standing(t);
   await pass(3 * NO_PROGRESS_MS, () => say(false));
   t.is(await status(), 'processing');
 });
 
-test('what another checker recorded is progress, though no read model knows of it', async (t) => {
+test('results of another checker count as progress before any read model has them', async (t) => {
   const { pass, status, say, record } = await standing(t);
   await pass(NO_PROGRESS_MS - 10 * SECOND, say);
   await record(0, 3);
@@ -91,7 +90,7 @@ test('what another checker recorded is progress, though no read model knows of i
   t.is(await status(), 'failed');
 });
 
-test("time in which the processes slept is nobody's", async (t) => {
+test('time during which the processes slept does not count', async (t) => {
   const { pass, status, say, sleep } = await standing(t);
   await pass(60 * SECOND, say);
   sleep(100 * NO_PROGRESS_MS);

@@ -1,4 +1,4 @@
-// What is left of a deleted job goes, whatever fails on the way; at every moment the documents are those of a replay.
+// The purge of a deleted job completes after any fault, and the documents always equal those of a replay.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ import { assertExact } from '../support/ledger.ts';
 import { commandContext, openTestStores, project } from '../support/stores.ts';
 import { submitUpload } from '../support/submitted.ts';
 
-/** A job of so many URLs, of which some are checked, cancelled and deleted; another one that stays. */
+/** A job with some checked URLs that is cancelled and deleted, and another job that stays. */
 async function deletedJob(t: ExecutionContext, total_urls: number, checked: number) {
   const batch_size = batchSize(total_urls);
   const stores = await openTestStores(t);
@@ -45,7 +45,7 @@ async function deletedJob(t: ExecutionContext, total_urls: number, checked: numb
   await settleJobs(readmodels.collection(jobs), commands, credits, () => commandContext());
   await project(stores);
 
-  /** One pass, its commands by an aggregate of its own, as after a start. */
+  /** Runs one pass with new aggregates, as after a start. */
   async function pass(parts: Partial<{ log: typeof log; blobs: typeof blobs }> = {}): Promise<boolean> {
     const options = { log, blobs, readmodels, context: () => commandContext(), ...parts };
     const position = await purgeSome({ ...options, commands: openJobs(options.log) }, new AbortController().signal);
@@ -74,7 +74,7 @@ async function deletedJob(t: ExecutionContext, total_urls: number, checked: numb
   return { stores, blobs, readmodels, pass, assertExactNow, assertGone };
 }
 
-test('results go slice by slice, then the streams and the file; the documents are those of a replay all along', async (t) => {
+test('a purge deletes results slice by slice, then streams and file, and a replay always gives the same documents', async (t) => {
   const { stores, readmodels, pass, assertExactNow, assertGone } = await deletedJob(t, 12_000, 11_000);
   const left: number[] = [];
   do {
@@ -87,12 +87,12 @@ test('results go slice by slice, then the streams and the file; the documents ar
   await assertExactNow();
 });
 
-test('a process that ends before or after any step leaves what the next one finishes, once', async (t) => {
+test('the next process finishes a purge that ended before or after any step, once', async (t) => {
   for (const when of ['before', 'after'] as const) {
     for (let fatal = 1, finished = false; !finished; fatal++) {
       const { stores, blobs, pass, assertGone, assertExactNow } = await deletedJob(t, 60, 30);
       let steps = 0;
-      /** The process is killed at its `fatal` step, and does nothing after it. */
+      /** Kills the process at its `fatal` step. */
       const dying =
         <Args extends unknown[], R>(step: (...args: Args) => Promise<R>) =>
         async (...args: Args): Promise<R> => {
@@ -126,7 +126,7 @@ test('a process that ends before or after any step leaves what the next one fini
   }
 });
 
-/** The methods of a store as plain functions. */
+/** The methods of a store as functions without `this`. */
 function bound<T extends object>(store: T): T {
   const methods = new Set([...Object.keys(store), ...Object.getOwnPropertyNames(Object.getPrototypeOf(store))]);
   const of = store as Record<string, unknown>;

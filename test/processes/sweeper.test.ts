@@ -1,4 +1,4 @@
-// What stopped half-way is taken back, and can then no longer go on.
+// The sweeper takes back half-made jobs, which can then no longer continue.
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { openCredits } from '../../commands/credits.ts';
@@ -12,7 +12,7 @@ import { commandContext, openTestStores, project } from '../support/stores.ts';
 
 const MINUTE = 60_000;
 
-/** A job that was listed and whose credits were reserved, by a process that then ended. */
+/** A job with a listing and a reservation, whose process ended before it created the job. */
 async function abandoned(t: ExecutionContext) {
   const stores = await openTestStores(t);
   const { log, documents } = stores;
@@ -60,7 +60,7 @@ async function abandoned(t: ExecutionContext) {
     monotonic: () => elapsed_ms,
   });
   await sweeper.pass();
-  /** So long after the sweeper began. */
+  /** The time since the sweeper began. */
   const sweepAt = async (ms: number) => {
     elapsed_ms = ms;
     await project(stores);
@@ -76,7 +76,7 @@ async function abandoned(t: ExecutionContext) {
   return { job_id, sweepAt, step, balance, listed, left, create: () => create!() };
 }
 
-test('a reservation without a job event is released after ten minutes, its listing deleted after an hour', async (t) => {
+test('the sweeper releases a reservation without a job after ten minutes, and deletes its listing after an hour', async (t) => {
   const { sweepAt, balance, listed, left } = await abandoned(t);
   await sweepAt(9 * MINUTE);
   t.is(await balance(), 8);
@@ -96,7 +96,7 @@ test('a job whose reservation was released can no longer be created', async (t) 
   t.like(await create(), { ok: false, refused: { code: 'reservation_voided' } });
 });
 
-test('a job that was created late, but before the sweep, keeps its credits', async (t) => {
+test('a job that is created late, but before the sweep, keeps its credits', async (t) => {
   const { sweepAt, balance, listed, create } = await abandoned(t);
   t.like(await create(), { ok: true });
   await sweepAt(90 * MINUTE);
@@ -104,7 +104,7 @@ test('a job that was created late, but before the sweep, keeps its credits', asy
   t.is(await listed(), 1);
 });
 
-test('a clock that is set takes back nothing that is under way, and keeps back nothing that is abandoned', async (t) => {
+test('a step of the clock releases no reservation in use, and delays no abandoned one', async (t) => {
   const { sweepAt, step, balance, create } = await abandoned(t);
   step(30 * MINUTE);
   await sweepAt(MINUTE);

@@ -4,7 +4,7 @@ import { DAY, openWebhookWorld, SECOND } from '../support/webhook-world.ts';
 
 const A = 'https://a.example/hook';
 
-test('an answer of 410 disables the endpoint: its pending deliveries are given up and its owner is notified', async (t) => {
+test('an answer of 410 disables the endpoint, gives up its pending deliveries and notifies its owner', async (t) => {
   const world = await openWebhookWorld(t);
   const process = world.openProcess();
   await world.user('alice', 'alice@example.com');
@@ -39,7 +39,7 @@ test('an answer of 410 disables the endpoint: its pending deliveries are given u
   t.true(world.mails[0]!.text.includes(A) && world.mails[0]!.text.includes('410'));
 });
 
-test('a delivery that comes while its endpoint is being disabled is given up when it is due', async (t) => {
+test('a delivery that arrives while its endpoint is being disabled is given up when it is due', async (t) => {
   const world = await openWebhookWorld(t);
   const process = world.openProcess();
   const a = await world.endpoint(A);
@@ -56,7 +56,7 @@ test('a delivery that comes while its endpoint is being disabled is given up whe
   t.like(second, { status: 'given_up', given_up_reason: 'endpoint_disabled', attempt_count: 0 });
 });
 
-/** One job a day that is not delivered at its first attempt. */
+/** Completes one job a day whose first delivery fails. */
 async function failADay(world: Awaited<ReturnType<typeof openWebhookWorld>>, days: number) {
   const process = world.openProcess();
   for (let day = 0; day < days; day++) {
@@ -82,7 +82,7 @@ test('an endpoint that fails for five days is disabled by the first failure afte
   t.like(await world.endpointOf(a), { status: 'disabled', disabled_reason: 'failing' });
 });
 
-test('one success in five days begins the count anew', async (t) => {
+test('one success within five days restarts the count', async (t) => {
   const world = await openWebhookWorld(t);
   const a = await world.endpoint(A);
   world.receivers.set(A, () => ({ status_code: 500 }));
@@ -96,7 +96,7 @@ test('one success in five days begins the count anew', async (t) => {
   t.is((await world.endpointOf(a))!.status, 'enabled');
 });
 
-test('time in which nothing was sent disables nothing', async (t) => {
+test('days without deliveries do not disable an endpoint', async (t) => {
   const world = await openWebhookWorld(t);
   const a = await world.endpoint(A);
   world.receivers.set(A, () => ({ status_code: 500 }));
@@ -106,7 +106,7 @@ test('time in which nothing was sent disables nothing', async (t) => {
   t.is((await world.endpointOf(a))!.status, 'enabled');
 });
 
-test('an owner is notified once, at the current address; a mail that fails is tried again and delays no other', async (t) => {
+test('an owner gets one notice at the current address, and a failed mail is retried without delaying others', async (t) => {
   const world = await openWebhookWorld(t);
   const process = world.openProcess();
   const owners = ['carol', 'dave', 'nobody', 'refused'];

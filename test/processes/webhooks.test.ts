@@ -15,7 +15,7 @@ import { DAY, HOUR, MINUTE, openWebhookWorld, SECOND, SIGNING_KEY } from '../sup
 const A = 'https://a.example/hook';
 const B = 'https://b.example/hook';
 
-test('every endpoint of the owner is sent the event once, signed with a secret of its own', async (t) => {
+test('every endpoint of the owner gets the event once, signed with its own secret', async (t) => {
   const world = await openWebhookWorld(t);
   const [a, b] = [await world.endpoint(A), await world.endpoint(B, { events: ['job.completed'] })];
   await world.endpoint('https://bob.example/', { user_id: 'bob' });
@@ -48,7 +48,7 @@ test('every endpoint of the owner is sent the event once, signed with a secret o
   }
 });
 
-test('an endpoint hears of what comes after it was made and before it is deleted', async (t) => {
+test('an endpoint gets the events between its creation and its deletion', async (t) => {
   const world = await openWebhookWorld(t);
   const process = world.openProcess();
   await world.completedJob();
@@ -57,7 +57,7 @@ test('an endpoint hears of what comes after it was made and before it is deleted
   t.deepEqual(world.sent, []);
   await world.completedJob();
   await world.caughtUp();
-  // What is still to be sent goes with it.
+  // Its pending deliveries are deleted with it.
   await world.remove(a);
   await world.completedJob();
   await process.send();
@@ -66,7 +66,7 @@ test('an endpoint hears of what comes after it was made and before it is deleted
   t.deepEqual(await world.deliveriesOf(a), []);
 });
 
-test('a clock that was set back while no process ran makes no delivery wait for it', async (t) => {
+test('a clock that was set back while no process ran delays no delivery', async (t) => {
   const world = await openWebhookWorld(t);
   await world.endpoint(A);
   const b = await world.endpoint(B);
@@ -84,7 +84,7 @@ test('a clock that was set back while no process ran makes no delivery wait for 
   t.true((await world.deliveriesOf(b)).every(({ next_attempt_at }) => Date.parse(next_attempt_at!) > world.clock.now));
 });
 
-test('a failed delivery is sent again on schedule: another timestamp, the same event', async (t) => {
+test('a failed delivery is retried on schedule, with the same event under a new timestamp', async (t) => {
   const world = await openWebhookWorld(t);
   const process = world.openProcess();
   const a = await world.endpoint(A);
@@ -137,14 +137,14 @@ test("a receiver's Retry-After delays its next delivery", async (t) => {
   t.is(Date.parse(delivery!.next_attempt_at!), world.clock.now + 90 * SECOND);
 });
 
-test('endpoints that never answer hold up no other, however much waits for them', async (t) => {
+test('endpoints that never answer delay no other, however many deliveries wait for them', async (t) => {
   const world = await openWebhookWorld(t);
   const process = world.openProcess();
   const fast = await world.endpoint(B, { user_id: 'bob' });
   const answer = Promise.withResolvers<{ status_code: number }>();
   world.receivers.set(A, () => answer.promise);
   for (let n = 0; n < 20; n++) await world.endpoint(A);
-  // 1200, more than the dispatcher looks at or has in hand at once, and all of them older.
+  // 1200 older deliveries, more than the dispatcher reads or has in hand at once.
   for (let n = 0; n < 60; n++) await world.completedJob('alice');
   world.clock.now += SECOND;
   for (let n = 0; n < 20; n++) await world.completedJob('bob');
@@ -161,11 +161,11 @@ test('endpoints that never answer hold up no other, however much waits for them'
   await process.dispatcher.settled();
 });
 
-test('more deliveries than may be in hand, to many endpoints that never answer, leave room for another', async (t) => {
+test('deliveries beyond the limit, to many endpoints that never answer, leave room for another endpoint', async (t) => {
   const world = await openWebhookWorld(t);
   const process = world.openProcess();
   const answer = Promise.withResolvers<{ status_code: number }>();
-  // 640 of them, and older than what comes after.
+  // 640 deliveries, which are older than the next ones.
   for (const user_id of ['one', 'two', 'three', 'four']) {
     for (let n = 0; n < 20; n++) {
       const url = `https://${user_id}-${n}.example/`;
@@ -188,7 +188,7 @@ test('more deliveries than may be in hand, to many endpoints that never answer, 
   await process.dispatcher.settled();
 });
 
-test('a delivery is sent again on demand, and retried like a new one', async (t) => {
+test('a resent delivery is sent once, and retried like a new one', async (t) => {
   const world = await openWebhookWorld(t);
   const process = world.openProcess();
   const a = await world.endpoint(A);
@@ -209,7 +209,7 @@ test('a delivery is sent again on demand, and retried like a new one', async (t)
   t.is(new Set(world.sent.map(({ headers }) => headers['service-event-id'])).size, 1);
 });
 
-/** A log on which this process appends so many times, and is then killed: before the append or after it. */
+/** A log whose process is killed before or after its n-th append. */
 function dying(log: EventStore, appends: number, when: 'before' | 'after'): EventStore {
   let left = appends;
   return new Proxy(log, {
@@ -230,7 +230,7 @@ function dying(log: EventStore, appends: number, when: 'before' | 'after'): Even
 
 for (const when of ['before', 'after'] as const) {
   for (const appends of [1, 2]) {
-    test(`a process that is killed ${when} append ${appends} leaves a delivery that the next one makes`, async (t) => {
+    test(`the next process makes the delivery of a process that was killed ${when} append ${appends}`, async (t) => {
       const world = await openWebhookWorld(t);
       const a = await world.endpoint(A);
       await world.completedJob();
@@ -240,7 +240,7 @@ for (const when of ['before', 'after'] as const) {
       await world.openProcess().send();
       const [delivery] = await world.deliveriesOf(a);
       t.like(delivery, { status: 'delivered', attempt_count: 1 });
-      // Sent, but not recorded as such: it is sent again.
+      // The delivery was sent but not recorded, so that it is sent again.
       t.is(world.sent.length, appends === 2 && when === 'before' ? 2 : 1);
       t.is(new Set(world.sent.map(({ headers }) => headers['service-delivery-id'])).size, 1);
       t.is(new Set(world.sent.map(({ body }) => body)).size, 1);
@@ -254,7 +254,7 @@ for (const when of ['before', 'after'] as const) {
   }
 }
 
-test('two processes at once send doubles of one event at most, and record it once', async (t) => {
+test('two concurrent processes send an event at most twice, and record it once', async (t) => {
   const world = await openWebhookWorld(t);
   const a = await world.endpoint(A);
   for (let n = 0; n < 8; n++) await world.completedJob();
@@ -267,7 +267,7 @@ test('two processes at once send doubles of one event at most, and record it onc
   t.is(new Set(world.sent.map(({ headers }) => headers['service-event-id'])).size, 8);
 });
 
-test('a read model that is behind the log has nothing sent that is delivered', async (t) => {
+test('a read model behind the log causes no second delivery', async (t) => {
   const world = await openWebhookWorld(t);
   const a = await world.endpoint(A);
   await world.completedJob();
@@ -296,7 +296,7 @@ test('a read model that is behind the log has nothing sent that is delivered', a
   await dispatcher.settled();
 });
 
-test('a delivery that becomes due during a pass waits for no other event', async (t) => {
+test('a delivery that becomes due during a pass is sent without another event', async (t) => {
   const world = await openWebhookWorld(t);
   const a = await world.endpoint(A);
   await world.completedJob();
@@ -347,7 +347,7 @@ test('a delivery that becomes due during a pass waits for no other event', async
   );
 });
 
-test('a process that ends waits for the deliveries in flight', async (t) => {
+test('a stopping process waits for the deliveries in flight', async (t) => {
   const world = await openWebhookWorld(t);
   const a = await world.endpoint(A);
   await world.completedJob();

@@ -1,5 +1,5 @@
-// The health of domains: what a count by hand of all results of all ended jobs finds, written once for each job, and
-// read in every order that can be asked for.
+// The health of domains equals a plain count over the results of all ended jobs. It is recorded once for each job, and
+// read in every order.
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import { openCredits } from '../../commands/credits.ts';
@@ -44,7 +44,7 @@ async function openWorld(t: ExecutionContext) {
   return {
     ...stores,
     readmodels,
-    /** Cancelled when its first `checked` URLs are. */
+    /** Cancels the job after its first `checked` URLs. */
     async ended(results: readonly Result[], checked = results.length): Promise<string> {
       const job_id = `job${made++}`;
       const urls = results.map(({ url }) => url);
@@ -67,7 +67,7 @@ async function openWorld(t: ExecutionContext) {
         const batch_urls = some.map(({ url }) => url);
         const outcomes = some.map(({ outcome }) => outcome);
         await recordChecks(log, { ...range, urls: batch_urls }, outcomes, commandContext(some[0]!.at_ms));
-        // What a batch holds is recorded at one time.
+        // All results of a batch have one time.
         for (const result of some) result.at_ms = some[0]!.at_ms;
       }
       await commands.run(job_id, { type: 'cancel' }, commandContext());
@@ -110,7 +110,7 @@ const results = fc
   .array(fc.record({ url, outcome, at_ms: fc.nat(1e6) }), { minLength: 1, maxLength: 100 })
   .map((all) => all.map((result, n) => ({ ...result, url: result.url.replace('x', `x${n}`) })));
 
-test('each domain has what a count by hand of all results of ended jobs has', async (t) => {
+test('the health of each domain equals a plain count over the results of ended jobs', async (t) => {
   const property = fc.asyncProperty(fc.array(results, { minLength: 1, maxLength: 3 }), async (of_jobs) => {
     const world = await openWorld(t);
     for (const of_job of of_jobs) await world.ended(of_job);
@@ -148,7 +148,7 @@ function assertCounted(t: ExecutionContext, document: DomainHealthDocument, of_d
 
 const ofManyDomains = (count: number) => Array.from({ length: count }, (_, i) => plain(`https://${i}.example/`));
 
-test('a job is counted once, however often its turn comes', async (t) => {
+test('a job counts once, however often it is processed', async (t) => {
   const world = await openWorld(t);
   const job_id = await world.ended(ofManyDomains(30));
   t.is((await world.recorded()).size, 30);
@@ -157,7 +157,7 @@ test('a job is counted once, however often its turn comes', async (t) => {
   t.is(await world.parts(job_id), 1);
 });
 
-test('a job of many domains is recorded in parts, and goes on where it was interrupted', async (t) => {
+test('a job of many domains is recorded in parts, and continues after an interruption', async (t) => {
   const world = await openWorld(t);
   const count = FIRST_DOMAINS + 1200;
   const job_id = await world.ended(ofManyDomains(count));
@@ -173,7 +173,7 @@ test('a job of many domains is recorded in parts, and goes on where it was inter
   t.true([...documents.values()].every(({ checks }) => checks === 1));
 });
 
-test('what was counted of a job stays when the job is deleted', async (t) => {
+test('the counts of a job stay when the job is deleted', async (t) => {
   const world = await openWorld(t);
   const job_id = await world.ended(ofManyDomains(3));
   await world.recorded();
@@ -181,13 +181,13 @@ test('what was counted of a job stays when the job is deleted', async (t) => {
   t.is((await world.recorded()).size, 3);
 });
 
-test('a job without a checked URL says nothing of any domain', async (t) => {
+test('a job without checked URLs changes no domain', async (t) => {
   const world = await openWorld(t);
   await world.ended(ofManyDomains(3), 0);
   t.is((await world.recorded()).size, 0);
 });
 
-test('of equal failure rates the domain with the most checks comes first, and few checks are left out', async (t) => {
+test('of equal failure rates the domain with the most checks comes first, and domains with few checks are absent', async (t) => {
   const found = (domain: string, checks: number, failures: number): FoundOfDomain => ({
     ...{ domain, checks, failures, blocked_count: 0, answers: 0, response_time_total_ms: 0, last_checked_at: '' },
     ...{ status_codes: {}, error_codes: {}, verdicts: {} },
@@ -209,7 +209,7 @@ test('of equal failure rates the domain with the most checks comes first, and fe
   t.is(await page(4, 'desc'), '');
 });
 
-test('the domains of several small jobs are counted together, and again when their transaction fails', async (t) => {
+test('the domains of several small jobs are counted in one transaction, which is repeated when it fails', async (t) => {
   const of = (job_id: string): FoundOfDomain => ({
     ...{ domain: 'shared.test', checks: 2, failures: 1, blocked_count: 0, answers: 1, response_time_total_ms: 30 },
     ...{ last_checked_at: job_id, status_codes: { 200: 1, 404: 1 }, error_codes: {}, verdicts: { ok: 1, broken: 1 } },

@@ -7,7 +7,7 @@ import { FOUND } from '../support/behind.ts';
 import { listedUrls, rangeOf } from '../support/checked.ts';
 import { openTestStores } from '../support/stores.ts';
 
-/** By clocks that disagree: each is seconds after the beginning. */
+/** The times of the events, in seconds, by clocks that disagree. */
 const at = (seconds: number): RecordedEvent['metadata'] => ({
   command_id: 'test',
   causation_id: 'test',
@@ -49,7 +49,7 @@ async function applied(t: ExecutionContext, transactions: RecordedEvent[][]): Pr
   return (await documents.collection(jobs)).get('j');
 }
 
-test('a job is at the last thing that happened to it, by the log and not by the clock', async (t) => {
+test('the order of the log decides the state of a job, and the clock does not', async (t) => {
   const whole = await applied(t, [LOG]);
   t.like(whole, { status: 'paused', completed_urls: 2, progress_at: at(6).at, started_at: at(7).at });
   t.deepEqual(

@@ -1,5 +1,5 @@
-// A log that is not the one that the documents came from: noticed at the start and while running, and the documents are
-// made anew from it.
+// The projector notices a log that is not the source of the documents, at the start and while it runs, and rebuilds the
+// documents from it.
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,9 +17,9 @@ import { count, counting, startProjector, tallies, tally } from '../support/tall
 
 interface World {
   documents: Documents;
-  /** Opens the log of that file; the one before is closed. */
+  /** Closes the open log, and opens the log of that file. */
   open(name: string): Promise<EventStore>;
-  /** Copies the log of a file that is closed. */
+  /** Copies the closed log of a file. */
   copy(from: string, to: string): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ async function openWorld(t: ExecutionContext): Promise<World> {
 const idOf = (log: EventStore) => identifyLog(log, 'process:test', Date.now());
 const logIdOf = async (documents: Documents) => (await documents.reading(projectorStates).get(PROJECTOR))?.log_id;
 
-/** Applied twice, an event would show. */
+/** A projection that shows when an event is applied twice. */
 const assertMadeAnew = async (t: ExecutionContext, { documents }: World, log: EventStore, expected: number) => {
   await project({ log, documents }, [counting(1, 1)]);
   t.is(await tally({ documents }), expected);
@@ -59,7 +59,7 @@ const assertMadeAnew = async (t: ExecutionContext, { documents }: World, log: Ev
   t.is(await tally({ documents }), expected + 1, 'what comes then is seen');
 };
 
-test('a log has one id, whoever asks first and however many do', async (t) => {
+test('a log has one id, whichever of many processes asks first', async (t) => {
   const world = await openWorld(t);
   const log = await world.open('events.db');
   const ids = await Promise.all(Array.from({ length: 5 }, () => idOf(log)));
@@ -67,7 +67,7 @@ test('a log has one id, whoever asks first and however many do', async (t) => {
   t.not(await idOf(await world.open('other.db')), ids[0]);
 });
 
-test('the documents of an unchanged log are kept', async (t) => {
+test('an unchanged log keeps its documents', async (t) => {
   const world = await openWorld(t);
   const log = await world.open('events.db');
   await count(log, 3);
@@ -78,7 +78,7 @@ test('the documents of an unchanged log are kept', async (t) => {
   t.deepEqual(applied, [3]);
 });
 
-test('the documents of a replaced log are made anew', async (t) => {
+test('a replaced log gets new documents', async (t) => {
   const world = await openWorld(t);
   const before = await world.open('events.db');
   await count(before, 5);
@@ -88,7 +88,7 @@ test('the documents of a replaced log are made anew', async (t) => {
   await assertMadeAnew(t, world, after, 7);
 });
 
-test('an emptied log leaves no ghosts', async (t) => {
+test('an emptied log leaves no documents', async (t) => {
   const world = await openWorld(t);
   const before = await world.open('events.db');
   await count(before, 5);
@@ -99,7 +99,7 @@ test('an emptied log leaves no ghosts', async (t) => {
 });
 
 for (const grown of [0, 1, 4]) {
-  test(`a log that was restored from a backup and has grown by ${grown} since is noticed`, async (t) => {
+  test(`the projector notices a restored log that has grown by ${grown} since`, async (t) => {
     const world = await openWorld(t);
     const log = await world.open('events.db');
     await idOf(log);
@@ -114,7 +114,7 @@ for (const grown of [0, 1, 4]) {
   });
 }
 
-test('the purged results of a deleted job are no sign of another log', async (t) => {
+test('the purged results of a deleted job do not count as another log', async (t) => {
   const world = await openWorld(t);
   const log = await world.open('events.db');
   const metadata = {
@@ -138,7 +138,7 @@ test('the purged results of a deleted job are no sign of another log', async (t)
   t.deepEqual(applied, []);
 });
 
-test('a log that is replaced while the projector runs is noticed', async (t) => {
+test('the projector notices a log that is replaced while it runs', async (t) => {
   const world = await openWorld(t);
   const { documents } = world;
   const log = await world.open('events.db');
@@ -161,7 +161,7 @@ test('a log that is replaced while the projector runs is noticed', async (t) => 
   t.pass();
 });
 
-test('documents of another log, and incomplete documents, are not read', async (t) => {
+test('nobody reads documents of another log, or incomplete documents', async (t) => {
   const world = await openWorld(t);
   const { documents } = world;
   const log = await world.open('events.db');

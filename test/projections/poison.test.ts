@@ -1,5 +1,5 @@
-// Events that a projection cannot take, while transactions fail before or after they are committed and projectors of other
-// versions come, overlap and end between any two of their transactions: each other event is counted once, each of these parked once.
+// Events that a projection cannot apply, while transactions fail before or after their commit, and projectors of other
+// versions start, overlap and end between any two transactions: each is parked once, and every other event counts once.
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { metadataOf } from '../../commands/aggregate.ts';
@@ -13,13 +13,13 @@ import { openRandom } from '../torture/random.ts';
 
 const EVENTS = 1_200;
 
-/** Takes no event with `poison`. */
+/** Throws for every event with `poison`. */
 function picky(version: number): Projection {
   const all = counting(version, version);
   return {
     ...all,
     async apply(events, open) {
-      // It has written before it finds out.
+      // It writes before it throws.
       await all.apply(events, open);
       if (events.some(({ data }) => (data as { poison: boolean }).poison)) throw new Error('poison');
     },
@@ -54,7 +54,7 @@ const places: Record<string, (n: number) => boolean> = {
 };
 
 for (const [which, is_poison] of Object.entries(places)) {
-  test(`of the events, ${which} cannot be taken: they are parked and counted, after a restart and a rebuild too`, async (t) => {
+  test(`when ${which} of the events cannot be applied, the projector parks and counts them, after a restart and a rebuild too`, async (t) => {
     const stores = await openTestStores(t);
     const poisoned = await fill(stores, is_poison);
     const assertParked = async (version: number) => {
@@ -74,7 +74,7 @@ for (const [which, is_poison] of Object.entries(places)) {
   });
 }
 
-/** Documents of a process that ends after some transactions, and of which some fail, done or not. */
+/** Documents of a process that ends after some transactions, some of which fail before or after their commit. */
 function troubled(documents: Documents, random: ReturnType<typeof openRandom>, ended: () => void): Documents {
   let left = random.between(1, 12);
   return {
@@ -98,7 +98,7 @@ function troubled(documents: Documents, random: ReturnType<typeof openRandom>, e
 }
 
 for (const seed of [1, 2]) {
-  test(`projectors that end anywhere count each event once and park each once (${seed})`, async (t) => {
+  test(`projectors that end at any point count and park each event once (${seed})`, async (t) => {
     const stores = await openTestStores(t);
     const random = openRandom(seed);
     const poisoned = await fill(stores, (n) => n % 150 === 7);

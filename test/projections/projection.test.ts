@@ -5,7 +5,7 @@ import { commandContext } from '../support/stores.ts';
 
 const SPEC = { name: 'emails', version: 1, collections: [] };
 
-test('the handlers get their events in the order of the log, between the beginning and the end of a page', async (t) => {
+test('handlers get their events in the order of the log, between begin and end of a page', async (t) => {
   const emails: Projection = projection({
     ...SPEC,
     covers: ['user'],
@@ -37,7 +37,7 @@ test('a projection that forgets an event type of a category that it covers does 
   const UserRegistered = () => {};
   // @ts-expect-error UserUpdated has no handler
   const forgetful: Projection = projection({ ...SPEC, covers: ['user'], begin, on: { UserRegistered } });
-  // It says that it ignores the other.
+  // This one declares that it ignores the other type.
   const all: Projection = projection({
     ...SPEC,
     covers: ['user'],

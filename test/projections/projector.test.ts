@@ -1,5 +1,5 @@
-// The projector: a new version is built beside the one that is read while that goes on, an interrupted build goes on, what
-// a projection cannot take is parked, and whoever reads is never left with half of something.
+// The projector: it builds a new version beside the live one, continues an interrupted build, and parks events that a
+// projection cannot apply. A reader never gets half of anything.
 import test from 'ava';
 import { GRACE_MS } from '../../projections/build.ts';
 import type { Projection } from '../../projections/projection.ts';
@@ -14,7 +14,7 @@ const collectionsOf = async ({ documents }: TestStores, name: string) =>
   (await documents.names()).filter((one) => one.startsWith(`${name}_`));
 const stateOf = ({ documents }: TestStores) => documents.reading(projectionStates).get('tallies');
 
-test('a projection of a new version is read when it has seen all that the old one had', async (t) => {
+test('a new version of a projection is read when it has reached the position of the old one', async (t) => {
   const stores = await openTestStores(t);
   await count(stores.log, 5);
   await project(stores, [counting(1, 1)]);
@@ -23,7 +23,7 @@ test('a projection of a new version is read when it has seen all that the old on
   const watching: Projection = {
     ...counting(2, 10),
     async apply(events, open) {
-      // While the new one is built, readers see the old one.
+      // During the build, readers see the old version.
       seen.push(await tally(stores));
       await counting(2, 10).apply(events, open);
     },
@@ -36,7 +36,7 @@ test('a projection of a new version is read when it has seen all that the old on
   t.is(await tally(stores), 60);
 });
 
-test('while a projection is built anew its old documents go on, and so does the position', async (t) => {
+test('during a rebuild the old documents and their position keep up with the log', async (t) => {
   const stores = await openTestStores(t);
   const { log, documents } = stores;
   await count(log, 5);
@@ -53,7 +53,7 @@ test('while a projection is built anew its old documents go on, and so does the 
       await counting(1, 1).apply(events, open);
     },
   };
-  // The build's pages are held up between transactions, where a slow one spends its time.
+  // The test delays the build between transactions, where a slow build spends its time.
   const slow_log = Object.create(log) as typeof log;
   slow_log.readAll = async function* (options) {
     yield* log.readAll(options);
@@ -77,7 +77,7 @@ test('while a projection is built anew its old documents go on, and so does the 
   await running;
 });
 
-test('a build that was interrupted goes on where it was', async (t) => {
+test('an interrupted build continues where it stopped', async (t) => {
   const stores = await openTestStores(t);
   await count(stores.log, 1500);
   await project(stores, [counting(1, 1)]);
@@ -90,11 +90,11 @@ test('a build that was interrupted goes on where it was', async (t) => {
   t.is(await tally(stores), 1500);
 });
 
-test('two projectors at once count nothing twice', async (t) => {
+test('two concurrent projectors count every event once', async (t) => {
   const stores = await openTestStores(t);
   const { log, documents } = stores;
   const stop = new AbortController();
-  // Each believes that it holds the lease.
+  // Both projectors believe that they hold the lease.
   const running = [1, 2].map(() => startProjector(stores, [counting(1, 1)], stop.signal, { leases: held }));
   await count(log, 200);
   t.true(await openReadModels(documents).passed(await log.head(), 10_000));
@@ -119,7 +119,7 @@ const listing = (version: number): Projection => ({
   },
 });
 
-test('a stream that was begun before a flip ends whole, and one that outlasts the grace is told so', async (t) => {
+test('a stream from before a flip ends whole, and one that outlasts the grace period ends with an error', async (t) => {
   const stores = await openTestStores(t);
   const { log, documents } = stores;
   await count(log, 2500);
@@ -157,7 +157,7 @@ test('a stream that was begun before a flip ends whole, and one that outlasts th
   await running;
 });
 
-test('the next start drops the collections that a crash has left of an unused generation', async (t) => {
+test('the next start drops the collections that a crash left of an unused generation', async (t) => {
   const stores = await openTestStores(t);
   await count(stores.log, 1);
   await project(stores, [listing(1)]);
@@ -170,7 +170,7 @@ test('the next start drops the collections that a crash has left of an unused ge
   t.deepEqual(await collectionsOf(stores, 'rows'), ['rows_2']);
 });
 
-test('a collection that no projection has filled is empty, and reading does not make it', async (t) => {
+test('a read of a collection that no projection has filled finds nothing and creates nothing', async (t) => {
   const stores = await openTestStores(t);
   await count(stores.log, 3);
   await project(stores, [counting(1, 1)]);
@@ -183,7 +183,7 @@ test('a collection that no projection has filled is empty, and reading does not 
   t.is(await found.count({}), 3, 'and is there when it has been built beside the others');
 });
 
-/** Does not take the events of these numbers. */
+/** Throws for the events of these numbers. */
 const picky = (version: number, refused: readonly number[]): Projection => ({
   ...counting(version, 1),
   async apply(events, open) {
@@ -195,7 +195,7 @@ const picky = (version: number, refused: readonly number[]): Projection => ({
   },
 });
 
-test('an event that a projection cannot take is parked, and everything else goes on', async (t) => {
+test('the projector parks an event that a projection cannot apply, and everything else goes on', async (t) => {
   const stores = await openTestStores(t);
   const { log, documents } = stores;
   await count(log, 40);
@@ -221,7 +221,7 @@ test('an event that a projection cannot take is parked, and everything else goes
   );
   t.true(parked[0]!.error.startsWith('TypeError: cannot take 7'));
 
-  // A build goes on without what it cannot take either, and with mended code all is as if nothing had been.
+  // A build also skips parked events, and with corrected code the documents are complete.
   await project(stores, [picky(2, [8]), listing(1)]);
   t.is(await tally(stores), 39);
   t.is((await stateOf(stores))?.parked, 1);
@@ -232,7 +232,7 @@ test('an event that a projection cannot take is parked, and everything else goes
   t.is(await documents.reading(parkedEvents).count({}), 0);
 });
 
-test('a fault of the store parks nothing: the events are tried again', async (t) => {
+test('a fault of the store parks no event, and the projector retries', async (t) => {
   const stores = await openTestStores(t);
   await count(stores.log, 3);
   let failures = 0;
@@ -248,14 +248,14 @@ test('a fault of the store parks nothing: the events are tried again', async (t)
   t.is((await stateOf(stores))?.parked, 0);
 });
 
-test('the documents that an event deletes go in slices, before it is applied', async (t) => {
+test("the projector deletes an event's documents in slices, before it applies the event", async (t) => {
   const stores = await openTestStores(t);
   await count(stores.log, 10);
   const slices: number[] = [];
   const clearing: Projection = {
     ...listing(1),
     isHeavy: () => true,
-    /** The event of number 9 deletes all rows before it, four at a time. */
+    /** Event 9 deletes all rows before it, four at a time. */
     async clear({ data }, open) {
       if ((data as { n: number }).n < 9) return false;
       const collection = await open(rows);

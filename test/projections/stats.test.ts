@@ -68,7 +68,7 @@ function created(job_id: string, total_urls: number): RecordedEvent {
   });
 }
 
-/** Events of a job's results, as ranges of `size` URLs at the most. */
+/** The events of a job's results, in ranges of at most `size` URLs. */
 function checked(job_id: string, found: readonly Checked[], size: number): RecordedEvent[] {
   const rows = found.map((result, index) => ({ job_id, index, ...result }));
   const events: RecordedEvent[] = [];
@@ -82,7 +82,7 @@ function checked(job_id: string, found: readonly Checked[], size: number): Recor
   return events;
 }
 
-/** In transactions of so many events each, over and over; `generation` keeps one attempt apart from another. */
+/** Applies the events in transactions of the given sizes, repeatedly. Each attempt has its own `generation`. */
 async function apply(documents: Documents, events: readonly RecordedEvent[], sizes: readonly number[], generation = 0) {
   const inGeneration = <T extends Document>(spec: CollectionSpec<T>) => ({
     ...spec,
@@ -105,7 +105,7 @@ async function all<T extends Document>(open: Open, spec: CollectionSpec<T>): Pro
   return Array.fromAsync((await open(spec)).stream({}));
 }
 
-/** What is counted of a job, as it is read. */
+/** The statistics of a job as readers get them. */
 async function counted(open: Open, job_id: string, limit: number) {
   const document = await (await open(jobStats)).get(job_id);
   if (!document) return null;
@@ -120,7 +120,7 @@ async function counted(open: Open, job_id: string, limit: number) {
   };
 }
 
-/** The same, the slow way. */
+/** The same statistics, counted from the results. */
 function recount(of: readonly CheckedUrl[], limit: number) {
   if (of.length === 0) return null;
   const tally = (values: readonly (string | number | null)[]) => {
@@ -208,7 +208,7 @@ async function assertRecounted(t: ExecutionContext, open: Open, limit: number): 
   }
 }
 
-test('statistics are what a recount of the results finds, of any results up to the end of their job', async (t) => {
+test('statistics equal a recount of the results, for any results up to the end of their job', async (t) => {
   const { documents } = await openTestStores(t);
   let generation = 0;
   await fc.assert(
@@ -219,7 +219,7 @@ test('statistics are what a recount of the results finds, of any results up to t
   );
 });
 
-test('the same events make the same documents, however they are cut into transactions', async (t) => {
+test('the same events give the same documents, however transactions divide them', async (t) => {
   const { documents } = await openTestStores(t);
   let generation = 0;
   await fc.assert(
@@ -234,7 +234,7 @@ test('the same events make the same documents, however they are cut into transac
   );
 });
 
-/** So many domains, each with one URL more than the one before, up to five, in an order that mixes them. */
+/** So many domains with one to five URLs each, in a mixed order. */
 function ofManyDomains(count: number): RecordedEvent[] {
   const urls = Array.from({ length: count * 5 }, (_, n) => {
     const domain = (n * 7919) % count;
@@ -248,7 +248,7 @@ function ofManyDomains(count: number): RecordedEvent[] {
   return [created(JOB, urls.length), ...checked(JOB, found, BATCH)];
 }
 
-test('the domains beyond the first few hundred are counted and ordered with them', async (t) => {
+test('domains beyond the first few hundred are counted and sorted with the others', async (t) => {
   const { documents } = await openTestStores(t);
   const count = FIRST_DOMAINS + 700;
   const open = await apply(documents, ofManyDomains(count), [100, 9]);
@@ -256,7 +256,7 @@ test('the domains beyond the first few hundred are counted and ordered with them
   for (const limit of [1, 100, 1000, 2 * count]) await assertRecounted(t, open, limit);
 });
 
-test('one transaction takes more results and domains than the store takes in one write', async (t) => {
+test('one transaction holds more results and domains than one write of the store', async (t) => {
   const { documents } = await openTestStores(t);
   const others = 10_001;
   const found = Array.from({ length: FIRST_DOMAINS + others }, (_, n) => ({ ...plain, url: `https://d${n}.example/` }));
@@ -266,7 +266,7 @@ test('one transaction takes more results and domains than the store takes in one
   t.is(await (await open(jobDomains)).count({}), others);
 });
 
-test('a deleted job leaves no statistics, not even those of the same transaction', async (t) => {
+test('a deleted job leaves no statistics, also not within one transaction', async (t) => {
   const { documents } = await openTestStores(t);
   const events = ofManyDomains(FIRST_DOMAINS + 20);
   const urls = (events[0]!.data as JobCreated).total_urls;
@@ -284,7 +284,7 @@ test('a deleted job leaves no statistics, not even those of the same transaction
   }
 });
 
-test('a domain is the host of a URL without its port, in lower case, in ASCII', (t) => {
+test('the domain of a URL is its host without the port, in lower case, in ASCII', (t) => {
   t.deepEqual(
     ['https://WWW.Example.COM:8443/A', 'http://user@bücher.example', 'http://[2001:DB8::1]:80/', 'no URL'].map(
       domainOf,

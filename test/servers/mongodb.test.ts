@@ -142,7 +142,7 @@ function suite(url: string): void {
     }
   });
 
-  test('documents in MongoDB: a server that is not there is told when opening', async (t) => {
+  test('documents in MongoDB: opening reports an absent server', async (t) => {
     const { proxy, close } = await openBehindProxy();
     await close();
     const nowhere = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`;
@@ -156,7 +156,7 @@ function suite(url: string): void {
     return () => cut;
   }
 
-  test('documents in MongoDB: a transaction goes on when a connection breaks, and is done once', async (t) => {
+  test('documents in MongoDB: a transaction survives a broken connection, and commits once', async (t) => {
     const { documents, proxy, close } = await openBehindProxy();
     try {
       const things = await documents.collection<Thing>(THINGS);
@@ -179,7 +179,7 @@ function suite(url: string): void {
     }
   });
 
-  test('a window of requests that a clock of before made too long is over, and none is longer than its duration', async (t) => {
+  test('a window that an earlier clock made too long ends, and no window exceeds its duration', async (t) => {
     const database = `rates_${randomBytes(8).toString('hex')}`;
     const rates = await openMongoRates({ url, database, log });
     await using client = new MongoClient(url);
@@ -200,7 +200,7 @@ function suite(url: string): void {
     }
   });
 
-  test('requests are counted in MongoDB for all processes together, and go on being counted when it is away', async (t) => {
+  test('MongoDB counts requests for all processes together, and each process counts alone while it is away', async (t) => {
     const [, host, port] = /^mongodb:\/\/(?:[^@/]*@)?([^:/,?]+)(?::(\d+))?/.exec(url)!;
     const proxy = new TcpProxy({ host: host!, port: Number(port ?? 27017) });
     await proxy.open();

@@ -56,7 +56,7 @@ function testFailures(binary: string): void {
       await run(t, world);
     });
 
-  it('messages that were dropped or done leave the stream', async (t, { open, manage }) => {
+  it('dropped and acknowledged messages leave the stream', async (t, { open, manage }) => {
     const queue = await open();
     const consumer = await queue.consume('work', { ...options(), ack_wait_ms: 200, max_deliveries: 1 });
     await queue.publish('work', numbered(3));
@@ -68,7 +68,7 @@ function testFailures(binary: string): void {
     t.is(state.messages, 0);
   });
 
-  it('what publishing acknowledged is there after a crash', async (t, { open, server }) => {
+  it('acknowledged publications survive a crash', async (t, { open, server }) => {
     const queue = await open();
     const messages = numbered(500).map(({ id }) => ({ id, body: 'x'.repeat(9_000) }));
     await queue.publish('work', messages);
@@ -76,7 +76,7 @@ function testFailures(binary: string): void {
     t.is(await queue.depth('work'), 500);
   });
 
-  it('publishing waits for a server that is away, and doubles nothing', async (t, { open, server }) => {
+  it('publishing waits for an absent server, and stores each message once', async (t, { open, server }) => {
     const queue = await open();
     const consumer = await queue.consume('work', options());
     const publishing = Promise.all([0, 1, 2, 3].map((n) => queue.publish('work', numbered(1_000, n * 500))));
@@ -95,7 +95,7 @@ function testFailures(binary: string): void {
     t.deepEqual(await consumer.pull(1, 0), []);
   });
 
-  it('with the server gone, each call ends in its time with `unavailable`', async (t, { open, server }) => {
+  it('without the server, each call fails in time with `unavailable`', async (t, { open, server }) => {
     const queue = await open({ give_up_after_ms: 400 });
     const consumer = await queue.consume('work', options());
     await queue.publish('work', numbered(1));
@@ -115,12 +115,12 @@ function testFailures(binary: string): void {
     t.true(closing_ms() < 500);
   });
 
-  it('without a server at the start it is `unavailable` too', async (t, { open, server }) => {
+  it('opening without a server fails with `unavailable`', async (t, { open, server }) => {
     await server.kill();
     await t.throwsAsync(open({ give_up_after_ms: 400 }), { code: 'unavailable', message: /127\.0\.0\.1/ });
   });
 
-  it('a stream or a consumer that someone deleted is made again', async (t, { open, manage }) => {
+  it('the queue creates a deleted stream or consumer again', async (t, { open, manage }) => {
     const queue = await open();
     const consumer = await queue.consume('work', options());
     const waiting = consumer.pull(1, 10_000);
@@ -137,7 +137,7 @@ function testFailures(binary: string): void {
     t.is((await consumer.pull(1, 10_000))[0]?.id, 'message-2');
   });
 
-  it('a stream that is there keeps what an operator set, and gets our limits', async (t, { open, manage }) => {
+  it("an existing stream keeps the operator's settings, and gets the queue's limits", async (t, { open, manage }) => {
     await manage((manager) =>
       manager.streams.add({
         name: 'urlchecker',
@@ -160,7 +160,7 @@ function testFailures(binary: string): void {
     t.is((await consumer.pull(1, 10_000)).length, 1);
   });
 
-  it('what others put into the stream is dropped, and holds nothing up', async (t, { open, server, manage }) => {
+  it('the queue drops messages of other programs, which delay nothing', async (t, { open, server, manage }) => {
     const queue = await open();
     const consumer = await queue.consume('work', options());
     const heard: unknown[] = [];
@@ -180,7 +180,7 @@ function testFailures(binary: string): void {
     t.is((await manage((manager) => manager.streams.info('urlchecker'))).state.messages, 0);
   });
 
-  test.serial('NATS: the user and the token are read from the URL', async (t) => {
+  test.serial('NATS: the URL gives the user and the token', async (t) => {
     for (const [flags, credentials] of [
       [['--user', 'checker', '--pass', 'p@ss'], 'checker:p%40ss'],
       [['--auth', 'a-token'], 'a-token'],

@@ -22,7 +22,7 @@ const END_MS = 15_000;
 const listed = listedSuites(process.env.SERVER_SUITES);
 if (listed.includes('nats') && listed.includes('mongodb')) {
   test.serial('all roles in one process outlive every server, absent at the start too', oneProcess);
-  test.serial('roles apart outlive every server, and who is missing is told', rolesApart);
+  test.serial('separate roles outlive every server, and report which one is missing', rolesApart);
 } else test.todo('outages of servers: left out by SERVER_SUITES');
 
 type World = Awaited<ReturnType<typeof openWorld>>;

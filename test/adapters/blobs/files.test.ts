@@ -11,7 +11,7 @@ blobsContract('files', async () => {
   const parent = await mkdtemp(join(tmpdir(), 'blobs-'));
   return {
     open: () => openFileBlobs({ folder: join(parent, 'blobs') }),
-    // Of the folder around it, too: nothing may end up there.
+    // The folder around it counts too: nothing may end up there.
     stored: async () => {
       const entries = await readdir(parent, { recursive: true, withFileTypes: true });
       return entries.filter((it) => it.isFile()).map((it) => join(it.parentPath, it.name));

@@ -1,4 +1,4 @@
-// Which of its declared indexes a query is read from.
+// The declared index from which the store reads a query.
 import test from 'ava';
 import { checkFilter, checkQuery } from '../../../adapters/documents/query.ts';
 import { checkSpec } from '../../../adapters/documents/spec.ts';
@@ -20,20 +20,20 @@ const [IN_ORDER, WITH_ALL, BY_STATUS] = spec.indexes;
 const page = (filter: Filter, sort: Sort) => indexForPage(spec, checkQuery(spec, filter, { sort }));
 const count = (filter: Filter) => indexForCount(spec, checkFilter(spec, filter));
 
-test('a page is read from the shortest index that is in its order and holds what it is filtered by', (t) => {
+test('the store reads a page from the shortest index that has its order and its filtered fields', (t) => {
   t.is(page({ job_id: 'a' }, { index: 1 }), IN_ORDER!);
   t.is(page({ job_id: 'a' }, { index: -1 }), IN_ORDER!);
   t.is(page({ job_id: 'a', url: { $contains: 'x' } }, { index: 1 }), WITH_ALL!);
   t.is(page({ job_id: 'a', status_code: { $in: [404, 410] } }, { index: -1 }), WITH_ALL!);
 });
 
-test('a page of one value is sought with it', (t) => {
+test('the store seeks a page of one value by that value', (t) => {
   t.is(page({ job_id: 'a', status_code: 404 }, { index: 1 }), BY_STATUS!);
   t.is(page({ $and: [{ job_id: 'a' }, { status_code: null }] }, { index: 1 }), BY_STATUS!);
   t.is(page({ job_id: 'a' }, { status_code: -1, index: -1 }), BY_STATUS!);
 });
 
-test('SQLite chooses where no index is in the order, begins with a value or holds the fields', (t) => {
+test('SQLite chooses the index where none has the order, begins with a value or holds the fields', (t) => {
   t.is(page({ job_id: 'a' }, { url: 1 }), null);
   t.is(page({ job_id: 'a' }, { status_code: 1, index: -1 }), null);
   t.is(page({}, { index: 1 }), null);
@@ -43,7 +43,7 @@ test('SQLite chooses where no index is in the order, begins with a value or hold
   t.is(page({ job_id: 'a', url: { $exists: true } }, { index: 1 }), null);
 });
 
-test('a count is read from the index that narrows it most', (t) => {
+test('the store reads a count from the index that narrows it most', (t) => {
   t.is(count({ job_id: 'a' }), IN_ORDER!);
   t.is(count({ job_id: 'a', index: { $gte: 10 } }), IN_ORDER!);
   t.is(count({ job_id: 'a', status_code: { $in: [404, 410] } }), BY_STATUS!);
@@ -52,7 +52,7 @@ test('a count is read from the index that narrows it most', (t) => {
   t.is(count({ job_id: 'a', tags: 'x' }), null);
 });
 
-test('a page is one seek where the filter looks at nothing behind the values and the range that are sought', (t) => {
+test('a page takes one seek where the filter uses only the sought values and range', (t) => {
   const seeks = (filter: Filter, sort: Sort) => {
     const query = checkQuery(spec, filter, { sort });
     return isSeek(indexForPage(spec, query), query.where);

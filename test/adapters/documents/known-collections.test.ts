@@ -1,4 +1,4 @@
-// A collection that was found is not looked for again, and is looked for again when a table may have changed.
+// The store remembers the collections that it has found, until a table may have changed.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ const insert = async (documents: Documents, spec: CollectionSpec<Thing>, _id: st
   (await documents.collection(spec)).write([{ insert: { _id, size: 1 } }]);
 const count = async (documents: Documents, spec: CollectionSpec<Thing>) => (await documents.collection(spec)).count({});
 
-test('a collection that another instance dropped is made again', async (t) => {
+test('the store creates a collection again that another instance dropped', async (t) => {
   const [a, b] = await openTwo(t);
   await insert(a, things, '1');
   await b.drop('things');
@@ -37,14 +37,14 @@ test('a collection that another instance dropped is made again', async (t) => {
   t.is(await count(b, things), 1);
 });
 
-test('a field that is declared later is there, also for who knew the collection without it', async (t) => {
+test('a later field is there, also for an instance that knew the collection without it', async (t) => {
   const [a, b] = await openTwo(t);
   await insert(a, { ...things, fields: {} }, '1');
   t.is(await (await b.collection(things)).count({ size: 1 }), 1);
   t.is(await (await a.collection(things)).count({ size: 1 }), 1);
 });
 
-test('a collection that was made in a transaction that failed is made again, whatever was made since', async (t) => {
+test('the store creates a collection again that a failed transaction had created', async (t) => {
   const [a, b] = await openTwo(t);
   await insert(a, others, '1');
   const failing = a.transaction(async (inside) => {
@@ -53,14 +53,14 @@ test('a collection that was made in a transaction that failed is made again, wha
     throw new Error('undone');
   });
   await t.throwsAsync(failing, { message: 'undone' });
-  // The tables' version is now what the failed transaction had made of it.
+  // The version of the tables is now the one that the failed transaction had made.
   await insert(b, { ...others, name: 'third' }, '1');
   await a.transaction(async (inside) => insert(inside, things, '2'));
   t.is(await count(a, things), 1);
   t.is(await count(a, others), 1);
 });
 
-test.serial('a reader follows what another instance drops, makes again and lacks', async (t) => {
+test.serial('a reader notices when another instance drops or creates a collection', async (t) => {
   const [a, b] = await openTwo(t);
   const reading = a.reading(things);
   await insert(b, things, '1');
@@ -74,28 +74,25 @@ test.serial('a reader follows what another instance drops, makes again and lacks
   await t.throwsAsync(reading.find({ size: 1 }), { code: 'unavailable' });
 });
 
-test.serial(
-  'a collection that is known is read without a look at the schema, and once in each transaction',
-  async (t) => {
-    const [a] = await openTwo(t);
-    await insert(a, things, '1');
-    const { all } = Connection.prototype;
-    const asked: string[] = [];
-    Connection.prototype.all = function (sql, params) {
-      asked.push(sql);
-      return all.call(this, sql, params);
-    };
-    t.teardown(() => {
-      Connection.prototype.all = all;
-    });
-    const reading = a.reading(things);
-    await reading.get('1');
-    asked.length = 0;
-    for (let n = 0; n < 10; n++) await reading.get('1');
-    t.is(asked.filter((sql) => sql.includes('schema_version')).length, 0);
-    await a.transaction(async (inside) => {
-      for (let n = 0; n < 5; n++) await inside.collection(things);
-    });
-    t.is(asked.filter((sql) => sql.includes('schema_version')).length, 1);
-  },
-);
+test.serial('a known collection is read without a read of the schema, and with one in each transaction', async (t) => {
+  const [a] = await openTwo(t);
+  await insert(a, things, '1');
+  const { all } = Connection.prototype;
+  const asked: string[] = [];
+  Connection.prototype.all = function (sql, params) {
+    asked.push(sql);
+    return all.call(this, sql, params);
+  };
+  t.teardown(() => {
+    Connection.prototype.all = all;
+  });
+  const reading = a.reading(things);
+  await reading.get('1');
+  asked.length = 0;
+  for (let n = 0; n < 10; n++) await reading.get('1');
+  t.is(asked.filter((sql) => sql.includes('schema_version')).length, 0);
+  await a.transaction(async (inside) => {
+    for (let n = 0; n < 5; n++) await inside.collection(things);
+  });
+  t.is(asked.filter((sql) => sql.includes('schema_version')).length, 1);
+});

@@ -1,4 +1,4 @@
-// What the errors of MongoDB's driver mean: what is wrong with a document is not mistaken for what is wrong with the server.
+// The errors of MongoDB's driver: the adapter distinguishes faults of a document from faults of the server.
 import test from 'ava';
 import { MongoInvalidArgumentError, MongoServerError } from 'mongodb';
 import { portError } from '../../../adapters/documents/mongodb/errors.ts';
@@ -11,7 +11,7 @@ const REFUSALS: Record<string, unknown> = {
   'what the driver does not send': new MongoInvalidArgumentError('Update document requires atomic operators'),
 };
 for (const [what, error] of Object.entries(REFUSALS)) {
-  test(`${what} is unsupported, which no other attempt mends`, (t) => {
+  test(`${what} counts as unsupported, which no retry mends`, (t) => {
     const refused = portError(error) as Error & { code?: unknown };
     t.is(refused.code, 'unsupported_query');
     t.is(refused.cause, error);
@@ -27,7 +27,7 @@ const FAULTS: Record<string, [code: number, port_code: unknown]> = {
   'a sign-in that fails': [18, 18],
 };
 for (const [what, [code, port_code]] of Object.entries(FAULTS)) {
-  test(`${what} is the store's fault: no event is parked for it`, (t) => {
+  test(`${what} counts as the store's fault, for which no event is parked`, (t) => {
     const error = portError(new MongoServerError({ message: what, code })) as { code?: unknown };
     t.is(error.code, port_code);
     t.true(isOfStore(error));

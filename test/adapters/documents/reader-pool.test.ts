@@ -1,4 +1,4 @@
-// Threads that read for another: what never ends is given up, and holds nobody else.
+// Threads that read for the calling thread: the pool gives up an endless read, which delays no other.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -43,7 +43,7 @@ test('the pool answers light reads while heavy ones hold their threads', async (
   for (const read of endless) t.is(await t.throwsAsync(read), reason);
 });
 
-test('an abandoned read ends, and its thread takes the next one', async (t) => {
+test('an abandoned read ends, and its thread serves the next one', async (t) => {
   const pool = await openPool(t, { threads: 1 });
   for (let n = 0; n < 5; n++) {
     const left = new AbortController();
@@ -69,7 +69,7 @@ test('a read has a time limit, which includes its wait', async (t) => {
   }
 });
 
-test('the event loop goes on while threads read', async (t) => {
+test('the event loop runs while threads read', async (t) => {
   const pool = await openPool(t, { threads: 2 });
   const left = new AbortController();
   const endless = pool.run(ENDLESS, left.signal);
@@ -79,14 +79,14 @@ test('the event loop goes on while threads read', async (t) => {
   t.is(await t.throwsAsync(endless), reason);
 });
 
-test('a statement that is wrong is told as on the thread that asks', async (t) => {
+test('a wrong statement fails as it does on the calling thread', async (t) => {
   const pool = await openPool(t, { threads: 1 });
   await t.throwsAsync(pool.run(plan('SELECT nothing', false)), { message: /syntax error/ });
   await t.throwsAsync(pool.run(plan('SELECT 1 FROM gone', false)), { code: 'unavailable' });
   t.deepEqual((await pool.run(LIGHT)).values, [7]);
 });
 
-test('a pool that is closed ends what it reads', async (t) => {
+test('a closed pool ends its reads', async (t) => {
   const pool = await openPool(t, { threads: 1 });
   const reads = [pool.run(ENDLESS), pool.run(HEAVY)];
   const ended = Promise.allSettled(reads);

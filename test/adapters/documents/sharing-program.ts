@@ -17,7 +17,7 @@ async function increment(path: string, times: number): Promise<void> {
   await documents.close();
 }
 
-/** Batches of documents, each with the count of batches in the same transaction; tells each that was committed. */
+/** Writes batches, each with the count of batches in the same transaction, and prints each commit. */
 async function writeForEver(path: string): Promise<void> {
   const documents = await openSqliteDocuments({ path });
   const counters = await documents.collection(COUNTERS);

@@ -61,7 +61,7 @@ for (const readers of [0, 2]) {
   });
 }
 
-test('documents in SQLite: two threads, another process and this one share a file and lose nothing', async (t) => {
+test('documents in SQLite: two threads and two processes share a file and lose nothing', async (t) => {
   const { documents, path, close } = await open();
   try {
     const counters = await documents.collection(COUNTERS);
@@ -78,7 +78,7 @@ test('documents in SQLite: two threads, another process and this one share a fil
   }
 });
 
-test('documents in SQLite: a process that is killed while it writes leaves a whole file and every committed batch', async (t) => {
+test('documents in SQLite: a process that is killed during a write leaves a whole file with every committed batch', async (t) => {
   const { documents, path, close } = await open();
   try {
     const counters = await documents.collection(COUNTERS);
@@ -105,7 +105,7 @@ test('documents in SQLite: a process that is killed while it writes leaves a who
   }
 });
 
-test('documents in SQLite: reads go on while a transaction of another instance is open', async (t) => {
+test('documents in SQLite: reads succeed while a transaction of another instance is open', async (t) => {
   const { documents, reopen, close } = await open();
   try {
     const other = await reopen();
@@ -132,7 +132,7 @@ test('documents in SQLite: reads go on while a transaction of another instance i
   }
 });
 
-test('documents in SQLite: pages and counts are right when they are read from an index alone', async (t) => {
+test('documents in SQLite: pages and counts from an index alone are right', async (t) => {
   const { documents, close } = await open();
   try {
     await fill(documents, 100, (n) => ({ n, group: `g${n % 2}`, text: `t${n}`, flag: n % 3 === 0 }));

@@ -10,7 +10,7 @@ import { proposal, scene } from './eventstoredb-scene.ts';
 // Serial: their time limits are short, and they would wait for each other.
 
 test.serial(
-  'positions keep commit and prepare: events of one transaction are resumed one by one',
+  'positions hold commit and prepare, so that a reader resumes between events of one transaction',
   scene({ shared_commit: true }, async (t, { store }) => {
     const events = newEvents(6);
     await appended(store.append('job-1', 'no_stream', events.slice(0, 3)));
@@ -36,7 +36,7 @@ test.serial(
 );
 
 test.serial(
-  'an append that the server finds too large is refused as such, at once',
+  'an append that the server finds too large fails at once with that reason',
   scene({}, async (t, { server, store }) => {
     server.faults.max_append_bytes = 10_000;
     const events = newEvents(100).map((event) => ({ ...event, data: { url: 'x'.repeat(200) } }));
@@ -49,7 +49,7 @@ test.serial(
 );
 
 test.serial(
-  "a position of another store is refused, not read as the log's beginning",
+  'the adapter refuses a position of another store',
   scene({}, async (t, { store }) => {
     await fill(store, 'job-1', newEvents(1));
     await t.throwsAsync(all(store.readAll({ from: '000000000042' })), { instanceOf: RangeError });
@@ -60,7 +60,7 @@ test.serial(
 
 for (const refusal of ['not_leader', 'no_leader_info', 'not_ready', 'aborted'] as const) {
   test.serial(
-    `a server that answers ${refusal} is asked again`,
+    `the adapter retries when the server answers ${refusal}`,
     scene({}, async (t, { server, store }) => {
       const before = await appended(store.append('job-1', 'no_stream', newEvents(2)));
       const refused = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -84,7 +84,7 @@ for (const refusal of ['not_leader', 'no_leader_info', 'not_ready', 'aborted'] a
 }
 
 test.serial(
-  'an append whose repeat is aborted until its first write is replicated is made once',
+  'an append whose retry is aborted until its replication is stored once',
   scene({ answer_timeout_ms: 250 }, async (t, { server, store, seen }) => {
     const events = newEvents(3);
     server.faults.lost_acknowledgements = 1;
@@ -96,7 +96,7 @@ test.serial(
 );
 
 test.serial(
-  'a live subscription that a burst leaves behind is served by whole pages',
+  'a live subscription that falls behind a burst reads whole pages',
   scene({}, async (t, { server, store }) => {
     await fill(store, 'job-1', newEvents(1));
     let before: number | undefined;
@@ -121,7 +121,7 @@ test.serial(
 );
 
 test.serial(
-  'tombstones, metadata and what other programs write are passed over, and the position passes them',
+  'the position passes tombstones, metadata and events of other programs, which the adapter skips',
   scene({}, async (t, { server, store }) => {
     const foreign = (type: string, content_type: string, data: string) => ({
       ...proposal(newEvents(1)[0]!),
@@ -157,14 +157,14 @@ test.serial(
   }),
 );
 
-test('addresses of KurrentDB are understood in all their forms', async (t) => {
+test('the adapter understands addresses of KurrentDB in all their forms', async (t) => {
   const server = await startEventStoreDbServer();
   const log = pino({ level: 'silent' });
   for (const scheme of ['kurrentdb', 'kurrent', 'kdb', 'esdb']) {
     const store = await openEventStoreDb({ url: server.url.replace('esdb', scheme), log });
     t.is(await store.head(), '');
     await store.close();
-    // A cluster's are not asked before the first use.
+    // The members of a cluster are not contacted before the first use.
     const discovering = await openEventStoreDb({
       url: `${scheme}+discover://admin:changeit@127.0.0.1:1?tls=false`,
       log,

@@ -18,7 +18,7 @@ for (const [how, breaks_connections] of [
   ['is lost with its connection', true],
 ] as const) {
   test.serial(
-    `an append whose acknowledgement ${how} is made again without a second copy`,
+    `an append whose acknowledgement ${how} is retried without a second copy`,
     scene({ answer_timeout_ms: 250 }, async (t, { server, store }) => {
       const before = newEvents(2);
       await appended(store.append('job-1', 'no_stream', before));
@@ -36,7 +36,7 @@ for (const [how, breaks_connections] of [
 }
 
 test.serial(
-  'an append made again after others have written tells where its events were put the first time',
+  'a retried append gives the first positions of its events after other writes',
   scene({ answer_timeout_ms: 250 }, async (t, { server, store, seen }) => {
     const events = newEvents(2);
     server.faults.lost_acknowledgements = 1;
@@ -52,14 +52,14 @@ test.serial(
 );
 
 test.serial(
-  'appends over connections that keep breaking are each made once and whole',
+  'appends over breaking connections are each stored once and whole',
   scene({}, async (t, { server, store }) => {
     const appends = Array.from({ length: 60 }, (_, n) => ({ stream: `job-${n}`, events: newEvents(50) }));
     let made = 0;
     const writer = async () => {
       for (let next = appends.pop(); next !== undefined; next = appends.pop()) {
         const { stream, events } = next;
-        // Broken while the events are on their way.
+        // The connection breaks while the events are on their way.
         if (made % 6 === 3) setImmediate(server.killConnections);
         t.is((await appended(store.append(stream, 'no_stream', events))).revision, 49);
         t.deepEqual(ids(await all(store.readStream(stream))), ids(events));
@@ -73,7 +73,7 @@ test.serial(
 );
 
 test.serial(
-  'appends and reads of a silent server fail as unavailable after a bounded time, and work when it speaks again',
+  'appends and reads of a silent server fail as unavailable in time, and succeed when it answers again',
   scene({ answer_timeout_ms: 250, unavailable_after_ms: 1_000 }, async (t, { server, store }) => {
     const events = newEvents(2);
     await appended(store.append('job-1', 'no_stream', events));
@@ -90,14 +90,14 @@ test.serial(
     });
     t.true(took_ms < 30_000, `${took_ms} ms`);
     server.faults.silent = false;
-    // The tries were silent, not without effect: the caller's own retry finds its events there.
+    // The server did store the events, so that the caller's own retry finds them.
     t.is((await appended(store.append('job-1', 1, more))).revision, 2);
     t.deepEqual(ids(await all(store.readAll())), ids([...events, ...more]));
   }),
 );
 
 test.serial(
-  'an append begun while the server is away succeeds when it is back',
+  'an append that begins while the server is away succeeds when it is back',
   scene({}, async (t, { server, store, seen }) => {
     await appended(store.append('job-1', 'no_stream', newEvents(1)));
     await server.stop();
@@ -110,7 +110,7 @@ test.serial(
 );
 
 test.serial(
-  'a server that stays away makes appends and reads unavailable, with the cause, and is warned of once',
+  'an absent server makes appends and reads fail with the cause, and the log warns once',
   scene({ unavailable_after_ms: 300 }, async (t, { server, store, seen }) => {
     const levels: number[] = [];
     seen.on('trouble', (level) => levels.push(level));
@@ -127,7 +127,7 @@ test.serial(
 );
 
 test.serial(
-  'reads go on after the connection broke, without a gap or a repeat',
+  'reads continue over a broken connection without a gap or a repeat',
   scene({}, async (t, { server, store }) => {
     const events = newEvents(4_000);
     await fill(store, 'job-1', events);
@@ -147,7 +147,7 @@ test.serial(
 );
 
 test.serial(
-  'a subscription over broken connections and restarts gives every event once, in order',
+  'a subscription over broken connections and restarts gives every event once, and in order',
   scene({}, async (t, { server, store, seen }) => {
     const rounds = 8;
     const expected: string[] = [];
@@ -166,7 +166,7 @@ test.serial(
     for (let round = 0; round < rounds; round += 1) {
       const events = newEvents(60).map((event, n) => ({ ...event, type: n % 3 === 0 ? 'Wanted' : 'Unwanted' }));
       expected.push(...ids(events.filter(({ type }) => type === 'Wanted')));
-      // Half of them while nothing is connected, half while the subscription finds its way back.
+      // Half of the events are appended while nothing is connected, half while the subscription reconnects.
       const trouble = once(seen, 'trouble');
       if (round % 2 === 0) await server.stop();
       else server.killConnections();
@@ -188,7 +188,7 @@ const fillFrom = async (store: EventStore, stream: string, revision: number, eve
   (await appended(store.append(stream, revision, events))).position;
 
 test.serial(
-  'a subscription to a silent server begins again until it speaks',
+  'a subscription to a silent server retries until it answers',
   scene({ answer_timeout_ms: 250 }, async (t, { server, store, seen }) => {
     const events = newEvents(3);
     await fill(store, 'job-1', events);
@@ -208,7 +208,7 @@ test.serial(
 );
 
 test.serial(
-  'a subscription ends at once on abort, also while the server is away',
+  'an abort ends a subscription at once, also while the server is away',
   scene({}, async (t, { server, store, seen }) => {
     await server.stop();
     const abort = new AbortController();
@@ -221,7 +221,7 @@ test.serial(
 );
 
 test.serial(
-  'closing the store ends what waits for a silent server, as closed',
+  'closing the store ends the calls that wait for a silent server',
   scene({ answer_timeout_ms: 60_000, unavailable_after_ms: 60_000 }, async (t, { server, store }) => {
     await fill(store, 'job-1', newEvents(1));
     server.faults.silent = true;
@@ -242,7 +242,7 @@ test.serial(
 );
 
 test.serial(
-  'a read or subscription that is left ends at the server too',
+  'a read or subscription that its caller leaves ends at the server too',
   scene({}, async (t, { server, store }) => {
     await fill(store, 'job-1', newEvents(5_000));
     for await (const _ of store.readStream('job-1')) break;

@@ -13,7 +13,7 @@ import {
 export interface Scene {
   server: EventStoreDbServer;
   store: EventStore;
-  /** Emits 'trouble', with the level of its line in the log, for each failure that the store will try again after. */
+  /** Emits 'trouble' for each failure after which the store retries, with the level of its line in the log. */
   seen: EventEmitter;
 }
 

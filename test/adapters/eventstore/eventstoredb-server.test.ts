@@ -24,7 +24,7 @@ const events = (count: number) =>
 
 // Serial: an end of one client's BatchAppend fails the appends that other clients of the process wait for.
 
-/** With credentials the client appends by a call of its own, without by its one BatchAppend stream. */
+/** With credentials the client appends by single calls, without them by its one BatchAppend stream. */
 const CALLS = {
   Append: { credentials: { username: 'admin', password: 'changeit' } },
   BatchAppend: {},
@@ -57,7 +57,7 @@ for (const [name, options] of Object.entries(CALLS)) {
 
 const positionOf = ({ commit, prepare }: { commit: bigint; prepare: bigint }) => ({ commit, prepare });
 
-test.serial('a soft-deleted stream reads as absent and goes on at its old revision', (t) =>
+test.serial('a soft-deleted stream reads as absent and continues at its old revision', (t) =>
   withServer(async (_server, client) => {
     await client.appendToStream('order-1', events(2), { expectedRevision: 'no_stream' });
     await client.deleteStream('order-1');

@@ -13,12 +13,12 @@ const log = pino({ level: 'silent' });
 /** More than two search windows of events. */
 const LONG = 2_250;
 
-// One after the other: all of them at once, with their servers in the same process, would wait for each other.
+// Serial: with their servers in the same process they would wait for each other.
 const inSeries = test.serial as TestFn;
 
 eventStoreContract(inSeries, 'EventStoreDB 24.10.5', fixtureOf('24.10.5'));
 
-// Versions differ only in what they tell a subscription.
+// The versions differ only in what they send to a subscription.
 for (const version of ['24.10.4', '25.0.0'] as const) {
   subscribing(sentences(inSeries, `EventStoreDB ${version}`, fixtureOf(version)));
 }

@@ -29,10 +29,10 @@ function spawnNode(t: ExecutionContext, args: string[]): ChildProcess {
 
 const exited = async (running: ChildProcess | Worker): Promise<unknown> => (await once(running, 'exit'))[0];
 
-test('two threads and a process append while another reads: every event once, in order', async (t) => {
+test('a reader gets every event once and in order while two threads and a process append', async (t) => {
   const path = await newPath(t);
   const appends = 150;
-  // They open a file that is not there yet, all at once.
+  // All of them open an absent file at once.
   const writers = [
     new Worker(WRITER, { argv: [path, 'thread-1', appends] }),
     new Worker(WRITER, { argv: [path, 'thread-2', appends] }),
@@ -60,7 +60,7 @@ test('two threads and a process append while another reads: every event once, in
   }
 });
 
-test('a subscription that waits hears of the appends of another process', async (t) => {
+test('a waiting subscription gets the appends of another process', async (t) => {
   const path = await newPath(t);
   const store = await openSqliteEventStore({ path });
   t.teardown(() => store.close());
@@ -71,7 +71,7 @@ test('a subscription that waits hears of the appends of another process', async 
   t.deepEqual(ids((await listening).events), ids(await all(store.readAll())));
 });
 
-test('after kill -9 of a writer every acknowledged append is there, and no half of one', async (t) => {
+test('after kill -9 of a writer the log has every acknowledged append, and no part of another', async (t) => {
   const path = await newPath(t);
   let acknowledged = -1;
   for (let round = 0; round < 5; round += 1) {

@@ -1,10 +1,10 @@
 // A program that appends to a SQLite event log, run as a thread or a process by the tests:
-// `sqlite-writer.ts PATH STREAM APPENDS`. Of 'forever' many appends it prints each acknowledged revision.
+// `sqlite-writer.ts PATH STREAM APPENDS`. With APPENDS `forever` it prints each acknowledged revision.
 import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { openSqliteEventStore } from '../../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 
-/** Events of one append. */
+/** The number of events in one append. */
 export const APPEND = 7;
 
 if (import.meta.main) await write(process.argv.slice(2));
@@ -25,7 +25,7 @@ async function write([path, stream, appends]: string[]): Promise<void> {
     const result = await store.append(stream!, revision === -1 ? 'no_stream' : revision, events);
     if (!result.ok) throw new Error(`${stream} has another writer: it is at ${result.actual}`);
     revision = result.revision;
-    // At once, not through a buffer that dies with the process.
+    // Written at once: a buffer would die with the process.
     if (appends === 'forever') writeSync(1, `${revision}\n`);
   }
   await store.close();

@@ -44,13 +44,13 @@ async function openStore(t: ExecutionContext, path: string, checkpoint_pages?: n
   return store;
 }
 
-test('the head of a new log is its beginning', async (t) => {
+test('a new log has its head at the beginning', async (t) => {
   const store = await openStore(t, await newPath(t));
   t.is(await store.head(), BEGINNING);
   t.deepEqual(await all(store.readAll()), []);
 });
 
-test('a file of a later schema is refused and left as it was', async (t) => {
+test('the store refuses a file of a later schema and does not change it', async (t) => {
   const path = await newPath(t);
   const db = new DatabaseSync(path);
   db.exec('PRAGMA user_version = 99');
@@ -62,7 +62,7 @@ test('a file of a later schema is refused and left as it was', async (t) => {
   db.close();
 });
 
-test('the folder of a new log is made', async (t) => {
+test('the store creates the folder of a new log', async (t) => {
   const path = join(await newPath(t), 'data', 'events.db');
   await t.notThrowsAsync(openStore(t, path));
 });
@@ -104,7 +104,7 @@ test('an append that SQLite refuses fails alone', async (t) => {
   t.deepEqual(await all(store.readStream('group-2')), []);
 });
 
-test('an append is of the events as they were when it was called', async (t) => {
+test('an append stores the events as they were at the call', async (t) => {
   const store = await openStore(t, await newPath(t));
   const data = { n: 1 };
   const appending = store.append('snapshot-1', 'no_stream', [newEvent(data)]);
@@ -113,7 +113,7 @@ test('an append is of the events as they were when it was called', async (t) => 
   t.deepEqual((await all(store.readStream('snapshot-1')))[0]!.data, { n: 1 });
 });
 
-test('a read event is equal to a plain one, keeps what it parsed, and can be changed', async (t) => {
+test('a read event equals a plain one, keeps its parsed data, and can be changed', async (t) => {
   const store = await openStore(t, await newPath(t));
   const event = newEvent({ list: [1] });
   const { position } = await appended(store.append('lazy-1', 'no_stream', [event]));
@@ -126,7 +126,7 @@ test('a read event is equal to a plain one, keeps what it parsed, and can be cha
   t.deepEqual({ ...read! }.data, { other: true });
 });
 
-test('what is not a position, a stream or a revision of the log is refused', async (t) => {
+test('the store refuses invalid positions, streams and revisions', async (t) => {
   const store = await openStore(t, await newPath(t));
   for (const from of ['1', '-000000000000001', 'x'.repeat(16)]) {
     await t.throwsAsync(all(store.readAll({ from })), { instanceOf: RangeError });
@@ -140,7 +140,7 @@ test('what is not a position, a stream or a revision of the log is refused', asy
   }
 });
 
-test('the write-ahead log stays short beside a read that does not end', async (t) => {
+test('the write-ahead log stays short beside an endless read', async (t) => {
   const path = await newPath(t);
   const checkpoint_pages = 100;
   const store = await openStore(t, path, checkpoint_pages);
@@ -152,12 +152,12 @@ test('the write-ahead log stays short beside a read that does not end', async (t
   const { size: file_bytes } = await stat(path);
   const { size: log_bytes } = await stat(`${path}-wal`);
   t.true(file_bytes > 5_000_000, `${file_bytes} bytes`);
-  // Twice the limit, for an append of 1,000 events is longer than it.
+  // Twice the limit, because one append of 1,000 events exceeds it.
   t.true(log_bytes < 2_000_000, `${log_bytes} bytes`);
   await reading.return?.();
 });
 
-test('a thread copies the write-ahead log while appends go on, and it is begun anew', async (t) => {
+test('a thread checkpoints the write-ahead log during appends, and the log restarts', async (t) => {
   const path = await newPath(t);
   const store = await openSqliteEventStore({ path, checkpoint_pages: 100, checkpoint_thread: true });
   t.teardown(() => store.close());
@@ -174,7 +174,7 @@ test('a thread copies the write-ahead log while appends go on, and it is begun a
   t.is((await all(store.readStream('s'))).length, revision + 1);
 });
 
-test('the thread of checkpoints empties the write-ahead log after a deletion, and the next appends go on', async (t) => {
+test('the checkpoint thread empties the write-ahead log after a deletion, and appends continue', async (t) => {
   const path = await newPath(t);
   const store = await openSqliteEventStore({ path, checkpoint_thread: true });
   t.teardown(() => store.close());
@@ -187,7 +187,7 @@ test('the thread of checkpoints empties the write-ahead log after a deletion, an
   await appended(store.append('s2', 'no_stream', newEvents(1)));
 });
 
-test('a page ends at its size, also when events are large', async (t) => {
+test('a page ends at its size limit, also when events are large', async (t) => {
   const store = await openStore(t, await newPath(t));
   const events = Array.from({ length: 12 }, (_, n) => newEvent({ n, text: 'x'.repeat(1_000_000) }));
   await fill(store, 'large-1', events);
@@ -200,7 +200,7 @@ test('a page ends at its size, also when events are large', async (t) => {
   t.is((await all(store.readStream('large-1'))).length, 12);
 });
 
-test('a subscription at the end of the log takes together what comes one upon the other', async (t) => {
+test('a subscription at the end of the log collects quick successive appends', async (t) => {
   const store = await openStore(t, await newPath(t));
   const read_at: number[] = [];
   let events_read = 0;
@@ -213,7 +213,7 @@ test('a subscription at the end of the log takes together what comes one upon th
   })();
   for (let n = 0; n < 50; n++) await store.append(`one-${n}`, 'no_stream', newEvents(1));
   await reading;
-  // A look begins some time before what it finds is here, by which the next one may seem too early.
+  // A look starts before its result is here, so that the next one may seem too early.
   const lasted_ms = read_at.at(-1)! - read_at[0]!;
   t.true(read_at.length <= 2 + lasted_ms / 10, `${read_at.length} looks in ${lasted_ms} ms`);
 });

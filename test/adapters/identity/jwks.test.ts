@@ -36,7 +36,7 @@ async function key(alg: string, kid: string) {
 const published = (...keys: JWK[]) => ({ body: JSON.stringify({ keys }) });
 
 for (const alg of ['RS256', 'ES256', 'EdDSA']) {
-  test(`a token signed with ${alg} is verified`, async (t) => {
+  test(`the verifier accepts a token that is signed with ${alg}`, async (t) => {
     const { jwk, token } = await key(alg, 'k1');
     const { identity } = await provider(t, () => published(jwk));
     t.deepEqual(await identity.verify(await token()), {
@@ -48,13 +48,13 @@ for (const alg of ['RS256', 'ES256', 'EdDSA']) {
   });
 }
 
-test('algorithms that are not pinned are refused, though the provider has such a key', async (t) => {
+test('the verifier refuses algorithms that are not pinned, even with a key of the provider', async (t) => {
   const { jwk, token } = await key('PS512', 'k1');
   const { identity } = await provider(t, () => published(jwk));
   t.is(await identity.verify(await token()), null);
 });
 
-test('only the word admin makes an administrator', async (t) => {
+test('only the claim admin makes an administrator', async (t) => {
   const { jwk, token } = await key('ES256', 'k1');
   const { identity } = await provider(t, () => published(jwk));
   for (const role of ['Admin', 'administrator', ['admin'], true, { admin: true }]) {
@@ -62,14 +62,14 @@ test('only the word admin makes an administrator', async (t) => {
   }
 });
 
-test('a token of another tenant of the same provider is nobody', async (t) => {
+test('a token of another tenant of the same provider is refused', async (t) => {
   const { jwk, token } = await key('ES256', 'k1');
   const { identity } = await provider(t, () => published(jwk));
   t.is(await identity.verify(await token({}, { ...FROM, audience: 'other' })), null);
   t.is(await identity.verify(await token({}, { ...FROM, issuer: 'https://evil.example/' })), null);
 });
 
-test('keys are fetched once, and unknown key ids do not make a storm', async (t) => {
+test('the verifier fetches keys once, and unknown key ids cause few fetches', async (t) => {
   const [known, unknown] = [await key('ES256', 'k1'), await key('ES256', 'k2')];
   const { identity, asked } = await provider(t, () => published(known.jwk));
   t.truthy(await identity.verify(await known.token()));
@@ -77,7 +77,7 @@ test('keys are fetched once, and unknown key ids do not make a storm', async (t)
   t.true(asked() <= 2, String(asked()));
 });
 
-test('when the keys cannot be had, it is not the token that is to blame', async (t) => {
+test('absent keys do not make a token invalid', async (t) => {
   const { jwk, token } = await key('ES256', 'k1');
   let answer: { status?: number; body: string } = { status: 500, body: 'oops' };
   const { identity } = await provider(t, () => answer);
@@ -88,7 +88,7 @@ test('when the keys cannot be had, it is not the token that is to blame', async 
   t.truthy(await identity.verify(await token()));
 });
 
-test('a provider that is not there is unavailable', async (t) => {
+test('an absent provider makes the verifier unavailable', async (t) => {
   const { token } = await key('ES256', 'k1');
   const identity = await openIdentity({ jwks_url: 'http://127.0.0.1:1/jwks', ...FROM });
   await t.throwsAsync(async () => identity.verify(await token()), { code: 'unavailable' });

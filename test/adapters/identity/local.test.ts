@@ -14,7 +14,7 @@ async function folder(t: { teardown(fn: () => Promise<void>): void }): Promise<s
   return made;
 }
 
-test('a token of this folder says who its user is', async (t) => {
+test('a token of this folder names its user', async (t) => {
   const local = await folder(t);
   const identity = await openIdentity({ local });
   const token = await issueLocalToken(local, { ...ALICE, hours: 1 });
@@ -23,16 +23,16 @@ test('a token of this folder says who its user is', async (t) => {
   t.deepEqual(await identity.verify(admin), { user_id: 'root', email: null, is_admin: true });
 });
 
-test('a token lasts as long as it was asked to', async (t) => {
+test('a token lasts as long as requested', async (t) => {
   const local = await folder(t);
   const { iat, exp } = decodeJwt(await issueLocalToken(local, { ...ALICE, hours: 1.5 }));
   t.is(exp! - iat!, 5400);
 });
 
-test('a token that was verified expires all the same', async (t) => {
+test('a token expires also after it was verified', async (t) => {
   const local = await folder(t);
   const identity = await openIdentity({ local });
-  // Expired, within the tolerance of clocks, for another two seconds at most.
+  // The token has expired; the tolerance for clocks keeps it valid for two seconds at most.
   const token = await issueLocalToken(local, { ...ALICE, hours: -3 / 3600 });
   t.truthy(await identity.verify(token));
   while (await identity.verify(token)) await new Promise((resolve) => setTimeout(resolve, 50));
@@ -48,7 +48,7 @@ test('the key outlives the process, and is for its owner alone', async (t) => {
   t.is((await stat(join(local, 'identity', 'signing-key.json'))).mode & 0o777, 0o600);
 });
 
-test('of processes that start at once, one makes the key and all use it', async (t) => {
+test('one of several starting processes makes the key, and all use it', async (t) => {
   const local = await folder(t);
   const tokens = await Promise.all(Array.from({ length: 20 }, () => issueLocalToken(local, { ...ALICE, hours: 1 })));
   t.is(new Set(tokens.map((token) => decodeProtectedHeader(token).kid)).size, 1);
@@ -57,12 +57,12 @@ test('of processes that start at once, one makes the key and all use it', async 
   t.deepEqual(await readdir(join(local, 'identity')), ['signing-key.json']);
 });
 
-test('a token of another folder is nobody', async (t) => {
+test('a token of another folder is refused', async (t) => {
   const identity = await openIdentity({ local: await folder(t) });
   t.is(await identity.verify(await issueLocalToken(await folder(t), { ...ALICE, hours: 1 })), null);
 });
 
-test('a file that holds no key is an error that names it, and is not replaced', async (t) => {
+test('the error for a file without a key names it, and the file stays', async (t) => {
   const local = await folder(t);
   await issueLocalToken(local, { ...ALICE, hours: 1 });
   const path = join(local, 'identity', 'signing-key.json');
@@ -71,7 +71,7 @@ test('a file that holds no key is an error that names it, and is not replaced', 
   t.is(await readFile(path, 'utf8'), '{}');
 });
 
-/** A token signed with the right key that is wrong in one way. */
+/** A token that has the right signature and one fault. */
 async function signed(local: string, change: (token: SignJWT) => SignJWT, header = {}): Promise<string> {
   await issueLocalToken(local, { ...ALICE, hours: 1 });
   const jwk = JSON.parse(await readFile(join(local, 'identity', 'signing-key.json'), 'utf8'));
@@ -133,14 +133,14 @@ const WRONG: [what: string, token: (local: string) => Promise<string>][] = [
   ],
 ];
 for (const [what, make] of WRONG) {
-  test(`${what} is nobody`, async (t) => {
+  test(`the verifier refuses ${what}`, async (t) => {
     const local = await folder(t);
     const identity = await openIdentity({ local });
     t.is(await identity.verify(await make(local)), null);
   });
 }
 
-test('the right token, in all its parts, is somebody', async (t) => {
+test('the verifier accepts the right token', async (t) => {
   const local = await folder(t);
   const identity = await openIdentity({ local });
   t.like(await identity.verify(await signed(local, (token) => token)), { user_id: 'alice' });

@@ -25,7 +25,7 @@ async function mailerTo(t: ExecutionContext, options: SMTPServerOptions) {
 
 const refuse = (message: string, responseCode: number) => Object.assign(new Error(message), { responseCode });
 
-test('a mail arrives at its address, from the service, under an id of its own', async (t) => {
+test('a mail arrives at its address, from the service, with its own id', async (t) => {
   const taken: { to: string[]; from: unknown; content: string }[] = [];
   const mailer = await mailerTo(t, {
     async onData(stream, { envelope }, done) {
@@ -49,7 +49,7 @@ test('a mail arrives at its address, from the service, under an id of its own', 
   t.regex(content, /A line\.\r\n\r\n\.\r\nAnother line\./);
 });
 
-test('an address cannot bring others with it', async (t) => {
+test('an address cannot smuggle in other recipients', async (t) => {
   const recipients: string[] = [];
   const mailer = await mailerTo(t, {
     onRcptTo({ address }, _session, done) {
@@ -62,14 +62,14 @@ test('an address cannot bring others with it', async (t) => {
   t.false(recipients.includes('b@example.com') || recipients.includes('c@example.com'), recipients.join());
 });
 
-test('an address that the server refuses for good is told as a value, and not tried again', async (t) => {
+test('a permanent refusal of an address is returned as a value, and not retried', async (t) => {
   const mailer = await mailerTo(t, {
     onRcptTo: (_address, _session, done) => done(refuse('no such mailbox', 550)),
   });
   t.regex((await mailer.send(mail))!, /no such mailbox/);
 });
 
-test('all that may pass is thrown: an address that is refused for now, a server that is away or full', async (t) => {
+test('the mailer throws temporary faults: a temporary refusal, an absent or a full server', async (t) => {
   const later = await mailerTo(t, { onRcptTo: (_address, _session, done) => done(refuse('later', 450)) });
   await t.throwsAsync(later.send(mail), { message: /later/ });
   const full = await mailerTo(t, {
@@ -82,7 +82,7 @@ test('all that may pass is thrown: an address that is refused for now, a server 
   await t.throwsAsync(away.send(mail), { message: /ECONNREFUSED/ });
 });
 
-test('without a server a mail is a line in the log', async (t) => {
+test('without a server the mailer writes a line to the log', async (t) => {
   const lines: object[] = [];
   const mailer = openLogMailer({ warn: (fields) => lines.push(fields) });
   t.is(await mailer.send(mail), null);

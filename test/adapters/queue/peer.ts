@@ -14,9 +14,9 @@ type Request =
   | { do: 'heard' | 'close' };
 
 export interface Peer {
-  /** What the peer answers. */
+  /** The peer's answer. */
   ask(request: Request): Promise<unknown>;
-  /** As a crash would end it. */
+  /** Ends the peer as a crash would. */
   kill(): Promise<void>;
 }
 

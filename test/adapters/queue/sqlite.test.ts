@@ -27,39 +27,36 @@ queueContract('SQLite', { restart: 'end', depth_after_nak: 'counted' }, async ()
   };
 });
 
-test.serial(
-  'while others hold the file the thread goes on, and what was asked of the queue is done after it',
-  async (t) => {
-    const { path, queue } = await openHere(t);
-    const consumer = await queue.consume('work', options());
-    await queue.publish('work', [{ id: 'a', body: 'a' }]);
-    const [taken] = await consumer.pull(1, 1000);
-    const heard: unknown[] = [];
-    await queue.listen('news', (body) => heard.push(body), new AbortController().signal);
-    const other = new DatabaseSync(path);
-    t.teardown(() => other.close());
-    other.exec('BEGIN IMMEDIATE');
-    let done = 0;
-    const asked = [
-      queue.broadcast('news', 'told'),
-      queue.publish('work', [{ id: 'b', body: 'b' }]),
-      taken!.working(),
-      taken!.ack(),
-    ].map((one) => one.then(() => done++));
-    const before = performance.now();
-    for (let turn = 0; turn < 20; turn++) await pause(1);
-    // SQLite's own waiting would last for seconds, in each of them.
-    t.true(performance.now() - before < 4000);
-    t.is(done, 0);
-    other.exec('ROLLBACK');
-    await Promise.all(asked);
-    t.is(await queue.depth('work'), 1);
-    await until(() => heard.length === 1);
-  },
-);
+test.serial("the thread runs while others hold the file, and the queue's calls complete afterwards", async (t) => {
+  const { path, queue } = await openHere(t);
+  const consumer = await queue.consume('work', options());
+  await queue.publish('work', [{ id: 'a', body: 'a' }]);
+  const [taken] = await consumer.pull(1, 1000);
+  const heard: unknown[] = [];
+  await queue.listen('news', (body) => heard.push(body), new AbortController().signal);
+  const other = new DatabaseSync(path);
+  t.teardown(() => other.close());
+  other.exec('BEGIN IMMEDIATE');
+  let done = 0;
+  const asked = [
+    queue.broadcast('news', 'told'),
+    queue.publish('work', [{ id: 'b', body: 'b' }]),
+    taken!.working(),
+    taken!.ack(),
+  ].map((one) => one.then(() => done++));
+  const before = performance.now();
+  for (let turn = 0; turn < 20; turn++) await pause(1);
+  // The busy timeout of SQLite would last for seconds in each of them.
+  t.true(performance.now() - before < 4000);
+  t.is(done, 0);
+  other.exec('ROLLBACK');
+  await Promise.all(asked);
+  t.is(await queue.depth('work'), 1);
+  await until(() => heard.length === 1);
+});
 
 for (const where of ['thread', 'process'] as const) {
-  test.serial(`what another ${where} publishes wakes a pull`, async (t) => {
+  test.serial(`a message from another ${where} wakes a pull`, async (t) => {
     const { path, queue } = await openHere(t);
     const peer = await startPeer(where, path);
     t.teardown(peer.kill);
@@ -74,11 +71,11 @@ for (const where of ['thread', 'process'] as const) {
       took_ms.push(elapsed_ms());
       await published;
     }
-    // Who is not woken waits for its ten seconds.
+    // A pull that nothing wakes waits for ten seconds.
     t.true(took_ms.sort((a, b) => a - b)[2]! < 2_000, `they took ${took_ms.map(Math.round)} ms`);
   });
 
-  test.serial(`broadcasts pass between this ${where} and another, each heard once`, async (t) => {
+  test.serial(`broadcasts between this ${where} and another are heard once each`, async (t) => {
     const { path, queue } = await openHere(t);
     const peer = await startPeer(where, path);
     t.teardown(peer.kill);
@@ -95,7 +92,7 @@ for (const where of ['thread', 'process'] as const) {
     t.deepEqual(await peer.ask({ do: 'heard' }), both);
   });
 
-  test.serial(`what a killed ${where} had in hand comes again`, async (t) => {
+  test.serial(`the messages in hand of a killed ${where} are redelivered`, async (t) => {
     const { path, queue } = await openHere(t);
     await queue.publish('work', [{ id: 'a', body: 1 }]);
     const peer = await startPeer(where, path);
@@ -125,7 +122,7 @@ test.serial('two threads and two processes that open a new file at once share wh
   t.is(new Set(ids).size, 7_000);
 });
 
-test('an id is free again after two minutes, and no sooner', async (t) => {
+test('an id is free again after two minutes, and no earlier', async (t) => {
   let now = 1_000_000;
   const { queue } = await openHere(t, () => now);
   await queue.publish('work', [{ id: 'a', body: 1 }]);
@@ -139,7 +136,7 @@ test('an id is free again after two minutes, and no sooner', async (t) => {
   t.is(await queue.depth('work'), 2);
 });
 
-test.serial('a step of the wall clock neither stops the queue nor delivers again what is in hand', async (t) => {
+test.serial('a step of the wall clock neither stops the queue nor redelivers messages in hand', async (t) => {
   const { queue } = await openHere(t);
   const consumer = await queue.consume('work', options());
   const real = Date.now;
@@ -158,7 +155,7 @@ test.serial('a step of the wall clock neither stops the queue nor delivers again
   t.is(await queue.depth('work'), 0);
 });
 
-test('after another boot everything that was not acknowledged is due, and ids are free', async (t) => {
+test('after a reboot every message without an ack is due, and ids are free', async (t) => {
   const path = join(await folderOf(t), 'queue.db');
   const before = await openSqliteQueue({ path, clock: { now: () => 9_000_000, boot: 'one' } });
   const ids = ['in-hand', 'waits', 'naked'];
@@ -181,7 +178,7 @@ test('after another boot everything that was not acknowledged is due, and ids ar
   t.is((await (await same.consume('work', options())).pull(10, 0)).length, 1, 'what is in hand stays in hand');
 });
 
-test('ids, messages and broadcasts that have grown old are removed', async (t) => {
+test('the queue removes old ids, messages and broadcasts', async (t) => {
   let now = 1_000_000;
   const { queue, path } = await openHere(t, () => now);
   const publish = (from: number) =>
@@ -200,7 +197,7 @@ test('ids, messages and broadcasts that have grown old are removed', async (t) =
   db.close();
 });
 
-test('the file shrinks when the work is done', async (t) => {
+test('the file shrinks when all messages are acknowledged', async (t) => {
   const { queue, path } = await openHere(t);
   const consumer = await queue.consume('work', options());
   const filling = 'x'.repeat(100_000);
@@ -220,7 +217,7 @@ test('the file shrinks when the work is done', async (t) => {
   t.true((await size()) < 75_000_000, `it has ${await size()} bytes`);
 });
 
-test('acknowledgements of one turn of the event loop are one transaction', async (t) => {
+test('acknowledgements in one turn of the event loop share a transaction', async (t) => {
   const { queue, path } = await openHere(t);
   const consumer = await queue.consume('work', options());
   await queue.publish(

@@ -3,7 +3,7 @@ import { openMemoryRates } from '../../../adapters/rate-counters/memory.ts';
 import { openMongoRates } from '../../../adapters/rate-counters/mongodb.ts';
 import { freePort } from '../../support/service-process.ts';
 
-test('in memory each key of each window is counted by itself, and a window ends', async (t) => {
+test('the memory counts each key of each window separately, until the window ends', async (t) => {
   const rates = openMemoryRates();
   const [minute, instant] = [rates.open({ name: 'a', duration_s: 60 }), rates.open({ name: 'b', duration_s: 0.05 })];
   t.is((await minute.count('k')).used, 1);
@@ -15,7 +15,7 @@ test('in memory each key of each window is counted by itself, and a window ends'
   while ((await instant.count('k')).used !== 1) await new Promise((resolve) => setTimeout(resolve, 5));
 });
 
-test('without its MongoDB a process counts for itself, says so once, and makes nobody wait again', async (t) => {
+test('without MongoDB a process counts alone, logs it once, and delays no later request', async (t) => {
   const warned: string[] = [];
   const log = { warn: (_: object, message: string) => void warned.push(message) };
   const rates = await openMongoRates({ url: `mongodb://127.0.0.1:${await freePort()}/?directConnection=true`, log });

@@ -1,4 +1,4 @@
-// What posts webhooks: where it goes, what it refuses, and what it makes of whatever a receiver does.
+// The webhook sender: its targets, its refusals, and its handling of whatever a receiver does.
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -28,7 +28,7 @@ function send(
 
 interface Listening {
   port: number;
-  /** Connections that came. */
+  /** The number of accepted connections. */
   accepted: number;
 }
 
@@ -56,7 +56,7 @@ const tlsReceiver = (t: ExecutionContext, cert: string) =>
     createTlsServer({ cert, key: SERVER_KEY }, (_, response) => response.end('safe')).on('tlsClientError', () => {}),
   );
 
-/** Names, with their addresses one after the other at each look. */
+/** Names with the addresses that consecutive lookups return. */
 function namesOf(names: Record<string, string[][]>): Lookup {
   return (name, done) => {
     const addresses = names[name]?.shift();
@@ -64,7 +64,7 @@ function namesOf(names: Record<string, string[][]>): Lookup {
   };
 }
 
-test('a body is posted byte for byte with its headers, and the answer told', async (t) => {
+test('the sender posts a body byte for byte with its headers, and returns the answer', async (t) => {
   let received: { method: unknown; url: unknown; headers: NodeJS.Dict<string | string[]>; body: string } | null = null;
   const { port } = await receiver(t, async (request, response) => {
     const { method, url, headers } = request;
@@ -81,7 +81,7 @@ test('a body is posted byte for byte with its headers, and the answer told', asy
   });
 });
 
-test('a redirect is an answer, and nobody goes where it leads', async (t) => {
+test('a redirect counts as an answer, and is not followed', async (t) => {
   const target = await receiver(t, (_, response) => response.end());
   for (const status of [301, 302, 303, 307, 308]) {
     const location = `http://127.0.0.1:${target.port}/`;
@@ -91,7 +91,7 @@ test('a redirect is an answer, and nobody goes where it leads', async (t) => {
   t.is(target.accepted, 0);
 });
 
-test('what is not on the public internet is not connected to', async (t) => {
+test('the sender connects only to the public internet', async (t) => {
   const listening = await receiver(t, (_, response) => response.end());
   const lookup = namesOf({
     'private.example': [['10.0.0.1']],
@@ -118,7 +118,7 @@ test('what is not on the public internet is not connected to', async (t) => {
   t.is(listening.accepted, 0);
 });
 
-test('plain http goes to the excepted addresses only', async (t) => {
+test('the sender uses plain http only for excepted addresses', async (t) => {
   const { port } = await receiver(t, (_, response) => response.end());
   const lookup = namesOf({ 'here.example': [['127.0.0.1']], 'there.example': [['93.184.215.14', '127.0.0.1']] });
   t.like(await send(t, `http://here.example:${port}/`, { lookup }), { status_code: 200 });
@@ -126,19 +126,19 @@ test('plain http goes to the excepted addresses only', async (t) => {
   t.like(await send(t, 'http://93.184.215.14/'), { status_code: null, error: 'https_required' });
 });
 
-test('a name that changes its address after it was vetted leads to the vetted one', async (t) => {
+test('the sender connects to the vetted address of a name that changes', async (t) => {
   const { port } = await receiver(t, (_, response) => response.end('vetted'));
   const lookup = namesOf({ 'rebinding.example': [['127.0.0.1'], ['169.254.169.254']] });
   const sender = openUndiciWebhookSender({ allow_addresses: LOOPBACK, lookup });
   t.teardown(() => sender.close());
   const request = { url: `http://rebinding.example:${port}/`, headers: {}, body: '' };
   t.like(await sender.send(request, never), { status_code: 200, response_excerpt: 'vetted' });
-  // Asked anew, the guard sees the other address.
+  // A second lookup gives the guard the other address.
   const later = namesOf({ 'rebinding.example': [['169.254.169.254']] });
   t.like(await send(t, request.url, { lookup: later }), { status_code: null, error: 'blocked_address' });
 });
 
-test('a certificate must be of the name, and of an authority that is trusted', async (t) => {
+test('a certificate must have the name and a trusted authority', async (t) => {
   const urlOf = async (certificate: string) => `https://localhost:${(await tlsReceiver(t, certificate)).port}/`;
   const ca = AUTHORITY;
   t.like(await send(t, await urlOf(GOOD), { ca }), { status_code: 200, response_excerpt: 'safe' });
@@ -148,7 +148,7 @@ test('a certificate must be of the name, and of an authority that is trusted', a
   t.like(await send(t, await urlOf(SELF_SIGNED), { ca }), { status_code: null, error: 'tls_untrusted' });
 });
 
-test('an attempt is over after its time, wherever it is', async (t) => {
+test('an attempt ends after its time limit, whatever its state', async (t) => {
   const silent = await listen(t, createTcpServer());
   const trickling = await receiver(t, (_, response) => {
     response.writeHead(200).write('some');
@@ -167,7 +167,7 @@ test('an attempt is over after its time, wherever it is', async (t) => {
   t.like(await timed(`http://127.0.0.1:${trickling.port}/`), { status_code: 200, response_excerpt: 'some' });
 });
 
-test('of a body a KiB of text is kept, whatever it holds and however long it is', async (t) => {
+test('the sender keeps a KiB of text of any body', async (t) => {
   let written = 0;
   const { port } = await receiver(t, (_, response) => {
     response.writeHead(500);
@@ -183,7 +183,7 @@ test('of a body a KiB of text is kept, whatever it holds and however long it is'
   t.true(written < 10_000, 'it stopped reading');
 });
 
-test('failures have the words of the checker', async (t) => {
+test('failures have the error codes of the checker', async (t) => {
   const closed = await receiver(t, () => {});
   const resetting = await listen(
     t,
@@ -200,7 +200,7 @@ test('failures have the words of the checker', async (t) => {
   t.is(closed.accepted, 0);
 });
 
-test('what a receiver asks to wait is told, in seconds or as a date', async (t) => {
+test('the sender reports Retry-After in seconds or as a date', async (t) => {
   const wait = async (retry_after: string) => {
     const { port } = await receiver(t, (_, response) => response.writeHead(503, { 'retry-after': retry_after }).end());
     return (await send(t, `http://127.0.0.1:${port}/`)).retry_after_ms;
@@ -211,7 +211,7 @@ test('what a receiver asks to wait is told, in seconds or as a date', async (t) 
   t.is(await wait('soon'), null);
 });
 
-test('a signal ends an attempt, which is then none', async (t) => {
+test('a signal aborts an attempt, which then does not count', async (t) => {
   const silent = await receiver(t, () => stop.abort());
   const stop = new AbortController();
   const sender = openUndiciWebhookSender({ allow_addresses: LOOPBACK });

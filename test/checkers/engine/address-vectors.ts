@@ -1,5 +1,5 @@
-// Addresses that a check may connect to and addresses that it may not, in every notation; what URL parsers make of
-// hosts is part of it. Sources: the IANA special-purpose registries, and what clouds document of their own.
+// Addresses that a check may and may not connect to, in every notation that a URL parser accepts.
+// Sources: the IANA special-purpose registries, and the documentation of clouds.
 
 /** `address`: a literal without brackets; or a URL, whose host the guard gets as the parser writes it. */
 export type Vector = readonly [address: string, why: string];
@@ -122,7 +122,7 @@ export const REFUSED: readonly Vector[] = [
   ['ff02::1', 'multicast'],
   ['ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', 'multicast'],
 
-  // What is no address
+  // Texts that are no address
   ['', 'empty'],
   ['example.com', 'a name'],
   ['1.2.3', 'no whole address'],
@@ -137,7 +137,7 @@ export const REFUSED: readonly Vector[] = [
   ['fe80::1%eth0', 'link-local with a zone'],
   ['2606:4700::1111%1', 'a zone'],
 
-  // As URLs spell them
+  // Addresses as URLs spell them
   ['http://127.1/', 'loopback, short'],
   ['http://127.0.1/', 'loopback, short'],
   ['http://0/', 'this host, shortest'],
@@ -233,7 +233,7 @@ export const ALLOWED: readonly Vector[] = [
   ['http://127.0.0.1@8.8.8.8/', 'public, behind a user that looks private'],
 ];
 
-/** With these ranges excepted. */
+/** The verdicts when these ranges are excepted. */
 export const EXCEPTED = ['127.0.0.0/8', 'fd00::/8', '10.1.2.3/32', '2001:db8::/32', '169.254.169.254/32'];
 export const ALLOWED_IF_EXCEPTED: readonly Vector[] = [
   ['127.0.0.1', 'in an excepted range'],

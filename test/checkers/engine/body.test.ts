@@ -1,4 +1,4 @@
-// Bytes to text: every encoding, cut short, grown too large, or false.
+// Bodies become text: every encoding, also truncated, too large or wrong.
 import zlib from 'node:zlib';
 import test from 'ava';
 import { decodeBody, decodeText, looksLikeHtml, MAX_HTML_BYTES } from '../../../checkers/engine/body.ts';
@@ -17,14 +17,14 @@ const ENCODED: readonly [name: string, body: Buffer][] = [
 ];
 
 for (const [name, body] of ENCODED) {
-  test(`${name} of ${body.length} bytes is decoded`, (t) => t.is(decodeBody(body, name)?.toString(), text));
+  test(`the reader decodes ${name} of ${body.length} bytes`, (t) => t.is(decodeBody(body, name)?.toString(), text));
 }
 
-test('no encoding is the body itself, up to the bound', (t) => {
+test('a body without an encoding is read unchanged, up to the bound', (t) => {
   t.is(decodeBody(Buffer.alloc(300_000), undefined)?.length, MAX_HTML_BYTES);
 });
 
-test('a body cut short gives what is there', (t) => {
+test('a truncated body is decoded as far as it goes', (t) => {
   const noise = Array.from({ length: 50_000 }, (_, i) => (((i * 7919) % 104_729) * 31).toString(36)).join(' ');
   for (const [name, body] of [
     ['gzip', zlib.gzipSync(noise)],
@@ -44,7 +44,7 @@ const BOMBS: readonly [name: string, body: Buffer][] = [
 ];
 
 for (const [name, bomb] of BOMBS) {
-  test(`a ${name} bomb of 200 MB costs little`, (t) => {
+  test(`a ${name} bomb of 200 MB takes little memory and time`, (t) => {
     let decoded: Buffer | null = null;
     const took_ms = leastCpuMs(() => {
       decoded = decodeBody(bomb.subarray(0, MAX_HTML_BYTES), name);
@@ -54,7 +54,7 @@ for (const [name, bomb] of BOMBS) {
   });
 }
 
-test('what is not what it says, is unknown, or is too many things has no text', (t) => {
+test('a body with a wrong, unknown or too deep encoding has no text', (t) => {
   t.is(decodeBody(Buffer.from(text), 'gzip'), null);
   t.is(decodeBody(Buffer.from(text), 'br'), null);
   t.is(decodeBody(Buffer.from(text), 'compress'), null);
@@ -68,14 +68,14 @@ test('a byte order mark outranks every charset', (t) => {
   t.is(decodeText(Buffer.from('\ufeffgrößer'), 'text/html; charset=koi8-r').replace('\ufeff', ''), 'größer');
 });
 
-test('the beginning of a body tells whether it is HTML', (t) => {
+test('the first bytes of a body tell whether it is HTML', (t) => {
   for (const html of ['<!DOCTYPE html>', '\ufeff \n<html lang=en>', '<!-- a -->', '<title>A</title>', '<p>A'])
     t.true(looksLikeHtml(html));
   for (const other of ['', 'A page', '{"a":"<html>"}', '<?xml version="1.0"?>', '<pre>', '%PDF-1.7'])
     t.false(looksLikeHtml(other));
 });
 
-test('the charset is that of the header, else of a meta, else UTF-8', (t) => {
+test('the header decides the charset, else a meta element does, else it is UTF-8', (t) => {
   const koi8 = Buffer.from([0xd0, 0xd2, 0xc9, 0xd7, 0xc5, 0xd4]);
   t.is(decodeText(koi8, 'text/html; charset="KOI8-R"'), 'привет');
   t.is(

@@ -26,7 +26,7 @@ function numbers(seed: number): () => number {
   return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
 }
 
-test('all that the test site can do, over many hosts, with a third of the checks aborted', async (t) => {
+test('every check ends over many faulty hosts, while a third of the checks are aborted', async (t) => {
   const site = await startTestSite({ behaviours: ODD_ANSWERS });
   const engine = createEngine(SETTINGS, { ...PARTS, now: patientClock(t) });
   t.teardown(() => site.close());
@@ -42,7 +42,7 @@ test('all that the test site can do, over many hosts, with a third of the checks
   });
   const ends = Promise.allSettled(checks);
   for (const [i, controller] of controllers.entries()) {
-    // One after another, while the rest goes on: these are checks that no signal aborts.
+    // No signal aborts these checks, which run one after another beside the others.
     await checks[20 + i];
     controller.abort();
   }
@@ -73,7 +73,7 @@ const ANSWER = [
   'x'.repeat(64),
 ];
 
-/** Pieces of an answer, some left out, doubled, bent or cut; sometimes the connection ends with it. */
+/** Pieces of an answer, some omitted, doubled, changed or cut; sometimes the connection ends after them. */
 function bent(random: () => number, socket: Socket): void {
   let text = random() < 0.3 ? `HTTP/1.1 ${Math.floor(random() * 1000)} X\r\n` : '';
   for (const piece of ANSWER) {
@@ -91,7 +91,7 @@ function bent(random: () => number, socket: Socket): void {
   else if (end < 0.4) socket.resetAndDestroy();
 }
 
-test('a thousand answers that are bent out of shape all have an outcome', async (t) => {
+test('a thousand corrupted answers all get an outcome', async (t) => {
   const random = numbers(2);
   const site = await startTestSite({ behaviours: { '/*': (_request, socket) => bent(random, socket) } });
   const engine = createEngine({ ...SETTINGS, timeout_ms: 300 }, { ...PARTS, now: patientClock(t) });

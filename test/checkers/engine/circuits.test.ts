@@ -1,4 +1,4 @@
-// An origin that is not there costs a few requests, whatever the number of its URLs, and one that comes back loses nothing.
+// The circuits: an absent origin costs few requests for any number of URLs, and a recovered one loses no URL.
 import net from 'node:net';
 import test from 'ava';
 import { Circuits, failureOf, OPENS_AFTER, type OriginFailure, TRIALS } from '../../../checkers/engine/circuits.ts';
@@ -10,31 +10,31 @@ const ORIGIN = 'https://a.example';
 const GONE: OriginFailure = { error_code: 'connect_timeout', status: null, protection: null };
 const BASE_MS = 100;
 
-/** With the first failures of so many URLs. */
+/** Circuits after the first failures of so many URLs. */
 function failedBy(urls: number, random = 0.5): Circuits {
   const circuits = new Circuits(BASE_MS, () => random);
   for (let i = 0; i < urls; i++) circuits.failed(ORIGIN, GONE, 0, false);
   return circuits;
 }
 
-/** When the next trial may begin. */
+/** The time at which the next trial may begin. */
 function nextTrial(circuits: Circuits, from: number): number {
   let now = from;
   while (circuits.admit(ORIGIN, now) !== 'try') now++;
   return now;
 }
 
-test('an origin that failed a few URLs is asked for the next', (t) => {
+test('a circuit stays closed after a few failed URLs', (t) => {
   t.is(failedBy(OPENS_AFTER - 1).admit(ORIGIN, 0), 'go');
 });
 
-test('one that failed ten in a row is not, but others are', (t) => {
+test('a circuit opens after ten failures in a row, for its own origin only', (t) => {
   const circuits = failedBy(OPENS_AFTER);
   t.is(circuits.admit(ORIGIN, 0), 'wait');
   t.is(circuits.admit('http://a.example', 0), 'go');
 });
 
-test('an answer between them begins the count anew', (t) => {
+test('an answer resets the count of failures', (t) => {
   const circuits = failedBy(OPENS_AFTER - 1);
   t.false(circuits.answered(ORIGIN));
   t.is(circuits.size, 0);
@@ -42,20 +42,20 @@ test('an answer between them begins the count anew', (t) => {
   t.is(circuits.admit(ORIGIN, 0), 'go');
 });
 
-test('one goes as a trial after a while, the others wait for it', (t) => {
+test('a half-open circuit lets one request through as a trial, and the others wait for it', (t) => {
   const circuits = failedBy(OPENS_AFTER);
   t.is(nextTrial(circuits, 0), 150);
   t.is(circuits.admit(ORIGIN, 1e6), 'wait');
 });
 
-test('a trial with an answer opens the way', (t) => {
+test('a trial that gets an answer closes the circuit', (t) => {
   const circuits = failedBy(OPENS_AFTER);
   nextTrial(circuits, 0);
   t.true(circuits.answered(ORIGIN));
   t.is(circuits.admit(ORIGIN, 200), 'go');
 });
 
-test('trials are twice as far apart each time, by a random part', (t) => {
+test('the wait doubles after each failed trial, with a random part', (t) => {
   for (const [random, waits] of [
     [0, [100, 200, 400]],
     [0.5, [150, 300, 600]],
@@ -71,7 +71,7 @@ test('trials are twice as far apart each time, by a random part', (t) => {
   }
 });
 
-/** All trials failed, the last with another failure. */
+/** Circuits of an origin whose trials all failed, the last one differently. */
 function givenUp(): { circuits: Circuits; now: number } {
   const circuits = failedBy(OPENS_AFTER);
   let now = 0;
@@ -82,12 +82,12 @@ function givenUp(): { circuits: Circuits; now: number } {
   return { circuits, now };
 }
 
-test('when all trials have failed, what the last met stands for the rest', (t) => {
+test('after the last trial its failure is the outcome of the waiting URLs', (t) => {
   const { circuits, now } = givenUp();
   t.deepEqual(circuits.admit(ORIGIN, now), { ...GONE, error_code: 'dns_failed' });
 });
 
-test('after that it is tried again by one, ever later; a failure is for all at once', (t) => {
+test('a given-up origin gets single trials, ever later, and one failure is the outcome of all', (t) => {
   const { circuits, now } = givenUp();
   const first = nextTrial(circuits, now);
   t.is(first - now, 60 * BASE_MS * 0.75);
@@ -97,25 +97,25 @@ test('after that it is tried again by one, ever later; a failure is for all at o
   t.is(nextTrial(circuits, first) - first, 120 * BASE_MS * 0.75);
 });
 
-test('a trial that came to nothing lets another one go', (t) => {
+test('a trial without a result makes room for another one', (t) => {
   const circuits = failedBy(OPENS_AFTER);
   const now = nextTrial(circuits, 0);
   circuits.dropped(ORIGIN);
   t.is(circuits.admit(ORIGIN, now), 'try');
 });
 
-test('failures of what was under way when it opened change nothing', (t) => {
+test('failures of requests that were in flight when the circuit opened change nothing', (t) => {
   const circuits = failedBy(OPENS_AFTER + 100);
   t.is(nextTrial(circuits, 0), 150);
 });
 
-test('what failed long ago is forgotten', (t) => {
+test('the circuit forgets old failures', (t) => {
   const { circuits, now } = givenUp();
   t.is(circuits.admit(ORIGIN, now + 16 * 60_000), 'go');
   t.is(circuits.size, 0);
 });
 
-test('what is a failure of the origin, and what is an answer', (t) => {
+test('the circuit counts failures of the origin, and no answers', (t) => {
   const at = (failure: Parameters<typeof failureOf>[0]['failure'], status = 0, is_explicit = false) =>
     failureOf({ failure, status }, is_explicit, null);
   for (const error_code of [
@@ -135,7 +135,7 @@ test('what is a failure of the origin, and what is an answer', (t) => {
   t.deepEqual(at(null, 429, true), { error_code: null, status: 429, protection: null });
 });
 
-// From here on with the engine.
+// The tests below use the whole engine.
 
 const SETTINGS: EngineSettings = {
   concurrency: 32,
@@ -149,7 +149,7 @@ const lookup: EngineParts['lookup'] = (_name, done) => done({ addresses: ['127.0
 const fine: Behaviour = (_request, socket) => reply(socket, 200, { 'Content-Type': 'text/plain' }, Buffer.from('fine'));
 const range = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
 
-test('a dead host with ten thousand URLs costs dozens of connections, and holds nobody up', async (t) => {
+test('a dead host with ten thousand URLs costs dozens of connections, and delays no other host', async (t) => {
   const dead = await startTestSite({ behaviours: { '/*': (_request, socket) => socket.resetAndDestroy() } });
   const alive = await startTestSite({ behaviours: { '/*': fine } });
   let now = 0;
@@ -170,7 +170,7 @@ test('a dead host with ten thousand URLs costs dozens of connections, and holds 
   await engine.close();
 });
 
-test('a host without DNS is given up within a minute, on a clock that is moved by seconds', async (t) => {
+test("the engine gives up a host without DNS within a minute of the test's clock", async (t) => {
   let ms = 0;
   let asked = 0;
   const parts: EngineParts = { now: () => ms, lookup: () => asked++ };
@@ -182,7 +182,7 @@ test('a host without DNS is given up within a minute, on a clock that is moved b
   await engine.close();
 });
 
-test('a host that comes back loses no URL, and is not asked for those that were aborted meanwhile', async (t) => {
+test('a host that recovers gets a request for every URL that was not aborted meanwhile', async (t) => {
   let is_down = true;
   let at_once = 0;
   const seen_at_once: number[] = [];
@@ -222,7 +222,7 @@ test('a host that comes back loses no URL, and is not asked for those that were 
   await engine.close();
 });
 
-test('many attempts at a few URLs are no reason to give up', async (t) => {
+test('many attempts at a few URLs do not open the circuit', async (t) => {
   const site = await startTestSite();
   const engine = createEngine({ ...SETTINGS, retries: 5 }, { retry_base_ms: 1 });
   t.teardown(() => site.close());
@@ -234,7 +234,7 @@ test('many attempts at a few URLs are no reason to give up', async (t) => {
   await engine.close();
 });
 
-test('URLs on a port that is closed do not stop those on one that is open', async (t) => {
+test('URLs on a closed port do not stop those on an open port of the host', async (t) => {
   const site = await startTestSite({ behaviours: { '/*': fine } });
   const closed = await closedPort();
   const engine = createEngine(SETTINGS, { retry_base_ms: 1 });
@@ -248,7 +248,7 @@ test('URLs on a port that is closed do not stop those on one that is open', asyn
   await engine.close();
 });
 
-test('bad URLs that stand together do not condemn the others of their host', async (t) => {
+test('consecutive bad URLs do not condemn the other URLs of their host', async (t) => {
   const site = await startTestSite({
     behaviours: { '/bad/*': (_request, socket) => socket.resetAndDestroy(), '/p/*': fine },
   });
@@ -261,7 +261,7 @@ test('bad URLs that stand together do not condemn the others of their host', asy
   await engine.close();
 });
 
-test('when the trial is aborted another one takes its place', async (t) => {
+test('another request becomes the trial when the trial is aborted', async (t) => {
   let hangs = false;
   const site = await startTestSite({
     behaviours: { '/*': (_request, socket) => (hangs ? undefined : socket.resetAndDestroy()) },
@@ -286,7 +286,7 @@ test('when the trial is aborted another one takes its place', async (t) => {
   await engine.close();
 });
 
-test('a host that says 429 to everything is given up, and its URLs say so', async (t) => {
+test('the engine gives up a host that answers every request with 429, and its URLs say so', async (t) => {
   const site = await startTestSite({
     behaviours: { '/*': (_request, socket) => reply(socket, 429, { 'Retry-After': '5' }) },
   });
@@ -303,7 +303,7 @@ test('a host that says 429 to everything is given up, and its URLs say so', asyn
   await engine.close();
 });
 
-test('a host that says 503 to everything is asked for each', async (t) => {
+test('the engine requests every URL of a host that answers each with 503', async (t) => {
   const site = await startTestSite({ behaviours: { '/*': (_request, socket) => reply(socket, 503, {}) } });
   let now = 0;
   const engine = createEngine({ ...SETTINGS, timeout_ms: 300_000, retries: 0 }, { now: () => now });

@@ -1,4 +1,4 @@
-// The cookies of one check: which hop gets which.
+// The cookies of one check, and which hop gets which.
 import test from 'ava';
 import { CookieJar } from '../../../checkers/engine/cookies.ts';
 
@@ -50,12 +50,12 @@ const ROWS: readonly [what: string, from: string, set_cookie: string | string[],
   ];
 
 for (const [what, from, set_cookie, to, header] of ROWS) {
-  test(`${what}: ${header ?? 'not sent'}`, (t) => {
+  test(`the jar treats ${what}: ${header ?? 'not sent'}`, (t) => {
     t.is(sent(from, set_cookie, to), header);
   });
 }
 
-test('a jar is bounded', (t) => {
+test('a jar holds a limited number of cookies', (t) => {
   const cookies = Array.from({ length: 500 }, (_, i) => `c${i}=${'v'.repeat(100)}`);
   const header = sent('http://a.example/', cookies, 'http://a.example/') ?? '';
   t.true(header.length > 0 && header.length <= 8192);

@@ -1,4 +1,4 @@
-// The real resolver against a name server that answers as the test wants, and connections to what it found.
+// The real resolver against a name server of the test's own, and the connections to its answers.
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
@@ -50,18 +50,18 @@ for (const [what, zone, reply] of ROWS) {
   });
 }
 
-test('aliases of aliases are followed, and the shortest time to live counts', async (t) => {
+test('the resolver follows aliases of aliases, and the shortest time to live counts', async (t) => {
   const { ask, server } = await nameServer(t, {
     'www.example': { cname: 'shop.example', ttl_s: 300 },
     'shop.example': { cname: 'edge.example', ttl_s: 30 },
     'edge.example': { a: ['192.0.2.9'], ttl_s: 200 },
   });
   t.deepEqual(await ask('www.example'), { addresses: ['192.0.2.9'], ttl_s: 30 });
-  // A busy machine may ask again: it never asks for the aliases.
+  // A busy machine may repeat the query, but never asks for the aliases.
   t.deepEqual([...new Set(server.asked)].toSorted(), ['a www.example', 'aaaa www.example']);
 });
 
-test('what is too long for UDP is asked for over TCP', async (t) => {
+test('the resolver asks over TCP when an answer is too long for UDP', async (t) => {
   const many = Array.from({ length: 20 }, (_, i) => `192.0.2.${i + 1}`);
   const { ask, server } = await nameServer(t, { 'many.example': { a: many, truncated: true } });
   const reply = await ask('many.example');
@@ -69,7 +69,7 @@ test('what is too long for UDP is asked for over TCP', async (t) => {
   t.true(server.asked.includes('tcp a many.example'));
 });
 
-test('a server that never answers for one family does not hold up the other', async (t) => {
+test('a name server that never answers for one address family does not delay the other', async (t) => {
   const { ask } = await nameServer(t, {
     'four.example': { a: ['192.0.2.1'], silent: ['aaaa'] },
     'six.example': { aaaa: [V6], silent: ['a'] },
@@ -80,7 +80,7 @@ test('a server that never answers for one family does not hold up the other', as
   t.true(elapsed_ms() < 6000);
 });
 
-test('a name that a DNS message cannot hold does not exist', async (t) => {
+test('a name that does not fit into a DNS message counts as absent', async (t) => {
   const { ask, server } = await nameServer(t, {});
   t.deepEqual(await ask(`${'x'.repeat(64)}.example`), { code: 'dns_not_found' });
   t.deepEqual(server.asked, []);
@@ -95,7 +95,7 @@ const SETTINGS: EngineSettings = {
   user_agent: 'test',
 };
 
-test('a silent name server is dns_failed within the limits', async (t) => {
+test('a silent name server leads to dns_failed within the time limits', async (t) => {
   const { lookup } = await nameServer(t, { 'shop.example': { silent: ['a', 'aaaa'] } });
   const engine = createEngine({ ...SETTINGS, timeout_ms: 600 }, { lookup });
   const elapsed_ms = patientClock(t);
@@ -104,7 +104,7 @@ test('a silent name server is dns_failed within the limits', async (t) => {
   await engine.close();
 });
 
-test('hundreds of silent names do not hold up one that is answered for', async (t) => {
+test('hundreds of unanswered names do not delay a name with an answer', async (t) => {
   const zone: Zone = { 'shop.example': { a: ['127.0.0.1'] } };
   for (let i = 0; i < 300; i++) zone[`s${i}.example`] = { silent: ['a', 'aaaa'] };
   const { lookup } = await nameServer(t, zone);
@@ -122,12 +122,12 @@ const WAYS: readonly [what: string, listens: '127.0.0.1' | '::1', addresses: Zon
   ['IPv6 refuses, IPv4 answers', '127.0.0.1', { a: ['127.0.0.1'], aaaa: ['::1'] }],
   ['IPv4 refuses, IPv6 answers', '::1', { a: ['127.0.0.1'], aaaa: ['::1'] }],
   ['the first of three refuses', '127.0.0.1', { a: ['127.0.0.2', '127.0.0.1'], aaaa: ['::1'] }],
-  // Nobody has this address: packets to it are lost, or refused at once where there is no way out.
+  // Nobody has this address: packets to it are lost, or refused at once where there is no route.
   ['IPv4 never answers, IPv6 does', '::1', { a: ['192.0.2.1'], aaaa: ['::1'] }],
   ['the first of two never answers', '127.0.0.1', { a: ['192.0.2.1', '127.0.0.1'] }],
 ];
 for (const [what, host, entry] of WAYS) {
-  test(`${what}: the site is reached`, async (t) => {
+  test(`the engine reaches the site over ${what}`, async (t) => {
     const { lookup } = await nameServer(t, { 'shop.example': entry });
     const site = await startTestSite({ host });
     const engine = createEngine(SETTINGS, { lookup });
@@ -139,7 +139,7 @@ for (const [what, host, entry] of WAYS) {
   });
 }
 
-test('all addresses refuse: connection_refused', async (t) => {
+test('the outcome is connection_refused when all addresses refuse', async (t) => {
   const { lookup } = await nameServer(t, { 'shop.example': { a: ['127.0.0.1', '127.0.0.2'], aaaa: ['::1'] } });
   const server = net.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -150,7 +150,7 @@ test('all addresses refuse: connection_refused', async (t) => {
   await engine.close();
 });
 
-test('one private address refuses the name, whichever family it is of', async (t) => {
+test('the guard refuses a name with one private address, of either family', async (t) => {
   const { lookup } = await nameServer(t, {
     'four.example': { a: ['93.184.216.34', '10.0.0.1'] },
     'six.example': { a: ['93.184.216.34'], aaaa: ['fd00:0:0:0:0:0:0:1'] },
@@ -163,12 +163,12 @@ test('one private address refuses the name, whichever family it is of', async (t
   await engine.close();
 });
 
-test('a name that is private by the time of the connection is reached at the address that was vetted', async (t) => {
+test('a name that turns private before the connection is reached at its vetted address', async (t) => {
   const zone: Zone = { 'rebind.example': { a: ['127.0.0.1'], ttl_s: 0 } };
   const { lookup, server } = await nameServer(t, zone);
   const site = await startTestSite();
   const inside = await startTestSite({ host: '127.0.0.2' });
-  // Only 127.0.0.1 may be asked: 127.0.0.2 stands for what is inside.
+  // Only 127.0.0.1 is allowed: 127.0.0.2 stands for the internal network.
   let time_ms = 0;
   const engine = createEngine(
     { ...SETTINGS, allow_addresses: ['127.0.0.1/32'] },
@@ -186,14 +186,14 @@ test('a name that is private by the time of the connection is reached at the add
   t.like(await engine.check(`http://rebind.example:${site.port}/fine`), { verdict: 'ok' });
   t.is(site.accepted, 1);
   t.is(server.asked.length, 2);
-  // Asked again when the answer is too old, the name is refused, and nothing inside was ever reached.
+  // After the answer has expired the name is refused, and no internal address was ever reached.
   time_ms = 60_000;
   t.like(await engine.check(`http://rebind.example:${inside.port}/fine`), { error_code: 'blocked_address' });
   t.is(inside.accepted, 0);
   await engine.close();
 });
 
-test('names of the hosts file: what may not be connected to is left out, and alone refuses the name', async (t) => {
+test('forbidden addresses of the hosts file are left out, and a name with no other is refused', async (t) => {
   const site = await startTestSite();
   const lookup: Lookup = (_name, done) => done({ addresses: ['::1', '127.0.0.1'], ttl_s: 60, own: true });
   const engine = createEngine({ ...SETTINGS, allow_addresses: ['127.0.0.0/8'] }, { lookup });

@@ -1,4 +1,4 @@
-// A machine that allows few open files: idle connections give theirs back, and no URL suffers.
+// A machine that allows few open files: the engine closes idle connections, and every URL is checked.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import test from 'ava';
@@ -17,7 +17,7 @@ const PROGRAM = `
   await engine.close();
 `;
 
-test('hosts beyond the limit of open files are checked all the same', async (t) => {
+test('the engine checks more hosts than it may have open files', async (t) => {
   const site = await startTestSite({ host: '0.0.0.0' });
   t.teardown(() => site.close());
   const limited = ['-c', 'ulimit -n 150 && exec "$0" --input-type=module -e "$1" "$2"'];
@@ -38,7 +38,7 @@ const MANY = `
   await engine.close();
 `;
 
-test('more requests than there are files for wait for room: all are good at their first attempt', async (t) => {
+test('requests beyond the open files wait, and succeed at their first attempt', async (t) => {
   t.timeout(120_000);
   const later: Behaviour = (_request, socket) => setTimeout(() => page(socket, html('Things', 'Things')), 50);
   const site = await startTestSite({ host: '0.0.0.0', behaviours: { '/later/*': later } });

@@ -1,4 +1,4 @@
-// What a job remembers of a host's pages: which many URLs share, beside others that show their own.
+// The memory of a host's pages: it finds pages that many URLs share beside distinct ones.
 import test from 'ava';
 import { fingerprint, PageMemory } from '../../../checkers/engine/fingerprints.ts';
 import { readSigns } from '../../../checkers/engine/html.ts';
@@ -12,18 +12,18 @@ function remember(memory: PageMemory, prints: readonly number[], group = 'job', 
   return prints.map((print) => memory.record(group, host, print));
 }
 
-test('the third URL with a page is told, once three others had pages of their own', (t) => {
+test('a page is reported as shared at its third URL, once three other URLs had distinct pages', (t) => {
   const memory = new PageMemory();
   t.deepEqual(remember(memory, [real(1), real(2), real(3)]), [false, false, false]);
   t.deepEqual(remember(memory, [LOST, LOST, LOST, LOST]), [false, false, true, true]);
 });
 
-test('one page for everything tells nothing', (t) => {
+test('a site that serves one page for everything has no shared page', (t) => {
   const memory = new PageMemory();
   t.false(remember(memory, Array(1000).fill(LOST)).includes(true));
 });
 
-test('pages of their own are never told, however many', (t) => {
+test('distinct pages are never reported, however many', (t) => {
   const memory = new PageMemory();
   const told = remember(
     memory,
@@ -32,14 +32,14 @@ test('pages of their own are never told, however many', (t) => {
   t.is(told.length, 0);
 });
 
-test('it is told among very many others', (t) => {
+test('a shared page is reported among very many others', (t) => {
   const memory = new PageMemory();
   const prints = Array.from({ length: 2_000 }, (_, n) => (n % 10 === 9 ? LOST : real(n)));
   const told = remember(memory, prints).filter(Boolean).length;
   t.true(told > 150, `${told} of 200`);
 });
 
-test('jobs and hosts do not mix', (t) => {
+test('each job and host has its own fingerprints', (t) => {
   const memory = new PageMemory();
   remember(memory, [real(1), real(2), real(3), LOST, LOST]);
   t.false(memory.record('another job', 'toons.example', LOST));
@@ -47,7 +47,7 @@ test('jobs and hosts do not mix', (t) => {
   t.true(memory.record('job', 'toons.example', LOST));
 });
 
-test('a fingerprint alone is worth one probe in twenty pages, and one to begin with', (t) => {
+test('a fingerprint alone justifies one probe at first, then one for twenty pages', (t) => {
   const memory = new PageMemory();
   remember(
     memory,
@@ -58,7 +58,7 @@ test('a fingerprint alone is worth one probe in twenty pages, and one to begin w
   t.false(memory.mayProbe('job', 'never.seen.example'));
 });
 
-test('a page keeps its fingerprint when what it says further down changes a little, and no other page has it', (t) => {
+test("a small change further down keeps a page's fingerprint, and no other page has it", (t) => {
   const page = (token: string) => html('Toonville', 'Well, this is awkward', `${'Words. '.repeat(40)}${token}`);
   t.is(printOf(page('/characters/moss')), printOf(page('/characters/burr')));
   t.not(printOf(html('A', 'B')), printOf(html('A', 'C')));

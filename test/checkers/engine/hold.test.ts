@@ -1,4 +1,4 @@
-// A held batch starts nothing more: what has a request in flight goes on to its outcome, the rest is told that it was not started.
+// A held batch starts no more requests: checks in flight reach their outcome, and the others end as not started.
 import test from 'ava';
 import { createEngine, type Engine, type EngineSettings, NotStarted } from '../../../checkers/engine/engine.ts';
 import { until } from '../../support/behind.ts';
@@ -15,7 +15,7 @@ const SETTINGS: EngineSettings = {
 
 const fine: Behaviour = (_request, socket) => page(socket, html('Things', 'Things'));
 
-/** Requests that wait until they are answered, each by `answer`. */
+/** Requests that wait until the test answers them. */
 function waiting(answer: Behaviour = fine) {
   const answers: (() => void)[] = [];
   return {
@@ -43,7 +43,7 @@ async function world(behaviours: Record<string, Behaviour>, settings: Partial<En
 const checkAll = (engine: Engine, site: TestSite, paths: readonly string[], hold: AbortSignal) =>
   paths.map((path) => engine.check(site.origin + path, { group: 'job', hold }));
 
-test('what waits for its turn is not started, and what is in flight is finished', async (t) => {
+test('a hold starts no waiting request, and requests in flight finish', async (t) => {
   const slow = waiting();
   const { site, engine, end } = await world({ '/p/*': slow.behaviour });
   t.teardown(end);
@@ -58,7 +58,7 @@ test('what waits for its turn is not started, and what is in flight is finished'
   await t.throwsAsync(engine.check(site.origin, { hold: hold.signal }), { instanceOf: NotStarted });
 });
 
-test('a redirect that is under way is followed to its end', async (t) => {
+test('a hold lets a started chain of redirects reach its end', async (t) => {
   const slow = waiting((_request, socket) => reply(socket, 302, { Location: '/hop-3' }));
   const { site, engine, end } = await world({ '/p/*': slow.behaviour });
   t.teardown(end);
@@ -72,7 +72,7 @@ test('a redirect that is under way is followed to its end', async (t) => {
 
 for (const held_first of [true, false]) {
   const when = held_first ? 'before' : 'after';
-  test(`a redirect to a host that wants to be left alone is not followed, with the hold ${when} it`, async (t) => {
+  test(`a hold ${when} a redirect to a host that asked to wait stops there`, async (t) => {
     const slow = waiting((_request, socket) => reply(socket, 302, { Location: 'http://127.0.0.2:1/' }));
     const { site, engine, end } = await world({ '/p/*': slow.behaviour });
     t.teardown(end);
@@ -91,7 +91,7 @@ for (const held_first of [true, false]) {
   });
 }
 
-test('an attempt that fails is not followed by another', async (t) => {
+test('a hold allows no second attempt after a failed one', async (t) => {
   const slow = waiting((_request, socket) => reply(socket, 502, {}));
   const { site, engine, end } = await world({ '/p/*': slow.behaviour });
   t.teardown(end);
@@ -104,7 +104,7 @@ test('an attempt that fails is not followed by another', async (t) => {
   t.is(site.requests.length, 1);
 });
 
-test('what waits for its next attempt is not started', async (t) => {
+test('a hold does not start a waiting retry', async (t) => {
   const refuse: Behaviour = (_request, socket) => reply(socket, 429, { 'Retry-After': '3000' });
   const { site, engine, end } = await world({ '/p/*': refuse });
   t.teardown(end);
@@ -115,7 +115,7 @@ test('what waits for its next attempt is not started', async (t) => {
   t.deepEqual(await endsOf(checks), ['not_started', 'not_started', 'not_started']);
 });
 
-test('a suspect page whose folder is not being asked is not started', async (t) => {
+test('a hold starts no probe for a suspect page', async (t) => {
   const slow = waiting((_request, socket) => page(socket, html('Page not found', 'Welcome')));
   const { site, engine, end } = await world({ '/f/*': slow.behaviour }, { per_host: 1 });
   t.teardown(end);
@@ -133,14 +133,14 @@ test('a suspect page whose folder is not being asked is not started', async (t) 
   t.is((await other).verdict, 'soft_404', 'another batch asks its own');
 });
 
-test('a probe that waits for its turn is dropped with the last check that waits for it', async (t) => {
+test('a waiting probe is dropped with the last check that waits for it', async (t) => {
   const slow = waiting((_request, socket) => page(socket, html('Page not found', 'Welcome')));
   const { site, engine, end } = await world({ '/f/*': slow.behaviour, '/slow': () => {} }, { per_host: 1 });
   t.teardown(end);
   const hold = new AbortController();
   const checks = checkAll(engine, site, ['/f/1'], hold.signal);
   await until(() => slow.count === 1);
-  // Another request to the host begins before the probe may.
+  // Another request to the host begins before the probe.
   engine.hold('127.0.0.1', 60_000);
   slow.open();
   await until(() => engine.backlog === 2);
@@ -150,7 +150,7 @@ test('a probe that waits for its turn is dropped with the last check that waits 
   t.deepEqual(site.requests, ['/f/1']);
 });
 
-test('other batches go on', async (t) => {
+test('a hold does not affect other batches', async (t) => {
   const { site, engine, end } = await world({ '/p/*': fine });
   t.teardown(end);
   const [held, other] = [new AbortController(), new AbortController()];

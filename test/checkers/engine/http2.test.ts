@@ -1,4 +1,4 @@
-// Servers that speak only HTTP/2 get a second look with an offer of it. Others are asked in HTTP/1.1 once, as ever.
+// Servers that speak only HTTP/2 get a second request in HTTP/2. All others get HTTP/1.1 once.
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import https from 'node:https';
@@ -25,7 +25,7 @@ async function originOf(t: ExecutionContext, server: Server): Promise<string> {
   return `https://localhost:${(server.address() as AddressInfo).port}`;
 }
 
-/** Serves a page, redirects and a page for what is not there, in HTTP/2 alone. */
+/** Serves a page, redirects and a not-found page in HTTP/2 only. */
 function http2Server(paths: string[]) {
   return http2.createSecureServer(CERTIFIED, (request, response) => {
     paths.push(request.url);
@@ -36,7 +36,7 @@ function http2Server(paths: string[]) {
   });
 }
 
-test('a server that refuses HTTP/1.1 in the handshake is asked in HTTP/2', async (t) => {
+test('the engine uses HTTP/2 for a server that refuses HTTP/1.1 in the handshake', async (t) => {
   const paths: string[] = [];
   const origin = await originOf(t, http2Server(paths));
   const engine = startEngine(t);
@@ -46,7 +46,7 @@ test('a server that refuses HTTP/1.1 in the handshake is asked in HTTP/2', async
   t.deepEqual(paths, ['/fine', '/old', '/fine', '/things/1']);
 });
 
-test('a server that answers HTTP/1.1 with a frame of HTTP/2 is asked in HTTP/2', async (t) => {
+test('the engine uses HTTP/2 for a server that answers HTTP/1.1 with a frame of HTTP/2', async (t) => {
   const settings = Buffer.from('000000040000000000', 'hex');
   const server = await startRawServer((socket) => socket.once('data', () => socket.end(settings)), CERTIFIED);
   t.teardown(() => server.close());
@@ -55,7 +55,7 @@ test('a server that answers HTTP/1.1 with a frame of HTTP/2 is asked in HTTP/2',
   t.is(server.accepted, 2);
 });
 
-test('a server that answers 505 twice has that status, and one that answers 200 is asked once', async (t) => {
+test('a server that answers 505 twice has that status, and one that answers 200 gets one request', async (t) => {
   let requests = 0;
   const server = https.createServer(CERTIFIED, (request, response) => {
     requests++;

@@ -1,4 +1,4 @@
-// Heads that break rules, in whatever pieces they come.
+// Response heads that break the rules of HTTP, in any pieces.
 import test from 'ava';
 import { type Head, HeadReader } from '../../../checkers/engine/lenient-client.ts';
 
@@ -48,7 +48,7 @@ const ROWS: readonly [what: string, text: string, status: number | null | 'more'
   ];
 
 for (const [what, text, status, headers] of ROWS) {
-  test(`${what}: ${status ?? 'refused'}`, (t) => {
+  test(`the client reads ${what}: ${status ?? 'refused'}`, (t) => {
     for (const piece_bytes of [text.length || 1, 7, 1]) {
       const head = read(text, piece_bytes);
       t.is(head === null || head === 'more' ? head : head.status, status);

@@ -1,4 +1,4 @@
-// What holds however many checks there are: slots, hosts, groups, sockets, and that every check ends.
+// The limits of slots, hosts, groups and sockets hold for any number of checks, and every check ends.
 import test from 'ava';
 import { createEngine, type EngineParts, type EngineSettings } from '../../../checkers/engine/engine.ts';
 import { Sweeps } from '../../../checkers/engine/sweeps.ts';
@@ -14,7 +14,7 @@ const SETTINGS: EngineSettings = {
   user_agent: 'test/1.0',
 };
 
-/** Every name is the test site's. */
+/** Resolves every name to the test site. */
 const ONE_SERVER: EngineParts = { lookup: (_name, done) => done({ addresses: ['127.0.0.1'], ttl_s: 60 }) };
 
 function range<T>(count: number, make: (i: number) => T): T[] {
@@ -22,7 +22,7 @@ function range<T>(count: number, make: (i: number) => T): T[] {
 }
 
 const answers: Behaviour = (_request, socket) => page(socket, html('Things', 'Things'));
-/** Answers in a later turn, so that others arrive meanwhile. */
+/** Answers in a later turn of the event loop, so that other requests arrive meanwhile. */
 const later: Behaviour = (request, socket) => setImmediate(() => answers(request, socket));
 
 /** A behaviour that keeps requests waiting until `open` is called. */
@@ -48,7 +48,7 @@ function gate(): { behaviour: Behaviour; open: () => void; arrived: (count: numb
   };
 }
 
-test('a host has no more requests and connections than per_host', async (t) => {
+test('a host gets at most per_host requests and connections at a time', async (t) => {
   const { behaviour, open, arrived } = gate();
   const site = await startTestSite({ behaviours: { '/p/*': behaviour } });
   const engine = createEngine(SETTINGS);
@@ -66,7 +66,7 @@ test('a host has no more requests and connections than per_host', async (t) => {
   await site.drained();
 });
 
-test('all hosts together have no more requests than the slots', async (t) => {
+test('all hosts together get at most as many requests as there are slots', async (t) => {
   const { behaviour, open, arrived } = gate();
   const site = await startTestSite({ behaviours: { '/p/*': behaviour } });
   const engine = createEngine({ ...SETTINGS, concurrency: 5 }, ONE_SERVER);
@@ -79,7 +79,7 @@ test('all hosts together have no more requests than the slots', async (t) => {
   await engine.close();
 });
 
-test('close leaves no socket and no check behind', async (t) => {
+test('close ends every socket and every check', async (t) => {
   const site = await startTestSite();
   const engine = createEngine(SETTINGS);
   t.teardown(() => site.close());
@@ -96,7 +96,7 @@ test('close leaves no socket and no check behind', async (t) => {
   await t.throwsAsync(engine.check(`${site.origin}/fine`), { name: 'AbortError' });
 });
 
-test('idle connections are closed soon after the last URL of their host', async (t) => {
+test('the engine closes idle connections soon after the last URL of their host', async (t) => {
   const site = await startTestSite();
   const engine = createEngine(SETTINGS, { now: () => performance.now() * 50 });
   t.teardown(() => site.close());
@@ -107,7 +107,7 @@ test('idle connections are closed soon after the last URL of their host', async 
   await engine.close();
 });
 
-test('a hundred checks of a hung server end within their limits', async (t) => {
+test('a hundred checks of a hung server end within their time limits', async (t) => {
   const site = await startTestSite();
   const engine = createEngine(
     { ...SETTINGS, timeout_ms: 100, per_host: 16, retries: 1 },
@@ -120,7 +120,7 @@ test('a hundred checks of a hung server end within their limits', async (t) => {
   await engine.close();
 });
 
-test('a retry that waits holds no slot', async (t) => {
+test('a waiting retry holds no slot', async (t) => {
   const site = await startTestSite();
   let now = 0;
   const engine = createEngine({ ...SETTINGS, concurrency: 1, retries: 1 }, { now: () => now });
@@ -135,7 +135,7 @@ test('a retry that waits holds no slot', async (t) => {
   await engine.close();
 });
 
-test('a group of ten is not behind a group of thousands', async (t) => {
+test('a group of ten does not wait for a group of thousands', async (t) => {
   const site = await startTestSite({ behaviours: { '/p/*': later } });
   const engine = createEngine({ ...SETTINGS, per_host: 16 });
   t.teardown(() => site.close());
@@ -147,7 +147,7 @@ test('a group of ten is not behind a group of thousands', async (t) => {
   await engine.close();
 });
 
-test('a host that hangs takes no more than its own slots', async (t) => {
+test('a hung host takes only its own slots', async (t) => {
   const { behaviour, open, arrived } = gate();
   const site = await startTestSite({ behaviours: { '/hangs/*': behaviour, '/p/*': later } });
   const engine = createEngine(SETTINGS, ONE_SERVER);
@@ -161,7 +161,7 @@ test('a host that hangs takes no more than its own slots', async (t) => {
   await engine.close();
 });
 
-test('free counts the slots that no startable check is there for', async (t) => {
+test('free counts the slots that no startable check wants', async (t) => {
   const { behaviour, open, arrived } = gate();
   const site = await startTestSite({ behaviours: { '/p/*': behaviour } });
   const engine = createEngine({ ...SETTINGS, concurrency: 8, per_host: 2 });
@@ -179,7 +179,7 @@ test('free counts the slots that no startable check is there for', async (t) => 
   await engine.close();
 });
 
-test('a slow host with tens of thousands of URLs does not keep others out', async (t) => {
+test('a slow host with tens of thousands of URLs does not block other hosts', async (t) => {
   const { behaviour, open, arrived } = gate();
   const site = await startTestSite({ behaviours: { '/slow/*': behaviour, '/p/*': answers } });
   const engine = createEngine(SETTINGS, ONE_SERVER);
@@ -200,7 +200,7 @@ test('a slow host with tens of thousands of URLs does not keep others out', asyn
   await engine.close();
 });
 
-test('the backlog ends somewhere', async (t) => {
+test('the backlog has a limit', async (t) => {
   const site = await startTestSite({ behaviours: { '/p/*': () => {} } });
   const engine = createEngine(SETTINGS);
   t.teardown(() => site.close());
@@ -214,7 +214,7 @@ test('the backlog ends somewhere', async (t) => {
   await engine.close();
 });
 
-test('an aborted signal rejects its own checks, queued and running, and gives their slots back', async (t) => {
+test('an aborted signal rejects its own checks, queued and running, and frees their slots', async (t) => {
   const { behaviour, arrived } = gate();
   const site = await startTestSite({ behaviours: { '/p/*': behaviour } });
   const engine = createEngine(SETTINGS);
@@ -232,7 +232,7 @@ test('an aborted signal rejects its own checks, queued and running, and gives th
   await engine.close();
 });
 
-test('one signal has one listener, gone with the last of its checks', async (t) => {
+test('a signal has one listener, which the engine removes with the last check', async (t) => {
   const site = await startTestSite();
   const engine = createEngine(SETTINGS);
   t.teardown(() => site.close());
@@ -253,11 +253,11 @@ test('one signal has one listener, gone with the last of its checks', async (t) 
   await engine.close();
 });
 
-test('a request on a connection that the server closed meanwhile is sent again, and is no second attempt', async (t) => {
+test('a request on a connection that the server has closed is repeated within its attempt', async (t) => {
   const site = await startTestSite({
     behaviours: {
       '/p/*': (request, socket) => {
-        // Says nothing of it, and breaks the connection when it is used again.
+        // The server keeps the connection open, and breaks it when it is used again.
         answers(request, socket);
         socket.removeAllListeners('data');
         socket.once('data', () => socket.resetAndDestroy());
@@ -271,7 +271,7 @@ test('a request on a connection that the server closed meanwhile is sent again, 
   await engine.close();
 });
 
-test('nothing suspicious, no probe; one probe for a folder of suspects', async (t) => {
+test('pages without suspicion cause no probe, and a folder of suspects causes one', async (t) => {
   const titled: Behaviour = (_request, socket) => page(socket, html('Page not found', 'Things'));
   const site = await startTestSite({ behaviours: { '/titled/*': titled } });
   const engine = createEngine(SETTINGS);
@@ -284,7 +284,7 @@ test('nothing suspicious, no probe; one probe for a folder of suspects', async (
   await engine.close();
 });
 
-test('requests say who asks, and take compressed pages', async (t) => {
+test('requests have the user agent, and accept compressed pages', async (t) => {
   let seen: { readonly [name: string]: string } = {};
   const site = await startTestSite({
     behaviours: {
@@ -305,12 +305,12 @@ test('requests say who asks, and take compressed pages', async (t) => {
   await engine.close();
 });
 
-test('an answer that came while the process slept is read before it is called late', async (t) => {
+test('the engine reads an answer that came while the process slept, before its time limit counts', async (t) => {
   let now = 0;
   const asked = Promise.withResolvers<void>();
   const sleeps: Behaviour = (request, socket) => {
     answers(request, socket);
-    // Longer than a sweep: the next one comes before the answer is read.
+    // Longer than the interval of sweeps, so that the next sweep comes before the answer is read.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
     now = 60_000;
   };
@@ -323,7 +323,7 @@ test('an answer that came while the process slept is read before it is called la
   t.is((await silent).error_code, 'response_timeout');
 });
 
-test('a process that sleeps again and again reads what has come before each sweep', async (t) => {
+test('a process that sleeps repeatedly reads received answers before each sweep', async (t) => {
   const { port1: server, port2: client } = new MessageChannel();
   t.teardown(() => client.close());
   let [now, sent, read] = [0, 0, 0];

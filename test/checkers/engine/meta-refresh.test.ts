@@ -1,4 +1,4 @@
-// Where pages send their readers by themselves.
+// The URLs to which pages refresh.
 import test from 'ava';
 import { refreshOf } from '../../../checkers/engine/meta-refresh.ts';
 import { leastCpuMs } from '../../support/cpu-time.ts';
@@ -30,15 +30,15 @@ const ROWS: readonly [what: string, html: string, url: string | null][] = [
 ];
 
 for (const [what, html, url] of ROWS) {
-  test(`a refresh ${what}: ${url ?? 'none'}`, (t) => t.is(refreshOf(html, undefined, PAGE), url));
+  test(`a refresh ${what} leads to ${url ?? 'nothing'}`, (t) => t.is(refreshOf(html, undefined, PAGE), url));
 }
 
-test('a Refresh header counts where the page has none', (t) => {
+test('a Refresh header counts where the page has no refresh of its own', (t) => {
   t.is(refreshOf('', '0; url=/z', PAGE), 'https://a.example/z');
   t.is(refreshOf(meta('0; url=/of-page'), '0; url=/z', PAGE), 'https://a.example/of-page');
 });
 
-test('pages made to be slow to search are searched at once', (t) => {
+test('the search takes no time over pages that are made to be slow', (t) => {
   const pages = [
     '<meta '.repeat(3000),
     '<meta http-equiv=refresh '.repeat(700),

@@ -1,4 +1,4 @@
-// Names, addresses and certificates: what keeps a check from its server, and what must.
+// Names, addresses and certificates that keep a check from its server, by accident or by the guard.
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import test from 'ava';
@@ -38,21 +38,21 @@ async function check(url: string, parts: EngineParts = {}, settings: Partial<Eng
 
 const unreachable = { verdict: 'unreachable', is_broken: true, status_code: null, final_url: null } as const;
 
-test('a name that does not exist is dns_not_found', async (t) => {
+test('a name that does not exist leads to dns_not_found', async (t) => {
   t.like(await check('http://dead.example/'), { ...unreachable, error_code: 'dns_not_found', attempts: 1 });
 });
 
-test('a name server that fails is dns_failed', async (t) => {
+test('a failing name server leads to dns_failed', async (t) => {
   const lookup: Lookup = (_name, done) => setImmediate(() => done({ code: 'dns_failed' }));
   t.like(await check('http://failing.example/', { lookup }), { ...unreachable, error_code: 'dns_failed' });
 });
 
-test('a name server that never answers is dns_failed within the limits', async (t) => {
+test('a name server that never answers leads to dns_failed within the time limits', async (t) => {
   const outcome = await check('http://silent.example/', { ...FAST, lookup: () => {} });
   t.like(outcome, { ...unreachable, error_code: 'dns_failed' });
 });
 
-test('a port on which nobody listens is connection_refused', async (t) => {
+test('a closed port leads to connection_refused', async (t) => {
   const server = net.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -61,14 +61,14 @@ test('a port on which nobody listens is connection_refused', async (t) => {
   t.like(await check(`http://127.0.0.1:${port}/`), { ...unreachable, error_code: 'connection_refused', attempts: 1 });
 });
 
-test('a server that accepts and does not speak TLS is connect_timeout', async (t) => {
+test('a server that accepts and then stays silent in TLS leads to connect_timeout', async (t) => {
   const site = await startTestSite();
   t.teardown(() => site.close());
   const outcome = await check(`https://127.0.0.1:${site.port}/silent`, FAST, { timeout_ms: 5000 });
   t.like(outcome, { ...unreachable, error_code: 'connect_timeout' });
 });
 
-test('a server that answers TLS with HTTP is tls_failed', async (t) => {
+test('a server that answers TLS with HTTP leads to tls_failed', async (t) => {
   const server = net.createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => server.close());
@@ -85,25 +85,25 @@ for (const url of [
   'http://10.0.0.1:8080/',
   'https://192.168.1.1/',
 ]) {
-  test(`${url} is blocked_address`, async (t) => {
+  test(`${url} leads to blocked_address`, async (t) => {
     const outcome = await check(url, {}, { allow_addresses: [] });
     t.like(outcome, { ...unreachable, error_code: 'blocked_address', attempts: 1 });
   });
 }
 
-test('a name with one private address among public ones is refused', async (t) => {
+test('the guard refuses a name with one private address among public ones', async (t) => {
   const lookup = lookupIn({ 'rebind.example': ['93.184.216.34', '10.0.0.1'] });
   t.like(await check('http://rebind.example/', { lookup }), { ...unreachable, error_code: 'blocked_address' });
 });
 
-test('a redirect to a name with a private address is refused', async (t) => {
+test('the guard refuses a redirect to a name with a private address', async (t) => {
   const site = await startTestSite({ behaviours: { '/out': to('http://inside.example/') } });
   t.teardown(() => site.close());
   const outcome = await check(`${site.origin}/out`, { lookup: lookupIn({ 'inside.example': ['fd00::1'] }) });
   t.like(outcome, { status_code: 302, error_code: 'blocked_address', redirect_chain: ['http://inside.example/'] });
 });
 
-test('a name is asked for once, and its site is reached at the address that was vetted', async (t) => {
+test('the engine resolves a name once, and connects to the vetted address', async (t) => {
   const site = await startTestSite();
   const asked: string[] = [];
   const engine = createEngine(SETTINGS, { lookup: lookupIn({ 'shop.example': ['127.0.0.1'] }, asked) });
@@ -124,7 +124,7 @@ test('a name is asked for once, and its site is reached at the address that was 
   await engine.close();
 });
 
-test('when the first address of a name does not answer, the next is tried', async (t) => {
+test('the engine tries the next address of a name when the first does not answer', async (t) => {
   const site = await startTestSite();
   t.teardown(() => site.close());
   // Nobody listens on the port at 127.0.0.2.
@@ -132,7 +132,7 @@ test('when the first address of a name does not answer, the next is tried', asyn
   t.like(await check(`http://two.example:${site.port}/fine`, { lookup }), { verdict: 'ok' });
 });
 
-test('localhost and names of the hosts file resolve without a name server', async (t) => {
+test('the resolver answers localhost and names of the hosts file without a name server', async (t) => {
   const site = await startTestSite();
   const engine = createEngine({ ...SETTINGS, allow_addresses: ['127.0.0.0/8', '::1/128'] });
   t.teardown(() => site.close());
@@ -151,11 +151,11 @@ const CERTIFICATES: readonly [what: string, certificate: string, host: string, e
 ];
 
 for (const [what, certificate, host, error_code] of CERTIFICATES) {
-  test(`${what} is ${error_code ?? 'ok'}`, async (t) => {
+  test(`${what} leads to ${error_code ?? 'ok'}`, async (t) => {
     const site = await startTestSite({ certificate });
     t.teardown(() => site.close());
     const engine = createEngine(SETTINGS, { ca: AUTHORITY, lookup: lookupIn({ localhost: ['127.0.0.1'] }) });
-    // Twice: a resumed session must not be trusted more than a new one.
+    // Two checks, because a resumed session must not be trusted more than a new one.
     for (let time = 0; time < 2; time++) {
       const outcome = await engine.check(`https://${host}:${site.port}/fine`);
       t.like(
@@ -167,7 +167,7 @@ for (const [what, certificate, host, error_code] of CERTIFICATES) {
   });
 }
 
-test('a certificate of an unknown authority is tls_untrusted', async (t) => {
+test('a certificate of an unknown authority leads to tls_untrusted', async (t) => {
   const site = await startTestSite({ certificate: GOOD });
   t.teardown(() => site.close());
   t.like(await check(`${site.origin}/fine`), { ...unreachable, error_code: 'tls_untrusted' });

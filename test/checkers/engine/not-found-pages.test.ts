@@ -1,12 +1,12 @@
-// How many not-found pages that projects ship in their own translations are recognized, and how many long pages with such titles
-// are taken for one. Projects of one half are for tuning. The other half only measures: its misses are counted and not named.
+// Counts the translated not-found pages of projects that the engine recognises, and the long pages with such titles that it
+// mistakes for one. One half of the projects is for tuning. The other half only measures, so its misses are not named.
 import test, { type ExecutionContext } from 'ava';
 import { readSigns } from '../../../checkers/engine/html.ts';
 import { isSoft, suspicionOf } from '../../../checkers/engine/soft-404.ts';
 import { NOT_FOUND_PAGES, type NotFoundPage, SOUNDS_LIKE } from '../../support/not-found-corpus.ts';
 
 const PAGE_URL = new URL('http://shop.example/old/kettle');
-/** Recall where the site shows the page for every unknown name, and where it answers an unknown name with 404. */
+/** The recall when the site shows its page for every unknown name, and when it answers an unknown name with 404. */
 const MIN_RECALL = { same: 0.95, honest: 0.85 };
 const MOST_FALSE = 3;
 
@@ -35,7 +35,7 @@ function logTable(t: ExecutionContext, title: string, pages: readonly Judged[]):
 }
 
 for (const set of ['tune', 'measure'] as const) {
-  test(`not-found pages of projects in their own translations are recognized: ${set}`, (t) => {
+  test(`the engine recognises translated not-found pages of projects: ${set}`, (t) => {
     const pages = JUDGED.filter((page) => page.set === set);
     logTable(t, set, pages);
     if (set === 'tune') {
@@ -48,7 +48,7 @@ for (const set of ['tune', 'measure'] as const) {
   });
 }
 
-test('long pages whose titles only sound like it are not soft', (t) => {
+test('long pages whose titles only sound like not-found pages are not soft 404s', (t) => {
   const taken = SOUNDS_LIKE.filter(({ html }) => judge(html).honest);
   for (const { title } of taken) t.log(title);
   t.true(taken.length <= MOST_FALSE);

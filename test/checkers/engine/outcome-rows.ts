@@ -3,17 +3,17 @@ import type { Outcome } from '../../../events/checks.ts';
 
 export interface Case {
   what: string;
-  /** A path at the case's own host on the site; or a URL in which `{host}` and the ports in braces are filled in. */
+  /** A path at the row's own host, or a URL with `{host}` and `{plain}`, `{tls}` and other ports by name. */
   ask: string;
-  /** URLs in it may be paths at that host, or have the same braces. */
+  /** Its URLs may be paths at that host, or have the same placeholders. */
   expected: Partial<Outcome>;
   timeout_ms: number;
-  /** How often it is asked for, one after another: the last outcome counts. */
+  /** The number of consecutive checks. The last outcome counts. */
   times: number;
 }
 export type Section = readonly [title: string, cases: readonly Case[]];
 
-/** A third of it is a body's, two thirds a connection's: long enough that nothing else takes as long. */
+/** A body gets a third of it, a connection two thirds: longer than anything else takes. */
 export const USUAL_MS = 15_000;
 /** For bodies that do not end. */
 export const BODY_MS = 6000;

@@ -1,4 +1,4 @@
-// One URL to one outcome: a table of all that a server may do, each row checked over real sockets and printed.
+// The outcome of everything that a server may do: the test checks each row over real sockets, and prints the table.
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import { createSecureContext } from 'node:tls';
@@ -23,7 +23,7 @@ const SETTINGS: Omit<EngineSettings, 'timeout_ms'> = {
   allow_addresses: ['127.0.0.0/8', '::1/128'],
   user_agent: 'test',
 };
-/** Waits between attempts, and what a busy machine adds. */
+/** The waits between attempts, and the delays of a busy machine. */
 const SLACK_MS = 60_000;
 
 const lookup: Lookup = (name, done) =>
@@ -31,7 +31,7 @@ const lookup: Lookup = (name, done) =>
     done(name.endsWith('dead.example') ? { code: 'dns_not_found' } : { addresses: ['127.0.0.1'], ttl_s: 60 }),
   );
 
-/** All the servers of the cases: their ports by name. */
+/** Starts the servers of all rows. Returns their ports by name. */
 async function startServers() {
   const ports: Record<string, number> = {};
   const plain = await startTestSite({
@@ -77,7 +77,7 @@ async function startServers() {
     }),
     tls12: await startRawServer(greet, { ...certified, maxVersion: 'TLSv1.2' }),
     sni: await startRawServer(greet, {
-      // Of its own it has no certificate: that is the name's.
+      // The server has no default certificate, only that of the name.
       SNICallback: (_name, done) => done(null, createSecureContext(certified)),
     }),
     http: await startRawServer((socket) => socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))),
@@ -104,7 +104,7 @@ interface Seen {
   elapsed_ms: number;
 }
 
-test('every kind of answer has its outcome, within its time', async (t) => {
+test('every kind of answer leads to its outcome within its time', async (t) => {
   const servers = await startServers();
   t.teardown(() => servers.close());
   const now = patientClock(t);

@@ -1,4 +1,4 @@
-// How fast a host is asked, by a clock that the test holds: alone, and by the engine.
+// The pace of requests to a host, alone and within the engine, by a clock that the test holds.
 import type { Socket } from 'node:net';
 import test from 'ava';
 import { createEngine, type EngineParts, type EngineSettings } from '../../../checkers/engine/engine.ts';
@@ -13,18 +13,18 @@ const HOST = 'a.example';
 const NOT_NOW = { retry_after_ms: null, is_explicit: true };
 const BARE_503 = { retry_after_ms: null, is_explicit: false };
 
-/** In the middle of all that is at random: gaps are as they are. */
+/** The middle of every random range, so that gaps have their nominal length. */
 const open = (settings: Partial<{ per_host: number; gap_ms: number; random: () => number }> = {}) =>
   new Hosts({ per_host: 8, gap_ms: 0, random: () => 0.5, ...settings });
 
-/** The milliseconds from `now` until something may start. */
+/** The milliseconds from `now` until a request may start. */
 function heldFor(hosts: Hosts, now: number): number {
   let ms = 0;
   while (hosts.limitOf(HOST) === 0) hosts.sweep(now + ++ms, () => {});
   return ms;
 }
 
-test('a host is too much for by 429 and 503, and says how long', (t) => {
+test('429 and 503 ask the engine to slow down, and Retry-After says for how long', (t) => {
   const at = (status: number, retry_after?: string, protection: string | null = null) =>
     throttlingOf(status, retry_after === undefined ? {} : { 'retry-after': retry_after }, protection, WALL);
   t.deepEqual(at(429), { retry_after_ms: null, is_explicit: true });
@@ -37,7 +37,7 @@ test('a host is too much for by 429 and 503, and says how long', (t) => {
   for (const status of [200, 301, 403, 404, 500, 502, 504]) t.is(at(status, '7'), null);
 });
 
-test('of a Retry-After that came twice the first counts', async (t) => {
+test('the first of two Retry-After headers counts', async (t) => {
   const twice: Behaviour = (_request, socket) => reply(socket, 429, { 'Retry-After': '3600\r\nRetry-After: 7' });
   const site = await startTestSite({ behaviours: { '/twice': twice } });
   const engine = createEngine({ ...SETTINGS, retries: 0 });
@@ -54,7 +54,7 @@ test('a host without trouble has no state', (t) => {
   t.is(hosts.size, 0);
 });
 
-test('half as many at once with each round of refusals, down to one', (t) => {
+test('each round of refusals halves the concurrency, down to one', (t) => {
   const hosts = open();
   const limits = [];
   for (let now = 0; now < 50_000; now += 10_000) {
@@ -65,7 +65,7 @@ test('half as many at once with each round of refusals, down to one', (t) => {
   t.deepEqual(limits, [4, 2, 1, 1, 1]);
 });
 
-test('refusals of what was asked before the slow-down say nothing new', (t) => {
+test('refusals of requests from before the slow-down change nothing', (t) => {
   const hosts = open();
   t.true(hosts.slow(HOST, 0, 10, NOT_NOW));
   for (let i = 0; i < 7; i++) t.false(hosts.slow(HOST, i, 11, NOT_NOW));
@@ -73,7 +73,7 @@ test('refusals of what was asked before the slow-down say nothing new', (t) => {
   t.is(hosts.limitOf(HOST), 4);
 });
 
-test('nothing starts until Retry-After is over, and a longer one counts', (t) => {
+test('no request starts until Retry-After is over, and the longest one counts', (t) => {
   const hosts = open({ random: () => 0 });
   hosts.slow(HOST, 0, 0, { retry_after_ms: 2000, is_explicit: true });
   hosts.slow(HOST, 0, 0, { retry_after_ms: 3000, is_explicit: true });
@@ -82,13 +82,13 @@ test('nothing starts until Retry-After is over, and a longer one counts', (t) =>
   t.is(heldFor(hosts, 0), 3000);
 });
 
-test('Retry-After is waited up to its cap', (t) => {
+test('the wait for Retry-After has a cap', (t) => {
   const hosts = open({ random: () => 0 });
   hosts.slow(HOST, 0, 0, { retry_after_ms: 86_400_000, is_explicit: true });
   t.is(heldFor(hosts, 0), RETRY_AFTER_CAP_MS);
 });
 
-test('a gap begins with the first refusal, and doubles with each round up to ten seconds', (t) => {
+test('the first refusal begins a gap between requests, which doubles with each round up to ten seconds', (t) => {
   const hosts = open();
   const gaps = [];
   for (let now = 0; now < 90_000; now += 10_000) {
@@ -100,7 +100,7 @@ test('a gap begins with the first refusal, and doubles with each round up to ten
   t.deepEqual(gaps, [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]);
 });
 
-test('bare 503s, which may be about their pages alone, make no gap of more than a second', (t) => {
+test('503s without Retry-After, which may concern single pages, make a gap of at most a second', (t) => {
   const hosts = open();
   for (let now = 0; now < 90_000; now += 10_000) hosts.slow(HOST, now, now, BARE_503);
   heldFor(hosts, 90_000);
@@ -108,7 +108,7 @@ test('bare 503s, which may be about their pages alone, make no gap of more than 
   t.is(heldFor(hosts, 100_000), 1000);
 });
 
-test('gaps are spread at random, half of their length around it', (t) => {
+test('gaps vary at random by half of their length', (t) => {
   const gapAt = (random: number): number => {
     const hosts = open({ random: () => random });
     for (const now of [0, 1000]) hosts.slow(HOST, now, now, NOT_NOW);
@@ -119,7 +119,7 @@ test('gaps are spread at random, half of their length around it', (t) => {
   t.deepEqual([gapAt(0), gapAt(0.5), gapAt(0.999)], [150, 200, 250]);
 });
 
-test('answers bring it back one by one, and then nothing is left of it', (t) => {
+test('answers restore the concurrency one by one, and then the host has no state', (t) => {
   const hosts = open();
   for (const now of [0, 1000, 2000]) hosts.slow(HOST, now, now, NOT_NOW);
   let now = 2000 + heldFor(hosts, 2000);
@@ -135,21 +135,21 @@ test('answers bring it back one by one, and then nothing is left of it', (t) => 
   t.true(answers > 100 && answers < 200, `${answers} answers`);
 });
 
-test('answers to what was asked before the slow-down do not bring it back', (t) => {
+test('answers to requests from before the slow-down restore nothing', (t) => {
   const hosts = open({ per_host: 2 });
   hosts.slow(HOST, 5, 10, NOT_NOW);
   for (let i = 0; i < 20; i++) t.false(hosts.answered(HOST, 9));
   t.true(hosts.answered(HOST, 11));
 });
 
-test("the setting's gap holds without trouble, and leaves nothing behind", (t) => {
+test('the configured gap applies without trouble, and leaves no state', (t) => {
   const hosts = open({ gap_ms: 250 });
   t.true(hosts.started(HOST, 0));
   t.is(heldFor(hosts, 0), 250);
   t.is(hosts.size, 0);
 });
 
-test('a host that was gone begins with one request', (t) => {
+test('a host that was given up begins with one request', (t) => {
   const hosts = open();
   hosts.restart(HOST, 100);
   t.is(hosts.limitOf(HOST), 1);
@@ -158,7 +158,7 @@ test('a host that was gone begins with one request', (t) => {
   t.is(hosts.limitOf(HOST), 2);
 });
 
-test('with other checkers it is a part of the limit, and gaps that are longer in the same measure', (t) => {
+test('beside other checkers a checker uses its share of the limit, with gaps that are longer in proportion', (t) => {
   const hosts = open({ gap_ms: 100 });
   const peers: HostPeers = { shareOf: (_host, limit) => Math.floor(limit / 4), held: () => {} };
   hosts.peers = peers;
@@ -167,7 +167,7 @@ test('with other checkers it is a part of the limit, and gaps that are longer in
   t.is(heldFor(hosts, 0), 400);
 });
 
-test('with other checkers a slow host keeps one request of each that has a part of it', (t) => {
+test('beside other checkers a slow host gets one request from each checker with a share', (t) => {
   const hosts = open();
   const limitWith = (part: number): number => {
     hosts.peers = { shareOf: () => part, held: () => {} };
@@ -178,7 +178,7 @@ test('with other checkers a slow host keeps one request of each that has a part 
   t.deepEqual([limitWith(4), limitWith(3), limitWith(1), limitWith(0)], [2, 1, 1, 0]);
 });
 
-// From here on with the engine: its sweeps come by themselves, its clock stands still until the test moves it.
+// The tests below use the whole engine: its sweeps run by themselves, and its clock moves only with the test.
 
 const SETTINGS: EngineSettings = {
   concurrency: 16,
@@ -192,8 +192,8 @@ const NO_PROBES = { probe: () => {}, probed: () => {} };
 const fine: Behaviour = (_request, socket) => reply(socket, 200, { 'Content-Type': 'text/plain' }, Buffer.from('fine'));
 
 /**
- * A clock, and every name at the test site. `looked` resolves when the engine has looked at it again, twice; `passUntil`
- * moves it by so much each time that it has, until something is done.
+ * A clock, and a resolver that knows every name. `looked` resolves when the engine has read the clock twice more;
+ * `passUntil` moves the clock by so much after each such look, until `done` settles.
  */
 function clocked() {
   let ms = 0;
@@ -223,7 +223,7 @@ function clocked() {
   return { parts, looked, pass, passUntil, now: () => ms };
 }
 
-test('a Retry-After to one URL holds all of its host, and nobody else', async (t) => {
+test('a Retry-After for one URL delays all URLs of its host, and no other host', async (t) => {
   let limited = true;
   const site = await startTestSite({
     behaviours: {
@@ -251,7 +251,7 @@ test('a Retry-After to one URL holds all of its host, and nobody else', async (t
   await engine.close();
 });
 
-test("the setting's gap lies between any two requests of a host, redirects among them", async (t) => {
+test('the configured gap lies between any two requests to a host, redirects included', async (t) => {
   const asked_at: number[] = [];
   const { parts, passUntil, now } = clocked();
   const site = await startTestSite({
@@ -275,7 +275,7 @@ test("the setting's gap lies between any two requests of a host, redirects among
   await engine.close();
 });
 
-test('a Retry-After that another checker met holds the host here too', async (t) => {
+test('a Retry-After that another checker received delays the host here too', async (t) => {
   const site = await startTestSite({ behaviours: { '/p/*': fine } });
   const { parts, looked, pass } = clocked();
   const engine = createEngine(SETTINGS, parts);
@@ -289,7 +289,7 @@ test('a Retry-After that another checker met holds the host here too', async (t)
   await engine.close();
 });
 
-test('others are told of a Retry-After, once a round', async (t) => {
+test('a checker announces a Retry-After to the others, once a round', async (t) => {
   const site = await startTestSite({
     behaviours: { '/p/*': (_r, socket) => reply(socket, 429, { 'Retry-After': '9' }) },
   });
@@ -303,7 +303,7 @@ test('others are told of a Retry-After, once a round', async (t) => {
   await engine.close();
 });
 
-test('a checker that has no part of a host waits, and begins when it has', async (t) => {
+test('a checker without a share of a host waits, and begins when it gets one', async (t) => {
   const site = await startTestSite({ behaviours: { '/p/*': fine } });
   const { parts, looked } = clocked();
   const engine = createEngine(SETTINGS, parts);
@@ -318,7 +318,7 @@ test('a checker that has no part of a host waits, and begins when it has', async
   await engine.close();
 });
 
-test('a busy thread asks a quick host through the connections it has, and a slow one through ever more', async (t) => {
+test('a busy thread uses the open connections of a quick host, and opens more to a slow one', async (t) => {
   let slow: Socket[] | null = null;
   const answer = (socket: Socket) => reply(socket, 200, { 'Content-Type': 'text/plain' }, Buffer.from('fine'));
   const server = await startRawServer((socket) => {

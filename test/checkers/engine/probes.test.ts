@@ -1,4 +1,4 @@
-// The cost of looking for soft 404s: how often a folder is asked for a name that cannot be there, counted at the server.
+// The cost of soft 404 detection: the number of probes of a folder, counted at the server.
 import test from 'ava';
 import { createEngine } from '../../../checkers/engine/engine.ts';
 import { Probes } from '../../../checkers/engine/probes.ts';
@@ -15,7 +15,7 @@ const SETTINGS = {
   user_agent: 'test',
 };
 
-test('a list on which nothing is suspicious costs no request more', async (t) => {
+test('a list without suspicious pages costs no extra request', async (t) => {
   const ordinary: Behaviour = ({ path }, socket) => page(socket, html(`Thing ${path}`, `All about ${path}`));
   const site = await startTestSite({ behaviours: { '/*': ordinary } });
   const engine = createEngine(SETTINGS);
@@ -29,7 +29,7 @@ test('a list on which nothing is suspicious costs no request more', async (t) =>
   t.is(site.requests.length, list.length);
 });
 
-test('one page for everything, and pages under one title, cost at most 5 % more', async (t) => {
+test('one page for everything, or pages under one title, cost at most 5 % more requests', async (t) => {
   const one: Behaviour = (_request, socket) => page(socket, html('App', 'Welcome back to the app'));
   const untitled: Behaviour = ({ path }, socket) => page(socket, html('Records', 'Records', `${path} `.repeat(40)));
   const site = await startTestSite({ behaviours: { '/f*': one, '/r*': untitled } });
@@ -44,7 +44,7 @@ test('one page for everything, and pages under one title, cost at most 5 % more'
   t.true(more <= list.length / 20 + 1, `${more} more than ${list.length}`);
 });
 
-test('a folder is asked once in a job, over all its batches, and again in another job', async (t) => {
+test('a folder is probed once a job, over all its batches, and again in another job', async (t) => {
   const site = await startTestSite({ behaviours: { '/f*': shop(true) } });
   const engine = createEngine(SETTINGS);
   t.teardown(async () => {
@@ -69,7 +69,7 @@ test('a folder is asked once in a job, over all its batches, and again in anothe
   t.deepEqual([...soft].toSorted(), list.filter((_, i) => i % 4 === 0).toSorted());
 });
 
-test('without a word that says so, the likeness to other URLs of the host tells, from the third on', async (t) => {
+test('a page without not-found words is recognised by its likeness to other URLs of the host, from the third on', async (t) => {
   const site = await startTestSite({ behaviours: { '/f*': shop(false) } });
   const engine = createEngine(SETTINGS);
   t.teardown(async () => {
@@ -87,7 +87,7 @@ test('without a word that says so, the likeness to other URLs of the host tells,
 
 const HONEST: ProbeAnswer = { status: 404, final_path: '/x', sketch: null };
 
-test('those who wait for a probe hear of it at once, and later ones without it', (t) => {
+test("waiting checks receive a probe's result at once, and later checks need no probe", (t) => {
   const probes = new Probes(() => {});
   const heard: (number | null)[] = [];
   const hear = ({ status }: ProbeAnswer) => heard.push(status);
@@ -102,7 +102,7 @@ test('those who wait for a probe hear of it at once, and later ones without it',
   t.deepEqual(heard, [404, 404, 404]);
 });
 
-test('a folder whose answer had to go is not asked again: it tells nothing any more', (t) => {
+test('a folder whose probe was evicted is not probed again, and gives no evidence', (t) => {
   const probes = new Probes(() => {}, 10, 20);
   for (let i = 0; i < 25; i++) {
     t.is(

@@ -1,14 +1,14 @@
-// Bot protection by its marks: refusals as the products send them, and refusals and pages that only look like them.
+// The marks of bot protection: refusals as the products send them, and answers that only look like them.
 import type { IncomingHttpHeaders } from 'node:http';
 import test from 'ava';
 import { isChallengePage, protectionOf } from '../../../checkers/engine/protection.ts';
 import { leastCpuMs } from '../../support/cpu-time.ts';
 
-/** What, status, headers, body, and the name of the protection or null. */
+/** The description, status, headers and body of an answer, and the name of its protection or null. */
 type Sample = [what: string, status: number, headers: IncomingHttpHeaders, body: string, expected: string | null];
 
 const CLOUDFLARE = { server: 'cloudflare', 'cf-ray': '8f1a2b3c4d5e-FRA', 'content-type': 'text/html; charset=UTF-8' };
-/** What Cloudflare adds to pages of an origin that it lets through. */
+/** The script that Cloudflare adds to pages that it lets through. */
 const JSD = `<script>(function(){function c(){var b=a.contentDocument||a.contentWindow.document;if(b){var d=b.createElement('script');d.innerHTML="window.__CF$cv$params={r:'8f1a2b',t:'MTczMjE='};var a=document.createElement('script');a.nonce='';a.src='/cdn-cgi/challenge-platform/scripts/jsd/main.js';document.getElementsByTagName('head')[0].appendChild(a);";}}})();</script>`;
 const NGINX_403 =
   '<html>\r\n<head><title>403 Forbidden</title></head>\r\n<body>\r\n<center><h1>403 Forbidden</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n';
@@ -280,7 +280,7 @@ const SAMPLES: readonly Sample[] = [
     '<html><head><title>https://www.google.com/search?q=a</title></head><body>Our systems have detected unusual traffic from your computer network.</body>',
     'google',
   ],
-  // None by name
+  // Unnamed protections
   ['a page that wants a human', 403, {}, '<h1>Please verify you are a human</h1>', 'challenge'],
   ['a page that has seen a robot', 503, {}, 'To discuss automated access to our data please write to us.', 'challenge'],
   [
@@ -297,7 +297,7 @@ const SAMPLES: readonly Sample[] = [
     '<h1>Checking your browser before accessing shop.example</h1>',
     'challenge',
   ],
-  // Refusals that are only that
+  // Refusals without protection
   ['nginx', 403, { server: 'nginx' }, NGINX_403, null],
   [
     'Apache',
@@ -319,24 +319,24 @@ const SAMPLES: readonly Sample[] = [
   ['an API without a key', 403, { 'content-type': 'application/json' }, '{"message":"Forbidden"}', null],
   ['an empty 403', 403, {}, '', null],
   ['a robot of another kind', 403, {}, '<h1>The robot museum is closed</h1><p>Our robots rest on Mondays.</p>', null],
-  // Other statuses are not searched
+  // Statuses whose body is not searched
   ['a 404 with a challenge’s words', 404, { 'cf-mitigated': 'challenge' }, '<title>Just a moment...</title>', null],
   ['a 500', 500, {}, 'The requested URL was rejected. Please consult with your administrator', null],
 ];
 
 const OF_ANOTHER_STATUS = new Set(['a 404 with a challenge’s words', 'a 500']);
 
-test('there are samples enough, of traps too', (t) => {
+test('the table has enough samples, of counterexamples too', (t) => {
   t.true(SAMPLES.length >= 40);
   t.true(SAMPLES.filter(([, , , , expected]) => expected === null).length >= 15);
 });
 
 for (const [what, status, headers, body, expected] of SAMPLES) {
-  test(`${status}, ${what}: ${expected ?? 'no protection'}`, (t) =>
+  test(`a ${status} with ${what} shows ${expected ?? 'no protection'}`, (t) =>
     t.is(protectionOf(status, headers, body), expected));
 }
 
-test('a challenge is known with any status; a page that a product only watches is none', (t) => {
+test('a challenge counts with any status, and a page that a product only watches does not', (t) => {
   for (const [what, , , body, expected] of SAMPLES) {
     if (expected === null && !OF_ANOTHER_STATUS.has(what)) t.false(isChallengePage(body), what);
   }
@@ -355,7 +355,7 @@ const HOSTILE = [
   'The request could not be satisfied ',
 ];
 for (const piece of HOSTILE) {
-  test(`a body of ${piece.trim()}… is searched in no time`, (t) => {
+  test(`the search takes no time over a body of ${piece.trim()}…`, (t) => {
     const body = piece.repeat(16_384 / piece.length);
     const took_ms = leastCpuMs(() => protectionOf(403, {}, body));
     t.true(took_ms < 300, `${took_ms} ms`);

@@ -33,7 +33,7 @@ function resolverWith(replies: { [name: string]: Reply }) {
 
 const PUBLIC = { addresses: ['8.8.8.8', '2001:4860:4860::8888'], ttl_s: 60 };
 
-test('a name is asked for once while its answer is on the way', (t) => {
+test('concurrent callers share one query for a name', (t) => {
   const { resolve, answer, asked } = resolverWith({ 'a.example': PUBLIC });
   const both = [resolve('a.example'), resolve('a.example')];
   answer();
@@ -41,7 +41,7 @@ test('a name is asked for once while its answer is on the way', (t) => {
   for (const answers of both) t.deepEqual(answers, [{ ok: true, addresses: PUBLIC.addresses }]);
 });
 
-test('an answer is kept for its time to live, and then asked for again', (t) => {
+test('the cache keeps an answer for its time to live, then asks again', (t) => {
   const { resolve, answer, asked, clock } = resolverWith({ 'a.example': PUBLIC });
   resolve('a.example');
   answer();
@@ -52,7 +52,7 @@ test('an answer is kept for its time to live, and then asked for again', (t) => 
   t.is(asked.length, 2);
 });
 
-test('a time to live of no time is five seconds, one of years five minutes', (t) => {
+test('a time to live of zero becomes five seconds, and one of years five minutes', (t) => {
   const { resolve, answer, asked, clock } = resolverWith({
     'short.example': { ...PUBLIC, ttl_s: 0 },
     'long.example': { ...PUBLIC, ttl_s: 1e9 },
@@ -68,7 +68,7 @@ test('a time to live of no time is five seconds, one of years five minutes', (t)
   t.is(asked.length, 3);
 });
 
-test('that a name does not exist is kept too', (t) => {
+test('the cache keeps the absence of a name too', (t) => {
   const { resolve, answer, asked } = resolverWith({});
   resolve('dead.example');
   answer();
@@ -76,14 +76,14 @@ test('that a name does not exist is kept too', (t) => {
   t.is(asked.length, 1);
 });
 
-test('one refused address refuses the name', (t) => {
+test('one refused address makes the name refused', (t) => {
   const { resolve, answer } = resolverWith({ 'mixed.example': { addresses: ['8.8.8.8', '::127.0.0.1'], ttl_s: 60 } });
   const answers = resolve('mixed.example');
   answer();
   t.deepEqual(answers, [{ ok: false, code: 'blocked_address' }]);
 });
 
-test('literals are vetted and never asked for', (t) => {
+test('the resolver vets address literals and sends no query for them', (t) => {
   const { resolve, asked } = resolverWith({});
   t.deepEqual(resolve('8.8.8.8'), [{ ok: true, addresses: ['8.8.8.8'] }]);
   t.deepEqual(resolve('[2606:4700::1111]'), [{ ok: true, addresses: ['2606:4700::1111'] }]);
@@ -92,7 +92,7 @@ test('literals are vetted and never asked for', (t) => {
   t.deepEqual(asked, []);
 });
 
-test('a hosts file: comments, several names, several addresses, junk', (t) => {
+test('the parser reads a hosts file with comments, several names and addresses, and junk', (t) => {
   const hosts = parseHosts('# names\n127.0.0.1 localhost Box # mine\n::1\tlocalhost\nnonsense here\n\n10.0.0.5 db\r\n');
   t.deepEqual(
     [...hosts],

@@ -1,4 +1,4 @@
-// When to try again, and where a redirect leads.
+// Retries, their waits, and the targets of redirects.
 import test from 'ava';
 import { nextHop } from '../../../checkers/engine/redirects.ts';
 import {
@@ -11,7 +11,7 @@ import {
 
 const NOW = Date.UTC(2026, 0, 1);
 
-test('only timeouts, resets, 429 and 502 to 504 are tried again', (t) => {
+test('the engine retries only timeouts, resets, 429 and 502 to 504', (t) => {
   t.deepEqual(
     [400, 401, 403, 404, 408, 425, 429, 500, 501, 502, 503, 504, 505, 999].filter(isRetriedStatus),
     [429, 502, 503, 504],
@@ -24,20 +24,20 @@ test('only timeouts, resets, 429 and 502 to 504 are tried again', (t) => {
   t.false(isRetriedError('tls_expired'));
 });
 
-test('waits double, and half of them is random', (t) => {
+test('the wait doubles with each retry, and half of it is random', (t) => {
   t.is(retryDelay(1, 0, null, 100), 50);
   t.is(retryDelay(1, 0.5, null, 100), 75);
   t.is(retryDelay(2, 0, null, 100), 100);
   t.is(retryDelay(3, 0, null, 100), 200);
 });
 
-test('what the server asks for is waited, up to the cap', (t) => {
+test('the engine waits as long as the server asks, up to the cap', (t) => {
   t.is(retryDelay(1, 0, 3000, 100), 3000);
   t.is(retryDelay(1, 0, 0, 100), 50);
   t.is(retryDelay(1, 0, 86_400_000, 100), RETRY_AFTER_CAP_MS);
 });
 
-test('Retry-After is seconds or a date', (t) => {
+test('Retry-After may hold seconds or a date', (t) => {
   t.is(parseRetryAfter('120', NOW), 120_000);
   t.is(parseRetryAfter('Thu, 01 Jan 2026 00:00:07 GMT', NOW), 7000);
   t.is(parseRetryAfter('Wed, 31 Dec 2025 00:00:00 GMT', NOW), 0);

@@ -1,4 +1,4 @@
-// What the machine lacks: fewer requests, then more again; and no outcome of it.
+// Shortages of the machine reduce the number of requests for a while, and never become an outcome.
 import test from 'ava';
 import { createEngine, type EngineSettings } from '../../../checkers/engine/engine.ts';
 import { errorCodeOf, isShortage } from '../../../checkers/engine/errors.ts';
@@ -17,7 +17,7 @@ const SETTINGS: EngineSettings = {
   user_agent: 'test/1.0',
 };
 
-test('half as many run after a shortage, and more again with each success', (t) => {
+test('a shortage halves the number of requests that run, and successes restore it', (t) => {
   const room = new Room(64);
   t.false(room.isShort);
   room.failed(0, 40, 10);
@@ -30,14 +30,14 @@ test('half as many run after a shortage, and more again with each success', (t) 
   t.is(room.limit, 64);
 });
 
-test('what began before the limit was lowered does not lower it again', (t) => {
+test('a request from before a lower limit does not lower it again', (t) => {
   const room = new Room(64);
   room.failed(0, 40, 10);
   for (let running = 39; running > 0; running--) room.failed(5, running, 11);
   t.is(room.limit, 20);
 });
 
-test('where not even one has room it is tried ever later', (t) => {
+test('without room for a single request the retries come ever later', (t) => {
   const room = new Room(64);
   let now = 0;
   const waits: number[] = [];
@@ -57,7 +57,7 @@ test('where not even one has room it is tried ever later', (t) => {
   t.true(room.mayStart(0, 10_002));
 });
 
-test('shortages are told from what says something of the URL', (t) => {
+test('the engine distinguishes local shortages from failures of the URL', (t) => {
   for (const code of ['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL'])
     t.true(isShortage(errorOf(code)), code);
   for (const code of ['ECONNREFUSED', 'ETIMEDOUT', 'ECONNRESET']) t.false(isShortage(errorOf(code)), code);
@@ -67,7 +67,7 @@ test('shortages are told from what says something of the URL', (t) => {
   t.is(errorCodeOf(mixed, false), 'connection_refused');
 });
 
-test('a shortage that lasts gives the batches back, says so, and ends by itself', async (t) => {
+test('during a lasting shortage the checker returns its batches and logs it, and it recovers by itself', async (t) => {
   const site = await startTestSite();
   let now = 0;
   let lacks = true;

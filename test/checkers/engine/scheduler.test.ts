@@ -33,7 +33,7 @@ function scheduled(concurrency: number, per_host: number, ...tasks: [name: strin
   return { scheduler, all, names };
 }
 
-test('new slots go over the hosts of a group in turn', (t) => {
+test('new slots go to the hosts of a group in turn', (t) => {
   const { names } = scheduled(
     4,
     9,
@@ -57,7 +57,7 @@ test('a task that does not fit keeps its turn', (t) => {
   t.is(names(), 'bc');
 });
 
-test('with more hosts than slots a slot given back goes to the same host while it has tasks', (t) => {
+test('with more hosts than slots a freed slot goes to the same host while it has tasks', (t) => {
   const { scheduler, all, names } = scheduled(1, 9, ['a', 'g', 'x'], ['b', 'g', 'y'], ['c', 'g', 'x'], ['d', 'g', 'x']);
   let order = names();
   for (let task = all[0]; task !== undefined; task = all.find(({ name }) => name === order.at(-1))) {
@@ -69,7 +69,7 @@ test('with more hosts than slots a slot given back goes to the same host while i
   t.is(order, 'acdb');
 });
 
-test('with a slot for every host they take turns, so that none needs a second connection', (t) => {
+test('with a slot for every host the hosts take turns, so that none needs a second connection', (t) => {
   const tasks = Array.from({ length: 9 }, (_, i): [string, string, string] => [
     String(i),
     'g',
@@ -84,7 +84,7 @@ test('with a slot for every host they take turns, so that none needs a second co
   t.is(order, '036147258');
 });
 
-test('on a busy thread the tasks of a host wait for the connections it has', (t) => {
+test('on a busy thread the tasks of a host wait for its open connections', (t) => {
   const { scheduler, all, names } = scheduled(9, 9, ['a', 'g', 'x']);
   scheduler.sweep(true);
   t.is(names(), 'a');
@@ -103,7 +103,7 @@ test('on a busy thread the tasks of a host wait for the connections it has', (t)
   t.is(names(), 'd', 'there is no more');
 });
 
-test('a thread that is busy no longer opens what connections the limits allow', (t) => {
+test('a thread that is no longer busy opens all connections that the limits allow', (t) => {
   const { scheduler, all, names } = scheduled(9, 3, ['a', 'g', 'x'], ['b', 'g', 'x'], ['c', 'g', 'x'], ['d', 'g', 'x']);
   scheduler.sweep(true);
   t.is(names(), 'a');
@@ -114,7 +114,7 @@ test('a thread that is busy no longer opens what connections the limits allow', 
   t.is(names(), 'd', 'it has three connections now');
 });
 
-test('on a busy thread a group with few slots is not held back for those with many', (t) => {
+test('a busy thread does not delay a group with few slots', (t) => {
   const many = Array.from('abcd', (name): [string, string, string] => [name, 'g', name === 'd' ? 'x' : name]);
   const { scheduler, names } = scheduled(12, 9, ...many, ['e', 'g', 'x']);
   scheduler.sweep(true);
@@ -123,7 +123,7 @@ test('on a busy thread a group with few slots is not held back for those with ma
   t.is(names(), '123', 'up to half of its part');
 });
 
-test('the group with the fewest running tasks is next', (t) => {
+test('the group with the fewest running tasks comes next', (t) => {
   const { scheduler, names } = scheduled(6, 9, ['a', 'g', 'x'], ['b', 'g', 'x'], ['c', 'g', 'x'], ['d', 'g', 'x']);
   t.is(names(), 'abcd');
   scheduler.add(new Named('e', 'g', 'x'));
@@ -142,7 +142,7 @@ test('groups that wait for one host take turns', (t) => {
   t.is(order, 'acbd');
 });
 
-/** The order in which they start, when the first to start is the first to end. */
+/** Returns the order in which the tasks start when they end in the same order. */
 function orderOf(slots: number, per_host: number, tasks: readonly Named[]): Named[] {
   const scheduler = new Scheduler<Named>(slots, () => per_host);
   for (const task of tasks) scheduler.add(task);
@@ -157,7 +157,7 @@ function orderOf(slots: number, per_host: number, tasks: readonly Named[]): Name
 const tasksOf = (owner: string, groups: number, each: number, host = (i: number) => `h${i}`) =>
   Array.from({ length: groups * each }, (_, i) => new Named(owner, `${owner}${i % groups}`, host(i), owner));
 
-test('slots are shared by owners, whatever groups each has', (t) => {
+test('owners share the slots equally, however many groups each has', (t) => {
   const order = orderOf(8, 9, [...tasksOf('many', 100, 20), ...tasksOf('one', 1, 200)]);
   const first = order.slice(0, 400);
   t.is(first.filter(({ owner }) => owner === 'one').length, 200);
@@ -171,14 +171,14 @@ test('the groups of an owner take turns', (t) => {
   }
 });
 
-test('owners that wait for one host take turns there, whatever groups each has', (t) => {
+test('owners that wait for one host take turns, however many groups each has', (t) => {
   const host = () => 'x';
   const order = orderOf(8, 1, [...tasksOf('many', 100, 1, host), ...tasksOf('one', 1, 10, host)]);
   const last = order.findLastIndex(({ owner }) => owner === 'one');
   t.true(last <= 21, `the last of ten was number ${last}`);
 });
 
-test('what a decision costs does not grow with the number of owners and groups', (t) => {
+test('the cost of a decision does not grow with the number of owners and groups', (t) => {
   const cost = (owners: number, groups: number): number => {
     const tasks = Array.from({ length: 60_000 }, (_, i) => {
       const owner = `o${i % owners}`;
@@ -193,12 +193,12 @@ test('what a decision costs does not grow with the number of owners and groups',
     [200, 100],
   ] as const) {
     const many = cost(owners, groups);
-    // Each owner and group is made and forgotten, and caches are small.
+    // Every owner and group is created and forgotten, and processor caches are small.
     t.true(many < 12 * few + 50, `${owners} owners of ${groups} groups: ${many} ms instead of ${few}`);
   }
 });
 
-test('a task that goes on is before the others of its host', (t) => {
+test('a task that continues comes before the other tasks of its host', (t) => {
   const { scheduler, all, names } = scheduled(1, 1, ['a', 'g', 'x'], ['b', 'g', 'x']);
   names();
   scheduler.release(all[0]!);
@@ -206,7 +206,7 @@ test('a task that goes on is before the others of its host', (t) => {
   t.is(names(), 'a');
 });
 
-test('when the waiting task of a free host is removed, another group gets the host', (t) => {
+test('another group gets a free host when the task that waits for it is removed', (t) => {
   const { scheduler, all, names } = scheduled(9, 1, ['a', 'g', 'x'], ['b', 'h', 'x'], ['c', 'i', 'x']);
   t.is(names(), 'a');
   scheduler.release(all[0]!);
@@ -214,8 +214,8 @@ test('when the waiting task of a free host is removed, another group gets the ho
   t.is(names(), 'c');
 });
 
-// Any order of adding, starting, ending and removing: the limits hold, nothing that could start waits, nothing is lost.
-test('whatever happens, limits hold and no startable task is left waiting', (t) => {
+// For any order of adding, starting, ending and removing, the limits hold, and no task is lost or waits needlessly.
+test('in any sequence of calls the limits hold, and no startable task waits', (t) => {
   const step = fc.oneof(
     fc.record({ kind: fc.constant('add'), owner: fc.nat(2), group: fc.nat(3), host: fc.nat(4), first: fc.boolean() }),
     fc.record({ kind: fc.constantFrom('start', 'end', 'remove'), at: fc.nat(50) }),
@@ -280,7 +280,7 @@ test('whatever happens, limits hold and no startable task is left waiting', (t) 
         limits.set(host, per_host);
         scheduler.limitChanged(host);
       }
-      // What a busy thread holds back starts all the same: hosts without connections at once, others at the next looks.
+      // A busy thread delays tasks of hosts with connections only until its next looks, and other hosts not at all.
       while (start());
       for (let looks = 0; looks < 2 && running.size < concurrency; looks++) scheduler.sweep(true);
       while (start());

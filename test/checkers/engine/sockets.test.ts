@@ -1,5 +1,5 @@
-// No socket is left over and no check outlives its limits, at whatever stage a server dribbles, breaks off or floods;
-// and no flood fills the memory.
+// Servers that dribble, break off or flood at any stage: no socket is left, no check outlives its limits, and no flood
+// fills the memory.
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import zlib from 'node:zlib';
@@ -19,10 +19,10 @@ const SETTINGS: EngineSettings = {
   user_agent: 'test',
 };
 const EVERY_MS = 15;
-/** What a busy machine adds. */
+/** The delays of a busy machine. */
 const SLACK_MS = 60_000;
 
-/** A byte at a time, for ever. */
+/** Sends a byte at a time, for ever. */
 function dribble(socket: Socket, text: string): void {
   const timer = setInterval(() => socket.write(text), EVERY_MS);
   socket.once('close', () => clearInterval(timer));
@@ -75,7 +75,7 @@ function dribbling(at: 'accept' | 'request', before: string, drop: string): Prom
 for (const [stage, at, before, drop, error_code] of STAGES) {
   const scheme = at === 'accept' ? 'https' : 'http';
 
-  test(`a server that dribbles ${stage}: ${error_code ?? 'judged by its headers'}, in time, and no socket is left`, async (t) => {
+  test(`a server that dribbles ${stage} leads to ${error_code ?? 'a verdict by its headers'} in time, and leaves no socket`, async (t) => {
     const server = await dribbling(at, before, drop);
     const engine = createEngine(SETTINGS, { retry_base_ms: 1, now: patientClock(t) });
     t.teardown(() => server.close());
@@ -94,7 +94,7 @@ for (const [stage, at, before, drop, error_code] of STAGES) {
     t.true(server.accepted > 0);
   });
 
-  test(`a server that dribbles ${stage}: aborted, no socket is left, and the engine goes on`, async (t) => {
+  test(`an aborted check of a server that dribbles ${stage} leaves no socket, and the engine goes on`, async (t) => {
     const server = await dribbling(at, before, drop);
     const engine = createEngine({ ...SETTINGS, timeout_ms: 60_000 }, { retry_base_ms: 1 });
     t.teardown(() => server.close());
@@ -113,7 +113,7 @@ for (const [stage, at, before, drop, error_code] of STAGES) {
   });
 }
 
-/** As fast as the client reads. */
+/** Sends as fast as the client reads. */
 function flood(socket: Socket, chunk: Buffer): void {
   const pump = (): void => {
     while (!socket.destroyed && socket.write(chunk));
@@ -145,12 +145,12 @@ const FLOODS: readonly [what: string, head: string, chunk: Buffer, error_code: E
   ['a brotli bomb', `${HEAD}Content-Encoding: br\r\nContent-Length: ${br_bomb.length}\r\n\r\n`, br_bomb, null],
 ];
 const AT_ONCE = 32;
-/** None of them is ended by the clock. */
+/** So long that no time limit ends a flood. */
 const FLOOD_MS = 100_000;
-/** For each check: what it may keep of an answer, what was read and waits to be looked at, and garbage. */
+/** The memory of one check: the kept part of an answer, unread input, and garbage. */
 const MAX_BYTES_EACH = 3 * 1024 * 1024;
 
-test.serial('floods of every kind end in time and do not fill the memory', async (t) => {
+test.serial('floods of every kind end in time and take little memory', async (t) => {
   for (const [what, head, chunk, error_code] of FLOODS) {
     const server = await startRawServer((socket) => {
       socket.once('data', () => {

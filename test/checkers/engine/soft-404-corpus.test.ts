@@ -1,5 +1,5 @@
-// How well soft 404s are told: the whole engine against the labelled corpus, over a server that answers as each page's
-// host does. One half of the corpus is for tuning. The other only measures: its misses are counted and not named.
+// The precision and recall of soft 404s: the whole engine against the labelled corpus, over a server that answers as each
+// page's host does. One half of the corpus is for tuning. The other only measures, so its misses are not named.
 import test, { type ExecutionContext } from 'ava';
 import { createEngine } from '../../../checkers/engine/engine.ts';
 import type { Lookup } from '../../../checkers/engine/resolver.ts';
@@ -76,14 +76,14 @@ function logTable(t: ExecutionContext, title: string, judged: readonly Judged[])
   }
 }
 
-test('the corpus is large, in many languages, and halved by the ids of its pages', (t) => {
+test('the corpus is large, covers many languages, and is halved by the ids of its pages', (t) => {
   t.true(CORPUS.length >= 220);
   t.true(new Set(CORPUS.filter(({ label }) => label === 'soft').map(({ language }) => language)).size >= 14);
   t.is(new Set(CORPUS.map(({ id }) => id)).size, CORPUS.length);
   for (const page of CORPUS) t.is(page.set, setOf(page.id), page.id);
 });
 
-test('soft 404s are told from pages: precision and recall on both halves', async (t) => {
+test('precision and recall of soft 404s reach their bounds on both halves', async (t) => {
   const judged = await judgeAll(t);
   const tuned = judged.filter(({ page }) => page.set === 'tune');
   const measured = judged.filter(({ page }) => page.set === 'measure');

@@ -1,4 +1,4 @@
-// Whether a page says that it is not there: phrases by language, evidence and probes.
+// The recognition of soft 404s: phrases by language, evidence and probes.
 import test from 'ava';
 import { prose, readSigns, similarity, sketch } from '../../../checkers/engine/html.ts';
 import { notFoundSaying } from '../../../checkers/engine/phrases.ts';
@@ -78,7 +78,8 @@ const SAYS = [
 ] as const;
 
 for (const [language, title] of SAYS) {
-  test(`${language}: '${title}' says so`, (t) => t.regex(notFoundSaying(title) ?? '', /^(?:gone|bare)$/));
+  test(`the title '${title}' (${language}) says that the page is missing`, (t) =>
+    t.regex(notFoundSaying(title) ?? '', /^(?:gone|bare)$/));
 }
 
 const SAYS_NOT = [
@@ -111,7 +112,7 @@ const SAYS_NOT = [
 ];
 
 for (const title of SAYS_NOT) {
-  test(`'${title}' does not say so`, (t) => t.is(notFoundSaying(title), null));
+  test(`the title '${title}' does not say that the page is missing`, (t) => t.is(notFoundSaying(title), null));
 }
 
 const MENTIONS = [
@@ -128,7 +129,7 @@ const MENTIONS = [
 ];
 
 for (const title of MENTIONS) {
-  test(`'${title}' only mentions it`, (t) => t.is(notFoundSaying(title), 'mentions'));
+  test(`the title '${title}' only mentions missing pages`, (t) => t.is(notFoundSaying(title), 'mentions'));
 }
 
 const GONE = new URL('http://shop.example/things/1');
@@ -137,13 +138,13 @@ function points(page: string, requested = GONE, final = requested, shared = fals
   return suspicionOf(page, readSigns(page), requested, final, shared).points;
 }
 
-test('a page that says nothing of the kind has no points, however little is on it', (t) => {
+test('a page without not-found words has no points, however short it is', (t) => {
   t.is(points(html('Things', 'Things')), 0);
   t.is(points('<div id=app></div>'), 0);
   t.is(points(''), 0);
 });
 
-test('the root is never soft', (t) => {
+test('the root of a site is never a soft 404', (t) => {
   t.is(points(html('Page not found', 'Page not found'), new URL('http://shop.example/')), 0);
 });
 
@@ -151,7 +152,7 @@ test('body phrases are not evidence', (t) => {
   t.is(points(html('Things', 'Things', 'Page not found. '.repeat(50))), 0);
 });
 
-test('a title that says so needs the probe; a title and a heading do not', (t) => {
+test('a not-found title needs the probe, and a title with a heading does not', (t) => {
   const title_alone = points(html('Page not found', 'Things'));
   t.true(needsProbe(title_alone));
   t.false(isSoft(title_alone, 'unknown'));
@@ -162,7 +163,7 @@ test('a title that says so needs the probe; a title and a heading do not', (t) =
   t.true(isSoft(both, 'unknown'));
 });
 
-test('bare words may be a name: of a work, or of a page with much to read, they are no statement', (t) => {
+test('bare words that may name a work or title a long page are no statement', (t) => {
   const short = points(html('Not Found | Discs', 'Not Found', 'Nothing here.'));
   t.true(isSoft(short, 'honest'));
   const work = '<meta property="og:type" content="music.album">';
@@ -171,7 +172,7 @@ test('bare words may be a name: of a work, or of a page with much to read, they 
   t.true(isSoft(points(html('404 Not Found', '404 Not Found', 'A status code of HTTP. '.repeat(40))), 'equal'));
 });
 
-test('a long page that is called page 410 of many is not suspected', (t) => {
+test('a long page that is titled page 410 of many is not suspect', (t) => {
   for (const title of ['pages/page-410', 'page-404', 'Page 410']) {
     t.is(
       points(html(title, title, `<p>${'Copper kettles and pans, mended while you wait. '.repeat(60)}</p>`)),
@@ -181,7 +182,7 @@ test('a long page that is called page 410 of many is not suspected', (t) => {
   }
 });
 
-test('a page whose heading repeats its title counts it once, and a long one needs the probe', (t) => {
+test('a heading that repeats the title counts once, and a long page needs the probe', (t) => {
   const long = html(
     'Page not found',
     'Page not found',
@@ -191,7 +192,7 @@ test('a page whose heading repeats its title counts it once, and a long one need
   t.false(isSoft(points(long), 'honest'));
 });
 
-test('the same page for a sibling outweighs a claim to be an article, and the zero of a clock is no claim', (t) => {
+test('an equal page at a sibling outweighs the marks of an article, and a clock at zero is no mark', (t) => {
   const page = html('Page not found', 'Page not found');
   const published = (time: string) => `<meta property="article:published_time" content="${time}">${page}`;
   t.is(points(published('0001-01-01T00:00:00+00:00')), points(page));
@@ -200,20 +201,20 @@ test('the same page for a sibling outweighs a claim to be an article, and the ze
   t.true(isSoft(suspicion.points, 'equal', suspicion.work));
 });
 
-test('what a script or a template holds is shown to nobody', (t) => {
+test('texts of scripts and templates do not count', (t) => {
   t.is(points('<title>App</title><template><h1>Page not found</h1></template>'), 0);
   t.is(points("<title>App</title><script>const s = '<h1>Page not found</h1>'</script>"), 0);
   t.true(points('<title>App</title><script></script><h1>Page not found</h1>') > 0);
 });
 
-test('a page of one sentence is read for it; after other words it needs the probe', (t) => {
+test('a page of one not-found sentence counts by it, and one that begins with other words needs the probe', (t) => {
   const nav = '<title>Shop</title><nav><a href="/">Home</a></nav>';
   t.true(isSoft(points(`${nav}<p>Product not found. <a>Back</a></p>`), 'honest'));
   t.true(needsProbe(points(`${nav}<p>Kettles and lamps</p><p>Product not found. <a>Back</a></p>`)));
   t.is(points('<title>Shop</title><p>Tel. 555 0123</p>'), 0);
 });
 
-test("its platform's own template for what is not there needs the probe", (t) => {
+test('a page from the not-found template of its platform needs the probe', (t) => {
   for (const mark of [
     '<meta name="prerender-status-code" content="404"><body>',
     '<body class="home error404 wide">',
@@ -225,7 +226,7 @@ test("its platform's own template for what is not there needs the probe", (t) =>
   t.is(points('<title>Shop</title><body class="errors404s"><h1>Dyma ni</h1>'), 0);
 });
 
-test('a page that other URLs share needs the probe, but not an empty one, a wall or a challenge', (t) => {
+test('a page that other URLs share needs the probe, unless it is empty, a wall or a challenge', (t) => {
   const page = html('Toonville', 'Well, this is awkward');
   t.is(points(page), 0);
   t.true(needsProbe(points(page, GONE, GONE, true)));
@@ -235,7 +236,7 @@ test('a page that other URLs share needs the probe, but not an empty one, a wall
   t.is(points(page, new URL('http://shop.example/'), GONE, true), 0);
 });
 
-test('to be sent home is evidence, from an index page or to another site it is not', (t) => {
+test('a redirect to the home page is evidence, unless it comes from an index page or leads to another site', (t) => {
   const fine = html('Shop', 'Shop');
   t.true(points(fine, GONE, new URL('http://www.shop.example/')) > 0);
   t.true(points(fine, GONE, new URL('http://shop.example/en/')) > 0);
@@ -244,7 +245,7 @@ test('to be sent home is evidence, from an index page or to another site it is n
   t.is(points(fine, GONE, new URL('http://shop.example/things/one')), 0);
 });
 
-test('a probe is compared by its status, where it ended and what is on it', (t) => {
+test('the comparison with a probe covers its status, its final URL and its content', (t) => {
   const page = sketch(
     html('Sorry', 'Sorry', 'We looked everywhere for thing 1 and could not find it at all.'),
     '/things/1',
@@ -278,7 +279,7 @@ const FOLDERS = [
 ] as const;
 
 for (const [url, folder, sibling] of FOLDERS) {
-  test(`the folder of ${url} is ${folder}; its sibling has its shape`, (t) => {
+  test(`${url} has the folder ${folder}, and its sibling has the same shape`, (t) => {
     t.is(folderOf(new URL(url)), folder);
     for (const random of [0, 0.123456, 0.999999]) {
       const { pathname, search, hash } = siblingOf(new URL(url), random);
@@ -287,7 +288,7 @@ for (const [url, folder, sibling] of FOLDERS) {
   });
 }
 
-test("a sibling's name takes no word from the page that is compared", (t) => {
+test("a sibling's name contains no word of the compared page", (t) => {
   const page = html('Shop', 'Have a look at all I have, or go to x, y and z').toString();
   const url = new URL('https://a.example/shop/kettle.html');
   const own = sketch(page, url.href);
@@ -297,14 +298,14 @@ test("a sibling's name takes no word from the page that is compared", (t) => {
   }
 });
 
-test('prose is what a page says itself, without its menus, links and footer', (t) => {
+test('prose excludes menus, links and footers', (t) => {
   const page =
     '<body><nav>Home</nav><header>Acme</header><p>It is <b>gone</b>.</p><a href="/">Back</a><footer>2026</footer>';
   t.is(prose(page, 100), 'Acme | It is gone .');
   t.is(prose(page, 4), 'Acme');
 });
 
-test('titles and headings are read through entities, tags, attributes and line breaks', (t) => {
+test('the reader finds titles and headings behind entities, tags, attributes and line breaks', (t) => {
   t.deepEqual(
     readSigns('<TITLE lang=en>\n Page&nbsp;not\nfound &#8211; A&amp;B </TITLE><h1 class="x"><b>No</b> page</h1>'),
     {
@@ -315,7 +316,7 @@ test('titles and headings are read through entities, tags, attributes and line b
   t.deepEqual(readSigns('no tags at all'), { title: '', headings: [] });
 });
 
-test('sketches: equal pages are 1, foreign ones 0, in between in between', (t) => {
+test('sketches of equal pages have the similarity 1, those of unrelated pages 0, and others lie between', (t) => {
   const words = (from: number, to: number): string =>
     Array.from(
       { length: to - from },
@@ -342,7 +343,7 @@ const HOSTILE = [
 ];
 
 for (const page of HOSTILE) {
-  test(`a page of ${page.slice(0, 12)}… is read in no time`, (t) => {
+  test(`reading a page of ${page.slice(0, 12)}… takes no time`, (t) => {
     const took_ms = leastCpuMs(() => {
       points(`<title>Page not found</title>${page}`);
       points(page);

@@ -1,11 +1,11 @@
-// Which URLs are not asked again after a checker hung over them.
+// The URLs over which a checker hung, which are not requested again.
 import test from 'ava';
 import { Suspects } from '../../../checkers/engine/suspects.ts';
 
 const HOUR_MS = 60 * 60_000;
 const url = (path: string, host = 'a.example') => new URL(`http://${host}/${path}`);
 
-test('a URL is suspect for an hour, and its neighbours are not', (t) => {
+test('a URL stays suspect for an hour, and its neighbours do not', (t) => {
   let now = 0;
   const suspects = new Suspects(() => now);
   suspects.add(url('1').href);
@@ -15,7 +15,7 @@ test('a URL is suspect for an hour, and its neighbours are not', (t) => {
   t.false(suspects.has(url('1')));
 });
 
-test('a host of which five URLs are suspect is suspect as a whole, until one of them is no more', (t) => {
+test('a host with five suspect URLs is suspect as a whole, until one of them expires', (t) => {
   let now = 0;
   const suspects = new Suspects(() => now);
   for (const path of ['1', '2', '3', '4', '4']) suspects.add(url(path).href);

@@ -1,4 +1,4 @@
-// The list of proxies: what its lines may be, and that it is followed.
+// The list of proxies: the form of its lines, and its updates.
 
 import { once } from 'node:events';
 import http from 'node:http';
@@ -34,21 +34,21 @@ const LINES: [line: string, expected: Partial<ProxyEndpoint> | null][] = [
 ];
 
 for (const [line, expected] of LINES) {
-  test(`${line.slice(0, 60)} is ${expected === null ? 'no proxy' : 'a proxy'}`, (t) => {
+  test(`the line ${line.slice(0, 60)} names ${expected === null ? 'no proxy' : 'a proxy'}`, (t) => {
     const parsed = parseProxy(line);
     if (expected === null) t.is(parsed, null);
     else t.like(parsed, expected);
   });
 }
 
-test('a proxy is the same after its password changed, and another for another user', (t) => {
+test('a proxy keeps its id when its password changes, and has another id for another user', (t) => {
   const id = (line: string) => parseProxy(line)!.id;
   t.is(id('http://a:1@proxy.example:80'), id('http://a:2@proxy.example'));
   t.not(id('http://a:1@proxy.example'), id('http://b:1@proxy.example'));
   t.not(id('http://a:1@proxy.example:81'), id('http://a:1@proxy.example'));
 });
 
-test('comments and empty lines are skipped, a proxy counts once, and bad lines are named by their number', (t) => {
+test('the parser skips comments and empty lines, counts a proxy once, and names bad lines by number', (t) => {
   const text = '# ours\r\n\r\nhttp://a.example\r\nnonsense\r\nhttp://a.example:80\r\n  socks5://b.example  \r\n';
   const { proxies, bad } = parseProxyList(text);
   t.deepEqual(
@@ -58,7 +58,7 @@ test('comments and empty lines are skipped, a proxy counts once, and bad lines a
   t.deepEqual(bad, [4]);
 });
 
-test('the list is fetched again; one that fails, is empty or too long changes nothing', async (t) => {
+test('the service fetches the list again, and a failed, empty or too long list changes nothing', async (t) => {
   const answers: ((response: http.ServerResponse) => void)[] = [
     (response) => response.end('http://first.example'),
     (response) => response.writeHead(500).end('http://wrong.example'),

@@ -1,4 +1,4 @@
-// Which proxy is chosen, which is benched, and what is counted; over a clock and dice that the test holds.
+// The pool of proxies: its choices, its bench and its counts, by a clock and random numbers that the test holds.
 import test from 'ava';
 import { type ProxyEndpoint, parseProxy } from '../../../checkers/proxies/endpoint.ts';
 import { MAX_TROUBLED_HOSTS, type PooledProxy, ProxyPool } from '../../../checkers/proxies/pool.ts';
@@ -25,7 +25,7 @@ function world(names: readonly string[], per_proxy = 100) {
   return { pool, clock, take };
 }
 
-test('of equals each is chosen as often', (t) => {
+test('the pool chooses equal proxies equally often', (t) => {
   const { take } = world(['a', 'b', 'c', 'd'], 10_000);
   const chosen = new Map<string, number>();
   for (let i = 0; i < 4000; i++) {
@@ -35,7 +35,7 @@ test('of equals each is chosen as often', (t) => {
   for (const count of chosen.values()) t.true(count > 900 && count < 1100, String(count));
 });
 
-test('one that fails half of the time is chosen half as often, and comes back when it is well', (t) => {
+test('the pool chooses a proxy that fails half of the time half as often, until it recovers', (t) => {
   const { pool, take } = world(['good', 'poor'], 100_000);
   const poor = pool.drain().find(({ proxy }) => proxy.endpoint.host === 'poor')!.proxy;
   for (let i = 0; i < 50; i++) pool.record(poor, i % 2 === 0 ? 'answered' : 'failed', 'site.example');
@@ -50,13 +50,13 @@ test('one that fails half of the time is chosen half as often, and comes back wh
   t.true(share() > 0.45);
 });
 
-test('one that is down is benched, longer each time, and tried with one connection', (t) => {
+test('the pool benches a proxy that is down, longer each time, and tries it with one connection', (t) => {
   const { pool, clock, take } = world(['only']);
   const proxy = take();
   const also = take();
   for (const bench_ms of [1000, 2000, 4000, 8000]) {
     pool.record(proxy, 'proxy_down', 'site.example');
-    // What was under way fails with it, and is no second failure.
+    // Requests in flight fail too, and do not count as a second failure.
     pool.record(also, 'proxy_down', 'site.example');
     while (proxy.open > 0) pool.release(proxy);
     clock.ms += bench_ms - 1;
@@ -70,7 +70,7 @@ test('one that is down is benched, longer each time, and tried with one connecti
   t.is(pool.take(), proxy);
 });
 
-test('failures over many hosts in a row bench it, blocks and answers do not', (t) => {
+test('consecutive failures over many hosts bench a proxy, and blocks and answers do not', (t) => {
   const { pool, take } = world(['only']);
   const proxy = take();
   for (let i = 0; i < 19; i++) pool.record(proxy, 'timed_out', `site-${i}.example`);
@@ -81,7 +81,7 @@ test('failures over many hosts in a row bench it, blocks and answers do not', (t
   t.false(pool.usable);
 });
 
-test('no more connections than allowed go through one, and those to be avoided go last', (t) => {
+test('a proxy has a limit of connections, and the pool chooses avoided proxies last', (t) => {
   const { pool, take } = world(['a', 'b'], 2);
   const first = take();
   const others = [pool.take(new Set([first])), pool.take(new Set([first]))];
@@ -93,7 +93,7 @@ test('no more connections than allowed go through one, and those to be avoided g
   t.is(pool.take(), first);
 });
 
-test('a new list keeps the health and the counts of those that stay, and reports those that left once more', (t) => {
+test('a new list keeps the health and the counts of remaining proxies, and reports removed ones a last time', (t) => {
   const { pool, take } = world(['stays', 'leaves']);
   while (pool.usable) {
     const proxy = take();
@@ -114,7 +114,7 @@ test('a new list keeps the health and the counts of those that stay, and reports
   );
 });
 
-test('what is counted is handed over once, with the hosts that gave trouble, up to a bound', (t) => {
+test('the pool hands over its counts once, with a bounded number of troubled hosts', (t) => {
   const { pool, take } = world(['only']);
   const proxy = take();
   pool.record(proxy, 'answered', 'good.example', 120);

@@ -1,4 +1,4 @@
-// What is met through proxies reaches the log once: with several checkers, lost acknowledgements and a clean stop.
+// Outcomes through proxies reach the log once, with several checkers, lost acknowledgements and a clean stop.
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { Value } from 'typebox/value';
@@ -43,7 +43,7 @@ function appendingBy(log: EventStore, append: EventStore['append']): EventStore 
   return { append, readStream } as EventStore;
 }
 
-test('an event tells what was met since the last one, without the credentials', async (t) => {
+test('an event has the outcomes since the last one, without the credentials', async (t) => {
   const { log } = await openTestStores(t);
   const { pool, proxy, statistics } = checker(t, log);
   pool.record(proxy, 'answered', 'site.example', 100.4);
@@ -68,7 +68,7 @@ test('an event tells what was met since the last one, without the credentials', 
   t.notRegex(JSON.stringify([first, second]), /secret|user/);
 });
 
-test('nothing new, no event; a proxy that leaves the list has a last one', async (t) => {
+test('a proxy without news gets no event, and a removed proxy gets a last one', async (t) => {
   const { log } = await openTestStores(t);
   const { pool, statistics } = checker(t, log);
   for (let i = 0; i < 3; i++) await statistics.flush();
@@ -80,12 +80,12 @@ test('nothing new, no event; a proxy that leaves the list has a last one', async
   );
 });
 
-test('an event whose acknowledgement was lost is there once', async (t) => {
+test('the log has an event once whose acknowledgement was lost', async (t) => {
   const { log } = await openTestStores(t);
   const { pool, proxy, statistics } = checker(t, losing(log, 1));
   pool.record(proxy, 'answered', 'site.example');
   await statistics.flush();
-  // Another one wrote in between.
+  // Another checker wrote in between.
   const other = checker(t, log);
   other.pool.record(other.proxy, 'answered', 'site.example');
   await other.statistics.flush();
@@ -96,7 +96,7 @@ test('an event whose acknowledgement was lost is there once', async (t) => {
   );
 });
 
-test('checkers that write at once lose nothing, and what is left is recorded at the end', async (t) => {
+test('concurrent checkers lose nothing, and each records the rest when it stops', async (t) => {
   const { log } = await openTestStores(t);
   const checkers = Array.from({ length: 8 }, () => checker(t, log));
   for (let round = 0; round < 5; round++) {
@@ -121,7 +121,7 @@ test('checkers that write at once lose nothing, and what is left is recorded at 
   t.is(new Set(events.map(({ observer, interval }) => `${observer} ${interval}`)).size, events.length);
 });
 
-test('what a log that is away did not take is kept for the next time', async (t) => {
+test('the checker keeps counts that an absent log did not take', async (t) => {
   const { log } = await openTestStores(t);
   let away = true;
   const { pool, proxy, statistics } = checker(
@@ -145,7 +145,7 @@ test('what a log that is away did not take is kept for the next time', async (t)
   );
 });
 
-test('an observation is recorded once, however often it is asked for', async (t) => {
+test('a repeated observation is recorded once', async (t) => {
   const { log } = await openTestStores(t);
   const at = new Date(0).toISOString();
   const observed: ProxyObserved = {

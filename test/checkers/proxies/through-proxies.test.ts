@@ -1,4 +1,4 @@
-// The engine through proxies: what reaches a site, what a proxy may not decide, and whose fault a failure is.
+// The engine through proxies: what the site receives, what a proxy may not decide, and which failures count against whom.
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
@@ -63,7 +63,7 @@ async function closedPort(): Promise<number> {
 const counted = (pool: ProxyPool) => pool.drain().map(({ counts }) => counts);
 
 for (const kind of KINDS) {
-  test(`${kind}: a page is asked for through the proxy, which is told the address`, async (t) => {
+  test(`${kind}: the engine requests a page through the proxy, by its vetted address`, async (t) => {
     const [through, target] = [await proxy(t, { kind }), await site(t)];
     const pool = poolOf([through.url]);
     const outcome = await engineOver(t, pool).check(`http://localhost:${target.port}/fine`);
@@ -72,7 +72,7 @@ for (const kind of KINDS) {
     t.like(counted(pool)[0]!, { requests: 1, answered: 1, blocked: 0, failed: 0 });
   });
 
-  test(`${kind}: TLS goes through to the site, whose certificate is held to the name in the URL`, async (t) => {
+  test(`${kind}: TLS reaches the site, whose certificate must have the name in the URL`, async (t) => {
     const [through, target] = [await proxy(t, { kind }), await site(t, { certificate: GOOD })];
     const engine = engineOver(t, poolOf([through.url]), { lookup: at({ 'other.example': ['127.0.0.1'] }) });
     t.like(await engine.check(`https://localhost:${target.port}/fine`), {
@@ -85,7 +85,7 @@ for (const kind of KINDS) {
     });
   });
 
-  test(`${kind}: credentials are given, and wrong ones are not the URL's fault`, async (t) => {
+  test(`${kind}: the engine sends credentials, and wrong ones do not count against the URL`, async (t) => {
     const credentials = 'us%40r:p%3Ass';
     const [through, target] = [await proxy(t, { kind, credentials }), await site(t)];
     const engine = engineOver(t, poolOf([through.url.replace('p%3Ass@', 'wrong@'), through.url]));
@@ -93,7 +93,7 @@ for (const kind of KINDS) {
     for (const outcome of await Promise.all(checks)) t.like(outcome, { verdict: 'ok', attempts: 1 });
   });
 
-  test(`${kind}: a proxy that closes when it is asked is left for another`, async (t) => {
+  test(`${kind}: the engine uses another proxy when one closes the connection`, async (t) => {
     const [dying, well, target] = [
       await proxy(t, { kind, behaviour: 'hang up' }),
       await proxy(t, { kind }),
@@ -109,7 +109,7 @@ for (const kind of KINDS) {
     );
   });
 
-  test(`${kind}: no socket is left when the engine closes in the middle`, async (t) => {
+  test(`${kind}: a close of the engine during a request leaves no socket`, async (t) => {
     const [hanging, target] = [await proxy(t, { kind, behaviour: 'hang' }), await site(t)];
     const pool = poolOf([hanging.url]);
     const engine = createEngine(SETTINGS, { ca: AUTHORITY, proxies: pool });
@@ -123,14 +123,14 @@ for (const kind of KINDS) {
   });
 }
 
-test('a connection through a proxy serves its origin again', async (t) => {
+test('the engine reuses a connection through a proxy for the same origin', async (t) => {
   const [through, target] = [await proxy(t), await site(t)];
   const engine = engineOver(t, poolOf([through.url]));
   for (let i = 0; i < 5; i++) t.like(await engine.check(`${target.origin}/fine?${i}`), { verdict: 'ok' });
   t.is(target.accepted, 1);
 });
 
-test('an IPv6 address is reached through a proxy', async (t) => {
+test('the engine reaches an IPv6 address through a proxy', async (t) => {
   for (const kind of KINDS) {
     const [through, target] = [await proxy(t, { kind }), await site(t, { host: '::1' })];
     const outcome = await engineOver(t, poolOf([through.url])).check(`http://[::1]:${target.port}/fine`);
@@ -139,7 +139,7 @@ test('an IPv6 address is reached through a proxy', async (t) => {
   }
 });
 
-test('the address guard holds through a proxy: for names, literals and redirect hops', async (t) => {
+test('the address guard applies through a proxy to names, literals and redirects', async (t) => {
   const through = await proxy(t);
   const target = await site(t, { behaviours: { '/inside': to('http://10.0.0.1/secret') } });
   const lookup = at({ 'inside.example': ['93.184.216.34', '10.0.0.1'] });
@@ -150,7 +150,7 @@ test('the address guard holds through a proxy: for names, literals and redirect 
   t.deepEqual(through.asked, [`127.0.0.1:${target.port}`]);
 });
 
-test('a name that changes between two questions is asked for once, and the proxy is told what was vetted', async (t) => {
+test('the engine resolves a changing name once, and gives the proxy the vetted address', async (t) => {
   const [through, target] = [await proxy(t), await site(t)];
   let asked = 0;
   const lookup: Lookup = (_name, done) => done({ addresses: [asked++ === 0 ? '127.0.0.1' : '10.0.0.1'], ttl_s: 60 });
@@ -161,7 +161,7 @@ test('a name that changes between two questions is asked for once, and the proxy
 });
 
 for (const refusal of [502, 403, 500]) {
-  test(`a proxy that answers ${refusal} does not make a URL broken: another is asked`, async (t) => {
+  test(`a proxy that answers ${refusal} does not make a URL broken, and another proxy is tried`, async (t) => {
     const [refusing, well, target] = [
       await proxy(t, { behaviour: { refuse: refusal } }),
       await proxy(t),
@@ -173,7 +173,7 @@ for (const refusal of [502, 403, 500]) {
   });
 }
 
-test('a URL that no proxy gets through to is unreachable as proxy_failed, and not broken', async (t) => {
+test('a URL that no proxy reaches is unreachable with proxy_failed, and not broken', async (t) => {
   const refusing = await Promise.all([1, 2, 3].map(() => proxy(t, { behaviour: { refuse: 403 } })));
   const engine = engineOver(t, poolOf(refusing.map(({ url }) => url)));
   const outcome = await engine.check('http://127.0.0.1:9/');
@@ -187,7 +187,7 @@ test('a URL that no proxy gets through to is unreachable as proxy_failed, and no
   t.is(refusing.flatMap(({ asked }) => asked).length, 3);
 });
 
-test('one proxy that says that a host is dead is no proof, two are', async (t) => {
+test("one proxy's report of a dead host is no proof, and two reports are", async (t) => {
   const dead = `http://127.0.0.1:${await closedPort()}/`;
   const [one, two] = [await proxy(t), await proxy(t, { kind: 'socks5' })];
   const alone = await engineOver(t, poolOf([one.url])).check(dead);
@@ -196,7 +196,7 @@ test('one proxy that says that a host is dead is no proof, two are', async (t) =
   t.like(both, { verdict: 'unreachable', error_code: 'connection_refused', is_broken: true, attempts: 1 });
 });
 
-test('a connection that breaks off within the tunnel is met by two proxies before it counts', async (t) => {
+test('a break within the tunnel counts after it happened through two proxies', async (t) => {
   const [breaking, well] = [await proxy(t, { behaviour: 'break off' }), await proxy(t)];
   const target = await site(t);
   const engine = engineOver(t, poolOf([breaking.url, well.url]));
@@ -204,7 +204,7 @@ test('a connection that breaks off within the tunnel is met by two proxies befor
   t.like(await engine.check(`${target.origin}/reset`), { error_code: 'connection_reset', is_broken: true });
 });
 
-test('a proxy that does not answer in time is left for another', async (t) => {
+test('the engine uses another proxy when one does not answer in time', async (t) => {
   const [hanging, well, target] = [await proxy(t, { behaviour: 'hang' }), await proxy(t), await site(t)];
   const now = patientClock(t);
   const pool = poolOf([hanging.url, well.url], { now });
@@ -213,7 +213,7 @@ test('a proxy that does not answer in time is left for another', async (t) => {
   for (const outcome of await Promise.all(checks)) t.like(outcome, { verdict: 'ok', attempts: 1 });
 });
 
-test('while no proxy is well checks wait, and go on when one is', async (t) => {
+test('checks wait while no proxy works, and go on when one does', async (t) => {
   const [through, target] = [await proxy(t, { behaviour: 'hang up' }), await site(t)];
   let skipped_ms = 0;
   const now = () => performance.now() + skipped_ms;
@@ -229,7 +229,7 @@ test('while no proxy is well checks wait, and go on when one is', async (t) => {
   t.is(through.asked.length, before + 1);
 });
 
-test('no more connections go through a proxy than it may have, and idle ones make room', async (t) => {
+test('a proxy has a limit of connections, and idle ones make room for others', async (t) => {
   const through = await proxy(t);
   const targets = await Promise.all(Array.from({ length: 6 }, () => site(t)));
   const engine = engineOver(t, poolOf([through.url], { per_proxy: 2 }));
@@ -239,7 +239,7 @@ test('no more connections go through a proxy than it may have, and idle ones mak
   for (const outcome of outcomes) t.like(outcome, { verdict: 'ok' });
 });
 
-test('a block is counted for the proxy and its host, and is not asked for again through another', async (t) => {
+test('a block counts for the proxy and the host, and is not retried through another proxy', async (t) => {
   const proxies = [await proxy(t), await proxy(t)];
   const target = await site(t, {
     behaviours: {

@@ -3,7 +3,7 @@ import type { CollectionSpec } from '../../../readmodels/documents.ts';
 import { fill, idOf, ids, type Sentence, THINGS, type Thing } from './fixture.ts';
 
 export function declaring(sentence: Sentence): void {
-  sentence('what was written is there after closing and opening again', async (t, { documents, reopen }) => {
+  sentence('documents survive closing and opening', async (t, { documents, reopen }) => {
     const things = await documents.collection<Thing>(THINGS);
     await things.write([
       { insert: { _id: 'a', n: 1, tags: ['x'] } },
@@ -18,30 +18,27 @@ export function declaring(sentence: Sentence): void {
     t.deepEqual(ids(await again.find({ tags: 'x' })), ['a']);
   });
 
-  sentence(
-    'names tells the collections that are there, and drop removes one with its documents',
-    async (t, { documents, reopen }) => {
-      t.deepEqual(await documents.names(), []);
-      const other = await reopen();
-      for (const name of ['b', 'a', 'a_2', 'c.d-e:f@1']) {
-        const made = await documents.collection<Thing>({ ...THINGS, name });
-        await made.write([{ insert: { _id: 'x', text: name } }]);
-      }
-      t.deepEqual(await other.names(), ['a', 'a_2', 'b', 'c.d-e:f@1']);
-      await other.drop('a');
-      await other.drop('a');
-      await other.drop('never there');
-      t.deepEqual(await documents.names(), ['a_2', 'b', 'c.d-e:f@1']);
-      const again = await documents.collection<Thing>({ ...THINGS, name: 'a' });
-      t.is(await again.count({}), 0);
-      await again.write([{ insert: { _id: 'x', text: 'new' } }]);
-      t.deepEqual(ids(await again.find({ text: 'new' })), ['x']);
-      t.is(await (await documents.collection<Thing>({ ...THINGS, name: 'b' })).count({ text: 'b' }), 1);
-    },
-  );
+  sentence('names lists the collections, and drop removes one with its documents', async (t, { documents, reopen }) => {
+    t.deepEqual(await documents.names(), []);
+    const other = await reopen();
+    for (const name of ['b', 'a', 'a_2', 'c.d-e:f@1']) {
+      const made = await documents.collection<Thing>({ ...THINGS, name });
+      await made.write([{ insert: { _id: 'x', text: name } }]);
+    }
+    t.deepEqual(await other.names(), ['a', 'a_2', 'b', 'c.d-e:f@1']);
+    await other.drop('a');
+    await other.drop('a');
+    await other.drop('never there');
+    t.deepEqual(await documents.names(), ['a_2', 'b', 'c.d-e:f@1']);
+    const again = await documents.collection<Thing>({ ...THINGS, name: 'a' });
+    t.is(await again.count({}), 0);
+    await again.write([{ insert: { _id: 'x', text: 'new' } }]);
+    t.deepEqual(ids(await again.find({ text: 'new' })), ['x']);
+    t.is(await (await documents.collection<Thing>({ ...THINGS, name: 'b' })).count({ text: 'b' }), 1);
+  });
 
   sentence(
-    'a collection declared again gets its new fields and indexes, with the documents that are there',
+    'a redeclared collection keeps its documents and gets its new fields and indexes',
     async (t, { documents, reopen }) => {
       const before: CollectionSpec<Thing> = { name: 'grows', fields: { n: 'number' }, indexes: [{ fields: { n: 1 } }] };
       const old = await documents.collection<Thing>(before);
@@ -62,7 +59,7 @@ export function declaring(sentence: Sentence): void {
         idOf(98),
         idOf(84),
       ]);
-      // Whoever declared it before goes on with what it knows.
+      // The instance that declared the collection before still works with the old declaration.
       await old.write([{ insert: { _id: 'more', n: 100, group: 'g3', deep: { flag: true } } }]);
       t.deepEqual(ids(await old.find({ n: { $gte: 99 } }, { sort: { n: 1 } })), [idOf(99), 'more']);
       t.is(await grown.count({ group: 'g3', 'deep.flag': true }), 8);
@@ -71,7 +68,7 @@ export function declaring(sentence: Sentence): void {
   );
 
   sentence(
-    'a unique index can be declared later, unless documents are equal in it, and be given up',
+    'a unique index can be added later, unless documents are equal in it, and be removed',
     async (t, { documents }) => {
       const plain: CollectionSpec<Thing> = {
         name: 'mails',
@@ -91,7 +88,7 @@ export function declaring(sentence: Sentence): void {
     },
   );
 
-  sentence('several may declare the same collection at the same time', async (t, { documents, reopen }) => {
+  sentence('several instances may declare a collection at the same time', async (t, { documents, reopen }) => {
     const instances = [documents, await reopen(), await reopen()];
     const made = await Promise.all(instances.map((instance) => instance.collection<Thing>(THINGS)));
     await Promise.all(made.map((things, n) => things.write([{ insert: { _id: idOf(n), n } }])));
@@ -109,7 +106,7 @@ export function declaring(sentence: Sentence): void {
   });
 
   sentence(
-    'the reads of a collection that is not there find nothing and make nothing, and find what comes',
+    'reads of an absent collection find and create nothing, and later find its documents',
     async (t, { documents, reopen }) => {
       const reading = (await reopen()).reading<Thing>(THINGS);
       const isEmpty = async () => {
@@ -140,7 +137,7 @@ export function declaring(sentence: Sentence): void {
     },
   );
 
-  sentence('an instance that was closed refuses to work, and can be closed again', async (t, { documents }) => {
+  sentence('a closed instance refuses every call, and can be closed again', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     await documents.close();
     await documents.close();

@@ -6,7 +6,7 @@ import { idOf, ids, type Sentence, THINGS, type Thing } from './fixture.ts';
 import { matching } from './oracle.ts';
 
 export function filtering(sentence: Sentence): void {
-  sentence('any filter matches what it matches in MongoDB', async (t, { documents }) => {
+  sentence('any filter matches the same documents as in MongoDB', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     const made = fc.sample(thing, 300).map((fields, n): Thing => ({ _id: idOf(n), ...fields }));
     await things.write(made.map((insert) => ({ insert })));
@@ -50,7 +50,7 @@ export function filtering(sentence: Sentence): void {
     for (const [where, expected] of cases) t.deepEqual(ids(await things.find(where)), expected, JSON.stringify(where));
   });
 
-  sentence('filters may be as long and as deep as the limits allow', async (t, { documents }) => {
+  sentence('the store takes filters up to the limits of length and depth', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     await things.write([{ insert: { _id: 'a', n: 100, text: 'x' } }, { insert: { _id: 'b', n: 9_999 } }]);
     t.deepEqual(ids(await things.find({ $or: Array.from({ length: 249 }, (_, n) => ({ n })) })), ['a']);
@@ -67,7 +67,7 @@ export function filtering(sentence: Sentence): void {
     ]);
   });
 
-  sentence('an array matches when any element does, and with $ne when none does', async (t, { documents }) => {
+  sentence('an array matches when any element matches, and with $ne when none does', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     await things.write([
       { insert: { _id: 'ab', tags: ['a', 'b'] } },
@@ -94,7 +94,7 @@ export function filtering(sentence: Sentence): void {
     for (const [where, expected] of cases) t.deepEqual(ids(await things.find(where)), expected, JSON.stringify(where));
   });
 
-  sentence('$contains takes its text literally, and ignores case in ASCII alone', async (t, { documents }) => {
+  sentence('$contains matches its text literally, and ignores case only in ASCII', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     const texts = [
       '100%',
@@ -126,7 +126,7 @@ export function filtering(sentence: Sentence): void {
     t.is((await found('')).length, texts.length);
   });
 
-  sentence('$regex is a regular expression, with the option i', async (t, { documents }) => {
+  sentence('$regex matches a regular expression, with the option i', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     const texts = ['https://a.example/x', 'HTTPS://B.example/y', 'ftp://a.example', 'a😀b', 'line\nbreak'];
     await things.write(texts.map((text, n) => ({ insert: { _id: idOf(n), text, n: text.length } })));
@@ -140,7 +140,7 @@ export function filtering(sentence: Sentence): void {
     t.deepEqual(await found({ text: { $regex: 'example', $contains: 'FTP' } }), [texts[2]]);
   });
 
-  sentence('fields of any name and depth are filtered and sorted by', async (t, { documents }) => {
+  sentence('filters and sorts take fields of any name and depth', async (t, { documents }) => {
     const names = [
       'Name',
       'name',

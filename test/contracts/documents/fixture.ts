@@ -1,23 +1,23 @@
-// What an adapter gives to the documents' contract suite, and what each of the suite's tests is given.
+// The fixture that an adapter gives to the contract suite of documents, and the parts that each test gets.
 import type { ExecutionContext, TestFn } from 'ava';
 import type { CollectionSpec, Document, Documents } from '../../../readmodels/documents.ts';
 
 export interface Opened {
   documents: Documents;
-  /** One more instance over the same data; the suite may have closed `documents` before. */
+  /** Opens another instance over the same data. The suite may have closed `documents` before. */
   reopen(): Promise<Documents>;
-  /** Closes every instance that was opened (the suite may have closed some) and removes the data. */
+  /** Closes every open instance and removes the data. The suite may have closed some. */
   close(): Promise<void>;
 }
 
 export interface Fixture {
-  /** An empty store of its own. */
+  /** Opens an empty store for one test. */
   open(): Promise<Opened>;
 }
 
 export type Sentence = (sentence: string, body: (t: ExecutionContext, opened: Opened) => Promise<void>) => void;
 
-/** Makes tests that open a store, run, and close it whatever happened. */
+/** Makes tests that open a store, run, and always close it. */
 export function sentences(test: TestFn, name: string, fixture: Fixture): Sentence {
   return (sentence, body) => {
     test(`${name}: ${sentence}`, async (t) => {
@@ -35,7 +35,7 @@ export interface Thing extends Document {
   [name: string]: unknown;
 }
 
-/** Whatever the fields are declared to hold, the suite puts other scalars there too: adapters must agree on them. */
+/** The suite also stores scalars of undeclared types in these fields, on which the adapters must agree. */
 export const THINGS = {
   name: 'things',
   fields: { text: 'string', n: 'number', flag: 'boolean', tags: 'array', 'deep.x': 'number', group: 'string' },

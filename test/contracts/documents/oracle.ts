@@ -1,5 +1,5 @@
-// What MongoDB's own language says, over arrays in memory, as plainly as it can be written: the adapters are compared to
-// it on random data, and it is compared to MongoDB by the same tests run there.
+// The filters of MongoDB over arrays in memory, in the plainest code. Tests compare the adapters with it on random data;
+// the same tests, run against MongoDB, compare it with MongoDB.
 import type { Filter, Scalar, Sort } from '../../../readmodels/documents.ts';
 import type { Thing } from './fixture.ts';
 

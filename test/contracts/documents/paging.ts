@@ -26,7 +26,7 @@ export function paging(sentence: Sentence): void {
   );
 
   sentence(
-    'equal documents are in the order of their ids, and the reverse sort is the reverse order',
+    'equal documents have the order of their ids, and the reverse sort has the reverse order',
     async (t, { documents }) => {
       await fill(documents, 50, (n) => ({ group: `g${n % 3}` }));
       const things = await documents.collection<Thing>(THINGS);
@@ -38,7 +38,7 @@ export function paging(sentence: Sentence): void {
     },
   );
 
-  sentence('pages by keyset and by skip are the whole order, for any sort and filter', async (t, { documents }) => {
+  sentence('pages by keyset and by skip give the whole order, for any sort and filter', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     const made = fc.sample(thing, 120).map((fields, n): Thing => ({ _id: idOf(n), ...fields }));
     await things.write(made.map((insert) => ({ insert })));
@@ -62,7 +62,7 @@ export function paging(sentence: Sentence): void {
     );
   });
 
-  sentence('a page goes on after values that no document has', async (t, { documents }) => {
+  sentence('a page continues after values that no document has', async (t, { documents }) => {
     await fill(documents, 10, (n) => ({ n: n * 10 }));
     const things = await documents.collection<Thing>(THINGS);
     const after = async (order: Sort, values: Scalar[]) =>
@@ -76,7 +76,7 @@ export function paging(sentence: Sentence): void {
     t.deepEqual(await after({ n: -1 }, ['text', 'x']), [90, 80]);
   });
 
-  sentence('a unique index ends an order, with the same pages', async (t, { documents }) => {
+  sentence('an order that ends with a unique index has the same pages', async (t, { documents }) => {
     const things = await documents.collection<Thing>({
       ...THINGS,
       indexes: [{ fields: { group: 1, n: 1 }, unique: true }],
@@ -95,7 +95,7 @@ export function paging(sentence: Sentence): void {
     }
   });
 
-  sentence('a page has 1,000 documents unless told and at most 10,000', async (t, { documents }) => {
+  sentence('a page has 1,000 documents by default and at most 10,000', async (t, { documents }) => {
     await fill(documents, 11_000, (n) => ({ n, group: 'g' }));
     const things = await documents.collection<Thing>(THINGS);
     t.is((await things.find({})).length, 1_000);
@@ -124,7 +124,7 @@ export function paging(sentence: Sentence): void {
     t.deepEqual(await things.get(idOf(2)), { _id: idOf(2), n: 2 });
   });
 
-  sentence('a stream gives every document once while writers go on', async (t, { documents, reopen }) => {
+  sentence('a stream gives every document once during writes', async (t, { documents, reopen }) => {
     await fill(documents, 4_500, (n) => ({ n, group: 'old' }));
     const things = await documents.collection<Thing>(THINGS);
     const writer = await (await reopen()).collection<Thing>(THINGS);
@@ -145,7 +145,7 @@ export function paging(sentence: Sentence): void {
     t.is(await things.count({ group: 'new' }), 9);
   });
 
-  sentence('a read that nobody waits for throws the reason of its signal', async (t, { documents }) => {
+  sentence('an aborted read throws the reason of its signal', async (t, { documents }) => {
     await fill(documents, 2_500, (n) => ({ n }));
     const things = await documents.collection<Thing>(THINGS);
     const reason = new Error('nobody waits');
@@ -165,7 +165,7 @@ export function paging(sentence: Sentence): void {
     t.is(await things.count({}), 2_500);
   });
 
-  sentence('a stream can be left, and ends at once when nothing matches', async (t, { documents }) => {
+  sentence('a reader may leave a stream, and a stream without matches ends at once', async (t, { documents }) => {
     await fill(documents, 2_500, (n) => ({ n }));
     const things = await documents.collection<Thing>(THINGS);
     const seen: string[] = [];
@@ -175,34 +175,31 @@ export function paging(sentence: Sentence): void {
     t.is((await all(things.stream({ n: { $lt: 2_000 } }))).length, 2_000);
   });
 
-  sentence(
-    'a slice of long documents ends early, and slices one after the other are all of them',
-    async (t, opened) => {
-      const LENGTH = 600_000;
-      const COUNT = 40;
-      const { documents } = opened;
-      const things = await documents.collection<Thing>(THINGS);
-      for (let n = 0; n < COUNT; n += 10) {
-        const made = Array.from({ length: 10 }, (_, i) => ({ _id: idOf(n + i), n: n + i, long: 'x'.repeat(LENGTH) }));
-        await things.write(made.map((insert) => ({ insert })));
-      }
-      const order: Sort = { n: 1 };
-      const found: Thing[] = [];
-      for (let is_cut = true; is_cut; ) {
-        const after = found.length > 0 ? keyset(found.at(-1)!, order) : undefined;
-        const slice = await things.slice({ n: { $gte: 0 } }, { sort: order, after });
-        ({ is_cut } = slice);
-        t.true(slice.documents.length * LENGTH <= 17 * 1024 * 1024);
-        t.true(slice.documents.length > 0);
-        found.push(...slice.documents);
-      }
-      const expected = Array.from({ length: COUNT }, (_, n) => idOf(n));
-      t.deepEqual(ids(found), expected);
-      t.deepEqual(ids(await things.find({})), expected);
-      t.deepEqual(ids(await all(things.stream({}, { sort: { n: -1 } }))), expected.toReversed());
-      const short = await things.slice({}, { sort: order, limit: 2, skip: 1 });
-      t.deepEqual([ids(short.documents), short.is_cut], [[idOf(1), idOf(2)], false]);
-      t.deepEqual(await things.slice({ n: -1 }), { documents: [], is_cut: false });
-    },
-  );
+  sentence('a slice of long documents ends early, and consecutive slices give all of them', async (t, opened) => {
+    const LENGTH = 600_000;
+    const COUNT = 40;
+    const { documents } = opened;
+    const things = await documents.collection<Thing>(THINGS);
+    for (let n = 0; n < COUNT; n += 10) {
+      const made = Array.from({ length: 10 }, (_, i) => ({ _id: idOf(n + i), n: n + i, long: 'x'.repeat(LENGTH) }));
+      await things.write(made.map((insert) => ({ insert })));
+    }
+    const order: Sort = { n: 1 };
+    const found: Thing[] = [];
+    for (let is_cut = true; is_cut; ) {
+      const after = found.length > 0 ? keyset(found.at(-1)!, order) : undefined;
+      const slice = await things.slice({ n: { $gte: 0 } }, { sort: order, after });
+      ({ is_cut } = slice);
+      t.true(slice.documents.length * LENGTH <= 17 * 1024 * 1024);
+      t.true(slice.documents.length > 0);
+      found.push(...slice.documents);
+    }
+    const expected = Array.from({ length: COUNT }, (_, n) => idOf(n));
+    t.deepEqual(ids(found), expected);
+    t.deepEqual(ids(await things.find({})), expected);
+    t.deepEqual(ids(await all(things.stream({}, { sort: { n: -1 } }))), expected.toReversed());
+    const short = await things.slice({}, { sort: order, limit: 2, skip: 1 });
+    t.deepEqual([ids(short.documents), short.is_cut], [[idOf(1), idOf(2)], false]);
+    t.deepEqual(await things.slice({ n: -1 }), { documents: [], is_cut: false });
+  });
 }

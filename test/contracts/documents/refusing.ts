@@ -1,4 +1,4 @@
-// What is outside the subset is an error of the caller: nothing is ignored.
+// Calls outside the subset are errors of the caller: the store ignores nothing.
 import type { ExecutionContext } from 'ava';
 import type { CollectionSpec, Filter, FindOptions, Write } from '../../../readmodels/documents.ts';
 import { type Sentence, THINGS, type Thing } from './fixture.ts';

@@ -31,7 +31,7 @@ export function transacting(sentence: Sentence): void {
     t.deepEqual(await elsewhere.get('a'), { _id: 'a', n: 1 });
   });
 
-  sentence('a watcher hears of commits of another instance', async (t, { documents, reopen }) => {
+  sentence("a watcher learns of another instance's commits", async (t, { documents, reopen }) => {
     await documents.collection<Thing>(THINGS);
     const elsewhere = await reopen();
     const things = await elsewhere.collection<Thing>(THINGS);
@@ -48,7 +48,7 @@ export function transacting(sentence: Sentence): void {
     t.pass();
   });
 
-  sentence('a transaction that throws leaves nothing', async (t, { documents }) => {
+  sentence('a transaction that throws stores nothing', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     await things.write([{ insert: { _id: 'there', n: 1 } }]);
     const thrown = new Error('on purpose');
@@ -66,18 +66,21 @@ export function transacting(sentence: Sentence): void {
     t.is(await things.count({}), 2);
   });
 
-  sentence('a write that fails undoes its transaction, even when the error is caught', async (t, { documents }) => {
-    const things = await documents.collection<Thing>(THINGS);
-    await things.write([{ insert: { _id: 'there' } }]);
-    const undone = documents.transaction(async (inside) => {
-      const thingsInside = await inside.collection<Thing>(THINGS);
-      await thingsInside.write([{ insert: { _id: 'a' } }]);
-      await t.throwsAsync(thingsInside.write([{ insert: { _id: 'there' } }]), { code: 'duplicate_key' });
-      await t.throwsAsync(thingsInside.write([{ insert: { _id: 'b' } }]), { code: 'duplicate_key' });
-    });
-    await t.throwsAsync(undone, { code: 'duplicate_key' });
-    t.is(await things.count({}), 1);
-  });
+  sentence(
+    'a failing write undoes its transaction, even when the caller catches the error',
+    async (t, { documents }) => {
+      const things = await documents.collection<Thing>(THINGS);
+      await things.write([{ insert: { _id: 'there' } }]);
+      const undone = documents.transaction(async (inside) => {
+        const thingsInside = await inside.collection<Thing>(THINGS);
+        await thingsInside.write([{ insert: { _id: 'a' } }]);
+        await t.throwsAsync(thingsInside.write([{ insert: { _id: 'there' } }]), { code: 'duplicate_key' });
+        await t.throwsAsync(thingsInside.write([{ insert: { _id: 'b' } }]), { code: 'duplicate_key' });
+      });
+      await t.throwsAsync(undone, { code: 'duplicate_key' });
+      t.is(await things.count({}), 1);
+    },
+  );
 
   sentence('concurrent transactions of two instances lose nothing', async (t, { documents, reopen }) => {
     const instances = [documents, await reopen()];
@@ -114,7 +117,7 @@ export function transacting(sentence: Sentence): void {
     t.deepEqual(await things.get('counter'), { _id: 'counter', n: 40 });
   });
 
-  sentence('of two that insert the same id one fails', async (t, { documents, reopen }) => {
+  sentence('one of two concurrent inserts of an id fails', async (t, { documents, reopen }) => {
     const instances = [documents, await reopen()];
     const results = await Promise.allSettled(
       instances.map(async (instance, n) => {
@@ -147,7 +150,7 @@ export function transacting(sentence: Sentence): void {
     t.is(await things.count({}), 2);
   });
 
-  sentence('what would wait for itself inside a transaction is an error', async (t, { documents }) => {
+  sentence('a call that would wait for its own transaction is refused', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     const own = { message: /inside a transaction/ };
     await documents.transaction(async (inside) => {
@@ -165,7 +168,7 @@ export function transacting(sentence: Sentence): void {
     await things.write([{ insert: { _id: 'a' } }]);
   });
 
-  sentence('the collections of a transaction that is over cannot be used', async (t, { documents }) => {
+  sentence('the collections of an ended transaction refuse every call', async (t, { documents }) => {
     await documents.collection<Thing>(THINGS);
     const kept = await documents.transaction((inside) => inside.collection<Thing>(THINGS));
     await t.throwsAsync(kept.write([{ insert: { _id: 'late' } }]), { message: /over/ });

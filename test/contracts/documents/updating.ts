@@ -39,7 +39,7 @@ export function updating(sentence: Sentence): void {
     t.is(await things.count({ tags: 'b' }), 1);
   });
 
-  sentence('an update of an id that is not there does nothing, unless it upserts', async (t, { documents }) => {
+  sentence('an update of an absent id does nothing, unless it upserts', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     await things.write([{ update: 'a', set: { $set: { n: 1 } } }]);
     t.is(await things.get('a'), null);

@@ -2,7 +2,7 @@
 import { idOf, ids, type Sentence, THINGS, type Thing } from './fixture.ts';
 
 export function writing(sentence: Sentence): void {
-  sentence('a document comes back as it was written', async (t, { documents }) => {
+  sentence('a document reads back as it was written', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     const odd: Thing = {
       _id: 'id \'with\' "all" kinds/of\\things.😀',
@@ -18,7 +18,7 @@ export function writing(sentence: Sentence): void {
     t.deepEqual(await things.get('undefined'), { _id: 'undefined', kept: {} });
   });
 
-  sentence('a document that the caller changes afterwards is not changed', async (t, { documents }) => {
+  sentence("a later change of the caller's object does not change the document", async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     const document: Thing = { _id: 'a', tags: ['x'] };
     await things.write([{ insert: document }]);
@@ -29,7 +29,7 @@ export function writing(sentence: Sentence): void {
     t.deepEqual(await things.get('a'), { _id: 'a', tags: ['x'] });
   });
 
-  sentence('an insert of an id that is there fails with DuplicateKey', async (t, { documents }) => {
+  sentence('an insert of an existing id fails with DuplicateKey', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     await things.write([{ insert: { _id: 'a', n: 1 } }]);
     await t.throwsAsync(things.write([{ insert: { _id: 'a', n: 2 } }]), { code: 'duplicate_key' });
@@ -38,7 +38,7 @@ export function writing(sentence: Sentence): void {
   });
 
   sentence(
-    'a unique index holds against inserts, replaces and updates, and takes missing for a value',
+    'a unique index refuses duplicates by inserts, replaces and updates, and counts missing as a value',
     async (t, { documents }) => {
       const unique = await documents.collection<Thing>({
         name: 'unique',
@@ -77,7 +77,7 @@ export function writing(sentence: Sentence): void {
     },
   );
 
-  sentence('a replace puts the document whether or not one is there', async (t, { documents }) => {
+  sentence('a replace stores the document whether or not one exists', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     await things.write([{ replace: { _id: 'a', n: 1, text: 'x' } }]);
     await things.write([{ replace: { _id: 'a', n: 2 } }, { replace: { _id: 'b' } }]);
@@ -104,7 +104,7 @@ export function writing(sentence: Sentence): void {
     await things.write([]);
   });
 
-  sentence('a batch of which one write fails leaves nothing', async (t, { documents }) => {
+  sentence('a batch with a failing write stores nothing', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     await things.write([{ insert: { _id: 'there', n: 1, word: 'x' } }]);
     const before = [
@@ -120,7 +120,7 @@ export function writing(sentence: Sentence): void {
     t.deepEqual(await things.find({}), [{ _id: 'there', n: 1, word: 'x' }]);
   });
 
-  sentence('delete and deleteMany remove what they name and nothing else', async (t, { documents }) => {
+  sentence('delete and deleteMany remove the named documents and no others', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     const made = Array.from({ length: 20 }, (_, n) => ({
       _id: idOf(n),

@@ -17,7 +17,7 @@ export function appending(sentence: Sentence): void {
     t.deepEqual((await all(other.readAll({ filter: { categories: [category] } }))).map(plain), [expected]);
   });
 
-  sentence('a read event can be spread and made JSON like any object', async (t, { store, category }) => {
+  sentence('a read event can be spread and serialised like any object', async (t, { store, category }) => {
     const event = newEvent({ n: 1 });
     const { position } = await appended(store.append(`${category}-1`, 'no_stream', [event]));
     const [read] = await all(store.readStream(`${category}-1`));
@@ -26,7 +26,7 @@ export function appending(sentence: Sentence): void {
     t.deepEqual(JSON.parse(JSON.stringify(read)), expected);
   });
 
-  sentence('an append at the last revision goes on from there', async (t, { store, other, category }) => {
+  sentence('an append at the last revision continues the stream', async (t, { store, other, category }) => {
     const stream = `${category}-1`;
     t.is((await appended(store.append(stream, 'no_stream', newEvents(3)))).revision, 2);
     t.is((await appended(other.append(stream, 2, newEvents(2)))).revision, 4);
@@ -37,18 +37,21 @@ export function appending(sentence: Sentence): void {
     );
   });
 
-  sentence('any other expected revision is a conflict that says the actual one', async (t, { store, category }) => {
-    const stream = `${category}-1`;
-    const conflict = (actual: number | 'no_stream') => ({ ok: false as const, conflict: true as const, actual });
-    t.deepEqual(await store.append(stream, 0, newEvents(1)), conflict('no_stream'));
-    t.deepEqual(await store.append(stream, 7, newEvents(1)), conflict('no_stream'));
-    t.deepEqual(await all(store.readStream(stream)), []);
-    await appended(store.append(stream, 'no_stream', newEvents(3)));
-    for (const expected of ['no_stream', 0, 1, 3, 1_000] as const) {
-      t.deepEqual(await store.append(stream, expected, newEvents(1)), conflict(2), `expected ${expected}`);
-    }
-    t.is((await all(store.readStream(stream))).length, 3);
-  });
+  sentence(
+    'any other expected revision is a conflict, which names the actual revision',
+    async (t, { store, category }) => {
+      const stream = `${category}-1`;
+      const conflict = (actual: number | 'no_stream') => ({ ok: false as const, conflict: true as const, actual });
+      t.deepEqual(await store.append(stream, 0, newEvents(1)), conflict('no_stream'));
+      t.deepEqual(await store.append(stream, 7, newEvents(1)), conflict('no_stream'));
+      t.deepEqual(await all(store.readStream(stream)), []);
+      await appended(store.append(stream, 'no_stream', newEvents(3)));
+      for (const expected of ['no_stream', 0, 1, 3, 1_000] as const) {
+        t.deepEqual(await store.append(stream, expected, newEvents(1)), conflict(2), `expected ${expected}`);
+      }
+      t.is((await all(store.readStream(stream))).length, 3);
+    },
+  );
 
   sentence('a conflict appends none of the events', async (t, { store, category, filter }) => {
     const first = newEvents(2);
@@ -57,7 +60,7 @@ export function appending(sentence: Sentence): void {
     t.deepEqual(ids(await all(store.readAll({ filter }))), ids(first));
   });
 
-  sentence('an event that cannot be kept appends none of its append', async (t, { store, category, filter }) => {
+  sentence('an event that the store cannot hold refuses its whole append', async (t, { store, category, filter }) => {
     const circular: { self?: unknown } = {};
     circular.self = circular;
     await t.throwsAsync(store.append(`${category}-1`, 'no_stream', [newEvent(), newEvent(circular), newEvent()]));
@@ -65,7 +68,7 @@ export function appending(sentence: Sentence): void {
     t.is((await appended(store.append(`${category}-1`, 'no_stream', newEvents(1)))).revision, 0);
   });
 
-  sentence('positions rise over all streams and are the same wherever they are seen', async (t, scene) => {
+  sentence('positions rise over all streams, and every way to read gives the same ones', async (t, scene) => {
     const { store, other, category, filter } = scene;
     const last: string[] = [];
     for (let round = 0; round < 30; round += 1) {
@@ -93,7 +96,7 @@ export function appending(sentence: Sentence): void {
     }
   });
 
-  sentence('appends begun together are each decided on their own', async (t, { store, category }) => {
+  sentence('concurrent appends are decided one by one', async (t, { store, category }) => {
     const results = await Promise.all([
       store.append(`${category}-1`, 'no_stream', newEvents(2)),
       store.append(`${category}-1`, 'no_stream', newEvents(2)),
@@ -107,7 +110,7 @@ export function appending(sentence: Sentence): void {
     t.is((await all(store.readStream(`${category}-2`))).length, 1);
   });
 
-  sentence('the same append again is a success with the first positions', async (t, { store, other, category }) => {
+  sentence('a repeated append succeeds with the first positions', async (t, { store, other, category }) => {
     const stream = `${category}-1`;
     const created = newEvents(3);
     const continued = newEvents(4);
@@ -120,7 +123,7 @@ export function appending(sentence: Sentence): void {
     t.deepEqual(ids(await all(store.readStream(stream))), ids([...created, ...continued]));
   });
 
-  sentence('the same ids in part, in another order or elsewhere are a conflict', async (t, { store, category }) => {
+  sentence('some of the same ids, another order or another stream is a conflict', async (t, { store, category }) => {
     const stream = `${category}-1`;
     const events = newEvents(3);
     const [a, b, c] = events as [(typeof events)[0], (typeof events)[0], (typeof events)[0]];
@@ -135,7 +138,7 @@ export function appending(sentence: Sentence): void {
     t.true((await store.append(`${category}-2`, 'no_stream', events)).ok, 'another stream is another append');
   });
 
-  sentence('an append whose acknowledgement was lost is retried without a second copy', async (t, scene) => {
+  sentence('a retry after a lost acknowledgement makes no second copy', async (t, scene) => {
     const { store, other, reopen, category } = scene;
     const before = newEvents(1);
     await appended(other.append(`${category}-1`, 'no_stream', before));
@@ -201,7 +204,7 @@ export function appending(sentence: Sentence): void {
     );
   });
 
-  sentence('an event of 200 kB is kept whole', async (t, { store, category }) => {
+  sentence('the store keeps an event of 200 kB whole', async (t, { store, category }) => {
     const urls = Array.from({ length: 4_000 }, (_, n) => `https://example.com/${n}/${randomUUID()}`);
     t.true(JSON.stringify(urls).length > 200_000);
     await appended(store.append(`${category}-1`, 'no_stream', [newEvent({ urls }), newEvent({ urls })]));
@@ -229,7 +232,7 @@ export function appending(sentence: Sentence): void {
       const too_large = { instanceOf: AppendTooLarge, code: 'append_too_large' };
       for (const events of [
         [sized(half, 'x'), sized(half + 1, 'x')],
-        // In characters it is half of that.
+        // Its length in characters is half of that.
         [sized(MAX_APPEND_BYTES + 2, 'ü')],
         newEvents(300).map((event) => ({ ...event, metadata: { ...event.metadata, actor: 'a'.repeat(4_000) } })),
       ]) {
@@ -257,7 +260,7 @@ export function appending(sentence: Sentence): void {
     t.deepEqual(ids(await all(store.readStream(`${category}-1`))), ids(events));
   });
 
-  sentence('what was appended is there after closing and opening again', async (t, scene) => {
+  sentence('appended events survive closing and opening', async (t, scene) => {
     const { store, other, reopen, category } = scene;
     const events = newEvents(1_500);
     const position = await fill(store, `${category}-1`, events);

@@ -38,12 +38,15 @@ export function deleting(sentence: Sentence, fixture: Fixture): void {
     t.true(next.position > last, 'a position is never given twice');
   });
 
-  sentence('deleting again, or what was never there, is no error', async (t, { store, other, category }) => {
-    await fill(store, `${category}-1`, newEvents(1));
-    await store.deleteStream(`${category}-1`);
-    await t.notThrowsAsync(store.deleteStream(`${category}-1`));
-    await t.notThrowsAsync(other.deleteStream(`${category}-1`));
-    await t.notThrowsAsync(store.deleteStream(`${category}-never`));
-    t.deepEqual(await all(store.readStream(`${category}-never`)), []);
-  });
+  sentence(
+    'deleting a stream twice, or one that never existed, causes no error',
+    async (t, { store, other, category }) => {
+      await fill(store, `${category}-1`, newEvents(1));
+      await store.deleteStream(`${category}-1`);
+      await t.notThrowsAsync(store.deleteStream(`${category}-1`));
+      await t.notThrowsAsync(other.deleteStream(`${category}-1`));
+      await t.notThrowsAsync(store.deleteStream(`${category}-never`));
+      t.deepEqual(await all(store.readStream(`${category}-never`)), []);
+    },
+  );
 }

@@ -1,4 +1,4 @@
-// What an adapter gives to the event log's contract suite, and what each of the suite's tests is given.
+// The fixture that an adapter gives to the contract suite of the event log, and the parts that each test gets.
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { ExecutionContext, TestFn } from 'ava';
 import {
@@ -14,16 +14,16 @@ import {
   type SubscriptionBatch,
 } from '../../../events/event-store.ts';
 
-/** Waits of the suite end with an error after this long: ample for a loaded machine, and yet an end. */
+/** Every wait of the suite fails after this time, which is ample for a loaded machine. */
 export const DEADLINE_MS = 30_000;
 
 const LONG = 10_000;
 
 export interface Opened {
   store: EventStore;
-  /** One more connection to the same data; the suite may have closed `store` before. */
+  /** Opens another connection to the same data. The suite may have closed `store` before. */
   reopen(): Promise<EventStore>;
-  /** Closes every store that was opened (the suite may have closed some) and removes the data. */
+  /** Closes every open store and removes the data. The suite may have closed some. */
   close(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export interface Fixture {
   open(): Promise<Opened>;
   /** Whether `readAll` stops giving a deleted stream's events at once, or goes on until the server cleans up. */
   deletedEvents: 'gone' | 'until_scavenged';
-  /** How long the long streams of the suite are. 10,000 events; fewer where the same code is held to it already. */
+  /** The length of the suite's long streams: 10,000 events, or fewer where another suite tests the same code. */
   long?: number;
 }
 
@@ -50,7 +50,7 @@ export interface Scene {
 
 export type Sentence = (sentence: string, body: (t: ExecutionContext, scene: Scene) => Promise<void>) => void;
 
-/** Makes tests that open a store, run, and close it whatever happened. */
+/** Makes tests that open a store, run, and always close it. */
 export function sentences(test: TestFn, name: string, fixture: Fixture): Sentence {
   return (sentence, body) => {
     test(`${name}: ${sentence}`, async (t) => {
@@ -101,7 +101,7 @@ export async function appended(result: Promise<AppendResult>): Promise<{ revisio
   return settled;
 }
 
-/** Appends to a new stream, in as few appends as it takes; gives the position of the last event. */
+/** Appends to a new stream in as few appends as possible. Returns the position of the last event. */
 export async function fill(store: EventStore, stream: string, events: readonly NewEvent[]): Promise<Position> {
   let last: { revision: ExpectedRevision; position: Position } = { revision: 'no_stream', position: '' };
   for (const run of appendRuns(events)) last = await appended(store.append(stream, last.revision, run));
@@ -116,7 +116,7 @@ export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 
 export const ids = (events: readonly NewEvent[]): string[] => events.map((event) => event.id);
 
-/** The fields of an event as a plain object, whatever the adapter's own objects are. */
+/** The fields of an event as a plain object, whatever objects the adapter returns. */
 export const plain = ({ id, type, data, metadata, stream, revision, position }: RecordedEvent): RecordedEvent => ({
   id,
   type,
@@ -134,8 +134,8 @@ export interface Heard {
 }
 
 /**
- * Listens until `enough`, then leaves the subscription. Fails after the deadline.
- * `between` is awaited after each batch: a consumer as slow as the test wants.
+ * Reads the subscription until `enough`, then leaves it. Fails after the deadline.
+ * `between` is awaited after each batch, so that the consumer is as slow as the test wants.
  */
 export async function listen(
   store: EventStore,
@@ -155,7 +155,7 @@ export async function listen(
   throw new Error(`the subscription ended after ${heard.events.length} events, at position '${heard.position}'`);
 }
 
-/** Lets everything that is ready run, so that a subscription that has caught up waits for more. */
+/** Runs everything that is ready, so that a subscription that has caught up waits for more. */
 export async function idle(): Promise<void> {
   for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
 }

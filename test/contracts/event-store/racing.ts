@@ -3,7 +3,7 @@ import type { EventStore } from '../../../events/event-store.ts';
 import { all, appended, newEvent, newEvents, type Sentence } from './fixture.ts';
 
 export function racing(sentence: Sentence): void {
-  sentence('of two writers at one stream exactly one wins each revision', async (t, { store, other, category }) => {
+  sentence('exactly one of two writers to a stream gets each revision', async (t, { store, other, category }) => {
     const stream = `${category}-1`;
     const wins_each = 200;
     await appended(store.append(stream, 'no_stream', [newEvent({ writer: 'none' })]));
@@ -20,7 +20,7 @@ export function racing(sentence: Sentence): void {
           wins += 1;
         } else {
           conflicts += 1;
-          // The writer is behind, never ahead: a stream only grows.
+          // The writer's revision is never ahead, because a stream only grows.
           t.true(typeof result.actual === 'number' && result.actual > revision);
           revision = result.actual as number;
         }
@@ -33,7 +33,7 @@ export function racing(sentence: Sentence): void {
     t.true(conflicts > 0, 'they did race');
   });
 
-  sentence('of many that create a stream at once one succeeds', async (t, { store, other, category }) => {
+  sentence('exactly one of many concurrent writers creates a stream', async (t, { store, other, category }) => {
     for (let round = 0; round < 20; round += 1) {
       const results = await Promise.all(
         [store, other, store, other, other].map((connection) =>
@@ -45,7 +45,7 @@ export function racing(sentence: Sentence): void {
     }
   });
 
-  sentence('the same append from two writers at once is one append and two successes', async (t, scene) => {
+  sentence('two writers with the same append both succeed, and the log has it once', async (t, scene) => {
     const { store, other, category } = scene;
     for (let round = 0; round < 50; round += 1) {
       const events = newEvents(3);

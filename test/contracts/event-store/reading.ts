@@ -22,7 +22,7 @@ export function reading(sentence: Sentence): void {
     t.deepEqual(await revisions({ direction: 'backwards', from: 0 }), [0]);
   });
 
-  sentence('a stream that is not there has no events', async (t, { store, category }) => {
+  sentence('an absent stream has no events', async (t, { store, category }) => {
     t.deepEqual(await all(store.readStream(`${category}-none`)), []);
     t.deepEqual(await all(store.readStream(`${category}-none`, { direction: 'backwards', limit: 1 })), []);
   });
@@ -64,7 +64,7 @@ export function reading(sentence: Sentence): void {
     t.deepEqual(ids(log.filter((event) => mine.has(event.id))), ids(events));
   });
 
-  sentence('a filter takes categories, types, or both', async (t, { store, category }) => {
+  sentence('a filter may name categories, types, or both', async (t, { store, category }) => {
     const second = newCategory();
     const letters = ['A', 'B', 'C', 'A', 'B'];
     const log = [category, second, category, second].flatMap((of, round) =>
@@ -103,28 +103,31 @@ export function reading(sentence: Sentence): void {
     t.deepEqual(await read({ filter: { categories: [] } }), [], 'an empty list lists none');
   });
 
-  sentence('a category is the name up to the first dash, whole and literal', async (t, { store, category }) => {
-    const streams = [
-      category,
-      `${category}-`,
-      `${category}-a-b`,
-      `${category}s-1`,
-      category.replace('_', 'x') + '-1',
-      `x${category}-1`,
-      `${category.toUpperCase()}-1`,
-    ];
-    const events = newEvents(streams.length);
-    for (const [n, stream] of streams.entries()) await fill(store, stream, [events[n]!]);
-    const read = await all(store.readAll({ filter: { categories: [category] } }));
-    t.deepEqual(
-      read.map((event) => event.stream),
-      streams.slice(0, 3),
-    );
-    const upper = await all(store.readAll({ filter: { categories: [category.toUpperCase()] } }));
-    t.deepEqual(ids(upper), [events.at(-1)!.id]);
-  });
+  sentence(
+    "a category is the stream's name up to the first dash, and matches whole and literally",
+    async (t, { store, category }) => {
+      const streams = [
+        category,
+        `${category}-`,
+        `${category}-a-b`,
+        `${category}s-1`,
+        category.replace('_', 'x') + '-1',
+        `x${category}-1`,
+        `${category.toUpperCase()}-1`,
+      ];
+      const events = newEvents(streams.length);
+      for (const [n, stream] of streams.entries()) await fill(store, stream, [events[n]!]);
+      const read = await all(store.readAll({ filter: { categories: [category] } }));
+      t.deepEqual(
+        read.map((event) => event.stream),
+        streams.slice(0, 3),
+      );
+      const upper = await all(store.readAll({ filter: { categories: [category.toUpperCase()] } }));
+      t.deepEqual(ids(upper), [events.at(-1)!.id]);
+    },
+  );
 
-  sentence('types are whole and literal', async (t, { store, category, filter }) => {
+  sentence('types match whole and literally', async (t, { store, category, filter }) => {
     const types = ['URL_Checked', 'URLxChecked', 'URL_Checked2', 'url_checked', 'URL_Checked', 'XURL_Checked'];
     await fill(
       store,
@@ -138,7 +141,7 @@ export function reading(sentence: Sentence): void {
     );
   });
 
-  sentence('a read of the log ends at the end as it was when the read began', async (t, scene) => {
+  sentence('a read of the log ends where the log ended when the read began', async (t, scene) => {
     const { store, other, category, filter } = scene;
     const events = newEvents(2_500);
     await fill(store, `${category}-1`, events);
@@ -156,7 +159,7 @@ export function reading(sentence: Sentence): void {
     t.deepEqual(seen, ids(events));
   });
 
-  sentence('a read that is left early leaves nothing behind', async (t, { store, category, filter }) => {
+  sentence('a reader that stops early leaves nothing open', async (t, { store, category, filter }) => {
     await fill(store, `${category}-1`, newEvents(3_000));
     for await (const event of store.readStream(`${category}-1`)) if (event.revision === 5) break;
     for await (const event of store.readAll({ filter })) if (event.revision === 5) break;

@@ -14,20 +14,20 @@ import {
   soon,
 } from './fixture.ts';
 
-/** Appends single events to one stream until told to stop; gives how many. */
+/** Appends single events to one stream until `stop`. Returns their number. */
 async function keepAppending(store: EventStore, stream: string, going: () => boolean): Promise<number> {
   let count = 0;
   while (going()) {
     await appended(store.append(stream, count === 0 ? 'no_stream' : count - 1, [newEvent({ n: count })]));
     count += 1;
-    // A turn of the event loop, as a writer that waits for a network has.
+    // One turn of the event loop, as a writer has that waits for a network.
     await new Promise(setImmediate);
   }
   return count;
 }
 
 export function subscribing(sentence: Sentence): void {
-  sentence('a subscription gives what is there, then what comes', async (t, { store, other, category, filter }) => {
+  sentence('a subscription gives the existing events, then new ones', async (t, { store, other, category, filter }) => {
     const events = newEvents(30);
     await fill(store, `${category}-1`, events.slice(0, 10));
     let live = false;
@@ -49,7 +49,7 @@ export function subscribing(sentence: Sentence): void {
     );
   });
 
-  sentence('the hand-over from catch-up to live loses and repeats nothing under constant appends', async (t, scene) => {
+  sentence('the change from catch-up to live loses and repeats nothing during constant appends', async (t, scene) => {
     const { store, other, category, filter, long } = scene;
     const past = Math.min(long, 5_000);
     await fill(store, `${category}-past`, newEvents(past));
@@ -87,7 +87,7 @@ export function subscribing(sentence: Sentence): void {
     }
   });
 
-  sentence('a subscription from the head gives only what comes', async (t, { store, category, filter }) => {
+  sentence('a subscription from the head gives only new events', async (t, { store, category, filter }) => {
     await fill(store, `${category}-1`, newEvents(5));
     const from = await store.head();
     const events = newEvents(3);
@@ -95,7 +95,7 @@ export function subscribing(sentence: Sentence): void {
     t.deepEqual(ids((await listen(store, { from, filter }, ({ events }) => events.length >= 3)).events), ids(events));
   });
 
-  sentence('a subscription takes only what passes its filter', async (t, { store, other, category }) => {
+  sentence('a subscription gives only events that pass its filter', async (t, { store, other, category }) => {
     const second = newCategory();
     const wanted: string[] = [];
     const write = async () => {
@@ -136,7 +136,7 @@ export function subscribing(sentence: Sentence): void {
     t.is(heard.events.length, 2);
   });
 
-  sentence('positions never go back, and cover the events with which they come', async (t, scene) => {
+  sentence('positions never go back, and cover the events of their batch', async (t, scene) => {
     const { store, category, filter } = scene;
     await fill(store, `${category}-1`, newEvents(3_000));
     const { batches } = await listen(store, { filter }, ({ events }) => events.length >= 3_000);
@@ -149,7 +149,7 @@ export function subscribing(sentence: Sentence): void {
     }
   });
 
-  sentence('a subscription resumes from every checkpoint it gave', async (t, { store, other, category, filter }) => {
+  sentence('a subscription resumes from each of its checkpoints', async (t, { store, other, category, filter }) => {
     const second = newCategory();
     const write = async () => {
       for (let n = 0; n < 20; n += 1) {
@@ -182,7 +182,7 @@ export function subscribing(sentence: Sentence): void {
       { filter },
       ({ events }) => events.length >= 2_000 + streams * 250,
       async () => {
-        // Much is appended, from both sides, while the consumer holds a batch.
+        // Both connections append many events while the consumer holds a batch.
         for (let count = 0; count < 2 && stream < streams; count += 1) {
           stream += 1;
           await fill(stream % 2 === 0 ? store : other, `${category}-${stream}`, newEvents(250));
@@ -192,7 +192,7 @@ export function subscribing(sentence: Sentence): void {
     t.deepEqual(ids(heard.events), ids(await all(store.readAll({ filter }))));
   });
 
-  sentence('a subscription that waits ends on abort, at once and without an error', async (t, scene) => {
+  sentence('a waiting subscription ends on abort, at once and without an error', async (t, scene) => {
     const { store, category, filter } = scene;
     await fill(store, `${category}-1`, newEvents(1));
     const abort = new AbortController();
@@ -225,7 +225,7 @@ export function subscribing(sentence: Sentence): void {
     t.is(batches.length, 1);
   });
 
-  sentence('a signal that has aborted before gives an empty subscription', async (t, { store, category, filter }) => {
+  sentence('an aborted signal gives an empty subscription', async (t, { store, category, filter }) => {
     await fill(store, `${category}-1`, newEvents(1));
     t.deepEqual(await soon(all(store.subscribe({ filter, signal: AbortSignal.abort() })), 'the end', 5_000), []);
   });
@@ -248,7 +248,7 @@ export function subscribing(sentence: Sentence): void {
     },
   );
 
-  sentence('many subscriptions of one store each get everything', async (t, { store, other, category, filter }) => {
+  sentence('each of many subscriptions gets every event', async (t, { store, other, category, filter }) => {
     const listening = Array.from({ length: 12 }, (_, n) =>
       listen(n % 2 === 0 ? store : other, { filter }, ({ events }) => events.length >= 100),
     );

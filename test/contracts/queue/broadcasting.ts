@@ -1,4 +1,4 @@
-// Broadcasts and who hears them.
+// Broadcasts and their listeners.
 import { type Sentence, until } from './world.ts';
 
 export function broadcasting(sentence: Sentence): void {
@@ -29,7 +29,7 @@ export function broadcasting(sentence: Sentence): void {
     ]);
   });
 
-  sentence('broadcasts of one sender come in order, and whoever comes late hears the later ones', async (t, world) => {
+  sentence('broadcasts of a sender arrive in order, and a late listener hears the later ones', async (t, world) => {
     const [one, two] = [await world.open(), await world.open()];
     const [heard, late]: [unknown[], unknown[]] = [[], []];
     await two.listen('news', (body) => heard.push(body), world.signal);

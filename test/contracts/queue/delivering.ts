@@ -1,8 +1,8 @@
-// How messages come to a consumer, come again, and end.
+// How a consumer gets messages, gets them again, and ends them.
 import { idsOf, LONG_MS, numbered, pullAndAck, type Sentence, timed } from './world.ts';
 
 export function delivering(sentence: Sentence): void {
-  sentence('a published message is pulled, and gone once acknowledged', async (t, world) => {
+  sentence('a published message is pulled, and disappears with its ack', async (t, world) => {
     const queue = await world.open();
     const consumer = await world.consume(queue, 'work', { ack_wait_ms: 300 });
     await queue.publish('work', [{ id: 'a', body: { urls: ['https://example.com/?q=ü'], n: [1, null, true] } }]);
@@ -15,7 +15,7 @@ export function delivering(sentence: Sentence): void {
     t.deepEqual(await consumer.pull(10, 600), [], 'not even after the ack wait');
   });
 
-  sentence('messages come in the order in which they were published', async (t, world) => {
+  sentence('messages arrive in the order of publication', async (t, world) => {
     const queue = await world.open();
     const consumer = await world.consume(queue, 'work');
     await queue.publish('work', numbered(0, 50));
@@ -25,7 +25,7 @@ export function delivering(sentence: Sentence): void {
     t.deepEqual(ids, idsOf(0, 100));
   });
 
-  sentence('a message is with one consumer at a time, over all instances', async (t, world) => {
+  sentence('one consumer at a time has a message, over all instances', async (t, world) => {
     const [one, two] = [await world.open(), await world.open()];
     const consumers = [
       await world.consume(one, 'work'),
@@ -47,18 +47,21 @@ export function delivering(sentence: Sentence): void {
     for (const share of shares) t.true(share.length > 0, 'everyone gets some');
   });
 
-  sentence('without an ack a message comes again after the ack wait, and says how often it came', async (t, world) => {
-    const queue = await world.open();
-    const consumer = await world.consume(queue, 'work', { ack_wait_ms: 400 });
-    await queue.publish('work', [{ id: 'a', body: 1 }]);
-    const [first] = await consumer.pull(1, LONG_MS);
-    const since = performance.now();
-    t.deepEqual(await consumer.pull(1, 200), [], 'it is in hand');
-    const [second] = await consumer.pull(1, LONG_MS);
-    t.true(performance.now() - since > 300);
-    t.deepEqual([first!.delivery, second!.delivery], [1, 2]);
-    t.deepEqual([second!.id, second!.body], ['a', 1]);
-  });
+  sentence(
+    'a message without an ack is redelivered after the ack wait, with the number of its delivery',
+    async (t, world) => {
+      const queue = await world.open();
+      const consumer = await world.consume(queue, 'work', { ack_wait_ms: 400 });
+      await queue.publish('work', [{ id: 'a', body: 1 }]);
+      const [first] = await consumer.pull(1, LONG_MS);
+      const since = performance.now();
+      t.deepEqual(await consumer.pull(1, 200), [], 'it is in hand');
+      const [second] = await consumer.pull(1, LONG_MS);
+      t.true(performance.now() - since > 300);
+      t.deepEqual([first!.delivery, second!.delivery], [1, 2]);
+      t.deepEqual([second!.id, second!.body], ['a', 1]);
+    },
+  );
 
   sentence('working() postpones the redelivery', async (t, world) => {
     const queue = await world.open();
@@ -72,7 +75,7 @@ export function delivering(sentence: Sentence): void {
     t.is((await consumer.pull(1, LONG_MS))[0]?.delivery, 2, 'until nothing is heard of it');
   });
 
-  sentence('nak gives a message back at once', async (t, world) => {
+  sentence('nak returns a message to the queue at once', async (t, world) => {
     const queue = await world.open();
     const consumer = await world.consume(queue, 'work');
     const elsewhere = await world.consume(await world.open(), 'work');
@@ -85,7 +88,7 @@ export function delivering(sentence: Sentence): void {
     t.true(patient_ms < 1_000, `it took ${patient_ms} ms`);
   });
 
-  sentence('nak with a delay keeps it back for so long', async (t, world) => {
+  sentence('nak with a delay returns a message after the delay', async (t, world) => {
     const queue = await world.open();
     const consumer = await world.consume(queue, 'work');
     await queue.publish('work', [{ id: 'a', body: 1 }]);
@@ -97,7 +100,7 @@ export function delivering(sentence: Sentence): void {
     t.true(patient_ms < 1_000, `it took ${patient_ms} ms more`);
   });
 
-  sentence('a message is dropped when it was given back at its last delivery', async (t, world) => {
+  sentence('the queue drops a message that is returned at its last delivery', async (t, world) => {
     const queue = await world.open();
     const consumer = await world.consume(queue, 'work', { ack_wait_ms: 300, max_deliveries: 3 });
     await queue.publish('work', [{ id: 'a', body: 1 }]);
@@ -110,7 +113,7 @@ export function delivering(sentence: Sentence): void {
     t.is(await queue.depth('work'), 0);
   });
 
-  sentence('a message is dropped when nothing was heard of it after its last delivery', async (t, world) => {
+  sentence('the queue drops a message that is not acknowledged after its last delivery', async (t, world) => {
     const queue = await world.open();
     const consumer = await world.consume(queue, 'work', { ack_wait_ms: 200, max_deliveries: 2 });
     await queue.publish('work', [{ id: 'a', body: 1 }]);
@@ -121,7 +124,7 @@ export function delivering(sentence: Sentence): void {
     t.is((await consumer.pull(1, LONG_MS))[0]?.id, 'b', 'those behind it are not held up');
   });
 
-  sentence('an ack that comes after the redelivery elsewhere does no harm', async (t, world) => {
+  sentence('an ack after the redelivery to another consumer does no harm', async (t, world) => {
     const [one, two] = [await world.open(), await world.open()];
     const slow = await world.consume(one, 'work', { ack_wait_ms: 300 });
     const other = await world.consume(two, 'work', { ack_wait_ms: 300 });

@@ -1,10 +1,10 @@
-// What is stored of what is published, and what is refused.
+// Which publications the queue stores, and which it refuses.
 import type { Message } from '../../../checkers/queue.ts';
 import { LONG_MS, numbered, type QueueTraits, type Sentence } from './world.ts';
 
 export function publishing(sentence: Sentence, traits: QueueTraits): void {
   sentence(
-    'an id is stored once, in one call, in several, from several instances and after its ack',
+    'the queue stores an id once, in one call or several, from several instances, and after its ack',
     async (t, world) => {
       const [one, two] = [await world.open(), await world.open()];
       const consumer = await world.consume(one, 'work', { ack_wait_ms: 300 });
@@ -45,7 +45,7 @@ export function publishing(sentence: Sentence, traits: QueueTraits): void {
     t.is(await queue.depth('checks_more'), 1);
   });
 
-  sentence('depth counts what waits, not what is in hand', async (t, world) => {
+  sentence('depth counts waiting messages, and none in hand', async (t, world) => {
     const queue = await world.open();
     t.is(await queue.depth('work'), 0);
     await queue.publish('work', numbered(0, 10));
@@ -60,13 +60,13 @@ export function publishing(sentence: Sentence, traits: QueueTraits): void {
     t.is(await queue.depth('work'), traits.depth_after_nak === 'counted' ? 7 : 6);
   });
 
-  sentence('nothing to publish is nothing', async (t, world) => {
+  sentence('publishing no messages does nothing', async (t, world) => {
     const queue = await world.open();
     await queue.publish('work', []);
     t.is(await queue.depth('work'), 0);
   });
 
-  sentence('a bad subject is an error everywhere', async (t, world) => {
+  sentence('every call refuses a bad subject', async (t, world) => {
     const queue = await world.open();
     for (const subject of ['', '.', 'a.', '.a', 'a..b', 'a b', 'A', 'a.*', '>', 'é', 'a/b', 'a'.repeat(201)]) {
       const expected = { code: 'invalid_subject' };
@@ -82,7 +82,7 @@ export function publishing(sentence: Sentence, traits: QueueTraits): void {
     }
   });
 
-  sentence('of a call with a bad message nothing is stored', async (t, world) => {
+  sentence('a call with a bad message stores nothing', async (t, world) => {
     const queue = await world.open();
     const bad: Message[] = [
       { id: '', body: 1 },

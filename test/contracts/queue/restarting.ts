@@ -1,8 +1,8 @@
-// What a restart of the server, or of all processes, leaves.
+// The state after a restart of the server, or of all processes.
 import { idsOf, LONG_MS, numbered, pullAndAck, type QueueTraits, type Sentence, until } from './world.ts';
 
 export function restarting(sentence: Sentence, traits: QueueTraits): void {
-  sentence('a restart keeps what was not acknowledged, and only that', async (t, world) => {
+  sentence('a restart keeps messages without an ack, and no others', async (t, world) => {
     const before = await world.open();
     const consumer = await world.consume(before, 'work', { ack_wait_ms: 1_000 });
     await before.publish('work', numbered(0, 100));

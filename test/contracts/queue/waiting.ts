@@ -1,10 +1,10 @@
-// Pulls that wait, and what ends them.
+// Waiting pulls and their ends.
 
 import { startPatientTimer } from '../../support/patient-clock.ts';
 import { handles, idsOf, LONG_MS, median, numbered, pullAndAck, type Sentence, timed, until } from './world.ts';
 
 export function waiting(sentence: Sentence): void {
-  sentence('a pull in vain takes as long as it may, and one of 0 ms hardly any time', async (t, world) => {
+  sentence('a pull without messages takes its whole time, and one of 0 ms hardly any', async (t, world) => {
     const consumer = await world.consume(await world.open(), 'work');
     const vain = await timed(consumer.pull(1, 300));
     t.deepEqual(vain.value, []);
@@ -14,7 +14,7 @@ export function waiting(sentence: Sentence): void {
     t.true(look.patient_ms < 250, `it took ${look.took_ms} ms`);
   });
 
-  sentence('a pull that waits wakes when something is published, here or by another instance', async (t, world) => {
+  sentence('a message that this or another instance publishes wakes a waiting pull', async (t, world) => {
     const [one, two] = [await world.open(), await world.open()];
     const consumer = await world.consume(one, 'work');
     await pullAndAck(consumer, 1, 50);
@@ -33,7 +33,7 @@ export function waiting(sentence: Sentence): void {
     t.true(median(took_ms) < 100, `they took ${took_ms.map(Math.round)} ms`);
   });
 
-  sentence('of several that wait, each gets its message', async (t, world) => {
+  sentence('each of several waiting consumers gets its message', async (t, world) => {
     const [one, two] = [await world.open(), await world.open()];
     const consumers = await Promise.all([one, one, two, two].map((queue) => world.consume(queue, 'work')));
     const waiting = consumers.map((consumer) => consumer.pull(1, LONG_MS));
@@ -43,7 +43,7 @@ export function waiting(sentence: Sentence): void {
     t.deepEqual(got.sort(), idsOf(0, 4).sort());
   });
 
-  sentence('an abort ends a pull with nothing, and gives nothing away', async (t, world) => {
+  sentence('an abort ends a pull without messages, and loses none', async (t, world) => {
     const queue = await world.open();
     const abort = new AbortController();
     const leaving = await world.consume(queue, 'work', { signal: abort.signal, ack_wait_ms: 60_000 });
@@ -60,7 +60,7 @@ export function waiting(sentence: Sentence): void {
     t.is((await staying.pull(1, LONG_MS))[0]?.id, 'a');
   });
 
-  sentence('what comes in the moment of an abort is not lost to the others', async (t, world) => {
+  sentence('a message that arrives during an abort reaches another consumer', async (t, world) => {
     const queue = await world.open();
     const staying = await world.consume(queue, 'work', { ack_wait_ms: 60_000 });
     for (let round = 0; round < 20; round += 1) {

@@ -5,7 +5,7 @@ import type { ConsumeOptions, Consumer, Delivery, Message, Queue } from '../../.
 import { startPatientTimer } from '../../support/patient-clock.ts';
 
 export interface QueueFixture {
-  /** One more instance on the same data, as another process would have it. */
+  /** Opens another instance over the same data, as another process would. */
   open(): Promise<Queue>;
   /** Kills the server and starts it again; where the queue has no server, all instances end. */
   restart(): Promise<void>;
@@ -13,9 +13,9 @@ export interface QueueFixture {
   remove(): Promise<void>;
 }
 
-/** Where adapters differ, and are right to. */
+/** The permitted differences of adapters. */
 export interface QueueTraits {
-  /** `outlived`: instances go on after a restart; `end`: they are gone, and others find their data; `none`: cannot be done. */
+  /** `outlived`: instances continue after a restart. `end`: they end, and new ones find their data. `none`: no restart is possible. */
   restart: 'outlived' | 'end' | 'none';
   /** Whether `depth` counts messages that wait for another delivery after nak, besides the new ones. */
   depth_after_nak: 'counted' | 'unknown';
@@ -23,7 +23,7 @@ export interface QueueTraits {
 
 export type Sentence = (title: string, run: (t: ExecutionContext, world: World) => Promise<void>) => void;
 
-/** Longer than anything takes that is to come. */
+/** Longer than any message takes to arrive. */
 export const LONG_MS = 10_000;
 
 /** The instances of one test. */
@@ -54,7 +54,7 @@ export class World {
     return queue.consume(subject, { ack_wait_ms: 30_000, max_deliveries: 5, signal: this.signal, ...options });
   }
 
-  /** Gives pulls the time to reach what they wait for; a pull that ends meanwhile would make the test pointless. */
+  /** Gives pulls the time to begin their wait. Fails when a pull ends meanwhile. */
   async settled(...waiting: Promise<Delivery[]>[]): Promise<void> {
     const early = await Promise.race([...waiting, pause(100)]);
     if (early) throw new Error(`a pull ended early, with ${early.length} messages`);
@@ -81,7 +81,7 @@ export async function pullAndAck(consumer: Consumer, limit: number, wait_ms = LO
   return deliveries.map((it) => it.id);
 }
 
-/** `patient_ms`: without what the machine held it up, for upper bounds. */
+/** `patient_ms` leaves out the delays of the machine, for upper bounds. */
 export async function timed<T>(promise: Promise<T>): Promise<{ value: T; took_ms: number; patient_ms: number }> {
   const since = performance.now();
   const timer = startPatientTimer();
@@ -93,7 +93,7 @@ export function median(values: number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }
 
-/** What of this thread keeps the process alive: sockets and timers. */
+/** The sockets and timers of this thread that keep the process alive. */
 export function handles(): number {
   return process.getActiveResourcesInfo().filter((it) => it !== 'MessagePort').length;
 }
