@@ -2,17 +2,15 @@
 // seconds. Runs AVA once for each file. Takes AVA's arguments: --config ava.servers.config.js, names of files.
 // Needs Linux, which counts the time of ended children in /proc.
 import { spawnSync } from 'node:child_process';
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { testFilesOf } from './test-files.ts';
 
 const { values, positionals } = parseArgs({
   options: { config: { type: 'string', default: 'ava.config.js' } },
   allowPositionals: true,
 });
-const { default: config } = (await import(`../${values.config}`)) as { default: { files: string[] } };
-const left_out = config.files.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1));
-const included = config.files.filter((pattern) => !pattern.startsWith('!'));
-const files = positionals.length > 0 ? positionals : globSync(included, { exclude: left_out }).sort();
+const files = positionals.length > 0 ? positionals : await testFilesOf(values.config);
 
 const TICKS_PER_S = 100;
 
