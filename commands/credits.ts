@@ -2,10 +2,13 @@
 // refunds each credit to the lot that it came from.
 import { type CreditsEvent, entryHash, type LotPart, type TransactionType, UNSEALED } from '../events/credits.ts';
 import type { EventStore, NewEvent } from '../events/event-store.ts';
-import { creditsStream } from '../events/streams.ts';
+import type { Ceiling } from '../events/job.ts';
+import { creditsStream, userStream } from '../events/streams.ts';
+import { correctedUsage, type UsageCorrection, usageAt } from '../events/usage.ts';
 import { type Aggregate, type CommandContext, type Decision, openAggregate, type Refusal } from './aggregate.ts';
 import { type Credits, evolve, initial, type Lot, lotOf } from './ledger.ts';
 import { type GivingBack, loadLedger, type Recalled, recall, snapshotOf } from './ledger-snapshots.ts';
+import { openUserAggregate, type User } from './user.ts';
 
 export type CreditsRefusal = Refusal & { code: 'insufficient_credits' };
 
@@ -18,8 +21,11 @@ export type CreditsCommand =
       amount: number;
       expires_at: string | null;
     }
-  /** Takes `min(up_to, balance)`, once for each reservation id that the state still knows; callers retry at once or under a new id. */
-  | { type: 'reserve'; reservation_id: string; job_id: string; up_to: number }
+  /**
+   * Takes `min(up_to, balance)`, and no more than the user's limit leaves, once for each reservation id that the state still knows;
+   * callers retry at once or under a new id.
+   */
+  | { type: 'reserve'; reservation_id: string; job_id: string; up_to: number; limit?: UsageLimit }
   /** Refunds `amount` of the job's used reservations, once for each job. Reservations that no job event uses are released instead. */
   | { type: 'refund'; job_id: string; reservation_ids: readonly string[]; amount: number }
   /** Returns a whole reservation that no job event uses, once. */
@@ -33,6 +39,12 @@ export type CreditsCommand =
    */
   | { type: 'reverse'; payment_id: string; lot_id: string; target: number };
 
+/** The most credits that a user's jobs may use in a period. `credits.run` reads it from the user's stream. */
+export interface UsageLimit {
+  most: number;
+  correction: UsageCorrection | null;
+}
+
 const NOTHING: Recalled = { done: new Set(), reservations: new Map() };
 
 /** `now`: milliseconds since the epoch. `recalled`: older transactions and reservations, which the state no longer holds. */
@@ -42,7 +54,7 @@ export function decide(
   now: number,
   recalled: Readonly<Recalled> = NOTHING,
 ): Decision<CreditsEvent, CreditsRefusal> {
-  const ledger = openLedger(credits, recalled);
+  const ledger = openLedger(credits, recalled, now);
   const reservationOf = (id: string) => credits.reservations.get(id) ?? recalled.reservations.get(id);
   switch (command.type) {
     case 'grant':
@@ -53,10 +65,10 @@ export function decide(
       });
       break;
     case 'reserve': {
-      const { reservation_id, job_id, up_to } = command;
+      const { reservation_id, job_id, up_to, limit } = command;
       if (credits.reservations.has(reservation_id)) break;
       ledger.expireDue(now);
-      const amount = Math.min(up_to, ledger.balance());
+      const amount = Math.min(up_to, ledger.balance(), leftOf(limit, credits, now));
       if (amount === 0) break;
       const parts = spend(ledger.lots, amount);
       const entry = ledger.entry('reservation', reservation_id, job_id, -amount);
@@ -141,11 +153,22 @@ function reverse(ledger: ReturnType<typeof openLedger>, { payment_id, lot_id, ta
   }
 }
 
+function leftOf(limit: UsageLimit | undefined, { usage }: Readonly<Credits>, now: number): number {
+  if (!limit) return Number.POSITIVE_INFINITY;
+  return Math.max(0, limit.most - correctedUsage(usageAt(usage, isoOf(now)), limit.correction));
+}
+
+const isoOf = (now: number) => new Date(now).toISOString();
+
+/** Why a reservation took less than it was asked to: all credits are spent, or else the user's limit left no more. */
+export const ceilingOf = ({ balance }: Readonly<Credits>): Ceiling => (balance > 0 ? 'usage_limit' : 'credit_ceiling');
+
 /** Collects a decision's new entries, each on top of the balance and the lots after the previous entry. */
-function openLedger(credits: Readonly<Credits>, recalled: Readonly<Recalled>) {
+function openLedger(credits: Readonly<Credits>, recalled: Readonly<Recalled>, now: number) {
   const events: CreditsEvent[] = [];
-  const { balance, entries, snapshot_at } = credits;
-  const draft: Credits = { ...initial(), balance, entries, snapshot_at };
+  const { balance, entries, snapshot_at, usage } = credits;
+  const draft: Credits = { ...initial(), balance, entries, snapshot_at, usage };
+  const metadata = { at: isoOf(now) };
   draft.lots = credits.lots.map((lot) => ({ ...lot }));
   draft.adjustments = new Set(credits.adjustments);
   draft.owed = credits.owed;
@@ -162,7 +185,7 @@ function openLedger(credits: Readonly<Credits>, recalled: Readonly<Recalled>) {
     return { transaction_id, transaction_type, amount, reference_id, balance_after, hash: UNSEALED };
   }
   function add(event: CreditsEvent): void {
-    evolve(draft, event);
+    evolve(draft, { ...event, metadata });
     const left = draft.lots.reduce((sum, lot) => sum + lot.remaining, 0);
     if (left !== draft.balance) throw new Error(`the lots hold ${left}, the balance is ${draft.balance}`);
     const snapshot = snapshotOf(draft);
@@ -249,13 +272,15 @@ const MAX_PER_APPEND = 16;
 
 const sizeOf = ({ done, lots, adjustments }: Credits) => 1 + done.size + lots.length + adjustments.size;
 
-function runCredits(
+async function runCredits(
   log: EventStore,
   aggregate: Aggregate<Credits, CreditsEvent>,
+  limitOf: (user_id: string) => Promise<UsageLimit | undefined>,
   user_id: string,
-  command: CreditsCommand,
+  given: CreditsCommand,
   context: CommandContext,
 ) {
+  const command = given.type === 'reserve' ? { ...given, limit: await limitOf(user_id) } : given;
   const stream = creditsStream(user_id);
   return aggregate.handle<CreditsRefusal>(stream, context, (state) => {
     const giving_back = givingBack(command);
@@ -263,6 +288,9 @@ function runCredits(
     return recall(log, stream, state, giving_back).then((recalled) => decide(state, command, context.now, recalled));
   });
 }
+
+const limitIn = ({ usage_limit: most, usage_correction: correction }: Readonly<User>): UsageLimit | undefined =>
+  most === null ? undefined : { most, correction };
 
 function givingBack(command: CreditsCommand): GivingBack | null {
   if (command.type === 'refund' && command.amount > 0) {
@@ -300,7 +328,12 @@ export function openCredits(log: EventStore): CreditsLedger {
       max_per_append: MAX_PER_APPEND,
     },
   );
-  return { aggregate, run: (user_id, command, context) => runCredits(log, aggregate, user_id, command, context) };
+  const users = openUserAggregate(log);
+  const limitOf = async (user_id: string) => limitIn((await users.read(userStream(user_id))).state);
+  return {
+    aggregate,
+    run: (user_id, command, context) => runCredits(log, aggregate, limitOf, user_id, command, context),
+  };
 }
 
 export { type Credits, evolve, initial } from './ledger.ts';

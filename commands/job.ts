@@ -1,6 +1,6 @@
 // The aggregate of one job: its status, and which commands each status allows.
 import type { EventStore } from '../events/event-store.ts';
-import type { FailureReason, JobCreated, JobEvent, JobStatus, PauseReason } from '../events/job.ts';
+import type { Ceiling, FailureReason, JobCreated, JobEvent, JobStatus, PauseReason } from '../events/job.ts';
 import { jobStream } from '../events/streams.ts';
 import {
   type Aggregate,
@@ -18,6 +18,8 @@ export interface Job {
   owner_id: string;
   total_urls: number;
   credits_allocated: number;
+  /** Why the job was allocated no more credits. */
+  ceiling: Ceiling;
   pause_reason: PauseReason | null;
   /** The purge of a deleted job has removed the results below this index. */
   purged_to: number;
@@ -40,6 +42,7 @@ export const initial = (): Job => ({
   owner_id: '',
   total_urls: 0,
   credits_allocated: 0,
+  ceiling: 'credit_ceiling',
   pause_reason: null,
   purged_to: 0,
   purged: false,
@@ -47,18 +50,19 @@ export const initial = (): Job => ({
   listing_discarded: false,
 });
 export const evolve = evolveBy<Job, JobEvent>({
-  JobCreated: ({ reservations, ...job }, { owner_id, total_urls, credits_allocated, reservation_id }) => ({
+  JobCreated: ({ reservations, ...job }, created) => ({
     ...job,
     status: 'processing',
-    owner_id,
-    total_urls,
-    credits_allocated,
-    reservations: reservations.set(reservation_id, 'used'),
+    owner_id: created.owner_id,
+    total_urls: created.total_urls,
+    credits_allocated: created.credits_allocated,
+    ceiling: created.ceiling ?? 'credit_ceiling',
+    reservations: reservations.set(created.reservation_id, 'used'),
   }),
   JobPaused: (job, { reason }) => ({ ...job, status: 'paused', pause_reason: reason }),
-  JobResumed({ reservations, ...job }, { credits_allocated, reservation_id }) {
+  JobResumed({ reservations, ...job }, { credits_allocated, reservation_id, ceiling = 'credit_ceiling' }) {
     if (reservation_id) reservations.set(reservation_id, 'used');
-    return { ...job, status: 'processing', pause_reason: null, credits_allocated, reservations };
+    return { ...job, status: 'processing', pause_reason: null, credits_allocated, ceiling, reservations };
   },
   JobCancelled: (job) => ({ ...job, status: 'cancelled' }),
   JobCompleted: (job) => ({ ...job, status: 'completed' }),
@@ -78,7 +82,7 @@ export type JobCommand =
   | { type: 'pause' }
   /** Pauses a job whose credits are spent; does nothing when a resume has changed `credits_allocated` meanwhile. */
   | { type: 'pauseAtCeiling'; credits_allocated: number }
-  | { type: 'resume'; credits_added: number; reservation_id: string | null }
+  | { type: 'resume'; credits_added: number; reservation_id: string | null; ceiling?: Ceiling }
   | { type: 'cancel' }
   | { type: 'complete'; completed_urls: number; broken_urls: number }
   | { type: 'fail'; reason: FailureReason }
@@ -126,7 +130,7 @@ export function decide(job: Readonly<Job>, command: JobCommand): Decision<JobEve
       return { events: [{ type: 'JobPaused', data: { reason: 'owner' } }] };
     case 'pauseAtCeiling':
       return job.credits_allocated === command.credits_allocated
-        ? { events: [{ type: 'JobPaused', data: { reason: 'credit_ceiling' } }] }
+        ? { events: [{ type: 'JobPaused', data: { reason: job.ceiling } }] }
         : { events: [] };
     case 'resume':
       return resume(job, command);
@@ -149,12 +153,14 @@ function create(job: Readonly<Job>, created: JobCreated): Decision<JobEvent, Job
     return reservation === 'used' ? { events: [] } : refuse('illegal_transition', 'Another job has this id.');
   }
   const events: JobEvent[] = [{ type: 'JobCreated', data: created }];
-  if (created.credits_allocated === 0) events.push({ type: 'JobPaused', data: { reason: 'credit_ceiling' } });
+  if (created.credits_allocated === 0) {
+    events.push({ type: 'JobPaused', data: { reason: created.ceiling ?? 'credit_ceiling' } });
+  }
   return { events };
 }
 
 function resume(job: Readonly<Job>, command: Extract<JobCommand, { type: 'resume' }>): Decision<JobEvent, JobRefusal> {
-  const { credits_added, reservation_id } = command;
+  const { credits_added, reservation_id, ceiling } = command;
   if (reservation_id && job.reservations.has(reservation_id)) {
     return refuse('reservation_voided', 'The request took too long; resume again.');
   }
@@ -162,7 +168,8 @@ function resume(job: Readonly<Job>, command: Extract<JobCommand, { type: 'resume
   if (credits_allocated > job.total_urls) {
     return refuse('illegal_transition', 'The job was resumed by another request at the same time; look at it again.');
   }
-  return { events: [{ type: 'JobResumed', data: { credits_added, credits_allocated, reservation_id } }] };
+  const capped = ceiling === undefined ? {} : { ceiling };
+  return { events: [{ type: 'JobResumed', data: { credits_added, credits_allocated, reservation_id, ...capped } }] };
 }
 
 function completed({ owner_id }: Readonly<Job>, command: Extract<JobCommand, { type: 'complete' }>): JobEvent {

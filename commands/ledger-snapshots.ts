@@ -28,7 +28,9 @@ const MAX_SEARCHED = 5_000;
 type Entry = RecordedEvent & CreditsEvent;
 
 /** Returns the snapshot for the ledger's last entry; undefined when none is due. */
-export function snapshotOf({ entries, snapshot_at, lots, adjustments, owed }: Credits): LedgerSnapshot | undefined {
+export function snapshotOf(credits: Credits): LedgerSnapshot | undefined {
+  const { entries, snapshot_at, lots, adjustments, owed, usage } = credits;
+  if (usage === null) return undefined;
   const lines = lots.length + adjustments.size;
   if (lines > MAX_LINES || entries - snapshot_at < Math.max(EVERY_ENTRIES, lines)) return undefined;
   const snapshot = {
@@ -36,6 +38,7 @@ export function snapshotOf({ entries, snapshot_at, lots, adjustments, owed }: Cr
     entries,
     lots: lots.map(toLine),
     adjustments: [...adjustments],
+    usage: { ...usage },
     ...(owed > 0 && { owed }),
   };
   return jsonBytes(snapshot) > MAX_BYTES ? undefined : snapshot;
@@ -83,10 +86,11 @@ export async function loadLedger(log: EventStore, stream: string): Promise<Loade
 }
 
 function restore(credits: Credits, { data }: Entry): Credits {
-  const { entries, lots, adjustments, owed = 0 } = data.snapshot!;
+  const { entries, lots, adjustments, usage, owed = 0 } = data.snapshot!;
   const restored = {
     lots: lots.map((lot) => ({ expired: 0, reversed: NOT_REVERSED, ...lot })),
     adjustments: new Set(adjustments),
+    usage: { ...usage },
     owed,
   };
   return Object.assign(credits, restored, {

@@ -1,6 +1,8 @@
 // The state of one user's ledger: its balance, its lots and the ids of its newest entries.
 import { EventFromLater } from '../events/codec.ts';
 import type { CreditsEvent, LotPart, ReversedPart } from '../events/credits.ts';
+import type { Metadata } from '../events/event-store.ts';
+import { type Usage, usageAfter } from '../events/usage.ts';
 import { type Cases, evolveBy } from './aggregate.ts';
 
 /** The credits of one grant that are not spent. */
@@ -35,6 +37,8 @@ export interface Credits {
   lots: Lot[];
   /** The transaction ids of adjustments that removed credits. An adjustment that added credits is a lot. */
   adjustments: Set<string>;
+  /** The usage of the period of the last entry; null before the first. */
+  usage: Usage | null;
   /** The number of entries. */
   entries: number;
   /** The number of entries up to the last one that carries a snapshot; 0 when none does. */
@@ -56,15 +60,19 @@ export const initial = (): Credits => ({
   hash: '',
   lots: [],
   adjustments: new Set(),
+  usage: null,
   entries: 0,
   snapshot_at: 0,
   done: new Set(),
   reservations: new Map(),
 });
 
+/** An entry with the time of its append. */
+export type Entry = CreditsEvent & { metadata?: Pick<Metadata, 'at'> };
+
 /** Throws `EventFromLater` for an entry that this service does not know: a balance without it would be wrong. */
-export function evolve(credits: Credits, event: CreditsEvent): Credits {
-  const { type, data } = event;
+export function evolve(credits: Credits, event: Entry): Credits {
+  const { type, data, metadata } = event;
   if (!Object.hasOwn(MOVES, type)) {
     throw new EventFromLater(
       `entry ${credits.entries} of a ledger has the type ${type}, which this service does not know: start the later service`,
@@ -73,6 +81,7 @@ export function evolve(credits: Credits, event: CreditsEvent): Credits {
   credits.balance = data.balance_after;
   credits.hash = data.hash;
   credits.entries += 1;
+  if (metadata) credits.usage = usageAfter(credits.usage, data, metadata.at);
   if (data.snapshot) credits.snapshot_at = credits.entries;
   return remember(moveCredits(credits, event), event);
 }

@@ -1,10 +1,12 @@
 // Resumes a job: reserves the credits that the job lacks, as far as the balance allows, then appends the resumption. When
 // another request resumes the job first, the append is refused and the reservation is released.
 import type { Position } from '../events/event-store.ts';
+import type { Ceiling } from '../events/job.ts';
 import { jobStream } from '../events/streams.ts';
 import type { CommandContext, Refusal } from './aggregate.ts';
-import type { CreditsLedger } from './credits.ts';
+import { type CreditsLedger, ceilingOf } from './credits.ts';
 import { decide, type Jobs } from './job.ts';
+import { LIMIT_REACHED } from './submit-job.ts';
 
 export type Resumed =
   | { ok: true; credits_added: number; credits_allocated: number; position: Position }
@@ -25,6 +27,7 @@ export function openResumeJob(jobs: Jobs, credits: CreditsLedger): ResumeJob {
     const worth_reserving = job.status === 'paused' && lacking > 0;
     const reservation_id = worth_reserving ? `${job_id}:${context.command_id}` : null;
     let credits_added = 0;
+    let ceiling: Ceiling | undefined;
     if (reservation_id) {
       const reserved = await credits.run(
         job.owner_id,
@@ -33,19 +36,25 @@ export function openResumeJob(jobs: Jobs, credits: CreditsLedger): ResumeJob {
       );
       if (!reserved.ok) throw new Error(reserved.refused.message);
       credits_added = reserved.state.reservations.get(reservation_id)?.amount ?? 0;
-      if (credits_added === 0 && job.pause_reason === 'credit_ceiling') {
+      if (credits_added < lacking && ceilingOf(reserved.state) === 'usage_limit') ceiling = 'usage_limit';
+      if (credits_added === 0 && job.pause_reason !== 'owner') {
         // A concurrent request that resumes the job has reserved its credits first, or has appended the resumption.
         const { state: now } = await jobs.aggregate.read(jobStream(job_id));
         const decision = decide(now, { type: 'resume', credits_added: 0, reservation_id: null });
         if ('refused' in decision) return { ok: false, refused: decision.refused };
         const others = [...reserved.state.reservations].filter(([, reservation]) => reservation.job_id === job_id);
         const resuming = others.some(([id]) => !now.reservations.has(id));
-        return { ok: false, refused: resuming ? BEING_RESUMED : NO_CREDITS };
+        return { ok: false, refused: resuming ? BEING_RESUMED : ceiling ? LIMIT_REACHED : NO_CREDITS };
       }
     }
     const resumed = await jobs.run(
       job_id,
-      { type: 'resume', credits_added, reservation_id: credits_added > 0 ? reservation_id : null },
+      {
+        type: 'resume',
+        credits_added,
+        reservation_id: credits_added > 0 ? reservation_id : null,
+        ...(ceiling && { ceiling }),
+      },
       context,
     );
     if (resumed.ok) {

@@ -2,10 +2,10 @@
 // ones at once. After a crash or an outage of the log the sweeper undoes them: it deletes a listing without a job, and
 // releases a reservation without a job event.
 import type { EventStore, NewEvent, Position, RecordedEvent } from '../events/event-store.ts';
-import { batchSize, type JobCreated, type JobSource, type UrlsEvent } from '../events/job.ts';
+import { batchSize, type Ceiling, type JobCreated, type JobSource, type UrlsEvent } from '../events/job.ts';
 import { creditsStream, jobStream, urlsStream } from '../events/streams.ts';
 import { type CommandContext, ConflictPersists, stamp } from './aggregate.ts';
-import type { CreditsLedger } from './credits.ts';
+import { type CreditsLedger, ceilingOf } from './credits.ts';
 import type { Jobs } from './job.ts';
 
 /** A chunk of a listing has at most this many URLs and about this many bytes, since an append takes at most 1 MiB. */
@@ -37,7 +37,10 @@ export type Submitted =
   | { ok: true; job: JobCreated; position: Position }
   | {
       ok: false;
-      refused: { code: 'no_credits' | 'job_not_found' | 'illegal_transition' | 'reservation_voided'; message: string };
+      refused: {
+        code: 'no_credits' | 'usage_limit' | 'job_not_found' | 'illegal_transition' | 'reservation_voided';
+        message: string;
+      };
     };
 
 export type SubmitJob = (submission: Submission, context: CommandContext) => Promise<Submitted>;
@@ -81,22 +84,29 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
     return (await credits.aggregate.read(stream)).state.balance > 0;
   }
 
-  /** Returns the number of credits reserved, which may be less than `up_to`. */
-  async function reserve({ job_id, owner_id }: Submission, up_to: number, context: CommandContext): Promise<number> {
+  /** Returns the number of credits reserved, and why it is less than `up_to`. */
+  async function reserve(
+    { job_id, owner_id }: Submission,
+    up_to: number,
+    context: CommandContext,
+  ): Promise<{ amount: number; ceiling: Ceiling | null }> {
     const reservation_id = firstReservation(job_id);
     const reserved = await credits.run(owner_id, { type: 'reserve', reservation_id, job_id, up_to }, context);
     if (!reserved.ok) throw new Error(reserved.refused.message);
-    return reserved.state.reservations.get(reservation_id)?.amount ?? 0;
+    const amount = reserved.state.reservations.get(reservation_id)?.amount ?? 0;
+    return { amount, ceiling: amount < up_to ? ceilingOf(reserved.state) : null };
   }
 
   async function make(
     submission: Submission,
     total_urls: number,
-    credits_allocated: number,
+    { amount: credits_allocated, ceiling }: { amount: number; ceiling: Ceiling | null },
     context: CommandContext,
   ): Promise<Submitted> {
     const { job_id, owner_id } = submission;
-    if (credits_allocated === 0 && submission.needs_credits) return noCredits();
+    if (credits_allocated === 0 && submission.needs_credits) {
+      return ceiling === 'usage_limit' ? limitReached() : noCredits();
+    }
     const job: JobCreated = {
       job_id,
       owner_id,
@@ -106,6 +116,7 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
       batch_size: batchSize(total_urls),
       credits_allocated,
       reservation_id: firstReservation(job_id),
+      ...(ceiling === 'usage_limit' && { ceiling }),
       ...submission.counts(),
       filename: submission.filename,
       blob_key: submission.blob_key,
@@ -156,6 +167,12 @@ const noCredits = () => ({
     message: 'There are no credits left. Buy credits, then submit the job again.',
   },
 });
+
+export const LIMIT_REACHED = {
+  code: 'usage_limit' as const,
+  message: 'The limit of your account for this period is used up. Wait for the next period, or ask for a higher limit.',
+};
+const limitReached = () => ({ ok: false as const, refused: LIMIT_REACHED });
 
 /** Appends a listing chunk by chunk while its URLs are read. */
 function openListing(log: EventStore, job_id: string, context: CommandContext) {

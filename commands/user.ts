@@ -1,38 +1,151 @@
-// The aggregate of one user. The first request of a user registers the account and grants its signup credits.
-import type { EventStore, Position } from '../events/event-store.ts';
+// The aggregate of one user: the identity, the fingerprint, the decision on the signup bonus, the limits and the erasure.
+import type { EventStore } from '../events/event-store.ts';
 import { userStream } from '../events/streams.ts';
-import type { UserEvent } from '../events/user.ts';
-import { type CommandContext, type Decision, type Done, evolveBy, openAggregate } from './aggregate.ts';
-import type { CreditsLedger } from './credits.ts';
+import type { UsageCorrection } from '../events/usage.ts';
+import type { Fingerprint, UserEvent, WithheldReason } from '../events/user.ts';
+import { type Aggregate, type CommandContext, type Decision, type Done, evolveBy, openAggregate } from './aggregate.ts';
 
 export interface User {
   /** `erased`: the erasure is asked for; `forgotten`: it is done. */
   status: 'unknown' | 'registered' | 'erased' | 'forgotten';
   email: string | null;
+  /** The newest description by the identity provider's webhook, with the ids of the messages of that time; null before the first. */
+  reported: { updated_at: string; message_ids: readonly string[] } | null;
+  fingerprint: Fingerprint | null;
+  /** The times of the newest fingerprints, in ISO 8601. */
+  fingerprints_at: readonly string[];
+  bonus: 'pending' | 'approved' | WithheldReason;
+  /** The most credits that the user's jobs may use in a period; null for no limit. */
+  usage_limit: number | null;
+  /** An administrator's correction of the usage that the ledger counts in one period. */
+  usage_correction: UsageCorrection | null;
 }
 
-export const initial = (): User => ({ status: 'unknown', email: null });
-export const evolve = evolveBy<User, UserEvent>({
-  UserRegistered: (_user, { email }) => ({ status: 'registered', email }),
-  UserUpdated: (user, { email }) => ({ ...user, email }),
-  UserErased: () => ({ status: 'erased', email: null }),
-  UserForgotten: () => ({ status: 'forgotten', email: null }),
+export const initial = (): User => ({
+  status: 'unknown',
+  email: null,
+  reported: null,
+  fingerprint: null,
+  fingerprints_at: [],
+  bonus: 'pending',
+  usage_limit: null,
+  usage_correction: null,
 });
 
-/** Records the identity that the identity provider reports; makes no event when it has not changed. An erased user stays erased. */
+const GONE = { email: null, fingerprint: null, fingerprints_at: [] };
+
+export const evolve = evolveBy<User, UserEvent>({
+  UserRegistered: (user, { email }) => ({ ...user, status: 'registered', email }),
+  UserUpdated: (user, { email }) => ({ ...user, email }),
+  IdentityReported(user, { email, updated_at, message_id }) {
+    const before = user.reported?.updated_at === updated_at ? user.reported.message_ids : [];
+    return { ...user, email, reported: { updated_at, message_ids: [...before, message_id] } };
+  },
+  FingerprintRecorded(user, { recorded_at, ...fingerprint }) {
+    const fingerprints_at = [...user.fingerprints_at, recorded_at].slice(-FINGERPRINTS_A_DAY);
+    return { ...user, fingerprint, fingerprints_at };
+  },
+  SignupBonusApproved: (user) => ({ ...user, bonus: 'approved' }),
+  SignupBonusWithheld: (user, { reason }) => ({ ...user, bonus: reason }),
+  UsageLimitSet: (user, { limit }) => ({ ...user, usage_limit: limit }),
+  UsageSet: (user, { period_start, usage, counted }) => ({
+    ...user,
+    usage_correction: { period_start, added: usage - counted },
+  }),
+  UserErased: (user) => ({ ...user, ...GONE, status: 'erased' }),
+  UserForgotten: (user) => ({ ...user, ...GONE, status: 'forgotten' }),
+});
+
+const isErased = ({ status }: Readonly<User>) => status === 'erased' || status === 'forgotten';
+const ERASED = { refused: { code: 'user_erased', message: 'The account was erased.' } };
+const NOT_FOUND = { refused: { code: 'user_not_found', message: 'There is no such user.' } };
+
+/**
+ * Records the identity that a token carries; makes no event when it has not changed. An address that the identity provider's webhook
+ * reported stays: the token may be older. An erased user stays erased.
+ */
 export function see(user: Readonly<User>, seen: { user_id: string; email: string | null }): Decision<UserEvent> {
-  if (user.status === 'erased' || user.status === 'forgotten') {
-    return { refused: { code: 'user_erased', message: 'The account was erased.' } };
-  }
+  if (isErased(user)) return ERASED;
   if (user.status === 'unknown') return { events: [{ type: 'UserRegistered', data: seen }] };
-  if (seen.email === null || seen.email === user.email) return { events: [] };
+  if (seen.email === null || seen.email === user.email || user.reported) return { events: [] };
   return { events: [{ type: 'UserUpdated', data: { email: seen.email } }] };
 }
 
-/** Asks for the erasure of a user, which the processes carry out. */
-export function erase({ status }: Readonly<User>): Decision<UserEvent> {
-  if (status === 'unknown') return { refused: { code: 'user_not_found', message: 'There is no such user.' } };
-  return { events: status === 'registered' ? [{ type: 'UserErased', data: {} }] : [] };
+/** A description of a user by the identity provider's webhook. */
+export interface IdentityReport {
+  message_id: string;
+  user_id: string;
+  email: string | null;
+  /** The provider's time of the change, in ISO 8601. */
+  updated_at: string;
+}
+
+/** Records a report once, and only when none of a later time is recorded. */
+export function report(user: Readonly<User>, given: IdentityReport): Decision<UserEvent> {
+  if (isErased(user)) return ERASED;
+  const { user_id, email, message_id } = given;
+  const updated_at = new Date(given.updated_at).toISOString();
+  const { reported } = user;
+  if (reported && updated_at < reported.updated_at) return { events: [] };
+  if (reported?.updated_at === updated_at && reported.message_ids.includes(message_id)) return { events: [] };
+  const registered: UserEvent[] =
+    user.status === 'unknown' ? [{ type: 'UserRegistered', data: { user_id, email } }] : [];
+  return { events: [...registered, { type: 'IdentityReported', data: { message_id, updated_at, email } }] };
+}
+
+/** The log takes this many changes of a user's fingerprint in 24 hours. */
+export const FINGERPRINTS_A_DAY = 20;
+const DAY_MS = 24 * 3_600_000;
+
+/** Records a fingerprint that differs from the last one. `now`: milliseconds since the epoch. */
+export function recordFingerprint(user: Readonly<User>, given: Fingerprint, now: number): Decision<UserEvent> {
+  if (isErased(user)) return ERASED;
+  const known = user.fingerprint;
+  const { os, device_type, screen_size } = given;
+  if (known && known.os === os && known.device_type === device_type && known.screen_size === screen_size) {
+    return { events: [] };
+  }
+  if (user.fingerprints_at.filter((at) => now - Date.parse(at) < DAY_MS).length >= FINGERPRINTS_A_DAY) {
+    const message = `The fingerprint changed ${FINGERPRINTS_A_DAY} times within 24 hours; it is not recorded again.`;
+    return { refused: { code: 'too_many_fingerprints', message } };
+  }
+  const recorded_at = new Date(now).toISOString();
+  return { events: [{ type: 'FingerprintRecorded', data: { os, device_type, screen_size, recorded_at } }] };
+}
+
+/** Decides on the signup bonus; the first decision stays. */
+export function decideBonus(user: Readonly<User>, withheld: WithheldReason | null): Decision<UserEvent> {
+  if (isErased(user)) return ERASED;
+  if (user.bonus !== 'pending') return { events: [] };
+  if (withheld === null) return { events: [{ type: 'SignupBonusApproved', data: {} }] };
+  return { events: [{ type: 'SignupBonusWithheld', data: { reason: withheld } }] };
+}
+
+/** Sets or removes the limit of a user's usage in a period. */
+export function limitUsage(
+  user: Readonly<User>,
+  { limit, reason }: { limit: number | null; reason: string },
+): Decision<UserEvent> {
+  if (isErased(user)) return ERASED;
+  if (user.status === 'unknown') return NOT_FOUND;
+  return { events: user.usage_limit === limit ? [] : [{ type: 'UsageLimitSet', data: { limit, reason } }] };
+}
+
+/** Sets a user's usage in the period; `counted` is what the ledger has counted in it. */
+export function setUsage(
+  user: Readonly<User>,
+  set: { period_start: string; usage: number; counted: number; reason: string },
+): Decision<UserEvent> {
+  if (isErased(user)) return ERASED;
+  if (user.status === 'unknown') return NOT_FOUND;
+  return { events: [{ type: 'UsageSet', data: set }] };
+}
+
+/** Asks for the erasure of a user, which the processes carry out. `unknown_too`: also for a user who never came. */
+export function erase({ status }: Readonly<User>, { unknown_too = false } = {}): Decision<UserEvent> {
+  if (status === 'unknown' && !unknown_too) return NOT_FOUND;
+  const is_done = status === 'erased' || status === 'forgotten';
+  return { events: is_done ? [] : [{ type: 'UserErased', data: {} }] };
 }
 
 /** Records that nothing of an erased user is left. */
@@ -40,51 +153,21 @@ export const forget = ({ status }: Readonly<User>): Decision<UserEvent> => ({
   events: status === 'erased' ? [{ type: 'UserForgotten', data: {} }] : [],
 });
 
-export interface Users {
-  /**
-   * Registers a new user with `signup_credits`. Returns the position of the last event that it appended; null for none, and `erased`
-   * for an erased user.
-   */
-  see(seen: { user_id: string; email: string | null }, context: CommandContext): Promise<Position | 'erased' | null>;
-}
+export const openUserAggregate = (log: EventStore): Aggregate<User, UserEvent> =>
+  openAggregate<User, UserEvent>(log, { initial, evolve });
 
 /** The commands on erased users. */
 export interface Erasures {
-  /** Refused as `user_not_found`. Erasing an erased user succeeds. */
-  erase(user_id: string, context: CommandContext): Promise<Done>;
+  /** Refused as `user_not_found`, unless `unknown_too`. Erasing an erased user succeeds. */
+  erase(user_id: string, context: CommandContext, options?: { unknown_too?: boolean }): Promise<Done>;
   forget(user_id: string, context: CommandContext): Promise<Done>;
 }
 
 export function openErasures(log: EventStore): Erasures {
-  const aggregate = openAggregate<User, UserEvent>(log, { initial, evolve });
+  const aggregate = openUserAggregate(log);
   return {
-    erase: (user_id, context) => aggregate.handle(userStream(user_id), context, erase),
+    erase: (user_id, context, options) =>
+      aggregate.handle(userStream(user_id), context, (user) => erase(user, options)),
     forget: (user_id, context) => aggregate.handle(userStream(user_id), context, forget),
-  };
-}
-
-export function openUsers(log: EventStore, credits: CreditsLedger, signup_credits: number): Users {
-  const aggregate = openAggregate<User, UserEvent>(log, { initial, evolve });
-  return {
-    async see(seen, context) {
-      const registered = await aggregate.handle(userStream(seen.user_id), context, (user) => see(user, seen));
-      if (!registered.ok) return 'erased';
-      if (signup_credits === 0) return registered.appended ? registered.position : null;
-      // The ledger grants these once. Each request asks, so that a crash between the two appends loses no grant.
-      const granted = await credits.run(
-        seen.user_id,
-        {
-          type: 'grant',
-          transaction_type: 'signup_bonus',
-          reference_id: seen.user_id,
-          amount: signup_credits,
-          expires_at: null,
-        },
-        context,
-      );
-      if (!granted.ok) throw new Error(granted.refused.message);
-      if (granted.appended) return granted.position;
-      return registered.appended ? registered.position : null;
-    },
   };
 }

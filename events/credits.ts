@@ -68,6 +68,8 @@ export const LedgerSnapshot = Type.Object({
   adjustments: Type.Array(Type.String()),
   /** Credits that the next credits pay off; 0 when absent. */
   owed: Type.Optional(Type.Integer({ minimum: 1 })),
+  /** The usage of the current period; see `Usage`. */
+  usage: Type.Object({ period_start: Type.String(), period_end: Type.String(), used: Type.Integer({ minimum: 0 }) }),
 });
 export type LedgerSnapshot = Static<typeof LedgerSnapshot>;
 

@@ -15,10 +15,13 @@ export const JOB_STATUSES = Object.keys(ENDED) as readonly JobStatus[];
 export const hasEnded = (status: JobStatus): boolean => ENDED[status];
 
 export const JOB_SOURCES = ['upload', 'api', 'rerun'] as const;
-export const PAUSE_REASONS = ['owner', 'credit_ceiling'] as const;
+/** Why a job got fewer credits than it has URLs: the balance, or the limit that an administrator set. */
+export const CEILINGS = ['credit_ceiling', 'usage_limit'] as const;
+export const PAUSE_REASONS = ['owner', ...CEILINGS] as const;
 export const FAILURE_REASONS = ['no_progress', 'batch_undeliverable'] as const;
 
 export type JobSource = (typeof JOB_SOURCES)[number];
+export type Ceiling = (typeof CEILINGS)[number];
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
@@ -33,6 +36,8 @@ export const JOB_EVENTS = {
     batch_size: Type.Integer({ minimum: 1, maximum: 100 }),
     credits_allocated: Count,
     reservation_id: Type.String(),
+    /** Absent for `credit_ceiling`. */
+    ceiling: Type.Optional(Type.Enum(CEILINGS)),
     duplicates_removed: Count,
     invalid_urls_rejected: Count,
     blocked_urls_skipped: Count,
@@ -45,6 +50,7 @@ export const JOB_EVENTS = {
     credits_added: Count,
     credits_allocated: Count,
     reservation_id: NullableText,
+    ceiling: Type.Optional(Type.Enum(CEILINGS)),
   }),
   JobCancelled: event({}),
   /** Carries all that a webhook needs after the job's deletion. Only the oldest events lack the optional fields. */

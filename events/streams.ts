@@ -1,6 +1,8 @@
 // The names of the streams: `category-id`. The category ends at the first `-`.
 
 export const userStream = (user_id: string) => `user-${user_id}`;
+/** `address`: the keyed hash of a client's address. */
+export const signupBonusesStream = (address: string) => `signup_bonuses-${address}`;
 export const creditsStream = (user_id: string) => `credits-${user_id}`;
 export const jobStream = (job_id: string) => `job-${job_id}`;
 export const urlsStream = (job_id: string) => `urls-${job_id}`;
@@ -17,6 +19,9 @@ export const subscriptionStream = (user_id: string) => `subscription-${user_id}`
 export const proxyStream = (proxy_id: string) => `proxy-${proxy_id}`;
 export const sharesStream = (job_id: string) => `shares-${job_id}`;
 export const shareUsesStream = (share_id: string) => `share_uses-${share_id}`;
+
+/** `day`: such as `2026-01-31` (UTC). */
+export const intakeStream = (day: string, shard: number) => `intake-${day}-${shard}`;
 
 /** Whose personal fields a key seals. */
 export type PersonalSubject = `user/${string}` | `job/${string}` | 'service';

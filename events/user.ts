@@ -1,19 +1,42 @@
-// The streams `user-{userId}`: a user as the identity provider describes them.
+// The streams `user-{userId}`: a user as the identity provider describes them, what they told of their machine, the decision on
+// their signup bonus, and the limits that an administrator set.
 
-import { type EventsOf, event } from './event-spec.ts';
+import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { Nullable } from './nullable.ts';
 import { personal } from './personal.ts';
 import { Type } from './schema.ts';
 
 const email = personal(Nullable(Type.String()), 'user');
+const detail = personal(Nullable(Type.String()), 'user');
+const Time = Type.String({ format: 'date-time' });
+const Count = Type.Integer({ minimum: 0 });
+
+/** `address_limit`: the client's address had its bonuses of the day. `fingerprint_repeated`: one of them had the same fingerprint. */
+export const WITHHELD_REASONS = ['address_limit', 'fingerprint_repeated'] as const;
+export type WithheldReason = (typeof WITHHELD_REASONS)[number];
 
 export const USER_EVENTS = {
   UserRegistered: event({ user_id: Type.String(), email }),
+  /** A token had another address. */
   UserUpdated: event({ email }),
+  /** The identity provider's webhook described the user as of `updated_at`. */
+  IdentityReported: event({ message_id: Type.String(), updated_at: Time, email }),
+  /** Null where the browser could not tell. */
+  FingerprintRecorded: event({ os: detail, device_type: detail, screen_size: detail, recorded_at: Time }),
+  /** The ledger's `CreditsGranted` of the signup bonus follows. */
+  SignupBonusApproved: event({}),
+  SignupBonusWithheld: event({ reason: Type.Enum(WITHHELD_REASONS) }),
+  /** An administrator set the most credits that the user's jobs may use in a period, or removed the limit (null). */
+  UsageLimitSet: event({ limit: Nullable(Count), reason: Type.String() }),
+  /** An administrator set the user's usage in a period to `usage`; the ledger had counted `counted` in it. */
+  UsageSet: event({ period_start: Time, usage: Count, counted: Count, reason: Type.String() }),
   /** The user's erasure is asked for. The service refuses the user from now on, and removes all that it keeps of them. */
   UserErased: event({}),
   /** The erasure is done: everything is removed, and the user's key is destroyed. */
   UserForgotten: event({}),
 };
 
+export type FingerprintRecorded = DataOf<typeof USER_EVENTS.FingerprintRecorded>;
+export type Fingerprint = Omit<FingerprintRecorded, 'recorded_at'>;
+export type UsageSet = DataOf<typeof USER_EVENTS.UsageSet>;
 export type UserEvent = EventsOf<typeof USER_EVENTS>;

@@ -8,18 +8,21 @@ import { DOMAIN_CHECKS_EVENTS } from './domain-checks.ts';
 import type { DataOf, EventSpec, EventSpecs } from './event-spec.ts';
 import type { RecordedEvent } from './event-store.ts';
 import { IDEMPOTENCY_EVENTS } from './idempotency.ts';
+import { INTAKE_EVENTS } from './intake.ts';
 import { JOB_EVENTS, URLS_EVENTS } from './job.ts';
 import { PAYMENT_EVENTS } from './payment.ts';
 import { PERSONAL_KEYS_EVENTS } from './personal-keys.ts';
 import { PROXY_EVENTS } from './proxy.ts';
 import { SERVICE_EVENTS } from './service.ts';
 import { SHARE_USES_EVENTS, SHARES_EVENTS } from './share.ts';
+import { SIGNUP_BONUSES_EVENTS } from './signup-bonus.ts';
 import { SUBSCRIPTION_EVENTS } from './subscription.ts';
 import { USER_EVENTS } from './user.ts';
 import { WEBHOOK_DELIVERY_EVENTS, WEBHOOK_ENDPOINTS_EVENTS } from './webhook.ts';
 
 export const VOCABULARY = {
   user: USER_EVENTS,
+  signup_bonuses: SIGNUP_BONUSES_EVENTS,
   credits: CREDITS_EVENTS,
   job: JOB_EVENTS,
   urls: URLS_EVENTS,
@@ -29,6 +32,7 @@ export const VOCABULARY = {
   api_key_uses: API_KEY_USES_EVENTS,
   blocklist: BLOCKLIST_EVENTS,
   idempotency: IDEMPOTENCY_EVENTS,
+  intake: INTAKE_EVENTS,
   personal_keys: PERSONAL_KEYS_EVENTS,
   payment: PAYMENT_EVENTS,
   proxy: PROXY_EVENTS,

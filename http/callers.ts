@@ -2,7 +2,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { hashOfKey, idOfKey, openApiKeys } from '../commands/api-keys.ts';
-import { openUsers } from '../commands/user.ts';
 import { apiKeys } from '../readmodels/api-keys.ts';
 import { invalidToken } from './access.ts';
 import { openApiKeyUses } from './api-key-uses.ts';
@@ -15,11 +14,10 @@ const MAX_KNOWN = 100_000;
 const KNOWN_MS = 60_000;
 
 export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> {
-  const { config, log, logger, credits, passed, now, atEnd } = parts;
+  const { log, logger, accounts, passed, now, atEnd } = parts;
   const read = parts.read({ apiKeys });
   const uses = openApiKeyUses(openApiKeys(log), logger, now);
   atEnd(uses.close);
-  const users = openUsers(log, credits, config.signup_credits);
   /** The e-mail address of each user whose account this process knows to exist, so that it does not read the log again. */
   const known = new LRUCache<string, string>({ max: MAX_KNOWN, ttl: KNOWN_MS });
   return {
@@ -41,7 +39,7 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
     async seen(caller, command) {
       const { user_id, email } = caller;
       if (known.get(user_id) === (email ?? '')) return;
-      const position = await users.see({ user_id, email }, command());
+      const position = await accounts.see({ user_id, email }, command());
       if (position === 'erased') throw invalidToken();
       if (position !== null) await passed(position);
       known.set(user_id, email ?? '');

@@ -1,5 +1,6 @@
 // A group of routes: it declares the dependencies of its handlers and takes them from the parts of the service.
 import type { Logger } from 'pino';
+import type { Accounts } from '../commands/accounts.ts';
 import type { CreditsLedger } from '../commands/credits.ts';
 import type { Jobs } from '../commands/job.ts';
 import type { Submissions } from '../commands/submit.ts';
@@ -24,6 +25,7 @@ export interface Parts {
   passed(position: Position): Promise<boolean>;
   jobs: Jobs;
   credits: CreditsLedger;
+  accounts: Accounts;
   submissions: Submissions;
   blocklist: Blocklist;
   jobFinder: JobFinder;

@@ -19,7 +19,8 @@ export const JobView = Type.Object(
     pause_reason: Nullable(
       Type.Enum(PAUSE_REASONS, {
         $id: 'PauseReason',
-        description: 'Why the job is paused. `credit_ceiling`: it waits for credits.',
+        description:
+          'Why the job is paused. `credit_ceiling`: it waits for credits. `usage_limit`: the limit of your account is used up.',
       }),
     ),
     failure_reason: Nullable(Type.Enum(FAILURE_REASONS, { $id: 'FailureReason', description: 'Why the job failed.' })),
@@ -70,7 +71,7 @@ export function newJobView(job: JobCreated, now: number): JobView {
   return {
     ...pick(job, ['job_id', ...SUBMITTED]),
     status: paused ? 'paused' : 'processing',
-    pause_reason: paused ? 'credit_ceiling' : null,
+    pause_reason: paused ? (job.ceiling ?? 'credit_ceiling') : null,
     ...{ completed_urls: 0, credits_refunded: 0, failure_reason: null },
     ...{ created_at: new Date(now).toISOString(), started_at: null, completed_at: null },
   };

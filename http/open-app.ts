@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { openAccounts } from '../commands/accounts.ts';
 import { openCredits } from '../commands/credits.ts';
 import { openJobs } from '../commands/job.ts';
 import { identifyLog } from '../commands/log-identity.ts';
@@ -66,6 +67,12 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
     return Object.fromEntries(opened);
   };
   const [job_commands, credits] = [openJobs(log), openCredits(log)];
+  const { signup_credits, identity_jwks_url } = config;
+  const accounts = openAccounts(log, credits, {
+    signup_credits,
+    // The users of a local issuer call no fingerprint route: their machine's operator made their tokens.
+    bonus_at: identity_jwks_url === null ? 'first_sight' : 'fingerprint',
+  });
   const job_documents = readmodels.collection(jobs);
   const blocklist = openBlocklist(readmodels.collection(blockedDomains), readmodels.collection(blocklistVersion));
   const intake = openIntake(blocklist, limitsOf(config));
@@ -77,7 +84,20 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
     log: logger,
   });
   const parts: Parts = {
-    ...{ config, log, logger, read, credits, blocklist, jobFinder, jobWatch, now, closing: closing.signal, ...given },
+    ...{
+      config,
+      log,
+      logger,
+      read,
+      credits,
+      accounts,
+      blocklist,
+      jobFinder,
+      jobWatch,
+      now,
+      closing: closing.signal,
+      ...given,
+    },
     jobs: job_commands,
     submissions: openSubmissions({ log, jobs: job_commands, credits, intake, blobs }),
     passed: (position) => readmodels.passed(position, READ_YOUR_WRITES_MS),

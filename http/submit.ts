@@ -65,6 +65,9 @@ function newJob(answer: Omit<RequestAnswered, 'job_id'>, position: Position, { r
   return { reply: { status, body, headers: { location, ...more }, position, is_early: true }, position, reading: null };
 }
 
+/** Refusals for want of credits that the user may spend. */
+const LACKS: readonly string[] = ['no_credits', 'usage_limit'];
+
 type Refused = Extract<Submitted | SubmittedOnce, { ok: false }>['refused'];
 
 /** The longest Retry-After for a key in progress: most requests end long before another may take their key over. */
@@ -73,7 +76,7 @@ const RETRY_S = 5;
 function refusal(refused: Refused, source: JobSource): HttpError {
   if ('rows' in refused) return unusable(refused, source);
   const { code, message } = refused;
-  if (code !== 'idempotency_in_progress') return new HttpError(code === 'no_credits' ? 402 : 409, code, message);
+  if (code !== 'idempotency_in_progress') return new HttpError(LACKS.includes(code) ? 402 : 409, code, message);
   const retry_s = Math.min(Math.ceil(refused.left_ms / 1000), RETRY_S);
   return retryLater(409, code, message, retry_s);
 }

@@ -4,11 +4,13 @@ import { blockedDomainsProjection } from './blocked-domains.ts';
 import { creditsProjection } from './credits.ts';
 import { domainHealthProjection } from './domain-health.ts';
 import { erasuresProjection } from './erasures.ts';
+import { intakeProjection } from './intake.ts';
 import { jobsProjection } from './jobs.ts';
 import { pendingProjection } from './pending.ts';
 import type { Projection } from './projection.ts';
 import { sharesProjection } from './shares.ts';
 import { subscriptionsProjection } from './subscriptions.ts';
+import { usersProjection } from './users.ts';
 import { webhooksProjection } from './webhooks.ts';
 
 export const ALL_PROJECTIONS: readonly Projection[] = [
@@ -22,4 +24,6 @@ export const ALL_PROJECTIONS: readonly Projection[] = [
   webhooksProjection,
   erasuresProjection,
   subscriptionsProjection,
+  usersProjection,
+  intakeProjection,
 ];

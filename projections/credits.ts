@@ -1,6 +1,7 @@
 // The read models of balances, of the lots that they consist of, and of transactions.
 import type { CreditsEvent, LotPart } from '../events/credits.ts';
 import { idOf } from '../events/streams.ts';
+import { usageAfter, usageAt } from '../events/usage.ts';
 import type { EventTypeOf, LogEvent } from '../events/vocabulary.ts';
 import {
   type BalanceDocument,
@@ -28,7 +29,7 @@ export const creditsProjection: Projection = projection({
     const users = [...new Set(events.map(({ stream }) => idOf(stream)))];
     const found = await (await open(balances)).getMany(users);
     const ids = new Set(
-      (events as Entry[]).flatMap((event) => movesOf(event).map(({ lot_id }) => lotIdOf(event, lot_id))),
+      events.filter(isEntry).flatMap((event) => movesOf(event).map(({ lot_id }) => lotIdOf(event, lot_id))),
     );
     const lots = await (await open(creditLots)).getMany([...ids]);
     return {
@@ -39,13 +40,19 @@ export const creditsProjection: Projection = projection({
   },
   on: {
     CreditsGranted: enter,
-    CreditsReserved: enterUse,
-    CreditsRefunded: enterUse,
+    CreditsReserved: enter,
+    CreditsRefunded: enter,
     CreditsAdjusted: enter,
     CreditsExpired: enter,
     CreditsReversed: enter,
     CreditsRestored: enter,
     CreditsRecovered: enter,
+    UsageSet({ stream, data, metadata: { at } }, { balance_of }) {
+      const user_id = idOf(stream);
+      const { period_start, usage, counted } = data;
+      const balance = balance_of.get(user_id) ?? newBalance(user_id, at);
+      balance_of.set(user_id, { ...balance, usage_correction: { period_start, added: usage - counted } });
+    },
   },
   async end({ balance_of, lots, entries }, open) {
     await (await open(creditLots)).write([...lots.values()].map((lot) => ({ replace: lot })));
@@ -55,6 +62,16 @@ export const creditsProjection: Projection = projection({
 });
 
 type Entry = LogEvent<EventTypeOf<'credits'>>;
+const isEntry = (event: LogEvent): event is Entry => event.type !== 'UsageSet';
+
+const newBalance = (user_id: string, at: string): BalanceDocument => ({
+  _id: user_id,
+  balance: 0,
+  owed: 0,
+  hash: '',
+  usage: usageAt(null, at),
+  usage_correction: null,
+});
 
 function enter(event: Entry, page: Page): void {
   const { stream, revision, data } = event;
@@ -62,10 +79,11 @@ function enter(event: Entry, page: Page): void {
   const { balance_of, entries } = page;
   const user_id = idOf(stream);
   const { transaction_id, transaction_type, amount, reference_id, balance_after, hash } = data;
-  // The read model of an earlier version lacks `owed`.
-  const { used_in = '', used = 0, owed = 0 } = balance_of.get(user_id) ?? {};
-  const owed_after = owed + owedBy(event);
-  balance_of.set(user_id, { _id: user_id, balance: balance_after, owed: owed_after, hash, used_in, used });
+  const before = balance_of.get(user_id) ?? newBalance(user_id, at);
+  // The read model of an earlier version lacks `owed` and `usage`.
+  const owed = (before.owed ?? 0) + owedBy(event);
+  const usage = usageAfter(before.usage ?? null, data, at);
+  balance_of.set(user_id, { ...before, balance: balance_after, owed, hash, usage });
   moveLots(event, page);
   entries.push({
     _id: `${user_id}:${revision}`,
@@ -78,15 +96,6 @@ function enter(event: Entry, page: Page): void {
     balance_after,
     created_at: at,
   });
-}
-
-/** Counts the credits that were reserved in a month, less the month's refunds; a refund lowers no earlier month's count. */
-function enterUse(event: Entry, page: Page): void {
-  enter(event, page);
-  const balance = page.balance_of.get(idOf(event.stream))!;
-  const used_in = event.metadata.at.slice(0, 7);
-  const used_before = balance.used_in === used_in ? balance.used : 0;
-  Object.assign(balance, { used_in, used: Math.max(0, used_before - event.data.amount) });
 }
 
 /** The credits that an entry adds to those that the user owes. */

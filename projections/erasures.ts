@@ -8,7 +8,10 @@ export const erasuresProjection: Projection = projection({
   version: 1,
   collections: [erasures],
   covers: ['user'],
-  ignores: ['UserRegistered', 'UserUpdated'],
+  ignores: [
+    ...(['UserRegistered', 'UserUpdated', 'IdentityReported', 'FingerprintRecorded'] as const),
+    ...(['SignupBonusApproved', 'SignupBonusWithheld', 'UsageLimitSet', 'UsageSet'] as const),
+  ],
   begin: (open) => open(erasures),
   on: {
     UserErased: ({ stream, metadata: { at: since } }, documents) =>

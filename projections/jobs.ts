@@ -136,7 +136,7 @@ function toPurge(job: JobDocument, event: LogEvent): PurgeDocument {
 }
 
 function created(event: LogEvent<'JobCreated'>): JobDocument {
-  const { job_id, reservation_id: _, ...rest } = event.data;
+  const { job_id, reservation_id: _, ceiling: _ceiling, ...rest } = event.data;
   const { at } = event.metadata;
   return {
     _id: job_id,

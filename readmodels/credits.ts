@@ -1,5 +1,6 @@
 // The read models of credits: each user's balance, the lots that it consists of, and the transactions behind it.
 import type { TransactionType } from '../events/credits.ts';
+import { correctedUsage, type Usage, type UsageCorrection, usageAt } from '../events/usage.ts';
 import type { Collection, CollectionSpec, Document } from './documents.ts';
 
 export interface BalanceDocument extends Document {
@@ -9,10 +10,10 @@ export interface BalanceDocument extends Document {
   owed: number;
   /** The hash of the ledger's last entry. */
   hash: string;
-  /** The month of the last reservation or refund, such as `2026-01` (UTC). */
-  used_in: string;
-  /** The credits used in that month. */
-  used: number;
+  /** As of the last entry. */
+  usage: Usage;
+  /** An administrator's correction of one period's usage. */
+  usage_correction: UsageCorrection | null;
 }
 
 export const balances: CollectionSpec<BalanceDocument> = { name: 'balances', fields: {}, indexes: [] };
@@ -64,10 +65,9 @@ export const balanceOf = async (
   user_id: string,
 ): Promise<number> => (await collection.get(user_id))?.balance ?? 0;
 
-/** Returns the credits that a user has used since the month began (UTC). `now`: milliseconds since the epoch. */
+/** Returns the credits that a user has used in the current period, as an administrator corrected them. `now`: milliseconds since the epoch. */
 export function usageOf(balance: BalanceDocument | null, now: number) {
-  const [year, month] = [new Date(now).getUTCFullYear(), new Date(now).getUTCMonth()];
-  const period_start = new Date(Date.UTC(year, month)).toISOString();
-  const period_end = new Date(Date.UTC(year, month + 1)).toISOString();
-  return { period_start, period_end, credits_used: balance?.used_in === period_start.slice(0, 7) ? balance.used : 0 };
+  const usage = usageAt(balance?.usage ?? null, new Date(now).toISOString());
+  const { period_start, period_end } = usage;
+  return { period_start, period_end, credits_used: correctedUsage(usage, balance?.usage_correction ?? null) };
 }

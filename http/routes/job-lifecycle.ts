@@ -2,6 +2,7 @@
 import type { Refusal } from '../../commands/aggregate.ts';
 import { openDeleteJob } from '../../commands/delete-job.ts';
 import { openResumeJob } from '../../commands/resume-job.ts';
+import { LIMIT_REACHED } from '../../commands/submit-job.ts';
 import type { Position } from '../../events/event-store.ts';
 import { Type } from '../../events/schema.ts';
 import { jobStream } from '../../events/streams.ts';
@@ -85,7 +86,16 @@ export const resume = route({
     'once, one of them may get 409; the ledger reserves the credits once.',
   tags,
   responses: { 200: { description: 'The job.', schema: JobView, example: jobExample } },
-  errors: { 402: 'The job has used its credits, and you have none left.', 409: ILLEGAL },
+  errors: {
+    402: {
+      description: 'The job has used its credits, and you have none left, or the limit of your account is used up.',
+      examples: {
+        no_credits: { message: 'There are no credits left. Buy credits, then resume the job.' },
+        usage_limit: { message: LIMIT_REACHED.message },
+      },
+    },
+    409: ILLEGAL,
+  },
   async handler({ job: { _id }, command }, services) {
     return changed(_id, await services.resumeJob(_id, command()), services);
   },
@@ -243,7 +253,7 @@ async function changed(
   return { body: jobView(job), position };
 }
 
-const STATUSES: Readonly<Record<string, number>> = { job_not_found: 404, no_credits: 402 };
+const STATUSES: Readonly<Record<string, number>> = { job_not_found: 404, no_credits: 402, usage_limit: 402 };
 /** A job's results are counted within seconds, unless the projector is away. */
 const COUNTED_S = 5;
 

@@ -52,7 +52,8 @@ const MADE = {
 };
 const submissionErrors = {
   402: anError(
-    'You have no credits left. The service created no job, so you can use the idempotency key again.',
+    'You have no credits left, or the limit of your account is used up (`usage_limit` in `details.reason`). The service created no ' +
+      'job, so you can use the idempotency key again.',
     'no_credits',
     'There are no credits left. Buy credits, then submit the job again.',
   ),

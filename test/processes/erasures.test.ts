@@ -6,12 +6,13 @@ import test, { type ExecutionContext } from 'ava';
 import { openFileBlobs } from '../../adapters/blobs/files/file-blobs.ts';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
+import { openAccounts } from '../../commands/accounts.ts';
 import { openApiKeys } from '../../commands/api-keys.ts';
 import { openCredits } from '../../commands/credits.ts';
 import { openDeleteJob } from '../../commands/delete-job.ts';
 import { openJobs } from '../../commands/job.ts';
 import { openShares } from '../../commands/shares.ts';
-import { openErasures, openUsers } from '../../commands/user.ts';
+import { openErasures } from '../../commands/user.ts';
 import { openWebhookEndpoints } from '../../commands/webhook-endpoints.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { userStream } from '../../events/streams.ts';
@@ -29,6 +30,7 @@ import { coded, commandContext, project } from '../support/stores.ts';
 import { submitUpload } from '../support/submitted.ts';
 
 const URLS = 60;
+const ACCOUNTS = { signup_credits: 300, bonus_at: 'first_sight' } as const;
 /** The personal texts of the erased user, each in some event. */
 const PERSONAL = ['ada@lovelace.example', 'analytical-engine.csv', 'ada-key-name', 'hooks.lovelace.example'];
 
@@ -72,7 +74,7 @@ async function twoUsers(t: ExecutionContext) {
     { user_id: 'u-1', email: PERSONAL[0]!, filename: PERSONAL[1]!, host: PERSONAL[3]! },
     { user_id: 'u-2', email: 'charles@babbage.example', filename: 'difference.csv', host: 'hooks.babbage.example' },
   ]) {
-    await openUsers(log, credits, 300).see({ user_id, email }, context());
+    await openAccounts(log, credits, ACCOUNTS).see({ user_id, email }, context());
     const name = user_id === 'u-1' ? PERSONAL[2]! : 'charles-key';
     await openApiKeys(log).create({ plaintext: `key of ${user_id}`, user_id, email, name }, context());
     const endpoint = { endpoint_id: `hook-${user_id}`, user_id, url: `https://${host}/x`, events: [] };
@@ -162,7 +164,7 @@ test('no byte of any file names an erased user, and a replay makes the same docu
 test('an erased user who comes back with a token that is still valid is refused', async (t) => {
   const { log, erase } = await twoUsers(t);
   await erase();
-  const users = openUsers(log, openCredits(log), 300);
+  const users = openAccounts(log, openCredits(log), ACCOUNTS);
   t.is(await users.see({ user_id: 'u-1', email: PERSONAL[0]! }, commandContext()), 'erased');
   t.like(await openErasures(log).erase('nobody', commandContext()), { refused: { code: 'user_not_found' } });
 });

@@ -1,0 +1,74 @@
+// The aggregate of one client address: which signup bonuses it claimed in the last 24 hours. The stream decides the limit, so that
+// it holds over all http processes.
+import type { EventStore } from '../events/event-store.ts';
+import type { SignupBonusClaimed, SignupBonusesEvent } from '../events/signup-bonus.ts';
+import { signupBonusesStream } from '../events/streams.ts';
+import type { WithheldReason } from '../events/user.ts';
+import { type CommandContext, type Decision, evolveBy, type Loaded, openAggregate } from './aggregate.ts';
+
+/** Bonuses for one address in 24 hours. Of these, no two are for the same fingerprint. */
+export const BONUSES_A_DAY = 3;
+const DAY_MS = 24 * 3_600_000;
+
+/** The newest claims, in order. */
+export type Claims = readonly SignupBonusClaimed[];
+
+export const initial = (): Claims => [];
+export const evolve = evolveBy<Claims, SignupBonusesEvent>({
+  SignupBonusClaimed: (claims, claim) => [...claims, claim].slice(-BONUSES_A_DAY),
+});
+
+/** Keyed hashes, in hex. */
+export interface BonusClaim {
+  address: string;
+  user: string;
+  fingerprint: string;
+}
+
+/** A user's claim is recorded once. `now`: milliseconds since the epoch. */
+export function claim(
+  claims: Claims,
+  { user, fingerprint }: Pick<BonusClaim, 'user' | 'fingerprint'>,
+  now: number,
+): Decision<SignupBonusesEvent, { code: WithheldReason; message: string }> {
+  if (claims.some((made) => made.user === user)) return { events: [] };
+  const of_today = claims.filter(({ claimed_at }) => now - Date.parse(claimed_at) < DAY_MS);
+  if (of_today.some((made) => made.fingerprint === fingerprint)) {
+    return refused('fingerprint_repeated', 'The same machine had a signup bonus within 24 hours.');
+  }
+  if (of_today.length >= BONUSES_A_DAY) {
+    return refused('address_limit', `The address had ${BONUSES_A_DAY} signup bonuses within 24 hours.`);
+  }
+  const claimed_at = new Date(now).toISOString();
+  return { events: [{ type: 'SignupBonusClaimed', data: { user, fingerprint, claimed_at } }] };
+}
+
+const refused = (code: WithheldReason, message: string) => ({ refused: { code, message } });
+
+export interface BonusClaims {
+  /** Returns why the bonus is withheld; null when the claim is recorded. */
+  claim(claimed: BonusClaim, context: CommandContext): Promise<WithheldReason | null>;
+}
+
+export function openBonusClaims(log: EventStore): BonusClaims {
+  /** The newest claims are the whole state, so a stream of any length is loaded at once. */
+  async function begin(stream: string): Promise<Loaded<Claims> | null> {
+    const options = { direction: 'backwards', limit: BONUSES_A_DAY } as const;
+    const newest = await Array.fromAsync(log.readStream(stream, options));
+    const last = newest[0];
+    if (!last) return null;
+    const state = newest
+      .reverse()
+      .reduce((claims, event) => evolve(claims, event as unknown as SignupBonusesEvent), initial());
+    return { state, revision: last.revision, last_id: last.id, position: last.position };
+  }
+  const aggregate = openAggregate<Claims, SignupBonusesEvent>(log, { initial, evolve }, { begin });
+  return {
+    async claim({ address, ...claimed }, context) {
+      const handled = await aggregate.handle(signupBonusesStream(address), context, (claims) =>
+        claim(claims, claimed, context.now),
+      );
+      return handled.ok ? null : handled.refused.code;
+    },
+  };
+}

@@ -1,0 +1,49 @@
+// The usage of credits in a period: a subscription's or trial's period, else the calendar month (UTC). The ledger decides limits by
+// it, and the read model shows it.
+import type { TransactionType } from './credits.ts';
+
+export interface Usage {
+  /** ISO 8601. */
+  period_start: string;
+  period_end: string;
+  /** The credits that jobs reserved in the period, less the refunds in it. */
+  used: number;
+}
+
+/** An administrator's correction of one period's usage: credits to add, mostly negative. */
+export interface UsageCorrection {
+  period_start: string;
+  added: number;
+}
+
+const OPENS_PERIOD: readonly TransactionType[] = ['subscription', 'trial'];
+const USES: readonly TransactionType[] = ['reservation', 'refund', 'release'];
+
+/** The usage at a time (ISO 8601); a period that has ended is followed by the rest of the calendar month. */
+export function usageAt(usage: Usage | null, at: string): Usage {
+  if (usage && at < usage.period_end) return usage;
+  const time = new Date(at);
+  const [year, month] = [time.getUTCFullYear(), time.getUTCMonth()];
+  const month_start = new Date(Date.UTC(year, month)).toISOString();
+  const period_start = usage && usage.period_end > month_start ? usage.period_end : month_start;
+  return { period_start, period_end: new Date(Date.UTC(year, month + 1)).toISOString(), used: 0 };
+}
+
+/** The usage after an entry of the ledger. A grant of a subscription opens a period, unless it ends with the current one. */
+export function usageAfter(
+  usage: Usage | null,
+  entry: { transaction_type: TransactionType; amount: number; expires_at?: string | null },
+  at: string,
+): Usage {
+  const before = usageAt(usage, at);
+  const { transaction_type, amount, expires_at } = entry;
+  if (USES.includes(transaction_type)) return { ...before, used: Math.max(0, before.used - amount) };
+  if (!OPENS_PERIOD.includes(transaction_type) || !expires_at) return before;
+  const period_end = new Date(expires_at).toISOString();
+  return period_end === before.period_end ? before : { period_start: at, period_end, used: 0 };
+}
+
+/** The usage with an administrator's correction of the same period. */
+export function correctedUsage({ period_start, used }: Usage, correction: UsageCorrection | null): number {
+  return Math.max(0, used + (correction?.period_start === period_start ? correction.added : 0));
+}

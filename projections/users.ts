@@ -1,0 +1,64 @@
+// The read model of users.
+import { idOf } from '../events/streams.ts';
+import type { LogEvent } from '../events/vocabulary.ts';
+import type { Collection, Update } from '../readmodels/documents.ts';
+import { type UserDocument, users } from '../readmodels/users.ts';
+import { type Projection, projection } from './projection.ts';
+
+type Page = Collection<UserDocument>;
+
+const set = (documents: Page, user_id: string, changes: Update): Promise<void> =>
+  documents.write([{ update: user_id, set: changes }]);
+
+const setOf = <Event extends LogEvent>(changes: (event: Event) => Partial<UserDocument>) => {
+  return (event: Event, documents: Page) => set(documents, idOf(event.stream), { $set: changes(event) });
+};
+
+export const usersProjection: Projection = projection({
+  name: 'users',
+  version: 1,
+  collections: [users],
+  covers: ['user'],
+  ignores: ['SignupBonusApproved', 'UsageSet'],
+  begin: (open) => open(users),
+  on: {
+    UserRegistered: ({ data: { user_id, email }, metadata: { at } }, documents) =>
+      documents.write([{ replace: newUser(user_id, email, at) }]),
+    UserUpdated: setOf<LogEvent<'UserUpdated'>>(({ data: { email } }) => ({ email })),
+    IdentityReported: setOf<LogEvent<'IdentityReported'>>(({ data: { email } }) => ({ email })),
+    FingerprintRecorded: setOf<LogEvent<'FingerprintRecorded'>>(({ data: fingerprint }) => ({ fingerprint })),
+    SignupBonusWithheld: setOf<LogEvent<'SignupBonusWithheld'>>(({ data: { reason }, metadata: { at } }) => ({
+      bonus: { status: 'withheld', reason, at },
+    })),
+    UsageLimitSet: setOf<LogEvent<'UsageLimitSet'>>(({ data: { limit, reason } }) => ({
+      custom_limit: limit,
+      custom_limit_reason: limit === null ? null : reason,
+    })),
+    UserErased: setOf<LogEvent<'UserErased'>>(({ metadata: { at } }) => ({
+      email: null,
+      fingerprint: null,
+      erased_at: at,
+    })),
+    // A request that had begun before the erasure may have recorded something after it.
+    UserForgotten: setOf<LogEvent<'UserForgotten'>>(() => ({ email: null, fingerprint: null })),
+    CreditsGranted: ({ stream, data: { transaction_type }, metadata: { at } }, documents) =>
+      transaction_type === 'signup_bonus'
+        ? set(documents, idOf(stream), { $set: { bonus: { status: 'granted', reason: null, at } } })
+        : undefined,
+    JobCreated: ({ data: { owner_id }, metadata: { at } }, documents) =>
+      set(documents, owner_id, { $set: { last_job_at: at }, $inc: { jobs_created: 1 } }),
+  },
+});
+
+const newUser = (user_id: string, email: string | null, at: string): UserDocument => ({
+  _id: user_id,
+  email,
+  registered_at: at,
+  fingerprint: null,
+  bonus: { status: 'pending', reason: null, at: null },
+  custom_limit: null,
+  custom_limit_reason: null,
+  jobs_created: 0,
+  last_job_at: null,
+  erased_at: null,
+});

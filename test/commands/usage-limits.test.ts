@@ -1,0 +1,155 @@
+// The limit of an administrator: what jobs get of it, and what their owners are told.
+import { randomUUID } from 'node:crypto';
+import test, { type ExecutionContext } from 'ava';
+import { openAccounts } from '../../commands/accounts.ts';
+import { openCredits } from '../../commands/credits.ts';
+import { openJobs } from '../../commands/job.ts';
+import { openResumeJob } from '../../commands/resume-job.ts';
+import { settleJob } from '../../commands/settle-job.ts';
+import { openSubmitJob } from '../../commands/submit-job.ts';
+import { openUsageLimits } from '../../commands/usage-limits.ts';
+import { jobStream } from '../../events/streams.ts';
+import { balances, usageOf } from '../../readmodels/credits.ts';
+import { openReadModels } from '../../readmodels/read-models.ts';
+import { users } from '../../readmodels/users.ts';
+import { coded, commandContext, openTestStores, project } from '../support/stores.ts';
+
+const NOVEMBER = Date.parse('2026-11-22T09:00:00.000Z');
+const DECEMBER = Date.parse('2026-12-01T00:00:00.000Z');
+
+/** A user with 1,000 credits, and what http and an administrator do with them. */
+async function openWorld(t: ExecutionContext) {
+  const stores = await openTestStores(t);
+  const [log, { documents }] = [coded(stores.log), stores];
+  /** As another http process over the same log. */
+  function process() {
+    const [jobs, credits] = [openJobs(log), openCredits(log)];
+    const submitJob = openSubmitJob(log, jobs, credits);
+    const submit = (urls: number, { now = NOVEMBER, needs_credits = false } = {}) => {
+      const submission = {
+        ...{ job_id: randomUUID(), owner_id: 'alice', owner_email: null, source: 'api' as const },
+        ...{ filename: null, blob_key: null, needs_credits },
+        counts: () => ({ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 }),
+        pages: (async function* () {
+          yield Array.from({ length: urls }, (_, n) => `https://site.example/${n}`);
+        })(),
+      };
+      return submitJob(submission, commandContext(now));
+    };
+    return { jobs, credits, submit, resume: openResumeJob(jobs, credits), limits: openUsageLimits(log, credits) };
+  }
+  const own = process();
+  const accounts = openAccounts(log, own.credits, { signup_credits: 1000, bonus_at: 'first_sight' });
+  await accounts.see({ user_id: 'alice', email: null }, commandContext(NOVEMBER));
+  const readmodels = openReadModels(documents);
+  return {
+    ...own,
+    process,
+    log,
+    limit: (limit: number | null, now = NOVEMBER) =>
+      own.limits.setLimit('alice', { limit, reason: 'abuse' }, commandContext(now)),
+    /** The usage that the read model shows. */
+    async used(now = NOVEMBER) {
+      await project({ log, documents });
+      return usageOf(await readmodels.collection(balances).get('alice'), now).credits_used;
+    },
+    async profile() {
+      await project({ log, documents });
+      return readmodels.collection(users).get('alice');
+    },
+  };
+}
+
+async function made(submitted: ReturnType<ReturnType<typeof openSubmitJob>>) {
+  const outcome = await submitted;
+  if (!outcome.ok) throw new Error(outcome.refused.message);
+  return outcome.job;
+}
+
+test("a job gets what the limit leaves, and pauses with the limit's name", async (t) => {
+  const { limit, submit, jobs, used, profile } = await openWorld(t);
+  await limit(30);
+  t.like(await made(submit(20)), { credits_allocated: 20 });
+  const second = await made(submit(20));
+  t.like(second, { credits_allocated: 10, ceiling: 'usage_limit' });
+  const paused = await jobs.run(second.job_id, { type: 'pauseAtCeiling', credits_allocated: 10 }, commandContext());
+  t.like(paused, { state: { pause_reason: 'usage_limit' } });
+  const third = await made(submit(20));
+  const { state } = await jobs.aggregate.read(jobStream(third.job_id));
+  t.like(state, { status: 'paused', pause_reason: 'usage_limit', credits_allocated: 0 });
+  t.is(await used(), 30);
+  t.like(await profile(), { custom_limit: 30, custom_limit_reason: 'abuse', jobs_created: 3 });
+});
+
+test('a job that needs a credit is refused for the limit, and for the balance', async (t) => {
+  const { limit, submit } = await openWorld(t);
+  await limit(0);
+  t.like(await submit(5, { needs_credits: true }), { ok: false, refused: { code: 'usage_limit' } });
+  await limit(null);
+  await made(submit(1000));
+  t.like(await submit(5, { needs_credits: true }), { ok: false, refused: { code: 'no_credits' } });
+});
+
+test('a resumption tells of the limit, and goes on when it is raised', async (t) => {
+  const { limit, submit, resume, jobs } = await openWorld(t);
+  await limit(0);
+  const { job_id } = await made(submit(20));
+  t.like(await resume(job_id, commandContext(NOVEMBER)), { ok: false, refused: { code: 'usage_limit' } });
+  await limit(15);
+  t.like(await resume(job_id, commandContext(NOVEMBER)), { ok: true, credits_added: 15, credits_allocated: 15 });
+  const paused = await jobs.run(job_id, { type: 'pauseAtCeiling', credits_allocated: 15 }, commandContext());
+  t.like(paused, { state: { pause_reason: 'usage_limit' } });
+  await limit(null);
+  t.like(await resume(job_id, commandContext(NOVEMBER)), { ok: true, credits_added: 5, credits_allocated: 20 });
+});
+
+test('the next period begins with the whole limit', async (t) => {
+  const { limit, submit } = await openWorld(t);
+  await limit(10);
+  t.like(await made(submit(20)), { credits_allocated: 10 });
+  t.like(await made(submit(20, { now: DECEMBER })), { credits_allocated: 10 });
+});
+
+test('a refund gives the limit back', async (t) => {
+  const { limit, submit, jobs, credits } = await openWorld(t);
+  await limit(10);
+  const { job_id } = await made(submit(10));
+  await jobs.run(job_id, { type: 'cancel' }, commandContext(NOVEMBER));
+  const ended = { job_id, owner_id: 'alice', credits_allocated: 10, completed_urls: 4 };
+  await settleJob(ended, jobs, credits, commandContext(NOVEMBER));
+  t.like(await made(submit(10)), { credits_allocated: 6 });
+});
+
+test('an administrator sets the usage of the period, and jobs count on from there', async (t) => {
+  const { limit, limits, submit, used } = await openWorld(t);
+  await limit(50);
+  await made(submit(40));
+  await limits.setUsage('alice', { usage: 5, reason: 'goodwill' }, commandContext(NOVEMBER));
+  t.is(await used(), 5);
+  t.like(await made(submit(60)), { credits_allocated: 45 });
+  t.is(await used(), 50);
+  await limits.setUsage('alice', { usage: 50, reason: 'again' }, commandContext(NOVEMBER));
+  t.like(await made(submit(5)), { credits_allocated: 0, ceiling: 'usage_limit' });
+  t.is(await used(DECEMBER), 0, 'a correction is of its own period');
+});
+
+test('twenty jobs at once, over two processes, get no more than the limit', async (t) => {
+  const { limit, process } = await openWorld(t);
+  await limit(70);
+  const both = [process(), process()];
+  const jobs = await Promise.all(Array.from({ length: 20 }, (_, n) => made(both[n % 2]!.submit(10))));
+  t.is(
+    jobs.reduce((sum, { credits_allocated }) => sum + credits_allocated, 0),
+    70,
+  );
+  for (const { credits_allocated, ceiling } of jobs) {
+    t.is(ceiling, credits_allocated < 10 ? 'usage_limit' : undefined);
+  }
+});
+
+test('limits of a user who does not exist are refused', async (t) => {
+  const { limits } = await openWorld(t);
+  const refused = { ok: false, refused: { code: 'user_not_found' } };
+  t.like(await limits.setLimit('nobody', { limit: 1, reason: '' }, commandContext()), refused);
+  t.like(await limits.setUsage('nobody', { usage: 1, reason: '' }, commandContext()), refused);
+});
