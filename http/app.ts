@@ -43,8 +43,6 @@ export interface AppOptions extends AccessOptions, SystemOptions {
   await_position(position: string): Promise<void>;
   /** Milliseconds that never go back. */
   monotonic?: () => number;
-  /** For tests: throws when a reply differs from what its route declares. */
-  check_replies?: boolean;
 }
 
 /** The state that the frame keeps for a request. */
@@ -232,7 +230,6 @@ function serve(
       return await Promise.resolve(route.handler(request, undefined)).finally(rest);
     };
     const reply = await withBody(ctx, route, checks, options, handle);
-    if (options.check_replies) checks.reply(reply);
     if (reply.position !== undefined) {
       // The command has succeeded, so a store that is away delays the answer and does not change it.
       if (!reply.is_early) await options.await_position(reply.position).catch(() => {});

@@ -1,12 +1,8 @@
-// Compiles the checks of one route at start: for its parameters, its body and, in tests, its replies.
+// Compiles the checks of one route at start, for its parameters and its body.
 import type { IncomingHttpHeaders } from 'node:http';
-import type { TSchema } from '../events/schema.ts';
 import type { Problem } from './errors.ts';
-import { closedInput } from './input-schemas.ts';
-import { isStreamed } from './json-pieces.ts';
 import { readQuery } from './query.ts';
-import type { Reply, Route } from './route.ts';
-import { successStatus } from './route.ts';
+import type { Route } from './route.ts';
 import { type Check, openValidation } from './validation.ts';
 
 export interface RouteChecks {
@@ -17,8 +13,6 @@ export interface RouteChecks {
     headers: IncomingHttpHeaders,
   ): { params: object; query: object; headers: object; problems: Problem[] };
   body: Check;
-  /** Throws when the reply differs from the route's declared responses. */
-  reply(reply: Reply): void;
 }
 
 const validation = openValidation();
@@ -39,26 +33,5 @@ export function compileRoute(route: Omit<Route, 'handler'>): RouteChecks {
       return { params, query: read.query, headers, problems };
     },
     body: route.body && 'schema' in route.body ? validation.compile('body', route.body.schema) : () => [],
-    reply: replyCheck(route),
-  };
-}
-
-function replyCheck(route: Omit<Route, 'handler'>): RouteChecks['reply'] {
-  const checks = new Map<TSchema, Check>();
-  const fail = (what: string): never => {
-    throw new Error(`${route.method} ${route.path} replies with ${what}`);
-  };
-  return (reply) => {
-    const status = reply.status ?? successStatus(route)!;
-    const declared = route.responses[status] ?? fail(`status ${status}, which it does not declare`);
-    const is_json = typeof reply.body === 'object' && reply.body !== null && !(reply.body instanceof Uint8Array);
-    if (!is_json) return;
-    const schema = declared.schema ?? fail(`a body with status ${status}, which it does not declare`);
-    const check = checks.get(schema) ?? validation.compile('body', closedInput(schema));
-    checks.set(schema, check);
-    // The check reads the JSON that the client gets: a Date is text, and undefined is absent. It does not read streamed lists.
-    const seen = JSON.stringify(reply.body, (_name, value) => (isStreamed(value) ? [] : value));
-    const [problem] = check(JSON.parse(seen));
-    if (problem) fail(`${problem.loc.join('.')}, which ${problem.msg}`);
   };
 }

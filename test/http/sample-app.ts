@@ -12,6 +12,7 @@ import { openHeavyRequests } from '../../http/heavy-requests.ts';
 import type { Route } from '../../http/route.ts';
 import { startServer } from '../../http/server.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
+import { checked } from './reply-check.ts';
 
 export const API_KEY = `uc_live_${'A'.repeat(43)}`;
 export const ALICES_JOB = '2f1c9f2e-5d0c-4b7b-9a43-0c5c5f4b7d11';
@@ -30,14 +31,15 @@ export interface Sample {
 export async function startSample<Services>(
   routes: readonly Route<Services>[],
   services: Services,
-  overrides: Partial<AppOptions> & { drain_ms?: number } = {},
+  overrides: Partial<AppOptions> & { drain_ms?: number; check_replies?: boolean } = {},
 ): Promise<Sample> {
   const folder = await mkdtemp(join(tmpdir(), 'http-'));
   const uploads = join(folder, 'uploads');
   const logged: Record<string, unknown>[] = [];
   const log = pino({ level: 'debug' }, { write: (line: string) => void logged.push(JSON.parse(line)) });
-  const { drain_ms, ...options } = overrides;
-  const app = createApp(bound(routes, services), {
+  const { drain_ms, check_replies = true, ...options } = overrides;
+  const served = bound(routes, services);
+  const app = createApp(check_replies ? served.map(checked) : served, {
     log,
     registry: new Registry(),
     readiness: {},
@@ -52,7 +54,6 @@ export async function startSample<Services>(
     heavy_requests: openHeavyRequests({ per_caller: 100, at_once: 100 }),
     seen: async () => {},
     await_position: async () => {},
-    check_replies: true,
     ...options,
   });
   const server = await startServer(app, {
