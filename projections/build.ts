@@ -3,7 +3,7 @@
 import type { Logger } from 'pino';
 import { BEGINNING, type EventStore, type Position, type RecordedEvent } from '../events/event-store.ts';
 import type { UrlListing } from '../events/url-listing.ts';
-import type { Documents } from '../readmodels/documents.ts';
+import type { Documents, Inside } from '../readmodels/documents.ts';
 import {
   inGeneration,
   type ProjectionState,
@@ -187,7 +187,7 @@ async function flip(fence: Fence, commit: Commit, { projection, generation }: Ta
 /** More than the parked events that are kept of all old generations. */
 const ALL_PARKED = 10_000;
 
-async function forgetParked(inside: Documents, projection: string, generation: number): Promise<void> {
+async function forgetParked(inside: Inside, projection: string, generation: number): Promise<void> {
   const parked = await inside.collection(parkedEvents);
   const old = await parked.find({ projection, generation: { $lt: generation } }, { limit: ALL_PARKED });
   await parked.write(old.map(({ _id }) => ({ delete: _id })));

@@ -2,7 +2,7 @@
 // with the one that it wrote last and writes it anew. Of two concurrent transactions the store commits one, and a projector
 // that was overtaken can write nothing any more, however long it slept.
 import { isDeepStrictEqual } from 'node:util';
-import type { Documents } from '../readmodels/documents.ts';
+import type { Documents, Inside } from '../readmodels/documents.ts';
 import {
   PROJECTOR,
   type ProjectorState,
@@ -19,7 +19,7 @@ export class Overtaken extends Error {}
 export type FenceChanges = Partial<Omit<ProjectorState, '_id' | 'epoch' | 'turn'>>;
 
 /** Runs `work` in a transaction that also writes the fence with the changes that `work` returns. `work` may run twice. */
-export type Commit = (work: (inside: Documents) => Promise<FenceChanges>) => Promise<void>;
+export type Commit = (work: (inside: Inside) => Promise<FenceChanges>) => Promise<void>;
 
 export interface Fence {
   /** The state of the last commit. */
@@ -47,7 +47,7 @@ export async function openFence(documents: Documents, signal: AbortSignal): Prom
   let last: Promise<unknown> = Promise.resolve();
   let broken: { by: unknown } | null = null;
 
-  async function commit(work: (inside: Documents) => Promise<FenceChanges>): Promise<void> {
+  async function commit(work: (inside: Inside) => Promise<FenceChanges>): Promise<void> {
     let next: ProjectorState | null = null;
     if (broken) throw broken.by;
     try {

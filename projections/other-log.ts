@@ -3,7 +3,7 @@
 import type { Logger } from 'pino';
 import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
 import { categoryOf, checksOf, jobStream } from '../events/streams.ts';
-import type { Documents } from '../readmodels/documents.ts';
+import type { Inside } from '../readmodels/documents.ts';
 import { type ProjectorState, projectionState, projectionStates, withoutNext } from '../readmodels/projection-state.ts';
 import type { Fence } from './fence.ts';
 
@@ -34,7 +34,7 @@ export async function adoptLog({ log, log_id, fence, types, logger }: Adoption):
   );
 }
 
-async function retireAll(inside: Documents): Promise<void> {
+async function retireAll(inside: Inside): Promise<void> {
   const states = await inside.collection(projectionStates);
   for (const stored of await states.find({})) {
     const state = projectionState(stored._id, stored);

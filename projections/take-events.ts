@@ -3,7 +3,7 @@
 import type { Logger } from 'pino';
 import { urlsOf } from '../events/checked-range.ts';
 import type { RecordedEvent, SubscriptionBatch } from '../events/event-store.ts';
-import type { CollectionSpec, Document, Documents } from '../readmodels/documents.ts';
+import type { CollectionSpec, Document, Inside } from '../readmodels/documents.ts';
 import { inGeneration, parkedEvents, projectionState, projectionStates } from '../readmodels/projection-state.ts';
 import { isChecked, type UrlsOf } from './checked-urls.ts';
 import type { Commit, FenceChanges } from './fence.ts';
@@ -14,7 +14,7 @@ const MAX_PARKED = 1000;
 const MAX_ERROR_CHARS = 2000;
 
 /** Writes the position that a transaction reaches, and returns the changes of the fence. */
-export type Reached = (inside: Documents, part: SubscriptionBatch) => Promise<FenceChanges>;
+export type Reached = (inside: Inside, part: SubscriptionBatch) => Promise<FenceChanges>;
 
 export interface TakeOptions {
   commit: Commit;
@@ -104,7 +104,7 @@ export async function takeEvents(
 }
 
 const openIn =
-  (documents: Documents, generation: number): OpenCollection =>
+  (documents: Inside, generation: number): OpenCollection =>
   <T extends Document>(spec: CollectionSpec<T>) =>
     documents.collection(inGeneration(spec, generation));
 
@@ -121,12 +121,7 @@ async function clear(commit: Commit, targets: readonly Target[], event: Recorded
   }
 }
 
-async function apply(
-  target: Target,
-  events: readonly RecordedEvent[],
-  inside: Documents,
-  urls_of: UrlsOf,
-): Promise<void> {
+async function apply(target: Target, events: readonly RecordedEvent[], inside: Inside, urls_of: UrlsOf): Promise<void> {
   const { projection, generation } = target;
   const taken = events.filter((event) => projection.types.includes(event.type));
   if (taken.length > 0) await guarded(target, () => projection.apply(taken, openIn(inside, generation), urls_of));
@@ -151,7 +146,7 @@ export function isOfStore(error: unknown): boolean {
   return STORE_CODES.includes(String(code)) || String(name).startsWith('Mongo');
 }
 
-async function park(target: Target, event: RecordedEvent, error: unknown, inside: Documents): Promise<void> {
+async function park(target: Target, event: RecordedEvent, error: unknown, inside: Inside): Promise<void> {
   const { projection, generation, counter } = target;
   const { name, version } = projection;
   const states = await inside.collection(projectionStates);

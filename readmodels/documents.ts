@@ -125,7 +125,7 @@ export interface Documents {
    * Runs `fn` inside one transaction: all its writes are stored or none, and its reads see them. When another writer was first,
    * the adapter calls `fn` again a few times, then throws `WriteConflict`.
    */
-  transaction<R>(fn: (inside: Documents) => Promise<R>): Promise<R>;
+  transaction<R>(fn: (inside: Inside) => Promise<R>): Promise<R>;
   /** Drops the collection with its documents; does nothing when it does not exist. */
   drop(name: string): Promise<void>;
   /** Returns the names of all collections. */
@@ -137,6 +137,9 @@ export interface Documents {
   watch(name: string, changed: () => void): void;
   close(): Promise<void>;
 }
+
+/** The documents inside a transaction. */
+export type Inside = Pick<Documents, 'collection'>;
 
 /** The caller used an operator, a field or a value outside the subset: a defect. */
 export class UnsupportedQuery extends Error {

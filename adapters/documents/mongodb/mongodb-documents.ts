@@ -1,6 +1,13 @@
 // The `Documents` port on MongoDB, which must run as a replica set: a standalone server has no transactions.
 import { type ClientSession, type Db, MongoClient } from 'mongodb';
-import type { Collection, CollectionSpec, Document, Documents, Reading } from '../../../readmodels/documents.ts';
+import type {
+  Collection,
+  CollectionSpec,
+  Document,
+  Documents,
+  Inside,
+  Reading,
+} from '../../../readmodels/documents.ts';
 import { checkSpec } from '../spec.ts';
 import { TransactionScope } from '../transaction-scope.ts';
 import { makeCollection } from './catalogue.ts';
@@ -100,7 +107,7 @@ class MongoDocuments implements Documents {
     return new MongoCollection<T>(declared, this.#db.collection<Document>(declared.name), this.#access);
   }
 
-  async transaction<R>(fn: (inside: Documents) => Promise<R>): Promise<R> {
+  async transaction<R>(fn: (inside: Inside) => Promise<R>): Promise<R> {
     this.#refuseWrites();
     return this.#transactions.run(this, (session, scope) =>
       fn(new InsideTransaction(this.#db, session, scope, this.#known)),
@@ -158,7 +165,7 @@ async function collectionNames(db: Db): Promise<string[]> {
 }
 
 /** The same collections over the session of the transaction, which takes one call at a time. */
-class InsideTransaction implements Documents {
+class InsideTransaction implements Inside {
   readonly #db: Db;
   readonly #scope: TransactionScope;
   readonly #access: Access;
@@ -198,32 +205,5 @@ class InsideTransaction implements Documents {
     if (!this.#known.has(JSON.stringify(spec))) await mapped(() => makeCollection(this.#db, declared));
     this.#known.add(JSON.stringify(spec));
     return new MongoCollection<T>(declared, this.#db.collection<Document>(declared.name), this.#access);
-  }
-
-  reading<T extends Document>(spec: CollectionSpec<T>): Reading<T> {
-    const declared = checkSpec(spec);
-    return new MongoCollection<T>(declared, this.#db.collection<Document>(declared.name), this.#access);
-  }
-
-  async transaction<R>(fn: (inside: Documents) => Promise<R>): Promise<R> {
-    this.#scope.check();
-    return fn(this);
-  }
-
-  async drop(): Promise<void> {
-    throw new Error('a collection cannot be dropped inside a transaction');
-  }
-
-  async names(): Promise<string[]> {
-    this.#scope.check();
-    return mapped(() => collectionNames(this.#db));
-  }
-
-  watch(): void {
-    throw new Error('a collection cannot be watched inside a transaction');
-  }
-
-  async close(): Promise<void> {
-    throw new Error('the documents cannot be closed inside a transaction');
   }
 }

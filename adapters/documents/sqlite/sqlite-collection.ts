@@ -33,7 +33,7 @@ export interface Access {
   /** For queries and counts, which may scan many documents. */
   rows(plan: ReadPlan, signal?: AbortSignal): Promise<Rows>;
   /** For reads by id. */
-  read<R>(work: (connection: Connection) => R): Promise<R>;
+  all(sql: string, params: readonly SQLInputValue[]): Promise<SQLInputValue[][]>;
   /** Commits all writes of `work`, or none. */
   write(work: (connection: Connection) => void): Promise<void>;
 }
@@ -50,14 +50,13 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
   }
 
   async get(id: string): Promise<T | null> {
-    const rows = await this.#access.read((connection) => connection.all(this.#getSql(), [id]));
-    return this.#parsed(rows)[0] ?? null;
+    return this.#parsed(await this.#access.all(this.#getSql(), [id]))[0] ?? null;
   }
 
   async getMany(ids: readonly string[]): Promise<T[]> {
     if (ids.length > MAX_LIMIT) throw new UnsupportedQuery(`${ids.length} ids: at most ${MAX_LIMIT}`);
     const sql = `SELECT doc FROM json_each(?) AS ids CROSS JOIN ${this.#table} AS t ON t._id = ids.value ORDER BY ids.key`;
-    return this.#parsed(await this.#access.read((connection) => connection.all(sql, [JSON.stringify(ids)])));
+    return this.#parsed(await this.#access.all(sql, [JSON.stringify(ids)]));
   }
 
   async find(filter: Filter, options?: FindOptions): Promise<T[]> {
@@ -108,7 +107,7 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
     const statements = [{ text: `SELECT count(*) ${this.#from(index)} WHERE ${WANTED} AND (${text})`, params }];
     // A seek may end in a million rows that are equal in it: to count is to read them.
     const { values } = await this.#access.rows({ statements, page: null, is_heavy: true }, options?.signal);
-    return Number(values[0]);
+    return Number(values[0] ?? 0);
   }
 
   async write(ops: readonly Write<T>[]): Promise<void> {

@@ -1,7 +1,15 @@
 // The `Documents` port on SQLite: one file that several threads and processes of one machine share.
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Collection, CollectionSpec, Document, Documents, Reading } from '../../../readmodels/documents.ts';
+import type {
+  Collection,
+  CollectionSpec,
+  Document,
+  Documents,
+  Inside,
+  Reading,
+} from '../../../readmodels/documents.ts';
+import { checkSpec } from '../spec.ts';
 import { TransactionScope } from '../transaction-scope.ts';
 import { collectionNames, dropCollection, makeCollection } from './catalogue.ts';
 import { Changes } from './changes.ts';
@@ -10,7 +18,7 @@ import { KnownCollections } from './known-collections.ts';
 import { type ReadPlan, type Rows, runPlan } from './read-plan.ts';
 import { ReaderPool } from './reader-pool.ts';
 import { type Access, SqliteCollection } from './sqlite-collection.ts';
-import { SqliteReading } from './sqlite-reading.ts';
+import { readingAccess } from './sqlite-reading.ts';
 import { portError, Writer } from './writer.ts';
 
 /** Time limit of a query: a longer one reads too many documents. */
@@ -73,7 +81,7 @@ class SqliteDocuments implements Documents {
     this.#known_inside = known_inside;
     this.#access = {
       rows: (plan, signal) => this.#rows(plan, signal),
-      read: (work) => whenReadable(() => work(reader)),
+      all: (sql, params) => whenReadable(() => reader.all(sql, params)),
       write: (work) => this.#write(work),
     };
   }
@@ -88,10 +96,10 @@ class SqliteDocuments implements Documents {
   }
 
   reading<T extends Document>(spec: CollectionSpec<T>): Reading<T> {
-    return new SqliteReading(spec, () => this.#known, this.#access);
+    return new SqliteCollection<T>(checkSpec(spec), readingAccess(spec, this.#known, this.#access));
   }
 
-  async transaction<R>(fn: (inside: Documents) => Promise<R>): Promise<R> {
+  async transaction<R>(fn: (inside: Inside) => Promise<R>): Promise<R> {
     TransactionScope.refuseWithin(this);
     return this.#writer.transaction((connection) => {
       this.#known_inside.refresh();
@@ -134,7 +142,7 @@ class SqliteDocuments implements Documents {
 }
 
 /** The same collections over the connection that holds the transaction. */
-class InsideTransaction implements Documents {
+class InsideTransaction implements Inside {
   readonly #connection: Connection;
   readonly #scope: TransactionScope;
   readonly #access: Access;
@@ -150,9 +158,9 @@ class InsideTransaction implements Documents {
         signal?.throwIfAborted();
         return runPlan(connection, plan);
       },
-      read: async (work) => {
+      async all(sql, params) {
         scope.check();
-        return work(connection);
+        return connection.all(sql, params);
       },
       write: async (work) => {
         scope.check();
@@ -168,38 +176,13 @@ class InsideTransaction implements Documents {
   }
 
   async collection<T extends Document>(spec: CollectionSpec<T>): Promise<Collection<T>> {
-    const { declared, is_there } = await this.#access.read(() => this.#known.look(spec));
+    this.#scope.check();
+    const { declared, is_there } = this.#known.look(spec);
     if (!is_there) {
       await this.#access.write((connection) => makeCollection(connection, declared));
       // A rollback would undo this table together with the schema version, so the shared cache must not learn of it.
       this.#known = new KnownCollections(this.#connection);
     }
     return new SqliteCollection<T>(declared, this.#access);
-  }
-
-  reading<T extends Document>(spec: CollectionSpec<T>): Reading<T> {
-    return new SqliteReading(spec, () => this.#known, this.#access);
-  }
-
-  async transaction<R>(fn: (inside: Documents) => Promise<R>): Promise<R> {
-    this.#scope.check();
-    return fn(this);
-  }
-
-  async drop(): Promise<void> {
-    throw new Error('a collection cannot be dropped inside a transaction');
-  }
-
-  async names(): Promise<string[]> {
-    this.#scope.check();
-    return collectionNames(this.#connection);
-  }
-
-  watch(): void {
-    throw new Error('a collection cannot be watched inside a transaction');
-  }
-
-  async close(): Promise<void> {
-    throw new Error('the documents cannot be closed inside a transaction');
   }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { Connection } from '../../../adapters/documents/sqlite/connection.ts';
 import { openSqliteDocuments } from '../../../adapters/documents/sqlite/sqlite-documents.ts';
-import type { CollectionSpec, Document, Documents } from '../../../readmodels/documents.ts';
+import type { CollectionSpec, Document, Documents, Inside } from '../../../readmodels/documents.ts';
 
 interface Thing extends Document {
   size: number;
@@ -24,9 +24,9 @@ async function openTwo(t: ExecutionContext): Promise<[Documents, Documents]> {
   return two;
 }
 
-const insert = async (documents: Documents, spec: CollectionSpec<Thing>, _id: string) =>
+const insert = async (documents: Inside, spec: CollectionSpec<Thing>, _id: string) =>
   (await documents.collection(spec)).write([{ insert: { _id, size: 1 } }]);
-const count = async (documents: Documents, spec: CollectionSpec<Thing>) => (await documents.collection(spec)).count({});
+const count = async (documents: Inside, spec: CollectionSpec<Thing>) => (await documents.collection(spec)).count({});
 
 test('the store creates a collection again that another instance dropped', async (t) => {
   const [a, b] = await openTwo(t);

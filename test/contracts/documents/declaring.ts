@@ -126,11 +126,6 @@ export function declaring(sentence: Sentence): void {
       t.deepEqual(ids(await reading.find({ n: 1 })), ['a']);
       t.deepEqual(ids(await Array.fromAsync(reading.stream({}))), ['a']);
       t.is(await reading.count({ n: 1 }), 1);
-      await documents.transaction(async (inside) => {
-        await (await inside.collection<Thing>(THINGS)).write([{ insert: { _id: 'b' } }]);
-        t.deepEqual(ids(await inside.reading<Thing>(THINGS).find({})), ['a', 'b']);
-        t.is(await inside.reading<Thing>({ ...THINGS, name: 'others' }).count({}), 0);
-      });
       await documents.drop('things');
       await isEmpty();
       t.deepEqual(await documents.names(), []);
