@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../test/support/service-process.ts';
+import { freePort } from '../test/support/free-port.ts';
 
 export interface Nginx {
   port: number;

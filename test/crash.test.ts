@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import test from 'ava';
 import { issueLocalToken } from '../adapters/identity/index.ts';
 import { until } from './support/behind.ts';
+import { freePort } from './support/free-port.ts';
 import { assertExactFolder } from './support/ledger.ts';
 import { openTestClient } from './support/service.ts';
-import { freePort, startServiceProcess } from './support/service-process.ts';
+import { startServiceProcess } from './support/service-process.ts';
 import { openSite, page } from './support/sites.ts';
 
 const KILLS = 5;

@@ -14,7 +14,7 @@ import { apiKeys } from '../readmodels/api-keys.ts';
 import { markForCheck, onReplacement, prepareDataDir, StartError } from '../service/data-dir.ts';
 import { type OpeningOptions, openStores } from '../service/stores.ts';
 import type { Config } from '../settings/config.ts';
-import { freePort } from './support/service-process.ts';
+import { freePort } from './support/free-port.ts';
 
 const MAIN = new URL('../main.ts', import.meta.url).pathname;
 

@@ -11,9 +11,10 @@ import { SMTPServer } from 'smtp-server';
 import Stripe from 'stripe';
 import { issueLocalToken } from '../adapters/identity/index.ts';
 import { until } from './support/behind.ts';
+import { freePort } from './support/free-port.ts';
 import { assertExactFolder } from './support/ledger.ts';
 import { type Answer, openTestClient, startTestService, type TestClient, type TestService } from './support/service.ts';
-import { freePort, startServiceProcess } from './support/service-process.ts';
+import { startServiceProcess } from './support/service-process.ts';
 import { openSite, type Site } from './support/sites.ts';
 
 const ENDPOINTS = '/api/v2/webhooks/endpoints';

@@ -1,9 +1,9 @@
 import { delimiter, dirname } from 'node:path';
 import { openSampleSite, SAMPLE_PORT } from '../../cli/sample-site.ts';
+import { freePort } from '../support/free-port.ts';
 import { runGuide } from '../support/guide.ts';
 import { testWith } from '../support/programs.ts';
 import { startTestService } from '../support/service.ts';
-import { freePort } from '../support/service-process.ts';
 
 testWith('bash', 'curl')('webhooks are as their guide says, line by line', async (t) => {
   const site = await openSampleSite();

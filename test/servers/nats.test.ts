@@ -5,6 +5,7 @@ import { connect, type JetStreamManager, RetentionPolicy } from 'nats';
 import { type NatsQueueOptions, openNatsQueue } from '../../adapters/queue/nats/nats-queue.ts';
 import type { Queue } from '../../checkers/queue.ts';
 import { type QueueFixture, queueContract } from '../contracts/queue.ts';
+import { until } from '../support/behind.ts';
 import { findNatsServer, type NatsServer, startNatsServer } from '../support/nats-server.ts';
 import { patientClock } from '../support/patient-clock.ts';
 import { listedSuites, serverSuite } from '../support/server-suites.ts';
@@ -85,7 +86,7 @@ function testFailures(binary: string): void {
     await publishing;
     const ids = new Set<string>();
     for (let n = 0; n < 2_500; ) {
-      const deliveries = await consumer.pull(500, 2_000);
+      const deliveries = await consumer.pull(500, 60_000);
       t.true(deliveries.length > 0);
       await Promise.all(deliveries.map((it) => it.ack()));
       for (const { id } of deliveries) ids.add(id);
@@ -108,11 +109,11 @@ function testFailures(binary: string): void {
     await t.throwsAsync(queue.broadcast('news', 1), unavailable);
     await t.throwsAsync(queue.consume('more', options()), unavailable);
     t.deepEqual(await consumer.pull(1, 300), []);
-    t.true(elapsed_ms() < 3_000);
+    t.true(elapsed_ms() < 30_000);
     await t.throwsAsync(delivery!.ack(), unavailable);
     const closing_ms = patientClock(t);
     await queue.close();
-    t.true(closing_ms() < 500);
+    t.true(closing_ms() < 10_000);
   });
 
   it('opening without a server fails with `unavailable`', async (t, { open, server }) => {
@@ -176,6 +177,7 @@ function testFailures(binary: string): void {
     await delivery!.ack();
     await queue.broadcast('news', 'good');
     t.deepEqual(await consumer.pull(1, 100), []);
+    await until(() => heard.length > 0);
     t.deepEqual(heard, ['good']);
     t.is((await manage((manager) => manager.streams.info('urlchecker'))).state.messages, 0);
   });

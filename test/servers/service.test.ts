@@ -2,9 +2,9 @@
 // kills each of them in the middle of a job.
 import { randomInt } from 'node:crypto';
 import { until } from '../support/behind.ts';
+import { freePort } from '../support/free-port.ts';
 import { overServers } from '../support/over-servers.ts';
 import { openTestClient } from '../support/service.ts';
-import { freePort } from '../support/service-process.ts';
 import { openSite } from '../support/sites.ts';
 
 const URLS = 600;

@@ -3,11 +3,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { MongoClient } from 'mongodb';
+import { freePort } from './free-port.ts';
 
 const START_MS = 60_000;
 
@@ -55,17 +55,6 @@ export async function startMongod(program: string): Promise<Mongod> {
     kill: () => end(server, 'SIGKILL'),
     stop,
   };
-}
-
-/** Free a moment ago: mongod must be told its port, for it names itself by it in the replica set. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
-  return address.port;
 }
 
 async function listening(server: ChildProcess): Promise<void> {

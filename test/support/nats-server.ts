@@ -3,10 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { freePort } from './free-port.ts';
 
 const START_LIMIT_MS = 20_000;
 /** A shell that kills the server when its own input ends: however a test process ends, it leaves no server behind. */
@@ -84,17 +84,6 @@ async function ready(server: ChildProcess): Promise<void> {
   }
   server.stdin!.end();
   throw new Error(`nats-server did not start:\n${lines.join('\n')}`);
-}
-
-/** Free when asked for, and not given out again soon; the server keeps it over its restarts. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 function isExecutable(path: string): boolean {

@@ -1,9 +1,9 @@
 // A whole service as a process of its own, which a test may kill and start again on the same data.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { STARTS } from '../../http/starting.ts';
+import { freePort } from './free-port.ts';
 
 const MAIN = fileURLToPath(new URL('../../main.ts', import.meta.url));
 
@@ -67,13 +67,4 @@ async function answers(url: string): Promise<boolean> {
   const response = await fetch(`${url}/readyz`).catch(() => null);
   const readiness = (await response?.json()) as { checks: { start?: { detail: string } } } | undefined;
   return readiness !== undefined && readiness.checks.start?.detail !== STARTS;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { MongoClient } from 'mongodb';
-import { freePort } from '../support/service-process.ts';
+import { freePort } from '../support/free-port.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 import { type Supervised, supervise } from './supervised.ts';
 

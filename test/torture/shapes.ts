@@ -12,8 +12,8 @@ import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-docu
 import { openEventStoreDb } from '../../adapters/eventstore/eventstoredb/eventstoredb-event-store.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import type { Documents } from '../../readmodels/documents.ts';
+import { freePort } from '../support/free-port.ts';
 import { findNatsServer } from '../support/nats-server.ts';
-import { freePort } from '../support/service-process.ts';
 import { codedOf, openFolderLog } from '../support/stores.ts';
 import type { TcpProxy } from '../support/tcp-proxy.ts';
 import { openDisk } from './disk.ts';

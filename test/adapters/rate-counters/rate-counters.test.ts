@@ -1,7 +1,7 @@
 import test from 'ava';
 import { openMemoryRates } from '../../../adapters/rate-counters/memory.ts';
 import { openMongoRates } from '../../../adapters/rate-counters/mongodb.ts';
-import { freePort } from '../../support/service-process.ts';
+import { freePort } from '../../support/free-port.ts';
 
 test('the memory counts each key of each window separately, until the window ends', async (t) => {
   const rates = openMemoryRates();
