@@ -11,6 +11,7 @@ import type { LiveCollection } from '../readmodels/read-models.ts';
 import type { Config } from '../settings/config.ts';
 import type { JobFinder } from './access.ts';
 import type { JobWatch } from './job-watch.ts';
+import type { PaymentProvider } from './payments.ts';
 import type { Route } from './route.ts';
 import type { TargetGuard } from './webhook-targets.ts';
 
@@ -32,6 +33,8 @@ export interface Parts {
   jobWatch: JobWatch;
   /** The key that signs links and cursors, and the key that the secrets of webhook endpoints derive from. */
   keys: { links: Uint8Array; webhooks: Uint8Array };
+  /** Null when the operator has set up none. */
+  payments: PaymentProvider | null;
   /** Refuses addresses that webhooks must not reach. */
   webhook_guard: TargetGuard;
   /** Wall time in Unix milliseconds. */

@@ -36,7 +36,7 @@ const READ_YOUR_WRITES_MS = 2000;
 /** No upload takes a day. */
 const ABANDONED_MS = 86_400_000;
 
-export interface OpeningParts extends Pick<Parts, 'keys' | 'webhook_guard' | 'public_url'> {
+export interface OpeningParts extends Pick<Parts, 'keys' | 'payments' | 'webhook_guard' | 'public_url'> {
   stores: { log: EventStore; documents: Documents; blobs: Blobs };
   identity: Identity;
   /** `shared` counts for all processes, `own` for this one. */

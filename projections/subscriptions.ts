@@ -15,7 +15,7 @@ export const subscriptionsProjection: Projection = projection({
   collections: [subscriptions],
   covers: ['subscription'],
   async begin(open, events): Promise<Page> {
-    const users = [...new Set(events.map(({ stream }) => idOf(stream)))];
+    const users = [...new Set(events.map(userOf))];
     const found = await (await open(subscriptions)).getMany(users);
     return new Map(found.map((document) => [document._id, document]));
   },
@@ -25,6 +25,10 @@ export const subscriptionsProjection: Projection = projection({
     SubscriptionPaymentFailed: apply,
     SubscriptionDowngraded: apply,
     TrialStarted: apply,
+    PaymentReceived({ data: { user_id, customer_id } }, page) {
+      if (customer_id === null) return;
+      page.set(user_id, { ...(page.get(user_id) ?? emptySubscription(user_id)), customer_id });
+    },
     UserForgotten({ stream }, page) {
       const document = page.get(idOf(stream));
       if (document) forget(document);
@@ -34,6 +38,8 @@ export const subscriptionsProjection: Projection = projection({
     await (await open(subscriptions)).write([...page.values()].map((document) => ({ replace: document })));
   },
 });
+
+const userOf = ({ type, data, stream }: LogEvent) => (type === 'PaymentReceived' ? data.user_id : idOf(stream));
 
 function apply(event: LogEvent<EventTypeOf<'subscription'>>, page: Page): void {
   const user_id = idOf(event.stream);

@@ -4,7 +4,7 @@ import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const KEY_BYTES = 32;
-type KeyName = 'link-key' | 'webhook-key' | 'personal-data-key';
+type KeyName = 'link-key' | 'webhook-key' | 'personal-data-key' | 'payment-key';
 
 /** Returns the setting's key, or this machine's own when the setting is null. */
 export async function keyOf(setting: string | null, data_dir: string, name: KeyName): Promise<Buffer> {

@@ -2,9 +2,11 @@
 // and the keys.
 import type { Logger } from 'pino';
 import { openIdentity } from '../adapters/identity/index.ts';
+import { openSandbox } from '../adapters/payments/sandbox.ts';
 import { openMemoryRates } from '../adapters/rate-counters/memory.ts';
 import { createAddressGuard } from '../checkers/engine/addresses.ts';
 import { type OpenedApp, type OpeningParts, openApp, openProbes } from '../http/open-app.ts';
+import type { PaymentProvider } from '../http/payments.ts';
 import type { RateCounters } from '../http/rate-counters.ts';
 import type { Config } from '../settings/config.ts';
 import { keyOf } from './local-key.ts';
@@ -19,7 +21,7 @@ export function openHttp(config: Config, logger: Logger, own: Own, opening: Open
     try {
       const opened =
         opening.of === 'http'
-          ? await openApp(config, logger, { ...own, stores, ...(await openOutside(config, logger)) })
+          ? await openApp(config, logger, { ...own, stores, ...(await openOutside(config, logger, own)) })
           : openProbes({ ...own, stores }, logger);
       return { ...opened, close: () => opened.close().then(stores.close) };
     } catch (error) {
@@ -30,7 +32,7 @@ export function openHttp(config: Config, logger: Logger, own: Own, opening: Open
   return whenThere('a store', open, logger, opening);
 }
 
-async function openOutside(config: Config, logger: Logger) {
+async function openOutside(config: Config, logger: Logger, { public_url }: Own) {
   const { identity_jwks_url, identity_issuer, identity_audience, data_dir } = config;
   return {
     rates: { shared: await openRateCounters(config, logger), own: openMemoryRates() },
@@ -43,8 +45,18 @@ async function openOutside(config: Config, logger: Logger) {
       links: await keyOf(config.link_signing_key, data_dir, 'link-key'),
       webhooks: await keyOf(config.webhook_signing_key, data_dir, 'webhook-key'),
     },
+    payments: await openPayments(config, public_url),
     webhook_guard: createAddressGuard(config.webhook_allow_addresses),
   };
+}
+
+/** The sandbox grants credits for nothing, so it serves one machine, unless the operator wants it. */
+async function openPayments(config: Config, base_url: () => string): Promise<PaymentProvider | null> {
+  const { payment_webhook_secret, payment_sandbox, identity_jwks_url, data_dir } = config;
+  const is_sandbox = payment_sandbox === 'on' || (payment_sandbox === 'local' && identity_jwks_url === null);
+  if (!is_sandbox) return null;
+  const key = await keyOf(payment_webhook_secret, data_dir, 'payment-key');
+  return openSandbox({ key, base_url, now: Date.now });
 }
 
 /** Opens the counters of rate limits. With MongoDB all processes share them, else each counts alone. */

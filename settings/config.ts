@@ -150,6 +150,20 @@ export const SETTINGS = {
     'The key under which the log holds the keys of personal data, one for all processes; unset: made and kept in DATA_DIR.',
     32,
   ),
+  PAYMENT_WEBHOOK_SECRET: secret(
+    "The secret that the payment provider's events are signed with; unset: the sandbox makes one in DATA_DIR.",
+  ),
+  PAYMENT_SANDBOX: word(
+    'local',
+    'Whether a sandbox that moves no money sells credits: local, only with the local issuer; on, to everybody; off, never.',
+    ['local', 'on', 'off'],
+  ),
+  PAYMENT_RETURN_ORIGINS: list(
+    [],
+    'The origins besides that of PUBLIC_URL to which a checkout may lead back.',
+    'origins such as https://app.example.com, with commas between',
+    (given) => (URL.parse(given)?.origin === given && /^https?:/.test(given) ? given : undefined),
+  ),
   AGENCY_SECRET: secret('The secret that agencies send as X-Agency-Secret; unset: the service closes their route.'),
   SMTP_URL: url('The mail server; unset: the service logs mails and sends none.', ['smtp', 'smtps']),
   MAIL_FROM: text('URL checker <noreply@localhost>', 'The sender of mails.'),
@@ -198,9 +212,8 @@ const NOT_BUILT: Readonly<Record<string, string>> = {
   BLOB_URL: 'the service keeps uploaded files in DATA_DIR',
   SERVICE_URLS: 'one process serves all groups of routes',
   IDENTITY_WEBHOOK_SECRET: 'the service takes no webhooks of the identity provider',
-  PAYMENT_SECRET_KEY: 'there is no checkout',
-  PAYMENT_WEBHOOK_SECRET: 'there is no checkout',
-  PAYMENT_API_URL: 'there is no checkout',
+  PAYMENT_SECRET_KEY: 'there is no checkout but the sandbox',
+  PAYMENT_API_URL: 'there is no checkout but the sandbox',
 };
 
 type Table = typeof SETTINGS;

@@ -27,6 +27,7 @@ export const TAGS = {
   analysis: 'Check a file or some domains before you create a job.',
   domains: 'The blocklist, and the health of checked domains.',
   account: 'Your credits and API keys.',
+  billing: 'Plans and packages of credits, and how to pay for them.',
   usage: 'Your remaining and used credits.',
   'webhook-endpoints': 'Your URLs that receive events of your jobs, and the log of the deliveries to them.',
   webhooks: 'Requests that the service sends to your webhook endpoints.',

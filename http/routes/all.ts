@@ -3,6 +3,7 @@ import type { Group } from '../group.ts';
 import type { Route } from '../route.ts';
 import * as analysis from './analysis.ts';
 import * as apiKeys from './api-keys.ts';
+import * as billing from './billing.ts';
 import * as credits from './credits.ts';
 import * as domains from './domains.ts';
 import * as exports from './exports.ts';
@@ -10,6 +11,8 @@ import * as jobEvents from './job-events.ts';
 import * as jobLifecycle from './job-lifecycle.ts';
 import * as jobStats from './job-stats.ts';
 import * as jobs from './jobs.ts';
+import * as paymentWebhook from './payment-webhook.ts';
+import * as sandbox from './sandbox.ts';
 import * as shares from './shares.ts';
 import * as v2Jobs from './v2-jobs.ts';
 import * as v2Results from './v2-results.ts';
@@ -19,6 +22,7 @@ import * as webhooks from './webhooks.ts';
 export const ALL_GROUPS: readonly Group[] = [
   ...[jobs.group, jobEvents.group, jobLifecycle.group, jobStats.group, exports.group, shares.group],
   ...[analysis.group, domains.group, credits.group, apiKeys.group],
+  ...[billing.group, paymentWebhook.group, sandbox.group],
   ...[v2Jobs.group, v2Results.group, v2Usage.group, webhooks.group],
 ];
 

@@ -1,13 +1,14 @@
 // The public API's route for the credits of a user.
 import { Type } from '../../events/schema.ts';
 import { balances, usageOf } from '../../readmodels/credits.ts';
+import { subscriptionOf, subscriptions } from '../../readmodels/subscriptions.ts';
 import { PUBLIC } from '../apis/public.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { routeOf } from '../route.ts';
 import { Count, Time } from '../schemas.ts';
 import { Credits } from './credits.ts';
 
-const wire = ({ read, now }: Parts) => ({ read: read({ balances }), now });
+const wire = ({ read, now }: Parts) => ({ read: read({ balances, subscriptions }), now });
 export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(PUBLIC);
 
@@ -52,7 +53,8 @@ export const usage = route({
     const balance = await read.balances.get(caller.user_id);
     const credit_balance = balance?.balance ?? 0;
     const period_usage = usageOf(balance, now());
-    return { body: { credit_balance, available_credits: credit_balance, plan: 'free', period_usage } };
+    const plan = (await subscriptionOf(read.subscriptions, caller.user_id, now()))?.plan ?? 'free';
+    return { body: { credit_balance, available_credits: credit_balance, plan, period_usage } };
   },
 });
 

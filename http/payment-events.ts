@@ -1,0 +1,38 @@
+// Takes the events of the payment provider: those that its webhook brings, and those of the sandbox's own pages, in the same way.
+import type { Logger } from 'pino';
+import type { CommandContext } from '../commands/aggregate.ts';
+import { openBilling } from '../commands/billing.ts';
+import type { Position } from '../events/event-store.ts';
+import { HttpError } from './errors.ts';
+import type { Parts } from './group.ts';
+
+export interface PaymentEvents {
+  /** Throws `HttpError` 401 for a wrong signature; nothing is changed then. Returns the position of the last event that it led to. */
+  take(raw: Buffer, header: (name: string) => string, context: CommandContext): Promise<Position | null>;
+}
+
+export const invalidSignature = () => new HttpError(401, 'invalid_signature', 'The signature is not valid.');
+
+export function openPaymentEvents({ log, credits, payments, logger }: Parts): PaymentEvents {
+  const billing = payments && openBilling(log, credits, payments.name);
+  return {
+    async take(raw, header, context) {
+      const delivery = await payments?.read(raw, header);
+      if (!delivery || !billing) throw invalidSignature();
+      let reached: Position | null = null;
+      for (const notice of delivery.notices) {
+        const position = await billing.take(notice, { ...context, causation_id: delivery.id });
+        if (position !== null && (reached === null || position > reached)) reached = position;
+      }
+      logTaken(logger, delivery.id, delivery.notices);
+      return reached;
+    },
+  };
+}
+
+function logTaken(logger: Logger, payment_event: string, notices: readonly { type: string }[]): void {
+  logger.info(
+    { payment_event, notices: notices.map(({ type }) => type) },
+    'an event of the payment provider was taken',
+  );
+}

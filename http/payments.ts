@@ -1,0 +1,77 @@
+// The port for payment providers. Adapters: `adapters/payments/{stripe,sandbox}`.
+import type { PaidLine, PaymentNotice } from '../commands/billing.ts';
+import type { PaymentProviderName, ReversalKind } from '../events/payment.ts';
+import type { BillingInterval, PlanName, SubscriptionStatus } from '../events/subscription.ts';
+
+export type {
+  BillingInterval,
+  PaidLine,
+  PaymentNotice,
+  PaymentProviderName,
+  PlanName,
+  ReversalKind,
+  SubscriptionStatus,
+};
+
+/** What is to be paid. Prices are in the smallest unit of the currency. */
+export type OrderItem =
+  | { kind: 'package'; package_id: string; name: string; credits: number; price_cents: number }
+  | { kind: 'plan'; plan: PlanName; interval: BillingInterval; name: string; credits: number; price_cents: number };
+
+export interface Order {
+  user_id: string;
+  email: string | null;
+  /** The provider's id of the user; null for one who has never paid. */
+  customer_id: string | null;
+  item: OrderItem;
+  /** ISO 4217 in lower case. */
+  currency: string;
+  success_url: string;
+  cancel_url: string;
+}
+
+export interface CheckoutSession {
+  session_id: string;
+  checkout_url: string;
+}
+
+export interface Delivery {
+  /** The provider's id of the event. */
+  id: string;
+  /** Empty for an event that means nothing to the service. */
+  notices: PaymentNotice[];
+}
+
+/** The provider is away, or refuses what the service asks: nothing was changed. `message` holds no secret. */
+export class PaymentProviderError extends Error {
+  readonly code = 'payment_provider_failed';
+}
+
+export interface PaymentProvider {
+  readonly name: PaymentProviderName;
+  /** Opens a page on which the user pays. Throws `PaymentProviderError`. */
+  checkout(order: Order): Promise<CheckoutSession>;
+  /** Returns the URL of a page on which the user sees and changes subscriptions; null for a user whom the provider does not know. */
+  portal(user: { user_id: string; customer_id: string | null; return_url: string }): Promise<string | null>;
+  /** Verifies the signature of an event and says what it means; null for a wrong signature. Throws `PaymentProviderError`. */
+  read(raw: Buffer, header: (name: string) => string): Promise<Delivery | null>;
+}
+
+/** The sandbox moves no money: the service itself serves its pages, and signs what they lead to. */
+export interface Sandbox extends PaymentProvider {
+  /** Opens the session id of a checkout; null for one that is not the sandbox's, or has expired. */
+  opened(session_id: string): SandboxCheckout | null;
+  openedPortal(session_id: string): SandboxPortal | null;
+  /** Returns the body and the headers of an event, as a provider would send them. */
+  signed(id: string, notices: readonly PaymentNotice[]): { raw: Buffer; headers: Readonly<Record<string, string>> };
+}
+
+export interface SandboxCheckout extends Pick<Order, 'user_id' | 'item' | 'currency' | 'success_url' | 'cancel_url'> {
+  payment_id: string;
+}
+export interface SandboxPortal {
+  user_id: string;
+  return_url: string;
+}
+
+export const isSandbox = (provider: PaymentProvider | null): provider is Sandbox => provider?.name === 'sandbox';

@@ -1,0 +1,270 @@
+// The gateway's routes that sell: the catalogue, checkouts of credits and of plans, and the portal of the payment provider.
+import { CURRENCY, creditsOf, PACKAGES, PAID_PLANS, PLANS, packageOf } from '../../commands/plans.ts';
+import { openSubscriptions } from '../../commands/subscription.ts';
+import { Type } from '../../events/schema.ts';
+import { BILLING_INTERVALS, type BillingInterval, PLAN_NAMES, type PlanName } from '../../events/subscription.ts';
+import { subscriptionAt } from '../../events/subscription-state.ts';
+import { subscriptions } from '../../readmodels/subscriptions.ts';
+import { GATEWAY } from '../apis/gateway.ts';
+import { HttpError, retryLater } from '../errors.ts';
+import { groupOf, type Parts } from '../group.ts';
+import { listOf } from '../list-replies.ts';
+import { type OrderItem, PaymentProviderError } from '../payments.ts';
+import { openReturnUrls } from '../return-urls.ts';
+import { anError, type Caller, jsonBody, routeOf } from '../route.ts';
+import { Count } from '../schemas.ts';
+
+const wire = ({ log, read, payments, now, public_url, config }: Parts) => ({
+  payments,
+  read: read({ subscriptions }),
+  commands: openSubscriptions(log),
+  urls: openReturnUrls(public_url, config.payment_return_origins),
+  now,
+});
+export type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY);
+const tags = ['billing'];
+
+const Cents = (description: string) => Type.Integer({ minimum: 0, description });
+const Currency = Type.String({ description: 'ISO 4217, in lower case.', examples: [CURRENCY] });
+const ReturnUrl = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 1000, description }));
+const SUCCESS_URL = ReturnUrl(
+  'Where the page leads after a payment: a path of this service, or a URL of an allowed origin.',
+);
+const CANCEL_URL = ReturnUrl(
+  'Where the page leads without a payment: a path of this service, or a URL of an allowed origin.',
+);
+
+const PackageView = Type.Object(
+  {
+    package_id: Type.String(),
+    name: Type.String(),
+    credits: Count('Credits, which never expire.'),
+    price_cents: Cents('The price in cents, without taxes.'),
+    currency: Currency,
+  },
+  { $id: 'CreditPackage' },
+);
+const packageViews = PACKAGES.map((each) => ({ ...each, currency: CURRENCY }));
+
+export const packages = route({
+  id: 'listCreditPackages',
+  method: 'GET',
+  path: '/credits/packages',
+  access: 'none',
+  summary: 'List the packages of credits to buy',
+  tags,
+  responses: { 200: listOf('All packages.', PackageView, packageViews[0]!, PACKAGES.length) },
+  handler: () => ({ body: whole(packageViews) }),
+});
+
+const PlanView = Type.Object(
+  {
+    plan: Type.Enum(PLAN_NAMES),
+    name: Type.String(),
+    credits_per_month: Count(
+      'Credits of a month, which expire with the paid period; those of `free` are granted once.',
+    ),
+    price_cents: Type.Object(
+      {
+        month: Cents('The price of a month in cents.'),
+        year: Cents('The price of a year in cents: that of ten months.'),
+      },
+      { $id: 'PlanPrices' },
+    ),
+    currency: Currency,
+  },
+  { $id: 'Plan' },
+);
+const planViews = PLAN_NAMES.map((name) => {
+  const { plan, credits, price_cents, ...rest } = PLANS[name];
+  return { plan, ...rest, credits_per_month: credits, price_cents, currency: CURRENCY };
+});
+
+export const plans = route({
+  id: 'listPlans',
+  method: 'GET',
+  path: '/v2/subscription/plans',
+  access: 'none',
+  summary: 'List the plans to subscribe to',
+  description:
+    'A yearly subscription gets the credits of twelve months with each payment. They expire at the end of the year.',
+  tags,
+  responses: { 200: listOf('All plans, the smallest first.', PlanView, planViews[1]!, planViews.length) },
+  handler: () => ({ body: whole(planViews) }),
+});
+
+const whole = <Item>(items: readonly Item[]) => ({ items, total: items.length, limit: items.length, offset: 0 });
+
+const CheckoutView = Type.Object(
+  {
+    checkout_url: Type.String({ format: 'uri', description: 'The page on which to pay.' }),
+    session_id: Type.String(),
+  },
+  { $id: 'Checkout' },
+);
+const checkoutExample = {
+  checkout_url: 'https://checkout.stripe.com/c/pay/cs_test_a1b2c3',
+  session_id: 'cs_test_a1b2c3',
+};
+const AWAY = {
+  503: anError(
+    'The operator has set up no payment provider, or the provider does not answer.',
+    'payments_unavailable',
+    'The payment provider does not answer. Try again in a few seconds.',
+  ),
+};
+
+export const purchase = route({
+  id: 'purchaseCredits',
+  method: 'POST',
+  path: '/credits/purchase',
+  access: 'user',
+  summary: 'Buy a package of credits',
+  description:
+    'The answer names a page on which to pay. The credits come when the payment provider confirms the payment.',
+  tags,
+  body: jsonBody(
+    Type.Object(
+      {
+        package_id: Type.Enum(PACKAGES.map(({ package_id }) => package_id)),
+        success_url: SUCCESS_URL,
+        cancel_url: CANCEL_URL,
+      },
+      { $id: 'CreditPurchase' },
+    ),
+    { example: { package_id: 'credits_5000' } },
+  ),
+  responses: { 200: { description: 'The checkout.', schema: CheckoutView, example: checkoutExample } },
+  errors: AWAY,
+  async handler({ body, caller }, deps) {
+    const { package_id, name, credits, price_cents } = packageOf(body.package_id)!;
+    return checkout({ kind: 'package', package_id, name, credits, price_cents }, body, caller, deps);
+  },
+});
+
+const PlanOrder = Type.Object(
+  {
+    plan: Type.Enum(PAID_PLANS),
+    interval: Type.Enum(BILLING_INTERVALS, { default: 'month' }),
+    success_url: SUCCESS_URL,
+    cancel_url: CANCEL_URL,
+  },
+  { $id: 'CreateCheckoutRequest' },
+);
+
+const subscribing = {
+  method: 'POST',
+  access: 'user',
+  tags,
+  responses: { 200: { description: 'The checkout.', schema: CheckoutView, example: checkoutExample } },
+  errors: {
+    ...AWAY,
+    409: anError(
+      'You have a subscription. The portal changes it.',
+      'already_subscribed',
+      'You have a subscription already. Change it in the portal: POST /portal/create.',
+    ),
+  },
+} as const;
+const description =
+  'The answer names a page on which to pay. The plan begins when the payment provider confirms the payment, and renews itself.';
+
+export const subscribe = route({
+  ...subscribing,
+  id: 'createCheckout',
+  path: '/checkout/create',
+  summary: 'Subscribe to a plan',
+  description,
+  body: jsonBody(PlanOrder, { example: { plan: 'pro', interval: 'month' } }),
+  handler: ({ body, caller }, deps) => subscribeTo(body, caller, deps),
+});
+
+export const subscribeV2 = route({
+  ...subscribing,
+  id: 'createSubscriptionCheckout',
+  path: '/v2/subscription/checkout',
+  summary: 'Subscribe to a plan from the list of plans',
+  description: `${description} The same as \`POST /checkout/create\`.`,
+  body: jsonBody(PlanOrder, { example: { plan: 'starter', interval: 'year' } }),
+  handler: ({ body, caller }, deps) => subscribeTo(body, caller, deps),
+});
+
+export const portal = route({
+  id: 'createPortal',
+  method: 'POST',
+  path: '/portal/create',
+  access: 'user',
+  summary: 'Open the portal in which you change or cancel your subscription',
+  tags,
+  body: jsonBody(
+    Type.Object({ return_url: ReturnUrl('Where the portal leads back to.') }, { $id: 'CreatePortalRequest' }),
+    { optional: true, example: { return_url: '/docs' } },
+  ),
+  responses: {
+    200: {
+      description: 'The portal.',
+      schema: Type.Object({ portal_url: Type.String({ format: 'uri' }) }, { $id: 'Portal' }),
+      example: { portal_url: 'https://billing.stripe.com/p/session/test_a1b2c3' },
+    },
+  },
+  errors: {
+    ...AWAY,
+    409: anError('You have never paid.', 'no_customer', 'You have no payments yet, and so nothing to change.'),
+  },
+  async handler({ body, caller }, deps) {
+    const return_url = deps.urls.of('return_url', body.return_url, '/checkouts/done');
+    const { user_id } = caller;
+    const customer_id = await customerOf(user_id, deps);
+    const portal_url = await asked(() => providerOf(deps).portal({ user_id, customer_id, return_url }));
+    if (portal_url === null)
+      throw new HttpError(409, 'no_customer', 'You have no payments yet, and so nothing to change.');
+    return { body: { portal_url } };
+  },
+});
+
+interface Wanted {
+  success_url?: string;
+  cancel_url?: string;
+}
+
+async function checkout(item: OrderItem, wanted: Wanted, { user_id, email }: Caller, deps: Deps) {
+  const success_url = deps.urls.of('success_url', wanted.success_url, '/checkouts/done');
+  const cancel_url = deps.urls.of('cancel_url', wanted.cancel_url, '/checkouts/cancelled');
+  const customer_id = await customerOf(user_id, deps);
+  const order = { user_id, email, customer_id, item, currency: CURRENCY, success_url, cancel_url };
+  return { body: await asked(() => providerOf(deps).checkout(order)) };
+}
+
+async function subscribeTo(wanted: Wanted & { plan: PlanName; interval: BillingInterval }, caller: Caller, deps: Deps) {
+  // The log, because the read model may lag behind a checkout that was just paid.
+  const current = subscriptionAt(await deps.commands.read(caller.user_id), deps.now());
+  if (current && !current.is_trial) {
+    const message = 'You have a subscription already. Change it in the portal: POST /portal/create.';
+    throw new HttpError(409, 'already_subscribed', message);
+  }
+  const { plan, interval } = wanted;
+  const { name, price_cents } = PLANS[plan];
+  const price = { price_cents: price_cents[interval], credits: creditsOf(plan, interval) };
+  return checkout({ kind: 'plan', plan, interval, name, ...price }, wanted, caller, deps);
+}
+
+const customerOf = async (user_id: string, { read }: Deps) =>
+  (await read.subscriptions.get(user_id))?.customer_id ?? null;
+
+function providerOf({ payments }: Deps) {
+  if (payments) return payments;
+  throw retryLater(503, 'payments_unavailable', 'The operator has set up no payment provider.', 3600);
+}
+
+/** Asks the provider. Its failures are not the client's. */
+async function asked<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof PaymentProviderError)) throw error;
+    throw retryLater(503, 'payments_unavailable', 'The payment provider does not answer. Try again in a few seconds.');
+  }
+}
+
+export const group = groupOf(wire, [packages, purchase, plans, subscribe, subscribeV2, portal]);
