@@ -1,9 +1,8 @@
 // The local issuer of one machine: a key of its own in the data folder, and tokens signed with it.
 import { randomUUID } from 'node:crypto';
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { createLocalJWKSet, exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose';
 import type { Identified, Identity } from '../../http/identity.ts';
+import { keyPath, readKeyFile } from './key-file.ts';
 import { openVerifier } from './tokens.ts';
 
 const LOCAL = { issuer: 'url-checker-local', audience: 'url-checker' };
@@ -34,44 +33,15 @@ export async function issueLocalToken(data_dir: string, of: Identified & { hours
     .sign(await importJWK(jwk, ALGORITHM));
 }
 
-/**
- * Reads this folder's signing key, or makes one. Processes that start at once each write a draft; `link` publishes exactly
- * one of the drafts, because it fails when the file exists.
- */
+/** Reads this folder's signing key, or makes one. */
 async function signingKey(data_dir: string): Promise<JWK> {
-  const folder = join(data_dir, 'identity');
-  const path = join(folder, 'signing-key.json');
-  const existing = await readKey(path);
-  if (existing) return existing;
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const draft = join(folder, `${randomUUID()}.new`);
-  try {
-    await writeFile(draft, JSON.stringify(await newKey()), { mode: 0o600, flag: 'wx' });
-    await link(draft, path).catch(unless('EEXIST'));
-  } finally {
-    await rm(draft, { force: true });
-  }
-  const made = await readKey(path);
-  if (!made) throw new Error(`${path} disappeared after it was written`);
-  return made;
-}
-
-async function newKey(): Promise<JWK> {
-  const { privateKey } = await generateKeyPair(ALGORITHM, { crv: 'Ed25519', extractable: true });
-  return { ...(await exportJWK(privateKey)), kid: randomUUID(), alg: ALGORITHM };
-}
-
-async function readKey(path: string): Promise<JWK | null> {
-  const text = await readFile(path, 'utf8').catch(unless('ENOENT'));
-  if (text === undefined) return null;
-  const key = JSON.parse(text) as JWK;
+  const path = keyPath(data_dir, 'signing-key.json');
+  const key = JSON.parse(String(await readKeyFile(path, newKey))) as JWK;
   if (key.kty !== 'OKP' || !key.d || !key.x || !key.kid) throw new Error(`${path} holds no signing key: remove it`);
   return key;
 }
 
-/** Makes an error handler that returns undefined for a file system error with this code and throws any other error. */
-function unless(code: string): (error: NodeJS.ErrnoException) => undefined {
-  return (error) => {
-    if (error.code !== code) throw error;
-  };
+async function newKey(): Promise<string> {
+  const { privateKey } = await generateKeyPair(ALGORITHM, { crv: 'Ed25519', extractable: true });
+  return JSON.stringify({ ...(await exportJWK(privateKey)), kid: randomUUID(), alg: ALGORITHM });
 }
