@@ -79,6 +79,8 @@ const MAX_TRIES = 100;
  */
 const CONFIRMED_MS = 5_000;
 const MAX_PAUSE_MS = 100;
+/** The most states in the cache of one aggregate. */
+const MAX_STATES = 1000;
 
 /** Other writers were first at each try. */
 export class ConflictPersists extends Error {
@@ -121,8 +123,6 @@ export interface AggregateOptions<State> {
    * Default 1; more suits a stream that gets many concurrent commands in one process.
    */
   max_per_append?: number;
-  /** The cache holds at most this many states. Default 1,000. */
-  max_states?: number;
   /** The cache holds states whose `sizeOf` adds up to at most this. Default: no limit. */
   max_size?: number;
   sizeOf?(state: State): number;
@@ -159,10 +159,10 @@ export function openAggregate<State, Event extends AnyEvent>(
   fold: Fold<State, Event>,
   options: AggregateOptions<State> = {},
 ): Aggregate<State, Event> {
-  const { max_states = 1000, max_size = 0, sizeOf = () => 1, begin, seal, max_per_append = 1 } = options;
+  const { max_size = 0, sizeOf = () => 1, begin, seal, max_per_append = 1 } = options;
   const { monotonic = () => performance.now() } = options;
   const states = new LRUCache<string, Cached<State>>({
-    max: max_states,
+    max: MAX_STATES,
     ...(max_size > 0 && { maxSize: max_size, sizeCalculation: ({ state }: Loaded<State>) => sizeOf(state) }),
   });
   const turns = new Map<string, Promise<unknown>>();
