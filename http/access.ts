@@ -1,5 +1,8 @@
 // Access rules: authenticates the caller of a request, finds the job that its path names, and refuses everybody else.
+import type { Jobs } from '../commands/job.ts';
+import { jobStream } from '../events/streams.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
+import type { LiveCollection } from '../readmodels/read-models.ts';
 import { HttpError, jobNotFound, notYours } from './errors.ts';
 import type { Identity } from './identity.ts';
 import { type Caller, isOfOwner, type OwnedJob, type Route } from './route.ts';
@@ -60,6 +63,20 @@ export async function findJob(
   if (!isOfOwner(route.access) || job.owner_id === caller?.user_id) return job;
   if (route.access === 'owner-or-admin' && caller?.is_admin) return job;
   throw route.foreign === 403 ? notYours() : jobNotFound();
+}
+
+const JOB_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export function openJobFinder(documents: Pick<LiveCollection<JobDocument>, 'get'>, jobs: Jobs): JobFinder {
+  return {
+    shown: (job_id) => documents.get(job_id),
+    async owned(job_id) {
+      const job = await documents.get(job_id);
+      if (job || !JOB_ID.test(job_id)) return job;
+      const { status, owner_id } = (await jobs.aggregate.read(jobStream(job_id))).state;
+      return status === 'none' || status === 'deleted' ? null : { _id: job_id, owner_id };
+    },
+  };
 }
 
 async function signedIn(authorization: string, identity: Identity): Promise<Caller> {

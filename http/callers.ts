@@ -1,10 +1,10 @@
 // Finds the user of an API key, and creates the account of a user at the first request.
-import { timingSafeEqual } from 'node:crypto';
+import { randomUUID, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { hashOfKey, idOfKey, openApiKeys } from '../commands/api-keys.ts';
-import { apiKeys } from '../readmodels/api-keys.ts';
+import type { Logger } from 'pino';
+import { type ApiKeys, hashOfKey, idOfKey, openApiKeys, USE_INTERVAL_MS } from '../commands/api-keys.ts';
+import { type ApiKeyDocument, apiKeys } from '../readmodels/api-keys.ts';
 import { invalidToken } from './access.ts';
-import { openApiKeyUses } from './api-key-uses.ts';
 import type { AppOptions } from './app.ts';
 import { retryLater } from './errors.ts';
 import type { Parts } from './group.ts';
@@ -44,5 +44,31 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
       if (position !== null) await passed(position);
       known.set(user_id, email ?? '');
     },
+  };
+}
+
+const MAX_KEYS = 100_000;
+
+/** Appends to the log that an API key is in use: at most once an hour for each key, while the request goes on without waiting. */
+function openApiKeyUses(keys: Pick<ApiKeys, 'recordUse'>, log: Logger, now: () => number) {
+  /** The time of this process's last append for each key, in Unix milliseconds. A failed append counts. */
+  const recorded_at = new LRUCache<string, number>({ max: MAX_KEYS });
+  const appending = new Set<Promise<void>>();
+  return {
+    /** Notes that the service admitted a request with the key. */
+    used({ _id, last_used_at }: Pick<ApiKeyDocument, '_id' | 'last_used_at'>): void {
+      const at = now();
+      const last = Math.max(recorded_at.get(_id) ?? 0, last_used_at === null ? 0 : Date.parse(last_used_at));
+      if (at - last < USE_INTERVAL_MS) return;
+      recorded_at.set(_id, at);
+      const context = { command_id: randomUUID(), causation_id: _id, actor: 'process:api-key-uses', now: at };
+      const one = keys
+        .recordUse(_id, context)
+        .catch((error: unknown) => log.warn({ err: error, key_id: _id }, 'http could not record the use of an API key'))
+        .finally(() => appending.delete(one));
+      appending.add(one);
+    },
+    /** Waits for the appends in flight. */
+    close: async (): Promise<void> => void (await Promise.all(appending)),
   };
 }

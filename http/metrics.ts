@@ -28,15 +28,7 @@ export function openCounter(registry: Registry, measured: Measured, read: () => 
   const counter: Counter = new Counter({ ...measured, registers: [registry], collect });
 }
 
-export interface HttpMetrics {
-  started(): void;
-  /** `route` is the path pattern, because each distinct path would be a time series of its own. */
-  finished(request: { method: string; route: string; status: number; duration_ms: number }): void;
-  /** Adds to the number of open event streams. An open stream does not count as a request in flight. */
-  openStreams(delta: 1 | -1): void;
-}
-
-export function openHttpMetrics(registry: Registry): HttpMetrics {
+export function openHttpMetrics(registry: Registry) {
   if (!registry.getSingleMetric('process_cpu_seconds_total')) collectDefaultMetrics({ register: registry });
   const durations = new Histogram({
     name: 'http_request_duration_seconds',
@@ -57,11 +49,14 @@ export function openHttpMetrics(registry: Registry): HttpMetrics {
   });
   return {
     started: () => in_flight.inc(),
-    finished({ method, route, status, duration_ms }) {
+    /** `route` is the path pattern, because each distinct path would be a time series of its own. */
+    finished(request: { method: string; route: string; status: number; duration_ms: number }): void {
+      const { duration_ms, ...labels } = request;
       in_flight.dec();
-      durations.observe({ method, route, status }, duration_ms / 1000);
+      durations.observe(labels, duration_ms / 1000);
     },
-    openStreams: (delta) => open_streams.inc(delta),
+    /** Adds to the number of open event streams. An open stream does not count as a request in flight. */
+    openStreams: (delta: 1 | -1) => open_streams.inc(delta),
   };
 }
 

@@ -7,11 +7,6 @@ import type { Caller } from './route.ts';
 const MINUTE_S = 60;
 const DAY_S = 86_400;
 
-export interface RateLimits {
-  /** Counts the request and returns the X-RateLimit headers. Throws 429, with the same headers and Retry-After, over the limit. */
-  admit(request: { api: Api; caller: Caller | null; ip: string }): Promise<Record<string, string>>;
-}
-
 interface Limit {
   counter: RateCounter;
   /** Begins the sentence of a refusal, as `period` ends it. */
@@ -32,7 +27,7 @@ export function openRateLimits(options: {
   per_minute: number;
   per_day: number;
   now: () => number;
-}): RateLimits {
+}) {
   const { shared, own, per_minute, per_day, now } = options;
   const minute = { counter: shared.open({ name: 'key-minute', duration_s: MINUTE_S }), most: per_minute };
   const day = { counter: shared.open({ name: 'key-day', duration_s: DAY_S }), most: per_day };
@@ -52,7 +47,8 @@ export function openRateLimits(options: {
     };
   }
   return {
-    async admit({ api, caller, ip }) {
+    /** Counts the request and returns the X-RateLimit headers. Throws 429, with the same headers and Retry-After, over the limit. */
+    async admit({ api, caller, ip }: { api: Api; caller: Caller | null; ip: string }): Promise<Record<string, string>> {
       if (!api.is_rate_limited) return {};
       const [limits, key] = caller === null ? [of_address, ip] : [of_key, caller.key_id ?? caller.user_id];
       let tightest: Counted | null = null;

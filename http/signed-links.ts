@@ -4,19 +4,7 @@ import { sameText } from './same-text.ts';
 
 const LIFETIME_MS = 3_600_000;
 
-export interface SignedLinks {
-  /** Returns a URL of this service that is valid for an hour. `expires_at` is ISO 8601. */
-  sign(path: string, query: Readonly<Record<string, string | number | boolean | undefined>>): SignedLink;
-  /** `path` and `search` are those of the request, undecoded. A changed link is `forged` even after its expiry. */
-  verify(path: string, search: string): 'valid' | 'expired' | 'forged';
-}
-
-export interface SignedLink {
-  url: string;
-  expires_at: string;
-}
-
-export function openSignedLinks(options: { key: Uint8Array; base_url: () => string; now: () => number }): SignedLinks {
+export function openSignedLinks(options: { key: Uint8Array; base_url: () => string; now: () => number }) {
   const { key, base_url, now } = options;
   /** The HMAC-SHA256 of the path and the other parameters, `expires` included, in the order of their names. */
   function signatureOf(path: string, query: URLSearchParams): string {
@@ -26,7 +14,8 @@ export function openSignedLinks(options: { key: Uint8Array; base_url: () => stri
     return createHmac('sha256', key).update(`${path}?${signed}`).digest('base64url');
   }
   return {
-    sign(path, query) {
+    /** Returns a URL of this service that is valid for an hour. `expires_at` is ISO 8601. */
+    sign(path: string, query: Readonly<Record<string, string | number | boolean | undefined>>) {
       const expires_s = Math.floor((now() + LIFETIME_MS) / 1000);
       const parameters = new URLSearchParams();
       for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
@@ -34,7 +23,8 @@ export function openSignedLinks(options: { key: Uint8Array; base_url: () => stri
       parameters.set('signature', signatureOf(path, parameters));
       return { url: `${base_url()}${path}?${parameters}`, expires_at: new Date(expires_s * 1000).toISOString() };
     },
-    verify(path, search) {
+    /** `path` and `search` are those of the request, undecoded. A changed link is `forged` even after its expiry. */
+    verify(path: string, search: string): 'valid' | 'expired' | 'forged' {
       const query = new URLSearchParams(search);
       const given = query.getAll('signature');
       if (given.length !== 1 || !sameText(given[0]!, signatureOf(path, query))) return 'forged';

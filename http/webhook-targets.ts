@@ -8,18 +8,11 @@ export interface TargetGuard {
   excepts(address: string): boolean;
 }
 
-export interface WebhookTargets {
-  /** Returns the problem with the URL, or null. */
-  problemOf(url: string): string | null;
-}
-
 /** `http_somewhere`: whether the operator allowed any address, which plain http may then reach. */
-export function openWebhookTargets(
-  guard: TargetGuard,
-  { http_somewhere }: { http_somewhere: boolean },
-): WebhookTargets {
+export function openWebhookTargets(guard: TargetGuard, { http_somewhere }: { http_somewhere: boolean }) {
   return {
-    problemOf(text) {
+    /** Returns the problem with the URL, or null. */
+    problemOf(text: string): string | null {
       const url = /[\s\p{Cc}]/u.test(text) ? null : URL.parse(text);
       if (!url || !['https:', 'http:'].includes(url.protocol)) return 'is not a URL that starts with https://';
       if (url.username !== '' || url.password !== '')
