@@ -1,86 +1,66 @@
-// `npm run check -- FILE [--direct] [--json] [--column NAME] [--out results.csv]`: checks a file by a local service of its own or, with
-// --direct, by the engine alone. Exit code 1 when a URL is broken, 2 when the file cannot be checked.
-import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+// `npm run check -- [OPTIONS] INPUT...`: checks URLs by the engine alone, without the service. `--help` says what it takes.
+import { join } from 'node:path';
 import { IntakeError } from '../intake/errors.ts';
-import { ConfigError, readConfig } from '../settings/config.ts';
-import { checkDirectly } from './check-direct.ts';
-import { checkFile, untilInterrupted } from './check-file.ts';
-import { Refused } from './client.ts';
-import { bill, type CheckedJob, report, type Tally } from './report.ts';
+import { ConfigError } from '../settings/config.ts';
+import { type CheckCommand, readCommand, UsageError } from './check/command.ts';
+import { HELP, USAGE } from './check/help.ts';
+import { InputError } from './check/inputs.ts';
+import { OutputError } from './check/outputs.ts';
+import { EXIT, runCheck } from './check/run-check.ts';
+import { runsFolder } from './check/run-folders.ts';
+import { onInterrupts } from './interrupts.ts';
 
-const USAGE = 'usage: npm run check -- FILE.csv [--direct] [--json] [--column NAME|LETTER] [--out results.csv]';
+const say = (text: string) => void process.stderr.write(`${text}\n`);
 
-const { file, direct, json, results, column = null } = commandLine();
-const signal = untilInterrupted();
-const out = json ? process.stderr : process.stdout;
-try {
-  process.exitCode = direct ? await byEngine() : await byService();
-} catch (error) {
-  const { code } = error as NodeJS.ErrnoException;
-  const is_users = error instanceof Refused || error instanceof IntakeError || error instanceof ConfigError;
-  if (!is_users && !['ENOENT', 'EISDIR', 'EACCES'].includes(code ?? '')) throw error;
-  console.error(`${file}: ${(error as Error).message}`);
-  process.exitCode = 2;
-}
+// Without these, an error of this program would end it with the code of a broken URL.
+process.on('uncaughtException', (error) => fail(error));
+// Nobody reads what is said any more; the results are still written.
+for (const out of [process.stdout, process.stderr]) out.on('error', () => {});
 
-function commandLine() {
+// A relative DATA_DIR means the same as for the service.
+const runs = runsFolder(process.env);
+
+// npm runs its scripts in the project's folder; INIT_CWD is where the user stands.
+const { INIT_CWD, npm_package_json } = process.env;
+if (INIT_CWD && npm_package_json === join(import.meta.dirname, '..', 'package.json')) process.chdir(INIT_CWD);
+
+const interrupts = onInterrupts();
+const command = commandLine();
+if (command !== null) {
   try {
-    const { values, positionals } = parseArgs({
-      allowPositionals: true,
-      options: {
-        direct: { type: 'boolean', default: false },
-        json: { type: 'boolean', default: false },
-        column: { type: 'string' },
-        out: { type: 'string', default: 'results.csv' },
-      },
+    const code = await runCheck(command, {
+      env: process.env,
+      runs,
+      signal: interrupts.signal,
+      out: process.stdout,
+      err: process.stderr,
     });
-    const [path] = positionals;
-    if (path && positionals.length === 1) {
-      if (resolve(path) === resolve(values.out))
-        throw new Error(`--out is the file to check: name another than ${path}`);
-      return { ...values, file: path, results: values.out };
-    }
+    await new Promise((resolve) => process.stdout.write('', resolve));
+    process.exit(code === EXIT.interrupted ? interrupts.code : code);
   } catch (error) {
-    console.error((error as Error).message);
+    fail(error);
   }
-  console.error(USAGE);
-  process.exit(2);
 }
 
-async function byEngine(): Promise<number> {
-  const { job, tally, seconds } = await checkDirectly(file, results, out, signal, readConfig(process.env), column);
-  if (signal.aborted) {
-    const written = Object.values(tally.verdicts).reduce((sum, n) => sum + n, 0);
-    console.error(`Interrupted: the first ${written} of ${job.total_urls} results are in ${results}.`);
-    return 130;
-  }
-  return say(job, tally, seconds, () => report(job, tally, seconds));
-}
-
-async function byService(): Promise<number> {
-  // Imported here, because --direct does not need the service's modules.
-  const { startLocalService } = await import('./local-service.ts');
-  // A new account with credits for the largest job: local checks are free.
-  const { service, client } = await startLocalService(`check-${Date.now()}`, {
-    DATA_DIR: 'data/check',
-    LOG_FILE: 'data/check/service.log',
-    PORT: '0',
-    SIGNUP_CREDITS: '1000000',
-  });
+/** Null when there is nothing to run. */
+function commandLine(): CheckCommand | null {
   try {
-    const checked = await checkFile(client, file, results, out, signal, column);
-    if (!checked) return 130;
-    const { job, tally, credits, seconds } = checked;
-    return say(job, tally, seconds, () => `${report(job, tally, seconds)}\n${bill(job, credits)}`);
-  } finally {
-    await service.stop();
+    const read = readCommand(process.argv.slice(2));
+    if (read === null) process.stdout.write(HELP);
+    return read;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    say(`${error.message}\n${USAGE}`);
+    process.exitCode = EXIT.wrong;
+    return null;
   }
 }
 
-function say(job: CheckedJob, tally: Tally, seconds: number, text: () => string): number {
-  const { verdicts, broken_count } = tally;
-  if (json) console.log(JSON.stringify({ job, verdicts, broken: broken_count, results, seconds }, null, 2));
-  else console.log(`${text()}\n\nAll results: ${results}`);
-  return broken_count > 0 ? 1 : 0;
+function fail(error: unknown): never {
+  const is_users = [InputError, OutputError, IntakeError, ConfigError].some((known) => error instanceof known);
+  say(is_users || isOfSystem(error) ? (error as Error).message : String((error as Error).stack ?? error));
+  process.exit(EXIT.wrong);
 }
+
+/** A file or a folder that cannot be used: its message names it. */
+const isOfSystem = (error: unknown) => error instanceof Error && ('syscall' in error || 'errcode' in error);

@@ -31,8 +31,7 @@ export class Refused extends Error {
 }
 
 export interface Client {
-  /** `column`: its header or letter; null for the likeliest one. */
-  upload(path: string, column?: string | null): Promise<JobView & { list: ListReading }>;
+  upload(path: string): Promise<JobView & { list: ListReading }>;
   job(job_id: string): Promise<JobView>;
   /** Writes all results, in order of submission, to a CSV file. */
   saveResults(job_id: string, path: string): Promise<void>;
@@ -55,13 +54,10 @@ export function openClient(base_url: string, token: string): Client {
   }
   const ask = async <Answer>(path: string, init?: RequestInit) => (await (await send(path, init)).json()) as Answer;
   return {
-    async upload(path, column = null) {
+    async upload(path) {
       const form = new FormData();
       form.append('file', await blob(createReadStream(path)), basename(path));
-      return ask(column === null ? '/jobs' : `/jobs?${new URLSearchParams({ column })}`, {
-        method: 'POST',
-        body: form,
-      });
+      return ask('/jobs', { method: 'POST', body: form });
     },
     job: (job_id) => ask(`/jobs/${job_id}`),
     async saveResults(job_id, path) {

@@ -3,16 +3,17 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
-import { checkFile, untilInterrupted } from './check-file.ts';
+import { textOf } from './check/text.ts';
+import { bill, checkFile } from './check-file.ts';
+import { onInterrupts } from './interrupts.ts';
 import { startLocalService } from './local-service.ts';
-import { bill, report } from './report.ts';
 import { openSampleSite, SAMPLE_PORT, type SampleSite } from './sample-site.ts';
 
 const EXAMPLE = 'examples/urls.csv';
 const RESULTS = 'results.csv';
 
 const { values } = parseArgs({ options: { exit: { type: 'boolean', default: false } } });
-const signal = untilInterrupted();
+const { signal } = onInterrupts();
 const say = (text: string) => console.log(text);
 
 const site = await openSampleSite();
@@ -28,10 +29,10 @@ try {
   say(`The service runs at ${styleText('cyan', url)}, its sample website at http://127.0.0.1:${site.port}.`);
   say(`Checking ${EXAMPLE} …\n`);
   const path = await exampleFor(site, folder);
-  const checked = await checkFile(client, path, RESULTS, process.stdout, signal);
+  const checked = await checkFile(client, path, RESULTS, signal);
   if (checked) {
-    say(report(checked.job, checked.tally, checked.seconds));
-    say(bill(checked.job, checked.credits));
+    say([...textOf(checked, styleText)].join('').trimEnd());
+    say(`\n${styleText('bold', 'Credits')}\n${bill(checked.job, checked.credits)}`);
     say(`\nAll results: ${styleText('cyan', RESULTS)}`);
     if (!values.exit && !signal.aborted) {
       say(`\nThe service keeps running at ${styleText('cyan', url)}; its API reference is at ${url}/docs.`);

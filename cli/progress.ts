@@ -1,59 +1,95 @@
-// Follows a job to its end with a progress bar of share, rate and remaining time.
+// Shows how far a check is: a bar on a terminal, a line every few seconds elsewhere.
 import { styleText } from 'node:util';
-import type { JobView } from './client.ts';
 
-const POLL_MS = 150;
-const WIDTH = 30;
-/** The bar computes the rate over the last few seconds. */
+export interface Progress {
+  total: number;
+  done: number;
+}
+
+const DRAW_MS = 150;
+const LINE_MS = 5000;
+const WIDEST_BAR = 30;
+const NARROWEST_BAR = 8;
+const SPARE_COLUMNS = 3;
+const USUAL_COLUMNS = 80;
+/** The rate is that of the last few seconds. */
 const RATE_WINDOW_MS = 5000;
 
-type Progress = Pick<JobView, 'total_urls' | 'completed_urls'>;
+export type Out = NodeJS.WritableStream & Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>>;
 
-/** Polls the job by `look` and resolves with it when it has stopped or `signal` aborts. Draws the bar on a terminal only. */
-export async function follow<Job extends Progress & { status: JobView['status'] }>(
-  job: Job,
-  look: () => Promise<Job>,
-  out: NodeJS.WriteStream,
-  signal: AbortSignal,
-): Promise<Job> {
-  const samples: { at: number; done: number }[] = [];
-  for (let seen = job; ; seen = await look()) {
+/** Shows what `look` returns until it is stopped. A bar disappears then. */
+export function showProgress(look: () => Progress, out: Out = process.stderr): { stop(): void } {
+  const has_bar = out.isTTY === true && process.env.TERM !== 'dumb';
+  const rate = rateOf();
+  let drawn = false;
+  const draw = () => {
+    const seen = look();
+    const per_second = rate(seen.done);
+    drawn = has_bar;
+    if (has_bar) out.write(`\r\x1b[K${bar(seen, per_second, out.columns ?? USUAL_COLUMNS, out)}`);
+    else out.write(`${line(seen, per_second)}\n`);
+  };
+  const timer = setInterval(draw, has_bar ? DRAW_MS : LINE_MS);
+  return {
+    stop() {
+      clearInterval(timer);
+      if (drawn) out.write('\r\x1b[K');
+    },
+  };
+}
+
+/** Returns the rate a second over the last few seconds, at each call. */
+function rateOf(): (done: number) => number {
+  const samples = [{ at: performance.now(), done: 0 }];
+  let is_first = true;
+  return (done) => {
     const now = performance.now();
-    samples.push({ at: now, done: seen.completed_urls });
+    // A resumed check begins with what was done before.
+    if (is_first) samples[0]!.done = done;
+    is_first = false;
+    samples.push({ at: now, done });
     while (samples.length > 2 && now - samples[0]!.at > RATE_WINDOW_MS) samples.shift();
-    if (out.isTTY) out.write(`\r\x1b[K${bar(seen, rate(samples))}`);
-    if (seen.status !== 'processing' || signal.aborted) {
-      if (out.isTTY) out.write('\n');
-      return seen;
-    }
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    const first = samples[0]!;
+    return now > first.at ? ((done - first.done) / (now - first.at)) * 1000 : 0;
+  };
+}
+
+/** A bar with as much beside it as fits into `columns` together with the ^C that a terminal shows. */
+export function bar({ total, done }: Progress, per_second: number, columns: number, out?: Out): string {
+  const percent = `${percentOf({ total, done })} %`.padStart(5);
+  const counts = `${count(done).padStart(count(total).length)} of ${count(total)}`;
+  const rate = per_second >= 0.5 ? `${count(Math.round(per_second))} URL/s` : '';
+  const left = per_second > 0 && done < total ? `${duration((total - done) / per_second)} left` : '';
+  const choices = [[percent, counts, rate, left], [percent, counts, left], [percent, counts], [percent]];
+  const width = Math.max(1, columns - SPARE_COLUMNS);
+  for (const choice of choices) {
+    const text = choice.filter(Boolean).join('  ');
+    const room = width - text.length - 2;
+    if (room < NARROWEST_BAR) continue;
+    const cells = Math.min(WIDEST_BAR, room);
+    const full = total === 0 ? 0 : Math.round((done / total) * cells);
+    return `${painted('green', '█'.repeat(full), out)}${painted('gray', '░'.repeat(cells - full), out)}  ${text}`;
   }
+  return percent.slice(0, width);
 }
 
-function rate(samples: readonly { at: number; done: number }[]): number {
-  const [first, last] = [samples[0]!, samples.at(-1)!];
-  return last.at > first.at ? ((last.done - first.done) / (last.at - first.at)) * 1000 : 0;
+/** @example line({ total: 200, done: 50 }, 12) // '50 of 200 URLs checked (25 %), 12 URL/s, 13 s left' */
+export function line(progress: Progress, per_second: number): string {
+  const { total, done } = progress;
+  const left = per_second > 0 && done < total ? `, ${duration((total - done) / per_second)} left` : '';
+  return `${count(done)} of ${count(total)} URLs checked (${percentOf(progress)} %), ${count(Math.round(per_second))} URL/s${left}`;
 }
 
-export function bar(job: Progress, urls_per_second: number): string {
-  const share = job.completed_urls / job.total_urls;
-  const full = Math.round(share * WIDTH);
-  const left_s = (job.total_urls - job.completed_urls) / urls_per_second;
-  return [
-    styleText('green', '█'.repeat(full)) + styleText('gray', '░'.repeat(WIDTH - full)),
-    `${Math.floor(share * 100)} %`.padStart(5),
-    `${count(job.completed_urls)} of ${count(job.total_urls)}`,
-    urls_per_second > 0 ? `${count(Math.round(urls_per_second))} URL/s` : '',
-    job.completed_urls < job.total_urls && urls_per_second > 0 ? `${duration(left_s)} left` : '',
-  ]
-    .filter(Boolean)
-    .join('  ');
-}
+const percentOf = ({ total, done }: Progress) => (total === 0 ? 0 : Math.floor((done / total) * 100));
+
+const painted = (style: 'green' | 'gray', text: string, out: Out | undefined) =>
+  out === undefined ? text : styleText(style, text, { stream: out });
 
 export const count = (n: number) => n.toLocaleString('en-US').replaceAll(',', ' ');
 
 export function duration(seconds: number): string {
-  if (seconds < 60) return `${Math.ceil(seconds)} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.ceil(seconds % 60)} s`;
-  return `${Math.floor(seconds / 3600)} h ${Math.ceil((seconds % 3600) / 60)} min`;
+  const whole = Math.ceil(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }

@@ -3,8 +3,7 @@ import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
 import { breather } from '../../intake/event-loop.ts';
-import type { ResultDocument } from '../../readmodels/results.ts';
-import { type Cell, COLUMNS } from './columns.ts';
+import { type Cell, COLUMNS, type Exported } from './columns.ts';
 
 /** Excel's limits: rows in a sheet, with the header, and characters in a cell. */
 const MAX_ROWS = 1_048_576;
@@ -14,10 +13,7 @@ const CHUNK_CHARS = 64 * 1024;
 const COMPRESSION = { compressionLevel: 2 };
 
 /** Yields the workbook. After `max_rows` rows, with the header, it begins another sheet. */
-export async function* xlsxOf(
-  results: AsyncIterable<ResultDocument>,
-  max_rows: number = MAX_ROWS,
-): AsyncGenerator<Buffer> {
+export async function* xlsxOf(results: AsyncIterable<Exported>, max_rows: number = MAX_ROWS): AsyncGenerator<Buffer> {
   const zip = new ZipFile();
   const output = zip.outputStream as Readable;
   zip.on('error', (error: Error) => output.destroy(error));
@@ -30,7 +26,7 @@ export async function* xlsxOf(
   }
 }
 
-async function write(zip: ZipFile, results: AsyncIterable<ResultDocument>, max_rows: number): Promise<void> {
+async function write(zip: ZipFile, results: AsyncIterable<Exported>, max_rows: number): Promise<void> {
   const rows = results[Symbol.asyncIterator]();
   let next = await rows.next();
 

@@ -1,0 +1,67 @@
+// What a check found, as every output format reads it.
+import type { ColumnRead, ListReading } from '../../commands/intake.ts';
+import type { Outcome, Verdict } from '../../events/checks.ts';
+
+/** The name of standard input among the files. */
+export const STDIN_NAME = 'stdin';
+
+/** The outcome of a URL, and the place that the URL was read from. */
+export interface CheckedUrl extends Outcome {
+  url: string;
+  /** The name of the file or of standard input; null for a URL of the command line. */
+  file: string | null;
+  /** The row of a table, the line of a text, the item of JSON, from 1; null for a URL of the command line. */
+  row: number | null;
+}
+
+/** How a file or standard input was read. */
+export interface InputReading extends ListReading {
+  name: string;
+}
+
+export interface Counts {
+  total_urls: number;
+  completed_urls: number;
+  duplicates_removed: number;
+  invalid_urls_rejected: number;
+  blocked_urls_skipped: number;
+}
+
+export interface Checked {
+  counts: Counts;
+  verdicts: Partial<Record<Verdict, number>>;
+  /** The time that the checks took, over all runs of a resumed check. */
+  seconds: number;
+  began_at: Date;
+  inputs: readonly InputReading[];
+  /** The verdicts that make the check fail. */
+  fail_on: readonly Verdict[];
+  /** The verdicts to list; null: those that the format lists by itself. */
+  only: readonly Verdict[] | null;
+  /** The results of these verdicts, or of all, in the order of the input. */
+  results(verdicts?: readonly Verdict[]): Iterable<CheckedUrl>;
+}
+
+export const countOf = ({ verdicts }: Pick<Checked, 'verdicts'>, of: readonly Verdict[]): number =>
+  of.reduce((sum, verdict) => sum + (verdicts[verdict] ?? 0), 0);
+
+export const isInterrupted = ({ counts }: Pick<Checked, 'counts'>): boolean =>
+  counts.completed_urls < counts.total_urls;
+
+/** @example placeOf({ file: 'links.csv', row: 4 }) // 'links.csv:4' */
+export const placeOf = ({ file, row }: Pick<CheckedUrl, 'file' | 'row'>): string | null =>
+  file === null ? null : `${file}:${row}`;
+
+/** Which column of a file was taken, and what may not be meant so. Empty for a plain list without warnings. */
+export function readingText({ column, other_columns, warnings }: ListReading): string {
+  const named = ({ letter, name }: ColumnRead) => (name === null ? letter : `${letter} (${JSON.stringify(name)})`);
+  const lines = warnings.map(({ message }) => `Warning: ${message}`);
+  if (column.name !== null || other_columns.length > 0) lines.unshift(`Column ${named(column)} was read.`);
+  if (other_columns.length > 0) {
+    lines.push(`Other columns hold URLs: ${other_columns.map(named).join(', ')}. --column takes one of them.`);
+  }
+  return lines.map((line) => `${withoutControls(line)}\n`).join('');
+}
+
+/** Text of a file or a server that others wrote: it may not move the terminal's cursor. */
+export const withoutControls = (text: string): string => text.replace(/\p{C}/gu, '');

@@ -1,0 +1,45 @@
+// What `check --help` prints.
+export const USAGE = 'usage: npm run check -- [OPTIONS] INPUT...    (--help explains them)';
+
+export const HELP = `usage: npm run check -- [OPTIONS] INPUT...
+
+Checks each URL of the inputs once, and reports which are broken. An INPUT is
+  a URL     http://... or https://...
+  a file    CSV, text, Markdown, XLSX, ODS, JSON, JSON lines, sitemap or HTML; also in gzip
+  -         standard input, in one of the formats of text
+
+What is read
+  --column NAME|LETTER  the column of a table; default: the one that most likely holds the URLs
+
+What is printed
+  --only VERDICTS       lists the results of these verdicts alone, in every format
+  --format FORMAT       what is printed: text, json, csv, junit, github or html; default: text
+  --json                the same as --format json
+  -o, --out FILE        also writes FILE: CSV, XLSX, JSON, JUnit XML, HTML or text, by its ending
+                        (.csv .xlsx .json .xml .html .txt); may be given several times
+  -q, --quiet           prints errors, and what --format asks for; no more
+  --no-progress         shows no progress on standard error
+
+How URLs are checked; the settings CHECKER_* of the environment are the defaults
+  --concurrency N       the most URLs in flight; default: 256
+  --per-host N          the most URLs in flight to one host; default: 10
+  --timeout SECONDS     the longest time of one attempt; default: 15
+  --retries N           how often a failed URL is tried again; default: 2
+  --user-agent TEXT     the User-Agent of the requests
+  --allow-address CIDR  a private address or range that may be requested; may be given several times
+
+After Ctrl-C
+  --resume              goes on with the interrupted check of the same input; without an INPUT, with
+                        the check that was interrupted last
+  --keep                keeps the results of a finished check: --resume prints them again
+
+Verdicts
+  ok, redirected, soft_404, unreachable, blocked (bot protection answered: not proven dead), and
+  broken, which stands for all that is broken: an error, unreachable or soft_404
+
+Exit codes
+  0    nothing is broken
+  1    a URL is broken. --fail-on VERDICTS decides which verdicts count: default broken; none: no verdict
+  2    the command line or an input is wrong, or the check could not run
+  130  interrupted by Ctrl-C, once the results so far are written; 143: by SIGTERM
+`;

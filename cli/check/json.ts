@@ -1,0 +1,24 @@
+// The report as JSON, for programs: the counts, how the inputs were read, and each result.
+import { type Checked, countOf, isInterrupted } from './checked.ts';
+import { BROKEN } from './verdict-sets.ts';
+
+export function* jsonOf(checked: Checked): Generator<string> {
+  const { counts, verdicts, seconds, began_at, inputs, fail_on, only } = checked;
+  const head = {
+    status: isInterrupted(checked) ? 'interrupted' : 'completed',
+    began_at,
+    seconds: Number(seconds.toFixed(3)),
+    ...counts,
+    verdicts,
+    broken: countOf(checked, BROKEN),
+    failing: countOf(checked, fail_on),
+    inputs,
+  };
+  yield `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "results": [`;
+  let separator = '\n    ';
+  for (const result of checked.results(only ?? undefined)) {
+    yield separator + JSON.stringify(result);
+    separator = ',\n    ';
+  }
+  yield '\n  ]\n}\n';
+}

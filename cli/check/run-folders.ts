@@ -1,0 +1,61 @@
+// Where checks are kept until they are finished: a folder for each run, named after the digest of its input.
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { lastWrite, RunStore } from './run-store.ts';
+
+export interface Run {
+  folder: string;
+  store: RunStore;
+}
+
+const FILE = 'run.db';
+const DIGEST_CHARS = 16;
+/** An interrupted check that nobody goes on with is removed after this long. */
+const KEPT_MS = 30 * 24 * 3600 * 1000;
+
+/** `DATA_DIR/check` where the environment names a `DATA_DIR`, else the user's folder for state (XDG Base Directory Specification). */
+export function runsFolder(env: NodeJS.ProcessEnv): string {
+  if (env.DATA_DIR) return resolve(env.DATA_DIR, 'check');
+  return join(env.XDG_STATE_HOME || join(homedir(), '.local', 'state'), 'url-checker');
+}
+
+export async function newRun(runs: string, digest: string): Promise<Run> {
+  const folder = await mkdtemp(join(runs, `${digest.slice(0, DIGEST_CHARS)}-`));
+  return { folder, store: RunStore.open(join(folder, FILE))! };
+}
+
+/** `busy`: another process works on the only runs of the input. */
+export type Found = Run | 'none' | 'busy';
+
+/** The run that was written last, of the input with this digest or of any input. */
+export async function findRun(runs: string, digest: string | null): Promise<Found> {
+  const folders = (await foldersOf(runs)).filter(
+    ({ name }) => digest === null || name.startsWith(`${digest.slice(0, DIGEST_CHARS)}-`),
+  );
+  let found: Found = 'none';
+  for (const { folder } of folders.toSorted((a, b) => b.written_at - a.written_at)) {
+    const store = RunStore.open(join(folder, FILE));
+    if (store === null) found = 'busy';
+    else if (store.facts !== null) return { folder, store };
+    else store.close();
+  }
+  return found;
+}
+
+/** Makes the folder of runs, and removes the runs that nobody went on with. */
+export async function openRuns(runs: string, now: number): Promise<void> {
+  await mkdir(runs, { recursive: true, mode: 0o700 });
+  for (const { folder, written_at } of await foldersOf(runs)) {
+    if (now - written_at > KEPT_MS) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function foldersOf(runs: string): Promise<{ name: string; folder: string; written_at: number }[]> {
+  const names = (await readdir(runs)).filter((name) => existsSync(join(runs, name, FILE)));
+  return names.map((name) => {
+    const folder = join(runs, name);
+    return { name, folder, written_at: lastWrite(join(folder, FILE)) };
+  });
+}

@@ -1,0 +1,126 @@
+// The report that people read: what is broken and why, then the counts.
+import type { styleText } from 'node:util';
+import { type ErrorCode, VERDICT_MEANINGS, VERDICTS, type Verdict } from '../../events/checks.ts';
+import { count } from '../progress.ts';
+import {
+  type Checked,
+  type CheckedUrl,
+  type Counts,
+  countOf,
+  isInterrupted,
+  placeOf,
+  withoutControls,
+} from './checked.ts';
+import { BROKEN } from './verdict-sets.ts';
+
+type Style = Parameters<typeof styleText>[0];
+/** Colours a text, or returns it as it is. */
+export type Paint = (style: Style, text: string) => string;
+
+export const plain: Paint = (_style, text) => text;
+
+const STYLES: Record<Verdict, Style> = {
+  ok: 'green',
+  redirected: 'cyan',
+  broken: 'red',
+  soft_404: 'magenta',
+  blocked: 'yellow',
+  unreachable: 'red',
+};
+
+const REASONS: Record<ErrorCode, string> = {
+  dns_not_found: 'no such name',
+  dns_failed: 'its name could not be looked up',
+  connection_refused: 'connection refused',
+  connection_reset: 'the connection was cut',
+  connect_timeout: 'no connection within the time limit',
+  response_timeout: 'no answer within the time limit',
+  tls_expired: 'certificate expired',
+  tls_hostname: 'certificate of another host',
+  tls_untrusted: 'certificate not trusted',
+  tls_failed: 'TLS failed',
+  too_many_redirects: 'too many redirects',
+  redirect_loop: 'redirects in a loop',
+  invalid_redirect: 'redirects to nowhere',
+  blocked_address: 'a private address, see --allow-address',
+  proxy_failed: 'no proxy got through to it',
+  checker_fault: 'the checker itself failed over it',
+  malformed_response: 'not an HTTP answer',
+  invalid_url: 'not a URL',
+};
+
+/** A section lists the results of its verdicts. Without `--only` there are the sections of `is_usual`. */
+interface Section {
+  title: string;
+  verdicts: readonly Verdict[];
+  mark: string;
+  is_usual: boolean;
+}
+
+export const SECTIONS: readonly Section[] = [
+  { title: 'Broken', verdicts: BROKEN, mark: '✗', is_usual: true },
+  {
+    title: 'Blocked: bot protection answered, so they are not proven dead',
+    verdicts: ['blocked'],
+    mark: '?',
+    is_usual: true,
+  },
+  { title: 'Redirected', verdicts: ['redirected'], mark: '→', is_usual: false },
+  { title: 'OK', verdicts: ['ok'], mark: '✓', is_usual: false },
+];
+
+/** Why a URL has its verdict, in a few words. */
+export function reasonOf(result: Pick<CheckedUrl, 'verdict' | 'status_code' | 'error_code' | 'final_url'>): string {
+  const { verdict, status_code, error_code, final_url } = result;
+  if (verdict === 'soft_404') return 'soft 404: the page says that there is nothing';
+  if (verdict === 'redirected') return `to ${final_url}`;
+  const reason = error_code && (REASONS[error_code] ?? error_code);
+  return [status_code, reason].filter(Boolean).join(', ') || verdict;
+}
+
+export type ReportedUrl = Pick<
+  CheckedUrl,
+  'url' | 'verdict' | 'status_code' | 'error_code' | 'final_url' | 'file' | 'row'
+>;
+
+/** What the report needs of a check. */
+export interface Reported extends Pick<Checked, 'counts' | 'verdicts' | 'seconds' | 'only'> {
+  results(verdicts: readonly Verdict[]): Iterable<ReportedUrl>;
+}
+
+export function* textOf(checked: Reported, paint: Paint): Generator<string> {
+  const { counts, only, seconds } = checked;
+  for (const { title, verdicts, mark, is_usual } of SECTIONS) {
+    const wanted = only === null ? (is_usual ? verdicts : []) : verdicts.filter((one) => only.includes(one));
+    if (countOf(checked, wanted) === 0) continue;
+    yield `\n${paint('bold', title)}\n`;
+    for (const result of checked.results(wanted)) {
+      yield `  ${paint(STYLES[result.verdict], mark)} ${withoutControls(result.url)}\n`;
+      const why = [reasonOf(result), placeOf(result)].filter(Boolean).join(' · ');
+      yield `      ${paint('gray', withoutControls(why))}\n`;
+    }
+  }
+  const rate = seconds > 0 ? ` (${count(Math.round(counts.completed_urls / seconds))} URL/s)` : '';
+  const of_all = isInterrupted(checked) ? ` of ${count(counts.total_urls)}` : '';
+  const urls = of_all === '' && counts.completed_urls === 1 ? 'URL' : 'URLs';
+  yield `\n${paint('bold', `${count(counts.completed_urls)}${of_all} ${urls} checked in ${seconds.toFixed(1)} s${rate}`)}\n`;
+  yield* dropped(counts, paint);
+  yield '\n';
+  for (const verdict of VERDICTS) {
+    const n = countOf(checked, [verdict]);
+    const name = paint(STYLES[verdict], verdict.padEnd(12));
+    if (n > 0) yield `  ${name}${count(n).padStart(9)}   ${VERDICT_MEANINGS[verdict]}\n`;
+  }
+}
+
+function* dropped(counts: Counts, paint: Paint): Generator<string> {
+  const parts = [
+    [counts.duplicates_removed, 'duplicate', 'duplicates'],
+    [counts.invalid_urls_rejected, 'row that is no URL', 'rows that are no URL'],
+    [counts.blocked_urls_skipped, 'URL of a blocked domain', 'URLs of blocked domains'],
+  ] as const;
+  const said = parts.filter(([n]) => n > 0).map(([n, one, more]) => counted(n, one, more));
+  if (said.length > 0) yield `${paint('gray', `not checked: ${said.join(', ')}`)}\n`;
+}
+
+export const counted = (n: number, one: string, more: string) => `${count(n)} ${n === 1 ? one : more}`;

@@ -1,0 +1,62 @@
+import { PassThrough } from 'node:stream';
+import test from 'ava';
+import { bar, duration, line, showProgress } from '../../cli/progress.ts';
+
+const COLUMNS = [1, 5, 10, 20, 40, 60, 80, 120, 200];
+const STATES = [
+  { total: 1, done: 0 },
+  { total: 17, done: 17 },
+  { total: 20_000, done: 12_345 },
+  { total: 1_000_000, done: 999_999 },
+  { total: 0, done: 0 },
+];
+
+test('the bar is never wider than the terminal, with room for ^C', (t) => {
+  for (const columns of COLUMNS) {
+    for (const state of STATES) {
+      for (const rate of [0, 0.01, 7, 12_345.6]) {
+        const drawn = bar(state, rate, columns);
+        t.true(drawn.length <= Math.max(1, columns - 3), `${columns}: ${drawn}`);
+        t.false(drawn.includes('\n'));
+      }
+    }
+  }
+});
+
+test('a narrow terminal shows less, and the share always', (t) => {
+  const state = { total: 20_000, done: 5_000 };
+  t.is(bar(state, 500, 80), `${'█'.repeat(8)}${'░'.repeat(22)}   25 %   5 000 of 20 000  500 URL/s  30 s left`);
+  t.is(bar(state, 500, 60), `${'█'.repeat(3)}${'░'.repeat(7)}   25 %   5 000 of 20 000  500 URL/s  30 s left`);
+  t.is(bar(state, 500, 50), `${'█'.repeat(3)}${'░'.repeat(8)}   25 %   5 000 of 20 000  30 s left`);
+  t.is(bar(state, 500, 36), `${'█'.repeat(2)}${'░'.repeat(6)}   25 %   5 000 of 20 000`);
+  t.is(bar(state, 500, 20), `${'█'.repeat(3)}${'░'.repeat(7)}   25 %`);
+  t.is(bar(state, 500, 9), ' 25 %');
+});
+
+test('elsewhere than on a terminal progress is a line', (t) => {
+  t.is(line({ total: 20_000, done: 5_000 }, 500), '5 000 of 20 000 URLs checked (25 %), 500 URL/s, 30 s left');
+  t.is(line({ total: 20, done: 0 }, 0), '0 of 20 URLs checked (0 %), 0 URL/s');
+});
+
+test('progress ends with the terminal cleared, and writes no control characters elsewhere', async (t) => {
+  for (const is_terminal of [true, false]) {
+    const out = Object.assign(new PassThrough(), { isTTY: is_terminal, columns: 80 });
+    const looked = Promise.withResolvers<void>();
+    const progress = showProgress(() => {
+      looked.resolve();
+      return { total: 2, done: 1 };
+    }, out);
+    if (is_terminal) await looked.promise;
+    progress.stop();
+    const written = String(out.read() ?? '');
+    if (is_terminal) t.true(written.endsWith('\r\x1b[K'));
+    else t.is(written, '');
+  }
+});
+
+test('times left have two units', (t) => {
+  t.is(duration(0.2), '1 s');
+  t.is(duration(59.5), '1 min 0 s');
+  t.is(duration(3599.5), '1 h 0 min');
+  t.is(duration(7380), '2 h 3 min');
+});
