@@ -1,5 +1,5 @@
 // The catalogue: the plans to subscribe to, and the packages of credits to buy. Prices are in cents of `CURRENCY`, without taxes.
-import { type BillingInterval, PLAN_NAMES, type PlanName } from '../events/subscription.ts';
+import { BILLING_INTERVALS, type BillingInterval, PLAN_NAMES, type PlanName } from '../events/subscription.ts';
 
 export const CURRENCY = 'usd';
 
@@ -31,6 +31,14 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
   agency: paid('agency', 'Agency', 200_000, 9_900),
 };
 export const PAID_PLANS = PLAN_NAMES.filter((plan): plan is PaidPlan => plan !== 'free');
+
+/** Each price of each plan. */
+export const PLAN_PRICES = PAID_PLANS.flatMap((plan) =>
+  BILLING_INTERVALS.map((interval) => {
+    const { name, price_cents } = PLANS[plan];
+    return { plan, interval, name, price_cents: price_cents[interval], currency: CURRENCY };
+  }),
+);
 
 /** The credits that one period of a plan has. */
 export const creditsOf = (plan: PlanName, interval: BillingInterval): number => PLANS[plan].credits * MONTHS[interval];

@@ -3,8 +3,9 @@ import type { Logger } from 'pino';
 import type { CommandContext } from '../commands/aggregate.ts';
 import { openBilling } from '../commands/billing.ts';
 import type { Position } from '../events/event-store.ts';
-import { HttpError } from './errors.ts';
+import { HttpError, retryLater } from './errors.ts';
 import type { Parts } from './group.ts';
+import { PaymentProviderError } from './payments.ts';
 
 export interface PaymentEvents {
   /** Throws `HttpError` 401 for a wrong signature; nothing is changed then. Returns the position of the last event that it led to. */
@@ -17,7 +18,7 @@ export function openPaymentEvents({ log, credits, payments, logger }: Parts): Pa
   const billing = payments && openBilling(log, credits, payments.name);
   return {
     async take(raw, header, context) {
-      const delivery = await payments?.read(raw, header);
+      const delivery = await payments?.read(raw, header).catch(later);
       if (!delivery || !billing) throw invalidSignature();
       let reached: Position | null = null;
       for (const notice of delivery.notices) {
@@ -28,6 +29,12 @@ export function openPaymentEvents({ log, credits, payments, logger }: Parts): Pa
       return reached;
     },
   };
+}
+
+/** The provider sends the event again. */
+function later(error: unknown): never {
+  if (!(error instanceof PaymentProviderError)) throw error;
+  throw retryLater(503, 'payments_unavailable', 'The payment provider does not answer. Try again in a few seconds.');
 }
 
 function logTaken(logger: Logger, payment_event: string, notices: readonly { type: string }[]): void {

@@ -150,6 +150,8 @@ export const SETTINGS = {
     'The key under which the log holds the keys of personal data, one for all processes; unset: made and kept in DATA_DIR.',
     32,
   ),
+  PAYMENT_SECRET_KEY: secret('The secret key of Stripe, which takes payments; unset: see PAYMENT_SANDBOX.'),
+  PAYMENT_API_URL: url("The address of Stripe's API, for tests; unset: Stripe's own.", HTTP),
   PAYMENT_WEBHOOK_SECRET: secret(
     "The secret that the payment provider's events are signed with; unset: the sandbox makes one in DATA_DIR.",
   ),
@@ -212,8 +214,6 @@ const NOT_BUILT: Readonly<Record<string, string>> = {
   BLOB_URL: 'the service keeps uploaded files in DATA_DIR',
   SERVICE_URLS: 'one process serves all groups of routes',
   IDENTITY_WEBHOOK_SECRET: 'the service takes no webhooks of the identity provider',
-  PAYMENT_SECRET_KEY: 'there is no checkout but the sandbox',
-  PAYMENT_API_URL: 'there is no checkout but the sandbox',
 };
 
 type Table = typeof SETTINGS;
@@ -268,6 +268,12 @@ function disagreements(settings: Settings): string[] {
     settings.roles.includes('http')
   ) {
     found.push(`METRICS_PORT is ${metrics_port}, and so is PORT: it wants another port`);
+  }
+  const { payment_secret_key, payment_webhook_secret } = settings;
+  if (payment_secret_key !== null && payment_webhook_secret === null && settings.roles.includes('http')) {
+    found.push(
+      'PAYMENT_WEBHOOK_SECRET is unset: it wants a value when PAYMENT_SECRET_KEY is set, or no payment would be known',
+    );
   }
   const { host, identity_jwks_url, roles: played, eventstore_url, webhook_signing_key } = settings;
   if (

@@ -8,7 +8,7 @@ import { startServiceProcess } from './support/service-process.ts';
 const RECORD = new URL('./support/record-modules.js', import.meta.url).href;
 
 /** The packages that no thread of an embedded, idle service has loaded. */
-const NEVER = ['typebox', 'mongodb', 'nats', '@eventstore/db-client', 'nodemailer', 'swagger-ui-dist'];
+const NEVER = ['typebox', 'mongodb', 'nats', '@eventstore/db-client', 'nodemailer', 'swagger-ui-dist', 'stripe'];
 const OF_HTTP = ['koa', '@koa/router', 'jose', 'prom-client', 'rate-limiter-flexible', 'csv-parse'];
 /** The other packages of each thread, known by a module that only this thread loads. */
 const THREADS = {

@@ -14,7 +14,8 @@ import { openReturnUrls } from '../return-urls.ts';
 import { anError, type Caller, jsonBody, routeOf } from '../route.ts';
 import { Count } from '../schemas.ts';
 
-const wire = ({ log, read, payments, now, public_url, config }: Parts) => ({
+const wire = ({ log, logger, read, payments, now, public_url, config }: Parts) => ({
+  logger,
   payments,
   read: read({ subscriptions }),
   commands: openSubscriptions(log),
@@ -216,7 +217,7 @@ export const portal = route({
     const return_url = deps.urls.of('return_url', body.return_url, '/checkouts/done');
     const { user_id } = caller;
     const customer_id = await customerOf(user_id, deps);
-    const portal_url = await asked(() => providerOf(deps).portal({ user_id, customer_id, return_url }));
+    const portal_url = await asked(() => providerOf(deps).portal({ user_id, customer_id, return_url }), deps);
     if (portal_url === null)
       throw new HttpError(409, 'no_customer', 'You have no payments yet, and so nothing to change.');
     return { body: { portal_url } };
@@ -233,7 +234,7 @@ async function checkout(item: OrderItem, wanted: Wanted, { user_id, email }: Cal
   const cancel_url = deps.urls.of('cancel_url', wanted.cancel_url, '/checkouts/cancelled');
   const customer_id = await customerOf(user_id, deps);
   const order = { user_id, email, customer_id, item, currency: CURRENCY, success_url, cancel_url };
-  return { body: await asked(() => providerOf(deps).checkout(order)) };
+  return { body: await asked(() => providerOf(deps).checkout(order), deps) };
 }
 
 async function subscribeTo(wanted: Wanted & { plan: PlanName; interval: BillingInterval }, caller: Caller, deps: Deps) {
@@ -258,11 +259,12 @@ function providerOf({ payments }: Deps) {
 }
 
 /** Asks the provider. Its failures are not the client's. */
-async function asked<T>(ask: () => Promise<T>): Promise<T> {
+async function asked<T>(ask: () => Promise<T>, { logger }: Deps): Promise<T> {
   try {
     return await ask();
   } catch (error) {
     if (!(error instanceof PaymentProviderError)) throw error;
+    logger.warn({ err: error }, 'the payment provider failed');
     throw retryLater(503, 'payments_unavailable', 'The payment provider does not answer. Try again in a few seconds.');
   }
 }

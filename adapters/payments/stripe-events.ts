@@ -1,0 +1,141 @@
+// What an event of Stripe means, by its API of the version that the library has. The service made the sessions, so that their metadata
+// names the user; what lacks it belongs to something else of the same account, and means nothing here.
+import type Stripe from 'stripe';
+import type { BillingInterval, PaidLine, PaymentNotice, PlanName, SubscriptionStatus } from '../../http/payments.ts';
+
+/** Facts that an event does not carry. */
+export interface FromStripe {
+  /** Null for a price that is no plan's. */
+  planOf(price_id: string): Promise<{ plan: PlanName; interval: BillingInterval } | null>;
+  /** The invoice that a payment paid; null for a payment without one. */
+  invoiceOf(payment_intent: string): Promise<string | null>;
+  /** All lines of an invoice, of which an event carries the first. */
+  linesOf(invoice: string): Promise<Stripe.InvoiceLineItem[]>;
+}
+
+const STATUSES: readonly SubscriptionStatus[] = [
+  ...(['incomplete', 'incomplete_expired', 'trialing', 'active', 'past_due', 'unpaid', 'paused', 'canceled'] as const),
+];
+
+export async function noticesOf(event: Stripe.Event, from_stripe: FromStripe): Promise<PaymentNotice[]> {
+  const at = timeOf(event.created);
+  switch (event.type) {
+    case 'checkout.session.completed':
+    case 'checkout.session.async_payment_succeeded':
+      return purchaseOf(event.data.object, at);
+    case 'invoice.paid':
+      return periodOf(event.data.object, at, from_stripe);
+    case 'invoice.payment_failed':
+      return failureOf(event.data.object, at);
+    case 'customer.subscription.created':
+    case 'customer.subscription.updated':
+    case 'customer.subscription.deleted':
+    case 'customer.subscription.paused':
+    case 'customer.subscription.resumed':
+      return subscriptionOf(event.data.object, at, from_stripe);
+    case 'refund.created':
+    case 'refund.updated':
+    case 'refund.failed': {
+      const { status } = event.data.object;
+      const stands = status !== 'failed' && status !== 'canceled';
+      return reversalOf('refund', event.data.object, stands, at, from_stripe);
+    }
+    case 'charge.dispute.created':
+    case 'charge.dispute.updated':
+    case 'charge.dispute.closed':
+    case 'charge.dispute.funds_withdrawn':
+    case 'charge.dispute.funds_reinstated': {
+      const { status } = event.data.object;
+      // An inquiry takes no money, nor does a dispute that was prevented.
+      if (status.startsWith('warning_') || status === 'prevented') return [];
+      return reversalOf('dispute', event.data.object, status !== 'won', at, from_stripe);
+    }
+    default:
+      return [];
+  }
+}
+
+function purchaseOf(session: Stripe.Checkout.Session, at: string): PaymentNotice[] {
+  const { id, mode, payment_status, payment_intent, metadata, customer, amount_total, currency } = session;
+  const { user_id, package_id, credits } = metadata ?? {};
+  if (mode !== 'payment' || payment_status === 'unpaid' || !user_id || !package_id || !/^\d{1,9}$/.test(credits ?? ''))
+    return [];
+  const paid = { user_id, package_id, credits: Number(credits), customer_id: idOf(customer) };
+  // A payment of nothing, by a coupon, has no intent.
+  const payment_id = idOf(payment_intent) ?? id;
+  return [
+    { type: 'purchase_paid', at, payment_id, ...paid, amount_cents: amount_total ?? 0, currency: currency ?? 'usd' },
+  ];
+}
+
+async function periodOf(invoice: Stripe.Invoice, at: string, from_stripe: FromStripe): Promise<PaymentNotice[]> {
+  const of = subscriptionOfInvoice(invoice);
+  if (!of || !invoice.id) return [];
+  const items = invoice.lines.has_more ? await from_stripe.linesOf(invoice.id) : invoice.lines.data;
+  const lines = (await Promise.all(items.map((item) => lineOf(item, from_stripe)))).filter((line) => line !== null);
+  const { id: payment_id, customer, total, currency } = invoice;
+  const paid = { payment_id, customer_id: idOf(customer), amount_cents: Math.max(0, total), currency };
+  return [{ type: 'period_paid', at, ...of, ...paid, lines }];
+}
+
+async function lineOf(item: Stripe.InvoiceLineItem, from_stripe: FromStripe): Promise<PaidLine | null> {
+  const { pricing, parent, period, amount: amount_cents } = item;
+  const price = pricing?.price_details?.price;
+  const found = price ? await from_stripe.planOf(idOf(price)!) : null;
+  if (!found) return null;
+  const is_proration = parent?.subscription_item_details?.proration ?? parent?.invoice_item_details?.proration ?? false;
+  const [period_start, period_end] = [timeOf(period.start), timeOf(period.end)];
+  return { plan: found.plan, interval: found.interval, period_start, period_end, is_proration, amount_cents };
+}
+
+function failureOf(invoice: Stripe.Invoice, at: string): PaymentNotice[] {
+  const of = subscriptionOfInvoice(invoice);
+  return of && invoice.id ? [{ type: 'period_failed', at, payment_id: invoice.id, ...of }] : [];
+}
+
+function subscriptionOfInvoice({ parent }: Stripe.Invoice): { user_id: string; subscription_id: string } | null {
+  const { subscription, metadata } = parent?.subscription_details ?? {};
+  const user_id = metadata?.user_id;
+  return subscription && user_id ? { user_id, subscription_id: idOf(subscription)! } : null;
+}
+
+async function subscriptionOf(
+  subscription: Stripe.Subscription,
+  at: string,
+  from_stripe: FromStripe,
+): Promise<PaymentNotice[]> {
+  const { id: subscription_id, metadata, customer, items, cancel_at, cancel_at_period_end } = subscription;
+  const item = items.data[0];
+  const status = STATUSES.find((known) => known === subscription.status);
+  if (!metadata.user_id || !item || !status) return [];
+  const found = await from_stripe.planOf(item.price.id);
+  if (!found) return [];
+  const period_end = timeOf(item.current_period_end);
+  const ends = cancel_at === null ? (cancel_at_period_end ? period_end : null) : timeOf(cancel_at);
+  const state = {
+    ...{ subscription_id, customer_id: idOf(customer), plan: found.plan, interval: found.interval, status },
+    ...{ period_start: timeOf(item.current_period_start), period_end, cancel_at: ends },
+  };
+  return [{ type: 'subscription_changed', at, user_id: metadata.user_id, subscription: state }];
+}
+
+type Reversing = Pick<Stripe.Refund | Stripe.Dispute, 'id' | 'amount' | 'currency' | 'payment_intent'>;
+
+async function reversalOf(
+  kind: 'refund' | 'dispute',
+  { id: reversal_id, amount: amount_cents, currency, payment_intent }: Reversing,
+  stands: boolean,
+  at: string,
+  { invoiceOf }: FromStripe,
+): Promise<PaymentNotice[]> {
+  const intent = idOf(payment_intent);
+  if (intent === null) return [];
+  const payment_id = (await invoiceOf(intent)) ?? intent;
+  if (!stands) return [{ type: 'lifted', at, payment_id, reversal_id }];
+  return [{ type: 'reversed', at, payment_id, reversal: { reversal_id, kind, amount_cents, currency } }];
+}
+
+const timeOf = (seconds: number) => new Date(seconds * 1000).toISOString();
+
+const idOf = (named: string | { id: string } | null | undefined): string | null =>
+  typeof named === 'string' ? named : (named?.id ?? null);

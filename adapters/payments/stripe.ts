@@ -1,0 +1,203 @@
+// Payments by Stripe: its checkout and portal pages, and its signed events. Prices and the portal's configuration are made at their first
+// use and found again by their keys.
+import Stripe from 'stripe';
+import {
+  type BillingInterval,
+  type CheckoutSession,
+  type Order,
+  type OrderItem,
+  type PaymentProvider,
+  PaymentProviderError,
+  type PlanName,
+} from '../../http/payments.ts';
+import { type FromStripe, noticesOf } from './stripe-events.ts';
+
+const TIMEOUT_MS = 20_000;
+const RETRIES = 2;
+/** Raise it with every change of the portal's configuration: Stripe's own is then made anew. */
+const PORTAL_VERSION = 'url-checker-1';
+
+/** What a plan costs, for prices that Stripe does not have yet. */
+export interface PlanPrice {
+  plan: PlanName;
+  interval: BillingInterval;
+  name: string;
+  price_cents: number;
+  currency: string;
+}
+
+export interface StripeOptions {
+  secret_key: string;
+  webhook_secret: string;
+  /** The address of Stripe's API; null for Stripe's own. */
+  api_url: string | null;
+  /** Every plan that can be subscribed to. */
+  prices: readonly PlanPrice[];
+}
+
+type PlanItem = Extract<OrderItem, { kind: 'plan' }>;
+
+export function openStripe({ secret_key, webhook_secret, api_url, prices }: StripeOptions): PaymentProvider {
+  const stripe = new Stripe(secret_key, {
+    timeout: TIMEOUT_MS,
+    maxNetworkRetries: RETRIES,
+    telemetry: false,
+    ...serverOf(api_url),
+  });
+  /** By lookup key: what does not change is asked once. */
+  const price_ids = new Map<string, Promise<Stripe.Price>>();
+  let configuration: Promise<string> | null = null;
+
+  function priceOf(wanted: PlanPrice): Promise<Stripe.Price> {
+    const key = `url_checker_${wanted.plan}_${wanted.interval}`;
+    return once(price_ids, key, async () => {
+      const { data } = await stripe.prices.list({ lookup_keys: [key], active: true, limit: 1 });
+      const { price_cents: unit_amount, currency, plan, interval } = wanted;
+      if (data[0]?.unit_amount === unit_amount && data[0].currency === currency) return data[0];
+      const price = {
+        ...{ currency, unit_amount, lookup_key: key, transfer_lookup_key: true, recurring: { interval } },
+        product_data: { name: `${wanted.name}, by the ${interval}` },
+        metadata: { plan, interval },
+      };
+      // Two processes that make it at once get the same one.
+      return stripe.prices.create(price, { idempotencyKey: `${key}_${unit_amount}_${currency}` });
+    });
+  }
+
+  const from_stripe: FromStripe = {
+    async planOf(price_id) {
+      const { metadata } = await once(price_ids, price_id, () => stripe.prices.retrieve(price_id));
+      return prices.find(({ plan, interval }) => plan === metadata.plan && interval === metadata.interval) ?? null;
+    },
+    async invoiceOf(payment_intent) {
+      const payment = { type: 'payment_intent', payment_intent } as const;
+      const { data } = await stripe.invoicePayments.list({ payment, limit: 1 });
+      return data[0] ? idOf(data[0].invoice) : null;
+    },
+    linesOf: (invoice) => stripe.invoices.listLineItems(invoice, { limit: 100 }).autoPagingToArray({ limit: 1000 }),
+  };
+
+  async function configured(): Promise<string> {
+    const { data } = await stripe.billingPortal.configurations.list({ active: true, limit: 100 });
+    const found = data.find(({ metadata }) => metadata?.version === PORTAL_VERSION);
+    if (found) return found.id;
+    const products = await Promise.all(
+      prices.map(async (wanted) => {
+        const { id, product } = await priceOf(wanted);
+        return { product: idOf(product), prices: [id] };
+      }),
+    );
+    const made = await stripe.billingPortal.configurations.create(
+      {
+        metadata: { version: PORTAL_VERSION },
+        features: {
+          invoice_history: { enabled: true },
+          payment_method_update: { enabled: true },
+          subscription_cancel: { enabled: true, mode: 'at_period_end' },
+          // A larger plan begins and is paid at once; a smaller one begins with the next period, so that nobody spends the credits of the
+          // larger one and gets its money back.
+          subscription_update: {
+            enabled: true,
+            default_allowed_updates: ['price'],
+            proration_behavior: 'always_invoice',
+            schedule_at_period_end: {
+              conditions: [{ type: 'decreasing_item_amount' }, { type: 'shortening_interval' }],
+            },
+            products,
+          },
+        },
+      },
+      { idempotencyKey: PORTAL_VERSION },
+    );
+    return made.id;
+  }
+
+  async function paymentSession(order: Order, item: Exclude<OrderItem, PlanItem>) {
+    const metadata = { user_id: order.user_id, package_id: item.package_id, credits: String(item.credits) };
+    const price_data = {
+      currency: order.currency,
+      unit_amount: item.price_cents,
+      product_data: { name: item.name },
+    };
+    return {
+      ...{ mode: 'payment', line_items: [{ quantity: 1, price_data }], metadata, payment_intent_data: { metadata } },
+      ...(order.customer_id === null && { customer_creation: 'always' }),
+    } as const;
+  }
+
+  async function subscriptionSession({ user_id, currency }: Order, item: PlanItem) {
+    const price = await priceOf({ ...item, currency });
+    const metadata = { user_id };
+    const line_items = [{ quantity: 1, price: price.id }];
+    return { mode: 'subscription', line_items, metadata, subscription_data: { metadata } } as const;
+  }
+
+  return {
+    name: 'stripe',
+    checkout: (order) =>
+      asked(async (): Promise<CheckoutSession> => {
+        const { user_id, email, customer_id, item, success_url, cancel_url } = order;
+        const session = await stripe.checkout.sessions.create({
+          ...(item.kind === 'package' ? await paymentSession(order, item) : await subscriptionSession(order, item)),
+          ...(customer_id !== null && { customer: customer_id }),
+          ...(customer_id === null && email !== null && { customer_email: email }),
+          ...{ client_reference_id: user_id.slice(0, 200), success_url, cancel_url },
+        });
+        if (!session.url) throw new PaymentProviderError('Stripe made a checkout without a page');
+        return { session_id: session.id, checkout_url: session.url };
+      }),
+    portal: ({ customer_id, return_url }) =>
+      asked(async () => {
+        if (customer_id === null) return null;
+        configuration ??= configured().catch((error: unknown) => {
+          configuration = null;
+          throw error;
+        });
+        const made = { customer: customer_id, return_url, configuration: await configuration };
+        return (await stripe.billingPortal.sessions.create(made)).url;
+      }),
+    async read(raw, header) {
+      const event = verified(() => stripe.webhooks.constructEvent(raw, header('stripe-signature'), webhook_secret));
+      return event && { id: event.id, notices: await asked(() => noticesOf(event, from_stripe)) };
+    },
+  };
+}
+
+/** Returns null for an event whose signature is wrong or old. */
+function verified(construct: () => Stripe.Event): Stripe.Event | null {
+  try {
+    return construct();
+  } catch (error) {
+    if (error instanceof Stripe.errors.StripeSignatureVerificationError || error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+/** Stripe's errors name no secret. */
+async function asked<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof Stripe.errors.StripeError)) throw error;
+    throw new PaymentProviderError(`Stripe: ${error.type} ${error.code ?? ''} ${error.message}`, { cause: error });
+  }
+}
+
+/** Keeps what `make` returns; what it throws is asked again. */
+function once<T>(kept: Map<string, Promise<T>>, key: string, make: () => Promise<T>): Promise<T> {
+  const known = kept.get(key);
+  if (known) return known;
+  const made = make();
+  kept.set(key, made);
+  made.catch(() => kept.delete(key));
+  return made;
+}
+
+function serverOf(api_url: string | null) {
+  if (api_url === null) return {};
+  const { protocol, hostname, port } = new URL(api_url);
+  const is_https = protocol === 'https:';
+  return { protocol: is_https ? 'https' : 'http', host: hostname, port: port || (is_https ? 443 : 80) } as const;
+}
+
+const idOf = (named: string | { id: string }) => (typeof named === 'string' ? named : named.id);

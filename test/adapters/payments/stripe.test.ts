@@ -1,0 +1,184 @@
+// The adapter of Stripe: what it asks of the API, and what it reads in events.
+import test, { type ExecutionContext } from 'ava';
+import { openStripe } from '../../../adapters/payments/stripe.ts';
+import { PLAN_PRICES } from '../../../commands/plans.ts';
+import { type Order, PaymentProviderError } from '../../../http/payments.ts';
+import { openFakeStripe, stripeEvent, WEBHOOK_SECRET } from '../../support/fake-stripe.ts';
+
+const ORDER = {
+  ...{ user_id: 'alice', email: 'alice@example.com', customer_id: null, currency: 'usd' },
+  ...{ success_url: 'http://127.0.0.1:8080/done', cancel_url: 'http://127.0.0.1:8080/cancelled' },
+};
+const PACKAGE: Order = {
+  ...ORDER,
+  item: { kind: 'package', package_id: 'credits_5000', name: '5,000 credits', credits: 5000, price_cents: 500 },
+};
+const PRO: Order = {
+  ...ORDER,
+  item: { kind: 'plan', plan: 'pro', interval: 'month', name: 'Pro', credits: 50_000, price_cents: 2900 },
+};
+
+async function opened(t: ExecutionContext) {
+  const fake = await openFakeStripe();
+  t.teardown(fake.close);
+  const open = () =>
+    openStripe({ secret_key: 'sk_test_1', webhook_secret: WEBHOOK_SECRET, api_url: fake.url, prices: PLAN_PRICES });
+  const stripe = open();
+  const read = ({ raw, headers }: ReturnType<typeof stripeEvent>) =>
+    stripe.read(raw, (name) => (headers as Record<string, string>)[name] ?? '');
+  const notices = async (type: string, object: object, created = 1_800_000_000) =>
+    (await read(stripeEvent(type, object, created)))?.notices;
+  return { fake, stripe, open, read, notices };
+}
+const AT = '2027-01-15T08:00:00.000Z';
+
+test('a package is sold in a session that names its user and its credits', async (t) => {
+  const { fake, stripe } = await opened(t);
+  t.deepEqual(await stripe.checkout(PACKAGE), { session_id: 'fake_1', checkout_url: 'https://stripe.example/fake_1' });
+  t.like(fake.posted[0]!.form, {
+    mode: 'payment',
+    'line_items[0][price_data][unit_amount]': '500',
+    'metadata[user_id]': 'alice',
+    'metadata[credits]': '5000',
+    customer_email: 'alice@example.com',
+    customer_creation: 'always',
+    success_url: ORDER.success_url,
+  });
+  await stripe.checkout({ ...PACKAGE, customer_id: 'cus_1' });
+  t.is(fake.posted[1]!.form.customer, 'cus_1');
+  t.is(fake.posted[1]!.form.customer_email, undefined);
+});
+
+test('the price of a plan is made once, and found by its key', async (t) => {
+  const { fake, stripe, open } = await opened(t);
+  await stripe.checkout(PRO);
+  await stripe.checkout(PRO);
+  await open().checkout(PRO);
+  const made = fake.posted.filter(({ path }) => path === '/v1/prices');
+  t.is(made.length, 1);
+  t.like(made[0]!.form, { lookup_key: 'url_checker_pro_month', unit_amount: '2900', 'recurring[interval]': 'month' });
+  t.is(made[0]!.idempotency_key, 'url_checker_pro_month_2900_usd');
+  const sessions = fake.posted.filter(({ path }) => path === '/v1/checkout/sessions');
+  t.is(new Set(sessions.map(({ form }) => form['line_items[0][price]'])).size, 1);
+  t.like(sessions[0]!.form, { mode: 'subscription', 'subscription_data[metadata][user_id]': 'alice' });
+});
+
+test('the portal moves to smaller plans at the end of the period only', async (t) => {
+  const { fake, stripe } = await opened(t);
+  const user = { user_id: 'alice', return_url: ORDER.success_url };
+  t.is(await stripe.portal({ ...user, customer_id: null }), null);
+  t.regex((await stripe.portal({ ...user, customer_id: 'cus_1' }))!, /^https:\/\/stripe\.example\//);
+  await stripe.portal({ ...user, customer_id: 'cus_1' });
+  const made = fake.posted.filter(({ path }) => path === '/v1/billing_portal/configurations');
+  t.is(made.length, 1);
+  const update = 'features[subscription_update]';
+  t.is(made[0]!.form[`${update}[schedule_at_period_end][conditions][0][type]`], 'decreasing_item_amount');
+  t.is(made[0]!.form[`${update}[products][5][prices][0]`] === undefined, false);
+});
+
+test('an API that is away is an error of its own, and is asked again', async (t) => {
+  const { fake, stripe } = await opened(t);
+  fake.is_down = true;
+  await t.throwsAsync(stripe.checkout(PRO), { instanceOf: PaymentProviderError });
+  await t.throwsAsync(stripe.portal({ user_id: 'a', customer_id: 'c', return_url: 'http://a' }), {
+    instanceOf: PaymentProviderError,
+  });
+  fake.is_down = false;
+  t.truthy(await stripe.checkout(PRO));
+  t.truthy(await stripe.portal({ user_id: 'a', customer_id: 'c', return_url: 'http://a' }));
+});
+
+test('an event with a wrong, old or missing signature is none', async (t) => {
+  const { stripe } = await opened(t);
+  const { raw, headers } = stripeEvent('ping', {});
+  const signature = headers['stripe-signature'];
+  const read = (body: Buffer, given: string) => stripe.read(body, () => given);
+  t.truthy(await read(raw, signature));
+  for (const wrong of ['', 'x', signature.replace('v1=', 'v1=0'), signature.replace(/^t=\d+/, 't=1'), 'v1=']) {
+    t.is(await read(raw, wrong), null, wrong);
+  }
+  t.is(await read(Buffer.concat([raw, Buffer.from(' ')]), signature), null);
+  t.is(await read(Buffer.from('no json'), signature), null);
+});
+
+test('a paid session is a purchase, and one of another service of the account is nothing', async (t) => {
+  const { notices } = await opened(t);
+  const session = {
+    ...{ id: 'cs_1', mode: 'payment', payment_status: 'paid', payment_intent: 'pi_1', customer: 'cus_1' },
+    ...{ amount_total: 500, currency: 'usd' },
+    metadata: { user_id: 'alice', package_id: 'credits_5000', credits: '5000' },
+  };
+  const purchase = {
+    ...{ type: 'purchase_paid', at: AT, payment_id: 'pi_1', user_id: 'alice', customer_id: 'cus_1' },
+    ...{ package_id: 'credits_5000', credits: 5000, amount_cents: 500, currency: 'usd' },
+  };
+  const completed = 'checkout.session.completed';
+  t.deepEqual(await notices(completed, session), [purchase] as never);
+  t.deepEqual(await notices('checkout.session.async_payment_succeeded', session), [purchase] as never);
+  t.deepEqual(await notices(completed, { ...session, payment_status: 'unpaid' }), []);
+  t.deepEqual(await notices(completed, { ...session, mode: 'subscription' }), []);
+  t.deepEqual(await notices(completed, { ...session, metadata: {} }), []);
+  t.deepEqual(await notices(completed, { ...session, metadata: { ...session.metadata, credits: '1e9' } }), []);
+});
+
+test('invoices and subscriptions name the plan of their price', async (t) => {
+  const { fake, stripe, notices } = await opened(t);
+  await stripe.checkout(PRO);
+  const price = fake.posted.at(-1)!.form['line_items[0][price]']!;
+  const [start, end] = [1_800_000_000, 1_802_678_400];
+  const parent = { subscription_details: { subscription: 'sub_1', metadata: { user_id: 'alice' } } };
+  const line = {
+    ...{ amount: 2900, period: { start, end }, pricing: { price_details: { price } } },
+    parent: { subscription_item_details: { proration: false } },
+  };
+  const invoice = {
+    ...{ id: 'in_1', customer: 'cus_1', total: 2900, currency: 'usd', parent },
+    lines: { has_more: false, data: [line, { ...line, pricing: null }] },
+  };
+  const period = { period_start: AT, period_end: '2027-02-15T08:00:00.000Z' };
+  t.deepEqual(await notices('invoice.paid', invoice), [
+    {
+      ...{ type: 'period_paid', at: AT, user_id: 'alice', subscription_id: 'sub_1', payment_id: 'in_1' },
+      ...{ customer_id: 'cus_1', amount_cents: 2900, currency: 'usd' },
+      lines: [{ plan: 'pro', interval: 'month', ...period, is_proration: false, amount_cents: 2900 }],
+    },
+  ] as never);
+  t.deepEqual(await notices('invoice.payment_failed', invoice), [
+    { type: 'period_failed', at: AT, payment_id: 'in_1', user_id: 'alice', subscription_id: 'sub_1' },
+  ] as never);
+  t.deepEqual(await notices('invoice.paid', { ...invoice, parent: null }), []);
+  const subscription = {
+    ...{ id: 'sub_1', customer: 'cus_1', status: 'active', cancel_at: null, cancel_at_period_end: true },
+    metadata: { user_id: 'alice' },
+    items: { data: [{ price: { id: price }, current_period_start: start, current_period_end: end }] },
+  };
+  const changed = { subscription_id: 'sub_1', customer_id: 'cus_1', plan: 'pro', interval: 'month', status: 'active' };
+  t.deepEqual(await notices('customer.subscription.updated', subscription), [
+    {
+      ...{ type: 'subscription_changed', at: AT, user_id: 'alice' },
+      subscription: { ...changed, ...period, cancel_at: period.period_end },
+    },
+  ] as never);
+  t.deepEqual(await notices('customer.subscription.updated', { ...subscription, metadata: {} }), []);
+});
+
+test('refunds and disputes name the invoice or the payment that they take back', async (t) => {
+  const { fake, notices } = await opened(t);
+  fake.invoices.set('pi_2', 'in_2');
+  const refund = { id: 're_1', amount: 100, currency: 'usd', payment_intent: 'pi_1', status: 'succeeded' };
+  const reversal = (kind: string, reversal_id: string) => ({ reversal_id, kind, amount_cents: 100, currency: 'usd' });
+  t.deepEqual(await notices('refund.created', refund), [
+    { type: 'reversed', at: AT, payment_id: 'pi_1', reversal: reversal('refund', 're_1') },
+  ] as never);
+  t.deepEqual(await notices('refund.failed', { ...refund, status: 'failed' }), [
+    { type: 'lifted', at: AT, payment_id: 'pi_1', reversal_id: 're_1' },
+  ] as never);
+  const dispute = { ...refund, id: 'du_1', payment_intent: 'pi_2', status: 'needs_response' };
+  t.deepEqual(await notices('charge.dispute.created', dispute), [
+    { type: 'reversed', at: AT, payment_id: 'in_2', reversal: reversal('dispute', 'du_1') },
+  ] as never);
+  t.deepEqual(await notices('charge.dispute.closed', { ...dispute, status: 'won' }), [
+    { type: 'lifted', at: AT, payment_id: 'in_2', reversal_id: 'du_1' },
+  ] as never);
+  t.deepEqual(await notices('charge.dispute.created', { ...dispute, status: 'warning_needs_response' }), []);
+});

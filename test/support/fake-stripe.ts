@@ -1,0 +1,95 @@
+// A small part of Stripe's API on loopback, and the events that Stripe would send, signed by its own library.
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import Stripe from 'stripe';
+
+export const WEBHOOK_SECRET = 'whsec_of_the_tests';
+
+export interface FakeStripe {
+  url: string;
+  /** Every request that changed something: its path, and its form. */
+  posted: { path: string; form: Record<string, string>; idempotency_key: string | undefined }[];
+  /** The invoice that a payment intent paid. */
+  invoices: Map<string, string>;
+  /** While true, every request is answered 500. */
+  is_down: boolean;
+  close(): Promise<void>;
+}
+
+interface Made {
+  id: string;
+  [field: string]: unknown;
+}
+
+export async function openFakeStripe(): Promise<FakeStripe> {
+  const prices = new Map<string, Made>();
+  const configurations: Made[] = [];
+  const fake = { posted: [] as FakeStripe['posted'], invoices: new Map<string, string>(), is_down: false };
+  let count = 0;
+  const list = (data: readonly unknown[]) => ({ object: 'list', data, has_more: false });
+
+  async function answer(request: IncomingMessage): Promise<object> {
+    const { pathname: path, searchParams: query } = new URL(request.url!, 'http://stripe');
+    if (request.method === 'GET') {
+      if (path === '/v1/prices') {
+        return list([...prices.values()].filter(({ lookup_key }) => lookup_key === query.get('lookup_keys[0]')));
+      }
+      if (path.startsWith('/v1/prices/')) return prices.get(path.split('/').at(-1)!)!;
+      if (path === '/v1/invoice_payments') {
+        const invoice = fake.invoices.get(query.get('payment[payment_intent]')!);
+        return list(invoice === undefined ? [] : [{ id: 'inpay_1', invoice }]);
+      }
+      return list(configurations);
+    }
+    const form = Object.fromEntries(new URLSearchParams(await text(request)));
+    fake.posted.push({ path, form, idempotency_key: request.headers['idempotency-key'] as string | undefined });
+    const id = `fake_${++count}`;
+    if (path === '/v1/prices') {
+      const metadata = { plan: form['metadata[plan]'], interval: form['metadata[interval]'] };
+      const price = { ...form, id, product: `prod_${id}`, unit_amount: Number(form.unit_amount), metadata };
+      prices.set(id, price);
+      return price;
+    }
+    if (path === '/v1/billing_portal/configurations') {
+      configurations.push({ id, metadata: { version: form['metadata[version]'] } });
+    }
+    return { id, url: `https://stripe.example/${id}` };
+  }
+
+  const server = createServer(async (request, response) => {
+    response.setHeader('content-type', 'application/json');
+    if (fake.is_down) {
+      request.resume();
+      response.statusCode = 500;
+      response.setHeader('stripe-should-retry', 'false');
+      response.end('{"error":{"type":"api_error","message":"down"}}');
+    } else response.end(JSON.stringify(await answer(request)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return Object.assign(fake, {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  });
+}
+
+const stripe = new Stripe('sk_test_unused');
+let events = 0;
+
+/** An event of Stripe's as it comes: the raw body and its signature. `created`: seconds since the epoch. */
+export function stripeEvent(type: string, object: object, created = Math.floor(Date.now() / 1000)) {
+  const event = {
+    id: `evt_${++events}`,
+    object: 'event',
+    api_version: Stripe.API_VERSION,
+    type,
+    created,
+    data: { object },
+  };
+  const payload = JSON.stringify(event);
+  const signature = stripe.webhooks.generateTestHeaderString({ payload, secret: WEBHOOK_SECRET });
+  return { id: event.id, raw: Buffer.from(payload), headers: { 'stripe-signature': signature } };
+}
