@@ -110,9 +110,12 @@ function refused(code: string, message: string): HttpError {
 }
 
 function assertSecret(header: (name: string) => string, secret: AccessOptions['shared_secret']): void {
-  if (secret === null) throw new HttpError(403, 'closed', 'This route is closed: the operator has set no secret.');
+  if (secret === null) throw closed();
   if (!sameText(header(secret.header), secret.value)) throw wrongSecret(secret.header);
 }
 
+/** The route's secret is not set, so nobody gets in. */
+export const closed = () => new HttpError(401, 'closed', 'This route is closed: the operator has set no secret.');
 export const wrongSecret = (header: string) =>
-  new HttpError(403, 'forbidden', `The header ${header} does not hold the secret.`);
+  new HttpError(401, 'invalid_secret', `The header ${header} does not hold the secret.`);
+export const wrongSignature = () => new HttpError(401, 'invalid_signature', 'The signature is not valid.');

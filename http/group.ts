@@ -12,6 +12,7 @@ import type { Config } from '../settings/config.ts';
 import type { JobFinder } from './access.ts';
 import type { JobWatch } from './job-watch.ts';
 import type { PaymentProvider } from './payments.ts';
+import type { RateCounters } from './rate-counters.ts';
 import type { Route } from './route.ts';
 import type { TargetGuard } from './webhook-targets.ts';
 
@@ -35,6 +36,8 @@ export interface Parts {
   keys: { links: Uint8Array; webhooks: Uint8Array };
   /** Null when the operator has set up none. */
   payments: PaymentProvider | null;
+  /** Counts requests, over all processes where they share a store for it. */
+  rates: Pick<RateCounters, 'open'>;
   /** Refuses addresses that webhooks must not reach. */
   webhook_guard: TargetGuard;
   /** Wall time in Unix milliseconds. */

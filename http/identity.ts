@@ -1,9 +1,9 @@
 // The port that verifies tokens of users. Adapters: `adapters/identity`.
 
 export interface Identified {
-  /** The identity provider's id of the user: the claim `sub`. */
+  /** The identity provider's id of the user. */
   user_id: string;
-  /** In lower case; null when the token has no address. */
+  /** In lower case; null when the token has no address, or an unverified one. */
   email: string | null;
   is_admin: boolean;
 }

@@ -100,6 +100,7 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
     },
     jobs: job_commands,
     submissions: openSubmissions({ log, jobs: job_commands, credits, intake, blobs }),
+    rates: rates.shared,
     passed: (position) => readmodels.passed(position, READ_YOUR_WRITES_MS),
     atEnd: (close) => closes.push(close),
   };

@@ -56,8 +56,8 @@ export interface TransactionDocument extends Document {
 
 export const transactions: CollectionSpec<TransactionDocument> = {
   name: 'transactions',
-  fields: { user_id: 'string', number: 'number' },
-  indexes: [{ fields: { user_id: 1, number: -1 } }],
+  fields: { user_id: 'string', number: 'number', transaction_type: 'string' },
+  indexes: [{ fields: { user_id: 1, number: -1 } }, { fields: { user_id: 1, transaction_type: 1, number: -1 } }],
 };
 
 export const balanceOf = async (

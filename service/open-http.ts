@@ -39,7 +39,15 @@ async function openOutside(config: Config, logger: Logger, { public_url }: Own) 
     rates: { shared: await openRateCounters(config, logger), own: openMemoryRates() },
     identity: await openIdentity(
       identity_jwks_url
-        ? { jwks_url: identity_jwks_url, issuer: identity_issuer!, audience: identity_audience! }
+        ? {
+            ...{ jwks_url: identity_jwks_url, issuer: identity_issuer!, audience: identity_audience! },
+            claims: {
+              user: config.identity_user_claim,
+              email: config.identity_email_claim,
+              admin: config.identity_admin_claim,
+              admin_value: config.identity_admin_value,
+            },
+          }
         : { local: data_dir },
     ),
     keys: {

@@ -61,6 +61,13 @@ const secret = (means: string, min_chars = 8) =>
     true,
   );
 
+/** The secret of a sender that signs as Standard Webhooks or Svix do. */
+const webhookSecret = (means: string): Setting<string | null> => ({
+  ...secret(means),
+  wants: 'whsec_ and at least 24 characters of base64',
+  parse: (given) => (/^whsec_[A-Za-z0-9+/]{24,500}={0,2}$/.test(given) && given.length % 4 === 2 ? given : undefined),
+});
+
 const word = <Word extends string>(fallback: Word, means: string, words: readonly Word[]) =>
   setting(fallback, means, `one of ${words.join(', ')}`, (given) => words.find((one) => one === given));
 
@@ -137,6 +144,13 @@ export const SETTINGS = {
   IDENTITY_JWKS_URL: url("The URL of the identity provider's keys; unset: a local issuer, on loopback only.", HTTP),
   IDENTITY_ISSUER: text(null, 'The `iss` that every token must carry.'),
   IDENTITY_AUDIENCE: text(null, 'The `aud` that every token must carry.'),
+  IDENTITY_USER_CLAIM: text('sub', "The claim of a token that is the user's id; dots lead into objects."),
+  IDENTITY_EMAIL_CLAIM: text('email', "The claim that is the user's e-mail address."),
+  IDENTITY_ADMIN_CLAIM: text('role', 'The claim that makes an administrator, such as realm_access.roles.'),
+  IDENTITY_ADMIN_VALUE: text('admin', "The administrators' value of that claim, or one of its values."),
+  IDENTITY_WEBHOOK_SECRET: webhookSecret(
+    "The secret of the identity provider's webhook to /internal/identity-webhook; unset: the service closes the route.",
+  ),
 
   LINK_SIGNING_KEY: secret(
     'The key that signs download links and cursors, the same on all machines; unset: the service makes one in DATA_DIR.',
@@ -213,7 +227,6 @@ export const SETTINGS = {
 const NOT_BUILT: Readonly<Record<string, string>> = {
   BLOB_URL: 'the service keeps uploaded files in DATA_DIR',
   SERVICE_URLS: 'one process serves all groups of routes',
-  IDENTITY_WEBHOOK_SECRET: 'the service takes no webhooks of the identity provider',
 };
 
 type Table = typeof SETTINGS;

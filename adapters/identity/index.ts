@@ -1,12 +1,12 @@
 // The identity of callers: tokens of an identity provider with a JWKS, or of the local issuer of one machine.
 import type { Identity } from '../../http/identity.ts';
-import { openJwksIdentity } from './jwks.ts';
+import { type JwksOptions, openJwksIdentity } from './jwks.ts';
 import { openLocalIdentity } from './local.ts';
 
 export { issueLocalToken } from './local.ts';
 
 export type IdentityOptions =
-  | { jwks_url: string; issuer: string; audience: string }
+  | JwksOptions
   /** The folder that holds the local issuer's key, made when there is none. */
   | { local: string };
 

@@ -1,8 +1,9 @@
 // Verifies a JWT: its algorithm, signature, issuer, audience, lifetime and claims.
 import { hash } from 'node:crypto';
-import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Identified, Identity } from '../../http/identity.ts';
+import { type Claims, identified, USUAL_CLAIMS } from './claims.ts';
 
 /** Asymmetric algorithms only: with a symmetric one, anybody could sign with the published key (RFC 8725, 3.1). */
 const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
@@ -23,6 +24,8 @@ const REFUSALS = [
   errors.JWKSMultipleMatchingKeys,
 ];
 
+export const isRefusal = (error: unknown): boolean => REFUSALS.some((refusal) => error instanceof refusal);
+
 export class IdentityUnavailable extends Error {
   readonly code = 'unavailable';
 }
@@ -36,7 +39,12 @@ interface Verified {
   expires_ms: number;
 }
 
-export function openVerifier(keys: JWTVerifyGetKey, from: { issuer: string; audience: string }): Identity {
+interface From {
+  issuer: string;
+  audience: string;
+}
+
+export function openVerifier(keys: JWTVerifyGetKey, from: From, claims: Claims = USUAL_CLAIMS): Identity {
   /** Keyed by the token's hash, so that no token stays in memory. */
   const cache = new LRUCache<string, Verified>({ max: MAX_CACHED, ttl: CACHE_MS });
   return {
@@ -45,7 +53,7 @@ export function openVerifier(keys: JWTVerifyGetKey, from: { issuer: string; audi
       const key = hash('sha256', token, 'base64');
       const cached = cache.get(key);
       if (cached) return Date.now() < cached.expires_ms ? cached.caller : null;
-      const verified = await verifyToken(token, keys, from);
+      const verified = await verifyToken(token, keys, from, claims);
       if (!verified) return null;
       cache.set(key, verified);
       return verified.caller;
@@ -53,32 +61,18 @@ export function openVerifier(keys: JWTVerifyGetKey, from: { issuer: string; audi
   };
 }
 
-async function verifyToken(
-  token: string,
-  keys: JWTVerifyGetKey,
-  from: { issuer: string; audience: string },
-): Promise<Verified | null> {
+async function verifyToken(token: string, keys: JWTVerifyGetKey, from: From, claims: Claims): Promise<Verified | null> {
   try {
     const { payload } = await jwtVerify(token, keys, {
       ...from,
       algorithms: ALGORITHMS,
       clockTolerance: CLOCK_TOLERANCE_S,
-      requiredClaims: ['sub', 'exp'],
+      requiredClaims: ['exp'],
     });
-    const caller = identified(payload);
+    const caller = identified(payload, claims);
     return caller && { caller, expires_ms: (payload.exp! + CLOCK_TOLERANCE_S) * 1000 };
   } catch (cause) {
-    if (REFUSALS.some((refusal) => cause instanceof refusal)) return null;
+    if (isRefusal(cause)) return null;
     throw new IdentityUnavailable('the keys of the identity provider cannot be read', { cause });
   }
-}
-
-/** Null when `sub` cannot name a stream: a user id is 1 to 200 visible ASCII characters. */
-function identified({ sub, email, role }: JWTPayload): Identified | null {
-  if (typeof sub !== 'string' || !/^[\x21-\x7e]{1,200}$/.test(sub)) return null;
-  return {
-    user_id: sub,
-    email: typeof email === 'string' && email !== '' ? email.toLowerCase() : null,
-    is_admin: role === 'admin',
-  };
 }

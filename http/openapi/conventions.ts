@@ -26,11 +26,13 @@ export const TAGS = {
   shares: 'Public, read-only links to a job.',
   analysis: 'Check a file or some domains before you create a job.',
   domains: 'The blocklist, and the health of checked domains.',
-  account: 'Your credits and API keys.',
+  account: 'Your profile, credits, limits and API keys, and all that the service keeps of you.',
   billing: 'Plans and packages of credits, and how to pay for them.',
   usage: 'Your remaining and used credits.',
   'webhook-endpoints': 'Your URLs that receive events of your jobs, and the log of the deliveries to them.',
   webhooks: 'Requests that the service sends to your webhook endpoints.',
+  intake: 'Events of agencies and of the console, for the views of administrators.',
+  inbound: 'Webhooks that other services send to this one.',
   service: 'Probes, metrics and documents of the service.',
 };
 

@@ -1,5 +1,5 @@
 // Describes the error answers of routes. The examples are the errors that the service itself throws.
-import { invalidApiKey, invalidToken, notAdministrator, wrongSecret } from '../access.ts';
+import { invalidApiKey, invalidToken, notAdministrator, wrongSecret, wrongSignature } from '../access.ts';
 import { notJson, tooLarge, unsupportedType } from '../bodies.ts';
 import { tooSlow } from '../body-chunks.ts';
 import { HttpError, jobNotFound, NO_SUCH_JOB, notYours, toHttpError, ValidationError } from '../errors.ts';
@@ -52,8 +52,11 @@ const UNAVAILABLE = shared(
 const NO_CREDENTIALS = 'The request has no valid credentials.';
 const NO_API_KEY = shared('InvalidApiKey', NO_CREDENTIALS, invalidApiKey());
 const NO_TOKEN = shared('Unauthorized', NO_CREDENTIALS, invalidToken());
-const BAD_SIGNATURE = 'The signature is not valid.';
-const NO_SIGNATURE = shared('BadSignature', BAD_SIGNATURE, new HttpError(401, 'invalid_signature', BAD_SIGNATURE));
+const NO_SIGNATURE = shared(
+  'BadSignature',
+  'The signature is not valid, or the operator has set no secret to verify it by.',
+  wrongSignature(),
+);
 const NO_ADMINISTRATOR = shared('NotAdministrator', 'The caller is not an administrator.', notAdministrator());
 const WRONG_SECRET = shared(
   'WrongSecret',

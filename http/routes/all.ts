@@ -7,10 +7,13 @@ import * as billing from './billing.ts';
 import * as credits from './credits.ts';
 import * as domains from './domains.ts';
 import * as exports from './exports.ts';
+import * as identityWebhook from './identity-webhook.ts';
+import * as intake from './intake.ts';
 import * as jobEvents from './job-events.ts';
 import * as jobLifecycle from './job-lifecycle.ts';
 import * as jobStats from './job-stats.ts';
 import * as jobs from './jobs.ts';
+import * as me from './me.ts';
 import * as paymentWebhook from './payment-webhook.ts';
 import * as sandbox from './sandbox.ts';
 import * as shares from './shares.ts';
@@ -21,8 +24,9 @@ import * as webhooks from './webhooks.ts';
 
 export const ALL_GROUPS: readonly Group[] = [
   ...[jobs.group, jobEvents.group, jobLifecycle.group, jobStats.group, exports.group, shares.group],
-  ...[analysis.group, domains.group, credits.group, apiKeys.group],
+  ...[analysis.group, domains.group, me.group, credits.group, apiKeys.group],
   ...[billing.group, paymentWebhook.group, sandbox.group],
+  ...[intake.group, identityWebhook.group],
   ...[v2Jobs.group, v2Results.group, v2Usage.group, webhooks.group],
 ];
 

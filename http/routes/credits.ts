@@ -1,16 +1,24 @@
 // The gateway's routes for the credits of a user.
 import { TRANSACTION_TYPES, type TransactionType } from '../../events/credits.ts';
+import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
-import { balanceOf, balances, transactions as entries, type TransactionDocument } from '../../readmodels/credits.ts';
+import {
+  balanceOf,
+  balances,
+  creditLots,
+  transactions as entries,
+  type LotDocument,
+  type TransactionDocument,
+} from '../../readmodels/credits.ts';
 import { pageOf } from '../../readmodels/pages.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { listOf, listReply } from '../list-replies.ts';
 import { paging } from '../result-view.ts';
 import { routeOf } from '../route.ts';
-import { Count, Time } from '../schemas.ts';
+import { Count, pick, Time } from '../schemas.ts';
 
-const wire = ({ read }: Parts) => ({ read: read({ balances, transactions: entries }) });
+const wire = ({ read }: Parts) => ({ read: read({ balances, lots: creditLots, transactions: entries }) });
 export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(GATEWAY);
 const tags = ['account'];
@@ -36,10 +44,15 @@ const MEANINGS: Record<TransactionType, string> = {
 };
 const meanings = Object.entries(MEANINGS).map(([type, meaning]) => `\`${type}\`: ${meaning}`);
 
+const TransactionTypes = Type.Enum(TRANSACTION_TYPES, {
+  $id: 'CreditTransactionType',
+  description: `${meanings.join('; ')}.`,
+});
+
 const Transaction = Type.Object(
   {
     transaction_id: Type.String(),
-    transaction_type: Type.Enum(TRANSACTION_TYPES, { description: `${meanings.join('; ')}.` }),
+    transaction_type: TransactionTypes,
     amount: Type.Integer({ description: 'Positive when it adds credits, negative when it takes them.' }),
     reference_id: Type.String({ description: 'The cause of the transaction, such as the id of the job.' }),
     balance_after: Type.Integer({ minimum: 0 }),
@@ -47,6 +60,25 @@ const Transaction = Type.Object(
   },
   { $id: 'CreditTransaction' },
 );
+
+const Lot = Type.Object(
+  {
+    lot_id: Type.String({ description: 'The id of the transaction that brought the credits.' }),
+    transaction_type: TransactionTypes,
+    credits: Count('Credits that it had at first.'),
+    remaining: Count('Credits that are left.'),
+    expires_at: Nullable(Time('When the rest expires. Null: never.')),
+    created_at: Time(),
+  },
+  { $id: 'CreditLot' },
+);
+const LOT_FIELDS = ['lot_id', 'transaction_type', 'credits', 'remaining', 'expires_at', 'created_at'] as const;
+/** The most lots in an answer. */
+const MAX_LOTS = 1000;
+
+/** In order of spending: by expiry, those that never expire last. */
+const inOrder = (lots: readonly LotDocument[]) =>
+  lots.toSorted((a, b) => ((a.expires_at ?? '~') < (b.expires_at ?? '~') ? -1 : 1));
 
 export const balance = route({
   id: 'getCredits',
@@ -57,14 +89,33 @@ export const balance = route({
   tags,
   responses: {
     200: {
-      description: 'The balance.',
-      schema: Credits,
-      example: { credit_balance: 300, available_credits: 300 },
+      description: 'The balance, and the grants that it consists of.',
+      schema: Type.Object({
+        ...Credits.properties,
+        lots: Type.Array(Lot, {
+          description: `The grants with credits left, at most ${MAX_LOTS.toLocaleString('en')}, in the order in which jobs spend them.`,
+        }),
+      }),
+      example: {
+        credit_balance: 300,
+        available_credits: 300,
+        lots: [
+          {
+            ...{ lot_id: 'signup_bonus:alice', transaction_type: 'signup_bonus', credits: 300, remaining: 300 },
+            ...{ expires_at: null, created_at: '2026-01-31T09:00:00.000Z' },
+          },
+        ],
+      },
     },
   },
   async handler({ caller }, { read }) {
-    const credit_balance = await balanceOf(read.balances, caller.user_id);
-    return { body: { credit_balance, available_credits: credit_balance } };
+    const { user_id } = caller;
+    const [credit_balance, lots] = await Promise.all([
+      balanceOf(read.balances, user_id),
+      read.lots.find({ user_id, remaining: { $gt: 0 } }, { sort: { created_at: 1 }, limit: MAX_LOTS }),
+    ]);
+    const views = inOrder(lots).map((lot) => pick(lot, LOT_FIELDS));
+    return { body: { credit_balance, available_credits: credit_balance, lots: views } };
   },
 });
 
@@ -75,7 +126,12 @@ export const transactions = route({
   access: 'user',
   summary: 'List your credit transactions, the newest first',
   tags,
-  query: Type.Object(paging(20)),
+  query: Type.Object({
+    ...paging(20),
+    transaction_type: Type.Optional(
+      Type.Enum(TRANSACTION_TYPES, { description: 'Transactions of this type only.', examples: ['refund'] }),
+    ),
+  }),
   responses: {
     200: listOf(
       'A page of transactions.',
@@ -92,7 +148,9 @@ export const transactions = route({
     ),
   },
   async handler({ caller, query }, { read }) {
-    const page = await pageOf(read.transactions, { user_id: caller.user_id }, { number: -1 }, query);
+    const { transaction_type } = query;
+    const where = { user_id: caller.user_id, ...(transaction_type && { transaction_type }) };
+    const page = await pageOf(read.transactions, where, { number: -1 }, query);
     return listReply(page, transactionView, query);
   },
 });

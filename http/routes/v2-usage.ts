@@ -50,10 +50,13 @@ export const usage = route({
     },
   },
   async handler({ caller }, { read, now }) {
-    const balance = await read.balances.get(caller.user_id);
+    const [balance, subscription] = await Promise.all([
+      read.balances.get(caller.user_id),
+      subscriptionOf(read.subscriptions, caller.user_id, now()),
+    ]);
     const credit_balance = balance?.balance ?? 0;
+    const plan = subscription?.plan ?? 'free';
     const period_usage = usageOf(balance, now());
-    const plan = (await subscriptionOf(read.subscriptions, caller.user_id, now()))?.plan ?? 'free';
     return { body: { credit_balance, available_credits: credit_balance, plan, period_usage } };
   },
 });

@@ -141,13 +141,13 @@ test('a shared secret opens its route', async (t) => {
   const right = { method: 'POST', headers: { 'x-agency-secret': SECRET.value } };
   t.is((await sample.request('/agency', right)).status, 200);
   const wrong = { method: 'POST', headers: { 'x-agency-secret': `${SECRET.value}s` } };
-  t.is((await sample.request('/agency', wrong)).status, 403);
+  t.is((await sample.request('/agency', wrong)).status, 401);
 });
 
 test('a route with a shared secret is closed when the operator sets none', async (t) => {
   const closed = await startSample(ROUTES, undefined);
   const response = await closed.request('/agency', { method: 'POST', headers: { 'x-agency-secret': '' } });
-  t.is(response.status, 403);
+  t.is(response.status, 401);
   t.is(((await response.json()) as { code: string }).code, 'closed');
   await closed.close();
 });

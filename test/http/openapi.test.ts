@@ -207,7 +207,7 @@ const ERRORS: [method: string, path: string, statuses: string[]][] = [
   ['delete', '/jobs/{job_id}', ['204', '401', '403', '404', '409', '422', '500', '503']],
   ['get', '/jobs/{job_id}/export', ['200', '401', '404', '422', '500', '503']],
   ['post', '/admin/x', ['200', '401', '403', '422', '500', '503']],
-  ['post', '/agency-events', ['202', '403', '422', '500', '503']],
+  ['post', '/agency-events', ['202', '401', '422', '500', '503']],
   ['post', '/webhooks/payment', ['200', '401', '408', '413', '422', '500', '503']],
 ];
 for (const [method, path, statuses] of ERRORS) {

@@ -70,9 +70,8 @@ export function expectedAccess(
     case 'none':
       return everybody('in');
     case 'signature':
-      return everybody(401);
     case 'shared-secret':
-      return everybody(403);
+      return everybody(401);
     case 'user':
       return { ...everybody(401), user: 'in', other_user: foreign, admin: foreign };
     case 'owner':

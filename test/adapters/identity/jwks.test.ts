@@ -57,9 +57,10 @@ test('the verifier refuses algorithms that are not pinned, even with a key of th
 test('only the claim admin makes an administrator', async (t) => {
   const { jwk, token } = await key('ES256', 'k1');
   const { identity } = await provider(t, () => published(jwk));
-  for (const role of ['Admin', 'administrator', ['admin'], true, { admin: true }]) {
+  for (const role of ['Admin', 'administrator', ['Admin'], [['admin']], true, { admin: true }]) {
     t.like(await identity.verify(await token({ role })), { is_admin: false });
   }
+  t.like(await identity.verify(await token({ role: ['editor', 'admin'] })), { is_admin: true });
 });
 
 test('a token of another tenant of the same provider is refused', async (t) => {
@@ -92,4 +93,28 @@ test('an absent provider makes the verifier unavailable', async (t) => {
   const { token } = await key('ES256', 'k1');
   const identity = await openIdentity({ jwks_url: 'http://127.0.0.1:1/jwks', ...FROM });
   await t.throwsAsync(async () => identity.verify(await token()), { code: 'unavailable' });
+});
+
+test('an address that the provider has not verified is none', async (t) => {
+  const { jwk, token } = await key('ES256', 'k1');
+  const { identity } = await provider(t, () => published(jwk));
+  t.like(await identity.verify(await token({ email_verified: false })), { email: null });
+  t.like(await identity.verify(await token({ email_verified: true })), { email: 'a@example.com' });
+});
+
+test('settings name the claims of the user, the address and the administrator', async (t) => {
+  const { jwk, token } = await key('ES256', 'k1');
+  const { jwks_url } = await provider(t, () => published(jwk));
+  const claims = {
+    ...{ user: 'https://example.com/id', email: 'profile.mail', admin: 'realm_access.roles', admin_value: 'boss' },
+  };
+  const identity = await openIdentity({ jwks_url, ...FROM, claims });
+  const given = {
+    ...{ 'https://example.com/id': 'u-1', profile: { mail: 'U@Example.com' }, realm_access: { roles: ['boss'] } },
+  };
+  t.deepEqual(await identity.verify(await token(given)), { user_id: 'u-1', email: 'u@example.com', is_admin: true });
+  t.is(await identity.verify(await token({ ...given, 'https://example.com/id': 7 })), null);
+  const others = { ...given, profile: null, realm_access: { roles: 'boss of none' } };
+  t.deepEqual(await identity.verify(await token(others)), { user_id: 'u-1', email: null, is_admin: false });
+  t.is(await identity.verify(await token({ __proto__: { 'https://example.com/id': 'u-1' } })), null);
 });

@@ -1,0 +1,48 @@
+// Reads who a token's bearer is from its claims. Providers name the claims differently, so settings say which ones count.
+import type { JWTPayload } from 'jose';
+import type { Identified } from '../../http/identity.ts';
+
+/**
+ * Names of claims. A name with dots leads into objects: `realm_access.roles`. A claim whose whole name has dots wins, such as
+ * `https://example.com/roles`.
+ */
+export interface Claims {
+  user: string;
+  email: string;
+  /** The bearer is an administrator when this claim is `admin_value`, or a list that has it. */
+  admin: string;
+  admin_value: string;
+}
+
+export const USUAL_CLAIMS: Claims = { user: 'sub', email: 'email', admin: 'role', admin_value: 'admin' };
+
+/** Null when the user's claim cannot name a stream: a user id is 1 to 200 visible ASCII characters. */
+export function identified(payload: JWTPayload, claims: Claims): Identified | null {
+  const user_id = claimOf(payload, claims.user);
+  if (typeof user_id !== 'string' || !/^[\x21-\x7e]{1,200}$/.test(user_id)) return null;
+  return {
+    user_id,
+    email: emailOf(payload, claims.email),
+    is_admin: isOrHas(claimOf(payload, claims.admin), claims.admin_value),
+  };
+}
+
+/** An address that the provider calls unverified may be anybody's. */
+function emailOf(payload: JWTPayload, name: string): string | null {
+  const email = claimOf(payload, name);
+  if (typeof email !== 'string' || email === '' || payload.email_verified === false) return null;
+  return email.toLowerCase();
+}
+
+const isOrHas = (claim: unknown, value: string): boolean =>
+  claim === value || (Array.isArray(claim) && claim.includes(value));
+
+function claimOf(payload: JWTPayload, name: string): unknown {
+  if (Object.hasOwn(payload, name)) return payload[name];
+  let value: unknown = payload;
+  for (const part of name.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
+    value = (value as Record<string, unknown>)[part];
+  }
+  return value;
+}

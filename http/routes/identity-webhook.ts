@@ -1,0 +1,154 @@
+// The webhook of the identity provider: it tells of users who were created, changed and deleted.
+import { Webhook } from 'standardwebhooks';
+import { Nullable } from '../../events/nullable.ts';
+import { type Static, Type } from '../../events/schema.ts';
+import { closed, wrongSignature } from '../access.ts';
+import { GATEWAY } from '../apis/gateway.ts';
+import { parseJson } from '../bodies.ts';
+import { ValidationError } from '../errors.ts';
+import { groupOf, type Parts } from '../group.ts';
+import { rawBody, routeOf } from '../route.ts';
+import { openValidation } from '../validation.ts';
+
+const MAX_BYTES = 128 * 1024;
+
+const wire = ({ accounts, config: { identity_webhook_secret: secret } }: Parts) => ({
+  accounts,
+  webhook: secret === null ? null : new Webhook(secret),
+});
+export type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY);
+
+/** The parts of a message that the service reads. Messages of other types may have any other data. */
+const Message = Type.Object({ type: Type.String() });
+/** Milliseconds or seconds since 1970, or text in the format of RFC 3339. */
+const Moment = Type.Union([Type.Integer({ minimum: 0, maximum: 8.64e15 }), Type.String({ format: 'date-time' })]);
+const user_id = Type.String({ pattern: '^[\\x21-\\x7e]{1,200}$' });
+const Address = Type.Object({
+  id: Type.Optional(Type.String()),
+  email_address: Type.String(),
+  verification: Type.Optional(Nullable(Type.Object({ status: Type.Optional(Type.String()) }))),
+});
+const Changed = Type.Object({
+  type: Type.String(),
+  /** The time of the message, where the user has none. */
+  timestamp: Type.Optional(Moment),
+  data: Type.Object({
+    id: user_id,
+    updated_at: Type.Optional(Moment),
+    email: Type.Optional(Nullable(Type.String())),
+    email_verified: Type.Optional(Type.Boolean()),
+    email_addresses: Type.Optional(Type.Array(Address)),
+    primary_email_address_id: Type.Optional(Nullable(Type.String())),
+  }),
+});
+const Deleted = Type.Object({ type: Type.String(), data: Type.Object({ id: user_id }) });
+type Changed = Static<typeof Changed>;
+
+const validation = openValidation();
+const check = {
+  message: validation.compile('body', Message),
+  changed: validation.compile('body', Changed),
+  deleted: validation.compile('body', Deleted),
+};
+
+const Id = Type.Optional(
+  Type.String({ maxLength: 200, description: 'The id of the message.', examples: ['msg_2KWPBgLlAfxdpx2AI54pPJ85f4W'] }),
+);
+const Timestamp = Type.Optional(
+  Type.String({ description: 'When it was sent, in seconds since 1970.', examples: ['1769850300'] }),
+);
+const Signature = Type.Optional(
+  Type.String({
+    description: '`v1,` and the signature of id, timestamp and body; several with spaces between.',
+    examples: ['v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE='],
+  }),
+);
+
+export const identityWebhook = route({
+  id: 'receiveIdentityWebhook',
+  method: 'POST',
+  path: '/internal/identity-webhook',
+  access: 'signature',
+  summary: 'Receive an event of the identity provider',
+  description:
+    'The sender signs as Standard Webhooks or Svix say, with the secret of IDENTITY_WEBHOOK_SECRET. `user.created` and `user.updated` set ' +
+    "the user's address, unless a later change is known; `user.deleted` erases the user. The service ignores messages of other types, and " +
+    'repeated ones.',
+  tags: ['inbound'],
+  headers: Type.Object({
+    ...{ 'webhook-id': Id, 'webhook-timestamp': Timestamp, 'webhook-signature': Signature },
+    ...{ 'svix-id': Id, 'svix-timestamp': Timestamp, 'svix-signature': Signature },
+  }),
+  body: rawBody({
+    limit_bytes: MAX_BYTES,
+    example: { type: 'user.updated', data: { id: 'alice', email: 'alice@example.com', updated_at: 1769850300000 } },
+  }),
+  responses: { 204: { description: 'The service has the message.' } },
+  async handler({ headers, body, command }, { accounts, webhook }) {
+    if (webhook === null) throw closed();
+    const message_id = headers['webhook-id'] ?? headers['svix-id'] ?? '';
+    verify(webhook, body, {
+      'webhook-id': message_id,
+      'webhook-timestamp': headers['webhook-timestamp'] ?? headers['svix-timestamp'] ?? '',
+      'webhook-signature': headers['webhook-signature'] ?? headers['svix-signature'] ?? '',
+    });
+    const message = held(parseJson(body), check.message) as Static<typeof Message>;
+    switch (message.type) {
+      case 'user.created':
+      case 'user.updated': {
+        const report = reportOf(held(message, check.changed) as Changed);
+        const recorded = await accounts.report({ message_id, ...report }, command());
+        // An erased user stays erased: the message was late.
+        return recorded.ok ? { position: recorded.position } : {};
+      }
+      case 'user.deleted': {
+        const { data } = held(message, check.deleted) as Static<typeof Deleted>;
+        const erased = await accounts.erase(data.id, command());
+        if (!erased.ok) throw new Error(erased.refused.message);
+        return { position: erased.position };
+      }
+      default:
+        return {};
+    }
+  },
+});
+
+/** Throws 401. */
+function verify(webhook: Webhook, body: Buffer, headers: Record<string, string>): void {
+  try {
+    webhook.verify(body, headers, { jsonParse: false });
+  } catch {
+    throw wrongSignature();
+  }
+}
+
+/** Returns the value; throws 422 when it is not as the check wants it. */
+function held(value: unknown, check_of: (value: unknown) => ConstructorParameters<typeof ValidationError>[0]): unknown {
+  const problems = check_of(value);
+  if (problems.length > 0) throw new ValidationError(problems);
+  return value;
+}
+
+function reportOf({ data, timestamp }: Changed) {
+  const moment = data.updated_at ?? timestamp;
+  if (moment === undefined) {
+    throw new ValidationError([{ loc: ['body', 'data', 'updated_at'], msg: 'is required', type: 'missing' }]);
+  }
+  return { user_id: data.id, email: emailOf(data), updated_at: new Date(millisecondsOf(moment)).toISOString() };
+}
+
+/** Before this many milliseconds there were no webhooks, so a smaller number counts seconds. */
+const FIRST_MS = 1e11;
+const millisecondsOf = (moment: number | string): number | string =>
+  typeof moment === 'number' && moment < FIRST_MS ? moment * 1000 : moment;
+
+/** The address that the provider has verified; null for none. */
+function emailOf({ email, email_verified, email_addresses = [], primary_email_address_id }: Changed['data']) {
+  if (typeof email === 'string') return email_verified === false || email === '' ? null : email.toLowerCase();
+  const primary = email_addresses.find(({ id }) => id !== undefined && id === primary_email_address_id);
+  const status = primary?.verification?.status ?? 'verified';
+  return primary && status === 'verified' ? primary.email_address.toLowerCase() : null;
+}
+
+export const group = groupOf(wire, [identityWebhook]);
