@@ -80,6 +80,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   'GET /users/me': { access: 'user', status: 200 },
   'GET /users/me/quota': { access: 'user', status: 200 },
   'GET /users/me/period-usage': { access: 'user', status: 200 },
+  'GET /users/me/export': { access: 'user', status: 200 },
   'POST /users/me/fingerprint': { access: 'user', status: 200, body: () => json({ os: 'Linux' }) },
   'POST /paywall-events': { access: 'user', status: 202, body: () => json({ event: 'paywall_shown' }) },
   'POST /agency-events': { access: 'shared-secret', status: 202, body: () => json({ event: 'a', agency_id: 'a' }) },

@@ -235,3 +235,39 @@ test('a user reports events of the paywall, up to the limit of a minute', async 
   t.is(refused[0]!.body.code, 'rate_limited');
   t.regex(refused[0]!.headers.get('retry-after')!, /^\d+$/);
 });
+
+test('a person gets all that is kept of them as one file, without secrets', async (t) => {
+  const reader = await signIn('reader');
+  await reader.ask('POST', '/users/me/fingerprint', { os: 'OS of the reader' }, from('198.51.100.50'));
+  const { body: key } = await reader.ask('POST', '/users/me/api-keys', { name: 'nightly' });
+  const of_key = openTestClient(service.url, key.key, '/api/v2');
+  const { body: hook } = await of_key.ask('POST', '/api/v2/webhooks/endpoints', { url: 'https://example.com/mine' });
+  const { body: job } = await reader.upload('http://127.0.0.1:9/a\n', '', 'my-list.csv');
+  await reader.ended(job.job_id);
+  const { body: share } = await reader.ask('POST', `/jobs/${job.job_id}/share`, {});
+  await reader.ask('POST', '/paywall-events', { event: 'paywall_shown', properties: { plan: 'pro' } });
+
+  const { status, headers, body } = await reader.ask('GET', '/users/me/export');
+  t.is(status, 200);
+  t.regex(headers.get('content-disposition')!, /^attachment; filename="url-checker-data.json"/);
+  t.like(body, {
+    user_id: 'reader',
+    profile: { email: 'reader@example.com', fingerprint: { os: 'OS of the reader' }, bonus: { status: 'granted' } },
+    balance: { balance: 299 },
+    credit_lots: [{ transaction_type: 'signup_bonus', remaining: 299 }],
+    credit_transactions: [{ amount: 300 }, { amount: -1, reference_id: job.job_id }],
+    payments: [],
+    jobs: [{ job_id: job.job_id, filename: 'my-list.csv', total_urls: 1, shares: [{ id: share.id }] }],
+    api_keys: [{ name: 'nightly', prefix: key.prefix }],
+    webhook_endpoints: [{ id: hook.id, url: 'https://example.com/mine' }],
+    paywall_events: [{ event: 'paywall_shown', properties: { plan: 'pro' } }],
+  });
+  const types = new Set(body.history.map(({ type }: { type: string }) => type));
+  for (const type of ['UserRegistered', 'FingerprintRecorded', 'ApiKeyCreated', 'WebhookEndpointCreated']) {
+    t.true(types.has(type), type);
+  }
+  const text = JSON.stringify(body);
+  for (const secret of [key.key, hook.signing_secret, share.token, 'key_hash']) t.false(text.includes(secret), secret);
+  const stranger = await signIn('stranger');
+  t.false(JSON.stringify((await stranger.ask('GET', '/users/me/export')).body).includes('reader'));
+});

@@ -14,6 +14,7 @@ import * as jobLifecycle from './job-lifecycle.ts';
 import * as jobStats from './job-stats.ts';
 import * as jobs from './jobs.ts';
 import * as me from './me.ts';
+import * as myExport from './my-export.ts';
 import * as paymentWebhook from './payment-webhook.ts';
 import * as sandbox from './sandbox.ts';
 import * as shares from './shares.ts';
@@ -24,7 +25,7 @@ import * as webhooks from './webhooks.ts';
 
 export const ALL_GROUPS: readonly Group[] = [
   ...[jobs.group, jobEvents.group, jobLifecycle.group, jobStats.group, exports.group, shares.group],
-  ...[analysis.group, domains.group, me.group, credits.group, apiKeys.group],
+  ...[analysis.group, domains.group, me.group, myExport.group, credits.group, apiKeys.group],
   ...[billing.group, paymentWebhook.group, sandbox.group],
   ...[intake.group, identityWebhook.group],
   ...[v2Jobs.group, v2Results.group, v2Usage.group, webhooks.group],
