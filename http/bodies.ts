@@ -21,10 +21,13 @@ export function tooLarge(limit_bytes: number): HttpError {
   return new HttpError(413, 'too_large', `The body is larger than ${limit_bytes} bytes.`);
 }
 
+export const compressedBody = () =>
+  new HttpError(415, 'unsupported_encoding', 'This route takes no compressed bodies.');
+
 /** Checks the headers that describe the body. Throws 415 for a compressed body, 413 for an announced length over the limit. */
 function assertTakes(ctx: Context, limit_bytes: number): void {
   if (ctx.get('content-encoding') !== '' && ctx.get('content-encoding') !== 'identity') {
-    throw new HttpError(415, 'unsupported_encoding', 'This route takes no compressed bodies.');
+    throw compressedBody();
   }
   if (Number(ctx.get('content-length')) > limit_bytes) throw tooLarge(limit_bytes);
 }

@@ -1,6 +1,6 @@
 // Describes the error answers of routes. The examples are the errors that the service itself throws.
 import { invalidApiKey, invalidToken, notAdministrator, wrongSecret, wrongSignature } from '../access.ts';
-import { notJson, tooLarge, unsupportedType } from '../bodies.ts';
+import { compressedBody, notJson, tooLarge, unsupportedType } from '../bodies.ts';
 import { tooSlow } from '../body-chunks.ts';
 import { HttpError, jobNotFound, NO_SUCH_JOB, notYours, toHttpError, ValidationError } from '../errors.ts';
 import { tooManyAtOnce } from '../heavy-requests.ts';
@@ -23,6 +23,7 @@ const EXAMPLE_PROBLEM = { loc: ['query', 'limit'], msg: 'must be <= 1000', type:
 
 const UNREADABLE = shared('BodyUnreadable', 'The service cannot read the body.', notJson('it ends too early.'));
 const WRONG_TYPE = shared('UnsupportedMediaType', 'The body has another content type.', unsupportedType('text/plain'));
+const COMPRESSED = shared('CompressedBody', 'The body is compressed.', compressedBody());
 const TOO_LARGE = shared('PayloadTooLarge', 'The body is too large.', tooLarge(1024 * 1024));
 const TOO_SLOW = shared('TooSlow', 'The body began too late or came too slowly.', tooSlow());
 const INVALID = shared('Invalid', 'The request is not valid.', new ValidationError([EXAMPLE_PROBLEM]));
@@ -80,6 +81,7 @@ function impliedErrors({ api, access, foreign, body, heavy }: Route<never>): Sha
     [is_owners && foreign === 404, NO_JOB_OF_CALLER],
     [body !== null, TOO_LARGE, TOO_SLOW],
     [body !== null && body.kind !== 'raw', UNREADABLE, WRONG_TYPE],
+    [body?.kind === 'raw', COMPRESSED],
     // Every route refuses parameters that it does not know.
     [true, INVALID],
     [api.is_rate_limited, heavy ? LIMITED : RATE_LIMITED],

@@ -208,7 +208,7 @@ const ERRORS: [method: string, path: string, statuses: string[]][] = [
   ['get', '/jobs/{job_id}/export', ['200', '401', '404', '422', '500', '503']],
   ['post', '/admin/x', ['200', '401', '403', '422', '500', '503']],
   ['post', '/agency-events', ['202', '401', '422', '500', '503']],
-  ['post', '/webhooks/payment', ['200', '401', '408', '413', '422', '500', '503']],
+  ['post', '/webhooks/payment', ['200', '401', '408', '413', '415', '422', '500', '503']],
 ];
 for (const [method, path, statuses] of ERRORS) {
   test(`the errors of ${method} ${path} follow from its access and its input`, (t) => {
