@@ -1,6 +1,6 @@
 // The aggregate of one job: its status, and which commands each status allows.
 import type { EventStore } from '../events/event-store.ts';
-import type { Ceiling, FailureReason, JobCreated, JobEvent, JobStatus, PauseReason } from '../events/job.ts';
+import type { Ceiling, FailureReason, JobCreated, JobEvent, JobSource, JobStatus, PauseReason } from '../events/job.ts';
 import { jobStream } from '../events/streams.ts';
 import {
   type Aggregate,
@@ -16,6 +16,7 @@ export interface Job {
   /** `none` before it is created. */
   status: JobStatus | 'none' | 'deleted';
   owner_id: string;
+  source: JobSource;
   total_urls: number;
   credits_allocated: number;
   /** Why the job was allocated no more credits. */
@@ -40,6 +41,7 @@ export type JobRefusal = Refusal & {
 export const initial = (): Job => ({
   status: 'none',
   owner_id: '',
+  source: 'upload',
   total_urls: 0,
   credits_allocated: 0,
   ceiling: 'credit_ceiling',
@@ -54,6 +56,7 @@ export const evolve = evolveBy<Job, JobEvent>({
     ...job,
     status: 'processing',
     owner_id: created.owner_id,
+    source: created.source,
     total_urls: created.total_urls,
     credits_allocated: created.credits_allocated,
     ceiling: created.ceiling ?? 'credit_ceiling',
@@ -172,9 +175,9 @@ function resume(job: Readonly<Job>, command: Extract<JobCommand, { type: 'resume
   return { events: [{ type: 'JobResumed', data: { credits_added, credits_allocated, reservation_id, ...capped } }] };
 }
 
-function completed({ owner_id }: Readonly<Job>, command: Extract<JobCommand, { type: 'complete' }>): JobEvent {
+function completed({ owner_id, source }: Readonly<Job>, command: Extract<JobCommand, { type: 'complete' }>): JobEvent {
   const { completed_urls, broken_urls } = command;
-  return { type: 'JobCompleted', data: { completed_urls, broken_urls, owner_id } };
+  return { type: 'JobCompleted', data: { completed_urls, broken_urls, owner_id, source } };
 }
 
 /** A repeated purge makes no event. Throws when the purge would leave a gap. */

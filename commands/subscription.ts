@@ -1,7 +1,7 @@
 // The aggregate of a user's subscriptions and of the user's trial. The news of the payment provider may come in any order and often.
 import type { EventStore } from '../events/event-store.ts';
 import { subscriptionStream } from '../events/streams.ts';
-import type { SubscriptionChanged, SubscriptionEvent } from '../events/subscription.ts';
+import type { SubscriptionChanged, SubscriptionEvent, TrialStarted } from '../events/subscription.ts';
 import {
   afterSubscriptionEvent,
   GRACE_MS,
@@ -11,7 +11,7 @@ import {
 } from '../events/subscription-state.ts';
 import { type CommandContext, type Decision, type Handled, openAggregate } from './aggregate.ts';
 import { addMonths } from './months.ts';
-import { creditsOf, TRIAL_PLAN } from './plans.ts';
+import { TRIAL_PLAN } from './plans.ts';
 
 export const initial = noSubscription;
 export const evolve = afterSubscriptionEvent;
@@ -22,7 +22,7 @@ export type SubscriptionCommand =
   | { type: 'recordFailure'; subscription_id: string; payment_id: string; failed_at: string }
   /** Records the graces that have ended. */
   | { type: 'endGrace' }
-  | { type: 'startTrial'; job_id: string };
+  | { type: 'startTrial'; trial: TrialStarted };
 
 /** `now`: milliseconds since the epoch. */
 export function decide(
@@ -60,19 +60,22 @@ export function decide(
       };
     }
     case 'startTrial': {
-      if (state.trial) return { events: [] };
-      const period_start = new Date(now).toISOString();
-      const data = {
-        plan: TRIAL_PLAN,
-        credits: creditsOf(TRIAL_PLAN, 'month'),
-        period_start,
-        period_end: addMonths(period_start, 1),
-        job_id: command.job_id,
-      } as const;
-      return { events: [{ type: 'TrialStarted', data }] };
+      return { events: state.trial ? [] : [{ type: 'TrialStarted', data: command.trial }] };
     }
   }
 }
+
+/** The trial that a job begins: a month from its completion. */
+export const trialOf = (
+  { job_id, completed_at }: { job_id: string; completed_at: string },
+  credits: number,
+): TrialStarted => ({
+  plan: TRIAL_PLAN,
+  credits,
+  period_start: completed_at,
+  period_end: addMonths(completed_at, 1),
+  job_id,
+});
 
 export interface Subscriptions {
   run(user_id: string, command: SubscriptionCommand, context: CommandContext): Promise<Handled<SubscriptionState>>;

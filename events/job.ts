@@ -58,6 +58,8 @@ export const JOB_EVENTS = {
     completed_urls: Count,
     broken_urls: Type.Optional(Count),
     owner_id: Type.Optional(Type.String()),
+    /** Absent from events of before the trials. */
+    source: Type.Optional(Type.Enum(JOB_SOURCES)),
   }),
   JobFailed: event({ reason: Type.Enum(FAILURE_REASONS) }),
   /** The owner deleted the job. Its charges and refunds were settled before. */

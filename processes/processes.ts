@@ -9,6 +9,8 @@ import type { CreditsLedger } from '../commands/credits.ts';
 import { openDeleteJob } from '../commands/delete-job.ts';
 import { openDomainChecks } from '../commands/domain-checks.ts';
 import type { Jobs } from '../commands/job.ts';
+import { openSubscriptions } from '../commands/subscription.ts';
+import { openTrials } from '../commands/trial.ts';
 import { openErasures } from '../commands/user.ts';
 import { openWebhookDeliveries } from '../commands/webhook-delivery.ts';
 import { openWebhookEndpoints } from '../commands/webhook-endpoints.ts';
@@ -25,6 +27,7 @@ import { steadyClock } from '../time/steady-clock.ts';
 import { completeJobs } from './completion.ts';
 import { type Dispatcher, openDispatcher } from './dispatch.ts';
 import { runDomainChecks } from './domain-checks.ts';
+import { runDues } from './dues.ts';
 import { runErasures } from './erasures.ts';
 import type { Mailer } from './mail.ts';
 import { passOnMoves } from './passes.ts';
@@ -48,6 +51,8 @@ export interface ProcessesOptions {
   /** The key from which the secrets of webhook endpoints derive. */
   webhook_key: Uint8Array;
   mailer: Mailer;
+  /** The credits of a trial; 0: no trials begin. */
+  trial_credits: number;
   logger: Logger;
   signal: AbortSignal;
   say?: Say;
@@ -80,6 +85,9 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
       keepRunning(name, start, logger, signal, name === 'dispatch' ? say : undefined);
     const endpoints = openWebhookEndpoints(log);
     const deliveries = openWebhookDeliveries(log);
+    const subscriptions = openSubscriptions(log);
+    const { trial_credits } = options;
+    const trials = trial_credits > 0 ? openTrials(log, options.credits, trial_credits) : null;
     const webhooks = openWebhookDispatcher({
       readmodels,
       endpoints,
@@ -141,6 +149,14 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
         const erasures = openErasures(log);
         return runErasures(
           { log, readmodels, erasures, endpoints, commands, deleteJob, context, monotonic },
+          signal,
+          onPass,
+        );
+      }),
+      part('dues', (onPass) => {
+        const context = contextOf('dues', steady);
+        return runDues(
+          { readmodels, credits: options.credits, subscriptions, trials, context, now: steady },
           signal,
           onPass,
         );

@@ -1,5 +1,4 @@
-// The read model of subscriptions.
-
+// The read model of subscriptions and trials.
 import { idOf } from '../events/streams.ts';
 import type { SubscriptionEvent } from '../events/subscription.ts';
 import { afterSubscriptionEvent } from '../events/subscription-state.ts';
@@ -7,17 +6,20 @@ import type { EventTypeOf, LogEvent } from '../events/vocabulary.ts';
 import { emptySubscription, type SubscriptionDocument, subscriptions } from '../readmodels/subscriptions.ts';
 import { type Projection, projection } from './projection.ts';
 
-type Page = Map<string, SubscriptionDocument>;
+interface Page {
+  documents: Map<string, SubscriptionDocument>;
+  changed: Set<string>;
+}
 
 export const subscriptionsProjection: Projection = projection({
   name: 'subscriptions',
-  version: 1,
+  version: 2,
   collections: [subscriptions],
   covers: ['subscription'],
   async begin(open, events): Promise<Page> {
-    const users = [...new Set(events.map(userOf))];
-    const found = await (await open(subscriptions)).getMany(users);
-    return new Map(found.map((document) => [document._id, document]));
+    const users = new Set(events.map(userOf).filter((user_id) => user_id !== null));
+    const found = await (await open(subscriptions)).getMany([...users]);
+    return { documents: new Map(found.map((document) => [document._id, document])), changed: new Set() };
   },
   on: {
     SubscriptionChanged: apply,
@@ -25,34 +27,55 @@ export const subscriptionsProjection: Projection = projection({
     SubscriptionPaymentFailed: apply,
     SubscriptionDowngraded: apply,
     TrialStarted: apply,
-    PaymentReceived({ data: { user_id, customer_id } }, page) {
-      if (customer_id === null) return;
-      page.set(user_id, { ...(page.get(user_id) ?? emptySubscription(user_id)), customer_id });
+    JobCompleted(event, page) {
+      const user_id = userOf(event);
+      if (user_id === null) return;
+      const { trial, trial_due } = documentOf(page, user_id);
+      if (trial || trial_due) return;
+      change(page, user_id, {
+        trial_due: { job_id: idOf(event.stream), completed_at: event.metadata.at },
+        is_trial_due: true,
+      });
     },
+    PaymentReceived({ data: { user_id, customer_id } }, page) {
+      if (customer_id !== null) change(page, user_id, { customer_id });
+    },
+    /** The numbers stay; the provider's id of the user goes. */
     UserForgotten({ stream }, page) {
-      const document = page.get(idOf(stream));
-      if (document) forget(document);
+      const user_id = idOf(stream);
+      const document = page.documents.get(user_id);
+      if (!document) return;
+      const without = document.subscriptions.map((subscription) => ({ ...subscription, customer_id: null }));
+      change(page, user_id, { customer_id: null, subscriptions: without });
     },
   },
-  async end(page, open) {
-    await (await open(subscriptions)).write([...page.values()].map((document) => ({ replace: document })));
+  async end({ documents, changed }, open) {
+    const writes = [...changed].map((user_id) => ({ replace: documents.get(user_id)! }));
+    if (writes.length > 0) await (await open(subscriptions)).write(writes);
   },
 });
 
-const userOf = ({ type, data, stream }: LogEvent) => (type === 'PaymentReceived' ? data.user_id : idOf(stream));
+/** Null for an event that changes no document: only jobs of API keys begin a trial. */
+function userOf({ type, data, stream }: LogEvent): string | null {
+  if (type === 'PaymentReceived') return data.user_id;
+  if (type === 'JobCompleted') return data.source === 'api' ? (data.owner_id ?? null) : null;
+  return idOf(stream);
+}
+
+const documentOf = ({ documents }: Page, user_id: string) => documents.get(user_id) ?? emptySubscription(user_id);
+
+function change(page: Page, user_id: string, changes: Partial<SubscriptionDocument>): void {
+  page.documents.set(user_id, { ...documentOf(page, user_id), ...changes });
+  page.changed.add(user_id);
+}
 
 function apply(event: LogEvent<EventTypeOf<'subscription'>>, page: Page): void {
   const user_id = idOf(event.stream);
-  const before = page.get(user_id) ?? emptySubscription(user_id);
+  const before = documentOf(page, user_id);
   const after = { ...before, ...afterSubscriptionEvent(before, event as SubscriptionEvent) };
   if (event.type === 'SubscriptionChanged') after.customer_id = event.data.customer_id ?? before.customer_id;
+  if (after.trial) Object.assign(after, { trial_due: null, is_trial_due: false });
   const due = after.unpaid.filter(({ is_downgraded }) => !is_downgraded).map(({ grace_until }) => grace_until);
   after.grace_until = due.sort()[0] ?? null;
-  page.set(user_id, after);
-}
-
-/** The numbers stay; the provider's id of the user goes. */
-function forget(document: SubscriptionDocument): void {
-  document.customer_id = null;
-  for (const subscription of document.subscriptions) subscription.customer_id = null;
+  change(page, user_id, after);
 }

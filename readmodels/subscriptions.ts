@@ -13,12 +13,15 @@ export interface SubscriptionDocument extends Document, SubscriptionState {
   customer_id: string | null;
   /** When the grace of an unpaid period ends; null when none is unpaid, or when the downgrade is recorded. */
   grace_until: string | null;
+  /** The job whose completion begins the trial; null without one, and from the trial's beginning on. */
+  trial_due: { job_id: string; completed_at: string } | null;
+  is_trial_due: boolean;
 }
 
 export const subscriptions: CollectionSpec<SubscriptionDocument> = {
   name: 'subscriptions',
-  fields: { grace_until: 'string' },
-  indexes: [{ fields: { grace_until: 1 } }],
+  fields: { grace_until: 'string', is_trial_due: 'boolean' },
+  indexes: [{ fields: { grace_until: 1 } }, { fields: { is_trial_due: 1 } }],
 };
 
 export const emptySubscription = (user_id: string): SubscriptionDocument => ({
@@ -26,6 +29,8 @@ export const emptySubscription = (user_id: string): SubscriptionDocument => ({
   ...noSubscription(),
   customer_id: null,
   grace_until: null,
+  trial_due: null,
+  is_trial_due: false,
 });
 
 /** Returns a user's plan at `now` (milliseconds since the epoch); null for the free plan. */

@@ -212,6 +212,12 @@ export const SETTINGS = {
   HEAVY_REQUESTS_AT_ONCE: integer(8, 1, 1000, 'The most large requests in progress; others wait for their turn.'),
   MAX_CONNECTIONS: integer(10_000, 16, 1_000_000, 'The most connections; the limit of open files may allow fewer.'),
   SIGNUP_CREDITS: integer(300, 0, 1_000_000, 'The credits of a new account.'),
+  TRIAL_CREDITS: integer(
+    50_000,
+    0,
+    10_000_000,
+    'The credits of the month that the first completed job of an API key begins; with 0 it begins none.',
+  ),
   MAX_URLS_PER_JOB: integer(DEFAULT_LIMITS.max_urls, 1, 10_000_000, 'The most URLs in one job.'),
   MAX_FILE_BYTES: integer(DEFAULT_LIMITS.max_file_bytes, 1, 10 * GiB, 'The largest uploaded file, in bytes.'),
   MAX_INFLATED_BYTES: integer(

@@ -20,7 +20,7 @@ export const run: RunRole = async (parts) => {
   const sender = openUndiciWebhookSender({ allow_addresses: config.webhook_allow_addresses });
   const mailer = await openMailer(parts);
   try {
-    const webhooks = { webhook_key, sender, mailer };
+    const webhooks = { webhook_key, sender, mailer, trial_credits: config.trial_credits };
     await runProcesses({ log, queue, logger, signal, say, ...webhooks, readmodels, leases, blobs, commands, credits });
   } finally {
     sender.close();

@@ -117,7 +117,9 @@ test('the ceiling pauses a job only at the allocation that the process manager s
 
 test('a completed job names its owner and its counts, which webhooks need', (t) => {
   t.deepEqual(decide(after([WAS_CREATED]), COMMANDS.complete!), {
-    events: [{ type: 'JobCompleted', data: { completed_urls: 100, broken_urls: 7, owner_id: 'alice' } }],
+    events: [
+      { type: 'JobCompleted', data: { completed_urls: 100, broken_urls: 7, owner_id: 'alice', source: 'upload' } },
+    ],
   });
 });
 

@@ -14,7 +14,11 @@ testWith(
 )('the public API is as its guide says, line by line, from the shell, Python and JavaScript', async (t) => {
   const site = await openSampleSite();
   // As the demo starts it.
-  const service = await startTestService({ RATE_LIMIT_PER_MINUTE: '60', RATE_LIMIT_PER_DAY: '10000' });
+  const service = await startTestService({
+    TRIAL_CREDITS: '50000',
+    RATE_LIMIT_PER_MINUTE: '60',
+    RATE_LIMIT_PER_DAY: '10000',
+  });
   try {
     const replace = {
       '127.0.0.1:8080': new URL(service.url).host,

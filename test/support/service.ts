@@ -48,6 +48,8 @@ export async function startTestService(env: Record<string, string> = {}): Promis
     RATE_LIMIT_PER_MINUTE: '1000000',
     RATE_LIMIT_PER_DAY: '1000000',
     HEAVY_REQUESTS_PER_CALLER: '1000',
+    // Otherwise a balance changes at some time after the first job of an API key.
+    TRIAL_CREDITS: '0',
     ...env,
   });
   const service: Service = await startService(config, openLogger(config));

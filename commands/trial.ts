@@ -1,0 +1,41 @@
+// Begins a trial: the first job of an API key to complete gives its owner a month of a plan, once in the owner's life.
+import type { EventStore, Position } from '../events/event-store.ts';
+import type { CommandContext } from './aggregate.ts';
+import type { CreditsLedger } from './credits.ts';
+import { openSubscriptions, trialOf } from './subscription.ts';
+
+export interface Trials {
+  /** May be called again, for any job of the user. Returns the position of the trial; null when the user has had one. */
+  begin(
+    user_id: string,
+    job: { job_id: string; completed_at: string },
+    context: CommandContext,
+  ): Promise<Position | null>;
+}
+
+/** `trial_credits`: those of a new trial. */
+export function openTrials(log: EventStore, credits: CreditsLedger, trial_credits: number): Trials {
+  const subscriptions = openSubscriptions(log);
+  return {
+    async begin(user_id, job, context) {
+      if ((await subscriptions.read(user_id)).trial) return null;
+      const trial = trialOf(job, trial_credits);
+      // The credits first: after a crash in between the next call grants none, and records the trial of the same job.
+      const granted = await credits.run(
+        user_id,
+        {
+          type: 'grant',
+          transaction_type: 'trial',
+          reference_id: user_id,
+          amount: trial.credits,
+          expires_at: trial.period_end,
+        },
+        context,
+      );
+      if (!granted.ok) throw new Error(granted.refused.message);
+      const begun = await subscriptions.run(user_id, { type: 'startTrial', trial }, context);
+      if (!begun.ok) throw new Error(begun.refused.message);
+      return begun.position;
+    },
+  };
+}

@@ -1,0 +1,182 @@
+// What is due at a time: lots expire, graces end and trials begin, each once.
+import test, { type ExecutionContext } from 'ava';
+import { openBilling } from '../../commands/billing.ts';
+import { openCredits } from '../../commands/credits.ts';
+import { openSubscriptions } from '../../commands/subscription.ts';
+import { openTrials } from '../../commands/trial.ts';
+import { creditsStream, jobStream } from '../../events/streams.ts';
+import { GRACE_MS, subscriptionAt } from '../../events/subscription-state.ts';
+import { doWhatIsDue } from '../../processes/dues.ts';
+import { openReadModels } from '../../readmodels/read-models.ts';
+import { commandContext, openTestStores, project } from '../support/stores.ts';
+
+const START = Date.parse('2026-01-31T09:00:00.000Z');
+const DAY = 86_400_000;
+const iso = (ms: number) => new Date(ms).toISOString();
+
+async function world(t: ExecutionContext) {
+  const stores = await openTestStores(t);
+  const { log } = stores;
+  const clock = { now: START };
+  const context = () => ({ ...commandContext(), now: clock.now });
+  const credits = openCredits(log);
+  const subscriptions = openSubscriptions(log);
+  const readmodels = openReadModels(stores.documents);
+  const options = () => ({
+    ...{
+      readmodels,
+      credits: openCredits(log),
+      subscriptions: openSubscriptions(log),
+      trials: openTrials(log, credits, 50_000),
+    },
+    ...{ context, now: () => clock.now, projected_ms: 0 },
+  });
+  return {
+    ...{ log, credits, subscriptions, clock, context, billing: openBilling(log, credits, 'sandbox') },
+    project: () => project(stores),
+    async pass() {
+      await project(stores);
+      const next = await doWhatIsDue(options());
+      await project(stores);
+      return next;
+    },
+    ledger: async (user_id: string) => {
+      const events = await Array.fromAsync(log.readStream(creditsStream(user_id)));
+      return events.map(({ type, data }) => [type, (data as { amount: number }).amount]);
+    },
+  };
+}
+
+const grant = (amount: number, expires_at: string | null, reference_id = `s${amount}`) =>
+  ({ type: 'grant', transaction_type: 'subscription', reference_id, amount, expires_at }) as const;
+
+test('a lot expires at its time, once, and the next pass is due with the next lot', async (t) => {
+  const { credits, clock, context, pass, ledger } = await world(t);
+  await credits.run('alice', grant(100, iso(START + 10 * DAY)), context());
+  await credits.run('alice', grant(50, null), context());
+  await credits.run('bob', grant(70, iso(START + 20 * DAY)), context());
+  t.is(await pass(), iso(START + 10 * DAY));
+  clock.now = START + 10 * DAY - 1;
+  t.is(await pass(), iso(START + 10 * DAY));
+  clock.now += 1;
+  t.is(await pass(), iso(START + 20 * DAY));
+  t.is(await pass(), iso(START + 20 * DAY));
+  t.deepEqual((await ledger('alice')).at(-1), ['CreditsExpired', -100]);
+  t.is((await ledger('alice')).length, 3);
+  t.is((await ledger('bob')).length, 1);
+});
+
+test('two passes at once over stale documents expire a lot once', async (t) => {
+  const { credits, clock, context, project, pass, ledger } = await world(t);
+  await credits.run('alice', grant(100, iso(START + DAY)), context());
+  await project();
+  clock.now = START + 2 * DAY;
+  await Promise.all([pass(), pass(), pass()]);
+  t.deepEqual(await ledger('alice'), [
+    ['CreditsGranted', 100],
+    ['CreditsExpired', -100],
+  ]);
+});
+
+test('a job that holds a part of a lot gives it back, and that part expires then', async (t) => {
+  const { credits, clock, context, pass, ledger } = await world(t);
+  await credits.run('alice', grant(100, iso(START + DAY)), context());
+  await credits.run('alice', { type: 'reserve', reservation_id: 'j:0', job_id: 'j', up_to: 60 }, context());
+  clock.now = START + 2 * DAY;
+  t.is(await pass(), null);
+  await credits.run('alice', { type: 'refund', job_id: 'j', reservation_ids: ['j:0'], amount: 25 }, context());
+  await pass();
+  t.deepEqual(await ledger('alice'), [
+    ['CreditsGranted', 100],
+    ['CreditsReserved', -60],
+    ['CreditsExpired', -40],
+    ['CreditsRefunded', 25],
+    ['CreditsExpired', -25],
+  ]);
+});
+
+test('a plan whose payment fails stays for the grace, and comes back with the payment', async (t) => {
+  const { billing, subscriptions, clock, context, pass } = await world(t);
+  const period = {
+    period_start: iso(START),
+    period_end: iso(START + 28 * DAY),
+    plan: 'pro',
+    interval: 'month',
+  } as const;
+  const subscription = {
+    subscription_id: 'sub',
+    customer_id: null,
+    status: 'active',
+    cancel_at: null,
+    ...period,
+  } as const;
+  const of = { user_id: 'alice', subscription_id: 'sub', payment_id: 'in_2' };
+  const plan = async () => subscriptionAt(await subscriptions.read('alice'), clock.now)?.plan ?? 'free';
+  await billing.take({ type: 'subscription_changed', at: iso(START), user_id: 'alice', subscription }, context());
+  clock.now = START + 28 * DAY;
+  await billing.take({ type: 'period_failed', at: iso(clock.now), ...of }, context());
+  const failed_at = clock.now;
+  t.is(await pass(), iso(failed_at + GRACE_MS));
+  t.is(await plan(), 'pro');
+  await billing.take({ type: 'period_failed', at: iso(clock.now + 3 * DAY), ...of }, context());
+  clock.now = failed_at + GRACE_MS;
+  t.is(await pass(), null);
+  await pass();
+  t.is(await plan(), 'free');
+  t.true((await subscriptions.read('alice')).unpaid[0]!.is_downgraded);
+  const paid = { customer_id: null, lines: [], amount_cents: 2900, currency: 'usd' };
+  await billing.take({ type: 'period_paid', at: iso(clock.now), ...of, ...paid }, context());
+  t.deepEqual((await subscriptions.read('alice')).unpaid, []);
+});
+
+test('the first completed job of an API key begins a month of pro, once in a life', async (t) => {
+  const { log, subscriptions, clock, pass, ledger } = await world(t);
+  const complete = (job_id: string, source: string, owner_id: string, at: number) =>
+    log.append(jobStream(job_id), 'no_stream', [
+      {
+        id: crypto.randomUUID(),
+        type: 'JobCompleted',
+        data: { completed_urls: 1, broken_urls: 0, owner_id, source },
+        metadata: { command_id: job_id, causation_id: job_id, actor: 'test', at: iso(at) },
+      },
+    ]);
+  await complete('upload', 'upload', 'alice', START - 5);
+  await pass();
+  t.deepEqual(await ledger('alice'), []);
+  await complete('first', 'api', 'alice', START);
+  await complete('second', 'api', 'alice', START + 1);
+  await pass();
+  await complete('third', 'api', 'alice', START + 2);
+  await pass();
+  t.deepEqual(await ledger('alice'), [['CreditsGranted', 50_000]]);
+  const state = await subscriptions.read('alice');
+  t.like(state.trial, { job_id: 'first', period_start: iso(START), period_end: '2026-02-28T09:00:00.000Z' });
+  t.like(subscriptionAt(state, clock.now), { plan: 'pro', is_trial: true, status: 'trialing' });
+  clock.now = Date.parse('2026-02-28T09:00:00.000Z');
+  await pass();
+  await complete('fourth', 'api', 'alice', clock.now);
+  await pass();
+  t.deepEqual((await ledger('alice')).at(-1), ['CreditsExpired', -50_000]);
+  t.is(subscriptionAt(state, clock.now), null);
+});
+
+test('a trial whose process was killed after its credits is recorded for the same job', async (t) => {
+  const { log, credits, subscriptions, context, ledger } = await world(t);
+  const job = { job_id: 'first', completed_at: iso(START) };
+  const trials = openTrials(log, credits, 50_000);
+  await credits.run(
+    'alice',
+    {
+      type: 'grant',
+      ...{ transaction_type: 'trial', reference_id: 'alice', amount: 50_000, expires_at: '2026-02-28T09:00:00.000Z' },
+    },
+    context(),
+  );
+  await Promise.all([
+    trials.begin('alice', job, context()),
+    openTrials(log, openCredits(log), 50_000).begin('alice', job, context()),
+  ]);
+  t.is((await ledger('alice')).length, 1);
+  t.is((await subscriptions.read('alice')).trial?.job_id, 'first');
+  t.is(await trials.begin('alice', { ...job, job_id: 'other' }, context()), null);
+});
