@@ -1,7 +1,9 @@
 // The requests of `bench/event-loop.ts` for each route: the largest legal bodies, the heaviest queries, and hostile
 // bodies.
 import { MAX_BLOCKED } from '../commands/blocklist.ts';
+import { resultsTable } from '../http/export/columns.ts';
 import { xlsxOf } from '../http/export/xlsx.ts';
+import type { Place } from '../http/result-place.ts';
 import type { ResultDocument } from '../readmodels/results.ts';
 import { type Filled, lots, URLS, urlAt } from './event-loop-store.ts';
 
@@ -193,14 +195,15 @@ export async function casesOf(filled: Filled, made: { share: string; link: strin
 }
 
 async function workbook(rows: number): Promise<Buffer> {
-  async function* documents(): AsyncGenerator<ResultDocument> {
+  async function* documents(): AsyncGenerator<(ResultDocument & Place)[]> {
     for (let n = 0; n < rows; n++) {
-      yield {
+      const result: ResultDocument = {
         ...{ _id: '', job_id: '', index: n, url: urlAt(n), final_url: null, is_broken: false, is_soft_404: false },
         ...{ status_code: 200, redirect_chain: [], response_time_ms: 1, error_code: null, content_type: null },
         ...{ verdict: 'ok', protection: null, attempts: 1 },
       };
+      yield [{ ...result, row: null, cell: null }];
     }
   }
-  return Buffer.concat((await Array.fromAsync(xlsxOf(documents()))).map((piece) => Buffer.from(piece)));
+  return Buffer.concat((await Array.fromAsync(xlsxOf(resultsTable(documents())))).map((piece) => Buffer.from(piece)));
 }

@@ -6,8 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { openSqliteDocuments } from '../adapters/documents/sqlite/sqlite-documents.ts';
+import { resultsTable } from '../http/export/columns.ts';
 import { csvOf } from '../http/export/csv.ts';
 import { xlsxOf } from '../http/export/xlsx.ts';
+import type { Place } from '../http/result-place.ts';
 import type { Collection } from '../readmodels/documents.ts';
 import {
   type ResultDocument,
@@ -23,6 +25,7 @@ const ROWS = 200_000;
 const MANY_ROWS = 1_000_000;
 const ROUNDS = 5;
 const BATCH = 1000;
+const PAGE = 200;
 
 export interface ExportBench {
   rows: number;
@@ -50,10 +53,21 @@ const WAYS = {
     }
     return chars + text.length;
   },
-  csv: (documents: AsyncIterable<ResultDocument>) => consumed(csvOf(documents)),
-  xlsx: (documents: AsyncIterable<ResultDocument>) => consumed(xlsxOf(documents)),
+  csv: (documents: AsyncIterable<ResultDocument>) => consumed(csvOf(resultsTable(placed(documents)))),
+  xlsx: (documents: AsyncIterable<ResultDocument>) => consumed(xlsxOf(resultsTable(placed(documents)))),
 };
 type Way = keyof typeof WAYS;
+
+async function* placed(documents: AsyncIterable<ResultDocument>): AsyncGenerator<(ResultDocument & Place)[]> {
+  let page: (ResultDocument & Place)[] = [];
+  for await (const document of documents) {
+    page.push({ ...document, row: document.index + 2, cell: `A${document.index + 2}` });
+    if (page.length < PAGE) continue;
+    yield page;
+    page = [];
+  }
+  yield page;
+}
 
 async function consumed(pieces: AsyncIterable<string | Buffer>): Promise<number> {
   let length = 0;

@@ -90,7 +90,9 @@ async function fill(log: EventStore, count: number, hosts: number): Promise<void
       needs_credits: true,
       counts: () => ({ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 }),
       pages: (async function* () {
-        for (let from = 0; from < count; from += 1000) yield urlsFrom(from, Math.min(1000, count - from));
+        for (let from = 0; from < count; from += 1000) {
+          yield { urls: urlsFrom(from, Math.min(1000, count - from)) };
+        }
       })(),
     },
     { ...context, command_id: randomUUID() },

@@ -97,7 +97,7 @@ async function project(documents: Documents, urls: number, hosts: number): Promi
       urls_of.set(event.data, listed);
       events.push(event);
     }
-    await apply(events, ({ data }) => urls_of.get(data)!);
+    await apply(events, ({ data }) => ({ urls: urls_of.get(data)!, rows: [] }));
   }
   await apply([recorded(jobStream(job_id), 'JobCompleted', 1, { completed_urls: urls })]);
   return job_id;

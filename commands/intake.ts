@@ -1,5 +1,8 @@
 // The port of intake, which reads the URLs of a job from a file or a list. `intake/` implements it.
-import type { SubmissionCounts } from './submit-job.ts';
+import type { JobTable } from '../events/job.ts';
+import type { SubmissionCounts, UrlPage } from './submit-job.ts';
+
+export type { JobTable } from '../events/job.ts';
 
 /** The source of a job's URLs. The caller keeps a file readable and unchanged until its URLs have been read. */
 export type Given =
@@ -15,8 +18,28 @@ export interface IntakeOptions {
   skip_invalid?: boolean;
   /** The header or the letter of the column of a file to take; null or left out for the likeliest one. */
   column?: string | null;
+  /** Receives each text that becomes no URL of the job, in order. Intake awaits it between two pages of the file. */
+  left_out?: LeftOutSink;
   /** An abort ends the reading: the pages then throw its reason. */
   signal?: AbortSignal;
+}
+
+/** A text that became no URL of the job. */
+export interface LeftOut {
+  /** The row of a file, from 1, or the place in a list. */
+  row: number;
+  /** `duplicate`, `blocked_domain`, or why the text is no valid URL. */
+  reason: string;
+  /** The text, shortened. */
+  value: string;
+  /** Of a duplicate: the index in the job of the URL that it repeats, and the row of that. */
+  first?: { index: number; row: number };
+}
+
+export interface LeftOutSink {
+  add(entry: LeftOut): void;
+  /** Resolves when there is room for more; undefined when there is some. */
+  drained(): Promise<void> | undefined;
 }
 
 /** A column of a file: its index from 0, its letter in a spreadsheet, and its header or null. */
@@ -38,9 +61,11 @@ export interface ListReading {
 }
 
 /** Unique URLs in order, in pages that can be read once. */
-export interface UrlsToCheck extends AsyncIterable<readonly string[]> {
+export interface UrlsToCheck extends AsyncIterable<UrlPage> {
   /** Complete after the last page. */
   readonly summary: SubmissionCounts;
+  /** Complete after the last page; null for a list and for a file without rows and columns. */
+  readonly table: JobTable | null;
   /** Null for a list. */
   readonly reading: ListReading | null;
 }

@@ -2,7 +2,16 @@
 // ones at once. After a crash or an outage of the log the sweeper undoes them: it deletes a listing without a job, and
 // releases a reservation without a job event.
 import type { EventStore, NewEvent, Position, RecordedEvent } from '../events/event-store.ts';
-import { batchSize, type Ceiling, type JobCreated, type JobSource, type UrlsEvent } from '../events/job.ts';
+import {
+  batchSize,
+  type Ceiling,
+  type JobCreated,
+  type JobSource,
+  type JobTable,
+  type UrlsEvent,
+  type UrlsListed,
+} from '../events/job.ts';
+import { foldRows } from '../events/listed-rows.ts';
 import { creditsStream, jobStream, urlsStream } from '../events/streams.ts';
 import { type CommandContext, ConflictPersists, stamp } from './aggregate.ts';
 import { type CreditsLedger, ceilingOf } from './credits.ts';
@@ -19,6 +28,12 @@ export interface SubmissionCounts {
   blocked_urls_skipped: number;
 }
 
+/** URLs in order, and the row of each: of a file, from 1, or the place in a list. Without rows the job's results know none. */
+export interface UrlPage {
+  urls: readonly string[];
+  rows?: readonly number[];
+}
+
 export interface Submission {
   job_id: string;
   owner_id: string;
@@ -27,8 +42,10 @@ export interface Submission {
   filename: string | null;
   blob_key: string | null;
   /** The unique URLs in order, in pages of any size. An error of theirs ends the submission, which then undoes its steps. */
-  pages: AsyncIterable<readonly string[]>;
+  pages: AsyncIterable<UrlPage>;
   counts(): SubmissionCounts;
+  /** The table that the file is; complete after the last page. */
+  table?(): JobTable | null;
   /** True: a job without a credit is refused as `no_credits`. False: it is created and paused at once. */
   needs_credits: boolean;
 }
@@ -58,7 +75,7 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
     try {
       const listing = openListing(log, job_id, context);
       const last = await listing.allButTheLast(submission.pages);
-      total_urls = listing.listed + last.length;
+      total_urls = listing.listed + last.urls.length;
       // The two steps are independent. When one fails, the other ends before both are undone.
       const [listed, reserved] = await Promise.allSettled([
         listing.append(last),
@@ -66,7 +83,8 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
       ]);
       if (listed.status === 'rejected') throw listed.reason;
       if (reserved.status === 'rejected') throw reserved.reason;
-      const made = await make(submission, total_urls, reserved.value, context);
+      const { first_row } = listing;
+      const made = await make(submission, { total_urls, first_row }, reserved.value, context);
       if (!made.ok) await undo();
       return made;
     } catch (error) {
@@ -99,7 +117,7 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
 
   async function make(
     submission: Submission,
-    total_urls: number,
+    listed: Pick<JobCreated, 'total_urls' | 'first_row'>,
     { amount: credits_allocated, ceiling }: { amount: number; ceiling: Ceiling | null },
     context: CommandContext,
   ): Promise<Submitted> {
@@ -107,6 +125,8 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
     if (credits_allocated === 0 && submission.needs_credits) {
       return ceiling === 'usage_limit' ? limitReached() : noCredits();
     }
+    const { total_urls, first_row } = listed;
+    const table = submission.table?.() ?? null;
     const job: JobCreated = {
       job_id,
       owner_id,
@@ -120,6 +140,8 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
       ...submission.counts(),
       filename: submission.filename,
       blob_key: submission.blob_key,
+      ...(first_row === undefined ? {} : { first_row }),
+      ...(table === null ? {} : { table }),
     };
     const created = await jobs.run(job_id, { type: 'create', job }, context);
     return created.ok ? { ok: true, job, position: created.position } : created;
@@ -180,18 +202,23 @@ function openListing(log: EventStore, job_id: string, context: CommandContext) {
   let revision: number | 'no_stream' = 'no_stream';
   const listing = {
     listed: 0,
+    /** The row of the first URL; undefined when the pages have no rows. */
+    first_row: undefined as number | undefined,
     /** Appends all chunks but the last one, which it returns. */
-    async allButTheLast(pages: Submission['pages']): Promise<string[]> {
-      let last: string[] = [];
+    async allButTheLast(pages: Submission['pages']): Promise<Chunk> {
+      let last: Chunk | null = null;
       for await (const chunk of chunksOf(pages)) {
-        if (last.length > 0) await listing.append(last);
+        if (last === null) listing.first_row = chunk.rows[0];
+        else await listing.append(last);
         last = chunk;
       }
-      if (last.length === 0) throw new Error('a submission has at least one URL');
+      if (last === null) throw new Error('a submission has at least one URL');
       return last;
     },
-    async append(urls: string[]): Promise<void> {
-      const event: UrlsEvent = { type: 'UrlsListed', data: { job_id, from_index: listing.listed, urls } };
+    async append({ urls, rows }: Chunk): Promise<void> {
+      const data: UrlsListed = { job_id, from_index: listing.listed, urls };
+      if (listing.first_row !== undefined) data.rows = foldRows(rows);
+      const event: UrlsEvent = { type: 'UrlsListed', data };
       const first = revision === 'no_stream' ? 0 : revision + 1;
       const events: NewEvent[] = stamp([event], context, stream, first);
       const result = await log.append(stream, revision, events);
@@ -204,21 +231,28 @@ function openListing(log: EventStore, job_id: string, context: CommandContext) {
   return listing;
 }
 
-async function* chunksOf(pages: Submission['pages']): AsyncGenerator<string[]> {
-  let chunk: string[] = [];
+interface Chunk {
+  urls: string[];
+  rows: number[];
+}
+
+async function* chunksOf(pages: Submission['pages']): AsyncGenerator<Chunk> {
+  let chunk: Chunk = { urls: [], rows: [] };
   let chunk_bytes = 0;
-  for await (const page of pages) {
-    for (const url of page) {
+  for await (const { urls, rows } of pages) {
+    for (const [at, url] of urls.entries()) {
       // UTF-8 takes at most three bytes for a UTF-16 unit.
       const size_bytes = url.length * 3;
-      if (chunk.length === CHUNK_URLS || (chunk.length > 0 && chunk_bytes + size_bytes > CHUNK_BYTES)) {
+      const { length } = chunk.urls;
+      if (length === CHUNK_URLS || (length > 0 && chunk_bytes + size_bytes > CHUNK_BYTES)) {
         yield chunk;
-        chunk = [];
+        chunk = { urls: [], rows: [] };
         chunk_bytes = 0;
       }
-      chunk.push(url);
+      chunk.urls.push(url);
+      if (rows) chunk.rows.push(rows[at]!);
       chunk_bytes += size_bytes;
     }
   }
-  if (chunk.length > 0) yield chunk;
+  if (chunk.urls.length > 0) yield chunk;
 }

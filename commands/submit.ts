@@ -1,5 +1,5 @@
 // Submits a job from a file or a list: intake finds the URLs, and `submit-job.ts` makes the job of them. The blob store keeps the
-// file for as long as the job exists.
+// file, and what intake left out of it, for as long as the job exists.
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { EventStore } from '../events/event-store.ts';
@@ -10,6 +10,7 @@ import type { CreditsLedger } from './credits.ts';
 import { type KeyScope, openIdempotencyKeys } from './idempotency.ts';
 import type { Given, Intake, IntakeOptions, ListReading, OrUnusable } from './intake.ts';
 import type { Jobs } from './job.ts';
+import { openLeftOut } from './left-out.ts';
 import { openSubmitJob, type Submitted } from './submit-job.ts';
 import { type OneSubmission, openSubmitOnce, type SubmittedOnce } from './submit-once.ts';
 
@@ -57,22 +58,30 @@ export function openSubmissions(parts: {
 
   async function make(job_id: string, request: JobRequest, context: CommandContext): Promise<SubmittedList> {
     const { given, options, ...submitter } = request;
-    const urls = await intake.urlsOf(given, options);
+    const left_out = openLeftOut(blobs, job_id);
+    const urls = await intake.urlsOf(given, { ...options, left_out });
     const counts = () => {
       const { duplicates_removed, invalid_urls_rejected, blocked_urls_skipped } = urls.summary;
       return { duplicates_removed, invalid_urls_rejected, blocked_urls_skipped };
     };
-    const submission = { ...submitter, job_id, pages: urls, counts };
-    if (given.kind === 'list') return await submitJob({ ...submission, filename: null, blob_key: null }, context);
-    const blob_key = `uploads/${job_id}`;
-    await blobs.put(blob_key, createReadStream(given.path));
+    const is_file = given.kind === 'file';
+    const [filename, blob_key] = is_file ? [given.filename, `uploads/${job_id}`] : [null, null];
     let is_made = false;
     try {
-      const submitted = await submitJob({ ...submission, filename: given.filename, blob_key }, context);
+      if (is_file) await blobs.put(blob_key!, createReadStream(given.path));
+      const submission = { ...submitter, job_id, filename, blob_key, pages: pages(), counts, table: () => urls.table };
+      const submitted = await submitJob(submission, context);
       is_made = submitted.ok;
       return { ...submitted, reading: urls.reading };
     } finally {
-      if (!is_made) await blobs.delete(blob_key);
+      if (!is_made) await left_out.discard();
+      if (!is_made && blob_key !== null) await blobs.delete(blob_key);
+    }
+
+    /** The job is made after the last page, so that what was left out is stored by then. */
+    async function* pages() {
+      yield* urls;
+      await left_out.end();
     }
   }
   async function submit(

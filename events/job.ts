@@ -3,7 +3,7 @@
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { Nullable } from './nullable.ts';
 import { personal } from './personal.ts';
-import { Type } from './schema.ts';
+import { type Static, Type } from './schema.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 const NullableText = Nullable(Type.String());
@@ -25,6 +25,22 @@ export type Ceiling = (typeof CEILINGS)[number];
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
+/** Where the rows and columns of an uploaded table are, so that the file can be read again as it was read first. */
+const Table = Type.Object({
+  format: Type.Enum(['csv', 'xlsx', 'ods'] as const),
+  /** The delimiter of a text file; null when each line is one cell, and for a workbook. */
+  delimiter: NullableText,
+  /** The number of the sheet in a workbook, from 0; null for a text file. */
+  sheet: Nullable(Count),
+  /** The index of the column with the URLs, from 0. */
+  column: Count,
+  /** The row of the header, from 1; null without one. */
+  header_row: Nullable(Type.Integer({ minimum: 1 })),
+  /** Columns of the widest row. */
+  width: Type.Integer({ minimum: 1 }),
+});
+export type JobTable = Static<typeof Table>;
+
 export const JOB_EVENTS = {
   JobCreated: event({
     job_id: Type.String(),
@@ -44,6 +60,10 @@ export const JOB_EVENTS = {
     filename: personal(NullableText, 'job'),
     /** Key of the uploaded file in the blob store; null for a job without a file. */
     blob_key: NullableText,
+    /** The row of the first URL, from 1: of a file, or the place in a list. Older events lack it, and their `UrlsListed` lack `rows`. */
+    first_row: Type.Optional(Type.Integer({ minimum: 1 })),
+    /** The table that the file is. Lists, older events and files without rows and columns have none. */
+    table: Type.Optional(Table),
   }),
   JobPaused: event({ reason: Type.Enum(PAUSE_REASONS) }),
   JobResumed: event({
@@ -80,6 +100,8 @@ export const URLS_EVENTS = {
     /** Index in the job of the first of `urls`. */
     from_index: Count,
     urls: Type.Array(Type.String(), { minItems: 1, maxItems: 1000 }),
+    /** The rows of the URLs, from 1, in the form of `foldRows`. */
+    rows: Type.Optional(Type.Array(Type.Integer(), { minItems: 1, maxItems: 2000 })),
   }),
 };
 

@@ -3,17 +3,28 @@
 import { LRUCache } from 'lru-cache';
 import type { EventStore } from './event-store.ts';
 import type { UrlsListed } from './job.ts';
+import { unfoldRows } from './listed-rows.ts';
 import { urlsStream } from './streams.ts';
 
 interface Chunk {
   revision: number;
   from_index: number;
   urls: string[];
+  /** The rows of the URLs as the event has them; undefined in listings of before rows were kept. */
+  rows: readonly number[] | undefined;
+}
+
+export interface ListedUrls {
+  urls: string[];
+  /** The row of each URL; empty when the listing has no rows. */
+  rows: number[];
 }
 
 export interface UrlListing {
   /** Returns the URLs with indexes from `from` up to and without `to`; fewer when the listing is damaged or deleted. */
   range(job_id: string, from: number, to: number): Promise<string[]>;
+  /** Returns the URLs of a range, with their rows. */
+  rangeWithRows(job_id: string, from: number, to: number): Promise<ListedUrls>;
 }
 
 /** The cache holds chunks of at most this many characters together: the URLs of all batches in flight, a few times over. */
@@ -34,8 +45,8 @@ export function openUrlListing(log: EventStore): UrlListing {
     const cached = chunks.get(key);
     if (cached) return cached;
     for await (const event of log.readStream(urlsStream(job_id), { from: revision, limit: 1 })) {
-      const { from_index, urls } = event.data as UrlsListed;
-      const chunk = { revision: event.revision, from_index, urls };
+      const { from_index, urls, rows } = event.data as UrlsListed;
+      const chunk = { revision: event.revision, from_index, urls, rows };
       chunks.set(key, chunk);
       return chunk;
     }
@@ -58,19 +69,21 @@ export function openUrlListing(log: EventStore): UrlListing {
     return null;
   }
 
-  return {
-    async range(job_id, from, to) {
-      const urls: string[] = [];
-      for (let index = from; index < to; ) {
-        const chunk = await chunkWith(job_id, index);
-        if (!chunk) break;
-        const found = chunk.urls.slice(index - chunk.from_index, to - chunk.from_index);
-        urls.push(...found);
-        index += found.length;
-      }
-      return urls;
-    },
-  };
+  async function rangeWithRows(job_id: string, from: number, to: number): Promise<ListedUrls> {
+    const listed: ListedUrls = { urls: [], rows: [] };
+    for (let index = from; index < to; ) {
+      const chunk = await chunkWith(job_id, index);
+      if (!chunk) break;
+      const start = index - chunk.from_index;
+      const found = chunk.urls.slice(start, to - chunk.from_index);
+      listed.urls.push(...found);
+      if (chunk.rows) listed.rows.push(...unfoldRows(chunk.rows, start, start + found.length));
+      index += found.length;
+    }
+    return listed;
+  }
+
+  return { range: async (job_id, from, to) => (await rangeWithRows(job_id, from, to)).urls, rangeWithRows };
 }
 
 const holds = ({ from_index, urls }: Chunk, index: number) => index >= from_index && index < from_index + urls.length;

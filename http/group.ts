@@ -5,6 +5,7 @@ import type { CreditsLedger } from '../commands/credits.ts';
 import type { Jobs } from '../commands/job.ts';
 import type { Submissions } from '../commands/submit.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
+import type { Blobs } from '../intake/blobs.ts';
 import type { Blocklist } from '../intake/blocklist.ts';
 import type { CollectionSpec, Document } from '../readmodels/documents.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
@@ -25,6 +26,8 @@ export interface Parts {
   read<Documents extends Record<string, Document>>(specs: Specs<Documents>): Live<Documents>;
   /** Waits until the read models have reached the position. Returns false after 2 s. */
   passed(position: Position): Promise<boolean>;
+  /** The stored files. */
+  blobs: Blobs;
   jobs: Jobs;
   credits: CreditsLedger;
   accounts: Accounts;

@@ -88,6 +88,7 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
       config,
       log,
       logger,
+      blobs,
       read,
       credits,
       accounts,

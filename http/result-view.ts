@@ -4,10 +4,20 @@ import { Nullable } from '../events/nullable.ts';
 import { type Static, Type } from '../events/schema.ts';
 import { LongPage, type ResultsPage } from '../readmodels/result-pages.ts';
 import { type ResultDocument, type ResultsFilter, STATUS_GROUPS } from '../readmodels/results.ts';
+import { type OfList, placesOf } from './result-place.ts';
 
 export const ResultView = Type.Object(
   {
     url: Type.String({ description: 'The URL as its owner submitted it.' }),
+    row: Nullable(
+      Type.Integer({
+        minimum: 1,
+        description:
+          'Where the URL stands: the row of a table as a spreadsheet shows it, the line of a text, the item of a list, from 1. Null in ' +
+          'jobs of before the service kept rows.',
+      }),
+    ),
+    cell: Nullable(Type.String({ description: 'The cell of a table, such as `B17`; null for other lists.' })),
     ...Outcome.properties,
     error_code: Nullable(
       Type.Enum(ERROR_CODES, { $id: 'CheckErrorCode', description: 'Why no answer came, or none that counts.' }),
@@ -20,6 +30,8 @@ export type ResultView = Static<typeof ResultView>;
 
 export const resultExample: ResultView = {
   url: 'https://example.com/old',
+  row: 17,
+  cell: 'B17',
   status_code: 404,
   final_url: 'https://example.com/gone',
   is_broken: true,
@@ -33,12 +45,21 @@ export const resultExample: ResultView = {
   attempts: 1,
 };
 
-export function resultView({ _id, job_id: _job, index: _index, ...view }: ResultDocument): ResultView {
-  return view;
+/** Makes the views of a job's results. */
+export function resultViewsOf(job: OfList): (result: ResultDocument) => ResultView {
+  const placeOf = placesOf(job);
+  return (result) => {
+    const { _id, job_id: _job, index: _index, row_shift: _shift, url, ...found } = result;
+    return { url, ...placeOf(result), ...found };
+  };
 }
 
 /** The views of a page. A `LongPage` yields each view when the reply writes it. */
-export function resultViews(items: ResultsPage['items']): readonly ResultView[] | AsyncIterable<ResultView> {
+export function resultViews(
+  job: OfList,
+  items: ResultsPage['items'],
+): readonly ResultView[] | AsyncIterable<ResultView> {
+  const resultView = resultViewsOf(job);
   if (!(items instanceof LongPage)) return items.map(resultView);
   return {
     async *[Symbol.asyncIterator]() {

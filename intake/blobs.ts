@@ -6,6 +6,11 @@ export interface Blobs {
   put(key: string, content: Readable): Promise<{ size_bytes: number }>;
   /** Null when no blob has the key. */
   get(key: string): Promise<Readable | null>;
+  /**
+   * A file of this machine with the content, unchanged and readable until `release` or the blob's deletion. Null when no blob has the
+   * key.
+   */
+  file(key: string): Promise<{ path: string; release(): Promise<void> } | null>;
   /** Succeeds also when no blob has the key. */
   delete(key: string): Promise<void>;
 }

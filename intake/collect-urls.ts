@@ -1,7 +1,7 @@
 // Turns cells into the URLs of a job: classifies and counts each, and accepts each URL once. It yields pages while cells come
 // in, so that a million rows are never in memory together. The pages count only if the iteration ends without an error.
 import { strict as assert } from 'node:assert';
-import type { IntakeOptions, RowIssue } from '../commands/intake.ts';
+import type { IntakeOptions, LeftOut, RowIssue } from '../commands/intake.ts';
 import {
   type BlockedDomainOf,
   type Category,
@@ -26,8 +26,10 @@ export interface CollectOptions extends IntakeOptions {
   /** Samples of each category. Default 20. */
   max_samples?: number;
   /** How errors name the place of a cell: `row` of a file (from 1), `index` of a list (from 0). */
-  place?: 'row' | 'index';
+  place?: Place;
 }
+
+type Place = 'row' | 'index';
 
 export interface Sample {
   row: number;
@@ -58,10 +60,17 @@ export interface IntakeSummary {
   samples: Record<Category, Sample[]>;
 }
 
+/** Accepted URLs and their rows. */
+export interface CollectedPage {
+  urls: string[];
+  rows: number[];
+}
+
 /** The accepted URLs in pages. `summary` throws until the pages have been read to the end. */
-export interface CollectedUrls extends AsyncIterable<string[]> {
+export interface Collected<Page> extends AsyncIterable<Page> {
   readonly summary: IntakeSummary;
 }
+export type CollectedUrls = Collected<string[]>;
 
 const DEFAULT_PAGE_SIZE = 1_000;
 const DEFAULT_MAX_SAMPLES = 20;
@@ -74,7 +83,10 @@ const MAX_ISSUE_CHARS = 200;
  * Collects the URLs of cells; the pages can be read once. Reading throws IntakeError: `too_many_urls` at the first URL above
  * the limit, `invalid_rows` when `skip_invalid` is off, `no_urls` at the end when no URL was accepted.
  */
-export function collectUrls(cells: AsyncIterable<readonly Cell[]>, options: CollectOptions = {}): CollectedUrls {
+export function collectPages(
+  cells: AsyncIterable<readonly Cell[]>,
+  options: CollectOptions = {},
+): Collected<CollectedPage> {
   const collector = new Collector(options);
   return {
     [Symbol.asyncIterator]: () => pagesOf(cells, collector, options),
@@ -85,9 +97,25 @@ export function collectUrls(cells: AsyncIterable<readonly Cell[]>, options: Coll
   };
 }
 
-/** Collects the URLs of a list, such as a JSON body. Errors name the index of a text in the list. */
-export function submitList(pages: AsyncIterable<readonly string[]>, options: CollectOptions = {}): CollectedUrls {
-  return collectUrls(cellsOfList(pages), { ...options, place: 'index' });
+/** Collects the URLs alone. */
+export function collectUrls(cells: AsyncIterable<readonly Cell[]>, options: CollectOptions = {}): CollectedUrls {
+  const collected = collectPages(cells, options);
+  return {
+    async *[Symbol.asyncIterator]() {
+      for await (const { urls } of collected) yield urls;
+    },
+    get summary() {
+      return collected.summary;
+    },
+  };
+}
+
+/** Collects the URLs of a list, such as a JSON body. Errors name the index of a text in the list, from 0; the rows are from 1. */
+export function submitList(
+  pages: AsyncIterable<readonly string[]>,
+  options: CollectOptions = {},
+): Collected<CollectedPage> {
+  return collectPages(cellsOfList(pages), { ...options, place: 'index' });
 }
 
 /** Counts and samples cells for a preview before a job is created. It does not throw `no_urls`. */
@@ -110,29 +138,32 @@ export async function analyzeUrls(
 async function* pagesOf(
   cells: AsyncIterable<readonly Cell[]>,
   collector: Collector,
-  { page_size = DEFAULT_PAGE_SIZE, signal }: CollectOptions,
-): AsyncGenerator<string[]> {
+  { page_size = DEFAULT_PAGE_SIZE, signal, left_out }: CollectOptions,
+): AsyncGenerator<CollectedPage> {
   const breathe = breather();
-  let page: string[] = [];
+  let page: CollectedPage = { urls: [], rows: [] };
   for await (const some of cells) {
     signal?.throwIfAborted();
     for (const cell of some) {
       const url = collector.take(cell);
       if (collector.summary.total_rows % ROWS_A_BREATH === 0) await breathe();
       if (url === null) continue;
-      page.push(url);
-      if (page.length < page_size) continue;
+      page.urls.push(url);
+      page.rows.push(cell.row);
+      if (page.urls.length < page_size) continue;
       yield page;
-      page = [];
+      page = { urls: [], rows: [] };
     }
+    const draining = left_out?.drained();
+    if (draining) await draining;
   }
   collector.end();
-  if (page.length > 0) yield page;
+  if (page.urls.length > 0) yield page;
 }
 
 async function* cellsOfList(pages: AsyncIterable<readonly string[]>): AsyncGenerator<Cell[]> {
-  let index = 0;
-  for await (const page of pages) yield page.map((value) => ({ row: index++, value }));
+  let row = 1;
+  for await (const page of pages) yield page.map((value) => ({ row: row++, value }));
 }
 
 class Collector {
@@ -149,6 +180,8 @@ class Collector {
   };
   ended = false;
   readonly #seen = new DigestSet();
+  /** The row of each accepted URL. */
+  readonly #rows: number[] = [];
   readonly #issues: RowIssue[] = [];
   readonly #options;
 
@@ -162,6 +195,7 @@ class Collector {
       max_url_chars: options.max_url_chars ?? DEFAULT_LIMITS.max_url_chars,
       max_samples: options.max_samples ?? DEFAULT_MAX_SAMPLES,
       place: options.place ?? 'row',
+      left_out: options.left_out,
     };
   }
 
@@ -178,14 +212,16 @@ class Collector {
     if (classified.prefix_added && !auto_add_prefix) return this.#reject(cell, 'prefix_missing');
     if (category === 'blocked' && skip_blocked) {
       summary.blocked_urls_skipped++;
-      return null;
+      return this.#leaveOut(cell, 'blocked_domain');
     }
-    if (!this.#seen.add(classified.key)) {
+    const first = this.#seen.add(classified.key);
+    if (first !== null) {
       summary.duplicates_removed++;
-      return null;
+      return this.#leaveOut(cell, 'duplicate', first);
     }
     if (summary.accepted === max_urls) throw tooManyUrls(max_urls);
     summary.accepted++;
+    this.#rows.push(cell.row);
     if (classified.prefix_added) summary.missing_prefix_fixed++;
     if (category === 'blocked') summary.blocked_urls_accepted++;
     return classified.url;
@@ -199,7 +235,11 @@ class Collector {
       throw new IntakeError(
         'no_urls',
         `There is no URL to check: ${invalid_urls_rejected} invalid, ${blocked_urls_skipped} of blocked domains.`,
-        { rows: this.summary.samples.invalid.slice(0, MAX_ISSUES).map((sample) => issueOf(sample, sample.reason)) },
+        {
+          rows: this.summary.samples.invalid
+            .slice(0, MAX_ISSUES)
+            .map((sample) => issueOf(sample, sample.reason, this.#options.place)),
+        },
       );
     }
     this.ended = true;
@@ -208,9 +248,17 @@ class Collector {
   #reject(cell: Cell, reason: InvalidReason): null {
     this.summary.invalid_urls_rejected++;
     if (!this.#options.skip_invalid) {
-      this.#issues.push(issueOf(cell, reason));
+      this.#issues.push(issueOf(cell, reason, this.#options.place));
       if (this.#issues.length === MAX_ISSUES) throw invalidRows(this.#issues, this.#options.place);
     }
+    return this.#leaveOut(cell, reason);
+  }
+
+  /** `first`: of a duplicate, the index of the URL that it repeats. */
+  #leaveOut({ row, value }: Cell, reason: string, first?: number): null {
+    const entry: LeftOut = { row, reason, value: shortened(value.trim(), MAX_ISSUE_CHARS) };
+    if (first !== undefined) entry.first = { index: first, row: this.#rows[first]! };
+    this.#options.left_out?.add(entry);
     return null;
   }
 
@@ -237,12 +285,18 @@ function classifyCell({ value, refused }: Cell, options: ClassifyOptions): Class
   return refused === undefined ? classifyUrl(value, options) : { category: 'invalid', reason: refused };
 }
 
-function issueOf({ row, value }: { row: number; value: string }, reason: Sample['reason']): RowIssue {
+/** An index of a list counts from 0. */
+function issueOf(
+  { row: from_1, value }: Pick<Cell, 'row' | 'value'>,
+  reason: Sample['reason'],
+  place: Place,
+): RowIssue {
   const message = INVALID_REASONS[(reason ?? 'malformed') as InvalidReason];
+  const row = place === 'index' ? from_1 - 1 : from_1;
   return { row, value: shortened(value.trim(), MAX_ISSUE_CHARS), reason: reason ?? 'malformed', message };
 }
 
-function invalidRows(issues: readonly RowIssue[], place: 'row' | 'index'): IntakeError {
+function invalidRows(issues: readonly RowIssue[], place: Place): IntakeError {
   const list = issues.map(({ row, value, message }) => `${place} ${row}: "${shortened(value, 60)}" ${message}`);
   return new IntakeError('invalid_rows', `These cannot be checked. ${list.join('; ')}.`, { rows: issues });
 }

@@ -43,7 +43,7 @@ interface Candidate extends TextLayout {
 /** Ordered by how rarely URLs contain them. A space is one only in tables such as R writes. */
 const DELIMITERS = ['\t', '|', ';', ',', ' '];
 /** The declared delimiter is no quote, no character of URLs and no half of a surrogate pair. */
-const DECLARATION = /^sep=([\t ]|[^\p{L}\p{N}\p{C}\p{Z}"/:.])\r?\n/iu;
+export const DECLARATION = /^sep=([\t ]|[^\p{L}\p{N}\p{C}\p{Z}"/:.])\r?\n/iu;
 const SAMPLE_ROWS = 400;
 const SAMPLE_CHARS = 64 * 1024;
 const SAMPLE_MAX_ROW_CHARS = 4 * SAMPLE_CHARS;

@@ -1,7 +1,7 @@
 // Implements the commands' `Intake` port: reads the URLs of a job from a file or a list, and applies the current blocklist.
 import type { Intake } from '../commands/intake.ts';
 import type { Blocklist } from './blocklist.ts';
-import { collectUrls, submitList } from './collect-urls.ts';
+import { collectPages, submitList } from './collect-urls.ts';
 import { IntakeError } from './errors.ts';
 import type { IntakeLimits } from './limits.ts';
 import { openSheet } from './open-sheet.ts';
@@ -13,11 +13,14 @@ export function openIntake(blocklist: Blocklist, limits: Partial<IntakeLimits>):
       const sheet = given.kind === 'file' ? await openSheet(given.path, given.filename, limits, options) : null;
       const { blocked_domain_of } = await blocklist.current();
       const how = { ...options, ...limits, blocked_domain_of };
-      const urls = given.kind === 'list' ? submitList(given.pages, how) : collectUrls(sheet!.cells(), how);
+      const urls = given.kind === 'list' ? submitList(given.pages, how) : collectPages(sheet!.cells(), how);
       return {
         [Symbol.asyncIterator]: () => urls[Symbol.asyncIterator](),
         get summary() {
           return urls.summary;
+        },
+        get table() {
+          return sheet?.table?.() ?? null;
         },
         reading: sheet && readingOf(sheet),
       };

@@ -34,10 +34,14 @@ export async function* odsSheets(workbook: ZipPackage): AsyncGenerator<WorkbookS
       }
     },
   });
-  for (const [index, name] of names.entries()) {
-    yield { name, read: (ods, handlers) => readTable(ods, index, handlers) };
-  }
+  for (const [index, name] of names.entries()) yield odsSheet(index, name);
 }
+
+/** The sheet with this number, from 0. */
+export const odsSheet = (number: number, name = ''): WorkbookSheet => ({
+  name,
+  read: (ods, handlers) => readTable(ods, number, handlers),
+});
 
 /** Reads the table with this number, from 0. */
 async function* readTable(workbook: ZipPackage, wanted: number, handlers: SheetHandlers): AsyncGenerator<void> {
@@ -57,7 +61,8 @@ async function* readTable(workbook: ZipPackage, wanted: number, handlers: SheetH
     if (text.length <= MAX_CELL_CHARS) text += more.slice(0, MAX_CELL_CHARS + 1 - text.length);
   };
   const endCell = () => {
-    const urls = holdsUrl(text) ? [] : links.filter((link) => urlLikeness(link, MAX_CELL_CHARS) > 0);
+    if (text.trim() !== '') handlers.filled?.(column + columns - 1);
+    const urls = handlers.value || holdsUrl(text) ? [] : links.filter((link) => urlLikeness(link, MAX_CELL_CHARS) > 0);
     const shown = urls.length > 0 ? urls.join('\n') : text;
     const first = handlers.column ?? column;
     const is_wanted = first >= column && first < column + columns;
@@ -71,7 +76,7 @@ async function* readTable(workbook: ZipPackage, wanted: number, handlers: SheetH
       throw new IntakeError('broken_xlsx', `The workbook has more than ${MAX_ROWS} rows.`);
     }
     // A sample needs no repeated rows, which may be a million of all columns.
-    const times = handlers.column === null ? 1 : rows;
+    const times = handlers.column === null && !handlers.value ? 1 : rows;
     if (cells.length > 0) ended.push({ row: row + 1, times, cells });
     row += rows;
     cells = [];
@@ -155,7 +160,10 @@ class Repeats {
     let passed = 0;
     for (let n = 0; n < times; n++) {
       for (const { column, columns, text } of cells) {
-        for (let i = 0; i < columns; i++) handlers.cell(row + n, column + i, text);
+        for (let i = 0; i < columns; i++) {
+          if (handlers.value) handlers.value(row + n, column + i, text);
+          else handlers.cell(row + n, column + i, text);
+        }
       }
       handlers.row?.(row + n);
       passed += width;

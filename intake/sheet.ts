@@ -1,5 +1,5 @@
 // The interface of an opened upload of any format.
-import type { ListReading } from '../commands/intake.ts';
+import type { JobTable, ListReading } from '../commands/intake.ts';
 import type { InvalidReason } from './classify-url.ts';
 import { columnNotFound } from './errors.ts';
 import { isAmbiguous, lettersOfColumn, type NamedColumn, type UrlColumn } from './find-column.ts';
@@ -43,6 +43,8 @@ export interface Sheet {
    * closes it when the iteration ends. The iteration throws IntakeError for faults of the file.
    */
   cells(): AsyncIterable<Cell[]>;
+  /** How to read the file again as a table, once an iteration of `cells` has ended; missing where the file is no table. */
+  table?(): JobTable;
 }
 
 export interface OpenOptions {
@@ -69,6 +71,10 @@ export const describedColumn = (column: UrlColumn, wanted: string | null) => ({
   other_columns: column.others,
   warnings: wanted === null && isAmbiguous(column) ? (['several_columns'] as const) : [],
 });
+
+/** The row of the header; null without one. */
+export const headerRow = ({ name, first_data_row }: UrlColumn): number | null =>
+  name !== null && first_data_row > 1 ? first_data_row - 1 : null;
 
 /** What a client is told of how a file was read. */
 export function readingOf({ format, sheet_name, column, other_columns, warnings }: Sheet): ListReading {

@@ -4,7 +4,7 @@ import { type CsvRecord, readRecords } from './csv-records.ts';
 import { columnNotFound, IntakeError } from './errors.ts';
 import { breather } from './event-loop.ts';
 import { columnsOfText, findLayout, type TextLayout } from './find-layout.ts';
-import { type Cell, describedColumn, type OpenedText, type Sheet } from './sheet.ts';
+import { type Cell, describedColumn, headerRow, type OpenedText, type Sheet } from './sheet.ts';
 import { slicedTexts } from './sliced-texts.ts';
 import { readText } from './text-source.ts';
 
@@ -16,13 +16,20 @@ const URL_HINT = /https?:\/\/|www\.|[\p{L}\p{N}]\.\p{L}{2}/iu;
 export async function openTextSheet(file: OpenedText): Promise<Sheet> {
   const { encoding, column: wanted } = file;
   const layout = await layoutOf(file);
+  const { delimiter, column } = layout;
+  const widest = { columns: 1 };
+  const table = () => ({
+    ...{ format: 'csv' as const, delimiter, sheet: null, column: column.index },
+    ...{ header_row: headerRow(column), width: Math.max(widest.columns, column.index + 1) },
+  });
   return {
     format: layout.is_prose ? 'text' : 'csv',
     encoding,
-    delimiter: layout.delimiter,
+    delimiter,
     sheet_name: null,
-    ...describedColumn(layout.column, wanted),
-    cells: () => textCells(file, layout),
+    ...describedColumn(column, wanted),
+    cells: () => textCells(file, layout, widest),
+    ...(layout.is_prose ? {} : { table }),
   };
 }
 
@@ -71,7 +78,11 @@ function startOfHint(text: string): number {
   return hint === -1 ? NO_HINT : text.lastIndexOf('\n', hint) + 1;
 }
 
-async function* textCells({ source, encoding, limits }: OpenedText, layout: TextLayout): AsyncGenerator<Cell[]> {
+async function* textCells(
+  { source, encoding, limits }: OpenedText,
+  layout: TextLayout,
+  widest: { columns: number },
+): AsyncGenerator<Cell[]> {
   const { delimiter, column, is_prose } = layout;
   // Of a cell in bars, the rule below a header is no text.
   const may_be_plain = !is_prose && delimiter !== '|';
@@ -81,6 +92,7 @@ async function* textCells({ source, encoding, limits }: OpenedText, layout: Text
   for await (const some of records) {
     let page: Cell[] = [];
     for (const record of some) {
+      if (record.cells.length > widest.columns) widest.columns = record.cells.length;
       const value = record.cells[column.index];
       if (value === undefined || record.row < column.first_data_row) continue;
       const { row, cells } = record;

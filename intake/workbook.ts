@@ -4,7 +4,7 @@ import { findUrlColumn, namesOfColumns, type SampleRow, type UrlColumn } from '.
 import { tooLarge } from './inflation.ts';
 import type { IntakeLimits } from './limits.ts';
 import { isOds, odsSheets } from './ods.ts';
-import { type Cell, describedColumn, type Sheet } from './sheet.ts';
+import { type Cell, describedColumn, headerRow, type Sheet } from './sheet.ts';
 import { pagesOfTexts } from './sliced-texts.ts';
 import type { WorkbookSheet } from './workbook-sheet.ts';
 import { xlsxSheets } from './xlsx/xlsx-sheets.ts';
@@ -24,29 +24,45 @@ export async function openWorkbook(path: string, limits: IntakeLimits, wanted: s
   const workbook = await ZipPackage.open(path, limits.max_inflated_bytes);
   try {
     const is_ods = await isOds(workbook);
-    let found: { sheet: WorkbookSheet; column: UrlColumn } | null = null;
+    let found: Found | null = null;
+    let number = 0;
     const search: Search = { max_url_chars: limits.max_url_chars, wanted, names: new Set(), chars_left: MAX_CHARS };
     for await (const sheet of is_ods ? odsSheets(workbook) : xlsxSheets(workbook, limits.max_url_chars)) {
       const column = await urlColumnOf(sheet, workbook, search);
-      if (column && (found === null || column.url_share > 0)) found = { sheet, column };
+      if (column && (found === null || column.url_share > 0)) found = { sheet, number, column };
       if (found && found.column.url_share > 0) break;
+      number++;
     }
     if (found === null && wanted !== null) throw columnNotFound(wanted, [...search.names]);
     if (found === null) {
       throw new IntakeError('no_urls', 'No sheet of the workbook has URLs. Upload one with a URL in each row.');
     }
     const { column, sheet } = found;
+    const format = is_ods ? ('ods' as const) : ('xlsx' as const);
+    const widest = { columns: 1 };
+    const table = {
+      ...{ format, delimiter: null, sheet: found.number, column: column.index },
+      header_row: headerRow(column),
+    };
     return {
-      format: is_ods ? 'ods' : 'xlsx',
+      format,
       encoding: 'utf-8',
       delimiter: null,
       sheet_name: sheet.name,
       ...describedColumn(column, wanted),
-      cells: () => columnCells(path, limits, sheet, column),
+      cells: () => columnCells(path, limits, sheet, column, widest),
+      table: () => ({ ...table, width: Math.max(widest.columns, column.index + 1) }),
     };
   } finally {
     workbook.close();
   }
+}
+
+interface Found {
+  sheet: WorkbookSheet;
+  /** The sheet's number in the workbook, from 0. */
+  number: number;
+  column: UrlColumn;
 }
 
 interface Search {
@@ -111,6 +127,7 @@ async function* columnCells(
   limits: IntakeLimits,
   sheet: WorkbookSheet,
   column: UrlColumn,
+  widest: { columns: number },
 ): AsyncGenerator<Cell[]> {
   const workbook = await ZipPackage.open(path, limits.max_inflated_bytes);
   let texts = 0;
@@ -126,6 +143,9 @@ async function* columnCells(
     let page: Cell[] = [];
     const reading = sheet.read(workbook, {
       column: column.index,
+      filled(index) {
+        if (index >= widest.columns) widest.columns = index + 1;
+      },
       cell(row, _, value) {
         if (row < column.first_data_row) return;
         page.push({ row, value });

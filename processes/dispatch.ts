@@ -35,7 +35,7 @@ const MAX_UNLISTED = 3;
 export interface DispatchOptions {
   jobs: Pick<LiveCollection<JobDocument>, 'find' | 'stream' | 'get'>;
   queue: Pick<Queue, 'depth' | 'publish' | 'max_body_bytes'>;
-  listing: UrlListing;
+  listing: Pick<UrlListing, 'range'>;
   logger: Logger;
   /** Milliseconds that never go back. */
   monotonic: () => number;

@@ -1,9 +1,10 @@
 // Removes the data of deleted jobs. First it appends an event for each slice of results, at which the read models drop them. Then
-// it deletes the file, the listing and the streams of results, so that a replay of the log always makes the same documents.
-// Every step may run again, in whole or in part.
+// it deletes the file, the record of what was left out, the listing and the streams of results, so that a replay of the log always
+// makes the same documents. Every step may run again, in whole or in part.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { JobCommand, Jobs } from '../commands/job.ts';
+import { leftOutKey } from '../commands/left-out.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import { checksStream, personalKeyStream, urlsStream } from '../events/streams.ts';
 import type { Blobs } from '../intake/blobs.ts';
@@ -61,6 +62,7 @@ export async function purgeSome(options: PurgeOptions, signal: AbortSignal): Pro
 
 async function removeContent({ _id: job_id, batch_size, blob_key, urls }: PurgeDocument, { log, blobs }: PurgeOptions) {
   if (blob_key !== null) await blobs.delete(blob_key);
+  await blobs.delete(leftOutKey(job_id));
   await log.deleteStream(personalKeyStream(`job/${job_id}`));
   await log.deleteStream(urlsStream(job_id));
   // Deleting unwritten streams too keeps a checker with a batch in hand from recording it.

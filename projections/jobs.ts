@@ -5,7 +5,7 @@ import { hasEnded } from '../events/job.ts';
 import { checksOf, idOf } from '../events/streams.ts';
 import type { EventTypeOf, LogEvent } from '../events/vocabulary.ts';
 import type { Write } from '../readmodels/documents.ts';
-import { type JobDocument, jobs } from '../readmodels/jobs.ts';
+import { type JobDocument, jobs, rowShift } from '../readmodels/jobs.ts';
 import { type PurgeDocument, purges } from '../readmodels/purges.ts';
 import { resultIds, results, type StoredResult, toStored } from '../readmodels/results.ts';
 import type { Checked, UrlsOf } from './checked-urls.ts';
@@ -68,10 +68,14 @@ export const jobsProjection: Projection = projection({
       // A result after the job's end in the log does not count and costs nothing.
       if (!job || hasEnded(job.status)) return;
       checked(job, event);
-      const rows = unfold(event.data, page.urls_of(event));
+      const listed = page.urls_of(event);
+      const rows = unfold(event.data, listed.urls);
       page.counted.push({ job_id: job._id, at: event.metadata.at, rows });
       const idOfResult = resultIds(job._id);
-      for (const row of rows) page.result_writes.push({ replace: toStored(idOfResult(row.index), row) });
+      for (const [at, row] of rows.entries()) {
+        const shift = rowShift(job, row.index, listed.rows[at]);
+        page.result_writes.push({ replace: toStored(idOfResult(row.index), row, shift) });
+      }
       page.progress.set(job, event);
     },
     CreditsRefunded(event, page) {

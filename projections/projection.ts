@@ -77,7 +77,7 @@ export function projection<
   const made: Projection = {
     ...rest,
     types: Object.keys(on),
-    async apply(events: readonly LogEvent[], open, urls_of = () => []) {
+    async apply(events: readonly LogEvent[], open, urls_of = () => ({ urls: [], rows: [] })) {
       const page = await begin(open, events, urls_of);
       for (const event of events) await handlers[event.type]!(event, page);
       await end?.(page, open);

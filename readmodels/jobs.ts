@@ -1,6 +1,13 @@
 // The read model of jobs: one document for each job, with its progress.
 import type { Position } from '../events/event-store.ts';
-import { type FailureReason, hasEnded, type JobSource, type JobStatus, type PauseReason } from '../events/job.ts';
+import {
+  type FailureReason,
+  hasEnded,
+  type JobSource,
+  type JobStatus,
+  type JobTable,
+  type PauseReason,
+} from '../events/job.ts';
 import type { CollectionSpec, Document } from './documents.ts';
 
 export interface JobDocument extends Document {
@@ -23,6 +30,10 @@ export interface JobDocument extends Document {
   source: JobSource;
   filename: string | null;
   blob_key: string | null;
+  /** The row of the first URL in the list, from 1; missing where the log has no rows. */
+  first_row?: number;
+  /** The table that the file is; missing for other lists. */
+  table?: JobTable;
   batch_size: number;
   /** Every batch before this one is completely checked. */
   batches_done_before: number;
@@ -66,6 +77,16 @@ export const endedJob = ({ _id: job_id, owner_id, credits_allocated, completed_u
   credits_allocated,
   completed_urls,
 });
+
+type OfList = Pick<JobDocument, 'first_row'>;
+
+/** How many rows a URL is further in its list than when each URL had one row: what a result keeps of its row. */
+export const rowShift = ({ first_row }: OfList, index: number, row: number | undefined): number =>
+  first_row === undefined || row === undefined ? 0 : row - first_row - index;
+
+/** The row of a result, or null where the log has no rows. */
+export const rowOf = ({ first_row }: OfList, result: { index: number; row_shift?: number }): number | null =>
+  first_row === undefined ? null : first_row + result.index + (result.row_shift ?? 0);
 
 /**
  * Returns the index below which all results exist. Batches are checked in any order, but each batch in the order of its URLs.

@@ -4,12 +4,17 @@ import { type CheckedUrl, usualFinalUrl } from '../events/checked-range.ts';
 import type { CollectionSpec, Document, Filter } from './documents.ts';
 
 /** A result as its readers see it. */
-export interface ResultDocument extends Document, CheckedUrl {}
+export interface ResultDocument extends Document, CheckedUrl {
+  /** See `rowShift`; missing for 0. */
+  row_shift?: number;
+}
 
 /** The fields that every stored result has; a missing one of the others has its usual value. */
 type Kept = 'job_id' | 'index' | 'url' | 'status_code' | 'is_broken';
 /** A result as the store keeps it, without what is usual. */
-export interface StoredResult extends Document, Pick<CheckedUrl, Kept>, Partial<Omit<CheckedUrl, Kept>> {}
+export interface StoredResult extends Document, Pick<CheckedUrl, Kept>, Partial<Omit<CheckedUrl, Kept>> {
+  row_shift?: number;
+}
 
 export const results: CollectionSpec<StoredResult> = {
   name: 'results',
@@ -30,7 +35,7 @@ export function resultIds(job_id: string): (index: number) => string {
 export const resultId = (job_id: string, index: number) => resultIds(job_id)(index);
 
 /** Leaves out the fields that have their usual values. */
-export function toStored(_id: string, row: CheckedUrl): StoredResult {
+export function toStored(_id: string, row: CheckedUrl, row_shift = 0): StoredResult {
   const { job_id, index, url, status_code, is_broken } = row;
   const stored: StoredResult = { _id, job_id, index, url, status_code, is_broken };
   if (row.final_url !== usualFinalUrl(row, url)) stored.final_url = row.final_url;
@@ -43,6 +48,7 @@ export function toStored(_id: string, row: CheckedUrl): StoredResult {
   if (row.protection !== null) stored.protection = row.protection;
   if (row.attempts !== 1) stored.attempts = row.attempts;
   if (row.meta_refresh !== undefined) stored.meta_refresh = row.meta_refresh;
+  if (row_shift !== 0) stored.row_shift = row_shift;
   return stored;
 }
 
@@ -66,6 +72,7 @@ export function toResult(stored: StoredResult): ResultDocument {
     protection: stored.protection ?? null,
     attempts: stored.attempts ?? 1,
     ...(meta_refresh === undefined ? {} : { meta_refresh }),
+    ...(stored.row_shift === undefined ? {} : { row_shift: stored.row_shift }),
   };
 }
 

@@ -55,6 +55,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   'GET /jobs/{job_id}': { access: 'owner', status: 200, foreign: 404 },
   'GET /jobs/{job_id}/events': { access: 'owner', status: 200, foreign: 404 },
   'GET /jobs/{job_id}/results': { access: 'none', status: 200 },
+  'GET /jobs/{job_id}/rejected': { access: 'owner', status: 200, foreign: 404 },
   'GET /jobs/{job_id}/stats': { access: 'none', status: 200 },
   'GET /jobs/{job_id}/filter-options': { access: 'none', status: 200 },
   'GET /jobs/{job_id}/url-list': { access: 'none', status: 200 },

@@ -1,7 +1,9 @@
 // The formats of a report, by name and by the ending of a file.
 import { extname } from 'node:path';
+import { type Exported, resultsTable } from '../../http/export/columns.ts';
 import { csvOf } from '../../http/export/csv.ts';
 import { xlsxOf } from '../../http/export/xlsx.ts';
+import type { Place } from '../../http/result-place.ts';
 import type { Checked } from './checked.ts';
 import { githubOf } from './github.ts';
 import { htmlOf } from './html.ts';
@@ -15,8 +17,8 @@ type Pieces = Iterable<string> | AsyncIterable<string | Buffer>;
 const FORMATS = {
   text: textOf,
   json: jsonOf,
-  csv: (checked: Checked) => csvOf(listed(checked)),
-  xlsx: (checked: Checked) => xlsxOf(listed(checked)),
+  csv: (checked: Checked) => csvOf(resultsTable(placeless(checked))),
+  xlsx: (checked: Checked) => xlsxOf(resultsTable(placeless(checked))),
   junit: junitOf,
   github: githubOf,
   html: htmlOf,
@@ -59,6 +61,7 @@ export async function* reportOf(checked: Checked, format: Format, paint: Paint):
   if (text !== '') yield text;
 }
 
-async function* listed({ results, only }: Checked) {
-  yield* results(only ?? undefined);
+/** The run's file has URLs without their rows. */
+async function* placeless({ results, only }: Checked): AsyncGenerator<(Exported & Place)[]> {
+  for await (const result of results(only ?? undefined)) yield [{ ...result, row: null, cell: null }];
 }

@@ -1,20 +1,32 @@
 // The columns of an exported file and the values of their cells, for every format.
 import type { ResultDocument } from '../../readmodels/results.ts';
+import type { Place } from '../result-place.ts';
 
 export type Cell = string | number | boolean | null;
+export type Line = readonly Cell[];
+
+/** A table to write as a file. */
+export interface Lines {
+  /** The first page is the head: every sheet of a workbook begins with it. */
+  pages: AsyncIterable<readonly Line[]>;
+  /** Widths in characters of columns, by their place from 0. */
+  widths: ReadonlyMap<number, number>;
+  /** Between the cells of a text file. */
+  delimiter: string;
+}
 
 /** The exported fields of a result; its ids and its index in the job are not exported. */
-export type Exported = Omit<ResultDocument, '_id' | 'job_id' | 'index'>;
+export type Exported = Omit<ResultDocument, '_id' | 'job_id' | 'index' | 'row_shift'>;
 
-export interface Column {
+export interface Column<Of = Exported> {
   name: string;
   /** The width of the column in a spreadsheet, in characters. */
   width: number;
-  cell(result: Exported): Cell;
+  cell(result: Of): Cell;
 }
 
-export const COLUMNS: readonly Column[] = [
-  { name: 'url', width: 60, cell: (r) => inert(r.url) },
+/** What a check found, without the URL. */
+export const OUTCOME_COLUMNS: readonly Column[] = [
   { name: 'status_code', width: 12, cell: (r) => r.status_code },
   { name: 'verdict', width: 12, cell: (r) => r.verdict },
   { name: 'is_broken', width: 10, cell: (r) => r.is_broken },
@@ -29,13 +41,39 @@ export const COLUMNS: readonly Column[] = [
   { name: 'attempts', width: 10, cell: (r) => r.attempts },
 ];
 
+/** The columns of an export of results. */
+export const COLUMNS: readonly Column<Exported & Place>[] = [
+  { name: 'url', width: 60, cell: (r) => inert(r.url) },
+  ...OUTCOME_COLUMNS,
+  { name: 'row', width: 10, cell: (r) => r.row },
+  { name: 'cell', width: 10, cell: (r) => r.cell },
+];
+
 /**
  * Text that a spreadsheet may run as a formula, also after quotes and spaces, and in the wide characters of East Asian keyboards
  * (OWASP, "CSV Injection").
  */
 const FORMULA = /^[\s"']*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
+/** A signed number or a telephone number, which calculates nothing. */
+const SIGNED_NUMBER = /^[+-]\d[\d., ]*%?$/;
 
 /** Puts an apostrophe before text from websites and clients that a spreadsheet would run as a formula. */
 export function inert(text: string | null): string | null {
   return text !== null && FORMULA.test(text) ? `'${text}` : text;
+}
+
+/** Like `inert` for the cells of the user's own sheet, in which signed numbers stay as they are. */
+export const inertCell = (cell: Exclude<Cell, null>): Cell =>
+  typeof cell === 'string' && !SIGNED_NUMBER.test(cell) ? inert(cell) : cell;
+
+const NAMES: Line = COLUMNS.map(({ name }) => name);
+const WIDTHS = new Map(COLUMNS.map(({ width }, place) => [place, width]));
+
+/** Results as lines under a header. */
+export function resultsTable(results: AsyncIterable<readonly (Exported & Place)[]>): Lines {
+  async function* pages(): AsyncGenerator<Line[]> {
+    yield [NAMES];
+    for await (const page of results) yield page.map((result) => COLUMNS.map(({ cell }) => cell(result)));
+  }
+  return { pages: pages(), widths: WIDTHS, delimiter: ',' };
 }

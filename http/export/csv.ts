@@ -1,28 +1,38 @@
-// Writes results as CSV (RFC 4180), in UTF-8 with a byte order mark: without it, Excel reads the local code page.
+// Writes lines as CSV (RFC 4180), in UTF-8 with a byte order mark: without it, Excel reads the local code page.
 import { breather } from '../../intake/event-loop.ts';
-import { type Cell, COLUMNS, type Exported } from './columns.ts';
+import type { Cell, Line, Lines } from './columns.ts';
 
 const BYTE_ORDER_MARK = '\ufeff';
 const CHUNK_CHARS = 64 * 1024;
 
 /** Yields the file in pieces of about 64 KiB. */
-export async function* csvOf(results: AsyncIterable<Exported>): AsyncGenerator<string> {
-  let text = `${BYTE_ORDER_MARK}${COLUMNS.map(({ name }) => name).join(',')}\r\n`;
+export async function* csvOf({ pages, delimiter }: Pick<Lines, 'pages' | 'delimiter'>): AsyncGenerator<string> {
+  let text = BYTE_ORDER_MARK;
   const breathe = breather();
-  for await (const result of results) {
-    await breathe();
-    text += lineOf(result);
-    if (text.length < CHUNK_CHARS) continue;
-    yield text;
-    text = '';
+  for await (const page of pages) {
+    for (const line of page) {
+      text += textOf(line, delimiter);
+      const pause = breathe();
+      if (pause) await pause;
+      if (text.length < CHUNK_CHARS) continue;
+      yield text;
+      text = '';
+    }
   }
   yield text;
 }
 
-const lineOf = (result: Exported): string => `${COLUMNS.map(({ cell }) => field(cell(result))).join(',')}\r\n`;
+function textOf(line: Line, delimiter: string): string {
+  let text = '';
+  for (let place = 0; place < line.length; place++) {
+    if (place > 0) text += delimiter;
+    text += field(line[place]!, delimiter);
+  }
+  return `${text}\r\n`;
+}
 
-function field(cell: Cell): string {
+function field(cell: Cell, delimiter: string): string {
   if (cell === null) return '';
   if (typeof cell !== 'string') return String(cell);
-  return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+  return /[",\r\n]/.test(cell) || cell.includes(delimiter) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }

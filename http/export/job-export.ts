@@ -1,5 +1,14 @@
-// Streams a job's results as a file, for an export and for a signed link.
+// Streams a job's results as a file, for an export and for a signed link: the results alone, or the uploaded table with the results
+// beside its columns.
 import { Readable } from 'node:stream';
+import { leftOutLines, leftOutOf } from '../../commands/left-out.ts';
+import type { EventStore } from '../../events/event-store.ts';
+import type { JobTable, UrlsListed } from '../../events/job.ts';
+import { unfoldRows } from '../../events/listed-rows.ts';
+import { urlsStream } from '../../events/streams.ts';
+import type { Blobs } from '../../intake/blobs.ts';
+import { DEFAULT_LIMITS } from '../../intake/limits.ts';
+import { readTable } from '../../intake/read-table.ts';
 import type { Filter } from '../../readmodels/documents.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
 import type { LiveCollection } from '../../readmodels/read-models.ts';
@@ -12,9 +21,12 @@ import {
   toResult,
 } from '../../readmodels/results.ts';
 import { HttpError } from '../errors.ts';
+import { type Place, placesOf } from '../result-place.ts';
 import type { Reply } from '../route.ts';
+import { type Exported, type Line, type Lines, resultsTable } from './columns.ts';
 import { csvOf } from './csv.ts';
 import { attachment, exportFilename } from './file-name.ts';
+import { ADDED_COLUMNS, addedWidths, type ListedUrl, originalLines } from './original-lines.ts';
 import { xlsxOf } from './xlsx.ts';
 
 export const EXPORT_FORMATS = ['csv', 'xlsx'] as const;
@@ -25,28 +37,45 @@ const FILES = {
   xlsx: { content_type: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', of: xlsxOf },
 };
 
-type Results = Pick<LiveCollection<StoredResult>, 'stream' | 'find' | 'count'>;
-type Read = ResultsRead & { results: Results };
+type Results = Pick<LiveCollection<StoredResult>, 'stream' | 'find' | 'count' | 'slice'>;
+export interface ExportParts {
+  read: ResultsRead & { results: Results };
+  log: Pick<EventStore, 'readStream'>;
+  blobs: Pick<Blobs, 'get' | 'file'>;
+  /** The most bytes that an uploaded file may inflate to. */
+  max_inflated_bytes: number;
+}
 
-/** The reply reads the results as its client takes them, so it holds one page of them in memory. Throws what `totalOf` throws. */
-export async function jobExport(
-  read: Read,
-  job: JobDocument,
-  filter: ResultsFilter,
-  format: ExportFormat,
-  signal: AbortSignal,
-): Promise<Reply> {
+export interface ExportRequest {
+  job: JobDocument;
+  filter: ResultsFilter;
+  format: ExportFormat;
+  /** Whether the uploaded table is exported, with the results beside its columns. */
+  original: boolean;
+  signal: AbortSignal;
+}
+
+/**
+ * The reply reads what it sends as its client takes it, so it holds little of it in memory. Throws HttpError 409 for a job without
+ * the table that is asked for, and what `totalOf` throws.
+ */
+export async function jobExport(parts: ExportParts, request: ExportRequest): Promise<Reply> {
+  const { job, filter, format, signal, original } = request;
   const { content_type, of } = FILES[format];
   const where = resultsFilter(job._id, filter);
-  const expected = await totalOf(read, job, filter, signal);
+  const expected = await totalOf(parts.read, job, filter, signal);
+  const results = wholly(parts.read.results, where, expected, signal);
+  const lines = original ? await originalTable(parts, request, where, results) : resultsTable(placed(job, results));
   return {
-    stream: Readable.from(of(wholly(read.results, where, expected, signal))),
+    stream: Readable.from(of(lines)),
     headers: {
       'content-type': content_type,
       'content-disposition': attachment(exportFilename(job.filename, format)),
     },
   };
 }
+
+const PAGE_RESULTS = 200;
 
 /**
  * Yields the results in order of submission. Throws when fewer come than `expected`, because the job was deleted meanwhile: the cut
@@ -57,11 +86,102 @@ async function* wholly(
   where: Filter,
   expected: number,
   signal: AbortSignal,
-): AsyncGenerator<ResultDocument> {
+): AsyncGenerator<ResultDocument[]> {
   let count = 0;
+  let page: ResultDocument[] = [];
   for await (const result of results.stream(where, { sort: { index: 1 }, signal })) {
     count++;
-    yield toResult(result);
+    page.push(toResult(result));
+    if (page.length < PAGE_RESULTS) continue;
+    yield page;
+    page = [];
   }
-  if (count < expected) throw new HttpError(404, 'job_not_found', 'The job was deleted during its export.');
+  if (count < expected) throw deletedMeanwhile();
+  if (page.length > 0) yield page;
+}
+
+const deletedMeanwhile = () => new HttpError(404, 'job_not_found', 'The job was deleted during its export.');
+
+/** The results with the places of their URLs. */
+async function* placed(
+  job: JobDocument,
+  results: AsyncIterable<readonly ResultDocument[]>,
+): AsyncGenerator<(Exported & Place)[]> {
+  const placeOf = placesOf(job);
+  for await (const page of results) yield page.map((result) => ({ ...result, ...placeOf(result) }));
+}
+
+export const NO_TABLE =
+  'The list of this job has no rows and columns to put the results beside. Export it without `original`.';
+export const TOO_WIDE = 'The table has too many columns for a workbook. Export it as CSV.';
+/** Excel's limit. */
+const MAX_COLUMNS = 16_384;
+
+async function originalTable(
+  { read, log, blobs, max_inflated_bytes }: ExportParts,
+  { job, format, signal }: ExportRequest,
+  where: Filter,
+  results: AsyncIterable<readonly ResultDocument[]>,
+): Promise<Lines> {
+  const { _id: job_id, table, blob_key, total_urls } = job;
+  const file = table && blob_key !== null ? await blobs.file(blob_key) : null;
+  if (!table || file === null) throw new HttpError(409, 'no_table', NO_TABLE);
+  if (format === 'xlsx' && table.width + ADDED_COLUMNS > MAX_COLUMNS) throw new HttpError(409, 'too_wide', TOO_WIDE);
+  async function* pages(): AsyncGenerator<Line[]> {
+    try {
+      yield* originalLines(
+        {
+          rows: readTable(file!.path, table!, { ...DEFAULT_LIMITS, max_inflated_bytes }),
+          listed: listedUrls(log, job_id, total_urls),
+          results,
+          left_out: leftOut(blobs, job_id),
+          resultsAt: (indexes) => resultsAt(read.results, where, indexes, signal),
+        },
+        { table: table!, only_results: '$and' in where },
+      );
+    } finally {
+      await file!.release();
+    }
+  }
+  return { pages: pages(), widths: addedWidths(table), delimiter: delimiterOf(table) };
+}
+
+/** A spreadsheet that writes semicolons or tabs reads them back as such. */
+const delimiterOf = ({ delimiter }: JobTable) => (delimiter === ';' || delimiter === '\t' ? delimiter : ',');
+
+async function* listedUrls(log: ExportParts['log'], job_id: string, total_urls: number): AsyncGenerator<ListedUrl[]> {
+  let count = 0;
+  for await (const { data } of log.readStream(urlsStream(job_id))) {
+    const { from_index, urls, rows = [] } = data as UrlsListed;
+    const row_of = unfoldRows(rows, 0, urls.length);
+    count += urls.length;
+    yield urls.map((url, at) => ({ index: from_index + at, url, row: row_of[at]! }));
+  }
+  if (count < total_urls) throw deletedMeanwhile();
+}
+
+async function* leftOut(blobs: ExportParts['blobs'], job_id: string) {
+  for await (const page of leftOutLines(blobs, job_id)) yield page.map(leftOutOf);
+}
+
+const MAX_INDEXES = 1000;
+
+/** The results with these indexes that pass the filter. */
+async function resultsAt(
+  results: Results,
+  where: Filter,
+  indexes: readonly number[],
+  signal: AbortSignal,
+): Promise<Map<number, ResultDocument>> {
+  const found = new Map<number, ResultDocument>();
+  const unique = [...new Set(indexes)].sort((a, b) => a - b);
+  for (let from = 0; from < unique.length; ) {
+    const some = unique.slice(from, from + MAX_INDEXES);
+    const wanted: Filter = { $and: [where, { index: { $in: some } }] };
+    const { documents, is_cut } = await results.slice(wanted, { sort: { index: 1 }, limit: MAX_INDEXES, signal });
+    for (const result of documents) found.set(result.index, toResult(result));
+    if (!is_cut) from += some.length;
+    else from = unique.indexOf(documents.at(-1)!.index) + 1;
+  }
+  return found;
 }

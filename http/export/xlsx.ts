@@ -1,23 +1,29 @@
-// Writes results as XLSX: a workbook of text, numbers and booleans (ECMA-376), zipped while its client reads it.
+// Writes lines as XLSX: a workbook of text, numbers and booleans (ECMA-376), zipped while its client reads it.
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
 import { breather } from '../../intake/event-loop.ts';
-import { type Cell, COLUMNS, type Exported } from './columns.ts';
+import { lettersOfColumn } from '../../intake/find-column.ts';
+import type { Cell, Line, Lines } from './columns.ts';
 
-/** Excel's limits: rows in a sheet, with the header, and characters in a cell. */
+/** Excel's limits: rows in a sheet, with the head, and characters in a cell. */
 const MAX_ROWS = 1_048_576;
 const MAX_CELL_CHARS = 32_767;
 const CHUNK_CHARS = 64 * 1024;
+/** More rows would fill the screen. */
+const MAX_FROZEN_ROWS = 10;
 /** Level 2 takes little more than half the time of level 6, for files that are a fifth larger. */
 const COMPRESSION = { compressionLevel: 2 };
 
-/** Yields the workbook. After `max_rows` rows, with the header, it begins another sheet. */
-export async function* xlsxOf(results: AsyncIterable<Exported>, max_rows: number = MAX_ROWS): AsyncGenerator<Buffer> {
+/** Yields the workbook. After `max_rows` rows, with the head, it begins another sheet. */
+export async function* xlsxOf(
+  lines: Pick<Lines, 'pages' | 'widths'>,
+  max_rows: number = MAX_ROWS,
+): AsyncGenerator<Buffer> {
   const zip = new ZipFile();
   const output = zip.outputStream as Readable;
   zip.on('error', (error: Error) => output.destroy(error));
-  const written = write(zip, results, max_rows).catch((error: Error) => void output.destroy(error));
+  const written = write(zip, lines, max_rows).catch((error: Error) => void output.destroy(error));
   try {
     yield* output as AsyncIterable<Buffer>;
   } finally {
@@ -26,30 +32,47 @@ export async function* xlsxOf(results: AsyncIterable<Exported>, max_rows: number
   }
 }
 
-async function write(zip: ZipFile, results: AsyncIterable<Exported>, max_rows: number): Promise<void> {
-  const rows = results[Symbol.asyncIterator]();
-  let next = await rows.next();
-
-  async function* sheet(): AsyncGenerator<string> {
-    const breathe = breather();
-    let text = `${SHEET_START}${rowXml(1, NAMES)}`;
-    for (let row = 2; !next.done && row <= max_rows; row++) {
-      await breathe();
-      const result = next.value;
-      text += rowXml(
-        row,
-        COLUMNS.map(({ cell }) => cell(result)),
-      );
-      if (text.length >= CHUNK_CHARS) {
-        yield text;
-        text = '';
-      }
-      next = await rows.next();
-    }
-    yield `${text}</sheetData></worksheet>`;
-  }
-
+async function write(
+  zip: ZipFile,
+  { pages, widths }: Pick<Lines, 'pages' | 'widths'>,
+  max_rows: number,
+): Promise<void> {
+  const iterator = pages[Symbol.asyncIterator]();
   try {
+    const first = await iterator.next();
+    const head: readonly Line[] = first.done ? [] : first.value;
+    const start = sheetStart(head.length, widths);
+    let page: readonly Line[] = [];
+    let at = 0;
+    let is_end = first.done === true;
+    /** Gets the next page when the lines of this one are written. */
+    const fill = async () => {
+      while (at === page.length && !is_end) {
+        const next = await iterator.next();
+        is_end = next.done === true;
+        [page, at] = [next.done ? [] : next.value, 0];
+      }
+    };
+    await fill();
+
+    async function* sheet(): AsyncGenerator<string> {
+      const breathe = breather();
+      let text = start;
+      let row = 1;
+      for (const line of head) text += rowXml(row++, line);
+      for (; at < page.length && row <= max_rows; row++) {
+        text += rowXml(row, page[at++]!);
+        const pause = breathe();
+        if (pause) await pause;
+        if (text.length >= CHUNK_CHARS) {
+          yield text;
+          text = '';
+        }
+        if (at === page.length) await fill();
+      }
+      yield `${text}</sheetData></worksheet>`;
+    }
+
     let sheets = 0;
     do {
       const source = Readable.from(sheet());
@@ -57,17 +80,17 @@ async function write(zip: ZipFile, results: AsyncIterable<Exported>, max_rows: n
       zip.outputStream.once('close', () => source.destroy());
       zip.addReadStream(source, `xl/worksheets/sheet${++sheets}.xml`, COMPRESSION);
       await finished(source);
-    } while (!next.done);
+    } while (at < page.length);
     for (const [path, xml] of Object.entries(partsOf(sheets))) zip.addBuffer(Buffer.from(xml), path);
     zip.end();
   } finally {
-    await rows.return?.();
+    await iterator.return?.();
   }
 }
 
-const NAMES = COLUMNS.map(({ name }) => name);
-/** The letters of the columns; there are at most 26. */
-const LETTERS = COLUMNS.map((_, place) => String.fromCharCode(65 + place));
+const letters: string[] = [];
+/** The letters of a column, which every row asks for. */
+const lettersOf = (place: number): string => (letters[place] ??= lettersOfColumn(place));
 
 const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
@@ -75,16 +98,24 @@ const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationsh
 const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
 const TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 
-/** The start of a sheet. Its frozen pane keeps the header row in sight. */
-const SHEET_START =
-  `${XML}<worksheet xmlns="${MAIN}"><sheetViews><sheetView workbookViewId="0">` +
-  '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><cols>' +
-  COLUMNS.map(({ width }, n) => `<col min="${n + 1}" max="${n + 1}" width="${width}" customWidth="1"/>`).join('') +
-  '</cols><sheetData>';
+/** The start of a sheet. Its frozen pane keeps the head in sight. */
+function sheetStart(head_rows: number, widths: Lines['widths']): string {
+  const pane =
+    head_rows === 0 || head_rows > MAX_FROZEN_ROWS
+      ? ''
+      : `<pane ySplit="${head_rows}" topLeftCell="A${head_rows + 1}" activePane="bottomLeft" state="frozen"/>`;
+  const columns = [...widths].map(
+    ([place, width]) => `<col min="${place + 1}" max="${place + 1}" width="${width}" customWidth="1"/>`,
+  );
+  return (
+    `${XML}<worksheet xmlns="${MAIN}"><sheetViews><sheetView workbookViewId="0">${pane}</sheetView></sheetViews>` +
+    `<cols>${columns.join('')}</cols><sheetData>`
+  );
+}
 
-function rowXml(row: number, cells: readonly Cell[]): string {
+function rowXml(row: number, cells: Line): string {
   let xml = `<row r="${row}">`;
-  for (let place = 0; place < cells.length; place++) xml += cellXml(`${LETTERS[place]}${row}`, cells[place]!);
+  for (let place = 0; place < cells.length; place++) xml += cellXml(`${lettersOf(place)}${row}`, cells[place]!);
   return `${xml}</row>`;
 }
 

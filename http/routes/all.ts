@@ -16,6 +16,7 @@ import * as jobs from './jobs.ts';
 import * as me from './me.ts';
 import * as myExport from './my-export.ts';
 import * as paymentWebhook from './payment-webhook.ts';
+import * as rejected from './rejected.ts';
 import * as sandbox from './sandbox.ts';
 import * as shares from './shares.ts';
 import * as v2Jobs from './v2-jobs.ts';
@@ -25,6 +26,7 @@ import * as webhooks from './webhooks.ts';
 
 export const ALL_GROUPS: readonly Group[] = [
   ...[jobs.group, jobEvents.group, jobLifecycle.group, jobStats.group, exports.group, shares.group],
+  rejected.group,
   ...[analysis.group, domains.group, me.group, myExport.group, credits.group, apiKeys.group],
   ...[billing.group, paymentWebhook.group, sandbox.group],
   ...[intake.group, identityWebhook.group],

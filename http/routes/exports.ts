@@ -7,14 +7,15 @@ import { jobStats } from '../../readmodels/stats.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError, jobNotFound } from '../errors.ts';
 import { exportFilename } from '../export/file-name.ts';
-import { EXPORT_FORMATS, jobExport } from '../export/job-export.ts';
+import { EXPORT_FORMATS, jobExport, NO_TABLE, TOO_WIDE } from '../export/job-export.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { filterOf, NON_2XX, resultFilters } from '../result-view.ts';
 import { anError, routeOf } from '../route.ts';
 import { Count, Time } from '../schemas.ts';
 import { openSignedLinks } from '../signed-links.ts';
 
-const wire = ({ read, keys, public_url, now }: Parts) => ({
+const wire = ({ read, log, blobs, config, keys, public_url, now }: Parts) => ({
+  ...{ log, blobs, max_inflated_bytes: config.max_inflated_bytes },
   read: read({ jobs, results, jobStats }),
   links: openSignedLinks({ key: keys.links, base_url: public_url, now }),
 });
@@ -23,8 +24,29 @@ const route = routeOf<Deps>(GATEWAY);
 
 const tags = ['exports'];
 
-/** The filters of results, without defaults. */
-const filters = { ...resultFilters, non_2xx: Type.Optional(Type.Boolean(NON_2XX)) };
+/** What an export holds: the filters of results, and whether the table is exported, without defaults. */
+const contents = {
+  ...resultFilters,
+  non_2xx: Type.Optional(Type.Boolean(NON_2XX)),
+  original: Type.Optional(
+    Type.Boolean({
+      description:
+        'Export the uploaded table: every row with all its columns, duplicates and rejected rows too, and beside them what was found. ' +
+        'With filters, only the rows whose results pass. For a CSV or text file with one entry a line, XLSX or ODS; else 409.',
+    }),
+  ),
+};
+const ORIGINAL =
+  'With `original`, these columns follow those of the table: `row`; `checked_url`; `verdict`, which is also `rejected` or ' +
+  '`not_checked`; `reason` (`duplicate`, or why the text was rejected); `duplicate_of_row`; then the fields of the result. A row whose ' +
+  'cell holds several URLs is there once for each of them. The names get a number where the table has them already. Dates of a ' +
+  'workbook become ISO 8601, formulas their results.';
+const errors = {
+  409: {
+    description: 'With `original`: the job has no table, or one with too many columns for a workbook.',
+    examples: { no_table: { message: NO_TABLE }, too_wide: { message: TOO_WIDE } },
+  },
+};
 const format = Type.Enum(EXPORT_FORMATS, {
   type: 'string',
   default: 'csv',
@@ -51,11 +73,15 @@ export const exportFile = route({
   access: 'owner',
   heavy: true,
   summary: 'Export the results of a job as a CSV or XLSX file',
-  description: DEFUSED,
+  description: `${ORIGINAL} ${DEFUSED}`,
   tags,
-  query: Type.Object({ format, ...filters }),
+  query: Type.Object({ format, ...contents }),
   responses: { 200: file },
-  handler: ({ job, query, signal }, { read }) => jobExport(read, job, filterOf(query), query.format, signal),
+  errors,
+  handler({ job, query, signal }, parts) {
+    const { format: of, original = false } = query;
+    return jobExport(parts, { job, filter: filterOf(query), format: of, original, signal });
+  },
 });
 
 export const download = route({
@@ -68,7 +94,7 @@ export const download = route({
   description:
     'The link works for an hour without credentials. It returns the results that the job has when somebody opens it.',
   tags,
-  query: Type.Object(filters),
+  query: Type.Object(contents),
   responses: {
     200: {
       description: 'The link.',
@@ -107,7 +133,7 @@ export const signedDownload = route({
   tags,
   query: Type.Object({
     format,
-    ...filters,
+    ...contents,
     expires: Type.String({ pattern: '^[0-9]{1,12}$', description: 'Seconds since 1970.', examples: ['1769853600'] }),
     signature: Type.String({
       minLength: 1,
@@ -120,15 +146,18 @@ export const signedDownload = route({
   errors: {
     403: anError('The service did not create this link.', 'link_invalid', LINK_INVALID),
     404: 'The job was deleted.',
+    ...errors,
     410: anError('The link has expired.', 'link_expired', LINK_EXPIRED),
   },
-  async handler({ params, query, ctx, signal }, { read, links }) {
+  async handler({ params, query, ctx, signal }, parts) {
+    const { read, links } = parts;
     const link = links.verify(ctx.path, ctx.querystring);
     if (link === 'forged') throw new HttpError(403, 'link_invalid', LINK_INVALID);
     if (link === 'expired') throw new HttpError(410, 'link_expired', LINK_EXPIRED);
     const job = await read.jobs.get(params.job_id);
     if (!job) throw jobNotFound();
-    return await jobExport(read, job, filterOf(query), query.format, signal);
+    const { format: of, original = false } = query;
+    return await jobExport(parts, { job, filter: filterOf(query), format: of, original, signal });
   },
 });
 

@@ -135,7 +135,7 @@ export const results = route({
   async handler({ job, query, signal }, { read }) {
     const { limit, offset } = query;
     const { items, total } = await resultsPage(read, job, filterOf(query), { limit, offset, signal });
-    return { body: { items: resultViews(items), total, limit, offset } };
+    return { body: { items: resultViews(job, items), total, limit, offset } };
   },
 });
 

@@ -252,7 +252,7 @@ export const view = route({
       body: {
         job: pick(jobView(job), SHOWN),
         stats: sharedStats(stats ?? noStats(job._id)),
-        items: resultViews(page.items),
+        items: resultViews(job, page.items),
         total: page.total,
         limit,
         offset,

@@ -16,8 +16,8 @@ import {
   ResultView,
   resultExample,
   resultFilters,
-  resultView,
   resultViews,
+  resultViewsOf,
   statusGroup,
 } from '../result-view.ts';
 import { routeOf } from '../route.ts';
@@ -77,7 +77,7 @@ export const results = route({
     if (cursor === undefined) {
       const { items, total } = await resultsPage(read, job, filter, { limit, offset, signal });
       const more = offset + limit < total || job.status === 'processing';
-      const views = resultViews(items);
+      const views = resultViews(job, items);
       return {
         body: {
           results: views,
@@ -129,7 +129,7 @@ export async function cursorPage(
   const seen = job.status === 'processing' ? Math.max(after, before - 1) : null;
   const next = page.next ?? seen;
   return {
-    results: page.items.map(resultView),
+    results: page.items.map(resultViewsOf(job)),
     next_cursor: next === null ? null : cursors.after(next, scope),
     total: page.total,
   };

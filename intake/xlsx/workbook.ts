@@ -9,6 +9,9 @@ import type { ZipPackage } from '../zip-package.ts';
 export interface Workbook {
   sheets: { name: string; part: string }[];
   shared_strings: string | null;
+  styles: string | null;
+  /** Whether dates count from 1904, as on old Macs. */
+  is_1904: boolean;
 }
 
 interface Relationship {
@@ -36,8 +39,10 @@ export async function readWorkbook(xlsx: ZipPackage): Promise<Workbook> {
   const sheets: Workbook['sheets'] = [];
   /** Parts seen: a workbook may name a part several times, but the part is one sheet. */
   const parts = new Set<string>();
+  let is_1904 = false;
   await readPartWhole(xlsx, main.target, {
     open(name, attributes) {
+      if (name === 'workbookPr') is_1904 = ['1', 'true'].includes(attributes.date1904 ?? '');
       if (name !== 'sheet' || sheets.length === MAX_SHEETS) return;
       const relationship = relationships.get(attributes['r:id'] ?? attributeOf(attributes, 'id') ?? '');
       // Chart sheets and macro sheets have other kinds.
@@ -46,8 +51,11 @@ export async function readWorkbook(xlsx: ZipPackage): Promise<Workbook> {
       sheets.push({ name: (attributes.name ?? '').slice(0, MAX_SHEET_NAME_CHARS), part: relationship.target });
     },
   });
-  const strings = [...relationships.values()].find(({ kind }) => kind === 'sharedStrings');
-  return { sheets, shared_strings: strings && xlsx.has(strings.target) ? strings.target : null };
+  const part = (wanted: string) => {
+    const found = [...relationships.values()].find(({ kind }) => kind === wanted);
+    return found && xlsx.has(found.target) ? found.target : null;
+  };
+  return { sheets, shared_strings: part('sharedStrings'), styles: part('styles'), is_1904 };
 }
 
 /** The hyperlinks that lead out of the workbook, by `linkKey`. */

@@ -3,8 +3,9 @@
 import { urlLikeness } from '../classify-url.ts';
 import { linkOfFormula } from '../formula-link.ts';
 import { readPart } from '../read-part.ts';
-import type { SheetHandlers } from '../workbook-sheet.ts';
+import type { CellValue, SheetHandlers } from '../workbook-sheet.ts';
 import type { ZipPackage } from '../zip-package.ts';
+import type { DateStyles } from './date-styles.ts';
 import { MAX_CELL_CHARS, RichText } from './rich-text.ts';
 import type { SharedStrings } from './shared-strings.ts';
 import { linkKey, MAX_COLUMNS, parseReference } from './workbook.ts';
@@ -15,6 +16,8 @@ export interface SheetSource {
   strings: SharedStrings;
   links: ReadonlyMap<number, string>;
   max_url_chars: number;
+  /** The styles of cells that show a number as a date; null to see the numbers. */
+  dates: DateStyles | null;
 }
 
 /** The largest row that `parseReference` accepts, more than any spreadsheet has. */
@@ -28,6 +31,7 @@ export async function* readWorksheet(source: SheetSource, handlers: SheetHandler
   let column = -1;
   let wanted = false;
   let type = '';
+  let style = 0;
   let value = '';
   let formula = '';
   let inside = '';
@@ -43,9 +47,11 @@ export async function* readWorksheet(source: SheetSource, handlers: SheetHandler
         column = parseReference(attributes.r ?? '')?.column ?? column + 1;
         wanted = handlers.column === null ? column < MAX_COLUMNS : column === handlers.column;
         type = attributes.t ?? 'n';
+        style = Number(attributes.s ?? 0);
         value = formula = '';
         inline.start();
       } else {
+        if (name === 'v' || name === 'is') handlers.filled?.(column);
         inline.open(name);
       }
     },
@@ -63,6 +69,10 @@ export async function* readWorksheet(source: SheetSource, handlers: SheetHandler
       wanted = false;
       const is_shared = type === 's' && value !== '';
       const shown = is_shared ? source.strings.get(Number(value)) : type === 'inlineStr' ? inline.value() : value;
+      if (handlers.value) {
+        if (shown !== '') handlers.value(row, column, shownValue(shown, type, style, source.dates));
+        return;
+      }
       const text = urlOf(shown, source.links.get(linkKey(row, column)) ?? linkOfFormula(formula), max_url_chars);
       if (text.trim() !== '') handlers.cell(row, column, text);
     },
@@ -70,6 +80,12 @@ export async function* readWorksheet(source: SheetSource, handlers: SheetHandler
 }
 
 const HYPERLINK_ROOM = 32;
+
+function shownValue(shown: string, type: string, style: number, dates: DateStyles | null): CellValue {
+  if (type === 'b') return shown === '1';
+  const number = type === 'n' && shown.trim() !== '' ? Number(shown) : Number.NaN;
+  return Number.isFinite(number) ? (dates?.textOf(number, style) ?? number) : shown;
+}
 
 /** The text of the cell, or its link if the link is a URL and the text is not. */
 function urlOf(shown: string, link: string | null, max_url_chars: number): string {

@@ -1,6 +1,8 @@
 // The sheets of an XLSX workbook, in their order.
 import type { WorkbookSheet } from '../workbook-sheet.ts';
 import type { ZipPackage } from '../zip-package.ts';
+import { readDateStyles } from './date-styles.ts';
+import { MAX_CELL_CHARS } from './rich-text.ts';
 import { readSharedStrings } from './shared-strings.ts';
 import { readHyperlinks, readWorkbook } from './workbook.ts';
 import { readWorksheet } from './worksheet.ts';
@@ -9,7 +11,22 @@ export async function* xlsxSheets(workbook: ZipPackage, max_url_chars: number): 
   const { sheets, shared_strings } = await readWorkbook(workbook);
   const strings = await readSharedStrings(workbook, shared_strings, max_url_chars);
   for (const { name, part } of sheets) {
-    const source = { part, strings, links: await readHyperlinks(workbook, part), max_url_chars };
+    const source = { part, strings, links: await readHyperlinks(workbook, part), max_url_chars, dates: null };
     yield { name, read: (xlsx, handlers) => readWorksheet({ xlsx, ...source }, handlers) };
   }
+}
+
+/** The sheet with this number, from 0, for reading what its cells show. Undefined without one. */
+export async function xlsxSheet(workbook: ZipPackage, number: number): Promise<WorkbookSheet | undefined> {
+  const structure = await readWorkbook(workbook);
+  const sheet = structure.sheets[number];
+  if (sheet === undefined) return undefined;
+  const source = {
+    part: sheet.part,
+    strings: await readSharedStrings(workbook, structure.shared_strings, MAX_CELL_CHARS),
+    links: new Map<number, string>(),
+    max_url_chars: MAX_CELL_CHARS,
+    dates: await readDateStyles(workbook, structure),
+  };
+  return { name: sheet.name, read: (xlsx, handlers) => readWorksheet({ xlsx, ...source }, handlers) };
 }

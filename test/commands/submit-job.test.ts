@@ -45,7 +45,7 @@ async function submitting(t: ExecutionContext, type: string, when: 'before' | 'a
       needs_credits: false,
       counts: () => ({ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 }),
       pages: (async function* () {
-        yield ['https://a.example/1', 'https://a.example/2'];
+        yield { urls: ['https://a.example/1', 'https://a.example/2'] };
       })(),
       ...more,
     },
@@ -91,7 +91,7 @@ test('a job that the log cannot hold gives back its credits', async (t) => {
 test('a client that leaves in the middle of its URLs pays nothing', async (t) => {
   const { submitted, balance, listed } = await submitting(t, 'none', 'before', {
     pages: (async function* () {
-      yield Array.from({ length: 1500 }, (_, n) => `https://a.example/${n}`);
+      yield { urls: Array.from({ length: 1500 }, (_, n) => `https://a.example/${n}`) };
       throw new Error(FAULT);
     })(),
   });

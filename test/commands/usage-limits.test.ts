@@ -31,7 +31,7 @@ async function openWorld(t: ExecutionContext) {
         ...{ filename: null, blob_key: null, needs_credits },
         counts: () => ({ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 }),
         pages: (async function* () {
-          yield Array.from({ length: urls }, (_, n) => `https://site.example/${n}`);
+          yield { urls: Array.from({ length: urls }, (_, n) => `https://site.example/${n}`) };
         })(),
       };
       return submitJob(submission, commandContext(now));

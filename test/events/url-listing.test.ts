@@ -15,7 +15,7 @@ async function list(log: EventStore, job_id: string, urls: readonly string[]): P
     needs_credits: false,
     counts: () => ({ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 }),
     pages: (async function* () {
-      yield urls;
+      yield { urls };
     })(),
   };
   const { ok } = await submit(submission, commandContext());

@@ -8,10 +8,11 @@ import test from 'ava';
 import { parse } from 'csv-parse/sync';
 import Excel from 'exceljs';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
-import { COLUMNS } from '../../http/export/columns.ts';
+import { COLUMNS, resultsTable } from '../../http/export/columns.ts';
 import { csvOf } from '../../http/export/csv.ts';
 import { attachment, exportFilename } from '../../http/export/file-name.ts';
 import { xlsxOf } from '../../http/export/xlsx.ts';
+import type { Place } from '../../http/result-place.ts';
 import { type Deps, download, exportFile, signedDownload } from '../../http/routes/exports.ts';
 import { openSignedLinks } from '../../http/signed-links.ts';
 import { type ResultDocument, resultId, results } from '../../readmodels/results.ts';
@@ -40,17 +41,17 @@ function result(index: number, values: Partial<ResultDocument> = {}): ResultDocu
   };
 }
 
-async function* some(rows: readonly ResultDocument[]): AsyncGenerator<ResultDocument> {
-  yield* rows;
+async function* some(rows: readonly ResultDocument[]): AsyncGenerator<(ResultDocument & Place)[]> {
+  for (const row of rows) yield [{ ...row, row: row.index + 2, cell: `A${row.index + 2}` }];
 }
 
 async function csvRows(rows: readonly ResultDocument[]): Promise<Record<string, string>[]> {
-  return parse(await text(csvOf(some(rows))), { bom: true, columns: true });
+  return parse(await text(csvOf(resultsTable(some(rows)))), { bom: true, columns: true });
 }
 
 async function sheetsOf(rows: readonly ResultDocument[], max_rows?: number): Promise<Excel.Worksheet[]> {
   const workbook = new Excel.Workbook();
-  await workbook.xlsx.load((await buffer(xlsxOf(some(rows), max_rows))) as never);
+  await workbook.xlsx.load((await buffer(xlsxOf(resultsTable(some(rows)), max_rows))) as never);
   return workbook.worksheets;
 }
 
@@ -79,7 +80,7 @@ test('CSV has a byte order mark, a header, CRLF lines, and every kind of value',
     result(0, { url: 'https://example.com/a,"b"\nc', redirect_chain: ['https://a.example/', 'https://b.example/'] }),
     result(1, { url: 'https://münchen.example/ß', status_code: null, final_url: null, is_broken: true }),
   ];
-  const csv = await text(csvOf(some(rows)));
+  const csv = await text(csvOf(resultsTable(some(rows))));
   t.is(csv[0], '\ufeff');
   t.true(csv.slice(1).startsWith(`${NAMES.join(',')}\r\n`));
   t.true(csv.endsWith('\r\n'));
@@ -97,12 +98,14 @@ test('CSV has a byte order mark, a header, CRLF lines, and every kind of value',
     content_type: 'text/html',
     protection: '',
     attempts: '1',
+    row: '2',
+    cell: 'A2',
   });
   t.like(second, { url: 'https://münchen.example/ß', status_code: '', final_url: '', is_broken: 'true' });
 });
 
 test('a file without results holds its header alone', async (t) => {
-  t.is(await text(csvOf(some([]))), `\ufeff${NAMES.join(',')}\r\n`);
+  t.is(await text(csvOf(resultsTable(some([])))), `\ufeff${NAMES.join(',')}\r\n`);
   const [sheet] = await sheetsOf([]);
   t.deepEqual([sheet!.rowCount, cells(sheet!, 1).url], [1, 'url']);
 });

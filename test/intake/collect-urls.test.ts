@@ -113,10 +113,17 @@ test('pages have the requested size and the order of submission', async (t) => {
   const urls = Array.from({ length: 25 }, (_, i) => `https://a.example/${i}`);
   const pages = await Array.fromAsync(submitList(pagesOf(urls), { page_size: 10 }));
   t.deepEqual(
-    pages.map(({ length }) => length),
+    pages.map(({ urls: some }) => some.length),
     [10, 10, 5],
   );
-  t.deepEqual(pages.flat(), urls);
+  t.deepEqual(
+    pages.flatMap(({ urls: some }) => some),
+    urls,
+  );
+  t.deepEqual(
+    pages.flatMap(({ rows }) => rows),
+    urls.map((_, i) => i + 1),
+  );
 });
 
 test('the summary throws before the list is complete', (t) => {
@@ -127,10 +134,13 @@ test('the summary throws before the list is complete', (t) => {
 test('the error of a list names a limited number of wrong entries by index', async (t) => {
   const list = ['https://a.example/', 'nope', ...Array.from({ length: 5_000 }, () => '@')];
   const collected = submitList(pagesOf(list));
-  t.deepEqual((await Array.fromAsync(collected)).flat(), ['https://a.example/']);
+  t.deepEqual(
+    (await Array.fromAsync(collected)).flatMap(({ urls }) => urls),
+    ['https://a.example/'],
+  );
   t.is(collected.summary.invalid_urls_rejected, 5_001);
   t.is(collected.summary.samples.invalid.length, 20);
-  t.like(collected.summary.samples.invalid[0], { row: 1, value: 'nope', reason: 'no_domain' });
+  t.like(collected.summary.samples.invalid[0], { row: 2, value: 'nope', reason: 'no_domain' });
   const error = await t.throwsAsync(Array.fromAsync(submitList(pagesOf(list), { skip_invalid: false })));
   t.regex(error?.message ?? '', /index 1: "nope"/);
 });
@@ -153,7 +163,7 @@ test('reading a long list lets other work of the thread run', async (t) => {
   const urls = Array.from({ length: 100_000 }, (_, i) => `https://a.example/${i}`);
   let turns = 0;
   const counting = setInterval(() => turns++, 1);
-  for await (const page of submitList(pagesOf(urls))) t.true(page.length > 0);
+  for await (const page of submitList(pagesOf(urls))) t.true(page.urls.length > 0);
   clearInterval(counting);
   t.true(turns > 3, `${turns} turns`);
 });

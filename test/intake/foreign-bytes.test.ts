@@ -3,7 +3,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { classifyUrl, INVALID_REASONS, urlLikeness } from '../../intake/classify-url.ts';
-import { submitList } from '../../intake/collect-urls.ts';
+import { collectUrls } from '../../intake/collect-urls.ts';
 import { parseDomain } from '../../intake/domain.ts';
 import { findUrlColumn } from '../../intake/find-column.ts';
 import { findLayout } from '../../intake/find-layout.ts';
@@ -74,7 +74,8 @@ test('any list gives URLs or a refusal with a code', async (t) => {
   const list = fc.array(fc.oneof(hostileText(ADDRESS), hostileText(TABLE)), { maxLength: 20 });
   await fc.assert(
     fc.asyncProperty(list, fc.boolean(), async (urls, skip_invalid) => {
-      await outcome(async () => submitList([urls] as never, { ...LIMITS, skip_invalid }));
+      const cells = urls.map((value, row) => ({ row, value }));
+      await outcome(async () => collectUrls([cells] as never, { ...LIMITS, skip_invalid, place: 'index' }));
     }),
     RUNS,
   );

@@ -44,7 +44,7 @@ async function abandoned(t: ExecutionContext) {
     needs_credits: true,
     counts: () => ({ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 }),
     pages: (async function* () {
-      yield ['https://example.com/a', 'https://example.com/b'];
+      yield { urls: ['https://example.com/a', 'https://example.com/b'] };
     })(),
   };
   await t.throwsAsync(openSubmitJob(log, dying, credits)(submission, commandContext()), { message: 'killed' });

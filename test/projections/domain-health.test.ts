@@ -54,7 +54,9 @@ async function openWorld(t: ExecutionContext) {
           needs_credits: true,
           counts: () => ({ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 }),
           pages: (async function* () {
-            for (let from = 0; from < urls.length; from += 1000) yield urls.slice(from, from + 1000);
+            for (let from = 0; from < urls.length; from += 1000) {
+              yield { urls: urls.slice(from, from + 1000) };
+            }
           })(),
         },
         commandContext(),

@@ -61,7 +61,7 @@ export async function act(action: Action, known: Known, world: World): Promise<v
       needs_credits,
       counts: () => ({ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 }),
       pages: (async function* () {
-        yield urls;
+        yield { urls };
       })(),
     };
     const submitted = await world.client(client).submitJob(submission, world.contextOf(`user:${owner_id}`));

@@ -48,7 +48,12 @@ const MAX_FAILURES = 5;
 const CLIENTS = 4;
 const MAX_ROUNDS = 100;
 /** The jobs here have no file. */
-const NO_BLOBS: Blobs = { put: async () => ({ size_bytes: 0 }), get: async () => null, delete: async () => {} };
+const NO_BLOBS: Blobs = {
+  put: async () => ({ size_bytes: 0 }),
+  get: async () => null,
+  file: async () => null,
+  delete: async () => {},
+};
 
 export type World = Awaited<ReturnType<typeof openWorld>>;
 type Client = ReturnType<typeof openClient>;

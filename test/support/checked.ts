@@ -15,4 +15,4 @@ export function rangeOf(rows: readonly CheckedUrl[]): URLChecked {
   return data;
 }
 
-export const listedUrls: UrlsOf = ({ data }) => listed.get(data) ?? [];
+export const listedUrls: UrlsOf = ({ data }) => ({ urls: listed.get(data) ?? [], rows: [] });

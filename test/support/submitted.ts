@@ -32,7 +32,7 @@ export async function submitUpload(
     needs_credits: true,
     counts: () => ({ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 }),
     pages: (async function* () {
-      yield [...urls];
+      yield { urls };
     })(),
   };
   await blobs.put(submission.blob_key, Readable.from(urls.join('\n')));

@@ -37,7 +37,7 @@ export function openProcess(log: EventStore) {
     const scope = { user_id: 'alice', method: 'POST', route: '/api/v2/jobs', key: 'k', ...how.scope };
     const context = commandContext(now);
     async function* pages() {
-      for (let at = 0; at < urls.length; at += 1000) yield urls.slice(at, at + 1000);
+      for (let at = 0; at < urls.length; at += 1000) yield { urls: urls.slice(at, at + 1000) };
       await during?.();
     }
     return await submitOnce(

@@ -51,6 +51,11 @@ export async function openFileBlobs({ folder }: { folder: string }): Promise<Blo
       return file === null ? null : file.createReadStream();
     },
 
+    file: async (key) => {
+      const path = pathOf(root, key);
+      return (await isFile(path)) ? { path, release: async () => {} } : null;
+    },
+
     delete: async (key) => {
       const path = pathOf(root, key);
       if (await isFile(path)) await rm(path, { force: true });

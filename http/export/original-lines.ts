@@ -1,0 +1,239 @@
+// The lines of an uploaded table with the results beside them: every row of the file with all its cells, duplicates and rows without a
+// URL too. The rows, the job's URLs, their results and what was left out come in one order, so that little of each is in memory.
+import type { LeftOut } from '../../commands/intake.ts';
+import type { JobTable } from '../../events/job.ts';
+import { lettersOfColumn } from '../../intake/find-column.ts';
+import type { TableRow } from '../../intake/read-table.ts';
+import type { CellValue } from '../../intake/workbook-sheet.ts';
+import type { ResultDocument } from '../../readmodels/results.ts';
+import { Ahead } from './ahead.ts';
+import { type Cell, inert, inertCell, type Line, OUTCOME_COLUMNS } from './columns.ts';
+
+/** A URL of the job. */
+export interface ListedUrl {
+  index: number;
+  url: string;
+  row: number;
+}
+
+export interface Sources {
+  rows: AsyncIterable<readonly TableRow[]>;
+  listed: AsyncIterable<readonly ListedUrl[]>;
+  /** The results that pass the filters, by index. */
+  results: AsyncIterable<readonly ResultDocument[]>;
+  left_out: AsyncIterable<readonly LeftOut[]>;
+  /** Reads results by their indexes; those that do not pass the filters are left out. */
+  resultsAt(indexes: readonly number[]): Promise<ReadonlyMap<number, ResultDocument>>;
+}
+
+export interface OriginalOptions {
+  table: JobTable;
+  /** Whether rows without a result are left out, because the results are filtered. */
+  only_results: boolean;
+}
+
+/** What is said of one text of a row. */
+interface Finding {
+  row: number;
+  url: string | null;
+  verdict: string;
+  reason: string | null;
+  duplicate_of_row: number | null;
+  result: ResultDocument | null;
+}
+
+const FINDING_COLUMNS: readonly { name: string; width: number; cell(finding: Finding): Cell }[] = [
+  { name: 'row', width: 10, cell: (f) => f.row },
+  { name: 'checked_url', width: 60, cell: (f) => inert(f.url) },
+  { name: 'verdict', width: 12, cell: (f) => f.verdict },
+  { name: 'reason', width: 20, cell: (f) => f.reason },
+  { name: 'duplicate_of_row', width: 16, cell: (f) => f.duplicate_of_row },
+];
+const RESULT_COLUMNS = OUTCOME_COLUMNS.filter(({ name }) => name !== 'verdict');
+const ADDED = [...FINDING_COLUMNS, ...RESULT_COLUMNS];
+export const ADDED_COLUMNS = ADDED.length;
+/** A URL of the job that has no result, and a text that is no URL of the job. */
+export const VERDICTS_WITHOUT_RESULT = ['not_checked', 'rejected'] as const;
+
+/** The most empty rows that are written between two rows of a workbook, whose file leaves them out. */
+const MAX_GAP_ROWS = 10_000;
+/** Rows whose duplicates are read together. */
+const ROWS_AT_ONCE = 1000;
+
+/** The widths of the added columns, by their place. */
+export const addedWidths = ({ width }: JobTable): ReadonlyMap<number, number> =>
+  new Map(ADDED.map((column, n) => [width + n, column.width]));
+
+/** The pages of lines, the head first. Throws what the sources throw, and closes them when the iteration ends. */
+export async function* originalLines(sources: Sources, options: OriginalOptions): AsyncGenerator<Line[]> {
+  const { table, only_results } = options;
+  const rows = new Ahead(sources.rows);
+  const findings = openFindings(sources);
+  // A text file has a row for each line. A workbook leaves empty rows out.
+  const fills_gaps = table.format !== 'csv' && !only_results;
+  try {
+    const { head, last_row } = await headOf(rows, table);
+    yield head;
+    let last = last_row;
+    for (let is_end = false; !is_end; ) {
+      const some: TableRow[] = [];
+      for (; some.length < ROWS_AT_ONCE; some.push(rows.take())) {
+        const filling = rows.fill();
+        if (filling) await filling;
+        if (rows.peek === undefined) break;
+      }
+      is_end = some.length === 0;
+      const page: Line[] = [];
+      for (const { row, cells, found } of is_end ? await findings.rest() : await findings.of(some)) {
+        const gap = fills_gaps ? Math.min(row - last - 1, MAX_GAP_ROWS) : 0;
+        for (let empty = row - gap; empty < row; empty++) page.push(lineOf(table, [], [empty]));
+        last = row;
+        const shown = only_results ? found.filter(({ result }) => result !== null) : found;
+        if (found.length === 0 && !only_results) page.push(lineOf(table, cells, [row]));
+        for (const finding of shown) page.push(lineOf(table, cells, resultCells(finding)));
+      }
+      if (page.length > 0) yield page;
+    }
+  } finally {
+    await Promise.all([rows.close(), findings.close()]);
+  }
+}
+
+/** The rows up to the header, which the names of the added columns follow. A table without a header gets one of letters. */
+async function headOf(rows: Ahead<TableRow>, table: JobTable): Promise<{ head: Line[]; last_row: number }> {
+  const { header_row, width, format } = table;
+  if (header_row === null) {
+    const letters = Array.from({ length: width }, (_, place) => lettersOfColumn(place));
+    return { head: [lineOf(table, letters, addedNames([]))], last_row: 0 };
+  }
+  const head: Line[] = [];
+  let last_row = 0;
+  for (;;) {
+    await rows.fill();
+    const next = rows.peek;
+    if (next === undefined || next.row > header_row) return { head, last_row };
+    const { row, cells } = rows.take();
+    if (format !== 'csv') for (let empty = last_row + 1; empty < row; empty++) head.push(lineOf(table, [], []));
+    head.push(lineOf(table, cells, row === header_row ? addedNames(cells) : []));
+    last_row = row;
+  }
+}
+
+/** The names of the added columns, with a number where the header has the name already. */
+function addedNames(header: readonly CellValue[]): string[] {
+  const taken = new Set(header.map((name) => String(name).trim().toLowerCase()));
+  return ADDED.map(({ name }) => {
+    let free = name;
+    for (let n = 2; taken.has(free); n++) free = `${name}_${n}`;
+    taken.add(free);
+    return free;
+  });
+}
+
+/** The cells of a row, brought to the width of the table, and the cells beside them: each line has as many. */
+function lineOf({ width }: JobTable, cells: readonly CellValue[], added: readonly Cell[]): Line {
+  const line: Cell[] = [];
+  for (let place = 0; place < width; place++) line.push(inertCell(cells[place] ?? ''));
+  for (let place = 0; place < ADDED_COLUMNS; place++) line.push(added[place] ?? null);
+  return line;
+}
+
+function resultCells(finding: Finding): Cell[] {
+  const cells = FINDING_COLUMNS.map(({ cell }) => cell(finding));
+  const { result } = finding;
+  for (const { cell } of RESULT_COLUMNS) cells.push(result === null ? null : cell(result));
+  return cells;
+}
+
+interface FoundRow extends TableRow {
+  found: Finding[];
+}
+
+/** Joins the job's URLs with their results, and both with what was left out, row by row. */
+function openFindings({ listed, results, left_out, resultsAt }: Sources) {
+  const urls = new Ahead(listed);
+  const checked = new Ahead(results);
+  const others = new Ahead(left_out);
+  let last_row = 0;
+
+  async function nextUrl(): Promise<Finding> {
+    const { index, url, row } = urls.take();
+    await checked.fill();
+    const result = checked.peek?.index === index ? checked.take() : null;
+    const verdict = result?.verdict ?? 'not_checked';
+    return { row, url, verdict, reason: null, duplicate_of_row: null, result };
+  }
+
+  /** Gives duplicates the results of the URLs that they repeat. */
+  async function leftOutFindings(some: readonly LeftOut[]): Promise<Finding[]> {
+    const firsts = some.flatMap(({ first }) => (first ? [first.index] : []));
+    const of_firsts = firsts.length === 0 ? null : await resultsAt(firsts);
+    return some.map(({ row, reason, first }) => {
+      if (first === undefined) {
+        return { row, url: null, verdict: 'rejected', reason, duplicate_of_row: null, result: null };
+      }
+      const result = of_firsts?.get(first.index) ?? null;
+      const verdict = result?.verdict ?? 'not_checked';
+      return { row, url: result?.url ?? null, verdict, reason, duplicate_of_row: first.row, result };
+    });
+  }
+
+  const filled = async () => {
+    const [of_urls, of_others] = [urls.fill(), others.fill()];
+    if (of_urls) await of_urls;
+    if (of_others) await of_others;
+  };
+  const nextRow = () => Math.min(urls.peek?.row ?? END, others.peek?.row ?? END);
+
+  /** Takes all that is of the row, whose texts follow each other. */
+  async function take(row: number, entries: LeftOut[]): Promise<Finding[]> {
+    const found: Finding[] = [];
+    for (;;) {
+      await filled();
+      if (urls.peek?.row === row) found.push(await nextUrl());
+      else if (others.peek?.row === row) entries.push(others.take());
+      else return found;
+    }
+  }
+
+  /** The rows with their findings. A row of the listing that the file does not show, such as one with a mere link, has no cells. */
+  async function rowsOf(rows: readonly TableRow[], end: number): Promise<FoundRow[]> {
+    const of_rows: FoundRow[] = [];
+    const entries: { of_row: FoundRow; some: LeftOut[] }[] = [];
+    const add = async ({ row, cells }: TableRow) => {
+      const some: LeftOut[] = [];
+      const of_row = { row, cells, found: await take(row, some) };
+      of_rows.push(of_row);
+      if (some.length > 0) entries.push({ of_row, some });
+      last_row = row;
+    };
+    const addBefore = async (row: number) => {
+      for (let next = nextRow(); next > last_row && next < row; next = nextRow()) await add({ row: next, cells: [] });
+    };
+    for (const one of rows) {
+      await filled();
+      if (nextRow() < one.row) await addBefore(one.row);
+      await add(one);
+    }
+    if (end === END) {
+      await filled();
+      for (let next = nextRow(); next < END; next = nextRow()) await add({ row: next, cells: [] });
+    }
+    const findings = await leftOutFindings(entries.flatMap(({ some }) => some));
+    let at = 0;
+    for (const { of_row, some } of entries) {
+      of_row.found.push(...findings.slice(at, at + some.length));
+      at += some.length;
+    }
+    return of_rows;
+  }
+
+  return {
+    of: (rows: readonly TableRow[]) => rowsOf(rows, 0),
+    /** What is behind the last row. */
+    rest: () => rowsOf([], END),
+    close: () => Promise.all([urls.close(), checked.close(), others.close()]),
+  };
+}
+
+const END = Number.POSITIVE_INFINITY;

@@ -1,0 +1,114 @@
+// Lists the texts of a job's list that became no URL to check, for the job's owner.
+
+import type { LeftOut } from '../../commands/intake.ts';
+import { hasReason, leftOutLines, leftOutOf } from '../../commands/left-out.ts';
+import { Nullable } from '../../events/nullable.ts';
+import { type Static, Type } from '../../events/schema.ts';
+import type { Blobs } from '../../intake/blobs.ts';
+import { INVALID_REASONS } from '../../intake/classify-url.ts';
+import { breather } from '../../intake/event-loop.ts';
+import type { JobDocument } from '../../readmodels/jobs.ts';
+import type { Paging } from '../../readmodels/pages.ts';
+import { GATEWAY } from '../apis/gateway.ts';
+import { HttpError } from '../errors.ts';
+import { groupOf, type Parts } from '../group.ts';
+import { listOf, listReply } from '../list-replies.ts';
+import { cellsOf } from '../result-place.ts';
+import { paging } from '../result-view.ts';
+import { anError, routeOf } from '../route.ts';
+
+const wire = ({ blobs }: Parts) => ({ blobs });
+export type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY);
+
+const REASONS: Readonly<Record<string, string>> = {
+  duplicate: 'repeats the URL of an earlier row',
+  blocked_domain: 'is of a domain on the blocklist',
+  ...INVALID_REASONS,
+};
+
+const RejectedView = Type.Object(
+  {
+    row: Type.Integer({ minimum: 1, description: 'As in results.' }),
+    cell: Nullable(Type.String({ description: 'As in results.' })),
+    value: Type.String({ description: 'The text, shortened to 200 characters.' }),
+    reason: Type.Enum(Object.keys(REASONS), { description: 'A code for programs.' }),
+    message: Type.String({ description: 'What the reason means.' }),
+    duplicate_of_row: Nullable(Type.Integer({ minimum: 1, description: 'Where the URL stands that is checked.' })),
+  },
+  { $id: 'RejectedRow' },
+);
+
+const NOT_KEPT = 'The job is older than the record of rejected rows. Upload the file again, or analyze it.';
+
+export const rejected = route({
+  id: 'listRejectedRows',
+  method: 'GET',
+  path: '/jobs/{job_id}/rejected',
+  access: 'owner',
+  heavy: true,
+  summary: 'List the rows of a job that are not checked, each with its reason',
+  description:
+    'Duplicates, URLs of blocked domains and texts that are no valid URL, in the order of the list. A cell with several URLs may be ' +
+    'there several times. Of a list with more than 64 MB of them, the rest is counted in the job alone.',
+  tags: ['jobs'],
+  query: Type.Object({
+    ...paging(50),
+    reason: Type.Optional(
+      Type.Enum(Object.keys(REASONS), { type: 'string', description: 'Only rows with this reason.' }),
+    ),
+  }),
+  responses: {
+    200: listOf(
+      'A page of rows.',
+      RejectedView,
+      {
+        row: 17,
+        cell: 'B17',
+        value: 'see below',
+        reason: 'several_words',
+        message: INVALID_REASONS.several_words,
+        duplicate_of_row: null,
+      },
+      50,
+    ),
+  },
+  errors: { 409: anError('The service kept no rows when it made the job.', 'not_kept', NOT_KEPT) },
+  async handler({ job, query, signal }, { blobs }) {
+    const count = job.duplicates_removed + job.invalid_urls_rejected + job.blocked_urls_skipped;
+    if (count > 0 && job.first_row === undefined) throw new HttpError(409, 'not_kept', NOT_KEPT);
+    const page = await pageOf(blobs, job._id, query, signal);
+    return listReply(page, viewsOf(job), query);
+  },
+});
+
+function viewsOf(job: JobDocument): (entry: LeftOut) => Static<typeof RejectedView> {
+  const cellOf = cellsOf(job);
+  return ({ row, reason, value, first }) => ({
+    ...{ row, cell: cellOf(row), value, reason, message: REASONS[reason] ?? reason },
+    duplicate_of_row: first?.row ?? null,
+  });
+}
+
+/** Reads the whole record for the total, but parses the lines of the page alone. */
+async function pageOf(
+  blobs: Pick<Blobs, 'get'>,
+  job_id: string,
+  { limit, offset, reason }: Paging & { reason?: string },
+  signal: AbortSignal,
+): Promise<{ items: LeftOut[]; total: number }> {
+  const breathe = breather();
+  const items: LeftOut[] = [];
+  let total = 0;
+  for await (const lines of leftOutLines(blobs, job_id)) {
+    signal.throwIfAborted();
+    await breathe();
+    const wanted = reason === undefined ? lines : lines.filter((line) => hasReason(line, reason));
+    const from = Math.max(0, offset - total);
+    if (items.length < limit) items.push(...wanted.slice(from, from + limit - items.length).map(leftOutOf));
+    total += wanted.length;
+  }
+  return { items, total };
+}
+
+export const group = groupOf(wire, [rejected]);

@@ -1,0 +1,108 @@
+// A table goes back to its owner with the results beside its columns: as CSV and as a workbook, with duplicates, rejected rows, titles,
+// empty rows and cells of several URLs.
+import test from 'ava';
+import { parse } from 'csv-parse/sync';
+import { startTestService, type TestClient, type TestService } from './support/service.ts';
+import { openSite, page, type Site } from './support/sites.ts';
+
+let service: TestService;
+let site: Site;
+
+test.before(async () => {
+  [service, site] = await Promise.all([startTestService(), openSite(page)]);
+});
+test.after.always(async () => {
+  await service?.stop();
+  await site?.close();
+});
+
+async function checked(client: TestClient, file: string | Buffer, filename: string, query = ''): Promise<string> {
+  const { status, body } = await client.upload(file as string, query, filename);
+  if (status !== 201) throw new Error(JSON.stringify(body));
+  await client.ended(body.job_id);
+  return body.job_id;
+}
+
+async function exported(client: TestClient, job_id: string, query = ''): Promise<string[][]> {
+  const { status, body } = await client.ask('GET', `/jobs/${job_id}/export?original=true${query}`);
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return parse(body, { bom: true, relax_column_count: true, delimiter: [',', ';', '\t'] });
+}
+
+test('a CSV comes back whole, with results, duplicates and rejected rows in place', async (t) => {
+  const alice = await service.client('csv');
+  const file = [
+    'Report of May;;',
+    'Name;Page;Note',
+    `First;${site.url}/a;=1+1`,
+    `Second;${site.url}/status/404;-5`,
+    'Third;;nothing here',
+    `Fourth;${site.url}/a#top;"two, and ""quoted"""`,
+    'Fifth;see below;+49 30 123',
+    `"Sixth ";"${site.url}/b, ${site.url}/status/500";`,
+    'Seventh;mailto:x@example.com;x;too wide',
+  ].join('\r\n');
+  const job_id = await checked(alice, file, 'may.csv');
+  const [title, header, ...rows] = await exported(alice, job_id);
+  t.deepEqual(title, ['Report of May', ...Array(18).fill('')]);
+  t.deepEqual(header!.slice(0, 10), [
+    ...['Name', 'Page', 'Note', '', 'row', 'checked_url', 'verdict', 'reason', 'duplicate_of_row', 'status_code'],
+  ]);
+  const at = (url: string) => `${site.url}${url}`;
+  t.deepEqual(
+    rows.map((row) => row.slice(0, 10)),
+    [
+      ['First', at('/a'), "'=1+1", '', '3', at('/a'), 'ok', '', '', '200'],
+      ['Second', at('/status/404'), '-5', '', '4', at('/status/404'), 'broken', '', '', '404'],
+      ['Third', '', 'nothing here', '', '5', '', '', '', '', ''],
+      ['Fourth', at('/a#top'), 'two, and "quoted"', '', '6', at('/a'), 'ok', 'duplicate', '3', '200'],
+      ['Fifth', 'see below', '+49 30 123', '', '7', '', 'rejected', 'several_words', '', ''],
+      ['Sixth ', `${at('/b')}, ${at('/status/500')}`, '', '', '8', at('/b'), 'ok', '', '', '200'],
+      ['Sixth ', `${at('/b')}, ${at('/status/500')}`, '', '', '8', at('/status/500'), 'broken', '', '', '500'],
+      ['Seventh', 'mailto:x@example.com', 'x', 'too wide', '9', '', 'rejected', 'unsupported_scheme', '', ''],
+    ],
+  );
+  const broken = await exported(alice, job_id, '&non_2xx=true');
+  t.deepEqual(
+    broken.map(([name, , , , row]) => [name, row]),
+    [
+      ['Report of May', ''],
+      ['Name', 'row'],
+      ['Second', '4'],
+      ['Sixth ', '8'],
+    ],
+  );
+
+  const { body: results } = await alice.ask('GET', `/jobs/${job_id}/results`);
+  t.deepEqual(
+    results.items.map(({ row, cell }: { row: number; cell: string }) => [row, cell]),
+    [
+      [3, 'B3'],
+      [4, 'B4'],
+      [8, 'B8'],
+      [8, 'B8'],
+    ],
+  );
+  const { body: rejected } = await alice.ask('GET', `/jobs/${job_id}/rejected`);
+  t.deepEqual(
+    rejected.items.map((item: Record<string, unknown>) => [item.cell, item.value, item.reason, item.duplicate_of_row]),
+    [
+      ['B6', at('/a#top'), 'duplicate', 3],
+      ['B7', 'see below', 'several_words', null],
+      ['B9', 'mailto:x@example.com', 'unsupported_scheme', null],
+    ],
+  );
+  t.is(rejected.total, 3);
+  const { body: one } = await alice.ask('GET', `/jobs/${job_id}/rejected?reason=several_words&limit=1`);
+  t.like(one, {
+    total: 1,
+    limit: 1,
+    offset: 0,
+    items: { 0: { row: 7, message: 'holds white space and no single URL' } },
+  });
+  t.is((await alice.ask('GET', `/jobs/${job_id}/rejected?offset=3`)).body.items.length, 0);
+
+  const link = await alice.ask('GET', `/jobs/${job_id}/download?original=true`);
+  const linked = parse(await (await fetch(link.body.url)).text(), { bom: true, delimiter: ';' });
+  t.is(linked.length, 10);
+});
