@@ -130,19 +130,19 @@ export function decide(job: Readonly<Job>, command: JobCommand): Decision<JobEve
   if (!LEGAL[command.type].includes(job.status)) return illegal(job.status, command.type);
   switch (command.type) {
     case 'pause':
-      return { events: [{ type: 'JobPaused', data: { reason: 'owner' } }] };
+      return { events: [paused(job, 'owner')] };
     case 'pauseAtCeiling':
       return job.credits_allocated === command.credits_allocated
-        ? { events: [{ type: 'JobPaused', data: { reason: job.ceiling } }] }
+        ? { events: [paused(job, job.ceiling)] }
         : { events: [] };
     case 'resume':
       return resume(job, command);
     case 'cancel':
-      return { events: [{ type: 'JobCancelled', data: {} }] };
+      return { events: [{ type: 'JobCancelled', data: subjectOf(job) }] };
     case 'complete':
       return { events: [completed(job, command)] };
     case 'fail':
-      return { events: [{ type: 'JobFailed', data: { reason: command.reason } }] };
+      return { events: [{ type: 'JobFailed', data: { reason: command.reason, ...subjectOf(job) } }] };
     case 'delete':
       return { events: [{ type: 'JobDeleted', data: {} }] };
   }
@@ -156,10 +156,15 @@ function create(job: Readonly<Job>, created: JobCreated): Decision<JobEvent, Job
     return reservation === 'used' ? { events: [] } : refuse('illegal_transition', 'Another job has this id.');
   }
   const events: JobEvent[] = [{ type: 'JobCreated', data: created }];
-  if (created.credits_allocated === 0) {
-    events.push({ type: 'JobPaused', data: { reason: created.ceiling ?? 'credit_ceiling' } });
-  }
+  if (created.credits_allocated === 0) events.push(paused(created, created.ceiling ?? 'credit_ceiling'));
   return { events };
+}
+
+type Subject = Pick<Job, 'owner_id' | 'total_urls'>;
+const subjectOf = ({ owner_id, total_urls }: Subject): Subject => ({ owner_id, total_urls });
+
+function paused(job: Subject & Pick<Job, 'credits_allocated'>, reason: PauseReason): JobEvent {
+  return { type: 'JobPaused', data: { reason, credits_allocated: job.credits_allocated, ...subjectOf(job) } };
 }
 
 function resume(job: Readonly<Job>, command: Extract<JobCommand, { type: 'resume' }>): Decision<JobEvent, JobRefusal> {

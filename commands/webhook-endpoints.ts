@@ -3,15 +3,23 @@ import { createHmac } from 'node:crypto';
 import type { EventStore } from '../events/event-store.ts';
 import { webhookEndpointsStream } from '../events/streams.ts';
 import type { DisabledReason, WebhookEndpointCreated, WebhookEndpointsEvent } from '../events/webhook.ts';
-import { type CommandContext, type Decision, type Done, evolveBy, openAggregate } from './aggregate.ts';
+import { type CommandContext, type Decision, evolveBy, type Handled, openAggregate } from './aggregate.ts';
 
 export const MAX_ENDPOINTS = 20;
+/** The most older secrets that sign a delivery. */
+export const MAX_OLDER_SECRETS = 4;
 
 export interface WebhookEndpoint {
   url: string;
   status: 'enabled' | 'disabled';
   /** Whether the owner was notified that the endpoint is disabled, or cannot be. */
   notified: boolean;
+  /** How often the owner has enabled the endpoint again. Whoever disables it has seen it since the last time. */
+  enablings: number;
+  /** The number of the secret, from 1. */
+  secret: number;
+  /** Older secrets, the newest first; each signs deliveries as well until this time, in milliseconds since the epoch. */
+  older: readonly { secret: number; until: number }[];
 }
 
 /** The endpoints by id; null for a deleted one. */
@@ -20,11 +28,25 @@ export type WebhookEndpointsState = Map<string, WebhookEndpoint | null>;
 export const initial = (): WebhookEndpointsState => new Map();
 export const evolve = evolveBy<WebhookEndpointsState, WebhookEndpointsEvent>({
   WebhookEndpointCreated: (endpoints, { endpoint_id, url }) =>
-    endpoints.set(endpoint_id, { url, status: 'enabled', notified: false }),
+    endpoints.set(endpoint_id, { url, status: 'enabled', notified: false, enablings: 0, secret: 1, older: [] }),
   WebhookEndpointDisabled: (endpoints, { endpoint_id }) => change(endpoints, endpoint_id, { status: 'disabled' }),
   WebhookEndpointOwnerNotified: (endpoints, { endpoint_id }) => change(endpoints, endpoint_id, { notified: true }),
+  WebhookEndpointEnabled: (endpoints, { endpoint_id, times }) =>
+    change(endpoints, endpoint_id, { status: 'enabled', notified: false, enablings: times }),
+  WebhookSecretRotated(endpoints, { endpoint_id, secret, older_until }) {
+    const endpoint = endpoints.get(endpoint_id);
+    if (!endpoint) return endpoints;
+    return change(endpoints, endpoint_id, { secret, older: olderSecrets(endpoint, Date.parse(older_until)) });
+  },
   WebhookEndpointDeleted: (endpoints, { endpoint_id }) => endpoints.set(endpoint_id, null),
 });
+
+/** The older secrets after a change of the secret. None of them signs for longer than the secret that is replaced. */
+const olderSecrets = ({ secret, older }: WebhookEndpoint, until: number) =>
+  [{ secret, until }, ...older.map((one) => ({ ...one, until: Math.min(one.until, until) }))].slice(
+    0,
+    MAX_OLDER_SECRETS,
+  );
 
 function change(endpoints: WebhookEndpointsState, endpoint_id: string, changes: Partial<WebhookEndpoint>) {
   const endpoint = endpoints.get(endpoint_id);
@@ -34,9 +56,13 @@ function change(endpoints: WebhookEndpointsState, endpoint_id: string, changes: 
 export type WebhookEndpointsCommand =
   | { type: 'create'; endpoint: WebhookEndpointCreated }
   | { type: 'delete'; endpoint_id: string }
-  | { type: 'disable'; endpoint_id: string; reason: DisabledReason }
+  | { type: 'enable'; endpoint_id: string }
+  /** `now` and `older_until`: milliseconds since the epoch. */
+  | { type: 'rotateSecret'; endpoint_id: string; now: number; older_until: number }
+  /** `enablings`: how often the endpoint had been enabled when the reason was seen. */
+  | { type: 'disable'; endpoint_id: string; reason: DisabledReason; enablings: number }
   /** Records that the mail server accepted or `refused` the notice to the owner. */
-  | { type: 'noteNotice'; endpoint_id: string; refused: string | null };
+  | { type: 'noteNotice'; endpoint_id: string; refused: string | null; enablings: number };
 
 export function decide(
   endpoints: Readonly<WebhookEndpointsState>,
@@ -45,20 +71,42 @@ export function decide(
   if (command.type === 'create') return create(endpoints, command.endpoint);
   const { endpoint_id } = command;
   const endpoint = endpoints.get(endpoint_id);
-  if (command.type === 'delete') {
-    if (endpoint === undefined) {
-      return { refused: { code: 'endpoint_not_found', message: 'There is no such webhook endpoint.' } };
+  switch (command.type) {
+    case 'delete':
+      if (endpoint === undefined) return NOT_FOUND;
+      return { events: endpoint === null ? [] : [{ type: 'WebhookEndpointDeleted', data: { endpoint_id } }] };
+    case 'enable':
+      if (!endpoint) return NOT_FOUND;
+      if (endpoint.status === 'enabled') return { events: [] };
+      return { events: [{ type: 'WebhookEndpointEnabled', data: { endpoint_id, times: endpoint.enablings + 1 } }] };
+    case 'rotateSecret':
+      return endpoint ? rotated(endpoint, command) : NOT_FOUND;
+    case 'disable':
+      if (endpoint?.status !== 'enabled' || endpoint.enablings !== command.enablings) return { events: [] };
+      return { events: [{ type: 'WebhookEndpointDisabled', data: { endpoint_id, reason: command.reason } }] };
+    case 'noteNotice': {
+      const is_due = endpoint?.status === 'disabled' && !endpoint.notified && endpoint.enablings === command.enablings;
+      const data = { endpoint_id, refused: command.refused };
+      return { events: is_due ? [{ type: 'WebhookEndpointOwnerNotified', data }] : [] };
     }
-    return { events: endpoint === null ? [] : [{ type: 'WebhookEndpointDeleted', data: { endpoint_id } }] };
   }
-  if (command.type === 'disable') {
-    const { reason } = command;
-    if (endpoint?.status !== 'enabled') return { events: [] };
-    return { events: [{ type: 'WebhookEndpointDisabled', data: { endpoint_id, reason } }] };
+}
+
+const NOT_FOUND = { refused: { code: 'endpoint_not_found', message: 'There is no such webhook endpoint.' } };
+
+function rotated(
+  endpoint: Readonly<WebhookEndpoint>,
+  { endpoint_id, now, older_until }: Extract<WebhookEndpointsCommand, { type: 'rotateSecret' }>,
+): Decision<WebhookEndpointsEvent> {
+  const in_use = endpoint.older.filter(({ until }) => Math.min(until, older_until) > now).length;
+  if (in_use >= MAX_OLDER_SECRETS) {
+    const message =
+      `${MAX_OLDER_SECRETS} older secrets of the endpoint sign deliveries as well. Wait until the first of them ends, or let all ` +
+      'of them end now with overlap_seconds 0.';
+    return { refused: { code: 'too_many_secrets', message } };
   }
-  const { refused } = command;
-  if (endpoint?.status !== 'disabled' || endpoint.notified) return { events: [] };
-  return { events: [{ type: 'WebhookEndpointOwnerNotified', data: { endpoint_id, refused } }] };
+  const data = { endpoint_id, secret: endpoint.secret + 1, older_until: new Date(older_until).toISOString() };
+  return { events: [{ type: 'WebhookSecretRotated', data }] };
 }
 
 function create(
@@ -75,7 +123,11 @@ function create(
 }
 
 export interface WebhookEndpoints {
-  run(user_id: string, command: WebhookEndpointsCommand, context: CommandContext): Promise<Done>;
+  run(
+    user_id: string,
+    command: WebhookEndpointsCommand,
+    context: CommandContext,
+  ): Promise<Handled<WebhookEndpointsState>>;
   /** Reads the endpoint from the log; null when the user has none with this id, or deleted it. */
   find(user_id: string, endpoint_id: string): Promise<Readonly<WebhookEndpoint> | null>;
 }
@@ -92,7 +144,19 @@ export function openWebhookEndpoints(log: EventStore): WebhookEndpoints {
   };
 }
 
-/** Derives the endpoint's secret from the service's key. The service stores no secret. */
-export function signingSecret(key: Uint8Array, endpoint_id: string): string {
-  return `whsec_${createHmac('sha256', key).update(`webhook endpoint ${endpoint_id}`).digest('base64url')}`;
+/** Derives the endpoint's secret of this number, from 1, from the service's key. The service stores no secret. */
+export function signingSecret(key: Uint8Array, endpoint_id: string, number = 1): string {
+  const name = `webhook endpoint ${endpoint_id}${number === 1 ? '' : ` secret ${number}`}`;
+  return `whsec_${createHmac('sha256', key).update(name).digest('base64url')}`;
+}
+
+/** The secrets that sign a delivery at `now`, in milliseconds since the epoch: the newest first. */
+export function signingSecrets(
+  key: Uint8Array,
+  endpoint_id: string,
+  { secret, older }: Pick<WebhookEndpoint, 'secret' | 'older'>,
+  now: number,
+): string[] {
+  const numbers = [secret, ...older.filter(({ until }) => until > now).map((one) => one.secret)];
+  return numbers.map((number) => signingSecret(key, endpoint_id, number));
 }

@@ -41,6 +41,9 @@ const Table = Type.Object({
 });
 export type JobTable = Static<typeof Table>;
 
+/** What a webhook needs. Events of earlier versions lack these fields, and make no webhook. */
+const subject = { owner_id: Type.Optional(Type.String()), total_urls: Type.Optional(Count) };
+
 export const JOB_EVENTS = {
   JobCreated: event({
     job_id: Type.String(),
@@ -65,14 +68,14 @@ export const JOB_EVENTS = {
     /** The table that the file is. Lists, older events and files without rows and columns have none. */
     table: Type.Optional(Table),
   }),
-  JobPaused: event({ reason: Type.Enum(PAUSE_REASONS) }),
+  JobPaused: event({ reason: Type.Enum(PAUSE_REASONS), credits_allocated: Type.Optional(Count), ...subject }),
   JobResumed: event({
     credits_added: Count,
     credits_allocated: Count,
     reservation_id: NullableText,
     ceiling: Type.Optional(Type.Enum(CEILINGS)),
   }),
-  JobCancelled: event({}),
+  JobCancelled: event(subject),
   /** Carries all that a webhook needs after the job's deletion. Only the oldest events lack the optional fields. */
   JobCompleted: event({
     completed_urls: Count,
@@ -81,7 +84,7 @@ export const JOB_EVENTS = {
     /** Absent from events of before the trials. */
     source: Type.Optional(Type.Enum(JOB_SOURCES)),
   }),
-  JobFailed: event({ reason: Type.Enum(FAILURE_REASONS) }),
+  JobFailed: event({ reason: Type.Enum(FAILURE_REASONS), ...subject }),
   /** The owner deleted the job. Its charges and refunds were settled before. */
   JobDeleted: event({}),
   /** The read models drop a deleted job's results from `from_index` (inclusive) to `to_index` (exclusive). */

@@ -3,29 +3,53 @@
 
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { uuidV5 } from './ids.ts';
+import { FAILURE_REASONS, PAUSE_REASONS } from './job.ts';
 import { Nullable } from './nullable.ts';
 import { personal } from './personal.ts';
-import { type Static, Type } from './schema.ts';
+import { type Static, type TProperties, Type } from './schema.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 const Time = Type.String({ format: 'date-time' });
 
-export const WEBHOOK_EVENT_TYPES = ['job.completed'] as const;
+/** The event types that endpoints subscribe to. */
+export const WEBHOOK_EVENT_TYPES = ['job.completed', 'job.paused', 'job.failed', 'job.cancelled'] as const;
 export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number];
 
-/** The body of a delivery: the same at every attempt and for every endpoint. */
-export const WebhookEvent = Type.Object({
-  id: Type.String(),
-  type: Type.Enum(WEBHOOK_EVENT_TYPES),
-  created_at: Time,
-  data: Type.Object({
-    job_id: Type.String(),
-    status: Type.Literal('completed'),
-    total_urls: Count,
-    completed_urls: Count,
-    broken_urls: Count,
-  }),
+const webhook = <const Name extends string, Data extends TProperties>(type: Name, data: Data) =>
+  Type.Object({ id: Type.String(), type: Type.Literal(type), created_at: Time, data: Type.Object(data) });
+
+const job = <const Status extends string>(status: Status) => ({
+  job_id: Type.String(),
+  status: Type.Literal(status),
+  total_urls: Count,
 });
+
+/** The bodies of deliveries: the same at every attempt and for every endpoint. Only a completed job's counts are final. */
+export const JobCompletedWebhook = webhook('job.completed', {
+  ...job('completed'),
+  completed_urls: Count,
+  broken_urls: Count,
+});
+export const JobPausedWebhook = webhook('job.paused', {
+  ...job('paused'),
+  credits_allocated: Count,
+  pause_reason: Type.Enum(PAUSE_REASONS),
+});
+export const JobFailedWebhook = webhook('job.failed', {
+  ...job('failed'),
+  failure_reason: Type.Enum(FAILURE_REASONS),
+});
+export const JobCancelledWebhook = webhook('job.cancelled', job('cancelled'));
+/** Sent to one endpoint, when its owner asks for it. */
+export const EndpointTestWebhook = webhook('endpoint.test', { endpoint_id: Type.String() });
+
+export const WebhookEvent = Type.Union([
+  JobCompletedWebhook,
+  JobPausedWebhook,
+  JobFailedWebhook,
+  JobCancelledWebhook,
+  EndpointTestWebhook,
+]);
 export type WebhookEvent = Static<typeof WebhookEvent>;
 
 /** `gone`: the endpoint answered 410. `failing`: every attempt failed for days. */
@@ -50,6 +74,14 @@ export const WEBHOOK_ENDPOINTS_EVENTS = {
   WebhookEndpointOwnerNotified: event({
     endpoint_id: Type.String(),
     refused: personal(Nullable(Type.String()), 'user'),
+  }),
+  /** The owner enabled a disabled endpoint, for the `times`-th time, from 1. */
+  WebhookEndpointEnabled: event({ endpoint_id: Type.String(), times: Type.Integer({ minimum: 1 }) }),
+  /** The endpoint has a new secret, number `secret`; the first has number 1. Older ones sign as well, until `older_until`. */
+  WebhookSecretRotated: event({
+    endpoint_id: Type.String(),
+    secret: Type.Integer({ minimum: 2 }),
+    older_until: Time,
   }),
   WebhookEndpointDeleted: event({ endpoint_id: Type.String() }),
 };
@@ -87,8 +119,12 @@ export type WebhookAttempted = DataOf<typeof WEBHOOK_DELIVERY_EVENTS.WebhookAtte
 export type WebhookEndpointsEvent = EventsOf<typeof WEBHOOK_ENDPOINTS_EVENTS>;
 export type WebhookDeliveryEvent = EventsOf<typeof WEBHOOK_DELIVERY_EVENTS>;
 
-/** Id of the only event of a type for a job: the same for every endpoint and attempt. */
-export const webhookEventId = (job_id: string, type: WebhookEventType) => uuidV5(job_id, type);
+/**
+ * Id of a job's event: the same for every endpoint and attempt. A job pauses many times, so the revision of its stream tells
+ * these events apart.
+ */
+export const webhookEventId = (job_id: string, type: WebhookEventType, revision?: number) =>
+  uuidV5(job_id, revision === undefined ? type : `${type} ${revision}`);
 /** Id of the only delivery of an event to an endpoint. */
 export const webhookDeliveryId = (endpoint_id: string, event_id: string) => uuidV5(endpoint_id, event_id);
 

@@ -25,8 +25,11 @@ export interface AccessOptions {
   shared_secret: { header: string; value: string } | null;
 }
 
+const API_KEY_PREFIX = 'uc_live_';
 /** `uc_live_` and 32 random bytes in base64url. */
 const API_KEY = /^uc_live_[A-Za-z0-9_-]{43}$/;
+/** A JSON Web Token begins with the base64url of `{"` and has dots. */
+const TOKEN = /^eyJ[A-Za-z0-9_-]*[.]/;
 
 /** Returns the caller, or null when the route needs none. Throws HttpError with 401 or 403. */
 export async function authenticate(
@@ -81,6 +84,7 @@ export function openJobFinder(documents: Pick<LiveCollection<JobDocument>, 'get'
 
 async function signedIn(authorization: string, identity: Identity): Promise<Caller> {
   const token = bearer(authorization, 'Sign in: the header Authorization must be "Bearer" and a token.');
+  if (token.startsWith(API_KEY_PREFIX)) throw keyOnGateway();
   const user = await identity.verify(token);
   if (!user) throw invalidToken();
   return { ...user, kind: 'user' };
@@ -88,6 +92,7 @@ async function signedIn(authorization: string, identity: Identity): Promise<Call
 
 async function keyHolder(authorization: string, options: AccessOptions): Promise<Caller> {
   const key = bearer(authorization, 'The header Authorization must be "Bearer" and an API key.');
+  if (TOKEN.test(key)) throw tokenOnPublicApi();
   const caller = API_KEY.test(key) ? await options.api_key(key) : null;
   if (!caller) throw invalidApiKey();
   return caller;
@@ -103,6 +108,19 @@ function bearer(authorization: string, message: string): string {
 export const notAdministrator = () => new HttpError(403, 'forbidden', 'Only administrators may do this.');
 export const invalidToken = () => refused('invalid_token', 'The token is not valid, or has expired.');
 export const invalidApiKey = () => refused('invalid_api_key', 'The API key is not valid, or its user revoked it.');
+
+/** The caller has taken one kind of credentials for the other. */
+export const keyOnGateway = () =>
+  refused(
+    'api_key_on_gateway',
+    'This is an API key, which works under /api/v2 only. The gateway takes a token of the identity provider.',
+  );
+export const tokenOnPublicApi = () =>
+  refused(
+    'token_on_public_api',
+    'This is a token of the identity provider, which works on the gateway only. Under /api/v2 send an API key: create one with ' +
+      'POST /users/me/api-keys.',
+  );
 
 function refused(code: string, message: string): HttpError {
   const challenge = 'Bearer realm="url-checker", error="invalid_token"';

@@ -1,5 +1,5 @@
-// Signed cursors: each names the result that a page starts after. The service refuses a cursor that a client changed, or took
-// from another job or filter, which could otherwise skip results.
+// Signed cursors: each names the result, or the item of a list, that a page starts after. The service refuses a cursor that a
+// client changed, or took from another job or filter, which could otherwise skip results.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { ValidationError } from './errors.ts';
 
@@ -19,6 +19,38 @@ export interface Cursors {
 const INDEX_BYTES = 4;
 /** 128 bits of the MAC: nobody guesses them by trying. */
 const MAC_BYTES = 16;
+
+export interface ListCursors {
+  /** Returns the cursor of the page after the item with these values of the list's sort. `scope`: whose list, and its filter. */
+  after(values: readonly string[], scope: object): string;
+  /** Returns the values before the page; null for the empty cursor. Throws ValidationError for a cursor of another scope. */
+  valuesOf(cursor: string, scope: object): string[] | null;
+}
+
+export function openListCursors(key: Uint8Array): ListCursors {
+  const macOf = (text: string, scope: object) =>
+    createHmac('sha256', key)
+      .update(JSON.stringify(['list cursor', scope, text]))
+      .digest()
+      .subarray(0, MAC_BYTES);
+  return {
+    after(values, scope) {
+      const text = JSON.stringify(values);
+      return Buffer.concat([macOf(text, scope), Buffer.from(text)]).toString('base64url');
+    },
+    valuesOf(cursor, scope) {
+      if (cursor === '') return null;
+      const bytes = Buffer.from(cursor, 'base64url');
+      if (bytes.length > MAC_BYTES && bytes.toString('base64url') === cursor) {
+        const text = bytes.toString('utf8', MAC_BYTES);
+        if (timingSafeEqual(macOf(text, scope), bytes.subarray(0, MAC_BYTES))) return JSON.parse(text) as string[];
+      }
+      throw wrongCursor('must be a next_cursor of this list with the same filter; start again without a cursor');
+    },
+  };
+}
+
+const wrongCursor = (msg: string) => new ValidationError([{ loc: ['query', 'cursor'], msg, type: 'cursor' }]);
 
 export function openCursors(key: Uint8Array): Cursors {
   function macOf(index: number, { job_id, filter }: CursorScope): Buffer {
@@ -40,8 +72,7 @@ export function openCursors(key: Uint8Array): Cursors {
         const index = bytes.readInt32BE();
         if (timingSafeEqual(macOf(index, scope), bytes.subarray(INDEX_BYTES))) return index;
       }
-      const msg = 'must be a next_cursor of this job with the same filters; start again with an empty cursor';
-      throw new ValidationError([{ loc: ['query', 'cursor'], msg, type: 'cursor' }]);
+      throw wrongCursor('must be a next_cursor of this job with the same filters; start again with an empty cursor');
     },
   };
 }

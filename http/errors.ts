@@ -72,6 +72,12 @@ export function accepted<Outcome extends { ok: true }>(
   throw new HttpError(status, outcome.refused.code, outcome.refused.message);
 }
 
+/** The bytes of a request's head that the service takes. */
+export const MAX_HEADER_BYTES = 16 * 1024;
+
+export const headersTooLarge = () =>
+  new HttpError(431, 'headers_too_large', `The headers are larger than ${MAX_HEADER_BYTES} bytes.`);
+
 /** The client has left: the frame sends no answer. */
 export class ClientGone extends Error {
   readonly code = 'client_gone';

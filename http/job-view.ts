@@ -7,7 +7,11 @@ import { Count, pick, Time } from './schemas.ts';
 
 export const JobView = Type.Object(
   {
-    job_id: Type.String({ description: 'Names the job in paths. It is random, and no public list shows it.' }),
+    job_id: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: 'Names the job in paths. It is random, and no public list shows it.',
+    }),
     status: Type.Enum(JOB_STATUSES, { $id: 'JobStatus', description: 'The last three are final.' }),
     total_urls: Count('URLs in the job.'),
     completed_urls: Count('URLs checked so far.'),

@@ -333,7 +333,7 @@ export function routeOf<Deps>(api: Api) {
   };
 }
 
-const PathText = Type.String({ minLength: 1, maxLength: 500 });
+const PathText = Type.String({ minLength: 1, maxLength: 255 });
 
 export const pathParameters = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
 

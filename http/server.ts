@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { apiOf } from './apis/all.ts';
 import { awaitContinue, refusingSmallChunks } from './body-chunks.ts';
 import { type Connections, openConnections } from './connections.ts';
-import { HttpError, retryLater, statusText } from './errors.ts';
+import { HttpError, headersTooLarge, MAX_HEADER_BYTES, retryLater, statusText } from './errors.ts';
 import { createServer } from './node-http.ts';
 import { PROBES } from './probes.ts';
 import { answerAndClose } from './replies.ts';
@@ -17,7 +17,6 @@ const KEEP_ALIVE_MS = 65_000;
 const HEADERS_MS = 15_000;
 /** Enough for 100 MB at 1.4 Mbit/s. */
 const REQUEST_MS = 600_000;
-const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_HEADERS = 100;
 /** The most requests that a client may send on one connection before the first answer. */
 const MAX_PIPELINED = 100;
@@ -102,11 +101,9 @@ function refuse(error: HttpError, request: IncomingMessage, response: ServerResp
 
 const SMALL_CHUNKS = 'SMALL_CHUNKS';
 
-const HEADERS_TOO_LARGE = `The headers are larger than ${MAX_HEADER_BYTES} bytes.`;
-
 /** Answers to requests that Node's parser refuses. Each has the shape of the API that its path begins with. */
 const BROKEN: Readonly<Record<string, HttpError>> = {
-  HPE_HEADER_OVERFLOW: new HttpError(431, 'headers_too_large', HEADERS_TOO_LARGE),
+  HPE_HEADER_OVERFLOW: headersTooLarge(),
   HPE_CHUNK_EXTENSIONS_OVERFLOW: new HttpError(413, 'too_large', 'The extensions of the chunks are too large.'),
   [SMALL_CHUNKS]: new HttpError(400, 'chunks_too_small', 'The body has too many small chunks. Send larger ones.'),
   ERR_HTTP_REQUEST_TIMEOUT: new HttpError(408, 'too_slow', 'The request took too long to arrive.'),

@@ -2,7 +2,7 @@
 // deliveries, and the log confirms each one before it is sent. After a crash a delivery is sent again under the same ids.
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { WebhookDeliveries } from '../commands/webhook-delivery.ts';
-import { signingSecret, type WebhookEndpoint, type WebhookEndpoints } from '../commands/webhook-endpoints.ts';
+import { signingSecrets, type WebhookEndpoint, type WebhookEndpoints } from '../commands/webhook-endpoints.ts';
 import type { Position } from '../events/event-store.ts';
 import type { WebhookDeliveryRequested } from '../events/webhook.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
@@ -148,17 +148,19 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
     const { _id, attempt_count } = delivery;
     const settled =
       endpoint?.status === 'enabled'
-        ? await attempt(delivery, endpoint.url)
+        ? await attempt(delivery, endpoint)
         : ({ type: 'giveUp', reason: 'endpoint_disabled' } as const);
     const recorded = await deliveries.run(_id, settled, options.context(_id));
     if (!recorded.ok) throw new Error(`attempt ${attempt_count + 1}: ${recorded.refused.message}`);
     return recorded.position;
   }
 
-  async function attempt({ _id, endpoint_id, event, attempt_count }: WebhookDeliveryDocument, url: string) {
-    const secret = signingSecret(options.signing_key, endpoint_id);
+  async function attempt(delivery: WebhookDeliveryDocument, endpoint: WebhookEndpoint) {
+    const { _id, endpoint_id, event, attempt_count } = delivery;
+    const at = now();
+    const secrets = signingSecrets(options.signing_key, endpoint_id, endpoint, at);
     const began_at = monotonic();
-    const request = signedRequest({ url, event, delivery_id: _id, secret, now: now() });
+    const request = signedRequest({ url: endpoint.url, event, delivery_id: _id, secrets, now: at });
     const answer = await sender.send(request, cut.signal);
     const outcome = { ...answer, duration_ms: Math.round(monotonic() - began_at) };
     return { type: 'recordAttempt', attempt: attempt_count + 1, outcome, random: options.random() } as const;

@@ -40,23 +40,29 @@ export async function tendWebhookEndpoints(options: WebhookEndpointsOptions): Pr
   const where = { due: { $in: ['disable_gone', 'disable_failing', 'notice'] } };
   const failures: unknown[] = [];
   for (const endpoint of await readmodels.collection(webhookEndpoints).find(where, { limit: AT_ONCE })) {
-    const { _id: endpoint_id, user_id, due } = endpoint;
+    const { _id: endpoint_id, user_id, due, enablings = 0 } = endpoint;
     if (due === 'notice') {
       if (await giveUpSome(endpoint, options)) continue;
       await notify(endpoint, options).catch((error: unknown) => failures.push(error));
     } else {
       const reason = due === 'disable_gone' ? 'gone' : 'failing';
-      await endpoints.run(user_id, { type: 'disable', endpoint_id, reason }, context(endpoint_id));
+      await endpoints.run(user_id, { type: 'disable', endpoint_id, reason, enablings }, context(endpoint_id));
     }
   }
   if (failures.length > 0) throw new AggregateError(failures, 'owners of disabled webhook endpoints were not notified');
 }
 
 /** Gives up pending deliveries of a disabled endpoint. Returns whether it found any, so that the next pass looks again. */
-async function giveUpSome({ _id }: WebhookEndpointDocument, options: WebhookEndpointsOptions): Promise<boolean> {
-  const { readmodels, deliveries, context } = options;
+async function giveUpSome(
+  { _id, user_id, enablings = 0 }: WebhookEndpointDocument,
+  options: WebhookEndpointsOptions,
+): Promise<boolean> {
+  const { readmodels, endpoints, deliveries, context } = options;
   const where = { endpoint_id: _id, status: 'pending' };
   const pending = await readmodels.collection(webhookDeliveries).find(where, { limit: AT_ONCE });
+  // After the search: the deliveries of an endpoint that its owner has enabled since are not found yet.
+  const known = pending.length > 0 ? await endpoints.find(user_id, _id) : null;
+  if (known?.enablings !== enablings || known.status !== 'disabled') return false;
   for (const delivery of pending) {
     await deliveries.run(delivery._id, requestOf(delivery), context(_id));
     await deliveries.run(delivery._id, { type: 'giveUp', reason: 'endpoint_disabled' }, context(_id));
@@ -66,13 +72,13 @@ async function giveUpSome({ _id }: WebhookEndpointDocument, options: WebhookEndp
 
 async function notify(endpoint: WebhookEndpointDocument, options: WebhookEndpointsOptions): Promise<void> {
   const { log, endpoints, mailer, context } = options;
-  const { _id: endpoint_id, user_id } = endpoint;
+  const { _id: endpoint_id, user_id, enablings = 0 } = endpoint;
   // The read model may be behind the log.
   const known = await endpoints.find(user_id, endpoint_id);
-  if (!known || known.notified) return;
+  if (known?.status !== 'disabled' || known.notified || known.enablings !== enablings) return;
   const to = await addressOf(user_id, log);
   const refused = to === null ? 'the owner has no address' : await mailer.send(noticeOf(endpoint, to));
-  await endpoints.run(user_id, { type: 'noteNotice', endpoint_id, refused }, context(endpoint_id));
+  await endpoints.run(user_id, { type: 'noteNotice', endpoint_id, refused, enablings }, context(endpoint_id));
 }
 
 /** Returns the user's last email address from the identity provider; null without one. */
@@ -89,15 +95,17 @@ const BECAUSE = {
   failing: 'Every attempt to deliver an event to it has failed for at least five days.',
 };
 
-function noticeOf({ _id, url, disabled_reason }: WebhookEndpointDocument, to: string): Mail {
+function noticeOf({ _id, url, disabled_reason, enablings = 0 }: WebhookEndpointDocument, to: string): Mail {
   const text = [
     `Your webhook endpoint ${url} (id ${_id}) was disabled.`,
     BECAUSE[disabled_reason!],
     'Events of jobs are no longer sent to it, and those that were still to be sent are given up. ' +
       'Your jobs go on as before.',
-    'When your receiver works again, delete the endpoint and create it anew: it then has a new signing secret. ' +
-      'What every attempt was answered is in the log of its deliveries, until you delete it: ' +
+    `When your receiver works again, enable the endpoint: POST /api/v2/webhooks/endpoints/${_id}/enable`,
+    'What every attempt was answered is in the log of its deliveries, from which you can send again what was given up: ' +
       `GET /api/v2/webhooks/endpoints/${_id}/deliveries`,
   ].join('\n\n');
-  return { id: `webhook-endpoint-disabled-${_id}`, to, subject: 'Your webhook endpoint was disabled', text };
+  // A mail of its own for each time that the endpoint is disabled.
+  const id = ['webhook-endpoint-disabled', _id, ...(enablings === 0 ? [] : [enablings])].join('-');
+  return { id, to, subject: 'Your webhook endpoint was disabled', text };
 }

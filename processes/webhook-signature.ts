@@ -7,19 +7,19 @@ export interface SignedWebhook {
   url: string;
   event: WebhookEvent;
   delivery_id: string;
-  /** The endpoint's whole secret: its prefix is a part of the key. */
-  secret: string;
+  /** The endpoint's whole secrets, the newest first: their prefix is a part of the key. Each of them signs. */
+  secrets: readonly string[];
   /** The time of sending, in milliseconds since the epoch. */
   now: number;
 }
 
-export function signedRequest({ url, event, delivery_id, secret, now }: SignedWebhook): WebhookRequest {
+export function signedRequest({ url, event, delivery_id, secrets, now }: SignedWebhook): WebhookRequest {
   const body = JSON.stringify(event);
   return {
     url,
     headers: {
       'content-type': 'application/json',
-      'service-signature': signatureOf(secret, body, Math.floor(now / 1000)),
+      'service-signature': signatureOf(secrets, body, Math.floor(now / 1000)),
       'service-event-id': event.id,
       'service-event-type': event.type,
       'service-delivery-id': delivery_id,
@@ -29,7 +29,10 @@ export function signedRequest({ url, event, delivery_id, secret, now }: SignedWe
 }
 
 /** `timestamp_s`: seconds since the epoch. */
-export function signatureOf(secret: string, body: string, timestamp_s: number): string {
-  const signature = createHmac('sha256', secret).update(`${timestamp_s}.${body}`).digest('hex');
-  return `t=${timestamp_s},v1=${signature}`;
+export function signatureOf(secrets: readonly string[], body: string, timestamp_s: number): string {
+  const signatures = secrets.map((secret) => {
+    const signature = createHmac('sha256', secret).update(`${timestamp_s}.${body}`).digest('hex');
+    return `v1=${signature}`;
+  });
+  return [`t=${timestamp_s}`, ...signatures].join(',');
 }

@@ -1,4 +1,4 @@
-// The read models of webhooks. A completed job makes a delivery for each endpoint that its owner has at that position in the
+// The read models of webhooks. A job's event makes a delivery for each endpoint that its owner has at that position in the
 // log. An endpoint created later gets no delivery, whenever the projection runs.
 import { idOf } from '../events/streams.ts';
 import type { LogEvent } from '../events/vocabulary.ts';
@@ -6,6 +6,7 @@ import {
   isDelivered,
   type WebhookAttempted,
   type WebhookEvent,
+  type WebhookEventType,
   webhookDeliveryId,
   webhookEventId,
 } from '../events/webhook.ts';
@@ -37,8 +38,6 @@ export const webhooksProjection: Projection = projection({
   version: 1,
   collections: [webhookEndpoints, webhookDeliveries],
   covers: ['webhook_endpoints', 'webhook_delivery'],
-  // JobCompleted writes the delivery's document.
-  ignores: ['WebhookDeliveryRequested'],
   isHeavy: ({ type }) => type === 'WebhookEndpointDeleted',
   async clear({ type, data }, open) {
     if (type !== 'WebhookEndpointDeleted') return false;
@@ -56,7 +55,39 @@ export const webhooksProjection: Projection = projection({
     deliveries: await open(webhookDeliveries),
   }),
   on: {
-    JobCompleted: requestDeliveries,
+    async JobCompleted(event, collections) {
+      const { owner_id, completed_urls, broken_urls } = event.data;
+      // Events from before there were endpoints lack these fields.
+      if (owner_id === undefined || broken_urls === undefined) return;
+      // A job is complete when all its URLs are checked.
+      const counts = { total_urls: completed_urls, completed_urls, broken_urls };
+      await requestDeliveries(event, owner_id, ofJob(event, 'job.completed', 'completed', counts), collections);
+    },
+    async JobPaused(event, collections) {
+      const { owner_id, total_urls, credits_allocated, reason: pause_reason } = event.data;
+      if (owner_id === undefined || total_urls === undefined || credits_allocated === undefined) return;
+      const data = { total_urls, credits_allocated, pause_reason };
+      const payload = ofJob(event, 'job.paused', 'paused', data, event.revision);
+      await requestDeliveries(event, owner_id, payload, collections);
+    },
+    async JobFailed(event, collections) {
+      const { owner_id, total_urls, reason: failure_reason } = event.data;
+      if (owner_id === undefined || total_urls === undefined) return;
+      const data = { total_urls, failure_reason };
+      await requestDeliveries(event, owner_id, ofJob(event, 'job.failed', 'failed', data), collections);
+    },
+    async JobCancelled(event, collections) {
+      const { owner_id, total_urls } = event.data;
+      if (owner_id === undefined || total_urls === undefined) return;
+      await requestDeliveries(event, owner_id, ofJob(event, 'job.cancelled', 'cancelled', { total_urls }), collections);
+    },
+    /** An event of a job has its document already, and a test is of an endpoint that may be deleted by now. */
+    async WebhookDeliveryRequested({ data, metadata: { at } }, { endpoints, deliveries }) {
+      const { delivery_id, endpoint_id, event } = data;
+      if (event.type !== 'endpoint.test') return;
+      const endpoint = await endpoints.get(endpoint_id);
+      if (endpoint) await deliveries.write([{ replace: newDelivery(delivery_id, endpoint, event, at) }]);
+    },
     async WebhookEndpointCreated({ data, metadata: { at } }, collections) {
       const { endpoint_id: _id, ...endpoint } = data;
       const fresh = { status: 'enabled', disabled_reason: null, failing_since: null, due: null } as const;
@@ -68,6 +99,12 @@ export const webhooksProjection: Projection = projection({
     },
     WebhookEndpointOwnerNotified: ({ data: { endpoint_id } }, collections) =>
       writeEndpoints(collections, [{ update: endpoint_id, set: { $set: { due: null } } }]),
+    async WebhookEndpointEnabled({ data: { endpoint_id, times } }, collections) {
+      const enabled = { status: 'enabled', disabled_reason: null, failing_since: null, due: null, enablings: times };
+      await writeEndpoints(collections, [{ update: endpoint_id, set: { $set: enabled } }]);
+    },
+    WebhookSecretRotated: ({ data: { endpoint_id, older_until } }, collections) =>
+      writeEndpoints(collections, [{ update: endpoint_id, set: { $set: { older_secrets_until: older_until } } }]),
     WebhookEndpointDeleted: ({ data: { endpoint_id } }, collections) =>
       writeEndpoints(collections, [{ delete: endpoint_id }]),
     async WebhookAttempted(event, collections) {
@@ -100,43 +137,48 @@ function writeEndpoints({ endpoints, enabled }: Collections, writes: Write<Webho
   return endpoints.write(writes);
 }
 
-async function requestDeliveries(event: LogEvent<'JobCompleted'>, { endpoints, enabled, deliveries }: Collections) {
-  const { owner_id, completed_urls, broken_urls } = event.data;
-  // Events from before there were endpoints lack these fields.
-  if (owner_id === undefined || broken_urls === undefined) return;
-  const job_id = idOf(event.stream);
-  const { at } = event.metadata;
-  const type = 'job.completed';
-  const payload: WebhookEvent = {
-    id: webhookEventId(job_id, type),
-    type,
-    created_at: at,
-    // A job is complete when all its URLs are checked.
-    data: { job_id, status: 'completed', total_urls: completed_urls, completed_urls, broken_urls },
-  };
+/** The payload of a job's event. `revision` tells apart events of a type that come more than once. */
+const ofJob = <const Name extends WebhookEventType, const Status extends string, Data extends object>(
+  { stream, metadata }: LogEvent,
+  type: Name,
+  status: Status,
+  data: Data,
+  revision?: number,
+) => {
+  const job_id = idOf(stream);
+  const id = webhookEventId(job_id, type, revision);
+  return { id, type, created_at: metadata.at, data: { job_id, status, ...data } };
+};
+
+async function requestDeliveries(
+  { metadata: { at } }: LogEvent,
+  owner_id: string,
+  payload: WebhookEvent & { type: WebhookEventType },
+  { endpoints, enabled, deliveries }: Collections,
+): Promise<void> {
   let of_owner = enabled.get(owner_id);
   if (!of_owner) {
     of_owner = await endpoints.find({ user_id: owner_id, status: 'enabled' });
     enabled.set(owner_id, of_owner);
   }
-  const subscribed = of_owner.filter(({ events }) => events.length === 0 || events.includes(type));
+  const subscribed = of_owner.filter(({ events }) => events.length === 0 || events.includes(payload.type));
   await deliveries.write(
-    subscribed.map(({ _id: endpoint_id, user_id }) => ({
-      replace: {
-        _id: webhookDeliveryId(endpoint_id, payload.id),
-        endpoint_id,
-        user_id,
-        event: payload,
-        status: 'pending',
-        given_up_reason: null,
-        attempt_count: 0,
-        attempts: [],
-        created_at: at,
-        next_attempt_at: at,
-      },
+    subscribed.map((endpoint) => ({
+      replace: newDelivery(webhookDeliveryId(endpoint._id, payload.id), endpoint, payload, at),
     })),
   );
 }
+
+const newDelivery = (
+  _id: string,
+  { _id: endpoint_id, user_id }: WebhookEndpointDocument,
+  event: WebhookEvent,
+  at: string,
+): WebhookDeliveryDocument => ({
+  ...{ _id, endpoint_id, user_id, event },
+  ...{ status: 'pending', given_up_reason: null, attempt_count: 0, attempts: [] },
+  ...{ created_at: at, next_attempt_at: at },
+});
 
 /** Returns the changed delivery; null when the delivery was deleted with its endpoint. */
 async function changeDelivery(

@@ -20,6 +20,10 @@ export interface WebhookEndpointDocument extends Document {
   created_at: string;
   /** The time of the first failed attempt after the last 2xx answer; null while there is none. */
   failing_since: string | null;
+  /** How often the owner has enabled the endpoint again; absent for never. */
+  enablings?: number;
+  /** The time until which older secrets sign as well; absent when the secret was never changed. */
+  older_secrets_until?: string;
   /** The next step of the processes: disable the endpoint, or notify its owner that it is disabled. */
   due: 'disable_gone' | 'disable_failing' | 'notice' | null;
 }

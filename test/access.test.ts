@@ -46,6 +46,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   'GET /healthz': { access: 'none', status: 200 },
   'GET /readyz': { access: 'none', status: 200 },
   'GET /metrics': { access: 'none', status: 200 },
+  'GET /': { access: 'none', status: 200 },
   'GET /docs': { access: 'none', status: 200 },
   'GET /docs/{file}': { access: 'none', status: 404 },
   'GET /openapi.json': { access: 'none', status: 200 },
@@ -111,6 +112,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   },
   'DELETE /api/v2/jobs/{id}': { access: 'api-key', status: 409, foreign: 404 },
   'GET /api/v2/usage': { access: 'api-key', status: 200 },
+  'GET /api/v2/jobs': { access: 'api-key', status: 200 },
   'GET /api/v2/jobs/{id}': { access: 'api-key', status: 200, foreign: 404 },
   'GET /api/v2/jobs/{id}/results': { access: 'api-key', status: 200, foreign: 404 },
   'POST /api/v2/webhooks/endpoints': {
@@ -121,6 +123,14 @@ const TABLE: Readonly<Record<string, Row>> = {
   'GET /api/v2/webhooks/endpoints': { access: 'api-key', status: 200 },
   'GET /api/v2/webhooks/endpoints/{id}': { access: 'api-key', status: 200, but: { other_key: 404 } },
   'DELETE /api/v2/webhooks/endpoints/{id}': { access: 'api-key', status: 204, but: { other_key: 404 } },
+  'POST /api/v2/webhooks/endpoints/{id}/enable': { access: 'api-key', status: 200, but: { other_key: 404 } },
+  'POST /api/v2/webhooks/endpoints/{id}/test': { access: 'api-key', status: 202, but: { other_key: 404 } },
+  'POST /api/v2/webhooks/endpoints/{id}/secret': {
+    access: 'api-key',
+    status: 200,
+    but: { other_key: 404 },
+    body: () => json({ overlap_seconds: 0 }),
+  },
   'GET /api/v2/webhooks/endpoints/{id}/deliveries': { access: 'api-key', status: 200, but: { other_key: 404 } },
   'POST /api/v2/webhooks/endpoints/{id}/deliveries/{delivery_id}/resend': { access: 'api-key', status: 404 },
 };
@@ -250,7 +260,7 @@ test('the public API refuses callers with one code', async (t) => {
     ['none', 'unauthenticated'],
     ['garbage', 'invalid_api_key'],
     ['revoked_key', 'invalid_api_key'],
-    ['user', 'invalid_api_key'],
+    ['user', 'token_on_public_api'],
   ] as const) {
     const { status, body } = await ask('GET /api/v2/jobs/{id}', TABLE['GET /api/v2/jobs/{id}']!, caller);
     t.deepEqual([status, body.error.code, body.error.details], [401, 'unauthorized', { reason }], caller);

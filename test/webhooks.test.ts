@@ -281,6 +281,56 @@ test('the service disables an endpoint that answers 410, and mails its owner', a
   await completedJob(alice, ['/b']);
   t.is((await alice.ask('GET', `${ENDPOINTS}/${endpoint.id}/deliveries`)).body.total, 1);
   t.is(receiver.received.length, 1);
+
+  const test_path = `${ENDPOINTS}/${endpoint.id}/test`;
+  t.is((await alice.ask('POST', test_path)).status, 409);
+  const enabled = await alice.ask('POST', `${ENDPOINTS}/${endpoint.id}/enable`);
+  t.like(enabled, { status: 200, body: { id: endpoint.id, status: 'enabled', disabled_reason: null } });
+  receiver.status = 200;
+  const asked = await alice.ask('POST', test_path);
+  t.like(asked, { status: 202, body: { status: 'pending', attempt_count: 0, event: { type: 'endpoint.test' } } });
+  await until(() => receiver.received.length > 1);
+  const event = verified(receiver.received[1]!, endpoint.signing_secret);
+  t.deepEqual(event, asked.body.event);
+  t.deepEqual(event.data, { endpoint_id: endpoint.id } as never);
+  await until(async () => (await deliveryOf(alice, endpoint.id, asked.body.id)).status === 'delivered');
+});
+
+const deliveryOf = async (client: TestClient, endpoint_id: string, id: string): Promise<Answer['body']> => {
+  const { items } = (await client.ask('GET', `${ENDPOINTS}/${endpoint_id}/deliveries`)).body;
+  return items.find((item: { id: string }) => item.id === id);
+};
+
+test('while a secret changes, receivers verify a delivery by either secret, and then by the new one', async (t) => {
+  const alice = await service.keyHolder('rotating');
+  const receiver = await openReceiver();
+  t.teardown(receiver.close);
+  const { body: made } = await alice.ask('POST', ENDPOINTS, { url: receiver.url, events: ['job.cancelled'] });
+  t.is(made.older_secrets_until, null);
+  const path = `${ENDPOINTS}/${made.id}`;
+  const changed = await alice.ask('POST', `${path}/secret`);
+  t.is(changed.status, 200);
+  const { signing_secret: secret, older_secrets_until, ...endpoint } = changed.body;
+  t.not(secret, made.signing_secret);
+  t.deepEqual((await alice.ask('GET', path)).body, { ...endpoint, older_secrets_until });
+
+  const silent = await openSite(() => {});
+  t.teardown(silent.close);
+  const { body: job } = await alice.ask('POST', '/api/v2/jobs', { urls: [`${silent.url}/never`] });
+  await alice.ask('DELETE', `/api/v2/jobs/${job.job_id}`);
+  await until(() => receiver.received.length > 0);
+  for (const known of [made.signing_secret, secret]) {
+    const { type, data } = verified(receiver.received[0]!, known);
+    t.deepEqual([type, data], ['job.cancelled', { job_id: job.job_id, status: 'cancelled', total_urls: 1 } as never]);
+  }
+
+  const { body: last } = await alice.ask('POST', `${path}/secret`, { overlap_seconds: 0 });
+  await alice.ask('POST', `${path}/test`);
+  await until(() => receiver.received.length > 1);
+  t.is(verified(receiver.received[1]!, last.signing_secret).type, 'endpoint.test');
+  for (const known of [made.signing_secret, secret]) t.throws(() => verified(receiver.received[1]!, known));
+  for (const overlap_seconds of [-1, 604_801, 'soon'])
+    t.is((await alice.ask('POST', `${path}/secret`, { overlap_seconds })).status, 422);
 });
 
 test('a killed service delivers after its start, under the same ids', async (t) => {

@@ -1,21 +1,10 @@
 // The public API, for programs. Its error codes are a closed list, and the service counts requests by API key.
 import { type HttpError, ValidationError } from '../errors.ts';
 import type { Json } from '../openapi/components.ts';
-import {
-  COMMON,
-  exampleEvent,
-  JOB_COMPLETED,
-  LICENSE,
-  PROBLEM,
-  PROBLEMS,
-  TAGS,
-  text,
-  VERSION,
-  WebhookEventView,
-} from '../openapi/conventions.ts';
+import { COMMON, LICENSE, PROBLEM, PROBLEMS, TAGS, text, VERSION, WEBHOOKS } from '../openapi/conventions.ts';
 import type { Api } from './api.ts';
 
-const DESCRIPTION = `Submit lists of URLs, follow the jobs, page through the results, and receive a webhook when a job completes.
+const DESCRIPTION = `Submit lists of URLs, follow the jobs, page through the results, and receive webhooks of what becomes of them.
 ${COMMON}
 
 ## Errors
@@ -45,8 +34,8 @@ or 431), which ends the connection.
 
 ## Webhooks
 
-When a job of yours completes, the service posts \`job.completed\` to your webhook endpoints and signs it in the header
-\`Service-Signature\`. Answer with any 2xx within 15 s; otherwise the service sends it again, 8 times within about 28 hours. An event may
+When a job of yours completes, pauses, fails or is cancelled, the service posts \`job.completed\`, \`job.paused\`, \`job.failed\` or
+\`job.cancelled\` to your webhook endpoints and signs it in the header \`Service-Signature\`. Answer with any 2xx within 15 s; otherwise the service sends it again, 8 times within about 28 hours. An event may
 arrive more than once: drop an event whose \`Service-Event-Id\` you know.`;
 
 /** The closed list of the public API's error codes, by status. The first code of a status replaces all codes outside the list. */
@@ -63,6 +52,7 @@ export const PUBLIC_CODES: Readonly<Record<number, readonly [string, ...string[]
   415: ['unsupported_media_type'],
   422: ['validation_error'],
   429: ['rate_limited', 'too_many_requests_at_once'],
+  431: ['headers_too_large'],
   500: ['internal_error'],
   503: ['unavailable', 'storage_full', 'maintenance'],
 };
@@ -85,6 +75,7 @@ export const CODE_MEANINGS: Readonly<Record<string, string>> = {
   rate_limited: 'You sent too many requests (429). See `Retry-After`.',
   too_many_requests_at_once:
     'You have too many large requests in flight (429). Send this one again after the answer to one of them.',
+  headers_too_large: 'The headers of the request are too large (431).',
   internal_error: 'The service failed (500). `X-Request-ID` identifies the failure in its logs.',
   unavailable: 'The service cannot reach a store that it needs (503). See `Retry-After`.',
   storage_full: 'The service has no room to store anything (503). Reading works. See `Retry-After`.',
@@ -147,9 +138,7 @@ export const PUBLIC: Api = {
     description: DESCRIPTION,
     license: LICENSE,
     tags: TAGS,
-    webhooks: {
-      'job.completed': { operation: JOB_COMPLETED, body: { schema: WebhookEventView, example: exampleEvent } },
-    },
+    webhooks: WEBHOOKS,
     error_schemas,
   },
 };

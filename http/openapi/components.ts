@@ -39,9 +39,13 @@ export function openComponents(schemas: Record<string, Json>): Components {
     if (typeof $id !== 'string') return plain;
     if (plain.enum === undefined) return share('schemas', $id, plain);
     // Several fields share the values of one list, and each says what they mean there.
-    const { description, ...values } = plain;
+    const { description, default: usual, ...values } = plain;
     const reference = share('schemas', $id, { type: 'string', ...values });
-    return description === undefined ? reference : { ...reference, description };
+    return {
+      ...reference,
+      ...(description === undefined ? {} : { description }),
+      ...(usual === undefined ? {} : { default: usual }),
+    };
   }
 
   return { plain: (schema) => hoisted(JSON.parse(JSON.stringify(schema))) as Json, share, all: () => kept };

@@ -1,6 +1,14 @@
-// The texts and schemas that both documents share: conventions, tags, problems, and the webhook of a completed job.
-import { Type } from '../../events/schema.ts';
-import { WebhookEvent } from '../../events/webhook.ts';
+// The texts and schemas that both documents share: conventions, tags, problems, and the webhooks.
+import { type TSchema, Type } from '../../events/schema.ts';
+import {
+  EndpointTestWebhook,
+  JobCancelledWebhook,
+  JobCompletedWebhook,
+  JobFailedWebhook,
+  JobPausedWebhook,
+  type WebhookEvent,
+} from '../../events/webhook.ts';
+import type { Webhook } from '../apis/api.ts';
 import type { Json } from './components.ts';
 
 export const VERSION = '1.0.0';
@@ -53,22 +61,21 @@ const header = (name: string, description: string, example: string): Json => ({
   ...{ name, in: 'header', required: true, description, schema: { type: 'string' }, example },
 });
 
-export const JOB_COMPLETED: Json = {
-  operationId: 'jobCompleted',
-  summary: 'A job has completed',
-  description:
-    'The service posts this event to each endpoint that subscribes to it. It follows no redirects, and respects the `Retry-After` of ' +
-    'an answer other than 2xx.',
+const operationOf = (type: string, operationId: string, summary: string, description: string): Json => ({
+  operationId,
+  summary,
+  description: `${description} The service follows no redirects, and respects the \`Retry-After\` of an answer other than 2xx.`,
   tags: ['webhooks'],
   security: [],
   parameters: [
     header(
       'Service-Signature',
-      '`t=<timestamp>,v1=<hex>`: the HMAC-SHA256 of the timestamp, a full stop and the raw body, under the whole signing secret.',
+      '`t=<timestamp>,v1=<hex>`: the HMAC-SHA256 of the timestamp, a full stop and the raw body, under the whole signing secret. ' +
+        'For some time after a change of the secret there is a `v1` of each secret.',
       't=1769850300,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd',
     ),
     header('Service-Event-Id', 'The id of the event, equal at every attempt and for every endpoint.', exampleEvent.id),
-    header('Service-Event-Type', 'The `type` of the body.', exampleEvent.type),
+    header('Service-Event-Type', 'The `type` of the body.', type),
     header('Service-Delivery-Id', 'The id of this event at this endpoint.', '0b0d3f9e-2a35-5f43-8f0d-6a0c1e0f7b21'),
   ],
   responses: {
@@ -76,10 +83,82 @@ export const JOB_COMPLETED: Json = {
     410: { description: 'The endpoint wants no more events: the service disables it.' },
     '4XX': { description: 'The service sends the event again, as after every other answer than 2xx.' },
   },
-};
+});
+
+const named = <Schema extends TSchema>(schema: Schema, $id: string): Schema => ({ ...schema, $id });
+
+interface SentEvent {
+  schema: TSchema;
+  /** In the words of the document: the name of its operation, a summary, and when it is sent. */
+  says: readonly [id: string, summary: string, description: string];
+  data: object;
+}
+
+const { job_id } = exampleEvent.data;
+const SENT = {
+  'job.completed': {
+    schema: named(JobCompletedWebhook, 'JobCompletedWebhook'),
+    says: ['jobCompleted', 'A job has completed', 'All URLs of the job are checked.'],
+    data: exampleEvent.data,
+  },
+  'job.paused': {
+    schema: named(JobPausedWebhook, 'JobPausedWebhook'),
+    says: [
+      'jobPaused',
+      'A job has paused',
+      'Its owner paused it, or it has used its credits (`credit_ceiling`): buy credits and resume it. `GET /api/v2/jobs/{id}` has its progress.',
+    ],
+    data: { job_id, status: 'paused', total_urls: 420, credits_allocated: 300, pause_reason: 'credit_ceiling' },
+  },
+  'job.failed': {
+    schema: named(JobFailedWebhook, 'JobFailedWebhook'),
+    says: ['jobFailed', 'A job has failed', 'Its results stay: `GET /api/v2/jobs/{id}` has their count.'],
+    data: { job_id, status: 'failed', total_urls: 420, failure_reason: 'no_progress' },
+  },
+  'job.cancelled': {
+    schema: named(JobCancelledWebhook, 'JobCancelledWebhook'),
+    says: ['jobCancelled', 'A job was cancelled', 'Its results stay: `GET /api/v2/jobs/{id}` has their count.'],
+    data: { job_id, status: 'cancelled', total_urls: 420 },
+  },
+  'endpoint.test': {
+    schema: named(EndpointTestWebhook, 'EndpointTestWebhook'),
+    says: [
+      'endpointTest',
+      'A test that the owner asked for',
+      'Sent to the one endpoint of `POST /api/v2/webhooks/endpoints/{id}/test`, whatever it subscribes to.',
+    ],
+    data: { endpoint_id: '7d5f0a52-6a44-4b0f-9f0e-0d6f4f6f2a11' },
+  },
+} satisfies Record<WebhookEvent['type'], SentEvent>;
+
+/** The requests that the service sends, by the type of their event. */
+export const WEBHOOKS: Readonly<Record<string, Webhook>> = Object.fromEntries(
+  Object.entries<SentEvent>(SENT).map(
+    ([
+      type,
+      {
+        schema,
+        says: [id, summary, description],
+        data,
+      },
+    ]) => {
+      const operation = operationOf(type, id, summary, description);
+      return [type, { operation, body: { schema, example: { ...exampleEvent, type, data } } }];
+    },
+  ),
+);
 
 /** The event of a webhook, as a component of the document. */
-export const WebhookEventView = Type.Object(WebhookEvent.properties, { $id: 'WebhookEvent' });
+export const WebhookEventView = named(
+  Type.Union([
+    SENT['job.completed'].schema,
+    SENT['job.paused'].schema,
+    SENT['job.failed'].schema,
+    SENT['job.cancelled'].schema,
+    SENT['endpoint.test'].schema,
+  ]),
+  'WebhookEvent',
+);
 
 export const text = { type: 'string' };
 export const PROBLEM: Json = {

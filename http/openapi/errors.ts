@@ -1,8 +1,24 @@
 // Describes the error answers of routes. The examples are the errors that the service itself throws.
-import { invalidApiKey, invalidToken, notAdministrator, wrongSecret, wrongSignature } from '../access.ts';
+import {
+  invalidApiKey,
+  invalidToken,
+  keyOnGateway,
+  notAdministrator,
+  tokenOnPublicApi,
+  wrongSecret,
+  wrongSignature,
+} from '../access.ts';
 import { compressedBody, notJson, tooLarge, unsupportedType } from '../bodies.ts';
 import { tooSlow } from '../body-chunks.ts';
-import { HttpError, jobNotFound, NO_SUCH_JOB, notYours, toHttpError, ValidationError } from '../errors.ts';
+import {
+  HttpError,
+  headersTooLarge,
+  jobNotFound,
+  NO_SUCH_JOB,
+  notYours,
+  toHttpError,
+  ValidationError,
+} from '../errors.ts';
 import { tooManyAtOnce } from '../heavy-requests.ts';
 import { rateLimited } from '../rate-limits.ts';
 import { type ErrorSpec, isOfCaller, isOfOwner, type Route } from '../route.ts';
@@ -13,9 +29,12 @@ import { headersOf, ownHeaders } from './headers.ts';
 interface Shared {
   name: string;
   description: string;
-  example: HttpError;
+  /** One for each code, all of one status. */
+  examples: readonly [HttpError, ...HttpError[]];
 }
-const shared = (name: string, description: string, example: HttpError): Shared => ({ name, description, example });
+const shared = (name: string, description: string, ...examples: Shared['examples']): Shared => ({
+  ...{ name, description, examples },
+});
 
 const AGAIN = 'The header Retry-After says when to try again.';
 const AT_ONCE = tooManyAtOnce(16);
@@ -26,6 +45,11 @@ const WRONG_TYPE = shared('UnsupportedMediaType', 'The body has another content 
 const COMPRESSED = shared('CompressedBody', 'The body is compressed.', compressedBody());
 const TOO_LARGE = shared('PayloadTooLarge', 'The body is too large.', tooLarge(1024 * 1024));
 const TOO_SLOW = shared('TooSlow', 'The body began too late or came too slowly.', tooSlow());
+const HEADERS_TOO_LARGE = shared(
+  'HeadersTooLarge',
+  'The headers are too large. The connection ends.',
+  headersTooLarge(),
+);
 const INVALID = shared('Invalid', 'The request is not valid.', new ValidationError([EXAMPLE_PROBLEM]));
 const RATE_LIMITED = shared(
   'RateLimited',
@@ -51,8 +75,16 @@ const UNAVAILABLE = shared(
   toHttpError({ code: 'unavailable' }, ''),
 );
 const NO_CREDENTIALS = 'The request has no valid credentials.';
-const NO_API_KEY = shared('InvalidApiKey', NO_CREDENTIALS, invalidApiKey());
-const NO_TOKEN = shared('Unauthorized', NO_CREDENTIALS, invalidToken());
+const NO_API_KEY = shared(
+  'InvalidApiKey',
+  `${NO_CREDENTIALS} A token of the identity provider works on the gateway only.`,
+  ...([invalidApiKey(), tokenOnPublicApi()] as const),
+);
+const NO_TOKEN = shared(
+  'Unauthorized',
+  `${NO_CREDENTIALS} An API key works under \`/api/v2\` only.`,
+  ...([invalidToken(), keyOnGateway()] as const),
+);
 const NO_SIGNATURE = shared(
   'BadSignature',
   'The signature is not valid, or the operator has set no secret to verify it by.',
@@ -83,7 +115,7 @@ function impliedErrors({ api, access, foreign, body, heavy }: Route<never>): Sha
     [body !== null && body.kind !== 'raw', UNREADABLE, WRONG_TYPE],
     [body?.kind === 'raw', COMPRESSED],
     // Every route refuses parameters that it does not know.
-    [true, INVALID],
+    [true, INVALID, HEADERS_TOO_LARGE],
     [api.is_rate_limited, heavy ? LIMITED : RATE_LIMITED],
     [!api.is_rate_limited && heavy, TOO_MANY_AT_ONCE],
     [true, FAILED, UNAVAILABLE],
@@ -104,10 +136,10 @@ const BY_STATUS: Readonly<Record<number, readonly [code: string, message: string
 
 /** The error answers of a route by status: the implied ones, and the ones that it declares instead. */
 export function errorsOf(route: Route<never>, components: Components): Record<string, Json> {
-  const implied = impliedErrors(route).flatMap(({ name, description, example }) => {
-    const { status, code } = example;
+  const implied = impliedErrors(route).flatMap(({ name, description, examples }) => {
+    const [{ status }] = examples;
     if (route.errors[status] !== undefined) return [];
-    const value = answer(route, status, { description }, { [code]: example }, components);
+    const value = answer(route, status, { description }, byCode(examples), components);
     return [[status, components.share('responses', name, value)]];
   });
   const own = Object.entries(route.errors).map(([key, declared]) => {
@@ -119,6 +151,8 @@ export function errorsOf(route: Route<never>, components: Components): Record<st
   });
   return { ...Object.fromEntries(implied), ...Object.fromEntries(own) };
 }
+
+const byCode = (errors: readonly HttpError[]) => Object.fromEntries(errors.map((error) => [error.code, error]));
 
 function errorOf(
   status: number,

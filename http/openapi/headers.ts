@@ -35,8 +35,8 @@ export function headersOf(route: Route<never>, status: number, components: Compo
   const is_success = status >= 200 && status < 300;
   const headers = {
     ...REQUEST_ID,
-    // A service that cannot answer counts nothing.
-    ...(route.api.is_rate_limited && status !== 503 ? RATE_LIMIT : {}),
+    // A service that cannot answer counts nothing, nor does one that cannot read the request.
+    ...(route.api.is_rate_limited && status !== 503 && status !== 431 ? RATE_LIMIT : {}),
     ...(status === 401 ? CHALLENGE : {}),
     ...(status === 429 || status === 503 ? RETRY_AFTER : {}),
     ...(is_success && changes(route) ? LOG_POSITION : {}),

@@ -22,6 +22,7 @@ import * as shares from './shares.ts';
 import * as v2Jobs from './v2-jobs.ts';
 import * as v2Results from './v2-results.ts';
 import * as v2Usage from './v2-usage.ts';
+import * as webhookDeliveries from './webhook-deliveries.ts';
 import * as webhooks from './webhooks.ts';
 
 export const ALL_GROUPS: readonly Group[] = [
@@ -30,7 +31,7 @@ export const ALL_GROUPS: readonly Group[] = [
   ...[analysis.group, domains.group, me.group, myExport.group, credits.group, apiKeys.group],
   ...[billing.group, paymentWebhook.group, sandbox.group],
   ...[intake.group, identityWebhook.group],
-  ...[v2Jobs.group, v2Results.group, v2Usage.group, webhooks.group],
+  ...[v2Jobs.group, v2Results.group, v2Usage.group, webhooks.group, webhookDeliveries.group],
 ];
 
 /** All routes, for documents and tests. Their handlers have no dependencies bound. */

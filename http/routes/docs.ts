@@ -26,13 +26,14 @@ export function docsRoutes(): Route<unknown>[] {
   }
 
   const unchanged = { description: 'Nothing has changed since the answer that `If-None-Match` names.' };
-  return [
+  /** The links of the page are relative, and lead to the same files from both paths. */
+  const page = (id: string, path: '/' | '/docs', summary: string) =>
     route({
-      id: 'showDocs',
+      id,
       method: 'GET',
-      path: '/docs',
+      path,
       access: 'none',
-      summary: 'Show the documents of both APIs as a page',
+      summary,
       tags,
       query: Type.Object({
         'urls.primaryName': Type.Optional(
@@ -53,7 +54,10 @@ export function docsRoutes(): Route<unknown>[] {
         304: unchanged,
       },
       handler: ({ ctx }) => sent(DOCS_PAGE, ctx, { 'content-security-policy': DOCS_POLICY }),
-    }),
+    });
+  return [
+    page('showStart', '/', 'Show the same page as `/docs`'),
+    page('showDocs', '/docs', 'Show the documents of both APIs as a page'),
     route({
       id: 'getDocsFile',
       method: 'GET',

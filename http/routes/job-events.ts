@@ -5,7 +5,7 @@ import { GATEWAY } from '../apis/gateway.ts';
 import { openEventStreams, STREAM_LIMITS } from '../event-streams.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { deletedEvent, EVENT_ID, eventId, isAfter, isOver, jobEvent } from '../job-events.ts';
-import { jobExample } from '../job-view.ts';
+import { JobView, jobExample } from '../job-view.ts';
 import { routeOf } from '../route.ts';
 
 function wire({ jobWatch, closing }: Parts) {
@@ -15,6 +15,28 @@ function wire({ jobWatch, closing }: Parts) {
 }
 export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(GATEWAY);
+
+/** An event of the stream, as its lines `id:`, `event:` and `data:` make it. */
+const StreamedEvent = Type.Union(
+  [
+    Type.Object(
+      {
+        id: Type.String({ pattern: EVENT_ID, description: 'The state of the job, to send as `Last-Event-ID`.' }),
+        event: Type.Enum(['progress', 'end'] as const, { $id: 'JobEventName' }),
+        data: JobView,
+      },
+      { $id: 'JobChanged' },
+    ),
+    Type.Object(
+      { event: Type.Literal('deleted'), data: Type.Object({ job_id: Type.String() }, { $id: 'DeletedJob' }) },
+      { $id: 'JobDeleted' },
+    ),
+  ],
+  {
+    $id: 'JobStreamEvent',
+    description: 'An event of the stream: its fields `id`, `event` and `data`, whose JSON is parsed here.',
+  },
+);
 
 const EXAMPLE = `retry: 2000
 
@@ -53,7 +75,7 @@ export const events = route({
     200: {
       description: 'The events.',
       content_type: 'text/event-stream; charset=utf-8',
-      schema: Type.String(),
+      schema: Type.String({ contentMediaType: 'text/event-stream', contentSchema: Type.Array(StreamedEvent) }),
       example: EXAMPLE,
       headers: { 'X-Accel-Buffering': '`no`: nginx passes each event on at once.' },
     },

@@ -1,12 +1,14 @@
-// The public API's jobs: submit a list, wait for the results, read a job, cancel it.
+// The public API's jobs: submit a list, wait for the results, list jobs, read a job, cancel it.
+import { JOB_STATUSES } from '../../events/job.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
 import { type JobDocument, jobs as jobDocuments } from '../../readmodels/jobs.ts';
+import { NEWEST_FIRST } from '../../readmodels/pages.ts';
 import { results as resultDocuments } from '../../readmodels/results.ts';
 import { jobStats } from '../../readmodels/stats.ts';
 import { PUBLIC } from '../apis/public.ts';
 import { jobWhen } from '../await-job.ts';
-import { openCursors } from '../cursors.ts';
+import { openCursors, openListCursors } from '../cursors.ts';
 import { HttpError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
@@ -19,6 +21,7 @@ import { cursorPage } from './v2-results.ts';
 const wire = ({ jobs, submissions, jobFinder, jobWatch, read, keys, passed, closing }: Parts) => ({
   ...{ jobs, submissions, jobFinder, jobWatch, passed, closing },
   cursors: openCursors(keys.links),
+  listCursors: openListCursors(keys.links),
   read: read({ jobs: jobDocuments, results: resultDocuments, jobStats }),
 });
 export type Deps = ReturnType<typeof wire>;
@@ -40,9 +43,8 @@ const headers = Type.Object({
       maxLength: 255,
       pattern: '^[\\x21-\\x7e]*$',
       description:
-        'Your own key for this one submission, best a UUID v4. For 24 hours the service answers the same key and the same URLs with the ' +
+        'Your own key for this one submission, best a UUID v4 such as `8e03978e-40d5-43e8-bc93-6894a57f9324`. For 24 hours the service answers the same key and the same URLs with the ' +
         'first answer, and creates no second job.',
-      examples: ['8e03978e-40d5-43e8-bc93-6894a57f9324'],
     }),
   ),
 });
@@ -127,6 +129,12 @@ export const wait = route({
   headers,
   query: Type.Object({
     wait_seconds: Type.Integer({ minimum: 0, maximum: MAX_WAIT_S, default: 60, description: 'How long to wait.' }),
+    poll_interval: Type.Number({
+      minimum: 0,
+      maximum: MAX_WAIT_S,
+      default: 2,
+      description: 'A hint, in seconds. The service needs none: it sees the end of a job as it comes.',
+    }),
   }),
   body,
   responses: {
@@ -196,6 +204,54 @@ async function submitted(request: Submitting, services: Deps) {
   return await submitOnce(wanted, { key, fingerprint, size_bytes }, request, services);
 }
 
+export const list = route({
+  id: 'listJobs',
+  method: 'GET',
+  path: '/jobs',
+  access: 'user',
+  summary: 'List your jobs, the newest first',
+  description:
+    'Go on with `next_cursor` and the same `status` until it is null. No job is repeated or missed while others are created or deleted; ' +
+    'a job whose status changes meanwhile enters or leaves a list by `status`.',
+  tags,
+  query: Type.Object({
+    limit: Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 50, description: 'The most jobs in the page.' }),
+    cursor: Type.String({
+      maxLength: 200,
+      default: '',
+      description: '`next_cursor` of the page before; empty to begin.',
+    }),
+    status: Type.Optional(
+      Type.Enum(JOB_STATUSES, { $id: 'JobStatus', type: 'string', description: 'Only jobs with this status.' }),
+    ),
+  }),
+  responses: {
+    200: {
+      description: 'A page of jobs.',
+      schema: Type.Object(
+        {
+          items: Type.Array(JobView),
+          next_cursor: Nullable(Type.String({ description: 'The cursor of the next page; null on the last page.' })),
+        },
+        { $id: 'JobList' },
+      ),
+      example: { items: [jobExample], next_cursor: null },
+    },
+  },
+  async handler({ caller: { user_id }, query, signal }, { read, listCursors }) {
+    const { limit, cursor, status = null } = query;
+    const scope = { user_id, status };
+    const after = listCursors.valuesOf(cursor, scope);
+    const filter = { owner_id: user_id, ...(status === null ? {} : { status }) };
+    const options = { sort: { ...NEWEST_FIRST, _id: 1 as const }, limit: limit + 1, signal, ...(after && { after }) };
+    const found = await read.jobs.find(filter, options);
+    const items = found.slice(0, limit);
+    const last = found.length > limit ? items.at(-1) : undefined;
+    const next_cursor = last === undefined ? null : listCursors.after([last.created_at, last._id], scope);
+    return { body: { items: items.map(jobView), next_cursor } };
+  },
+});
+
 export const get = route({
   id: 'getJob',
   method: 'GET',
@@ -231,4 +287,4 @@ export const cancel = route({
   handler: (request, services) => cancelJob(request, services, { or_is_cancelled: true }),
 });
 
-export const group = groupOf(wire, [create, wait, get, cancel]);
+export const group = groupOf(wire, [create, list, wait, get, cancel]);

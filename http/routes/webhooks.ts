@@ -1,39 +1,36 @@
-// The public API's webhook endpoints: users create, list and delete them, and read the log of their deliveries.
+// The public API's webhook endpoints: users create, list, enable and delete them, and change their secrets.
 import { randomUUID } from 'node:crypto';
-import { openWebhookDeliveries } from '../../commands/webhook-delivery.ts';
-import { MAX_ENDPOINTS, openWebhookEndpoints, signingSecret } from '../../commands/webhook-endpoints.ts';
+import type { Refusal } from '../../commands/aggregate.ts';
+import {
+  MAX_ENDPOINTS,
+  MAX_OLDER_SECRETS,
+  openWebhookEndpoints,
+  signingSecret,
+} from '../../commands/webhook-endpoints.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
-import { DISABLED_REASONS, GIVEN_UP_REASONS, WEBHOOK_EVENT_TYPES } from '../../events/webhook.ts';
+import { DISABLED_REASONS, WEBHOOK_EVENT_TYPES } from '../../events/webhook.ts';
 import { NEWEST_FIRST, pageOf } from '../../readmodels/pages.ts';
-import {
-  KEPT_ATTEMPTS,
-  type WebhookDeliveryDocument,
-  type WebhookEndpointDocument,
-  webhookDeliveries,
-  webhookEndpoints,
-} from '../../readmodels/webhooks.ts';
+import { type WebhookEndpointDocument, webhookEndpoints } from '../../readmodels/webhooks.ts';
 import { PUBLIC } from '../apis/public.ts';
 import { accepted, HttpError, ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { listOf, listReply } from '../list-replies.ts';
-import { exampleEvent, WebhookEventView } from '../openapi/conventions.ts';
 import { paging } from '../result-view.ts';
 import { anError, jsonBody, routeOf } from '../route.ts';
-import { NullableTime, pick, Time } from '../schemas.ts';
+import { pick, Time } from '../schemas.ts';
 import { openWebhookTargets } from '../webhook-targets.ts';
 
 const wire = ({ config, log, read, keys, webhook_guard }: Parts) => ({
   endpoints: openWebhookEndpoints(log),
-  redeliveries: openWebhookDeliveries(log),
   targets: openWebhookTargets(webhook_guard, { http_somewhere: config.webhook_allow_addresses.length > 0 }),
   key: keys.webhooks,
-  read: read({ webhookEndpoints, webhookDeliveries }),
+  read: read({ webhookEndpoints }),
 });
 export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(PUBLIC);
 
-const tags = ['webhook-endpoints'];
+export const tags = ['webhook-endpoints'];
 
 const EventTypes = Type.Array(Type.Enum(WEBHOOK_EVENT_TYPES, { $id: 'WebhookEventType' }), {
   description: 'The event types that the endpoint receives. An empty list means all, with those of later versions.',
@@ -51,6 +48,9 @@ const EndpointView = Type.Object(
         description: '`gone`: the endpoint answered 410. `failing`: every delivery failed for five days.',
       }),
     ),
+    older_secrets_until: Nullable(
+      Time('Until then deliveries are signed with the older secrets too; null when the secret was never changed.'),
+    ),
     created_at: Time(),
   },
   { $id: 'WebhookEndpoint' },
@@ -61,11 +61,22 @@ const exampleEndpoint = {
   events: ['job.completed'],
   status: 'enabled',
   disabled_reason: null,
+  older_secrets_until: null,
   created_at: '2026-01-31T09:00:00.000Z',
 };
 
+const EndpointWithSecret = Type.Object(
+  {
+    ...EndpointView.properties,
+    signing_secret: Type.String({ description: 'The HMAC key of the signatures, with its prefix `whsec_`.' }),
+  },
+  { $id: 'WebhookEndpointWithSecret' },
+);
+const exampleSecret = 'whsec_1eIQB9Ff0n8kVg4N7rJt2o6pYzXwLqSMcbHdUaKiR3E';
+
 function endpointView(endpoint: WebhookEndpointDocument) {
-  return { id: endpoint._id, ...pick(endpoint, ['url', 'events', 'status', 'disabled_reason', 'created_at']) };
+  const { _id: id, older_secrets_until = null, created_at } = endpoint;
+  return { id, ...pick(endpoint, ['url', 'events', 'status', 'disabled_reason']), older_secrets_until, created_at };
 }
 
 export const create = route({
@@ -75,7 +86,7 @@ export const create = route({
   access: 'user',
   summary: 'Create a webhook endpoint',
   description:
-    'The service posts the events of jobs that complete from now on to its URL. Only this answer shows the signing secret. A URL may ' +
+    'The service posts the events of your jobs from now on to its URL. Only this answer shows the signing secret. A URL may ' +
     'have several endpoints, each with its own secret.',
   tags,
   body: jsonBody(
@@ -97,14 +108,8 @@ export const create = route({
   responses: {
     201: {
       description: 'The endpoint.',
-      schema: Type.Object(
-        {
-          ...EndpointView.properties,
-          signing_secret: Type.String({ description: 'The HMAC key of the signatures, with its prefix `whsec_`.' }),
-        },
-        { $id: 'WebhookEndpointWithSecret' },
-      ),
-      example: { ...exampleEndpoint, signing_secret: 'whsec_1eIQB9Ff0n8kVg4N7rJt2o6pYzXwLqSMcbHdUaKiR3E' },
+      schema: EndpointWithSecret,
+      example: { ...exampleEndpoint, signing_secret: exampleSecret },
     },
   },
   errors: {
@@ -123,7 +128,7 @@ export const create = route({
     const context = request.command();
     const endpoint = { endpoint_id, user_id: caller.user_id, url, events };
     const made = accepted(await endpoints.run(caller.user_id, { type: 'create', endpoint }, context), 409);
-    const view = { url, events, status: 'enabled', disabled_reason: null };
+    const view = { url, events, status: 'enabled', disabled_reason: null, older_secrets_until: null };
     return {
       status: 201,
       body: {
@@ -157,11 +162,11 @@ export const list = route({
 });
 
 const no_endpoint = 'There is no such webhook endpoint.';
-const errors = {
+export const errors = {
   404: anError('You have no such endpoint.', 'endpoint_not_found', no_endpoint),
 };
 
-async function endpointOf(endpoint_id: string, user_id: string, read: Deps['read']) {
+export async function endpointOf(endpoint_id: string, user_id: string, read: Pick<Deps['read'], 'webhookEndpoints'>) {
   const endpoint = await read.webhookEndpoints.get(endpoint_id);
   if (endpoint?.user_id !== user_id) throw new HttpError(404, 'endpoint_not_found', no_endpoint);
   return endpoint;
@@ -200,115 +205,102 @@ export const remove = route({
   },
 });
 
-const AttemptView = Type.Object(
-  {
-    attempt: Type.Integer({ minimum: 1, description: 'The number of the attempt, counted over all resends.' }),
-    at: Time(),
-    status_code: Nullable(Type.Integer()),
-    error: Nullable(Type.String({ description: 'A code for the missing answer.' })),
-    response_excerpt: Type.String({ description: "The first KiB of the answer's body." }),
-    duration_ms: Type.Integer({ minimum: 0 }),
-  },
-  { $id: 'WebhookAttempt' },
-);
-const DeliveryView = Type.Object(
-  {
-    id: Type.String({ description: 'The value of the header Service-Delivery-Id.' }),
-    event: WebhookEventView,
-    status: Type.Enum(['pending', 'delivered', 'given_up'] as const, { $id: 'WebhookDeliveryStatus' }),
-    given_up_reason: Nullable(Type.Enum(GIVEN_UP_REASONS, { $id: 'WebhookGivenUpReason' })),
-    created_at: Time(),
-    next_attempt_at: NullableTime,
-    attempt_count: Type.Integer({ minimum: 0 }),
-    attempts: Type.Array(AttemptView, { description: `The last ${KEPT_ATTEMPTS} attempts, in order.` }),
-  },
-  { $id: 'WebhookDelivery' },
-);
-const exampleDelivery = {
-  id: '0b0d3f9e-2a35-5f43-8f0d-6a0c1e0f7b21',
-  event: exampleEvent,
-  status: 'pending',
-  given_up_reason: null,
-  created_at: '2026-01-31T09:05:00.000Z',
-  next_attempt_at: '2026-01-31T09:05:05.412Z',
-  attempt_count: 1,
-  attempts: [
-    {
-      attempt: 1,
-      at: '2026-01-31T09:05:00.250Z',
-      status_code: 503,
-      error: null,
-      response_excerpt: 'try later',
-      duration_ms: 120,
-    },
-  ],
-};
+const DISABLED = 'The endpoint is disabled. Enable it first.';
+export const disabledError = anError('The endpoint is disabled.', 'endpoint_disabled', DISABLED);
 
-function deliveryView(delivery: WebhookDeliveryDocument) {
-  const { _id, endpoint_id: _endpoint, user_id: _user, ...view } = delivery;
-  return { id: _id, ...view };
+/** Throws 409 for a disabled endpoint, to which nothing is sent. */
+export function assertEnabled({ status }: WebhookEndpointDocument): void {
+  if (status === 'disabled') throw new HttpError(409, 'endpoint_disabled', DISABLED);
 }
 
-export const deliveries = route({
-  id: 'listWebhookDeliveries',
-  method: 'GET',
-  path: '/webhooks/endpoints/{id}/deliveries',
+export const enable = route({
+  id: 'enableWebhookEndpoint',
+  method: 'POST',
+  path: '/webhooks/endpoints/{id}/enable',
   access: 'user',
-  summary: 'List the deliveries of a webhook endpoint, the newest first',
+  summary: 'Enable a disabled webhook endpoint again',
+  description:
+    'It receives the events of your jobs from now on. Those that were given up meanwhile can be sent again from the log of its deliveries. ' +
+    'An enabled endpoint stays unchanged.',
   tags,
-  query: Type.Object(paging(50)),
-  responses: {
-    200: listOf('A page of deliveries with their attempts.', DeliveryView, exampleDelivery, 50),
-  },
+  responses: { 200: { description: 'The endpoint.', schema: EndpointView, example: exampleEndpoint } },
   errors,
-  async handler({ params, caller, query }, { read }) {
-    const { _id: endpoint_id } = await endpointOf(params.id, caller.user_id, read);
-    const page = await pageOf(read.webhookDeliveries, { endpoint_id }, NEWEST_FIRST, query);
-    return listReply(page, deliveryView, query);
+  async handler(request, { endpoints, read }) {
+    const { caller, params } = request;
+    const endpoint = await endpointOf(params.id, caller.user_id, read);
+    const command = { type: 'enable', endpoint_id: params.id } as const;
+    const { position } = accepted(await endpoints.run(caller.user_id, command, request.command()), 404);
+    return { body: endpointView({ ...endpoint, status: 'enabled', disabled_reason: null }), position };
   },
 });
 
-const DISABLED = 'The endpoint is disabled. Delete it and create another.';
+const DAY_S = 86_400;
+const MAX_OVERLAP_S = 7 * DAY_S;
 
-export const resend = route({
-  id: 'resendWebhookDelivery',
+export const rotate = route({
+  id: 'rotateWebhookSecret',
   method: 'POST',
-  path: '/webhooks/endpoints/{id}/deliveries/{delivery_id}/resend',
+  path: '/webhooks/endpoints/{id}/secret',
   access: 'user',
-  summary: 'Send a delivery again, now',
+  summary: 'Give a webhook endpoint a new signing secret',
   description:
-    'Sends the delivery again whatever its status, with the same event id, and retries it like a new one. A delivery that waits for its ' +
-    'first attempt stays unchanged.',
+    'Only this answer shows the new secret. For `overlap_seconds` every delivery carries a signature of each secret, so that a receiver ' +
+    'that knows any of them verifies it: put the new secret into your receiver in that time. With 0 the older secrets end now, as is ' +
+    `right for one that others have seen. At most ${MAX_OLDER_SECRETS} older secrets sign at a time.`,
   tags,
+  body: jsonBody(
+    Type.Object(
+      {
+        overlap_seconds: Type.Integer({
+          minimum: 0,
+          maximum: MAX_OVERLAP_S,
+          default: DAY_S,
+          description: 'How long the older secrets sign as well.',
+        }),
+      },
+      { $id: 'SecretRotation' },
+    ),
+    { optional: true, example: { overlap_seconds: DAY_S } },
+  ),
   responses: {
-    202: { description: 'The delivery, which the service sends next.', schema: DeliveryView, example: exampleDelivery },
+    200: {
+      description: 'The endpoint with its new secret.',
+      schema: EndpointWithSecret,
+      example: { ...exampleEndpoint, older_secrets_until: '2026-02-01T09:00:00.000Z', signing_secret: exampleSecret },
+    },
   },
   errors: {
-    404: anError(
-      'Your endpoint has no such delivery.',
-      'delivery_not_found',
-      'There is no such delivery of this endpoint.',
+    ...errors,
+    409: anError(
+      `${MAX_OLDER_SECRETS} older secrets sign deliveries as well.`,
+      'too_many_secrets',
+      'Wait until the first of them ends, or let all of them end now with overlap_seconds 0.',
     ),
-    409: anError('The endpoint is disabled.', 'endpoint_disabled', DISABLED),
   },
-  async handler(request, { redeliveries, read }) {
-    const { params, caller } = request;
-    const endpoint = await endpointOf(params.id, caller.user_id, read);
-    const delivery = await read.webhookDeliveries.get(params.delivery_id);
-    if (delivery?.endpoint_id !== endpoint._id) {
-      throw new HttpError(404, 'delivery_not_found', 'There is no such delivery of this endpoint.');
-    }
-    if (endpoint.status === 'disabled') {
-      throw new HttpError(409, 'endpoint_disabled', DISABLED);
-    }
-    if (delivery.attempt_count === 0) return { status: 202, body: deliveryView(delivery) };
+  async handler(request, { endpoints, key, read }) {
+    const { caller, params, body } = request;
+    const { user_id } = caller;
+    const endpoint = await endpointOf(params.id, user_id, read);
     const context = request.command();
-    const { position } = accepted(await redeliveries.run(delivery._id, { type: 'resend' }, context), 404);
-    // The answer shows the delivery before its next attempt, which may be over by now.
-    const next_attempt_at = new Date(context.now).toISOString();
-    const pending = { ...delivery, status: 'pending', given_up_reason: null, next_attempt_at } as const;
-    return { status: 202, body: deliveryView(pending), position };
+    const older_until = context.now + body.overlap_seconds * 1000;
+    const command = { type: 'rotateSecret', endpoint_id: params.id, now: context.now, older_until } as const;
+    const { state, position } = rotated(await endpoints.run(user_id, command, context));
+    const secret = state.get(params.id)?.secret;
+    // Deleted by another request at the same time.
+    if (secret === undefined) throw new HttpError(404, 'endpoint_not_found', no_endpoint);
+    const older_secrets_until = new Date(older_until).toISOString();
+    return {
+      body: {
+        ...endpointView({ ...endpoint, older_secrets_until }),
+        signing_secret: signingSecret(key, params.id, secret),
+      },
+      headers: { 'cache-control': 'no-store' },
+      position,
+    };
   },
 });
 
-export const group = groupOf(wire, [create, list, get, remove, deliveries, resend]);
+const rotated = <Outcome extends { ok: true }>(outcome: Outcome | { ok: false; refused: Refusal }): Outcome =>
+  accepted(outcome, !outcome.ok && outcome.refused.code === 'too_many_secrets' ? 409 : 404);
+
+export const group = groupOf(wire, [create, list, get, remove, enable, rotate]);

@@ -19,12 +19,11 @@ const created: JobCreated = {
   blob_key: null,
 };
 const WAS_CREATED: JobEvent = { type: 'JobCreated', data: created };
-const paused = (reason: 'owner' | 'credit_ceiling'): JobEvent => ({ type: 'JobPaused', data: { reason } });
 
 const HISTORIES: Record<string, JobEvent[]> = {
   none: [],
   processing: [WAS_CREATED],
-  paused: [WAS_CREATED, paused('owner')],
+  paused: [WAS_CREATED, { type: 'JobPaused', data: { reason: 'owner' } }],
   completed: [WAS_CREATED, { type: 'JobCompleted', data: { completed_urls: 60 } }],
   cancelled: [WAS_CREATED, { type: 'JobCancelled', data: {} }],
   failed: [WAS_CREATED, { type: 'JobFailed', data: { reason: 'no_progress' } }],
@@ -81,7 +80,13 @@ test('a job with a credit begins to work, and one without pauses at once', (t) =
   t.deepEqual(decide(initial(), { type: 'create', job: created }), { events: [WAS_CREATED] });
   const poor = { ...created, credits_allocated: 0 };
   t.deepEqual(decide(initial(), { type: 'create', job: poor }), {
-    events: [{ type: 'JobCreated', data: poor }, paused('credit_ceiling')],
+    events: [
+      { type: 'JobCreated', data: poor },
+      {
+        type: 'JobPaused',
+        data: { reason: 'credit_ceiling', credits_allocated: 0, owner_id: 'alice', total_urls: 100 },
+      },
+    ],
   });
 });
 
@@ -120,6 +125,22 @@ test('a completed job names its owner and its counts, which webhooks need', (t) 
     events: [
       { type: 'JobCompleted', data: { completed_urls: 100, broken_urls: 7, owner_id: 'alice', source: 'upload' } },
     ],
+  });
+});
+
+test('a paused, failed or cancelled job names its owner and its URLs, which webhooks need', (t) => {
+  const subject = { owner_id: 'alice', total_urls: created.total_urls };
+  const { credits_allocated } = created;
+  const eventsOf = (command: JobCommand) => decide(after([WAS_CREATED]), command);
+  t.deepEqual(eventsOf({ type: 'pause' }), {
+    events: [{ type: 'JobPaused', data: { reason: 'owner', credits_allocated, ...subject } }],
+  });
+  t.deepEqual(eventsOf({ type: 'pauseAtCeiling', credits_allocated }), {
+    events: [{ type: 'JobPaused', data: { reason: 'credit_ceiling', credits_allocated, ...subject } }],
+  });
+  t.deepEqual(eventsOf({ type: 'cancel' }), { events: [{ type: 'JobCancelled', data: subject }] });
+  t.deepEqual(eventsOf({ type: 'fail', reason: 'no_progress' }), {
+    events: [{ type: 'JobFailed', data: { reason: 'no_progress', ...subject } }],
   });
 });
 

@@ -7,6 +7,7 @@ import {
   MAX_ENDPOINTS,
   openWebhookEndpoints,
   signingSecret,
+  signingSecrets,
   type WebhookEndpointsCommand,
 } from '../../commands/webhook-endpoints.ts';
 import { webhookEndpointsStream } from '../../events/streams.ts';
@@ -38,8 +39,8 @@ const create = (endpoint_id: string): WebhookEndpointsCommand => ({
   endpoint: endpointOf(endpoint_id),
 });
 const remove: WebhookEndpointsCommand = { type: 'delete', endpoint_id: 'a' };
-const disable: WebhookEndpointsCommand = { type: 'disable', endpoint_id: 'a', reason: 'gone' };
-const noteNotice: WebhookEndpointsCommand = { type: 'noteNotice', endpoint_id: 'a', refused: null };
+const disable: WebhookEndpointsCommand = { type: 'disable', endpoint_id: 'a', reason: 'gone', enablings: 0 };
+const noteNotice: WebhookEndpointsCommand = { type: 'noteNotice', endpoint_id: 'a', refused: null, enablings: 0 };
 
 const when = (given: readonly WebhookEndpointsEvent[], command: WebhookEndpointsCommand) =>
   decide(given.reduce(evolve, initial()), command);
@@ -73,6 +74,66 @@ test('an endpoint is disabled once, and its owner is notified once', (t) => {
   t.deepEqual(when([created('a'), DISABLED], noteNotice), { events: [NOTIFIED] });
   t.deepEqual(when([created('a'), DISABLED, NOTIFIED], noteNotice), { events: [] });
   t.deepEqual(when([created('a'), DISABLED, DELETED], noteNotice), { events: [] });
+});
+
+const ENABLED: WebhookEndpointsEvent = { type: 'WebhookEndpointEnabled', data: { endpoint_id: 'a', times: 1 } };
+const enable: WebhookEndpointsCommand = { type: 'enable', endpoint_id: 'a' };
+
+test('a disabled endpoint is enabled once, and may be disabled again', (t) => {
+  t.deepEqual(when([created('a'), DISABLED], enable), { events: [ENABLED] });
+  t.deepEqual(when([created('a'), DISABLED, NOTIFIED], enable), { events: [ENABLED] });
+  t.deepEqual(when([created('a')], enable), { events: [] });
+  t.deepEqual(when([created('a'), DISABLED, ENABLED], enable), { events: [] });
+  for (const history of [[], [created('b')], [created('a'), DISABLED, DELETED]])
+    t.like(when(history, enable), { refused: { code: 'endpoint_not_found' } });
+  const again = when([created('a'), DISABLED, ENABLED, DISABLED], enable);
+  t.like(again, { events: [{ data: { times: 2 } }] });
+});
+
+test('what a process saw before an endpoint was enabled neither disables it nor counts as its notice', (t) => {
+  const enabled = [created('a'), DISABLED, ENABLED];
+  t.deepEqual(when(enabled, disable), { events: [] });
+  t.deepEqual(when(enabled, { ...disable, enablings: 1 } as WebhookEndpointsCommand), { events: [DISABLED] });
+  t.deepEqual(when([...enabled, DISABLED], noteNotice), { events: [] });
+  t.deepEqual(when([...enabled, DISABLED], { ...noteNotice, enablings: 1 } as WebhookEndpointsCommand), {
+    events: [NOTIFIED],
+  });
+});
+
+const NOW = Date.parse('2026-01-31T09:00:00.000Z');
+const rotation = (secret: number, older_until: number): WebhookEndpointsEvent => ({
+  type: 'WebhookSecretRotated',
+  data: { endpoint_id: 'a', secret, older_until: new Date(older_until).toISOString() },
+});
+const rotate = (older_until: number, now = NOW): WebhookEndpointsCommand => ({
+  ...{ type: 'rotateSecret', endpoint_id: 'a', now, older_until },
+});
+const secretsAt = (history: readonly WebhookEndpointsEvent[], now: number) => {
+  const endpoint = history.reduce(evolve, initial()).get('a')!;
+  const key = Buffer.from('a key of tests');
+  const numbers = new Map(Array.from({ length: 9 }, (_, n) => [signingSecret(key, 'a', n + 1), n + 1]));
+  return signingSecrets(key, 'a', endpoint, now).map((secret) => numbers.get(secret));
+};
+
+test('a new secret signs beside the older ones until their time is over', (t) => {
+  t.deepEqual(when([created('a')], rotate(NOW + 1000)), { events: [rotation(2, NOW + 1000)] });
+  const twice = [created('a'), rotation(2, NOW + 1000), rotation(3, NOW + 2000)];
+  t.deepEqual(secretsAt([created('a')], NOW), [1]);
+  t.deepEqual(secretsAt(twice, NOW), [3, 2, 1]);
+  t.deepEqual(secretsAt(twice, NOW + 999), [3, 2, 1]);
+  t.deepEqual(secretsAt(twice, NOW + 1000), [3, 2]);
+  t.deepEqual(secretsAt(twice, NOW + 2000), [3]);
+  t.deepEqual(secretsAt([...twice, rotation(4, NOW)], NOW), [4], 'without an overlap all older ones end');
+  for (const history of [[], [created('a'), DELETED]])
+    t.like(when(history, rotate(NOW)), { refused: { code: 'endpoint_not_found' } });
+});
+
+test('at most four older secrets sign a delivery', (t) => {
+  const full = [created('a'), ...[2, 3, 4, 5].map((secret) => rotation(secret, NOW + 1000))];
+  t.deepEqual(secretsAt(full, NOW), [5, 4, 3, 2, 1]);
+  t.like(when(full, rotate(NOW + 1000)), { refused: { code: 'too_many_secrets' } });
+  t.like(when(full, rotate(NOW)), { events: [{ data: { secret: 6 } }] }, 'all of them end');
+  t.like(when(full, rotate(NOW + 3000, NOW + 1000)), { events: [{ data: { secret: 6 } }] }, 'their time is over');
 });
 
 test('several processes create at most twenty endpoints of a user', async (t) => {

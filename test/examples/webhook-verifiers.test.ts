@@ -52,8 +52,8 @@ const VERIFIERS: readonly Verifier[] = [
 const SECRET = 'whsec_a-secret_of-tests';
 const BODY = Buffer.from('{"id":"1", "text":"größe \\u0000"}\n');
 const now_s = () => Math.floor(Date.now() / 1000);
-const signed = (body: string | Buffer = BODY, secret = SECRET, at_s = now_s()) =>
-  signatureOf(secret, body.toString(), at_s);
+const signed = (body: string | Buffer = BODY, secret: string | string[] = SECRET, at_s = now_s()) =>
+  signatureOf([secret].flat(), body.toString(), at_s);
 const [other_v1] = signed(BODY, 'whsec_another').match(/v1=.*/)!;
 
 /** What is given, and what is said of it. */
@@ -62,6 +62,7 @@ const VECTORS: readonly [what: string, header: () => string, said: RegExp][] = [
   ['four minutes old', () => signed(BODY, SECRET, now_s() - 240), /^verified$/],
   ['with another signature before its own', () => signed().replace(',', `,${other_v1},`), /^verified$/],
   ['with another signature after its own', () => `${signed()},${other_v1}`, /^verified$/],
+  ['of two secrets while they change', () => signed(BODY, ['whsec_another', SECRET]), /^verified$/],
   ['with a scheme of the future', () => signed().replace(',', ',v9=abc,'), /^verified$/],
   ['of another body', () => signed(`${BODY} `), /^refused: no signature/],
   ['of another secret', () => signed(BODY, 'whsec_another'), /^refused: no signature/],

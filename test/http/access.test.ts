@@ -101,6 +101,29 @@ test('a request with a wrong token learns that the token is wrong', async (t) =>
   t.deepEqual(await response.json(), { detail: 'The token is not valid, or has expired.', code: 'invalid_token' });
 });
 
+test('an API key on the gateway and a token on the public API are told apart from wrong ones', async (t) => {
+  type Body = { code: string; detail: string; error: { details: { reason: string }; message: string } };
+  const refused = async (path: string, as: string) => {
+    const response = await sample.request(path, { as });
+    t.is(response.status, 401);
+    t.regex(response.headers.get('www-authenticate')!, /^Bearer /);
+    return (await response.json()) as Body;
+  };
+  const on_gateway = await refused('/me', API_KEY);
+  t.is(on_gateway.code, 'api_key_on_gateway');
+  t.regex(on_gateway.detail, /an API key, which works under \/api\/v2 only/);
+  t.is((await refused('/me', sample.tokens.expired)).code, 'invalid_token');
+
+  const path = `/api/v2/jobs/${ALICES_JOB}`;
+  for (const token of [sample.tokens.alice, sample.tokens.expired]) {
+    const { error } = await refused(path, token);
+    t.is(error.details.reason, 'token_on_public_api');
+    t.regex(error.message, /a token of the identity provider, which works on the gateway only/);
+  }
+  t.is((await refused(path, `${API_KEY.slice(0, -1)}B`)).error.details.reason, 'invalid_api_key');
+  t.is((await refused(path, 'abc')).error.details.reason, 'invalid_api_key');
+});
+
 test('a wrong signature gets a challenge too', async (t) => {
   const response = await sample.request('/webhooks/payment', { method: 'POST', body: 'abc' });
   t.is(response.status, 401);

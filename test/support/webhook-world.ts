@@ -4,8 +4,9 @@ import type { ExecutionContext } from 'ava';
 import { metadataOf } from '../../commands/aggregate.ts';
 import { identifyLog } from '../../commands/log-identity.ts';
 import { openWebhookDeliveries } from '../../commands/webhook-delivery.ts';
-import { openWebhookEndpoints, signingSecret } from '../../commands/webhook-endpoints.ts';
+import { openWebhookEndpoints, signingSecret, type WebhookEndpointsCommand } from '../../commands/webhook-endpoints.ts';
 import type { EventStore } from '../../events/event-store.ts';
+import type { JobEvent } from '../../events/job.ts';
 import { jobStream, userStream } from '../../events/streams.ts';
 import type { WebhookEventType } from '../../events/webhook.ts';
 import type { Mail, Mailer } from '../../processes/mail.ts';
@@ -136,10 +137,23 @@ export async function openWebhookWorld(t: ExecutionContext) {
       await log.append(jobStream(job_id), 'no_stream', [{ id: randomUUID(), type: 'JobCompleted', data, metadata }]);
       return job_id;
     },
+    /** Appends an event of a job; returns the job's id. */
+    async jobEvent({ type, data }: JobEvent, job_id: string = randomUUID()): Promise<string> {
+      const read = await Array.fromAsync(log.readStream(jobStream(job_id)));
+      const event = { id: randomUUID(), type, data, metadata: metadataOf(context()) };
+      await log.append(jobStream(job_id), read.at(-1)?.revision ?? 'no_stream', [event]);
+      return job_id;
+    },
+    /** Runs a command on an endpoint of alice. */
+    async change(command: WebhookEndpointsCommand) {
+      const done = await endpoints.run('alice', command, context());
+      t.true(done.ok);
+      await caughtUp();
+    },
     endpointOf: (endpoint_id: string) => readmodels.collection(webhookEndpoints).get(endpoint_id),
     /** In order of their jobs' completion. */
     deliveriesOf: (endpoint_id: string) =>
       readmodels.collection(webhookDeliveries).find({ endpoint_id }, { sort: { created_at: 1 } }),
-    secretOf: (endpoint_id: string) => signingSecret(SIGNING_KEY, endpoint_id),
+    secretOf: (endpoint_id: string, number = 1) => signingSecret(SIGNING_KEY, endpoint_id, number),
   };
 }

@@ -90,7 +90,7 @@ export function openLogView(log: EventStore): LogView {
     const { type, data } = event as unknown as WebhookEndpointsEvent;
     if (type === 'WebhookEndpointCreated') {
       endpoints.set(data.endpoint_id, { user_id: data.user_id, created_at: event.position, ended_at: null });
-    } else if (type !== 'WebhookEndpointOwnerNotified') {
+    } else if (type === 'WebhookEndpointDisabled' || type === 'WebhookEndpointDeleted') {
       const endpoint = endpoints.get(data.endpoint_id);
       if (endpoint) endpoint.ended_at ??= event.position;
     }

@@ -231,3 +231,58 @@ test('every error is JSON of one shape', async (t) => {
     t.true(answer.headers.has('x-request-id'), path);
   }
 });
+
+test('jobs are listed by cursor, the newest first, each once, and by status', async (t) => {
+  const client = await newcomer();
+  const ids: string[] = [];
+  for (let n = 0; n < 5; n++) ids.unshift((await submit(client, urlsOf(site, 1))).body.job_id);
+  for (const job_id of ids) await client.ended(job_id);
+  const paused = (await submit(client, urlsOf(slow, 2))).body.job_id;
+  await ask(client, 'DELETE', `/api/v2/jobs/${paused}`);
+  letGo();
+  const listed: string[] = [];
+  let cursor = '';
+  for (let pages = 0; cursor !== null; pages++) {
+    const { body } = await ask(client, 'GET', `/api/v2/jobs?limit=2&cursor=${cursor}`);
+    t.true(body.items.length <= 2 && pages < 4);
+    listed.push(...body.items.map(({ job_id }: { job_id: string }) => job_id));
+    // A job that comes meanwhile moves no other.
+    if (pages === 0) await submit(client, urlsOf(site, 1));
+    cursor = body.next_cursor;
+  }
+  t.deepEqual(listed, [paused, ...ids]);
+
+  const cancelled = await ask(client, 'GET', '/api/v2/jobs?status=cancelled');
+  t.deepEqual(cancelled.body.items, [(await ask(client, 'GET', `/api/v2/jobs/${paused}`)).body]);
+  t.is(cancelled.body.next_cursor, null);
+  t.deepEqual((await ask(await newcomer(), 'GET', '/api/v2/jobs')).body, { items: [], next_cursor: null });
+});
+
+test("a cursor of another's list, or of another status, is refused", async (t) => {
+  const client = await newcomer();
+  for (let n = 0; n < 2; n++) await submit(client, urlsOf(site, 1));
+  const { body } = await ask(client, 'GET', '/api/v2/jobs?limit=1');
+  for (const [who, query] of [
+    [await newcomer(), `cursor=${body.next_cursor}`],
+    [client, `cursor=${body.next_cursor}&status=completed`],
+    [client, 'cursor=x'],
+    [client, 'status=gone'],
+    [client, 'limit=0'],
+  ] as const) {
+    t.is((await ask(who, 'GET', `/api/v2/jobs?${query}`)).status, 422, query);
+  }
+});
+
+test('a client may say how often it polls, in seconds', async (t) => {
+  const client = await newcomer();
+  for (const interval of ['2', '0.5', '0', '900']) {
+    const path = `/api/v2/jobs/wait?wait_seconds=60&poll_interval=${interval}`;
+    const { status, body } = await ask(client, 'POST', path, { urls: urlsOf(site, 1) });
+    t.like({ status, body }, { status: 201, body: { status: 'completed', timed_out: false } }, interval);
+  }
+  for (const interval of ['-1', '901', 'soon', '']) {
+    const path = `/api/v2/jobs/wait?poll_interval=${interval}`;
+    const { status, body } = await ask(client, 'POST', path, { urls: urlsOf(site, 1) });
+    t.like({ status, detail: body.detail }, { status: 422, detail: [{ loc: ['query', 'poll_interval'] }] }, interval);
+  }
+});
