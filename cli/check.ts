@@ -8,6 +8,7 @@ import { InputError } from './check/inputs.ts';
 import { OutputError } from './check/outputs.ts';
 import { EXIT, runCheck } from './check/run-check.ts';
 import { runsFolder } from './check/run-folders.ts';
+import { RunError } from './check/run-store.ts';
 import { onInterrupts } from './interrupts.ts';
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
@@ -57,10 +58,14 @@ function commandLine(): CheckCommand | null {
 }
 
 function fail(error: unknown): never {
-  const is_users = [InputError, OutputError, IntakeError, ConfigError].some((known) => error instanceof known);
+  const is_users = [InputError, OutputError, RunError, IntakeError, ConfigError].some(
+    (known) => error instanceof known,
+  );
   say(is_users || isOfSystem(error) ? (error as Error).message : String((error as Error).stack ?? error));
   process.exit(EXIT.wrong);
 }
 
-/** A file or a folder that cannot be used: its message names it. */
-const isOfSystem = (error: unknown) => error instanceof Error && ('syscall' in error || 'errcode' in error);
+/** A file or a folder that cannot be used: the message names it. */
+function isOfSystem(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error;
+}

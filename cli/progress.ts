@@ -20,7 +20,7 @@ export type Out = NodeJS.WritableStream & Partial<Pick<NodeJS.WriteStream, 'isTT
 /** Shows what `look` returns until it is stopped. A bar disappears then. */
 export function showProgress(look: () => Progress, out: Out = process.stderr): { stop(): void } {
   const has_bar = out.isTTY === true && process.env.TERM !== 'dumb';
-  const rate = rateOf();
+  const rate = rateOf(look().done);
   let drawn = false;
   const draw = () => {
     const seen = look();
@@ -38,15 +38,11 @@ export function showProgress(look: () => Progress, out: Out = process.stderr): {
   };
 }
 
-/** Returns the rate a second over the last few seconds, at each call. */
-function rateOf(): (done: number) => number {
-  const samples = [{ at: performance.now(), done: 0 }];
-  let is_first = true;
+/** Returns the rate a second over the last few seconds, at each call. `begun_with`: what was done before. */
+function rateOf(begun_with: number): (done: number) => number {
+  const samples = [{ at: performance.now(), done: begun_with }];
   return (done) => {
     const now = performance.now();
-    // A resumed check begins with what was done before.
-    if (is_first) samples[0]!.done = done;
-    is_first = false;
     samples.push({ at: now, done });
     while (samples.length > 2 && now - samples[0]!.at > RATE_WINDOW_MS) samples.shift();
     const first = samples[0]!;

@@ -42,14 +42,21 @@ const USUAL: Outcome = {
   attempts: 1,
 };
 
+/** The file of a run cannot be read or written; the message names it. */
+export class RunError extends Error {
+  readonly code = 'run';
+}
+
 export class RunStore {
+  readonly #path: string;
   readonly #db: DatabaseSync;
   readonly #insert: StatementSync;
   #waiting: [index: number, outcome: Outcome][] = [];
   #completed: number;
   #elapsed_ms: number;
 
-  private constructor(db: DatabaseSync) {
+  private constructor(path: string, db: DatabaseSync) {
+    this.#path = path;
     this.#db = db;
     this.#insert = db.prepare('INSERT OR REPLACE INTO outcomes (idx, verdict, outcome) VALUES (?, ?, ?)');
     this.#completed = (db.prepare('SELECT count(*) AS n FROM outcomes').get() as { n: number }).n;
@@ -63,11 +70,11 @@ export class RunStore {
       db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
       // The first transaction takes the lock, which the connection then keeps.
       transaction(db, () => db.exec(SCHEMA));
-      return new RunStore(db);
+      return new RunStore(path, db);
     } catch (error) {
       db.close();
       if (isBusy(error)) return null;
-      throw error;
+      throw new RunError(`${path}: ${(error as Error).message}`, { cause: error });
     }
   }
 
@@ -76,11 +83,11 @@ export class RunStore {
     const insert = this.#db.prepare('INSERT INTO urls (idx, url, file, row) VALUES (?, ?, ?, ?)');
     let index = 0;
     for await (const page of pages) {
-      transaction(this.#db, () => {
+      this.#commit(() => {
         for (const { url, file, row } of page) insert.run(index++, url, file, row);
       });
     }
-    this.#setFact('run', JSON.stringify(facts()));
+    this.#commit(() => this.#setFact('run', JSON.stringify(facts())));
   }
 
   /** Null until all URLs are listed. */
@@ -118,7 +125,7 @@ export class RunStore {
   flush(): void {
     const waiting = this.#waiting;
     if (waiting.length === 0) return;
-    transaction(this.#db, () => {
+    this.#commit(() => {
       for (const [index, outcome] of waiting) this.#insert.run(index, outcome.verdict, compact(outcome));
       this.#setFact('elapsed_ms', String(Math.round(this.#elapsed_ms)));
     });
@@ -143,6 +150,14 @@ export class RunStore {
 
   close(): void {
     this.#db.close();
+  }
+
+  #commit(work: () => void): void {
+    try {
+      transaction(this.#db, work);
+    } catch (error) {
+      throw new RunError(`${this.#path}: ${(error as Error).message}`, { cause: error });
+    }
   }
 
   #fact(name: string): string | null {

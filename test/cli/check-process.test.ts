@@ -27,7 +27,7 @@ async function world(t: ExecutionContext, options: TestSiteOptions = {}) {
     site,
     folder,
     start(args: string[], { env = {}, cwd = folder }: { env?: Record<string, string>; cwd?: string } = {}) {
-      const child = spawn(process.execPath, [CLI, ...args], {
+      const child = spawn(process.execPath, [CLI, ...args, '--no-progress'], {
         cwd,
         env: {
           PATH: process.env.PATH,
@@ -191,4 +191,13 @@ test('a wrong command line or input ends with 2 and says why on standard error',
   const help = start(['--help']);
   t.regex(await help.stdout(), /^usage: npm run check[\s\S]*Exit codes/);
   t.is(await help.closed, 0);
+});
+
+test('a folder of runs that cannot be used ends with 2, before the first request', async (t) => {
+  const { site, folder, start } = await world(t);
+  await writeFile(join(folder, 'a-file'), '');
+  const { closed, stderr } = start([`${site.origin}/fine`], { env: { XDG_STATE_HOME: join(folder, 'a-file') } });
+  t.regex(await stderr, /^ENOTDIR: .*a-file/);
+  t.is(await closed, 2);
+  t.deepEqual(site.requests, []);
 });

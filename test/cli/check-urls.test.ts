@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { NotStarted } from '../../checkers/index.ts';
 import { checkUrls } from '../../cli/check/check-urls.ts';
-import { RunStore } from '../../cli/check/run-store.ts';
+import { RunError, RunStore } from '../../cli/check/run-store.ts';
 import type { Outcome } from '../../events/checks.ts';
 
 const OUTCOME: Outcome = {
@@ -163,4 +163,11 @@ test('an error of the engine or of the disk ends the run with that error', async
   await t.throwsAsync(checkUrls(full, { free: 5, check: async () => OUTCOME }, NEVER), { message: 'disk full' });
   t.is(store.completed, 0);
   store.close();
+});
+
+test('a run whose file cannot be written ends with an error that names the file', async (t) => {
+  const { store, path } = await runOf(t, 1);
+  store.keep(0, OUTCOME);
+  store.close();
+  t.throws(() => store.flush(), { instanceOf: RunError, message: new RegExp(`^${path}: `) });
 });

@@ -1,4 +1,4 @@
-import { PassThrough } from 'node:stream';
+import { Writable } from 'node:stream';
 import test from 'ava';
 import { bar, duration, line, showProgress } from '../../cli/progress.ts';
 
@@ -39,19 +39,23 @@ test('elsewhere than on a terminal progress is a line', (t) => {
 });
 
 test('progress ends with the terminal cleared, and writes no control characters elsewhere', async (t) => {
-  for (const is_terminal of [true, false]) {
-    const out = Object.assign(new PassThrough(), { isTTY: is_terminal, columns: 80 });
-    const looked = Promise.withResolvers<void>();
-    const progress = showProgress(() => {
-      looked.resolve();
-      return { total: 2, done: 1 };
-    }, out);
-    if (is_terminal) await looked.promise;
-    progress.stop();
-    const written = String(out.read() ?? '');
-    if (is_terminal) t.true(written.endsWith('\r\x1b[K'));
-    else t.is(written, '');
-  }
+  const drawn = Promise.withResolvers<void>();
+  const written: string[] = [];
+  const outOf = (isTTY: boolean) => {
+    const write = (piece: Buffer, _encoding: string, done: () => void) => {
+      written.push(String(piece));
+      drawn.resolve();
+      done();
+    };
+    return Object.assign(new Writable({ write }), { isTTY, columns: 80 });
+  };
+  const progress = showProgress(() => ({ total: 2, done: 1 }), outOf(true));
+  await drawn.promise;
+  progress.stop();
+  t.is(written.at(-1), '\r\x1b[K');
+  written.length = 0;
+  showProgress(() => ({ total: 2, done: 1 }), outOf(false)).stop();
+  t.deepEqual(written, []);
 });
 
 test('times left have two units', (t) => {

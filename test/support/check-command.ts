@@ -46,7 +46,7 @@ export async function checkWorld(t: ExecutionContext, options: TestSiteOptions =
     async run(args, { env = {}, signal = new AbortController().signal } = {}) {
       const [out, err] = [new PassThrough(), new PassThrough()];
       const printed = Promise.all([text(out), text(err)]);
-      const code = await runCheck(readCommand(args)!, {
+      const code = await runCheck(readCommand([...args, '--no-progress'])!, {
         env: { CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8', ...env },
         runs,
         signal,
