@@ -15,7 +15,6 @@ export const FOLDERS = {
   intake: ['commands/intake.ts', 'readmodels'],
   // The vocabulary: a read model says what happened in the same words.
   readmodels: ['events'],
-  web: [],
   examples: [],
   commands: ['events', 'intake/blobs.ts'],
   roles: ['readmodels/documents.ts', 'time'],
