@@ -135,7 +135,7 @@ function reverse(ledger: ReturnType<typeof openLedger>, { payment_id, lot_id, ta
     const taken = Math.min(spent, ledger.balance() - own);
     const lots = ledger.lots.map((lot) => (lot.lot_id === lot_id ? { ...lot, remaining: remaining - own } : lot));
     const parts = spend(lots, taken);
-    const entry = ledger.entry('reversal', key, payment_id, -own - taken);
+    const entry = ledger.entry('reversal', key, payment_id, 0 - own - taken);
     ledger.add({
       type: 'CreditsReversed',
       data: { ...entry, lot_id, own, expired: lapsed, parts, owed: spent - taken },

@@ -118,7 +118,7 @@ function enter(account: Account, event: CreditsEvent, at: number, used: Readonly
       const { lot_id, own, parts, owed } = event.data;
       change(lots, lot_id, -own, entry);
       spend(lots, sum(parts), parts, entry);
-      assert.equal(own + sum(parts), -amount, `${entry}: the lots give what it takes`);
+      assert.equal(own + sum(parts) + amount, 0, `${entry}: the lots give what it takes`);
       account.owed += owed;
       assert.ok(owed === 0 || balance_after === 0, `${entry}: credits are owed only when none are left`);
       break;
