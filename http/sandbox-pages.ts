@@ -1,5 +1,6 @@
 // The pages of the payment sandbox: HTML without scripts, which loads nothing.
 import { hash } from 'node:crypto';
+import type { Subscription } from '../events/subscription-state.ts';
 import type { SandboxCheckout } from './payments.ts';
 
 const STYLE = `
@@ -78,3 +79,40 @@ export const leadingPage = (url: string) =>
     `<meta http-equiv="refresh" content="0;url=${escaped(url)}"><a href="${escaped(url)}">Go on</a>`,
     true,
   );
+
+export interface PortalPayment {
+  payment_id: string;
+  amount_cents: number;
+  currency: string;
+  credits: number;
+  is_reversed: boolean;
+}
+
+export function portalPage(
+  session_id: string,
+  return_url: string,
+  plan: Subscription | null,
+  payments: readonly PortalPayment[],
+): string {
+  const button = (action: string, label: string) =>
+    `<form method="post" action="${escaped(`${session_id}/${action}`)}"><button>${label}</button></form>`;
+  const ends = plan?.cancel_at ?? plan?.grace_until;
+  const of_plan = plan
+    ? [
+        `<p>${escaped(plan.plan)}, by the ${plan.interval}: ${plan.status}, until ${plan.period_end.slice(0, 10)}` +
+          `${ends ? `; ends ${ends.slice(0, 10)}` : ''}</p>`,
+        button('renew', 'Renew, and pay'),
+        button('fail', 'Renew, and fail to pay'),
+        button('cancel', 'Cancel'),
+      ]
+    : ['<p>You have no subscription.</p>'];
+  const of_payments = payments.flatMap(({ payment_id, amount_cents, currency, credits, is_reversed }) => {
+    const of = `?payment_id=${encodeURIComponent(payment_id)}`;
+    const ways = is_reversed
+      ? [button(`win${of}`, 'Undo')]
+      : [button(`refund${of}`, 'Refund'), button(`dispute${of}`, 'Dispute')];
+    return [`<p>${priceOf(amount_cents, currency)} for ${credits.toLocaleString('en')} credits ${ways.join('')}</p>`];
+  });
+  const back = `<p><a href="${escaped(return_url)}">Go back</a></p>`;
+  return layout('Your plan and payments', [...of_plan, ...of_payments, back].join('\n'), true);
+}

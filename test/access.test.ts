@@ -99,6 +99,8 @@ const TABLE: Readonly<Record<string, Row>> = {
   'GET /sandbox/checkout/{session_id}': { access: 'none', status: 404 },
   'POST /sandbox/checkout/{session_id}/pay': { access: 'none', status: 404 },
   'POST /sandbox/checkout/{session_id}/decline': { access: 'none', status: 404 },
+  'GET /sandbox/portal/{session_id}': { access: 'none', status: 404 },
+  'POST /sandbox/portal/{session_id}/{action}': { access: 'none', status: 422 },
   'GET /checkouts/{outcome}': { access: 'none', status: 422 },
   'POST /users/me/api-keys': { access: 'user', status: 201, body: () => json({ name: 'a' }) },
   'GET /users/me/api-keys': { access: 'user', status: 200 },

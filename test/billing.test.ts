@@ -120,3 +120,28 @@ test('an event without a right signature changes nothing', async (t) => {
     t.is(status, 401);
   }
 });
+
+test('in the portal a plan is renewed, fails and is cancelled, and a payment goes back', async (t) => {
+  const frank = await service.client('frank');
+  const credits = async () => (await frank.ask('GET', '/users/me/credits')).body.credit_balance;
+  const bought = await frank.ask('POST', '/checkout/create', { plan: 'starter' });
+  await press(bought.body.checkout_url, 'pay');
+  const before = await credits();
+  const { portal_url } = (await frank.ask('POST', '/portal/create', { return_url: '/docs' })).body;
+  const act = async (action: string) => (await fetch(`${portal_url}/${action}`, { method: 'POST' })).status;
+  const page = async () => await (await fetch(portal_url)).text();
+  t.regex(await page(), /SANDBOX[\s\S]*starter, by the month: active[\s\S]*15,000 credits/);
+  t.is(await act('renew'), 200);
+  t.is(await credits(), before + 15_000);
+  const payment = /refund\?payment_id=(sandbox_[\w-]+)/.exec(await page())![1];
+  t.is(await act(`refund?payment_id=${payment}`), 200);
+  t.is(await act(`refund?payment_id=${payment}`), 409, 'once');
+  t.is(await credits(), before);
+  t.is(await act(`win?payment_id=${payment}`), 200);
+  t.is(await credits(), before + 15_000);
+  t.is(await act('fail'), 200);
+  t.regex(await page(), /past_due/);
+  t.is(await act('cancel'), 200);
+  t.is(await act('refund?payment_id=another'), 409);
+  t.is((await fetch(`${portal_url}x`)).status, 404);
+});

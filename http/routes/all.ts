@@ -18,6 +18,7 @@ import * as myExport from './my-export.ts';
 import * as paymentWebhook from './payment-webhook.ts';
 import * as rejected from './rejected.ts';
 import * as sandbox from './sandbox.ts';
+import * as sandboxPortal from './sandbox-portal.ts';
 import * as shares from './shares.ts';
 import * as v2Jobs from './v2-jobs.ts';
 import * as v2Results from './v2-results.ts';
@@ -29,7 +30,7 @@ export const ALL_GROUPS: readonly Group[] = [
   ...[jobs.group, jobEvents.group, jobLifecycle.group, jobStats.group, exports.group, shares.group],
   rejected.group,
   ...[analysis.group, domains.group, me.group, myExport.group, credits.group, apiKeys.group],
-  ...[billing.group, paymentWebhook.group, sandbox.group],
+  ...[billing.group, paymentWebhook.group, sandbox.group, sandboxPortal.group],
   ...[intake.group, identityWebhook.group],
   ...[v2Jobs.group, v2Results.group, v2Usage.group, webhooks.group, webhookDeliveries.group],
 ];
