@@ -94,15 +94,21 @@ export interface Aggregate<State, Event extends AnyEvent> {
   peek(stream: string): Promise<Readonly<State>>;
   /**
    * Runs a command; throws `ConflictPersists` and the log's errors. `assume_empty`: the stream is most likely new, so the first
-   * decision is made on the initial state, without a read.
+   * decision is made on the initial state, without a read. `assumed`: a state that the log most likely has at this revision, as a
+   * read model tells it; it needs only the fields that `decide` and `evolve` use, and the state that is returned has only those.
    * @example await aggregate.handle('job-1', context, (state) => decide(state, { type: 'cancel' }));
    */
   handle<Refused extends Refusal = Refusal>(
     stream: string,
     context: CommandContext,
     decide: Decide<State, Event, Refused>,
-    options?: { assume_empty?: boolean },
+    options?: Assumptions<State>,
   ): Promise<Handled<State, Refused>>;
+}
+
+export interface Assumptions<State> {
+  assume_empty?: boolean;
+  assumed?: { state: State; revision: number };
 }
 
 /** May read the log: its events are appended only at the revision of `state`. */
@@ -113,7 +119,7 @@ type Decide<State, Event extends AnyEvent, Refused extends Refusal> = (
 interface Waiting<State, Event extends AnyEvent> {
   context: CommandContext;
   decide: Decide<State, Event, Refusal>;
-  assume_empty: boolean;
+  assumptions: Assumptions<State>;
   answer: PromiseWithResolvers<Handled<State>>;
 }
 
@@ -205,12 +211,16 @@ export function openAggregate<State, Event extends AnyEvent>(
 
   /** Decides the commands one after the other and appends their events at once. Rejects when the append may or may not be stored. */
   async function attempt(stream: string, commands: readonly Waiting<State, Event>[]): Promise<void> {
-    const is_new = !states.has(stream) && commands.every(({ assume_empty }) => assume_empty);
-    let guess = confirmed(stream) ?? (is_new ? empty() : null);
+    const is_new = !states.has(stream) && commands.every(({ assumptions }) => assumptions.assume_empty);
+    const assumed = commands.length === 1 ? commands[0]!.assumptions.assumed : undefined;
+    const kept = confirmed(stream) ?? (is_new ? empty() : null);
+    let guess = kept ?? (assumed ? { ...empty(), ...assumed } : null);
+    let is_whole = kept !== null;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const is_guess = guess !== null;
       const loaded = guess ?? (await load(stream));
       guess = null;
+      is_whole ||= !is_guess;
       const answers: (() => void)[] = [];
       const new_events: NewEvent[] = [];
       /** The last command's events: they enter the state after the append. */
@@ -248,7 +258,7 @@ export function openAggregate<State, Event extends AnyEvent>(
         }
         evolve();
         Object.assign(loaded, { revision: result.revision, last_id: new_events.at(-1)!.id, position: result.position });
-        keep(stream, loaded);
+        if (is_whole) keep(stream, loaded);
       } else if (is_guess) continue;
       for (const answer of answers) answer();
       return;
@@ -301,10 +311,10 @@ export function openAggregate<State, Event extends AnyEvent>(
       stream: string,
       context: CommandContext,
       decide: Decide<State, Event, Refused>,
-      { assume_empty = false } = {},
+      assumptions = {},
     ) {
       const answer = Promise.withResolvers<Handled<State, Refused>>();
-      const command = { context, decide, assume_empty, answer } as unknown as Waiting<State, Event>;
+      const command = { context, decide, assumptions, answer } as unknown as Waiting<State, Event>;
       const queue = waiting.get(stream);
       if (queue) queue.push(command);
       else waiting.set(stream, [command]);

@@ -208,18 +208,34 @@ function illegal(status: JobStatus, command: Transition): { refused: JobRefusal 
   return { refused: { code: 'illegal_transition', message, details: { status, legal } } };
 }
 
+/** A job as a read model has it, which may lag behind the log. */
+export type KnownJob = Pick<Job, 'owner_id' | 'total_urls' | 'credits_allocated'> & {
+  status: JobStatus;
+  revision: number;
+};
+
 export interface Jobs {
   aggregate: Aggregate<Job, JobEvent>;
-  run(job_id: string, command: JobCommand, context: CommandContext): Promise<Handled<Job, JobRefusal>>;
+  /** With `known` the command is first decided on that, without a read: the append at its revision shows whether it is up to date. */
+  run(
+    job_id: string,
+    command: JobCommand,
+    context: CommandContext,
+    known?: KnownJob,
+  ): Promise<Handled<Job, JobRefusal>>;
 }
 
 export function openJobs(log: EventStore): Jobs {
   const aggregate = openAggregate<Job, JobEvent>(log, { initial, evolve });
   return {
     aggregate,
-    run(job_id, command, context) {
-      const assume_empty = command.type === 'create';
-      return aggregate.handle(jobStream(job_id), context, (job) => decide(job, command), { assume_empty });
+    run(job_id, command, context, known) {
+      const assumptions = { assume_empty: command.type === 'create', ...(known && { assumed: assumedOf(known) }) };
+      return aggregate.handle(jobStream(job_id), context, (job) => decide(job, command), assumptions);
     },
   };
+}
+
+function assumedOf({ status, owner_id, total_urls, credits_allocated, revision }: KnownJob) {
+  return { state: { ...initial(), status, owner_id, total_urls, credits_allocated }, revision };
 }

@@ -18,8 +18,8 @@ export async function completeJobs(
 ): Promise<Position | null> {
   let reached: Position | null = null;
   // The read model may be behind the log. A refusal then says that the job has moved on.
-  async function run(job_id: string, command: JobCommand): Promise<void> {
-    const done = await commands.run(job_id, command, context(job_id));
+  async function run(job: JobDocument, command: JobCommand): Promise<void> {
+    const done = await commands.run(job._id, command, context(job._id), job);
     if (done.ok && (reached === null || done.position > reached)) reached = done.position;
   }
   const due = await jobs.find({ due: { $in: ['completion', 'ceiling'] } }, { limit: AT_ONCE });
@@ -30,9 +30,10 @@ export async function completeJobs(
   // The projector writes statistics and jobs in one transaction, so these counts are complete.
   const found = finished.length > 0 ? await stats.getMany(finished.map(({ _id }) => _id)) : [];
   const broken = new Map(found.map(({ _id, broken_urls }) => [_id, broken_urls]));
-  await inParallel(finished, ({ _id, completed_urls }) =>
-    run(_id, { type: 'complete', completed_urls, broken_urls: broken.get(_id) ?? 0 }),
-  );
-  await inParallel(at_ceiling, ({ _id, credits_allocated }) => run(_id, { type: 'pauseAtCeiling', credits_allocated }));
+  await inParallel(finished, (job) => {
+    const { _id, completed_urls } = job;
+    return run(job, { type: 'complete', completed_urls, broken_urls: broken.get(_id) ?? 0 });
+  });
+  await inParallel(at_ceiling, (job) => run(job, { type: 'pauseAtCeiling', credits_allocated: job.credits_allocated }));
   return reached;
 }

@@ -67,6 +67,31 @@ test('an aggregate decides a command again that it decided on an old state', asy
   });
 });
 
+test('a command decided on an assumed state reads nothing, and keeps no state that may lack fields', async (t) => {
+  const { log } = await openTestStores(t);
+  for (let n = 0; n < 3; n++) await openAggregate(log, fold).handle('count-1', commandContext(), count);
+  const { reads, counted } = countingReads(log);
+  const aggregate = openAggregate(counted, fold);
+  const assumed = { state: { n: 3 }, revision: 2 };
+  t.like(await aggregate.handle('count-1', commandContext(), count, { assumed }), { ok: true, appended: 1 });
+  t.is(reads(), 0);
+  t.deepEqual([(await aggregate.read('count-1')).state, reads()], [{ n: 4 }, 1]);
+});
+
+test('a command decided on an assumed state that is out of date is decided on that of the log', async (t) => {
+  const { log } = await openTestStores(t);
+  for (let n = 0; n < 3; n++) await openAggregate(log, fold).handle('count-1', commandContext(), count);
+  const refused = { code: 'no', message: 'No.' };
+  const onlyAt = (n: number) => (state: { n: number }) => (state.n === n ? count(state) : { refused });
+  const run = (decide: ReturnType<typeof onlyAt>, n: number) =>
+    openAggregate(log, fold).handle('count-1', commandContext(), decide, {
+      assumed: { state: { n }, revision: n - 1 },
+    });
+  t.like(await run(onlyAt(2), 2), { ok: false, refused }, 'an older state, on which it would be allowed');
+  t.like(await run(onlyAt(3), 2), { ok: true, appended: 1, state: { n: 4 } }, 'an older state, on which it is refused');
+  t.like(await run(onlyAt(9), 9), { ok: false, refused }, 'a state that the log never had');
+});
+
 test('peek reads the cached state without the log', async (t) => {
   const { log } = await openTestStores(t);
   const { reads, counted } = countingReads(log);
