@@ -1,10 +1,10 @@
 // Reads ranges of a job's URLs from its listing in the log. Readers come near-sequentially but for the batches in flight, so
-// a small cache of chunks answers most of them.
+// a small cache of chunks answers most of them. The projector notes the listings that it sees, so that nobody reads a small job's.
 import { LRUCache } from 'lru-cache';
-import type { EventStore } from './event-store.ts';
+import type { EventStore, RecordedEvent } from './event-store.ts';
 import type { UrlsListed } from './job.ts';
 import { unfoldRows } from './listed-rows.ts';
-import { urlsStream } from './streams.ts';
+import { idOf, urlsStream } from './streams.ts';
 
 interface Chunk {
   revision: number;
@@ -25,6 +25,8 @@ export interface UrlListing {
   range(job_id: string, from: number, to: number): Promise<string[]>;
   /** Returns the URLs of a range, with their rows. */
   rangeWithRows(job_id: string, from: number, to: number): Promise<ListedUrls>;
+  /** Keeps the first chunk of each listing among the events; later chunks would push those in use out of the cache. */
+  note(events: readonly RecordedEvent[]): void;
 }
 
 /** The cache holds chunks of at most this many characters together: the URLs of all batches in flight, a few times over. */
@@ -40,15 +42,20 @@ export function openUrlListing(log: EventStore): UrlListing {
     sizeCalculation: ({ urls }) => urls.reduce((sum, url) => sum + url.length + URL_CHARS, 1),
   });
 
+  const keyOf = (job_id: string, revision: number) => `${job_id}/${revision}`;
+
+  function keep(job_id: string, { revision, data }: RecordedEvent): Chunk {
+    const { from_index, urls, rows } = data as UrlsListed;
+    const chunk = { revision, from_index, urls, rows };
+    chunks.set(keyOf(job_id, revision), chunk);
+    return chunk;
+  }
+
   async function chunkAt(job_id: string, revision: number): Promise<Chunk | null> {
-    const key = `${job_id}/${revision}`;
-    const cached = chunks.get(key);
+    const cached = chunks.get(keyOf(job_id, revision));
     if (cached) return cached;
     for await (const event of log.readStream(urlsStream(job_id), { from: revision, limit: 1 })) {
-      const { from_index, urls, rows } = event.data as UrlsListed;
-      const chunk = { revision: event.revision, from_index, urls, rows };
-      chunks.set(key, chunk);
-      return chunk;
+      return keep(job_id, event);
     }
     return null;
   }
@@ -83,7 +90,15 @@ export function openUrlListing(log: EventStore): UrlListing {
     return listed;
   }
 
-  return { range: async (job_id, from, to) => (await rangeWithRows(job_id, from, to)).urls, rangeWithRows };
+  return {
+    range: async (job_id, from, to) => (await rangeWithRows(job_id, from, to)).urls,
+    rangeWithRows,
+    note(events) {
+      for (const event of events) {
+        if (event.type === 'UrlsListed' && event.revision === 0) keep(idOf(event.stream), event);
+      }
+    },
+  };
 }
 
 const holds = ({ from_index, urls }: Chunk, index: number) => index >= from_index && index < from_index + urls.length;

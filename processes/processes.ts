@@ -15,7 +15,7 @@ import { openErasures } from '../commands/user.ts';
 import { openWebhookDeliveries } from '../commands/webhook-delivery.ts';
 import { openWebhookEndpoints } from '../commands/webhook-endpoints.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
-import { openUrlListing } from '../events/url-listing.ts';
+import { openUrlListing, type UrlListing } from '../events/url-listing.ts';
 import type { Blobs } from '../intake/blobs.ts';
 import { endedJob, jobs } from '../readmodels/jobs.ts';
 import { pending } from '../readmodels/pending.ts';
@@ -41,6 +41,8 @@ import type { WebhookSender } from './webhook-sender.ts';
 
 export interface ProcessesOptions {
   log: EventStore;
+  /** Default: one of its own. */
+  listing?: UrlListing;
   readmodels: ReadModels;
   queue: Queue;
   leases: LeaseKeeper;
@@ -103,7 +105,7 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
     const dispatcher = openDispatcher({
       jobs: readmodels.collection(jobs),
       queue,
-      listing: openUrlListing(log),
+      listing: options.listing ?? openUrlListing(log),
       logger,
       monotonic,
       lost_after_ms: LOST_AFTER_MS,

@@ -31,6 +31,7 @@ export async function runLive(options: LiveRunOptions): Promise<void> {
     const max_urls = fence.state.catching_up_to === null ? LIVE_PART_URLS : BUILD_PART_URLS;
     for (const part of partsOf(batch, projections, max_urls)) {
       if (signal.aborted) return;
+      listing.note(part.events);
       const urls_of = await readUrls(listing, part.events);
       await fence.inTurn((commit) => {
         const targets = projections.flatMap((projection): Target[] => {

@@ -1,7 +1,7 @@
 // Runs the projections: the live run of all, and beside it the builds of new projections and new versions.
 import type { Logger } from 'pino';
 import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
-import { openUrlListing } from '../events/url-listing.ts';
+import { openUrlListing, type UrlListing } from '../events/url-listing.ts';
 import type { Documents } from '../readmodels/documents.ts';
 import { inGeneration } from '../readmodels/projection-state.ts';
 import { type LeaseKeeper, type Say, whileHeld } from '../roles/leases.ts';
@@ -15,6 +15,8 @@ import { isOfStore } from './take-events.ts';
 
 export interface ProjectorOptions {
   log: EventStore;
+  /** Default: one of its own. */
+  listing?: UrlListing;
   /** Reads the log's id. */
   log_id: () => Promise<string>;
   documents: Documents;
@@ -75,7 +77,7 @@ async function project(options: ProjectorOptions): Promise<void> {
   const fence = await openFence(documents, signal);
   const types = [...new Set(projections.flatMap((projection) => projection.types))];
   await adoptLog({ ...options, fence, types });
-  const listing = openUrlListing(log);
+  const { listing = openUrlListing(log) } = options;
   const building: BuildOptions = { log, listing, documents, fence, projections, logger, signal, monotonic };
   await dropOrphans(building);
   // On empty documents all projections are built first, so that the live run reads the log once for all of them.

@@ -10,6 +10,7 @@ import { withCodec } from '../events/codec.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { openPersonalKeys, WrongPersonalDataKey } from '../events/personal-keys.ts';
 import { type StoreFault, storeFaultOf } from '../events/store-faults.ts';
+import { openUrlListing, type UrlListing } from '../events/url-listing.ts';
 import type { Blobs } from '../intake/blobs.ts';
 import type { Documents } from '../readmodels/documents.ts';
 import type { Config } from '../settings/config.ts';
@@ -19,6 +20,8 @@ import { keyOf } from './local-key.ts';
 
 export interface Stores {
   log: EventStore;
+  /** The roles of a thread share its cache. */
+  listing: UrlListing;
   documents: Documents;
   blobs: Blobs;
   close(): Promise<void>;
@@ -89,7 +92,7 @@ export async function openStores(config: Config, logger: Logger, options: Openin
     opened.push(documents);
     const openBlobs = () => openFileBlobs({ folder: join(data_dir, 'blobs') });
     const blobs = await whenThere('the folder of files', openBlobs, logger, options);
-    return { log, documents, blobs, close };
+    return { log, listing: openUrlListing(log), documents, blobs, close };
   } catch (error) {
     await close();
     throw error;

@@ -12,7 +12,7 @@ import { keyOf } from '../local-key.ts';
 import type { RoleParts, RunRole } from './role.ts';
 
 export const run: RunRole = async (parts) => {
-  const { config, log, documents, queue, blobs, logger, signal, say } = parts;
+  const { config, log, listing, documents, queue, blobs, logger, signal, say } = parts;
   const leases = await openLeases(documents);
   const readmodels = openReadModels(documents, { log_id: () => identifyLog(log, 'process:processes', Date.now()) });
   const [commands, credits] = [openJobs(log), openCredits(log)];
@@ -21,7 +21,20 @@ export const run: RunRole = async (parts) => {
   const mailer = await openMailer(parts);
   try {
     const webhooks = { webhook_key, sender, mailer, trial_credits: config.trial_credits };
-    await runProcesses({ log, queue, logger, signal, say, ...webhooks, readmodels, leases, blobs, commands, credits });
+    await runProcesses({
+      log,
+      listing,
+      queue,
+      logger,
+      signal,
+      say,
+      ...webhooks,
+      readmodels,
+      leases,
+      blobs,
+      commands,
+      credits,
+    });
   } finally {
     sender.close();
     mailer.close();

@@ -5,8 +5,8 @@ import { runProjector } from '../../projections/projector.ts';
 import { openLeases } from '../../roles/leases.ts';
 import type { RunRole } from './role.ts';
 
-export const run: RunRole = async ({ log, documents, logger, signal, say }) => {
+export const run: RunRole = async ({ log, listing, documents, logger, signal, say }) => {
   const log_id = () => identifyLog(log, 'process:projector', Date.now());
   const leases = await openLeases(documents);
-  await runProjector({ log, documents, logger, signal, say, projections: ALL_PROJECTIONS, leases, log_id });
+  await runProjector({ log, listing, documents, logger, signal, say, projections: ALL_PROJECTIONS, leases, log_id });
 };

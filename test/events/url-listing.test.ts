@@ -60,3 +60,25 @@ test('a listing that was deleted has no URLs', async (t) => {
   t.deepEqual(await openUrlListing(counting).range('j', 999_900, 1_000_000), []);
   t.is(looks, 1);
 });
+
+test('the first chunk of a listing that was noted is not read again', async (t) => {
+  const { log } = await openTestStores(t);
+  const urls = Array.from({ length: 1500 }, (_, n) => `https://example.com/${n}`);
+  await list(log, 'j', urls);
+  const reads: number[] = [];
+  const counting = new Proxy(log, {
+    get: (_, name) => {
+      if (name !== 'readStream') return log[name as keyof EventStore].bind(log);
+      return (stream: string, options: { from: number }) => {
+        reads.push(options.from);
+        return log.readStream(stream, options);
+      };
+    },
+  });
+  const listing = openUrlListing(counting);
+  listing.note(await Array.fromAsync(log.readStream(urlsStream('j'))));
+  t.deepEqual(await listing.range('j', 900, 1000), urls.slice(900, 1000));
+  t.deepEqual(reads, []);
+  t.deepEqual(await listing.range('j', 950, 1050), urls.slice(950, 1050));
+  t.deepEqual(reads, [1]);
+});
