@@ -1,5 +1,5 @@
-// Paces the looks for what other processes have written to a SQLite file: short intervals while there is something to find, long
-// ones after a second in which nothing was found.
+// Paces the looks for what other processes have written to a SQLite file: short intervals while looks find something, long ones
+// after a second in which they found nothing. What this process writes itself its threads report to each other at once.
 
 const BUSY_MS = 20;
 const CALM_MS = 100;
@@ -8,7 +8,7 @@ const CALM_AFTER_MS = 1_000;
 export class LookPace {
   #found_at = performance.now();
 
-  /** A look, or a message of this process, has found something. */
+  /** A look has found something that no thread of this process had reported. */
   found(): void {
     this.#found_at = performance.now();
   }

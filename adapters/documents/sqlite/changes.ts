@@ -6,6 +6,7 @@ export class Changes {
   readonly #watchers = new Set<() => void>();
   readonly #pace = new LookPace();
   #seen: unknown;
+  #has_announced = false;
   #timer: NodeJS.Timeout | undefined;
 
   /** `version` reads a value that differs after each commit of another connection. It may throw while the file is locked. */
@@ -15,7 +16,11 @@ export class Changes {
 
   /** The writer calls this after each commit. */
   announce(): void {
-    this.#pace.found();
+    this.#has_announced = true;
+    this.#wake();
+  }
+
+  #wake(): void {
     for (const changed of this.#watchers) changed();
   }
 
@@ -31,8 +36,8 @@ export class Changes {
 
   #lookLater(): void {
     this.#timer = setTimeout(() => {
-      this.#lookLater();
       this.#look();
+      this.#lookLater();
     }, this.#pace.interval_ms).unref();
   }
 
@@ -41,9 +46,12 @@ export class Changes {
       const version = this.#version();
       if (version === this.#seen) return;
       this.#seen = version;
+      // The version also changes with this instance's own commits.
+      if (!this.#has_announced) this.#pace.found();
+      this.#has_announced = false;
     } catch {
       // The watchers read the file themselves, and wait or fail with this error.
     }
-    this.announce();
+    this.#wake();
   }
 }

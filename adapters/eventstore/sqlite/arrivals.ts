@@ -20,7 +20,7 @@ export class Arrivals {
   constructor(path: string, head: () => number) {
     this.#head = head;
     this.#channel = new BroadcastChannel(`event log ${realpathSync(path)}`);
-    this.#channel.onmessage = () => this.wake();
+    this.#channel.onmessage = () => void this.wake();
     // The channel alone does not keep the process alive; the timer of a waiting subscription does.
     this.#channel.unref();
   }
@@ -49,13 +49,15 @@ export class Arrivals {
     if (this.#waiting.size === 0) this.#stopLooking();
   }
 
-  /** Wakes the subscriptions that wait after a rowid below `head`; without `head`, all of them. */
-  wake(head = Number.POSITIVE_INFINITY): void {
+  /** Wakes the subscriptions that wait after a rowid below `head`; without `head`, all of them. Returns whether it woke any. */
+  wake(head = Number.POSITIVE_INFINITY): boolean {
+    let has_woken = false;
     for (const [wake, rowid] of this.#waiting) {
       if (head <= rowid) continue;
-      this.#pace.found();
+      has_woken = true;
       wake();
     }
+    return has_woken;
   }
 
   close(): void {
@@ -74,8 +76,8 @@ export class Arrivals {
 
   #lookLater(): void {
     this.#timer = setTimeout(() => {
+      if (this.wake(this.#look())) this.#pace.found();
       this.#lookLater();
-      this.wake(this.#look());
     }, this.#pace.interval_ms);
   }
 

@@ -103,17 +103,18 @@ class SqliteQueue implements Queue {
   ): Promise<Delivery<Body>[]> {
     checkPull(limit, wait_ms);
     const until = performance.now() + wait_ms;
+    let is_look = false;
     while (!signal.aborted) {
       const { ack_wait_ms, max_deliveries } = options;
       const take = () => (signal.aborted ? [] : this.#messages.take(subject, limit, ack_wait_ms, max_deliveries));
       const taken = await this.#use(take);
       if (taken.length > 0) {
-        this.#pace.found();
+        if (is_look) this.#pace.found();
         return taken.map((it) => this.#delivery(subject, it, options));
       }
       const left_ms = until - performance.now();
       if (left_ms <= 0) break;
-      await this.#wakeUps.wait(subject, Math.min(left_ms, this.#pace.interval_ms), signal);
+      is_look = !(await this.#wakeUps.wait(subject, Math.min(left_ms, this.#pace.interval_ms), signal));
     }
     return [];
   }
@@ -186,8 +187,8 @@ class SqliteQueue implements Queue {
     let timer: NodeJS.Timeout;
     const lookLater = () => {
       timer = setTimeout(() => {
+        if (this.#hear()) this.#pace.found();
         lookLater();
-        this.#hear();
       }, this.#pace.interval_ms).unref();
     };
     lookLater();
@@ -198,16 +199,17 @@ class SqliteQueue implements Queue {
     };
   }
 
-  /** Passes each new row to the listeners once. A listener's error is the program's bug and stays uncaught. */
-  #hear(): void {
-    for (const { seq, subject, body } of this.#unheard()) {
-      this.#pace.found();
+  /** Passes each new row to the listeners once. A listener's error is the program's bug and stays uncaught. Returns whether there was one. */
+  #hear(): boolean {
+    const unheard = this.#unheard();
+    for (const { seq, subject, body } of unheard) {
       this.#heard_seq = seq;
       for (const listener of [...this.#listeners]) {
         if (listener.subject !== subject || seq <= listener.after_seq) continue;
         queueMicrotask(() => this.#listeners.has(listener) && listener.heard(JSON.parse(body)));
       }
     }
+    return unheard.length > 0;
   }
 
   /** Empty when the file cannot be read; the next look finds the rows. */

@@ -28,18 +28,19 @@ export class WakeUps {
     };
   }
 
-  /** Resolves at the next wake-up of the topic, after `limit_ms`, or when `signal` aborts. */
-  async wait(topic: string, limit_ms: number, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const end = () => resolve();
+  /** Resolves at the next wake-up of the topic, after `limit_ms`, or when `signal` aborts. Returns whether the topic woke it. */
+  async wait(topic: string, limit_ms: number, signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) return false;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const end = () => resolve(false);
     const timer = setTimeout(end, limit_ms);
-    const off = this.on(topic, end);
+    const off = this.on(topic, () => resolve(true));
     signal.addEventListener('abort', end);
-    await promise;
+    const is_woken = await promise;
     signal.removeEventListener('abort', end);
     off();
     clearTimeout(timer);
+    return is_woken;
   }
 
   close(): void {
