@@ -63,7 +63,7 @@ export class GroupCommit {
     this.#findStream = db.prepare(`
       SELECT id, deleted, (SELECT max(revision) FROM events WHERE stream_id = streams.id) AS revision
       FROM streams WHERE name = ?`);
-    this.#createStream = db.prepare('INSERT INTO streams (name, category) VALUES (?, ?)');
+    this.#createStream = db.prepare('INSERT INTO streams (name, category) VALUES (?, ?) ON CONFLICT DO NOTHING');
     this.#eventsAfter = db.prepare(`
       SELECT position, id FROM events WHERE stream_id = ? AND revision > ? ORDER BY revision LIMIT ?`);
     const insert = (rows: number) =>
@@ -146,14 +146,14 @@ export class GroupCommit {
   }
 
   #decide({ stream, expected, rows }: Append): { result: AppendResult; wrote: boolean } {
+    if (expected === 'no_stream') {
+      const made = this.#createStream.run(stream, categoryOf(stream));
+      if (made.changes === 1) return this.#wrote(Number(made.lastInsertRowid), 0, rows);
+    }
     const found = this.#findStream.get(stream) as { id: number; deleted: number; revision: number | null } | undefined;
     const after = expected === 'no_stream' ? -1 : expected;
     const last = found?.revision ?? -1;
-    if (last === after && !found?.deleted) {
-      const id = found?.id ?? Number(this.#createStream.run(stream, categoryOf(stream)).lastInsertRowid);
-      const position = this.#insert(id, after + 1, rows);
-      return { result: { ok: true, revision: after + rows.length, position: toPosition(position) }, wrote: true };
-    }
+    if (found && last === after && !found.deleted) return this.#wrote(found.id, after + 1, rows);
     if (found && last > after) {
       const there = this.#eventsAfter.all(found.id, after, rows.length) as { position: number; id: string }[];
       if (there.length === rows.length && rows.every((row, index) => row.id === there[index]!.id)) {
@@ -162,6 +162,11 @@ export class GroupCommit {
       }
     }
     return { result: { ok: false, conflict: true, actual: last === -1 ? 'no_stream' : last }, wrote: false };
+  }
+
+  #wrote(id: number, revision: number, rows: readonly Row[]): { result: AppendResult; wrote: true } {
+    const position = toPosition(this.#insert(id, revision, rows));
+    return { result: { ok: true, revision: revision + rows.length - 1, position }, wrote: true };
   }
 
   /** Returns the rowid of the last inserted event. */
