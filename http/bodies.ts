@@ -124,9 +124,11 @@ export const tooManyValues = () => tooMany(MAX_VALUES, 'values');
 const tooMany = (limit: number, what: string) =>
   new HttpError(413, 'too_many_values', `The body holds more than ${limit.toLocaleString('en')} ${what}.`);
 
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+
 function decoded(bytes: Buffer): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return UTF_8.decode(bytes);
   } catch {
     throw new HttpError(400, 'invalid_encoding', 'The body is not UTF-8.');
   }

@@ -28,6 +28,12 @@ export async function* bodyChunks(
   pace = PACE,
 ): AsyncGenerator<Buffer> {
   if (awaiting_continue.delete(req)) res.writeContinue();
+  // A small body mostly comes together with its headers.
+  const whole: Buffer | null = req.complete ? req.read() : null;
+  if (whole !== null) {
+    yield whole;
+    return;
+  }
   const chunks = req.iterator({ destroyOnReturn: false });
   const breathe = breather();
   let [allowed_ms, waited_ms, bytes] = [pace.begin_ms, 0, 0];

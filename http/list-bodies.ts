@@ -1,5 +1,5 @@
 // Reads bodies that are one long list as a stream, keeps large ones in pages on disk, and computes a fingerprint of their strings.
-import { createHash } from 'node:crypto';
+import { createHash, hash as hashOf } from 'node:crypto';
 import { type FileHandle, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from 'koa';
@@ -76,7 +76,16 @@ async function readList(ctx: Context, body: ListBody, check: Check, pages: Pages
   (reader as StringListReader | null)?.end();
   await flush();
   if (page.length > 0) await pages.add(page);
-  return { length, size_bytes, fingerprint: pages.fingerprint(), pages: pages.read, release: pages.release };
+  return {
+    length,
+    size_bytes,
+    // Only requests with an idempotency key need it.
+    get fingerprint() {
+      return pages.fingerprint();
+    },
+    pages: pages.read,
+    release: pages.release,
+  };
 }
 
 /** Whether the JSON has the name once, so that `JSON.parse` dropped no list. A text with escapes may name it in another way. */
@@ -84,6 +93,8 @@ function namesOnce(bytes: Buffer, field: string): boolean {
   const name = JSON.stringify(field);
   return !bytes.includes('\\') && bytes.indexOf(name) === bytes.lastIndexOf(name);
 }
+
+const charsOf = (page: readonly string[]) => page.reduce((sum, { length }) => sum + length, 0);
 
 interface Pages {
   add(page: readonly string[]): Promise<void>;
@@ -93,12 +104,14 @@ interface Pages {
   release(): Promise<void>;
 }
 
-/** Each page is a JSON array. The pages stay in memory up to 1 MiB, then in a file. */
+/** A small first page stays as it is until another comes. Other pages are JSON arrays, in memory up to 1 MiB, then in a file. */
 function openPages(folder: string): Pages {
   const sizes_bytes: number[] = [];
   const hash = createHash('sha256');
+  let only: readonly string[] | null = null;
   let held: Buffer[] = [];
   let held_bytes = 0;
+  let is_released = false;
   let own_folder: string | null = null;
   let file: FileHandle | null = null;
 
@@ -112,7 +125,15 @@ function openPages(folder: string): Pages {
     held = [];
     held_bytes = 0;
   }
+  function hold(page: readonly string[]): void {
+    const bytes = Buffer.from(JSON.stringify(page));
+    hash.update(bytes);
+    sizes_bytes.push(bytes.length);
+    held.push(bytes);
+    held_bytes += bytes.length;
+  }
   async function* read(): AsyncGenerator<string[]> {
+    if (only) yield [...only];
     if (file && held.length > 0) await spill();
     let at = 0;
     for (const [n, size_bytes] of sizes_bytes.entries()) {
@@ -123,16 +144,24 @@ function openPages(folder: string): Pages {
   }
   return {
     async add(page) {
-      const bytes = Buffer.from(JSON.stringify(page));
-      hash.update(bytes);
-      sizes_bytes.push(bytes.length);
-      held.push(bytes);
-      held_bytes += bytes.length;
+      if (only === null && sizes_bytes.length === 0 && charsOf(page) <= PARSED_WHOLE_BYTES) {
+        only = page;
+        return;
+      }
+      if (only) hold(only);
+      only = null;
+      hold(page);
       if (held_bytes > MEMORY_BYTES) await spill();
     },
-    fingerprint: () => hash.copy().digest('hex'),
+    fingerprint() {
+      if (is_released) throw new Error('the strings were released before their fingerprint was taken');
+      if (only) return hashOf('sha256', JSON.stringify(only));
+      return hash.copy().digest('hex');
+    },
     read,
     async release() {
+      is_released = true;
+      only = null;
       const [open_file, folder_to_remove] = [file, own_folder];
       file = null;
       own_folder = null;

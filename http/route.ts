@@ -74,7 +74,7 @@ export interface StringList {
   length: number;
   size_bytes: number;
   /** SHA-256 of the strings in their order, in hex: white space and escapes of the JSON make no difference. */
-  fingerprint: string;
+  readonly fingerprint: string;
   /** The strings in order, a thousand at a time. */
   pages(): AsyncIterable<string[]>;
   /** Frees the strings early, for a handler that goes on for long without them. */

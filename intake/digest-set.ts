@@ -3,7 +3,7 @@
 // A Set of strings would hold every URL and block the event loop for 100 ms when it grows at a million. This set keeps the
 // first 128 bits of each key's SHA-256 in open-addressed tables. Among a million keys two collide with a probability of
 // 1 in 10^26, and an attacker needs 2^64 hashes to make such a pair. There are 256 tables, so that growing one moves a 256th
-// of the keys.
+// of the keys. The first keys are in a Map of strings, so that a small set makes no digests and no tables.
 import { strict as assert } from 'node:assert';
 import { hash } from 'node:crypto';
 
@@ -13,11 +13,15 @@ const DIGEST_WORDS = 4;
 const WORDS = DIGEST_WORDS + 1;
 const FIRST_SLOTS = 16;
 const MAX_LOAD = 0.7;
+/** The most keys in the Map. */
+const FEW = 256;
 
 export class DigestSet {
-  #tables: (Uint32Array | undefined)[] = new Array(TABLES).fill(undefined);
-  #counts = new Uint32Array(TABLES);
-  #entry = new Uint32Array(WORDS);
+  /** The keys with their places; null once there are more than `FEW`. */
+  #few: Map<string, number> | null = new Map();
+  #tables: (Uint32Array | undefined)[] = [];
+  #counts = EMPTY;
+  #entry = EMPTY;
   #size = 0;
 
   get size(): number {
@@ -26,6 +30,28 @@ export class DigestSet {
 
   /** Returns null when the key was not in the set before, else its place in the order of adding, from 0. */
   add(key: string): number | null {
+    if (this.#few === null) return this.#addDigest(key);
+    const place = this.#few.get(key);
+    if (place !== undefined) return place;
+    if (this.#size === FEW) {
+      this.#makeTables(this.#few);
+      return this.#addDigest(key);
+    }
+    this.#few.set(key, this.#size++);
+    return null;
+  }
+
+  #makeTables(few: ReadonlyMap<string, number>): void {
+    this.#few = null;
+    this.#tables = new Array(TABLES).fill(undefined);
+    this.#counts = new Uint32Array(TABLES);
+    this.#entry = new Uint32Array(WORDS);
+    this.#size = 0;
+    // A Map keeps the order of adding, so that each key gets its place again.
+    for (const key of few.keys()) this.#addDigest(key);
+  }
+
+  #addDigest(key: string): number | null {
     this.#takeDigest(key);
     const entry = this.#entry;
     entry[DIGEST_WORDS] = this.#size;
@@ -54,6 +80,8 @@ export class DigestSet {
     this.#entry[0] ||= 1;
   }
 }
+
+const EMPTY = new Uint32Array(0);
 
 /** Inserts the entry at `source[from…]` into the table. Returns the place of the same digest when the table has it already. */
 function insert(table: Uint32Array, source: Uint32Array, from: number): number | null {

@@ -197,10 +197,11 @@ const hasStopped = ({ status, due }: JobDocument) => status !== 'processing' && 
 type Submitting = RouteRequest<unknown, unknown, { 'idempotency-key'?: string }, StringList, Caller>;
 
 async function submitted(request: Submitting, services: Deps) {
-  const { fingerprint, size_bytes, pages } = request.body;
+  const { size_bytes, pages } = request.body;
   const wanted = { source: 'api' as const, given: { kind: 'list' as const, pages: pages() }, needs_credits: true };
   const key = request.headers['idempotency-key'];
   if (key === undefined) return await submit(wanted, request, services);
+  const { fingerprint } = request.body;
   return await submitOnce(wanted, { key, fingerprint, size_bytes }, request, services);
 }
 
