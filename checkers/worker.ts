@@ -38,8 +38,8 @@ export interface WorkerOptions {
   wait?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** Messages of one pull. */
-const MAX_PULL = 8;
+/** URLs of one pull, about: small messages come together. */
+const URLS_A_PULL = 800;
 /** Estimate of a message's size before the first message. */
 const URLS_A_MESSAGE = 100;
 /** Factor by which the estimate shrinks with each smaller message. */
@@ -132,9 +132,9 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
 
   async function pull(): Promise<Delivery<Work>[]> {
     try {
-      const wanted = Math.ceil(engine.free / urls_a_message);
+      const wanted = Math.ceil(Math.min(engine.free, URLS_A_PULL) / urls_a_message);
       const asked_at = monotonic();
-      const pulled = await consumer.pull(Math.min(MAX_PULL, Math.max(1, wanted)), PULL_WAIT_MS);
+      const pulled = await consumer.pull(Math.max(1, wanted), PULL_WAIT_MS);
       if (monotonic() - asked_at > PULL_WAIT_MS + ack_wait_ms) {
         // The checker slept meanwhile, and the queue may have delivered these messages to another one.
         await Promise.all(pulled.map((delivery) => delivery.nak()));
