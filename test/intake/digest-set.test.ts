@@ -22,3 +22,17 @@ test('the set distinguishes a hundred thousand keys while its tables grow', (t) 
   t.is(wrong, 0);
   t.is(set.size, expected.size);
 });
+
+test('a key keeps its place when the set has become large', (t) => {
+  const set = new DigestSet();
+  const keys = Array.from({ length: 300 }, (_, n) => `https://example.com/${n}`);
+  for (const [n, key] of keys.entries()) {
+    t.is(set.add(key), null);
+    t.is(set.add(keys[n >> 1]!), n >> 1);
+  }
+  t.deepEqual(
+    keys.map((key) => set.add(key)),
+    keys.map((_, n) => n),
+  );
+  t.is(set.size, 300);
+});
