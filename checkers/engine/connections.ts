@@ -53,6 +53,7 @@ export class Connection implements SocketOwner, Linked<Connection> {
   fault: Fault = 'none';
   got_alert = false;
   readonly offers_h2: boolean;
+  speaks_h2 = false;
   idle_since = 0;
   socket: net.Socket | null = null;
 

@@ -104,7 +104,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Placed {
     this.responded_at = this.#phase_at;
     this.status = status;
     this.headers = headers;
-    if (WANTS_HTTP2.has(status) && this.connection.origin.startsWith('https:')) this.second_look = 'h2';
+    const { origin, speaks_h2 } = this.connection;
+    if (WANTS_HTTP2.has(status) && origin.startsWith('https:') && !speaks_h2) this.second_look = 'h2';
     this.#wanted = this.check.bytesWanted(status, headers);
     if (this.#wanted === 0 && Number(firstOf(headers, 'content-length')) > DRAIN_BYTES) this.#end(false);
   }

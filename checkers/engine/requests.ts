@@ -1,9 +1,10 @@
 // The requests in flight. Each is an exchange on one connection, direct or through a proxy, and ends within its time limits.
+import { LRUCache } from 'lru-cache';
 import type { PooledProxy } from '../proxies/pool.ts';
 import { createAddressGuard } from './addresses.ts';
 import { Bag } from './bag.ts';
 import { ACCEPT_ENCODING } from './body.ts';
-import { type Connection, Connections } from './connections.ts';
+import { type Connection, Connections, type Look } from './connections.ts';
 import { Exchange, type ExchangeOwner, type Limits } from './exchange.ts';
 import type { Job } from './job.ts';
 import { createDnsLookup, createResolver, type Resolver } from './resolver.ts';
@@ -12,6 +13,9 @@ import type { EngineParts, EngineSettings } from './types.ts';
 const ACCEPT = 'text/html,application/xhtml+xml,*/*;q=0.8';
 /** Proxies may have any address, because the operator names them. */
 const ANY_ADDRESS = { allows: () => true, excepts: () => true };
+
+/** Origins that answer HTTP/2 alone. A further one displaces the one that was not asked for the longest time. */
+const HTTP2_ORIGINS_KEPT = 1000;
 
 /** Called for each exchange that ended and was not abandoned, after its connection was returned. */
 export type Ended = (job: Job, exchange: Exchange) => void;
@@ -25,6 +29,8 @@ export class Requests implements ExchangeOwner {
   readonly #stop_lookup: () => void;
   readonly #headers: readonly string[];
   readonly #in_flight = new Bag<Exchange>();
+  /** Origins that demanded HTTP/2: their next requests offer it at once. */
+  readonly #http2 = new LRUCache<string, true>({ max: HTTP2_ORIGINS_KEPT });
   /** The connection of the exchange that ends now. undici takes its next request within the callback, and no other client's. */
   #freed: Connection | null = null;
 
@@ -61,11 +67,14 @@ export class Requests implements ExchangeOwner {
 
   /** Whether the request of `job` can go on the connection of the exchange that ends now. */
   readonly continues = (job: Job): boolean =>
-    this.#freed !== null && this.#freed.origin === job.origin && this.#freed.proxy === null && job.look === 'first';
+    this.#freed !== null &&
+    this.#freed.origin === job.origin &&
+    this.#freed.proxy === null &&
+    this.#lookOf(job) === 'first';
 
   /** Sends the next request of `job`. Within `Ended` it must be one that `continues`. The caller holds a slot of the job's host and has seen `ready`. */
   send(job: Job, now: number, avoided: ReadonlySet<PooledProxy> | undefined): void {
-    const connection = this.#freed ?? this.#connections.take(job.host, job.origin, job.look, avoided);
+    const connection = this.#freed ?? this.#connections.take(job.host, job.origin, this.#lookOf(job), avoided);
     this.#freed = null;
     const exchange = new Exchange(job, connection, this, now);
     job.exchange = exchange;
@@ -85,6 +94,7 @@ export class Requests implements ExchangeOwner {
   ended(exchange: Exchange): void {
     const { connection, reusable } = exchange;
     this.#leave(exchange);
+    this.#learn(exchange);
     if (reusable && !connection.offers_h2) this.#freed = connection;
     else this.#connections.destroy(connection);
     this.#ended(exchange.check as Job, exchange);
@@ -104,6 +114,17 @@ export class Requests implements ExchangeOwner {
     this.#stop_lookup();
     this.#resolver.close();
     await this.#connections.close();
+  }
+
+  #lookOf({ look, origin }: Job): Look {
+    return look === 'first' && this.#http2.size > 0 && this.#http2.get(origin) ? 'h2' : look;
+  }
+
+  #learn({ connection, second_look, failure }: Exchange): void {
+    const { origin, offers_h2, speaks_h2 } = connection;
+    if (!offers_h2 && second_look === 'h2') this.#http2.set(origin, true);
+    // The server did not want HTTP/2 after all, or wants it no more.
+    if (offers_h2 && (failure !== null || !speaks_h2)) this.#http2.delete(origin);
   }
 
   #leave(exchange: Exchange): void {

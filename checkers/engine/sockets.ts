@@ -37,8 +37,10 @@ export interface SocketOwner {
   fault: Fault;
   /** Whether the server ended the connection by a TLS alert, as one does that demands a certificate of the client. */
   got_alert: boolean;
-  /** Whether to offer HTTP/2 beside HTTP/1.1. */
+  /** Whether to offer HTTP/2 beside HTTP/1.1 or, without TLS, to speak it. */
   readonly offers_h2: boolean;
+  /** Whether the latest socket speaks HTTP/2. */
+  speaks_h2: boolean;
   socket: net.Socket | null;
 }
 
@@ -142,6 +144,9 @@ export class Sockets {
       return;
     }
     owner.made++;
+    // A server that speaks only HTTP/2 without TLS is not asked whether it does (RFC 9113, 3.3). undici goes by this property.
+    if (!secure && owner.offers_h2) Object.assign(socket, { alpnProtocol: 'h2' });
+    owner.speaks_h2 = (socket as tls.TLSSocket).alpnProtocol === 'h2';
     // The certificate is verified by now. A session stored earlier would skip the verification.
     if (secure) socket.on('session', (session: Buffer) => this.#sessions.set(owner.origin, session));
     done(null, socket);

@@ -30,6 +30,7 @@ function http2Server(paths: string[]) {
   return http2.createSecureServer(CERTIFIED, (request, response) => {
     paths.push(request.url);
     if (request.url === '/old') return void response.writeHead(301, { location: '/fine' }).end();
+    if (request.url === '/505') return void response.writeHead(505).end();
     const is_there = request.url === '/fine';
     response.writeHead(200, { 'content-type': 'text/html' });
     response.end(is_there ? html('Things', 'Things') : html('Page not found', 'Page not found'));
@@ -68,4 +69,80 @@ test('a server that answers 505 twice has that status, and one that answers 200 
   t.is(requests, 1);
   t.like(await engine.check(`${origin}/old`), { verdict: 'broken', status_code: 505 });
   t.is(requests, 3);
+});
+
+/** The connections to a server that speaks only HTTP/2, and those whose handshake it refused. */
+function connectionsOf(server: http2.Http2SecureServer) {
+  const connections = { accepted: 0, refused: 0 };
+  server.on('secureConnection', () => connections.accepted++);
+  server.on('tlsClientError', () => connections.refused++);
+  return connections;
+}
+
+test('the engine remembers an origin of HTTP/2: the next URL costs no refused handshake', async (t) => {
+  const paths: string[] = [];
+  const server = http2Server(paths);
+  const connections = connectionsOf(server);
+  const origin = await originOf(t, server);
+  const engine = startEngine(t);
+  t.like(await engine.check(`${origin}/fine`), { verdict: 'ok' });
+  t.deepEqual(connections, { accepted: 1, refused: 1 });
+  t.like(await engine.check(`${origin}/fine?2`), { status_code: 200, attempts: 1 });
+  t.like(await engine.check(`${origin}/old`), { verdict: 'redirected' });
+  t.like(await engine.check(`${origin}/505`), { verdict: 'broken', status_code: 505 });
+  t.like(await engine.check(`${origin}/fine?3`), { status_code: 200 });
+  t.is(connections.refused, 1);
+  t.is(paths.filter((path) => path === '/505').length, 1);
+});
+
+test('an origin that wants HTTP/2 no more is asked in HTTP/1.1 again', async (t) => {
+  const modern = http2Server([]);
+  const origin = await originOf(t, modern);
+  const engine = startEngine(t);
+  t.like(await engine.check(`${origin}/fine`), { verdict: 'ok' });
+  await new Promise((resolve) => modern.close(resolve));
+  t.like(await engine.check(`${origin}/fine`), { error_code: 'connection_refused' });
+  let requests = 0;
+  const plain = https.createServer(CERTIFIED, (_request, response) => {
+    requests++;
+    response.end('here');
+  });
+  plain.listen(Number(new URL(origin).port), '127.0.0.1');
+  await once(plain, 'listening');
+  t.teardown(() => {
+    plain.closeAllConnections();
+    plain.close();
+  });
+  t.like(await engine.check(`${origin}/fine?2`), { verdict: 'ok' });
+  t.like(await engine.check(`${origin}/fine?3`), { verdict: 'ok' });
+  t.is(requests, 2);
+  t.is(await new Promise((resolve) => plain.getConnections((_error, count) => resolve(count))), 1);
+});
+
+test('the engine opens a server that speaks only HTTP/2 without TLS, and remembers it', async (t) => {
+  const paths: string[] = [];
+  let sessions = 0;
+  const server = http2.createServer((request, response) => {
+    paths.push(`${request.scheme} ${request.url}`);
+    response.writeHead(200, { 'content-type': 'text/html' }).end(html('Things', 'Things'));
+  });
+  server.on('session', () => sessions++);
+  const origin = (await originOf(t, server)).replace('https:', 'http:');
+  const engine = startEngine(t);
+  t.like(await engine.check(`${origin}/fine`), { verdict: 'ok', status_code: 200, attempts: 1 });
+  t.like(await engine.check(`${origin}/more`), { verdict: 'ok', status_code: 200, attempts: 1 });
+  t.deepEqual(paths, ['http /fine', 'http /more']);
+  t.is(sessions, 3);
+});
+
+test('a server that answers everything with a frame of HTTP/2 is malformed, also without TLS', async (t) => {
+  const settings = Buffer.from('000000040000000000', 'hex');
+  const server = await startRawServer((socket) => socket.once('data', () => socket.end(settings)));
+  t.teardown(() => server.close());
+  const engine = startEngine(t);
+  for (const path of ['/', '/again']) {
+    const outcome = await engine.check(`http://127.0.0.1:${server.port}${path}`);
+    t.like(outcome, { verdict: 'unreachable', status_code: null, attempts: 1 });
+  }
+  t.is(server.accepted, 4);
 });
