@@ -18,6 +18,8 @@ export interface Operation {
   body: { kind: 'json' | 'file'; schema: Schema; required: boolean } | null;
   security: 'bearer' | 'api_key' | 'shared_secret' | null;
   for_admins: boolean;
+  /** Whether only a sender who signs the body gets in. */
+  is_signed: boolean;
 }
 
 /** What is in a path: what the service has given out under this kind of name, or a text. */
@@ -65,6 +67,7 @@ export function openOperations(): Operation[] {
             : null,
           security: (Object.keys(security[0] ?? {})[0] ?? null) as Operation['security'],
           for_admins: responses[403]?.$ref?.endsWith('/NotAdministrator') ?? false,
+          is_signed: responses[401]?.$ref?.endsWith('/BadSignature') ?? false,
         };
       }),
     );

@@ -18,6 +18,7 @@ export interface Schema {
   minLength?: number;
   maxLength?: number;
   pattern?: string;
+  format?: string;
   minimum?: number;
   maximum?: number;
 }
@@ -100,7 +101,8 @@ function plain(schema: Schema, hints: Hints): Arbitrary<unknown> {
 }
 
 function text(schema: Schema): Arbitrary<string> {
-  const { minLength = 0, maxLength = 200, pattern } = schema;
+  const { minLength = 0, maxLength = 200, pattern, format } = schema;
+  if (format === 'date-time') return fc.date({ noInvalidDate: true, ...YEARS }).map((date) => date.toISOString());
   if (pattern !== undefined) {
     return fc
       .stringMatching(new RegExp(pattern), { maxLength: Math.min(maxLength, 100) })
@@ -112,6 +114,9 @@ function text(schema: Schema): Arbitrary<string> {
     .map((one) => one.replaceAll('\0', '0'));
   return fc.oneof(fc.constantFrom(...ODD_TEXTS, long), any).filter((one) => accepts(schema, one));
 }
+
+/** RFC 3339 has years of four digits. */
+const YEARS = { min: new Date('0001-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59Z') };
 
 const OF_OTHER_TYPES: readonly unknown[] = [null, true, 7, 1.5, 'text', [], {}, [[]], { a: 1 }];
 

@@ -34,6 +34,7 @@ export function openSession(base_url: string): Session {
   const known = new Map<string, string[]>([
     ['docs', ['page.js', 'page.css', 'favicon-32x32.png']],
     ['blocked', ['example.com', 'shop.example.org']],
+    ['checkouts', ['done', 'cancelled']],
   ]);
   const session: Session = { send, ask, count: 0, statuses: new Map(), faults: [] };
 
@@ -44,7 +45,7 @@ export function openSession(base_url: string): Session {
   }
   /** Ids of what the answer shows, under the kind that paths name them by. */
   function learn(name: string, body: unknown): void {
-    const { job_id, id, token, items } = (body ?? {}) as Record<string, unknown>;
+    const { job_id, id, token, session_id, items } = (body ?? {}) as Record<string, unknown>;
     const remember = (kind: string, value: unknown) => {
       if (typeof value !== 'string') return;
       const ids = known.get(kind) ?? [];
@@ -53,6 +54,7 @@ export function openSession(base_url: string): Session {
     remember('jobs', job_id);
     remember('downloads', job_id);
     remember('share', token);
+    remember('checkout', session_id);
     // Keys are not learnt from lists, which have those that are asked with.
     if (name === 'POST /users/me/api-keys') remember('api-keys', id);
     const own = name.includes('/deliveries') ? 'deliveries' : 'endpoints';
