@@ -16,15 +16,11 @@ export const FOLDERS = {
   // The vocabulary: a read model says what happened in the same words.
   readmodels: ['events'],
   examples: [],
-  commands: ['events', 'intake/blobs.ts'],
+  commands: ['events'],
   roles: ['readmodels/documents.ts', 'time'],
   projections: ['events', 'readmodels', 'roles', 'time'],
-  // The queue's port and what travels in it: the processes publish the work that the checkers pull. And the port of the
-  // uploads, which they delete with their jobs.
-  processes: [
-    ...['events', 'commands', 'readmodels', 'roles', 'time'],
-    ...['checkers/queue.ts', 'checkers/work.ts', 'intake/blobs.ts'],
-  ],
+  // The queue's port and what travels in it: the processes publish the work that the checkers pull.
+  processes: [...['events', 'commands', 'readmodels', 'roles', 'time'], ...['checkers/queue.ts', 'checkers/work.ts']],
   checkers: ['events', 'commands', 'time', 'net'],
   http: ['events', 'commands', 'readmodels', 'intake', 'roles', 'net', 'settings'],
   adapters: [], // and the port that each implements: see PORTS
@@ -41,7 +37,7 @@ export const PORTS = {
   eventstore: 'events/event-store.ts',
   documents: 'readmodels/documents.ts',
   queue: 'checkers/queue.ts',
-  blobs: 'intake/blobs.ts',
+  blobs: 'commands/blobs.ts',
   'webhook-sender': 'processes/webhook-sender.ts',
 };
 /** What an adapter may import besides its port. */

@@ -1,7 +1,7 @@
 // What a submission left out: the texts that became no URL of the job, each with its row and reason. They are a blob of the job's own,
 // a line of JSON for each, in the order of the list, so that readers need the uploaded file no more.
 import { PassThrough } from 'node:stream';
-import type { Blobs } from '../intake/blobs.ts';
+import type { Blobs } from './blobs.ts';
 import type { LeftOut, LeftOutSink } from './intake.ts';
 
 /** A small file may repeat a line without end: what comes after this many bytes is counted, but not kept. */

@@ -1,7 +1,7 @@
 // The errors that handlers throw. Each API writes them in its own shape.
 import type { Refusal } from '../commands/aggregate.ts';
 import { storeFaultOf } from '../events/store-faults.ts';
-import { STATUS_CODES } from './node-http.ts';
+import { STATUS_CODES } from './server/node-http.ts';
 
 /** One fault in a request. */
 export interface Problem {

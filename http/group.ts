@@ -1,19 +1,19 @@
 // A group of routes: it declares the dependencies of its handlers and takes them from the parts of the service.
 import type { Logger } from 'pino';
 import type { Accounts } from '../commands/accounts.ts';
+import type { Blobs } from '../commands/blobs.ts';
 import type { CreditsLedger } from '../commands/credits.ts';
 import type { Jobs } from '../commands/job.ts';
 import type { Submissions } from '../commands/submit.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
-import type { Blobs } from '../intake/blobs.ts';
 import type { Blocklist } from '../intake/blocklist.ts';
 import type { CollectionSpec, Document } from '../readmodels/documents.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
 import type { Config } from '../settings/config.ts';
-import type { JobFinder } from './access.ts';
+import type { JobFinder } from './callers/access.ts';
 import type { JobWatch } from './job-watch.ts';
+import type { RateCounters } from './limits/rate-counters.ts';
 import type { PaymentProvider } from './payments.ts';
-import type { RateCounters } from './rate-counters.ts';
 import type { Route } from './route.ts';
 import type { TargetGuard } from './webhook-targets.ts';
 

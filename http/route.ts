@@ -8,7 +8,7 @@ import { type Static, type TObject, type TSchema, Type } from '../events/schema.
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { Api } from './apis/api.ts';
 import type { Problem } from './errors.ts';
-import { closedInput } from './input-schemas.ts';
+import { closedInput } from './input/input-schemas.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 

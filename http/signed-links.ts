@@ -1,6 +1,6 @@
 // Signed links work without credentials until they expire. Only holders of the key can make one.
 import { createHmac } from 'node:crypto';
-import { sameText } from './same-text.ts';
+import { sameText } from './callers/same-text.ts';
 
 const LIFETIME_MS = 3_600_000;
 

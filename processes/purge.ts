@@ -3,11 +3,11 @@
 // makes the same documents. Every step may run again, in whole or in part.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CommandContext } from '../commands/aggregate.ts';
+import type { Blobs } from '../commands/blobs.ts';
 import type { JobCommand, Jobs } from '../commands/job.ts';
 import { leftOutKey } from '../commands/left-out.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import { checksStream, personalKeyStream, urlsStream } from '../events/streams.ts';
-import type { Blobs } from '../intake/blobs.ts';
 import { type PurgeDocument, purges } from '../readmodels/purges.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { passOnMoves } from './passes.ts';

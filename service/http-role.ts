@@ -1,11 +1,11 @@
 // Serves HTTP: the http role on PORT, the probes on METRICS_PORT. Listens, opens the stores, and ends both.
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
-import { connectionsBeside } from '../http/connections.ts';
-import { openThreadMetrics } from '../http/metrics.ts';
-import { probesOnly } from '../http/probes.ts';
-import { type RunningServer, startServer } from '../http/server.ts';
-import { openStarting, type Starting } from '../http/starting.ts';
+import { connectionsBeside } from '../http/server/connections.ts';
+import { openThreadMetrics } from '../http/server/metrics.ts';
+import { probesOnly } from '../http/server/probes.ts';
+import { type RunningServer, startServer } from '../http/server/server.ts';
+import { openStarting, type Starting } from '../http/server/starting.ts';
 import type { Config } from '../settings/config.ts';
 import { pause } from '../time/pause.ts';
 import { isDamage } from './data-dir.ts';

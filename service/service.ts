@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { Pulse } from '../checkers/pulse.ts';
-import { openFilesAllowed } from '../http/connections.ts';
+import { openFilesAllowed } from '../http/server/connections.ts';
 import type { Config, Role } from '../settings/config.ts';
 import { pause } from '../time/pause.ts';
 import { isDamage, onReplacement, prepareDataDir, StartError } from './data-dir.ts';

@@ -6,12 +6,12 @@ import { openSqliteDocuments } from '../adapters/documents/sqlite/sqlite-documen
 import { openSqliteEventStore } from '../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { openSqliteQueue } from '../adapters/queue/sqlite/sqlite-queue.ts';
 import type { Queue } from '../checkers/queue.ts';
+import type { Blobs } from '../commands/blobs.ts';
 import { withCodec } from '../events/codec.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { openPersonalKeys, WrongPersonalDataKey } from '../events/personal-keys.ts';
 import { type StoreFault, storeFaultOf } from '../events/store-faults.ts';
 import { openUrlListing, type UrlListing } from '../events/url-listing.ts';
-import type { Blobs } from '../intake/blobs.ts';
 import type { Documents } from '../readmodels/documents.ts';
 import type { Config } from '../settings/config.ts';
 import { backOff } from '../time/pause.ts';

@@ -2,7 +2,7 @@
 
 import test, { type ExecutionContext } from 'ava';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import { STREAM_LIMITS } from '../http/event-streams.ts';
+import { STREAM_LIMITS } from '../http/answers/event-streams.ts';
 import { EVENT_ID, isAfter } from '../http/job-events.ts';
 import { until } from './support/behind.ts';
 import { startTestService, type TestClient, type TestService } from './support/service.ts';

@@ -1,6 +1,6 @@
 // Reads who a token's bearer is from its claims. Providers name the claims differently, so settings say which ones count.
 import type { JWTPayload } from 'jose';
-import type { Identified } from '../../http/identity.ts';
+import type { Identified } from '../../http/callers/identity.ts';
 
 /**
  * Names of claims. A name with dots leads into objects: `realm_access.roles`. A claim whose whole name has dots wins, such as

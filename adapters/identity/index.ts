@@ -1,5 +1,5 @@
 // The identity of callers: tokens of an identity provider with a JWKS, or of the local issuer of one machine.
-import type { Identity } from '../../http/identity.ts';
+import type { Identity } from '../../http/callers/identity.ts';
 import { type JwksOptions, openJwksIdentity } from './jwks.ts';
 import { openLocalIdentity } from './local.ts';
 

@@ -1,6 +1,6 @@
 // Tokens of an identity provider, verified against the keys that it publishes.
 import { createLocalJWKSet, createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
-import type { Identity } from '../../http/identity.ts';
+import type { Identity } from '../../http/callers/identity.ts';
 import { type Claims, USUAL_CLAIMS } from './claims.ts';
 import { isRefusal, openVerifier } from './tokens.ts';
 

@@ -1,7 +1,7 @@
 // The local issuer of one machine: a key of its own in the data folder, and tokens signed with it.
 import { randomUUID } from 'node:crypto';
 import { createLocalJWKSet, exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose';
-import type { Identified, Identity } from '../../http/identity.ts';
+import type { Identified, Identity } from '../../http/callers/identity.ts';
 import { keyPath, readKeyFile } from './key-file.ts';
 import { openVerifier } from './tokens.ts';
 

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
-import type { Identified, Identity } from '../../http/identity.ts';
+import type { Identified, Identity } from '../../http/callers/identity.ts';
 import { type Claims, identified, USUAL_CLAIMS } from './claims.ts';
 
 /** Asymmetric algorithms only: with a symmetric one, anybody could sign with the published key (RFC 8725, 3.1). */

@@ -1,6 +1,6 @@
 // Counts requests in the memory of one process. The counts end with the process.
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import type { RateCounter, RateCounters, RateWindow } from '../../http/rate-counters.ts';
+import type { RateCounter, RateCounters, RateWindow } from '../../http/limits/rate-counters.ts';
 
 export const openMemoryRates = (): RateCounters => ({ open: openMemoryRate, close: async () => {} });
 

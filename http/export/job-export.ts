@@ -1,12 +1,12 @@
 // Streams a job's results as a file, for an export and for a signed link: the results alone, or the uploaded table with the results
 // beside its columns.
 import { Readable } from 'node:stream';
+import type { Blobs } from '../../commands/blobs.ts';
 import { leftOutLines, leftOutOf } from '../../commands/left-out.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import type { JobTable, UrlsListed } from '../../events/job.ts';
 import { unfoldRows } from '../../events/listed-rows.ts';
 import { urlsStream } from '../../events/streams.ts';
-import type { Blobs } from '../../intake/blobs.ts';
 import { DEFAULT_LIMITS } from '../../intake/limits.ts';
 import { readTable } from '../../intake/read-table.ts';
 import type { Filter } from '../../readmodels/documents.ts';

@@ -7,9 +7,7 @@ import {
   tokenOnPublicApi,
   wrongSecret,
   wrongSignature,
-} from '../access.ts';
-import { compressedBody, notJson, tooLarge, unsupportedType } from '../bodies.ts';
-import { tooSlow } from '../body-chunks.ts';
+} from '../callers/access.ts';
 import {
   HttpError,
   headersTooLarge,
@@ -19,8 +17,10 @@ import {
   toHttpError,
   ValidationError,
 } from '../errors.ts';
-import { tooManyAtOnce } from '../heavy-requests.ts';
-import { rateLimited } from '../rate-limits.ts';
+import { compressedBody, notJson, tooLarge, unsupportedType } from '../input/bodies.ts';
+import { tooSlow } from '../input/body-chunks.ts';
+import { tooManyAtOnce } from '../limits/heavy-requests.ts';
+import { rateLimited } from '../limits/rate-limits.ts';
 import { type ErrorSpec, isOfCaller, isOfOwner, type Route } from '../route.ts';
 import type { Components, Json } from './components.ts';
 import { headersOf, ownHeaders } from './headers.ts';

@@ -2,13 +2,13 @@
 import { Webhook } from 'standardwebhooks';
 import { Nullable } from '../../events/nullable.ts';
 import { type Static, Type } from '../../events/schema.ts';
-import { closed, wrongSignature } from '../access.ts';
 import { GATEWAY } from '../apis/gateway.ts';
-import { parseJson } from '../bodies.ts';
+import { closed, wrongSignature } from '../callers/access.ts';
 import { ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
+import { parseJson } from '../input/bodies.ts';
+import { openValidation } from '../input/validation.ts';
 import { rawBody, routeOf } from '../route.ts';
-import { openValidation } from '../validation.ts';
 
 const MAX_BYTES = 128 * 1024;
 

@@ -3,7 +3,7 @@ import { openAnalyticsIntake } from '../../commands/analytics-intake.ts';
 import { Type } from '../../events/schema.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { groupOf, type Parts } from '../group.ts';
-import { openRequestLimit, overLimit } from '../request-limit.ts';
+import { openRequestLimit, overLimit } from '../limits/request-limit.ts';
 import { jsonBody, routeOf } from '../route.ts';
 import { Time } from '../schemas.ts';
 

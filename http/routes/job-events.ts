@@ -1,8 +1,8 @@
 // Streams the progress of a job, so that clients need not poll.
 import { Type } from '../../events/schema.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
+import { openEventStreams, STREAM_LIMITS } from '../answers/event-streams.ts';
 import { GATEWAY } from '../apis/gateway.ts';
-import { openEventStreams, STREAM_LIMITS } from '../event-streams.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { deletedEvent, EVENT_ID, eventId, isAfter, isOver, jobEvent } from '../job-events.ts';
 import { JobView, jobExample } from '../job-view.ts';

@@ -4,9 +4,9 @@ import { Type } from '../../events/schema.ts';
 import { balances } from '../../readmodels/credits.ts';
 import { subscriptionOf, subscriptions } from '../../readmodels/subscriptions.ts';
 import { users } from '../../readmodels/users.ts';
-import { invalidToken } from '../access.ts';
 import { GATEWAY } from '../apis/gateway.ts';
-import { openClientHash } from '../client-hash.ts';
+import { invalidToken } from '../callers/access.ts';
+import { openClientHash } from '../callers/client-hash.ts';
 import { accepted } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import {

@@ -1,10 +1,10 @@
 // Lists the texts of a job's list that became no URL to check, for the job's owner.
 
+import type { Blobs } from '../../commands/blobs.ts';
 import type { LeftOut } from '../../commands/intake.ts';
 import { hasReason, leftOutLines, leftOutOf } from '../../commands/left-out.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { type Static, Type } from '../../events/schema.ts';
-import type { Blobs } from '../../intake/blobs.ts';
 import { INVALID_REASONS } from '../../intake/classify-url.ts';
 import { breather } from '../../intake/event-loop.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';

@@ -3,8 +3,8 @@ import { Type } from '../../events/schema.ts';
 import { APIS } from '../apis/all.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { openApi } from '../openapi/document.ts';
-import { PROBES, type ProbeOptions } from '../probes.ts';
 import { type Route, routeOf } from '../route.ts';
+import { PROBES, type ProbeOptions } from '../server/probes.ts';
 import { docsRoutes } from './docs.ts';
 
 export interface SystemOptions extends ProbeOptions {

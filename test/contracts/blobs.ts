@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
-import type { Blobs } from '../../intake/blobs.ts';
+import type { Blobs } from '../../commands/blobs.ts';
 
 export interface BlobsFixture {
   /** Opens another instance over the same data. */

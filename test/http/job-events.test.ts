@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import test from 'ava';
-import { openEventStreams } from '../../http/event-streams.ts';
+import { openEventStreams } from '../../http/answers/event-streams.ts';
 import { EVENT_ID, eventId, isAfter, isOver, jobEvent } from '../../http/job-events.ts';
 import { jobView } from '../../http/job-view.ts';
 import type { Follower } from '../../http/job-watch.ts';

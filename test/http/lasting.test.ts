@@ -2,9 +2,9 @@
 import test from 'ava';
 import { Registry } from 'prom-client';
 import { Type } from 'typebox';
+import { type EventStreams, openEventStreams } from '../../http/answers/event-streams.ts';
 import { GATEWAY } from '../../http/apis/gateway.ts';
 import { ClientGone } from '../../http/errors.ts';
-import { type EventStreams, openEventStreams } from '../../http/event-streams.ts';
 import { type Route, routeOf } from '../../http/route.ts';
 import { startSample, until } from './sample-app.ts';
 

@@ -1,9 +1,9 @@
 // Holds the replies of handlers to what their routes declare.
 import type { TSchema } from '../../events/schema.ts';
-import { closedInput } from '../../http/input-schemas.ts';
-import { isStreamed } from '../../http/json-pieces.ts';
+import { isStreamed } from '../../http/answers/json-pieces.ts';
+import { closedInput } from '../../http/input/input-schemas.ts';
+import { type Check, openValidation } from '../../http/input/validation.ts';
 import { type Reply, type Route, successStatus } from '../../http/route.ts';
-import { type Check, openValidation } from '../../http/validation.ts';
 
 const validation = openValidation();
 

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { issueLocalToken, openIdentity } from '../../adapters/identity/index.ts';
-import type { JobFinder } from '../../http/access.ts';
 import { type AppOptions, createApp } from '../../http/app.ts';
+import type { JobFinder } from '../../http/callers/access.ts';
 import { bound } from '../../http/group.ts';
-import { openHeavyRequests } from '../../http/heavy-requests.ts';
+import { openHeavyRequests } from '../../http/limits/heavy-requests.ts';
 import type { Route } from '../../http/route.ts';
-import { startServer } from '../../http/server.ts';
+import { startServer } from '../../http/server/server.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
 import { checked } from './reply-check.ts';
 

@@ -4,7 +4,7 @@ import { createWriteStream } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { Blobs } from '../../../intake/blobs.ts';
+import type { Blobs } from '../../../commands/blobs.ts';
 
 const MAX_KEY_LENGTH = 1_000;
 const MAX_WORD_LENGTH = 200;

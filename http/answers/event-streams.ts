@@ -1,0 +1,114 @@
+// Streams of server-sent events (HTML, "Server-sent events"), with a limit on their number. A slow client gets only the latest event.
+import { Readable } from 'node:stream';
+import { ClientGone, retryLater } from '../errors.ts';
+
+export interface EventStream {
+  readable: Readable;
+  /** Replaces a waiting event: a slow client misses some events, but gets the latest one. */
+  send(event: string): void;
+  /** Sends this event, or else the waiting one, and ends the stream. */
+  end(event?: string): void;
+}
+
+export interface EventStreams {
+  /** Throws HttpError: 429 when the user has too many open streams, 503 when the process has. */
+  open(user_id: string): EventStream;
+  /** Ends all streams, so that their clients reconnect to another process, and opens no more. */
+  close(): void;
+}
+
+export const STREAM_LIMITS = {
+  all: 1000,
+  of_a_user: 20,
+  /** Proxies close a stream that is silent for a minute. */
+  heartbeat_ms: 15_000,
+  /** The stream ends after this many heartbeats. The client reconnects, and the service checks its token again. */
+  heartbeats: 120,
+};
+
+/** How long a client waits before it reconnects. */
+export const RETRY_MS = 2000;
+
+export function openEventStreams(limits = STREAM_LIMITS): EventStreams {
+  const open = new Set<LiveStream>();
+  const by_user = new Map<string, number>();
+  let closed = false;
+  const timer = setInterval(() => {
+    for (const stream of open) stream.beat();
+  }, limits.heartbeat_ms).unref();
+  return {
+    open(user_id) {
+      if (closed || open.size >= limits.all) throw refused(503, 'This process cannot open more event streams.');
+      const held = by_user.get(user_id) ?? 0;
+      if (held >= limits.of_a_user) throw refused(429, `You have ${held} open event streams. Close one first.`);
+      const stream = openStream(limits.heartbeats);
+      open.add(stream);
+      by_user.set(user_id, held + 1);
+      stream.readable.once('close', () => {
+        open.delete(stream);
+        const left = by_user.get(user_id)! - 1;
+        if (left > 0) by_user.set(user_id, left);
+        else by_user.delete(user_id);
+      });
+      return stream;
+    },
+    close() {
+      closed = true;
+      clearInterval(timer);
+      for (const stream of open) stream.end();
+    },
+  };
+}
+
+const refused = (status: number, message: string) => retryLater(status, 'too_many_streams', message);
+
+interface LiveStream extends EventStream {
+  beat(): void;
+}
+
+function openStream(heartbeats: number): LiveStream {
+  let waiting = '';
+  let is_wanted = false;
+  let is_over = false;
+  let beats = 0;
+  const readable = new Readable({
+    // A client that does not read has one event in this buffer and one in `waiting`.
+    highWaterMark: 1,
+    read() {
+      is_wanted = true;
+      flush();
+    },
+  });
+  readable.push(`retry: ${RETRY_MS}\n\n`);
+
+  function flush(): void {
+    if (is_wanted && waiting !== '') push(waiting);
+    if (is_over && waiting === '') readable.push(null);
+  }
+  function push(text: string): void {
+    waiting = '';
+    is_wanted = false;
+    readable.push(text);
+  }
+  return {
+    readable,
+    send(event) {
+      if (is_over) return;
+      waiting = event;
+      flush();
+    },
+    end(event) {
+      if (is_over) return;
+      is_over = true;
+      waiting = event ?? waiting;
+      flush();
+    },
+    beat() {
+      beats++;
+      if (beats === heartbeats) this.end();
+      // The client has not read the end of its stream, and would keep its place for ever.
+      else if (beats > heartbeats) readable.destroy(new ClientGone('the client does not read'));
+      else if (is_wanted && !is_over) push(':\n\n');
+    },
+  };
+}

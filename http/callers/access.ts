@@ -1,0 +1,139 @@
+// Access rules: authenticates the caller of a request, finds the job that its path names, and refuses everybody else.
+import type { Jobs } from '../../commands/job.ts';
+import { jobStream } from '../../events/streams.ts';
+import type { JobDocument } from '../../readmodels/jobs.ts';
+import type { LiveCollection } from '../../readmodels/read-models.ts';
+import { HttpError, jobNotFound, notYours } from '../errors.ts';
+import { type Caller, isOfOwner, type OwnedJob, type Route } from '../route.ts';
+import type { Identity } from './identity.ts';
+import { sameText } from './same-text.ts';
+
+/** Finds the job that a path names. Both methods return null when there is none. */
+export interface JobFinder {
+  /** Reads the job from the read models. */
+  shown(job_id: string): Promise<JobDocument | null>;
+  /** Reads the log for a job that the read models do not have yet. */
+  owned(job_id: string): Promise<OwnedJob | null>;
+}
+
+export interface AccessOptions {
+  identity: Identity;
+  /** Returns the caller of an API key, or null for an unknown or revoked key. */
+  api_key(plaintext: string): Promise<Caller | null>;
+  jobs: JobFinder;
+  /** The secret of `shared-secret` routes; null closes these routes. `header` is in lower case. */
+  shared_secret: { header: string; value: string } | null;
+}
+
+const API_KEY_PREFIX = 'uc_live_';
+/** `uc_live_` and 32 random bytes in base64url. */
+const API_KEY = /^uc_live_[A-Za-z0-9_-]{43}$/;
+/** A JSON Web Token begins with the base64url of `{"` and has dots. */
+const TOKEN = /^eyJ[A-Za-z0-9_-]*[.]/;
+
+/** Returns the caller, or null when the route needs none. Throws HttpError with 401 or 403. */
+export async function authenticate(
+  route: Pick<Route, 'access' | 'api'>,
+  header: (name: string) => string,
+  options: AccessOptions,
+): Promise<Caller | null> {
+  switch (route.access) {
+    case 'none':
+    case 'signature':
+      return null;
+    case 'shared-secret':
+      assertSecret(header, options.shared_secret);
+      return null;
+    default: {
+      const authorization = header('authorization');
+      const by_key = route.api.credentials === 'api-key';
+      const user = by_key ? await keyHolder(authorization, options) : await signedIn(authorization, options.identity);
+      if (route.access === 'admin' && !user.is_admin) throw notAdministrator();
+      return user;
+    }
+  }
+}
+
+/** Returns the job that the path names. Throws 404 when there is none, and the route's `foreign` status for another user's job. */
+export async function findJob(
+  route: Pick<Route, 'access' | 'foreign' | 'method'>,
+  job_id: string,
+  caller: Caller | null,
+  jobs: JobFinder,
+): Promise<OwnedJob> {
+  const job = route.method === 'GET' ? await jobs.shown(job_id) : await jobs.owned(job_id);
+  if (!job) throw jobNotFound();
+  if (!isOfOwner(route.access) || job.owner_id === caller?.user_id) return job;
+  if (route.access === 'owner-or-admin' && caller?.is_admin) return job;
+  throw route.foreign === 403 ? notYours() : jobNotFound();
+}
+
+const JOB_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export function openJobFinder(documents: Pick<LiveCollection<JobDocument>, 'get'>, jobs: Jobs): JobFinder {
+  return {
+    shown: (job_id) => documents.get(job_id),
+    async owned(job_id) {
+      const job = await documents.get(job_id);
+      if (job || !JOB_ID.test(job_id)) return job;
+      const { status, owner_id } = (await jobs.aggregate.read(jobStream(job_id))).state;
+      return status === 'none' || status === 'deleted' ? null : { _id: job_id, owner_id };
+    },
+  };
+}
+
+async function signedIn(authorization: string, identity: Identity): Promise<Caller> {
+  const token = bearer(authorization, 'Sign in: the header Authorization must be "Bearer" and a token.');
+  if (token.startsWith(API_KEY_PREFIX)) throw keyOnGateway();
+  const user = await identity.verify(token);
+  if (!user) throw invalidToken();
+  return { ...user, kind: 'user' };
+}
+
+async function keyHolder(authorization: string, options: AccessOptions): Promise<Caller> {
+  const key = bearer(authorization, 'The header Authorization must be "Bearer" and an API key.');
+  if (TOKEN.test(key)) throw tokenOnPublicApi();
+  const caller = API_KEY.test(key) ? await options.api_key(key) : null;
+  if (!caller) throw invalidApiKey();
+  return caller;
+}
+
+function bearer(authorization: string, message: string): string {
+  const credentials = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
+  if (credentials !== undefined) return credentials;
+  // The client presented no credentials, so the challenge has no error code (RFC 6750, 3.1).
+  throw new HttpError(401, 'unauthenticated', message, undefined, { 'www-authenticate': 'Bearer realm="url-checker"' });
+}
+
+export const notAdministrator = () => new HttpError(403, 'forbidden', 'Only administrators may do this.');
+export const invalidToken = () => refused('invalid_token', 'The token is not valid, or has expired.');
+export const invalidApiKey = () => refused('invalid_api_key', 'The API key is not valid, or its user revoked it.');
+
+/** The caller has taken one kind of credentials for the other. */
+export const keyOnGateway = () =>
+  refused(
+    'api_key_on_gateway',
+    'This is an API key, which works under /api/v2 only. The gateway takes a token of the identity provider.',
+  );
+export const tokenOnPublicApi = () =>
+  refused(
+    'token_on_public_api',
+    'This is a token of the identity provider, which works on the gateway only. Under /api/v2 send an API key: create one with ' +
+      'POST /users/me/api-keys.',
+  );
+
+function refused(code: string, message: string): HttpError {
+  const challenge = 'Bearer realm="url-checker", error="invalid_token"';
+  return new HttpError(401, code, message, undefined, { 'www-authenticate': challenge });
+}
+
+function assertSecret(header: (name: string) => string, secret: AccessOptions['shared_secret']): void {
+  if (secret === null) throw closed();
+  if (!sameText(header(secret.header), secret.value)) throw wrongSecret(secret.header);
+}
+
+/** The route's secret is not set, so nobody gets in. */
+export const closed = () => new HttpError(401, 'closed', 'This route is closed: the operator has set no secret.');
+export const wrongSecret = (header: string) =>
+  new HttpError(401, 'invalid_secret', `The header ${header} does not hold the secret.`);
+export const wrongSignature = () => new HttpError(401, 'invalid_signature', 'The signature is not valid.');

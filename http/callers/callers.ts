@@ -1,0 +1,74 @@
+// Finds the user of an API key, and creates the account of a user at the first request.
+import { randomUUID, timingSafeEqual } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import { type ApiKeys, hashOfKey, idOfKey, openApiKeys, USE_INTERVAL_MS } from '../../commands/api-keys.ts';
+import { type ApiKeyDocument, apiKeys } from '../../readmodels/api-keys.ts';
+import type { AppOptions } from '../app.ts';
+import { retryLater } from '../errors.ts';
+import type { Parts } from '../group.ts';
+import { invalidToken } from './access.ts';
+
+const MAX_KNOWN = 100_000;
+/** An erased user's token is refused after this long. */
+const KNOWN_MS = 60_000;
+
+export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> {
+  const { log, logger, accounts, passed, now, atEnd } = parts;
+  const read = parts.read({ apiKeys });
+  const uses = openApiKeyUses(openApiKeys(log), logger, now);
+  atEnd(uses.close);
+  /** The e-mail address of each user whose account this process knows to exist, so that it does not read the log again. */
+  const known = new LRUCache<string, string>({ max: MAX_KNOWN, ttl: KNOWN_MS });
+  return {
+    async api_key(plaintext) {
+      const id = idOfKey(plaintext);
+      let key = await read.apiKeys.get(id);
+      if (!key) {
+        // The read model may not have a new key yet. Until it has caught up with the log, a missing key proves nothing.
+        if (!(await passed(await log.head()))) {
+          throw retryLater(503, 'unavailable', 'The read models are behind the log.');
+        }
+        key = await read.apiKeys.get(id);
+      }
+      if (!key || key.revoked_at !== null) return null;
+      if (!timingSafeEqual(Buffer.from(key.key_hash), Buffer.from(hashOfKey(plaintext)))) return null;
+      uses.used(key);
+      return { user_id: key.user_id, email: key.email, is_admin: false, kind: 'key', key_id: key._id };
+    },
+    async seen(caller, command) {
+      const { user_id, email } = caller;
+      if (known.get(user_id) === (email ?? '')) return;
+      const position = await accounts.see({ user_id, email }, command());
+      if (position === 'erased') throw invalidToken();
+      if (position !== null) await passed(position);
+      known.set(user_id, email ?? '');
+    },
+  };
+}
+
+const MAX_KEYS = 100_000;
+
+/** Appends to the log that an API key is in use: at most once an hour for each key, while the request goes on without waiting. */
+function openApiKeyUses(keys: Pick<ApiKeys, 'recordUse'>, log: Logger, now: () => number) {
+  /** The time of this process's last append for each key, in Unix milliseconds. A failed append counts. */
+  const recorded_at = new LRUCache<string, number>({ max: MAX_KEYS });
+  const appending = new Set<Promise<void>>();
+  return {
+    /** Notes that the service admitted a request with the key. */
+    used({ _id, last_used_at }: Pick<ApiKeyDocument, '_id' | 'last_used_at'>): void {
+      const at = now();
+      const last = Math.max(recorded_at.get(_id) ?? 0, last_used_at === null ? 0 : Date.parse(last_used_at));
+      if (at - last < USE_INTERVAL_MS) return;
+      recorded_at.set(_id, at);
+      const context = { command_id: randomUUID(), causation_id: _id, actor: 'process:api-key-uses', now: at };
+      const one = keys
+        .recordUse(_id, context)
+        .catch((error: unknown) => log.warn({ err: error, key_id: _id }, 'http could not record the use of an API key'))
+        .finally(() => appending.delete(one));
+      appending.add(one);
+    },
+    /** Waits for the appends in flight. */
+    close: async (): Promise<void> => void (await Promise.all(appending)),
+  };
+}

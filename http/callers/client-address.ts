@@ -1,0 +1,34 @@
+// Finds the client's address: the peer of the connection, or the address that a trusted proxy reports.
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import { isIn, parseAddress, parseRange } from '../../net/cidr.ts';
+
+export type ClientAddress = (request: IncomingMessage) => string;
+
+/**
+ * `trusted_proxies` are CIDRs. The service ignores these headers from all other peers, which could write anything into them.
+ * @example openClientAddress(['10.0.0.0/8'])(request)
+ */
+export function openClientAddress(trusted_proxies: readonly string[]): ClientAddress {
+  const trusted = trusted_proxies.map(parseRange);
+  const isTrusted = (address: string) => isIn(trusted, parseAddress(address));
+
+  return (request) => {
+    const peer = plain(request.socket.remoteAddress ?? '');
+    if (!isTrusted(peer)) return peer;
+    const forwarded = String(request.headers['x-forwarded-for'] ?? '');
+    const real = plain(String(request.headers['x-real-client-ip'] ?? '').trim());
+    // Another deployment of this service sends X-Real-Client-IP alone. A proxy with X-Forwarded-For may pass on a client's forgery.
+    if (forwarded === '' && isIP(real)) return real;
+    // Each hop appends the address that it saw, so addresses to the left of an untrusted one are unproven.
+    const hops = forwarded.split(',').map((hop) => plain(hop.trim()));
+    for (const hop of hops.reverse()) {
+      if (!isIP(hop)) return peer;
+      if (!isTrusted(hop)) return hop;
+    }
+    return peer;
+  };
+}
+
+/** Turns an IPv4-mapped IPv6 address, as dual-stack sockets report it, into an IPv4 address. */
+const plain = (address: string) => address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '');

@@ -1,0 +1,11 @@
+// Builds the context of a command from its request.
+import { randomUUID } from 'node:crypto';
+import type { CommandContext } from '../../commands/aggregate.ts';
+import type { Access, Caller } from '../route.ts';
+
+/** `access` is the rule that admitted the request; it is the actor when there is no caller. `now`: Unix milliseconds. */
+export function contextOf(caller: Caller | null, access: Access, request_id: string, now: number): CommandContext {
+  const role = caller?.is_admin ? 'admin' : 'user';
+  const known = caller?.kind === 'key' ? `key:${caller.key_id}` : caller && `${role}:${caller.user_id}`;
+  return { command_id: randomUUID(), causation_id: request_id, actor: known ?? access, now };
+}

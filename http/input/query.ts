@@ -1,0 +1,57 @@
+// Parses a query string by its schema, which turns text into integers, numbers and booleans.
+import type { TObject } from '../../events/schema.ts';
+import type { Problem } from '../errors.ts';
+
+interface Parameter {
+  type?: string;
+  items?: Parameter;
+}
+
+const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, false: false, '1': true, '0': false };
+
+/**
+ * A repeated parameter is a problem unless its schema is a list. Text that is no number stays text, which the schema then refuses.
+ * @example readQuery('limit=5', Type.Object({ limit: Type.Integer() })).query // { limit: 5 }
+ */
+export function readQuery(search: string, schema: TObject): { query: Record<string, unknown>; problems: Problem[] } {
+  const query: Record<string, unknown> = {};
+  const problems: Problem[] = [];
+  for (const [name, text] of new URLSearchParams(search)) {
+    const parameter = (Object.hasOwn(schema.properties, name) ? schema.properties[name] : {}) as Parameter;
+    const is_list = parameter.type === 'array';
+    if (is_list) {
+      query[name] = [...((query[name] as unknown[] | undefined) ?? []), coerced(text, parameter.items?.type)];
+    } else if (Object.hasOwn(query, name)) {
+      problems.push({ loc: ['query', name], msg: 'is given more than once', type: 'repeated' });
+    } else {
+      define(query, name, coerced(text, parameter.type));
+    }
+  }
+  return { query, problems: [...problems, ...encodingProblems(search)] };
+}
+
+/** Reports parameters that are not UTF-8: URLSearchParams would read their bytes as U+FFFD, and a filter would find nothing. */
+function encodingProblems(search: string): Problem[] {
+  if (!/%[89a-f]/i.test(search)) return [];
+  return search.split('&').flatMap((parameter) => {
+    try {
+      decodeURIComponent(parameter.replace(/%(?![0-9a-f]{2})/gi, '%25'));
+      return [];
+    } catch {
+      const [name = ''] = new URLSearchParams(parameter).keys();
+      return [{ loc: ['query', name], msg: 'is not UTF-8', type: 'encoding' }];
+    }
+  });
+}
+
+function coerced(text: string, type: string | undefined): unknown {
+  if (type === 'integer' && /^-?\d{1,15}$/.test(text)) return Number(text);
+  if (type === 'number' && /^-?\d{1,15}(\.\d{1,15})?$/.test(text)) return Number(text);
+  if (type === 'boolean') return BOOLEANS[text.toLowerCase()] ?? text;
+  return text;
+}
+
+/** Sets the property, also for the name `__proto__`, which an assignment would ignore. */
+function define(target: Record<string, unknown>, name: string, value: unknown): void {
+  Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+}

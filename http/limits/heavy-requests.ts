@@ -1,0 +1,120 @@
+// Bounds heavy requests: those in flight of each caller, and those of all callers that run at once. Callers take turns.
+import { parseAddress } from '../../net/cidr.ts';
+import { type HttpError, retryLater } from '../errors.ts';
+import type { Caller } from '../route.ts';
+
+export interface HeavyRequest {
+  /** Resolves at this request's turn. Throws the signal's reason when the client leaves first, and 503 after 30 s without a turn. */
+  work(signal: AbortSignal): Promise<void>;
+  /** Passes the turn to another request, because this one only waits, or sends at its client's pace. */
+  rest(): void;
+  /** Ends the request. */
+  leave(): void;
+}
+
+export interface HeavyRequests {
+  /** Throws 429 when the caller has `per_caller` heavy requests in flight. */
+  enter(of: { caller: Caller | null; ip: string }): HeavyRequest;
+}
+
+const RETRY_S = 1;
+/** How long a request waits for its turn: clients and proxies give up after a minute. */
+const WAIT_MS = 30_000;
+
+interface Waiting {
+  begin(): void;
+}
+
+export function openHeavyRequests(options: { per_caller: number; at_once: number; wait_ms?: number }): HeavyRequests {
+  const { per_caller, at_once, wait_ms = WAIT_MS } = options;
+  const in_flight = new Map<string, number>();
+  /** The queue of each caller, in the order of turns: a caller whose turn has passed goes to the end. */
+  const waiting = new Map<string, Waiting[]>();
+  let working = 0;
+
+  function next(): void {
+    while (working < at_once) {
+      const [first] = waiting;
+      if (!first) return;
+      const [name, queue] = first;
+      const request = queue.shift()!;
+      waiting.delete(name);
+      if (queue.length > 0) waiting.set(name, queue);
+      working++;
+      request.begin();
+    }
+  }
+  return {
+    enter(of) {
+      const name = nameOf(of);
+      const others = in_flight.get(name) ?? 0;
+      if (others >= per_caller) throw tooManyAtOnce(per_caller);
+      in_flight.set(name, others + 1);
+      let is_working = false;
+      let has_left = false;
+
+      function rest(): void {
+        if (!is_working) return;
+        is_working = false;
+        working--;
+        next();
+      }
+      return {
+        async work(signal) {
+          signal.throwIfAborted();
+          const turn = Promise.withResolvers<void>();
+          const request: Waiting = {
+            begin() {
+              is_working = true;
+              turn.resolve();
+            },
+          };
+          const giveUp = (reason: unknown) => {
+            const queue = waiting.get(name)?.filter((one) => one !== request);
+            if (queue?.length === 0) waiting.delete(name);
+            else if (queue) waiting.set(name, queue);
+            turn.reject(reason);
+          };
+          const leaves = () => giveUp(signal.reason);
+          signal.addEventListener('abort', leaves, { once: true });
+          waiting.set(name, [...(waiting.get(name) ?? []), request]);
+          next();
+          if (is_working) {
+            signal.removeEventListener('abort', leaves);
+            return;
+          }
+          const timer = setTimeout(() => giveUp(noTurn()), wait_ms);
+          await turn.promise.finally(() => {
+            clearTimeout(timer);
+            signal.removeEventListener('abort', leaves);
+          });
+        },
+        rest,
+        leave() {
+          if (has_left) return;
+          has_left = true;
+          rest();
+          const left = in_flight.get(name)! - 1;
+          if (left === 0) in_flight.delete(name);
+          else in_flight.set(name, left);
+        },
+      };
+    },
+  };
+}
+
+/** All keys of a user count as one caller. A client may have a whole IPv6 network, so its first 64 bits name the caller. */
+function nameOf({ caller, ip }: { caller: Caller | null; ip: string }): string {
+  if (caller) return `user ${caller.user_id}`;
+  const bytes = parseAddress(ip);
+  return `address ${bytes?.length === 16 ? bytes.slice(0, 8) : ip}`;
+}
+
+export function tooManyAtOnce(per_caller: number): HttpError {
+  const message = `You have ${per_caller} large requests in flight. Send this one again after the answer to one of them.`;
+  return retryLater(429, 'too_many_requests_at_once', message, RETRY_S);
+}
+
+function noTurn(): HttpError {
+  return retryLater(503, 'unavailable', 'The service is busy with other large requests. Try again in a few seconds.');
+}

@@ -1,0 +1,99 @@
+// The probes /healthz, /readyz and /metrics, for the routes of http and for METRICS_PORT.
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { collectDefaultMetrics, type Registry } from 'prom-client';
+import type { EventStore } from '../../events/event-store.ts';
+import type { Documents } from '../../readmodels/documents.ts';
+import type { ReadModels } from '../../readmodels/read-models.ts';
+import { openRoleWatch } from '../../roles/role-signs.ts';
+import { answerAndClose } from '../answers/replies.ts';
+import { apiOf } from '../apis/all.ts';
+import { HttpError } from '../errors.ts';
+import type { Reply } from '../route.ts';
+import { openProjectionMetrics } from './metrics.ts';
+import { NotReady, openReadiness, type Readiness } from './readiness.ts';
+
+export interface ProbeOptions {
+  log: Logger;
+  registry: Registry;
+  /** The conditions of readiness by name. Each throws when it does not hold. */
+  readiness: Readonly<Record<string, () => Promise<unknown>>>;
+}
+
+const READY_MS = 2000;
+
+/** The answers by path. */
+export const PROBES: Readonly<Record<string, (options: ProbeOptions) => Promise<Reply & { body: object | string }>>> = {
+  '/healthz': async () => ({ body: { status: 'ok' } }),
+  async '/readyz'(options) {
+    const checks = await checkAll(options);
+    const failed = Object.keys(checks).filter((name) => !checks[name]!.ok);
+    if (failed.length === 0) return { body: { status: 'ok', checks } };
+    return { status: 503, body: { status: 'unavailable', failed, checks }, headers: { 'retry-after': '5' } };
+  },
+  '/metrics': async ({ registry }) => ({
+    body: await registry.metrics(),
+    headers: { 'content-type': registry.contentType },
+  }),
+};
+
+interface Check {
+  ok: boolean;
+  detail?: string;
+}
+
+/** Runs all checks. A check that takes longer than 2 s fails. */
+async function checkAll({ log, readiness }: ProbeOptions): Promise<Record<string, Check>> {
+  const outcomes = Object.entries(readiness).map(async ([name, check]): Promise<[string, Check]> => {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new NotReady(`no answer within ${READY_MS} ms`)), READY_MS);
+    });
+    try {
+      await Promise.race([check(), late]);
+      return [name, { ok: true }];
+    } catch (error) {
+      // Other errors may name addresses, so only the log shows them.
+      const detail = error instanceof NotReady ? error.message : 'it does not work';
+      log.warn({ check: name, ...(error instanceof NotReady ? { detail } : { err: error }) }, 'not ready');
+      return [name, { ok: false, detail }];
+    } finally {
+      clearTimeout(timer);
+    }
+  });
+  return Object.fromEntries(await Promise.all(outcomes));
+}
+
+/** Watches the stores and the roles, and registers their metrics. The caller closes the watch. */
+export function openWatch(
+  { log, documents }: { log: EventStore; documents: Documents },
+  { position, projections }: ReadModels,
+  registry: Registry,
+): Readiness {
+  openProjectionMetrics(registry, projections);
+  return openReadiness({ head: () => log.head(), position, roles: openRoleWatch(documents), registry });
+}
+
+/** Answers the probes of a process without the http role. */
+export function probesListener(options: ProbeOptions): RequestListener {
+  collectDefaultMetrics({ register: options.registry });
+  return async (request, response) => {
+    const probe = probeOf(request)!;
+    const { status = 200, body, headers } = await probe(options);
+    await answerAndClose(request, response, { status, body, ...(headers && { headers }) });
+  };
+}
+
+/** Restricts an application to its probes, for a port that clients do not reach. */
+export const probesOnly = (app: { callback(): RequestListener }) => ({
+  callback: (): RequestListener => (request, response) =>
+    probeOf(request) ? app.callback()(request, response) : refuse(request, response),
+});
+
+const pathOf = ({ url = '' }: IncomingMessage) => url.split('?', 1)[0]!;
+const probeOf = (request: IncomingMessage) => (Object.hasOwn(PROBES, pathOf(request)) ? PROBES[pathOf(request)] : null);
+
+function refuse(request: IncomingMessage, response: ServerResponse): void {
+  const error = new HttpError(404, 'not_found', `This port serves only ${Object.keys(PROBES).join(', ')}.`);
+  void answerAndClose(request, response, { status: 404, body: apiOf(pathOf(request)).errorBody(error) });
+}

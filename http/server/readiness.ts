@@ -1,0 +1,164 @@
+// Watches whether the service does its work, wherever its roles run. It looks every second, so that a probe costs nothing.
+import { Gauge, type Registry } from 'prom-client';
+import type { RoleWatch } from '../../roles/role-signs.ts';
+import { openGauge } from './metrics.ts';
+
+export interface ReadinessOptions {
+  /** The head of the log, and the position of the read models. */
+  head(): Promise<string>;
+  position(): Promise<string>;
+  roles: RoleWatch;
+  registry: Registry;
+  monotonic?: () => number;
+  every_ms?: number;
+}
+
+/** A condition does not hold. `/readyz` shows the message to everybody. */
+export class NotReady extends Error {}
+
+const LOOK_MS = 1_000;
+/** A store is away when its last answer is older than this. */
+const ANSWER_MS = 3_000;
+/** The projector hangs when the read models have not moved for this long while the log grew. */
+const STILL_MS = 10_000;
+/** The most that moving read models may lag behind the log. */
+const LAG_MS = 60_000;
+
+const WORKERS = ['projector', 'processes', 'checker'] as const;
+
+export interface Readiness {
+  /** The conditions by name. Each throws `NotReady` when it does not hold. */
+  checks: Readonly<Record<string, () => Promise<void>>>;
+  /** Looks at all stores and roles once. */
+  look(): Promise<void>;
+  close(): void;
+}
+
+export function openReadiness(options: ReadinessOptions): Readiness {
+  const { roles, monotonic = () => performance.now() } = options;
+  const opened_at = monotonic();
+  /** The monotonic time of each store's last answer. */
+  const answered = new Map<string, number>();
+  let position = '';
+  let moved_at = opened_at;
+  /** Heads of the log that the read models have not reached, the oldest first, each with the time at which the watch saw it. */
+  let ahead: { head: string; at: number }[] = [];
+
+  async function ask<T>(store: string, question: () => Promise<T>, use: (answer: T) => void = () => {}): Promise<void> {
+    const answer = await question();
+    answered.set(store, monotonic());
+    use(answer);
+  }
+  function seenHead(head: string): void {
+    if (head <= (ahead.at(-1)?.head ?? position)) return;
+    ahead.push({ head, at: monotonic() });
+    if (ahead.length > MAX_AHEAD) ahead = ahead.filter((_, n) => n % 2 === 0);
+  }
+  function seenPosition(at: string): void {
+    if (at !== position) moved_at = monotonic();
+    position = at;
+    ahead = ahead.filter(({ head }) => head > position);
+  }
+  /** The looks run concurrently, so that a store that is away delays no other look. */
+  const looks = [
+    () => ask('event_log', options.head, seenHead),
+    () => ask('documents', options.position, seenPosition),
+    () => ask('roles', () => roles.look()),
+  ];
+  const look = async () => {
+    await Promise.allSettled(looks.map((one) => one()));
+  };
+  const timers = looks.map((one) => repeatedly(one, options.every_ms ?? LOOK_MS));
+
+  const lag_ms = () => (ahead[0] ? monotonic() - ahead[0].at : 0);
+  function assertAnswers(store: string): void {
+    const at = answered.get(store);
+    if (at === undefined || monotonic() - at > ANSWER_MS) throw new NotReady('it does not answer');
+  }
+  function assertWorks(role: string): void {
+    assertAnswers('roles');
+    const alive = roles.alive(role);
+    if (alive.some(({ state }) => state === 'working')) return;
+    if (alive.length === 0) throw new NotReady('none gives a sign of life');
+    throw new NotReady(alive.find(({ reason }) => reason !== null)?.reason ?? 'all stand by');
+  }
+  function assertMovesOn(): void {
+    const still_ms = monotonic() - moved_at;
+    const seconds = (ms: number) => `${Math.round(ms / 1000)} s`;
+    if (still_ms >= STILL_MS && lag_ms() >= STILL_MS) {
+      throw new NotReady(`the read models stand still since ${seconds(still_ms)}`);
+    }
+    if (lag_ms() >= LAG_MS) throw new NotReady(`the read models are ${seconds(lag_ms())} behind`);
+  }
+  function assertQueue(): void {
+    const users = WORKERS.flatMap((role) => roles.alive(role)).filter((sign) => sign.queue_answers !== null);
+    if (users.length === 0) throw new NotReady('nobody who uses it gives a sign of life');
+    if (users.every((sign) => !sign.queue_answers)) throw new NotReady('it does not answer');
+  }
+  const checks: Record<string, () => Promise<void>> = {
+    event_log: async () => assertAnswers('event_log'),
+    documents: async () => assertAnswers('documents'),
+    queue: async () => assertQueue(),
+    projector: async () => {
+      assertWorks('projector');
+      assertMovesOn();
+    },
+    processes: async () => assertWorks('processes'),
+    checker: async () => assertWorks('checker'),
+  };
+  measure(options.registry, checks, roles, lag_ms);
+  return {
+    checks,
+    look,
+    close() {
+      for (const stop of timers) stop();
+    },
+  };
+}
+
+const MAX_AHEAD = 1_000;
+
+/** Runs `work` again `every_ms` after its end, whatever its outcome: a failure shows in the age of the last answer. */
+function repeatedly(work: () => Promise<void>, every_ms: number): () => void {
+  let stopped = false;
+  let timer: NodeJS.Timeout;
+  const run = async () => {
+    await work().catch(() => {});
+    if (!stopped) timer = setTimeout(run, every_ms);
+  };
+  void run();
+  return () => {
+    stopped = true;
+    clearTimeout(timer);
+  };
+}
+
+function measure(registry: Registry, checks: Readiness['checks'], roles: RoleWatch, lag_ms: () => number): void {
+  new Gauge({
+    name: 'service_ready',
+    help: '1 while the named condition of readiness holds, otherwise 0.',
+    labelNames: ['check'] as const,
+    registers: [registry],
+    async collect() {
+      for (const [check, holds] of Object.entries(checks)) {
+        const [outcome] = await Promise.allSettled([holds()]);
+        this.set({ check }, outcome.status === 'fulfilled' ? 1 : 0);
+      }
+    },
+  });
+  new Gauge({
+    name: 'service_roles_alive',
+    help: 'Processes that give signs of life, by role and state.',
+    labelNames: ['role', 'state'] as const,
+    registers: [registry],
+    collect() {
+      for (const role of WORKERS) {
+        for (const state of ['working', 'standing_by', 'waiting']) {
+          this.set({ role, state }, roles.alive(role).filter((sign) => sign.state === state).length);
+        }
+      }
+    },
+  });
+  const help = 'Age of the oldest position of the log that the read models have not reached.';
+  openGauge(registry, { name: 'read_models_lag_seconds', help }, () => lag_ms() / 1000);
+}

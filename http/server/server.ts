@@ -1,0 +1,140 @@
+// Serves the application over HTTP/1.1, with time limits for clients, and drains requests in flight before it stops.
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Logger } from 'pino';
+import { answerAndClose } from '../answers/replies.ts';
+import { apiOf } from '../apis/all.ts';
+import { HttpError, headersTooLarge, MAX_HEADER_BYTES, retryLater, statusText } from '../errors.ts';
+import { awaitContinue, refusingSmallChunks } from '../input/body-chunks.ts';
+import { type Connections, openConnections } from './connections.ts';
+import { createServer } from './node-http.ts';
+import { PROBES } from './probes.ts';
+
+/** Longer than the idle time of usual load balancers (60 s), so that they do not use a connection that we have just closed. */
+const KEEP_ALIVE_MS = 65_000;
+const HEADERS_MS = 15_000;
+/** Enough for 100 MB at 1.4 Mbit/s. */
+const REQUEST_MS = 600_000;
+const MAX_HEADERS = 100;
+/** The most requests that a client may send on one connection before the first answer. */
+const MAX_PIPELINED = 100;
+/** The time that `close` gives to requests in flight. */
+const DRAIN_MS = 10_000;
+
+export interface RunningServer {
+  /** The URL with the bound port, without a slash at its end. */
+  url: string;
+  /** Takes no more connections, waits up to `drain_ms` for requests in flight, then cuts the others off. */
+  close(): Promise<void>;
+}
+
+/**
+ * Resolves once the server listens; rejects when it cannot bind the port. Port 0 lets the system pick one.
+ * @example const { url, close } = await startServer(app, { host: '127.0.0.1', port: 8080, log });
+ */
+export async function startServer(
+  app: { callback(): RequestListener },
+  options: { host: string; port: number; log: Logger; connections?: Connections; drain_ms?: number },
+): Promise<RunningServer> {
+  const { host, port, log, connections = openConnections({ most: Number.POSITIVE_INFINITY, log }) } = options;
+  const server = createServer({
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: HEADERS_MS,
+    requestTimeout: REQUEST_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: 5000,
+    requireHostHeader: false, // Node's own refusal has no body
+    IncomingMessage: refusingSmallChunks(({ socket }) => {
+      answerBroken(Object.assign(new Error('small chunks'), { code: SMALL_CHUNKS }), socket);
+      socket.destroySoon();
+    }),
+  });
+  server.maxHeadersCount = MAX_HEADERS;
+  const handle = app.callback();
+  const draining = connections.watch(server);
+
+  server.on('request', (request, response) => {
+    const { socket } = request;
+    // One read may bring thousands of requests, and the server would handle them all before those of others.
+    if (connections.unanswered(socket) > MAX_PIPELINED) socket.destroy();
+    if (socket.destroyed) return;
+    if (connections.isSpare(socket) && !Object.hasOwn(PROBES, request.url ?? '')) refuse(FULL, request, response);
+    else if (request.headers.host === undefined && request.httpVersion === '1.1') refuse(NO_HOST, request, response);
+    else void handle(request, response);
+  });
+  server.on('checkContinue', (request, response) => {
+    awaitContinue(request);
+    server.emit('request', request, response);
+  });
+  server.on('checkExpectation', (request, response) => refuse(NOT_EXPECTED, request, response));
+  server.on('clientError', answerBroken);
+  await listening(server, port, host);
+  const bound = server.address() as AddressInfo;
+  const url = `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`;
+  log.info({ url }, 'listening');
+
+  let closed: Promise<void> | undefined;
+  const close = async () => {
+    const done = new Promise<void>((resolve) => server.close(() => resolve()));
+    draining();
+    const timer = setTimeout(() => {
+      log.warn('http cuts off the requests in flight');
+      server.closeAllConnections();
+    }, options.drain_ms ?? DRAIN_MS);
+    await done;
+    clearTimeout(timer);
+    log.info('closed');
+  };
+  return { url, close: () => (closed ??= close()) };
+}
+
+const FULL = retryLater(503, 'unavailable', 'The service has too many connections. Try again soon.');
+const NO_HOST = new HttpError(400, 'malformed_request', 'The header Host is missing.');
+const NOT_EXPECTED = new HttpError(417, 'expectation_failed', 'The header Expect may only be 100-continue.');
+
+function refuse(error: HttpError, request: IncomingMessage, response: ServerResponse): void {
+  const { status, headers } = error;
+  void answerAndClose(request, response, { status, headers, body: apiOf(request.url ?? '').errorBody(error) });
+}
+
+const SMALL_CHUNKS = 'SMALL_CHUNKS';
+
+/** Answers to requests that Node's parser refuses. Each has the shape of the API that its path begins with. */
+const BROKEN: Readonly<Record<string, HttpError>> = {
+  HPE_HEADER_OVERFLOW: headersTooLarge(),
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: new HttpError(413, 'too_large', 'The extensions of the chunks are too large.'),
+  [SMALL_CHUNKS]: new HttpError(400, 'chunks_too_small', 'The body has too many small chunks. Send larger ones.'),
+  ERR_HTTP_REQUEST_TIMEOUT: new HttpError(408, 'too_slow', 'The request took too long to arrive.'),
+};
+const NOT_HTTP = new HttpError(400, 'malformed_request', 'The request is not HTTP/1.1.');
+
+function answerBroken(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Duplex): void {
+  const { _httpMessage: response } = socket as Duplex & { _httpMessage?: ServerResponse };
+  if (!socket.writable || error.code === 'ECONNRESET' || response?.headersSent) {
+    socket.destroy();
+    return;
+  }
+  const refused = BROKEN[error.code ?? ''] ?? NOT_HTTP;
+  const path = /^[A-Z]+ ([^ ?]+)/.exec(error.rawPacket?.toString('latin1', 0, 200) ?? '')?.[1] ?? '';
+  const body = JSON.stringify(apiOf(path).errorBody(refused));
+  const head = [
+    `HTTP/1.1 ${refused.status} ${statusText(refused.status)}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-ID: ${randomUUID()}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+async function listening(server: Server, port: number, host: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,43 @@
+// Answers requests before the stores are open: /healthz with 200, and everything else with 503 and the reason for the wait.
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { StoreFault } from '../../events/store-faults.ts';
+import { answerAndClose } from '../answers/replies.ts';
+import { apiOf } from '../apis/all.ts';
+import { HttpError } from '../errors.ts';
+
+interface Missing {
+  code: StoreFault;
+  reason: string;
+}
+
+export interface Starting {
+  callback(): RequestListener;
+  /** Sets the reason of the 503; null sets the default one. */
+  waits(for_what: Missing | null): void;
+  /** Passes all further requests to the application. */
+  started(app: { callback(): RequestListener }): void;
+}
+
+export function openStarting(): Starting {
+  let missing = NOTHING;
+  let handle: RequestListener = (request, response) => void answer(request, response, missing);
+  return {
+    callback: () => (request, response) => handle(request, response),
+    waits: (for_what) => (missing = for_what ?? NOTHING),
+    started: (app) => (handle = app.callback()),
+  };
+}
+
+/** The reason that `/readyz` gives while the service opens its stores. */
+export const STARTS = 'the service starts';
+const NOTHING: Missing = { code: 'unavailable', reason: STARTS };
+
+function answer(request: IncomingMessage, response: ServerResponse, { code, reason }: Missing): Promise<void> {
+  const path = (request.url ?? '/').split('?', 1)[0]!;
+  if (path === '/healthz') return answerAndClose(request, response, { status: 200, body: { status: 'ok' } });
+  const not_yet = new HttpError(503, code, `The service cannot answer yet: ${reason}.`);
+  const checks = { start: { ok: false, detail: reason } };
+  const body =
+    path === '/readyz' ? { status: 'unavailable', failed: ['start'], checks } : apiOf(path).errorBody(not_yet);
+  return answerAndClose(request, response, { status: 503, body, headers: { 'retry-after': '5' } });
+}

@@ -1,0 +1,134 @@
+import test from 'ava';
+import { Type } from 'typebox';
+import { GATEWAY } from '../../../http/apis/gateway.ts';
+import { PUBLIC } from '../../../http/apis/public.ts';
+import { type Route, routeOf } from '../../../http/route.ts';
+import { ALICES_JOB, API_KEY, jobsBy, startSample } from '../sample-app.ts';
+
+const route = routeOf<unknown>(GATEWAY);
+const publicRoute = routeOf<unknown>(PUBLIC);
+const responses = { 200: { description: 'Fine.', schema: Type.Object({}, { additionalProperties: true }) } };
+const about = { summary: 'A sample', tags: ['sample'], responses } as const;
+
+const ROUTES: Route<unknown>[] = [
+  route({
+    ...about,
+    method: 'POST',
+    path: '/write',
+    access: 'user',
+    query: Type.Object({ position: Type.String() }),
+    handler: ({ query }) => ({ body: {}, position: query.position, is_early: true }),
+  }),
+  route({ ...about, method: 'PUT', path: '/save', access: 'user', handler: () => ({ body: {}, position: '005' }) }),
+  route({ ...about, method: 'GET', path: '/read', access: 'user', handler: () => ({ body: {} }) }),
+  route({ ...about, method: 'GET', path: '/open', access: 'none', handler: () => ({ body: {} }) }),
+  route({ ...about, method: 'GET', path: '/jobs/{job_id}', access: 'owner', handler: () => ({ body: {} }) }),
+  publicRoute({
+    ...about,
+    method: 'GET',
+    path: '/jobs/{id}',
+    access: 'owner',
+    job: 'id',
+    handler: () => ({ body: {} }),
+  }),
+];
+
+async function start() {
+  /** What happened, in order. */
+  const log: string[] = [];
+  const sample = await startSample(ROUTES, undefined, {
+    await_position: async (position) => void log.push(`await ${position}`),
+    jobs: jobsBy(() => {
+      log.push('owner');
+      return { owner_id: 'alice' };
+    }),
+  });
+  const { alice: as } = sample.tokens;
+  const write = (position: string, who = as) =>
+    sample.request(`/write?position=${position}`, { method: 'POST', as: who });
+  return { sample, log, as, write };
+}
+
+test("a command answers its position, and its caller's next read waits for it", async (t) => {
+  const { sample, log, as, write } = await start();
+  t.is((await write('005')).headers.get('x-log-position'), '005');
+  t.deepEqual(log, []);
+  await sample.request('/read', { as });
+  t.deepEqual(log, ['await 005']);
+  await sample.close();
+});
+
+test('the answer to a command is sent after reads see its position, unless the route answers early', async (t) => {
+  const { sample, log, as } = await start();
+  const saved = await sample.request('/save', { method: 'PUT', as });
+  t.is(saved.headers.get('x-log-position'), '005');
+  t.deepEqual(log, ['await 005']);
+  await sample.close();
+});
+
+test('a command that succeeded answers although the document store is away', async (t) => {
+  const sample = await startSample(ROUTES, undefined, {
+    await_position: () => Promise.reject(Object.assign(new Error('away'), { code: 'unavailable' })),
+  });
+  const saved = await sample.request('/save', { method: 'PUT', as: sample.tokens.alice });
+  t.is(saved.status, 200);
+  t.is(saved.headers.get('x-log-position'), '005');
+  await sample.close();
+});
+
+test('a read waits for its position before it checks the owner', async (t) => {
+  const { sample, log, as, write } = await start();
+  await write('005');
+  await sample.request(`/jobs/${ALICES_JOB}`, { as });
+  t.deepEqual(log, ['await 005', 'owner']);
+  await sample.close();
+});
+
+test("a caller's API key and token read each other's writes, other callers wait for nothing", async (t) => {
+  const { sample, log, write } = await start();
+  await write('005');
+  await sample.request('/read', { as: sample.tokens.bob });
+  await sample.request('/open');
+  t.deepEqual(log, []);
+  await sample.request(`/api/v2/jobs/${ALICES_JOB}`, { as: API_KEY });
+  t.deepEqual(log, ['await 005', 'owner']);
+  await sample.close();
+});
+
+test("the position in a request's header comes first, with or without a caller", async (t) => {
+  const { sample, log, as, write } = await start();
+  await write('005');
+  await sample.request('/read', { as, headers: { 'x-log-position': '009' } });
+  await sample.request('/open', { headers: { 'x-log-position': '007' } });
+  t.deepEqual(log, ['await 009', 'await 007']);
+  await sample.close();
+});
+
+test('the service keeps the furthest position, in any order of answers', async (t) => {
+  const { sample, log, as, write } = await start();
+  await write('009');
+  await write('005');
+  await sample.request('/read', { as });
+  t.deepEqual(log, ['await 009']);
+  await sample.close();
+});
+
+test('a command does not wait for the position of the one before it', async (t) => {
+  const { sample, log, write } = await start();
+  await write('005');
+  await write('006');
+  t.deepEqual(log, []);
+  await sample.close();
+});
+
+test('the service refuses a position that is no position', async (t) => {
+  const { sample, log } = await start();
+  for (const position of ['x'.repeat(65), 'a b', 'é']) {
+    const response = await sample.request('/open', { headers: { 'x-log-position': position } });
+    t.is(response.status, 422);
+    const { detail } = (await response.json()) as { detail: { loc: string[] }[] };
+    t.deepEqual(detail[0]?.loc, ['header', 'x-log-position']);
+  }
+  t.deepEqual(log, []);
+  await sample.close();
+});

@@ -1,0 +1,145 @@
+// The bound on requests that make work: so many of one caller, so many at work, everybody in turn.
+import { Readable } from 'node:stream';
+import test from 'ava';
+import { GATEWAY } from '../../../http/apis/gateway.ts';
+import { openHeavyRequests } from '../../../http/limits/heavy-requests.ts';
+import type { Caller } from '../../../http/route.ts';
+import { routeOf } from '../../../http/route.ts';
+import { startSample, until } from '../sample-app.ts';
+
+const user = (user_id: string): { caller: Caller; ip: string } => ({
+  caller: { user_id, email: null, is_admin: false, kind: 'user' },
+  ip: '10.0.0.1',
+});
+const address = (ip: string) => ({ caller: null, ip });
+const here = new AbortController().signal;
+
+test('each caller has a limit of heavy requests, which wait, work or rest', async (t) => {
+  const heavy = openHeavyRequests({ per_caller: 2, at_once: 10 });
+  const [first, second] = [heavy.enter(user('alice')), heavy.enter(user('alice'))];
+  await first.work(here);
+  first.rest();
+  const refused = t.throws(() => heavy.enter(user('alice')), { code: 'too_many_requests_at_once' });
+  t.like(refused, { status: 429, headers: { 'retry-after': '1' } });
+  heavy.enter(user('bob'));
+  heavy.enter(address('10.0.0.1'));
+  second.leave();
+  second.leave();
+  heavy.enter(user('alice'));
+  t.throws(() => heavy.enter(user('alice')), { code: 'too_many_requests_at_once' });
+});
+
+test('an API key counts as its user, and an IPv6 address as its network', (t) => {
+  const heavy = openHeavyRequests({ per_caller: 1, at_once: 10 });
+  heavy.enter(user('alice'));
+  t.throws(() => heavy.enter({ caller: { ...user('alice').caller, kind: 'key', key_id: 'k' }, ip: '10.0.0.9' }));
+  heavy.enter(address('2001:db8:1:2::1'));
+  t.throws(() => heavy.enter(address('2001:db8:1:2:ffff::9')));
+  heavy.enter(address('2001:db8:1:3::1'));
+});
+
+test('callers take turns: a caller with a hundred requests does not delay one with a single request', async (t) => {
+  const heavy = openHeavyRequests({ per_caller: 100, at_once: 1 });
+  const holder = heavy.enter(user('holder'));
+  await holder.work(here);
+  const order: string[] = [];
+  const ask = async (name: string) => {
+    const request = heavy.enter(user(name));
+    await request.work(here);
+    order.push(name);
+    request.leave();
+  };
+  const all = [...Array.from({ length: 5 }, () => ask('alice')), ask('bob'), ask('carol'), ask('bob')];
+  holder.rest();
+  await Promise.all(all);
+  t.deepEqual(order, ['alice', 'bob', 'carol', 'alice', 'bob', 'alice', 'alice', 'alice']);
+});
+
+test('a client that leaves while it waits gives up its turn', async (t) => {
+  const heavy = openHeavyRequests({ per_caller: 3, at_once: 1 });
+  const holder = heavy.enter(user('alice'));
+  await holder.work(here);
+  const [left, reason] = [new AbortController(), new Error('left')];
+  const leaving = heavy.enter(user('alice'));
+  const waiting = leaving.work(left.signal);
+  const patient = heavy.enter(user('alice'));
+  const turn = patient.work(here);
+  left.abort(reason);
+  t.is(await t.throwsAsync(waiting), reason);
+  leaving.leave();
+  holder.leave();
+  await turn;
+  patient.leave();
+  const again = heavy.enter(user('alice'));
+  await again.work(here);
+  t.is(await t.throwsAsync(heavy.enter(user('alice')).work(AbortSignal.abort(reason))), reason);
+});
+
+test('a request without a turn in time gets 503, and another request gets the turn', async (t) => {
+  const heavy = openHeavyRequests({ per_caller: 3, at_once: 1, wait_ms: 5 });
+  const holder = heavy.enter(user('alice'));
+  await holder.work(here);
+  const late = heavy.enter(user('bob'));
+  const refused = await t.throwsAsync(late.work(here), { code: 'unavailable' });
+  t.like(refused, { status: 503, headers: { 'retry-after': '5' } });
+  late.leave();
+  const turn = heavy.enter(user('carol')).work(here);
+  holder.leave();
+  await turn;
+});
+
+const route = routeOf<{ begun: number; rows: number }>(GATEWAY);
+const routes = [
+  route({
+    method: 'GET',
+    path: '/export',
+    access: 'user',
+    heavy: true,
+    summary: 'An export without an end',
+    tags: ['test'],
+    responses: { 200: { description: 'Rows.', content_type: 'text/csv' } },
+    handler(_, counts) {
+      counts.begun++;
+      const rows = async function* () {
+        for (;;) {
+          counts.rows++;
+          yield 'x'.repeat(64 * 1024);
+        }
+      };
+      return { stream: Readable.from(rows()) };
+    },
+  }),
+];
+
+test('unread exports hold only their sockets: the service refuses one too many, and answers probes', async (t) => {
+  const counts = { begun: 0, rows: 0 };
+  const heavy_requests = openHeavyRequests({ per_caller: 5, at_once: 2 });
+  const sample = await startSample(routes, counts, { heavy_requests, drain_ms: 0 });
+  t.teardown(() => sample.close());
+  const { alice, bob } = sample.tokens;
+  const unread = await Promise.all(Array.from({ length: 5 }, () => sample.request('/export', { as: alice })));
+  t.deepEqual(
+    unread.map(({ status }) => status),
+    [200, 200, 200, 200, 200],
+  );
+  const refused = await sample.request('/export', { as: alice });
+  t.is(refused.status, 429);
+  t.is(refused.headers.get('retry-after'), '1');
+  t.like(await refused.json(), { code: 'too_many_requests_at_once' });
+  t.is((await sample.request('/healthz')).status, 200);
+  // Somebody else's turn comes although five streams are open, and nobody makes rows that are not read.
+  t.is((await sample.request('/export', { as: bob })).status, 200);
+  let before = -1;
+  await until(async () => {
+    if (counts.rows === before) return true;
+    before = counts.rows;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    return false;
+  });
+  await unread[0]!.body!.cancel();
+  await until(async () => {
+    const again = await sample.request('/export', { as: alice });
+    await again.body!.cancel();
+    return again.status === 200;
+  });
+});

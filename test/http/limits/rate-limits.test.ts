@@ -1,0 +1,121 @@
+import test from 'ava';
+import { Type } from 'typebox';
+import { openMemoryRates } from '../../../adapters/rate-counters/memory.ts';
+import { GATEWAY } from '../../../http/apis/gateway.ts';
+import { PUBLIC } from '../../../http/apis/public.ts';
+import { openRateLimits } from '../../../http/limits/rate-limits.ts';
+import { type Route, routeOf } from '../../../http/route.ts';
+import { API_KEY, startSample } from '../sample-app.ts';
+
+const route = routeOf<unknown>(GATEWAY);
+const publicRoute = routeOf<unknown>(PUBLIC);
+const about = {
+  method: 'GET',
+  summary: 'A sample',
+  tags: ['sample'],
+  responses: { 200: { description: 'Fine.', schema: Type.Object({}) } },
+  handler: () => ({ body: {} }),
+} as const;
+const ROUTES: Route<unknown>[] = [
+  publicRoute({ ...about, path: '/usage', access: 'user' }),
+  route({ ...about, path: '/public', access: 'none' }),
+];
+const OTHER_KEY = API_KEY.replaceAll('A', 'B');
+const caller = { user_id: 'alice', email: null, is_admin: false, kind: 'key' } as const;
+
+function limits(per_minute: number, per_day: number, shared = openMemoryRates()) {
+  return openRateLimits({ shared, own: openMemoryRates(), per_minute, per_day, now: Date.now });
+}
+const start = (per_minute: number, per_day: number) =>
+  startSample(ROUTES, undefined, {
+    admit: limits(per_minute, per_day).admit,
+    api_key: async (key) =>
+      key === API_KEY || key === OTHER_KEY ? { ...caller, key_id: key === API_KEY ? 'k1' : 'k2' } : null,
+  });
+
+function headersOf({ headers }: Response) {
+  const of = (name: string) => (headers.has(name) ? Number(headers.get(name)) : null);
+  return {
+    limit: of('x-ratelimit-limit'),
+    remaining: of('x-ratelimit-remaining'),
+    reset: of('x-ratelimit-reset'),
+    retry_after: of('retry-after'),
+  };
+}
+
+test('each key has a limit a minute, and every answer shows the requests that are left', async (t) => {
+  const sample = await start(2, 100);
+  const began_s = Math.floor(Date.now() / 1000);
+  const ask = (as: string) => sample.request('/api/v2/usage', { as });
+  const first = headersOf(await ask(API_KEY));
+  t.like(first, { limit: 2, remaining: 1, retry_after: null });
+  t.true(first.reset! >= began_s + 59 && first.reset! <= Date.now() / 1000 + 61, String(first.reset));
+  t.like(headersOf(await ask(API_KEY)), { limit: 2, remaining: 0 });
+  const refused = await ask(API_KEY);
+  t.is(refused.status, 429);
+  const { retry_after, ...said } = headersOf(refused);
+  t.like(said, { limit: 2, remaining: 0 });
+  t.true(retry_after! >= 1 && retry_after! <= 60, String(retry_after));
+  t.true(Math.abs(said.reset! - (Date.now() / 1000 + retry_after!)) < 3);
+  t.like(((await refused.json()) as { error: object }).error, { code: 'rate_limited' });
+  t.is((await ask(OTHER_KEY)).status, 200);
+  await sample.close();
+});
+
+test('the day has its own limit, and headers show the tighter limit', async (t) => {
+  const sample = await start(3, 4);
+  const ask = async () => headersOf(await sample.request('/api/v2/usage', { as: API_KEY }));
+  t.like(await ask(), { limit: 3, remaining: 2 });
+  await sample.close();
+  const small = await start(100, 2);
+  const of_day = headersOf(await small.request('/api/v2/usage', { as: API_KEY }));
+  t.like(of_day, { limit: 2, remaining: 1 });
+  t.true(of_day.reset! > Date.now() / 1000 + 86_000);
+  await small.request('/api/v2/usage', { as: API_KEY });
+  const refused = await small.request('/api/v2/usage', { as: API_KEY });
+  t.is(refused.status, 429);
+  t.true(headersOf(refused).retry_after! > 86_000);
+  await small.close();
+});
+
+test('a request that the minute refuses does not count for the day', async (t) => {
+  const counted: string[] = [];
+  const counters = {
+    open: ({ name }: { name: string }) => ({
+      async count() {
+        counted.push(name);
+        return { used: counted.filter((one) => one === name).length, resets_in_ms: 1000 };
+      },
+    }),
+    close: async () => {},
+  };
+  const { admit } = limits(1, 10, counters);
+  const request = { api: PUBLIC, caller: { ...caller, key_id: 'k1' }, ip: '::1' };
+  await admit(request);
+  await t.throwsAsync(admit(request), { message: /1 requests a minute/ });
+  t.deepEqual(counted, ['key-minute', 'key-day', 'key-minute']);
+});
+
+test('requests without a valid key count for their address, and leave valid keys alone', async (t) => {
+  const sample = await start(3, 100);
+  const statuses: number[] = [];
+  for (const path of ['/api/v2/usage', '/api/v2/nowhere', '/api/v2/usage', '/api/v2/usage', '/api/v2/nowhere']) {
+    const response = await sample.request(path, { as: `uc_live_${'x'.repeat(43)}` });
+    t.is(headersOf(response).limit, 3);
+    statuses.push(response.status);
+  }
+  t.deepEqual(statuses, [401, 404, 401, 429, 429]);
+  t.is((await sample.request('/api/v2/usage', { method: 'POST' })).status, 429);
+  t.is((await sample.request('/api/v2/usage', { as: API_KEY })).status, 200);
+  await sample.close();
+});
+
+test('the gateway has no rate limits', async (t) => {
+  const sample = await start(1, 1);
+  for (let n = 0; n < 3; n++) {
+    const response = await sample.request('/public');
+    t.is(response.status, 200);
+    t.is(headersOf(response).limit, null);
+  }
+  await sample.close();
+});
