@@ -45,6 +45,7 @@ export async function checkFile(
     verdicts,
     seconds,
     only: null,
+    rejected: [],
     results: (wanted) => results.filter(({ verdict }) => wanted.includes(verdict)),
     credits: { before, after: await client.balance() },
   };

@@ -1,6 +1,7 @@
 // What a check found, as every output format reads it.
 import type { ColumnRead, ListReading } from '../../commands/intake.ts';
 import type { Outcome, Verdict } from '../../events/checks.ts';
+import type { InvalidReason } from '../../intake/classify-url.ts';
 
 /** The name of standard input among the files. */
 export const STDIN_NAME = 'stdin';
@@ -12,6 +13,16 @@ export interface CheckedUrl extends Outcome {
   file: string | null;
   /** The row of a table, the line of a text, the item of JSON, from 1; null for a URL of the command line. */
   row: number | null;
+  /** Such as `B17`; null for lists without columns. */
+  cell: string | null;
+}
+
+/** A text of an input that is no URL. */
+export interface Rejected {
+  file: string;
+  row: number;
+  value: string;
+  reason: InvalidReason;
 }
 
 /** How a file or standard input was read. */
@@ -34,6 +45,8 @@ export interface Checked {
   seconds: number;
   began_at: Date;
   inputs: readonly InputReading[];
+  /** The first texts that are no URLs; `counts` has their number. */
+  rejected: readonly Rejected[];
   /** The verdicts that make the check fail. */
   fail_on: readonly Verdict[];
   /** The verdicts to list; null: those that the format lists by itself. */

@@ -1,10 +1,9 @@
 // The formats of a report, by name and by the ending of a file.
 import { extname } from 'node:path';
-import { type Exported, resultsTable } from '../../http/export/columns.ts';
+import { COLUMNS, type Column, inert, type Lines, resultsTable } from '../../http/export/columns.ts';
 import { csvOf } from '../../http/export/csv.ts';
 import { xlsxOf } from '../../http/export/xlsx.ts';
-import type { Place } from '../../http/result-place.ts';
-import type { Checked } from './checked.ts';
+import type { Checked, CheckedUrl } from './checked.ts';
 import { githubOf } from './github.ts';
 import { htmlOf } from './html.ts';
 import { jsonOf } from './json.ts';
@@ -17,8 +16,8 @@ type Pieces = Iterable<string> | AsyncIterable<string | Buffer>;
 const FORMATS = {
   text: textOf,
   json: jsonOf,
-  csv: (checked: Checked) => csvOf(resultsTable(placeless(checked))),
-  xlsx: (checked: Checked) => xlsxOf(resultsTable(placeless(checked))),
+  csv: (checked: Checked) => csvOf(tableOf(checked)),
+  xlsx: (checked: Checked) => xlsxOf(tableOf(checked)),
   junit: junitOf,
   github: githubOf,
   html: htmlOf,
@@ -61,7 +60,15 @@ export async function* reportOf(checked: Checked, format: Format, paint: Paint):
   if (text !== '') yield text;
 }
 
-/** The run's file has URLs without their rows. */
-async function* placeless({ results, only }: Checked): AsyncGenerator<(Exported & Place)[]> {
-  for await (const result of results(only ?? undefined)) yield [{ ...result, row: null, cell: null }];
+/** The columns of the service's export, and the file, because a check may have several. */
+const EXPORT_COLUMNS: readonly Column<CheckedUrl>[] = [
+  ...COLUMNS,
+  { name: 'file', width: 30, cell: ({ file }) => inert(file) },
+];
+
+function tableOf({ results, only }: Checked): Lines {
+  async function* pages(): AsyncGenerator<CheckedUrl[]> {
+    for (const result of results(only ?? undefined)) yield [result];
+  }
+  return resultsTable(pages(), EXPORT_COLUMNS);
 }

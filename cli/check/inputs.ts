@@ -5,12 +5,15 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import type { LeftOut } from '../../commands/intake.ts';
+import { INVALID_REASONS, type InvalidReason } from '../../intake/classify-url.ts';
 import { collectUrls } from '../../intake/collect-urls.ts';
 import { IntakeError } from '../../intake/errors.ts';
+import { lettersOfColumn } from '../../intake/find-column.ts';
 import type { IntakeLimits } from '../../intake/limits.ts';
 import { openSheet } from '../../intake/open-sheet.ts';
 import { type Cell, readingOf, type Sheet } from '../../intake/sheet.ts';
-import { type Counts, type InputReading, STDIN_NAME } from './checked.ts';
+import { type Counts, type InputReading, type Rejected, STDIN_NAME } from './checked.ts';
 import type { Input } from './command.ts';
 
 /** An input of which nothing more comes: standard input is a file by then. */
@@ -20,6 +23,7 @@ export interface ListedUrl {
   url: string;
   file: string | null;
   row: number | null;
+  cell: string | null;
 }
 
 /** An input cannot be read; the message names it. */
@@ -109,6 +113,8 @@ export interface UrlList extends AsyncIterable<readonly ListedUrl[]> {
   /** Complete after the last page. */
   readonly counts: Omit<Counts, 'completed_urls'>;
   readonly readings: readonly InputReading[];
+  /** Complete after the last page. */
+  readonly rejected: readonly Rejected[];
 }
 
 /** Reads the inputs to pages of unique URLs. `readings` tells how each file is read, and all files are opened before. */
@@ -120,27 +126,39 @@ export async function listUrls(inputs: readonly OpenInput[], options: ReadOption
     else sheets.push(await named(input.name, () => openSheet(input.path, basename(input.name), limits, { column })));
   }
   /** The cell that intake takes next: it asks for cells one at a time, and yields its URL before it asks for another one. */
-  let place: Omit<ListedUrl, 'url'> = { file: null, row: null };
+  let place: Omit<ListedUrl, 'url'> = ON_COMMAND_LINE;
+  const rejected: Rejected[] = [];
+  const left_out = {
+    add({ row, reason, value }: LeftOut) {
+      const is_invalid = Object.hasOwn(INVALID_REASONS, reason) && place.file !== null;
+      if (!is_invalid || rejected.length === MAX_REJECTED) return;
+      rejected.push({ file: place.file!, row, value, reason: reason as InvalidReason });
+    },
+    drained: () => undefined,
+  };
   async function* cells(): AsyncGenerator<Cell[]> {
     for (const [n, input] of inputs.entries()) {
       if (input.kind === 'url') {
-        place = { file: null, row: null };
+        place = ON_COMMAND_LINE;
         yield [{ row: n + 1, value: input.url }];
         continue;
       }
-      const pages = sheets[n]!.cells()[Symbol.asyncIterator]();
+      const sheet = sheets[n]!;
+      const letter = sheet.table === undefined ? null : lettersOfColumn(sheet.column.index);
+      const pages = sheet.cells()[Symbol.asyncIterator]();
       for (;;) {
         const { done, value } = await named(input.name, () => pages.next());
         if (done) break;
         for (const cell of value) {
-          place = { file: input.name, row: cell.row };
+          place = { file: input.name, row: cell.row, cell: letter && `${letter}${cell.row}` };
           yield [cell];
         }
       }
     }
   }
-  const urls = collectUrls(cells(), { ...limits, signal, page_size: 1 });
+  const urls = collectUrls(cells(), { ...limits, signal, left_out, page_size: 1 });
   return {
+    rejected,
     readings: inputs.flatMap((input, n) =>
       input.kind === 'url' ? [] : [{ name: input.name, ...readingOf(sheets[n]!) }],
     ),
@@ -166,6 +184,8 @@ export async function listUrls(inputs: readonly OpenInput[], options: ReadOption
 }
 
 const PAGE = 1000;
+const MAX_REJECTED = 1000;
+const ON_COMMAND_LINE = { file: null, row: null, cell: null };
 const LIKE_A_HOST = /^[\w-]+(\.[\w-]+)+([/:?#]|$)/;
 const LIKE_A_LIST = /\.(csv|tsv|txt|md|xlsx|ods|json|jsonl|ndjson|xml|html?|gz)$/i;
 

@@ -3,7 +3,7 @@ import { type Checked, countOf, isInterrupted } from './checked.ts';
 import { BROKEN } from './verdict-sets.ts';
 
 export function* jsonOf(checked: Checked): Generator<string> {
-  const { counts, verdicts, seconds, began_at, inputs, fail_on, only } = checked;
+  const { counts, verdicts, seconds, began_at, inputs, rejected, fail_on, only } = checked;
   const head = {
     status: isInterrupted(checked) ? 'interrupted' : 'completed',
     began_at,
@@ -13,6 +13,7 @@ export function* jsonOf(checked: Checked): Generator<string> {
     broken: countOf(checked, BROKEN),
     failing: countOf(checked, fail_on),
     inputs,
+    rejected,
   };
   yield `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "results": [`;
   let separator = '\n    ';

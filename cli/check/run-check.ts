@@ -96,7 +96,12 @@ async function runOf(
   const run = await newRun(runs, digest);
   try {
     const began_at = new Date().toISOString();
-    await run.store.list(urls, () => ({ counts: urls.counts, inputs: urls.readings, began_at }));
+    await run.store.list(urls, () => ({
+      counts: urls.counts,
+      inputs: urls.readings,
+      rejected: urls.rejected,
+      began_at,
+    }));
   } catch (error) {
     run.store.close();
     await rm(run.folder, { recursive: true });
@@ -121,13 +126,14 @@ async function checkRun(store: RunStore, config: Config, command: CheckCommand, 
 }
 
 function checkedOf(store: RunStore, { only, fail_on }: CheckCommand): Checked {
-  const { counts, inputs, began_at } = store.facts!;
+  const { counts, inputs, rejected, began_at } = store.facts!;
   return {
     counts: { ...counts, completed_urls: store.completed },
     verdicts: store.verdicts(),
     seconds: store.elapsed_ms / 1000,
     began_at: new Date(began_at),
     inputs,
+    rejected,
     fail_on,
     only,
     results: (verdicts) => store.results(verdicts),

@@ -4,13 +4,14 @@ import { statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { isBusy, transaction } from '../../adapters/sqlite.ts';
 import { boundedOutcome, type Outcome, type Verdict } from '../../events/checks.ts';
-import type { CheckedUrl, Counts, InputReading } from './checked.ts';
+import type { CheckedUrl, Counts, InputReading, Rejected } from './checked.ts';
 import type { ListedUrl } from './inputs.ts';
 
 /** What is kept of a run beside its URLs: once when they are listed. */
 interface RunFacts {
   counts: Omit<Counts, 'completed_urls'>;
   inputs: readonly InputReading[];
+  rejected: readonly Rejected[];
   began_at: string;
 }
 
@@ -20,7 +21,7 @@ export interface PendingUrl {
 }
 
 const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS urls (idx INTEGER PRIMARY KEY, url TEXT NOT NULL, file TEXT, row INTEGER);
+  CREATE TABLE IF NOT EXISTS urls (idx INTEGER PRIMARY KEY, url TEXT NOT NULL, file TEXT, row INTEGER, cell TEXT);
   CREATE TABLE IF NOT EXISTS outcomes (idx INTEGER PRIMARY KEY, verdict TEXT NOT NULL, outcome TEXT NOT NULL);
   CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 `;
@@ -80,11 +81,11 @@ export class RunStore {
 
   /** Writes the URLs of a new run. A run whose URLs were not all listed has no facts. */
   async list(pages: AsyncIterable<readonly ListedUrl[]>, facts: () => RunFacts): Promise<void> {
-    const insert = this.#db.prepare('INSERT INTO urls (idx, url, file, row) VALUES (?, ?, ?, ?)');
+    const insert = this.#db.prepare('INSERT INTO urls (idx, url, file, row, cell) VALUES (?, ?, ?, ?, ?)');
     let index = 0;
     for await (const page of pages) {
       this.#commit(() => {
-        for (const { url, file, row } of page) insert.run(index++, url, file, row);
+        for (const { url, file, row, cell } of page) insert.run(index++, url, file, row, cell);
       });
     }
     this.#commit(() => this.#setFact('run', JSON.stringify(facts())));
@@ -141,10 +142,10 @@ export class RunStore {
   *results(verdicts: readonly Verdict[] | null = null): Generator<CheckedUrl> {
     const where = verdicts === null ? '' : `WHERE verdict IN (${verdicts.map(() => '?').join(', ')})`;
     const rows = this.#db
-      .prepare(`SELECT url, file, row, outcome FROM urls JOIN outcomes USING (idx) ${where} ORDER BY urls.idx`)
+      .prepare(`SELECT url, file, row, cell, outcome FROM urls JOIN outcomes USING (idx) ${where} ORDER BY urls.idx`)
       .iterate(...(verdicts ?? []));
-    for (const { url, file, row, outcome } of rows as Iterable<ListedUrl & { outcome: string }>) {
-      yield { url, file, row, ...USUAL, ...JSON.parse(outcome) };
+    for (const { url, file, row, cell, outcome } of rows as Iterable<ListedUrl & { outcome: string }>) {
+      yield { url, file, row, cell, ...USUAL, ...JSON.parse(outcome) };
     }
   }
 

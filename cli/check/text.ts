@@ -1,6 +1,7 @@
 // The report that people read: what is broken and why, then the counts.
 import type { styleText } from 'node:util';
 import { type ErrorCode, VERDICT_MEANINGS, VERDICTS, type Verdict } from '../../events/checks.ts';
+import { INVALID_REASONS } from '../../intake/classify-url.ts';
 import { count } from '../progress.ts';
 import {
   type Checked,
@@ -9,6 +10,7 @@ import {
   countOf,
   isInterrupted,
   placeOf,
+  type Rejected,
   withoutControls,
 } from './checked.ts';
 import { BROKEN } from './verdict-sets.ts';
@@ -49,6 +51,9 @@ const REASONS: Record<ErrorCode, string> = {
   invalid_url: 'not a URL',
 };
 
+/** Texts that are no URLs, of which the report shows the first. */
+const REJECTED_SHOWN = 5;
+
 /** A section lists the results of its verdicts. Without `--only` there are the sections of `is_usual`. */
 interface Section {
   title: string;
@@ -84,7 +89,7 @@ export type ReportedUrl = Pick<
 >;
 
 /** What the report needs of a check. */
-export interface Reported extends Pick<Checked, 'counts' | 'verdicts' | 'seconds' | 'only'> {
+export interface Reported extends Pick<Checked, 'counts' | 'verdicts' | 'seconds' | 'only' | 'rejected'> {
   results(verdicts: readonly Verdict[]): Iterable<ReportedUrl>;
 }
 
@@ -104,7 +109,7 @@ export function* textOf(checked: Reported, paint: Paint): Generator<string> {
   const of_all = isInterrupted(checked) ? ` of ${count(counts.total_urls)}` : '';
   const urls = of_all === '' && counts.completed_urls === 1 ? 'URL' : 'URLs';
   yield `\n${paint('bold', `${count(counts.completed_urls)}${of_all} ${urls} checked in ${seconds.toFixed(1)} s${rate}`)}\n`;
-  yield* dropped(counts, paint);
+  yield* dropped(counts, checked.rejected, paint);
   yield '\n';
   for (const verdict of VERDICTS) {
     const n = countOf(checked, [verdict]);
@@ -113,7 +118,7 @@ export function* textOf(checked: Reported, paint: Paint): Generator<string> {
   }
 }
 
-function* dropped(counts: Counts, paint: Paint): Generator<string> {
+function* dropped(counts: Counts, rejected: readonly Rejected[], paint: Paint): Generator<string> {
   const parts = [
     [counts.duplicates_removed, 'duplicate', 'duplicates'],
     [counts.invalid_urls_rejected, 'row that is no URL', 'rows that are no URL'],
@@ -121,6 +126,12 @@ function* dropped(counts: Counts, paint: Paint): Generator<string> {
   ] as const;
   const said = parts.filter(([n]) => n > 0).map(([n, one, more]) => counted(n, one, more));
   if (said.length > 0) yield `${paint('gray', `not checked: ${said.join(', ')}`)}\n`;
+  for (const { file, row, value, reason } of rejected.slice(0, REJECTED_SHOWN)) {
+    const text = `${placeOf({ file, row })} ${JSON.stringify(value)} ${INVALID_REASONS[reason]}`;
+    yield `  ${paint('gray', withoutControls(text))}\n`;
+  }
+  const more = counts.invalid_urls_rejected - REJECTED_SHOWN;
+  if (rejected.length > 0 && more > 0) yield `  ${paint('gray', `and ${count(more)} more, see --json`)}\n`;
 }
 
 export const counted = (n: number, one: string, more: string) => `${count(n)} ${n === 1 ? one : more}`;

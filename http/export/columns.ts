@@ -66,14 +66,15 @@ export function inert(text: string | null): string | null {
 export const inertCell = (cell: Exclude<Cell, null>): Cell =>
   typeof cell === 'string' && !SIGNED_NUMBER.test(cell) ? inert(cell) : cell;
 
-const NAMES: Line = COLUMNS.map(({ name }) => name);
-const WIDTHS = new Map(COLUMNS.map(({ width }, place) => [place, width]));
-
 /** Results as lines under a header. */
-export function resultsTable(results: AsyncIterable<readonly (Exported & Place)[]>): Lines {
+export function resultsTable<Of extends Exported & Place>(
+  results: AsyncIterable<readonly Of[]>,
+  columns: readonly Column<Of>[] = COLUMNS,
+): Lines {
   async function* pages(): AsyncGenerator<Line[]> {
-    yield [NAMES];
-    for await (const page of results) yield page.map((result) => COLUMNS.map(({ cell }) => cell(result)));
+    yield [columns.map(({ name }) => name)];
+    for await (const page of results) yield page.map((result) => columns.map(({ cell }) => cell(result)));
   }
-  return { pages: pages(), widths: WIDTHS, delimiter: ',' };
+  const widths = new Map(columns.map(({ width }, place) => [place, width]));
+  return { pages: pages(), widths, delimiter: ',' };
 }

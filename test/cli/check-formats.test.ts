@@ -32,6 +32,7 @@ const url = (verdict: Verdict, fields: Partial<CheckedUrl> = {}): CheckedUrl => 
   url: `http://${verdict.replace('_', '-')}.example/`,
   file: 'links.csv',
   row: 2,
+  cell: 'B2',
   ...fields,
 });
 
@@ -45,6 +46,7 @@ function checkedOf(results: readonly CheckedUrl[], fields: Partial<Checked> = {}
     seconds: 1.5,
     began_at: new Date('2026-01-31T09:00:00.000Z'),
     inputs: [],
+    rejected: [],
     fail_on: BROKEN,
     only: null,
     results: (verdicts = VERDICTS) => results.filter(({ verdict }) => verdicts.includes(verdict)),
@@ -149,7 +151,7 @@ test('each command of GitHub is one line, escaped as GitHub reads it', async (t)
 });
 
 test('GitHub is told no file for a URL of the command line or of standard input', async (t) => {
-  const results = [url('broken', { file: null, row: null }), url('broken', { file: 'stdin' })];
+  const results = [url('broken', { file: null, row: null, cell: null }), url('broken', { file: 'stdin' })];
   for (const line of (await written('github', checkedOf(results))).split('\n').slice(0, 2)) {
     t.regex(line, /^::error title=broken%3A 404::/);
   }

@@ -25,6 +25,7 @@ const NEVER = new AbortController().signal;
 const FACTS = {
   counts: { total_urls: 0, duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 },
   inputs: [],
+  rejected: [],
   began_at: '2026-01-31T09:00:00.000Z',
 };
 
@@ -34,7 +35,12 @@ async function runOf(t: ExecutionContext, count: number) {
   const path = join(folder, 'run.db');
   const store = RunStore.open(path)!;
   async function* urls() {
-    yield Array.from({ length: count }, (_, n) => ({ url: `http://a.example/${n}`, file: 'a.txt', row: n + 1 }));
+    yield Array.from({ length: count }, (_, n) => ({
+      url: `http://a.example/${n}`,
+      file: 'a.txt',
+      row: n + 1,
+      cell: null,
+    }));
   }
   await store.list(urls(), () => FACTS);
   return { store, path };
@@ -66,8 +72,8 @@ test('outcomes come back as they were kept, in the order of the input, and only 
   t.deepEqual(
     [...store.results()],
     [
-      { url: 'http://a.example/0', file: 'a.txt', row: 1, ...ok },
-      { url: 'http://a.example/2', file: 'a.txt', row: 3, ...OUTCOME },
+      { url: 'http://a.example/0', file: 'a.txt', row: 1, cell: null, ...ok },
+      { url: 'http://a.example/2', file: 'a.txt', row: 3, cell: null, ...OUTCOME },
     ],
   );
   t.deepEqual([...store.results(['ok'])].length, 1);

@@ -29,12 +29,16 @@ test('a check reports a file in order, with the place of each URL, and leaves no
     shown,
     /\nBlocked: bot protection answered, so they are not proven dead\n {2}\? \/challenge\n {6}403 · urls.csv:9\n/,
   );
-  t.regex(shown, /\n8 URLs checked in .*\nnot checked: 1 duplicate, 1 row that is no URL\n/);
+  t.regex(
+    shown,
+    /\n8 URLs checked in .*\nnot checked: 1 duplicate, 1 row that is no URL\n {2}urls\.csv:11 "not a url" holds white space/,
+  );
   t.regex(shown, /\n {2}soft_404 +1 {3}/);
   t.notRegex(shown, /Redirected/);
   t.deepEqual(
     parse(await readFile(out, 'utf8'), { bom: true, columns: true }).map((row) => {
-      const { url, verdict, status_code } = row as Record<string, string>;
+      const { url, verdict, status_code, row: place, cell, file: name } = row as Record<string, string>;
+      t.deepEqual([cell, name], [`B${place}`, file]);
       return [url!.replace(site.origin, ''), verdict, status_code];
     }),
     [
@@ -49,6 +53,18 @@ test('a check reports a file in order, with the place of each URL, and leaves no
     ],
   );
   t.deepEqual(await kept(), []);
+});
+
+test('JSON lists what is no URL, with its place and reason; text shows the first of them', async (t) => {
+  const { site, write, run } = await checkWorld(t);
+  const words = Array.from({ length: 1200 }, (_, n) => `word${n}`);
+  const file = await write('list.csv', ['url', `${site.origin}/fine`, ...words].join('\n'));
+  const { rejected, results, invalid_urls_rejected } = JSON.parse((await run([file, '--json'])).stdout);
+  t.is(invalid_urls_rejected, 1200);
+  t.is(rejected.length, 1000);
+  t.deepEqual(rejected[0], { file, row: 3, value: 'word0', reason: 'no_domain' });
+  t.is(results[0].cell, 'A2');
+  t.regex((await run([file])).stdout, /list\.csv:7 "word4" has no domain.*\n {2}and 1 195 more, see --json\n/);
 });
 
 test('URLs and several files are one check, in which each URL is checked once', async (t) => {
