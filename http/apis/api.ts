@@ -24,7 +24,11 @@ export interface Description {
   license?: { name: string; identifier: string };
   /** The meaning of each tag. The document lists the tags that its routes use, in this order. */
   tags?: Readonly<Record<string, string>>;
-  webhooks?: Readonly<Record<string, Webhook>>;
+  /**
+   * The requests that the service sends, by event type, and the operation that asks for them. They are its callbacks: generators make
+   * code of a document's `webhooks`, some of which does not load, and types of its callbacks.
+   */
+  callbacks?: { of: string; url: string; requests: Readonly<Record<string, Webhook>> };
   /** The schemas of errors: `ApiError`, `ValidationError` and `HTTPValidationError`. */
   error_schemas: Readonly<Record<string, Json>>;
 }

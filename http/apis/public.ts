@@ -138,7 +138,7 @@ export const PUBLIC: Api = {
     description: DESCRIPTION,
     license: LICENSE,
     tags: TAGS,
-    webhooks: WEBHOOKS,
+    callbacks: { of: 'createWebhookEndpoint', url: '{$request.body#/url}', requests: WEBHOOKS },
     error_schemas,
   },
 };

@@ -37,8 +37,8 @@ export const TAGS = {
   account: 'Your profile, credits, limits and API keys, and all that the service keeps of you.',
   billing: 'Plans and packages of credits, and how to pay for them.',
   usage: 'Your remaining and used credits.',
-  'webhook-endpoints': 'Your URLs that receive events of your jobs, and the log of the deliveries to them.',
-  webhooks: 'Requests that the service sends to your webhook endpoints.',
+  'webhook-endpoints':
+    'Your URLs that receive events of your jobs, and the log of the deliveries to them. The callbacks of `createWebhookEndpoint` are what they receive.',
   intake: 'Events of agencies and of the console, for the views of administrators.',
   inbound: 'Webhooks that other services send to this one.',
   service: 'Probes, metrics and documents of the service.',
@@ -65,7 +65,7 @@ const operationOf = (type: string, operationId: string, summary: string, descrip
   operationId,
   summary,
   description: `${description} The service follows no redirects, and respects the \`Retry-After\` of an answer other than 2xx.`,
-  tags: ['webhooks'],
+  tags: ['webhook-endpoints'],
   security: [],
   parameters: [
     header(

@@ -1,7 +1,7 @@
 // Builds the OpenAPI 3.1 document of an API from its routes, whose schemas also validate requests.
 import type { Description } from '../apis/api.ts';
 import type { Route } from '../route.ts';
-import { type Json, openComponents } from './components.ts';
+import { type Components, type Json, openComponents } from './components.ts';
 import { operationOf, securityOf } from './operation.ts';
 
 /**
@@ -10,7 +10,7 @@ import { operationOf, securityOf } from './operation.ts';
  * @example openApi(ALL_ROUTES.filter(({ api }) => api === PUBLIC), PUBLIC.description)
  */
 export function openApi(routes: readonly Route<never>[], description: Description, base_path = ''): Json {
-  const { tags = {}, webhooks, error_schemas, ...info } = description;
+  const { tags = {}, callbacks, error_schemas, ...info } = description;
   const components = openComponents(error_schemas);
   const paths: Record<string, Json> = {};
   const ids = new Set<string>();
@@ -19,21 +19,17 @@ export function openApi(routes: readonly Route<never>[], description: Descriptio
     const id = operation.operationId as string;
     if (ids.has(id)) throw new Error(`two routes have the operation id ${id}`);
     ids.add(id);
+    if (callbacks?.of === id) operation.callbacks = callbacksOf(callbacks, components);
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation };
   }
-  const sent = Object.entries(webhooks ?? {}).map(([name, { operation, body }]) => {
-    const content = { 'application/json': { schema: components.plain(body.schema), example: body.example } };
-    return [name, { post: { ...operation, requestBody: { required: true, content } } }];
-  });
   const used = new Set(routes.map(securityOf));
   const { schemas, ...shared } = components.all();
   return {
     openapi: '3.1.0',
     info,
     servers: [{ url: base_path || '/', description: 'The host that served this document.' }],
-    tags: tagsOf([...routes, ...Object.values(webhooks ?? {}).map(({ operation }) => operation)], tags),
+    tags: tagsOf(routes, tags),
     paths,
-    ...(webhooks === undefined ? {} : { webhooks: Object.fromEntries(sent) }),
     components: {
       schemas,
       ...Object.fromEntries(Object.entries(shared).filter(([, section]) => Object.keys(section).length > 0)),
@@ -42,8 +38,17 @@ export function openApi(routes: readonly Route<never>[], description: Descriptio
   };
 }
 
-function tagsOf(tagged: readonly { tags?: unknown }[], tags: Readonly<Record<string, string>>): Json[] {
-  const used = new Set(tagged.flatMap((one) => one.tags as string[]));
+/** The requests that the service sends to the URL of a request, by event type. */
+function callbacksOf({ url, requests }: NonNullable<Description['callbacks']>, components: Components): Json {
+  const sent = Object.entries(requests).map(([name, { operation, body }]) => {
+    const content = { 'application/json': { schema: components.plain(body.schema), example: body.example } };
+    return [name, { [url]: { post: { ...operation, requestBody: { required: true, content } } } }];
+  });
+  return Object.fromEntries(sent);
+}
+
+function tagsOf(routes: readonly Route<never>[], tags: Readonly<Record<string, string>>): Json[] {
+  const used = new Set(routes.flatMap((route) => route.tags));
   const in_order = [...Object.keys(tags).filter((name) => used.has(name)), ...used];
   return [...new Set(in_order)].map((name) => {
     const description = tags[name];

@@ -60,13 +60,12 @@ for (const [name, root] of Object.entries<Json>(openDocuments())) {
       t.regex(operation.operationId, /^[a-z]+[A-Z][A-Za-z]+$/);
       t.regex(operation.summary, WORDS, operation.name);
       t.is(operation.tags.length, 1, operation.name);
+      t.regex(operation.path.replaceAll(/\{\w+\}/g, 'x'), /^[/a-z0-9.-]+$/, 'kebab case');
       t.regex(tags[operation.tags[0]] ?? '', WORDS, `the tag of ${operation.name}`);
     }
-    const sent = Object.values<Json>(root.webhooks ?? {}).map(({ post }) => post);
-    t.deepEqual(Object.keys(tags).sort(), [...new Set([...operations, ...sent].flatMap((one) => one.tags))].sort());
-    // Generators put the operations of a tag into one file, and those of webhooks would overwrite the others.
-    const of_operations = new Set(operations.flatMap((one) => one.tags));
-    t.false(sent.some((one) => one.tags.some((tag: string) => of_operations.has(tag))));
+    t.deepEqual(Object.keys(tags).sort(), [...new Set(operations.flatMap((one) => one.tags))].sort());
+    // openapi-generator makes a module of them that Python does not load.
+    t.is(root.webhooks, undefined);
   });
 
   test(`${name}: every parameter has a description, and an example unless its values are obvious`, (t) => {
@@ -165,9 +164,11 @@ test('the public API: the document describes idempotency keys and webhooks', (t)
     t.truthy(post.responses[409].headers['Retry-After']);
   }
   const types = ['job.completed', 'job.paused', 'job.failed', 'job.cancelled', 'endpoint.test'];
-  t.deepEqual(Object.keys(v2.webhooks), types);
-  for (const type of types) t.is(v2.webhooks[type].post.requestBody.content['application/json'].example.type, type);
-  const { post } = v2.webhooks['job.completed'];
+  const { callbacks } = v2.paths['/api/v2/webhooks/endpoints'].post;
+  t.deepEqual(Object.keys(callbacks), types);
+  const sent = (type: string) => callbacks[type]['{$request.body#/url}'].post;
+  for (const type of types) t.is(sent(type).requestBody.content['application/json'].example.type, type);
+  const post = sent('job.completed');
   t.deepEqual(
     post.parameters.map(({ name }: Json) => name),
     ['Service-Signature', 'Service-Event-Id', 'Service-Event-Type', 'Service-Delivery-Id'],
