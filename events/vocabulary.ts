@@ -10,6 +10,7 @@ import type { RecordedEvent } from './event-store.ts';
 import { IDEMPOTENCY_EVENTS } from './idempotency.ts';
 import { INTAKE_EVENTS } from './intake.ts';
 import { JOB_EVENTS, URLS_EVENTS } from './job.ts';
+import { MAIL_EVENTS } from './mail.ts';
 import { PAYMENT_EVENTS } from './payment.ts';
 import { PERSONAL_KEYS_EVENTS } from './personal-keys.ts';
 import { PROXY_EVENTS } from './proxy.ts';
@@ -34,6 +35,7 @@ export const VOCABULARY = {
   idempotency: IDEMPOTENCY_EVENTS,
   intake: INTAKE_EVENTS,
   personal_keys: PERSONAL_KEYS_EVENTS,
+  mail: MAIL_EVENTS,
   payment: PAYMENT_EVENTS,
   proxy: PROXY_EVENTS,
   service: SERVICE_EVENTS,

@@ -12,6 +12,7 @@ import { erasures as erasureDocuments } from '../readmodels/erasures.ts';
 import { type JobDocument, jobs as jobDocuments } from '../readmodels/jobs.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { webhookEndpoints } from '../readmodels/webhooks.ts';
+import type { Mailer } from './mail.ts';
 import { passOnMoves } from './passes.ts';
 
 /** Users in one pass, and jobs of one user. */
@@ -30,6 +31,7 @@ export interface ErasuresOptions {
   endpoints: WebhookEndpoints;
   commands: Jobs;
   deleteJob: DeleteJob;
+  mailer: Pick<Mailer, 'erase'>;
   context: (user_id: string) => CommandContext;
   /** Milliseconds that never go back. */
   monotonic: () => number;
@@ -64,6 +66,7 @@ export function openEraser(options: ErasuresOptions): Eraser {
     }
     if (endpoints.length + jobs.length > 0) return;
     if (monotonic() - seen.get(user_id)! < LAST_REQUESTS_MS) return;
+    await options.mailer.erase(user_id);
     await log.deleteStream(personalKeyStream(`user/${user_id}`));
     await erasures.forget(user_id, context(user_id));
   }

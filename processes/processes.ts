@@ -10,6 +10,7 @@ import type { CreditsLedger } from '../commands/credits.ts';
 import { openDeleteJob } from '../commands/delete-job.ts';
 import { openDomainChecks } from '../commands/domain-checks.ts';
 import type { Jobs } from '../commands/job.ts';
+import { openMails } from '../commands/mail.ts';
 import { openSubscriptions } from '../commands/subscription.ts';
 import { openTrials } from '../commands/trial.ts';
 import { openErasures } from '../commands/user.ts';
@@ -30,6 +31,7 @@ import { runDomainChecks } from './domain-checks.ts';
 import { runDues } from './dues.ts';
 import { runErasures } from './erasures.ts';
 import type { Mailer } from './mail.ts';
+import { runMails } from './mails.ts';
 import { passOnMoves } from './passes.ts';
 import { type ProgressWatch, watchProgress } from './progress.ts';
 import { runPurges } from './purge.ts';
@@ -150,7 +152,7 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
         const context = contextOf('erasures', now);
         const erasures = openErasures(log);
         return runErasures(
-          { log, readmodels, erasures, endpoints, commands, deleteJob, context, monotonic },
+          { log, readmodels, erasures, endpoints, commands, deleteJob, mailer: options.mailer, context, monotonic },
           signal,
           onPass,
         );
@@ -162,6 +164,10 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
           signal,
           onPass,
         );
+      }),
+      part('mails', (onPass) => {
+        const sending = { log, readmodels, mails: openMails(log), mailer: options.mailer, logger };
+        return runMails({ ...sending, context: contextOf('mails', now), now: steady, monotonic }, signal, onPass);
       }),
       part('purges', (onPass) => runPurges({ ...options, context: contextOf('purge', now) }, signal, onPass)),
     ]);

@@ -4,10 +4,9 @@ import type { CommandContext } from '../commands/aggregate.ts';
 import type { WebhookDeliveries } from '../commands/webhook-delivery.ts';
 import type { WebhookEndpoints } from '../commands/webhook-endpoints.ts';
 import type { EventStore } from '../events/event-store.ts';
-import { userStream } from '../events/streams.ts';
-import type { UserEvent } from '../events/user.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { type WebhookEndpointDocument, webhookDeliveries, webhookEndpoints } from '../readmodels/webhooks.ts';
+import { addressOf } from './address-of.ts';
 import type { Mail, Mailer } from './mail.ts';
 import { passOnMoves } from './passes.ts';
 import { requestOf } from './webhook-deliveries.ts';
@@ -81,21 +80,12 @@ async function notify(endpoint: WebhookEndpointDocument, options: WebhookEndpoin
   await endpoints.run(user_id, { type: 'noteNotice', endpoint_id, refused, enablings }, context(endpoint_id));
 }
 
-/** Returns the user's last email address from the identity provider; null without one. */
-async function addressOf(user_id: string, log: EventStore): Promise<string | null> {
-  for await (const event of log.readStream(userStream(user_id), { direction: 'backwards' })) {
-    const { type, data } = event as unknown as UserEvent;
-    if (type === 'UserUpdated' || type === 'UserRegistered') return data.email;
-  }
-  return null;
-}
-
 const BECAUSE = {
   gone: 'It answered 410 Gone, by which a receiver says that it wants no more events.',
   failing: 'Every attempt to deliver an event to it has failed for at least five days.',
 };
 
-function noticeOf({ _id, url, disabled_reason, enablings = 0 }: WebhookEndpointDocument, to: string): Mail {
+function noticeOf({ _id, url, disabled_reason, enablings = 0, user_id }: WebhookEndpointDocument, to: string): Mail {
   const text = [
     `Your webhook endpoint ${url} (id ${_id}) was disabled.`,
     BECAUSE[disabled_reason!],
@@ -107,5 +97,5 @@ function noticeOf({ _id, url, disabled_reason, enablings = 0 }: WebhookEndpointD
   ].join('\n\n');
   // A mail of its own for each time that the endpoint is disabled.
   const id = ['webhook-endpoint-disabled', _id, ...(enablings === 0 ? [] : [enablings])].join('-');
-  return { id, to, subject: 'Your webhook endpoint was disabled', text };
+  return { id, user_id, to, subject: 'Your webhook endpoint was disabled', text };
 }

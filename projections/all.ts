@@ -6,6 +6,7 @@ import { domainHealthProjection } from './domain-health.ts';
 import { erasuresProjection } from './erasures.ts';
 import { intakeProjection } from './intake.ts';
 import { jobsProjection } from './jobs.ts';
+import { mailsProjection } from './mails.ts';
 import { pendingProjection } from './pending.ts';
 import type { Projection } from './projection.ts';
 import { sharesProjection } from './shares.ts';
@@ -24,6 +25,7 @@ export const ALL_PROJECTIONS: readonly Projection[] = [
   webhooksProjection,
   erasuresProjection,
   subscriptionsProjection,
+  mailsProjection,
   usersProjection,
   intakeProjection,
 ];

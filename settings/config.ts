@@ -181,7 +181,7 @@ export const SETTINGS = {
     (given) => (URL.parse(given)?.origin === given && /^https?:/.test(given) ? given : undefined),
   ),
   AGENCY_SECRET: secret('The secret that agencies send as X-Agency-Secret; unset: the service closes their route.'),
-  SMTP_URL: url('The mail server; unset: the service logs mails and sends none.', ['smtp', 'smtps']),
+  SMTP_URL: url('The mail server; unset: mails are files in the folder outbox of DATA_DIR.', ['smtp', 'smtps']),
   MAIL_FROM: text('URL checker <noreply@localhost>', 'The sender of mails.'),
 
   CHECKER_CONCURRENCY: integer(256, 1, 10_000, 'The most URLs in flight in one checker.'),

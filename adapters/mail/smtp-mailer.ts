@@ -31,6 +31,8 @@ export function openSmtpMailer({ url, from }: { url: string; from: string }): Ma
         throw error;
       }
     },
+    // The server has the mails.
+    erase: async () => {},
     close: () => transport.close(),
   };
 }

@@ -1,5 +1,6 @@
 // The processes role: the process managers, with the mail server and the sender of webhooks.
-import { openLogMailer } from '../../adapters/mail/log-mailer.ts';
+import { join } from 'node:path';
+import { openOutboxMailer } from '../../adapters/mail/outbox-mailer.ts';
 import { openUndiciWebhookSender } from '../../adapters/webhook-sender/undici-webhook-sender.ts';
 import { openCredits } from '../../commands/credits.ts';
 import { openJobs } from '../../commands/job.ts';
@@ -41,8 +42,9 @@ export const run: RunRole = async (parts) => {
   }
 };
 
-async function openMailer({ config, logger }: RoleParts): Promise<Mailer> {
-  if (!config.smtp_url) return openLogMailer(logger);
+async function openMailer({ config }: RoleParts): Promise<Mailer> {
+  const { data_dir, mail_from: from } = config;
+  if (!config.smtp_url) return openOutboxMailer({ folder: join(data_dir, 'outbox'), from });
   const { openSmtpMailer } = await import('../../adapters/mail/smtp-mailer.ts');
   return openSmtpMailer({ url: config.smtp_url, from: config.mail_from });
 }

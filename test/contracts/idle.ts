@@ -69,7 +69,7 @@ export function idleContract(test: TestFn, name: string, open: (t: ExecutionCont
         sender: { send: async () => t.fail('nothing is sent') as never, close() {} },
         webhook_key: Buffer.from('the key of tests'),
         trial_credits: 50_000,
-        mailer: { send: async () => null, close() {} },
+        mailer: { send: async () => null, erase: async () => {}, close() {} },
       }),
     ];
     try {

@@ -57,6 +57,7 @@ export async function openWebhookWorld(t: ExecutionContext) {
   const mails: Mail[] = [];
   const post: { answer: (mail: Mail) => string | null } = { answer: () => null };
   const mailer: Mailer = {
+    erase: async () => {},
     async send(mail) {
       const answer = post.answer(mail);
       mails.push(mail);

@@ -1,13 +1,22 @@
-// Mails go to an SMTP server, or into the log where there is none.
+// Mails go to an SMTP server, or into files where there is none.
 import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import { openLogMailer } from '../../../adapters/mail/log-mailer.ts';
+import { openOutboxMailer } from '../../../adapters/mail/outbox-mailer.ts';
 import { openSmtpMailer } from '../../../adapters/mail/smtp-mailer.ts';
 
-const mail = { id: 'endpoint-1', to: 'alice@example.com', subject: 'It is ä', text: 'A line.\n\n.\nAnother line.\n' };
+const mail = {
+  id: 'endpoint-1',
+  user_id: 'alice',
+  to: 'alice@example.com',
+  subject: 'It is ä',
+  text: 'A line.\n\n.\nAnother line.\n',
+};
 
 async function mailerTo(t: ExecutionContext, options: SMTPServerOptions) {
   const server = new SMTPServer({ authOptional: true, hideSTARTTLS: true, ...options });
@@ -82,10 +91,21 @@ test('the mailer throws temporary faults: a temporary refusal, an absent or a fu
   await t.throwsAsync(away.send(mail), { message: /ECONNREFUSED/ });
 });
 
-test('without a server the mailer writes a line to the log', async (t) => {
-  const lines: object[] = [];
-  const mailer = openLogMailer({ warn: (fields) => lines.push(fields) });
+test('without a server a mail is a file of its user, once, and goes with the user', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'url-checker-outbox-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const mailer = openOutboxMailer({ folder, from: 'URL checker <noreply@check.example>' });
   t.is(await mailer.send(mail), null);
-  t.deepEqual(lines, [{ mail }]);
+  await Promise.all([mailer.send(mail), mailer.send({ ...mail, user_id: '../../evil', id: '../x' })]);
+  const files = async () => (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.eml')).sort();
+  const [first, second] = await files();
+  t.deepEqual([first, second].map((name) => name!.split('/').at(-1)).sort(), ['___x.eml', 'endpoint-1.eml']);
+  const own = [first!, second!].find((name) => name.endsWith('endpoint-1.eml'))!;
+  const content = await readFile(join(folder, own), 'utf8');
+  t.regex(content, /^To: alice@example\.com$/m);
+  t.regex(content, /^From: URL checker <noreply@check\.example>$/m);
+  t.regex(content, /^Subject: =\?UTF-8\?/m);
+  await mailer.erase('alice');
+  t.is((await files()).length, 1);
   mailer.close();
 });

@@ -1,0 +1,65 @@
+// The read model of mails: the first event that a mail is about makes its document, and later ones make no second.
+import { type MailKind, mailId } from '../events/mail.ts';
+import { idOf } from '../events/streams.ts';
+import type { LogEvent } from '../events/vocabulary.ts';
+import { type MailDocument, type MailFacts, mails } from '../readmodels/mails.ts';
+import { type Projection, projection } from './projection.ts';
+
+type Page = Map<string, MailDocument>;
+type About = LogEvent<'PaymentReceived' | 'SubscriptionPaymentFailed' | 'SubscriptionDowngraded' | 'TrialStarted'>;
+
+export const mailsProjection: Projection = projection({
+  name: 'mails',
+  version: 1,
+  collections: [mails],
+  covers: ['mail'],
+  async begin(open, events): Promise<Page> {
+    const found = await (await open(mails)).getMany([...new Set(events.map(idOfMail))]);
+    return new Map(found.map((mail) => [mail._id, mail]));
+  },
+  on: {
+    PaymentReceived(event, page) {
+      const { user_id, amount_cents, currency, credits, period, expires_at } = event.data;
+      const of_plan = period && { plan: period.plan, interval: period.interval };
+      const until = expires_at === null ? {} : { until: expires_at };
+      owe(event, page, user_id, 'receipt', { amount_cents, currency, credits, ...of_plan, ...until });
+    },
+    SubscriptionPaymentFailed: (event, page) =>
+      owe(event, page, idOf(event.stream), 'payment_failed', { until: event.data.grace_until }),
+    SubscriptionDowngraded: (event, page) => owe(event, page, idOf(event.stream), 'plan_ended', {}),
+    TrialStarted(event, page) {
+      const { plan, credits, period_end: until } = event.data;
+      owe(event, page, idOf(event.stream), 'trial_started', { plan, credits, until });
+    },
+    MailSent: ({ stream }, page) => settle(stream, page, 'sent'),
+    MailDropped: ({ stream }, page) => settle(stream, page, 'dropped'),
+  },
+  async end(page, open) {
+    await (await open(mails)).write([...page.values()].map((mail) => ({ replace: mail })));
+  },
+});
+
+const KINDS: Record<About['type'], MailKind> = {
+  PaymentReceived: 'receipt',
+  SubscriptionPaymentFailed: 'payment_failed',
+  SubscriptionDowngraded: 'plan_ended',
+  TrialStarted: 'trial_started',
+};
+
+function idOfMail(event: LogEvent): string {
+  const { type, stream, data } = event;
+  const kind = KINDS[type as About['type']];
+  if (kind === undefined) return idOf(stream);
+  return mailId(kind, 'payment_id' in data ? data.payment_id : idOf(stream));
+}
+
+function owe(event: About, page: Page, user_id: string, kind: MailKind, facts: MailFacts): void {
+  const _id = idOfMail(event);
+  if (page.has(_id)) return;
+  page.set(_id, { _id, user_id, kind, facts, status: 'due', created_at: event.metadata.at });
+}
+
+function settle(stream: string, page: Page, status: 'sent' | 'dropped'): void {
+  const mail = page.get(idOf(stream));
+  if (mail) page.set(mail._id, { ...mail, facts: {}, status });
+}

@@ -1,0 +1,31 @@
+// The read model of mails about payments and plans: those that the processes still owe, and what became of the others.
+import type { MailKind } from '../events/mail.ts';
+import type { BillingInterval, PlanName } from '../events/subscription.ts';
+import type { CollectionSpec, Document } from './documents.ts';
+
+/** The facts that the text is made of; those that its kind has. */
+export interface MailFacts {
+  amount_cents?: number;
+  currency?: string;
+  credits?: number;
+  plan?: PlanName;
+  interval?: BillingInterval;
+  /** ISO 8601: until then the credits or the plan last. */
+  until?: string;
+}
+
+/** `_id` is the mail's id. */
+export interface MailDocument extends Document {
+  user_id: string;
+  kind: MailKind;
+  facts: MailFacts;
+  status: 'due' | 'sent' | 'dropped';
+  /** The time of the event that the mail is about. */
+  created_at: string;
+}
+
+export const mails: CollectionSpec<MailDocument> = {
+  name: 'mails',
+  fields: { status: 'string', created_at: 'string' },
+  indexes: [{ fields: { status: 1, created_at: 1 } }],
+};

@@ -1,0 +1,136 @@
+// Mails about payments and plans: one for each, with retries, to the user's address.
+import test, { type ExecutionContext } from 'ava';
+import { openBilling } from '../../commands/billing.ts';
+import { openCredits } from '../../commands/credits.ts';
+import { openMails } from '../../commands/mail.ts';
+import { openTrials } from '../../commands/trial.ts';
+import { userStream } from '../../events/streams.ts';
+import type { Mail } from '../../processes/mail.ts';
+import { openMailRounds } from '../../processes/mails.ts';
+import { openReadModels } from '../../readmodels/read-models.ts';
+import { commandContext, openTestStores, project, silent } from '../support/stores.ts';
+
+const NOW = Date.parse('2026-01-31T09:00:00.000Z');
+const at = new Date(NOW).toISOString();
+
+async function world(t: ExecutionContext) {
+  const stores = await openTestStores(t);
+  const { log } = stores;
+  const clock = { now: NOW, monotonic: 0 };
+  const context = () => ({ ...commandContext(), now: clock.now });
+  const sent: Mail[] = [];
+  const server = { answer: async (): Promise<string | null> => null };
+  const mailer = {
+    async send(mail: Mail) {
+      const refused = await server.answer();
+      if (refused === null) sent.push(mail);
+      return refused;
+    },
+    erase: async () => {},
+    close() {},
+  };
+  const open = () =>
+    openMailRounds({
+      ...{ log, readmodels: openReadModels(stores.documents), mails: openMails(log), mailer, logger: silent, context },
+      ...{ now: () => clock.now, monotonic: () => clock.monotonic },
+    });
+  let rounds = open();
+  const credits = openCredits(log);
+  const record = (type: string, data: object) =>
+    log.append(userStream('alice'), type === 'UserRegistered' ? 'no_stream' : 0, [
+      {
+        id: crypto.randomUUID(),
+        ...{ type, data },
+        metadata: { command_id: 'c', causation_id: 'c', actor: 'test', at },
+      },
+    ]);
+  await record('UserRegistered', { user_id: 'alice', email: 'alice@example.com' });
+  return {
+    ...{ log, sent, server, clock, context, credits, record },
+    billing: openBilling(log, credits, 'sandbox'),
+    restart: () => (rounds = open()),
+    async pass() {
+      await project(stores);
+      await rounds.pass();
+    },
+    /** A pass over documents that do not have what the last one did. */
+    stalePass: () => rounds.pass(),
+  };
+}
+
+const PURCHASE = {
+  type: 'purchase_paid',
+  ...{ at, payment_id: 'pi_1', user_id: 'alice', customer_id: null },
+  ...{ package_id: 'credits_5000', credits: 5000, amount_cents: 500, currency: 'usd' },
+} as const;
+
+test('a payment brings one receipt, however often it is reported and a pass is made', async (t) => {
+  const { billing, context, pass, stalePass, sent, restart } = await world(t);
+  await billing.take(PURCHASE, context());
+  await billing.take(PURCHASE, context());
+  await pass();
+  await stalePass();
+  restart();
+  await pass();
+  t.is(sent.length, 1);
+  t.like(sent[0], { to: 'alice@example.com', user_id: 'alice', subject: 'Your receipt' });
+  t.regex(sent[0]!.text, /5\.00 USD on 2026-01-31[\s\S]*5,000 credits, which never expire/);
+});
+
+test('a failed payment, the end of the plan and a trial bring a mail each', async (t) => {
+  const { log, billing, context, credits, pass, sent } = await world(t);
+  const failed = { type: 'period_failed', at, user_id: 'alice', subscription_id: 'sub', payment_id: 'in_1' } as const;
+  await billing.take(failed, context());
+  await pass();
+  // The news of an earlier attempt moves the grace and is no second mail.
+  await billing.take({ ...failed, at: '2026-01-30T09:00:00.000Z' }, context());
+  await openTrials(log, credits, 50_000).begin('alice', { job_id: 'j', completed_at: at }, context());
+  await pass();
+  await pass();
+  t.deepEqual(sent.map(({ subject }) => subject).sort(), ['A month of the plan pro for you', 'Your payment failed']);
+});
+
+test('a mail that cannot be sent now is sent later, less and less often asked for, and given up after three days', async (t) => {
+  const { billing, context, pass, sent, server, clock } = await world(t);
+  let asked = 0;
+  server.answer = async () => {
+    asked += 1;
+    throw new Error('away');
+  };
+  await billing.take(PURCHASE, context());
+  await pass();
+  await pass();
+  t.is(asked, 1);
+  clock.monotonic += 30_000;
+  await pass();
+  await pass();
+  t.is(asked, 2);
+  clock.monotonic += 3_600_000;
+  server.answer = async () => null;
+  await pass();
+  t.is(sent.length, 1);
+  await billing.take({ ...PURCHASE, payment_id: 'pi_2' }, context());
+  clock.now += 4 * 86_400_000;
+  await pass();
+  await pass();
+  t.is(sent.length, 1);
+});
+
+test('a refused mail is dropped, and so is one to a user without an address', async (t) => {
+  const { billing, context, pass, sent, server, record } = await world(t);
+  let asked = 0;
+  server.answer = async () => {
+    asked += 1;
+    return 'no such mailbox';
+  };
+  await billing.take(PURCHASE, context());
+  await pass();
+  await pass();
+  t.is(asked, 1);
+  await record('UserErased', {});
+  await billing.take({ ...PURCHASE, payment_id: 'pi_2' }, context());
+  await pass();
+  await pass();
+  t.is(asked, 1);
+  t.deepEqual(sent, []);
+});
