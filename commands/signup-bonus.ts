@@ -32,7 +32,8 @@ export function claim(
   now: number,
 ): Decision<SignupBonusesEvent, { code: WithheldReason; message: string }> {
   if (claims.some((made) => made.user === user)) return { events: [] };
-  const of_today = claims.filter(({ claimed_at }) => now - Date.parse(claimed_at) < DAY_MS);
+  // A claim of long after now was made before the clock was set back.
+  const of_today = claims.filter(({ claimed_at }) => Math.abs(now - Date.parse(claimed_at)) < DAY_MS);
   if (of_today.some((made) => made.fingerprint === fingerprint)) {
     return refused('fingerprint_repeated', 'The same machine had a signup bonus within 24 hours.');
   }

@@ -105,7 +105,7 @@ export function recordFingerprint(user: Readonly<User>, given: Fingerprint, now:
   if (known && known.os === os && known.device_type === device_type && known.screen_size === screen_size) {
     return { events: [] };
   }
-  if (user.fingerprints_at.filter((at) => now - Date.parse(at) < DAY_MS).length >= FINGERPRINTS_A_DAY) {
+  if (user.fingerprints_at.filter((at) => Math.abs(now - Date.parse(at)) < DAY_MS).length >= FINGERPRINTS_A_DAY) {
     const message = `The fingerprint changed ${FINGERPRINTS_A_DAY} times within 24 hours; it is not recorded again.`;
     return { refused: { code: 'too_many_fingerprints', message } };
   }

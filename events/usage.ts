@@ -19,14 +19,20 @@ export interface UsageCorrection {
 const OPENS_PERIOD: readonly TransactionType[] = ['subscription', 'trial'];
 const USES: readonly TransactionType[] = ['reservation', 'refund', 'release'];
 
+/** The clocks of processes differ by less. A period that begins later than this was opened before a clock was set back. */
+const CLOCKS_DIFFER_MS = 86_400_000;
+
 /** The usage at a time (ISO 8601); a period that has ended is followed by the rest of the calendar month. */
 export function usageAt(usage: Usage | null, at: string): Usage {
-  if (usage && at < usage.period_end) return usage;
   const time = new Date(at);
+  const is_ahead = usage !== null && Date.parse(usage.period_start) - time.getTime() > CLOCKS_DIFFER_MS;
+  if (usage && at < usage.period_end && !is_ahead) return usage;
   const [year, month] = [time.getUTCFullYear(), time.getUTCMonth()];
   const month_start = new Date(Date.UTC(year, month)).toISOString();
+  const period_end = new Date(Date.UTC(year, month + 1)).toISOString();
+  if (is_ahead) return { period_start: month_start, period_end, used: usage.used };
   const period_start = usage && usage.period_end > month_start ? usage.period_end : month_start;
-  return { period_start, period_end: new Date(Date.UTC(year, month + 1)).toISOString(), used: 0 };
+  return { period_start, period_end, used: 0 };
 }
 
 /** The usage after an entry of the ledger. A grant of a subscription opens a period, unless it ends with the current one. */

@@ -1,18 +1,19 @@
 // The read model of users.
 import { idOf } from '../events/streams.ts';
 import type { LogEvent } from '../events/vocabulary.ts';
-import type { Collection, Update } from '../readmodels/documents.ts';
+import type { Update, Write } from '../readmodels/documents.ts';
 import { type UserDocument, users } from '../readmodels/users.ts';
 import { type Projection, projection } from './projection.ts';
+import { writeAll } from './slices.ts';
 
-type Page = Collection<UserDocument>;
+/** Written at once in the end, in order. */
+type Page = Write<UserDocument>[];
 
-const set = (documents: Page, user_id: string, changes: Update): Promise<void> =>
-  documents.write([{ update: user_id, set: changes }]);
-
+/** Makes a handler that sets fields of the stream's user. */
 const setOf = <Event extends LogEvent>(changes: (event: Event) => Partial<UserDocument>) => {
-  return (event: Event, documents: Page) => set(documents, idOf(event.stream), { $set: changes(event) });
+  return (event: Event, page: Page) => update(page, idOf(event.stream), { $set: changes(event) });
 };
+const update = (page: Page, user_id: string, set: Update) => void page.push({ update: user_id, set });
 
 export const usersProjection: Projection = projection({
   name: 'users',
@@ -20,10 +21,10 @@ export const usersProjection: Projection = projection({
   collections: [users],
   covers: ['user'],
   ignores: ['SignupBonusApproved', 'UsageSet'],
-  begin: (open) => open(users),
+  begin: (): Page => [],
   on: {
-    UserRegistered: ({ data: { user_id, email }, metadata: { at } }, documents) =>
-      documents.write([{ replace: newUser(user_id, email, at) }]),
+    UserRegistered: ({ data: { user_id, email }, metadata: { at } }, page) =>
+      void page.push({ replace: newUser(user_id, email, at) }),
     UserUpdated: setOf<LogEvent<'UserUpdated'>>(({ data: { email } }) => ({ email })),
     IdentityReported: setOf<LogEvent<'IdentityReported'>>(({ data: { email } }) => ({ email })),
     FingerprintRecorded: setOf<LogEvent<'FingerprintRecorded'>>(({ data: fingerprint }) => ({ fingerprint })),
@@ -41,12 +42,15 @@ export const usersProjection: Projection = projection({
     })),
     // A request that had begun before the erasure may have recorded something after it.
     UserForgotten: setOf<LogEvent<'UserForgotten'>>(() => ({ email: null, fingerprint: null })),
-    CreditsGranted: ({ stream, data: { transaction_type }, metadata: { at } }, documents) =>
-      transaction_type === 'signup_bonus'
-        ? set(documents, idOf(stream), { $set: { bonus: { status: 'granted', reason: null, at } } })
-        : undefined,
-    JobCreated: ({ data: { owner_id }, metadata: { at } }, documents) =>
-      set(documents, owner_id, { $set: { last_job_at: at }, $inc: { jobs_created: 1 } }),
+    CreditsGranted({ stream, data: { transaction_type }, metadata: { at } }, page) {
+      if (transaction_type !== 'signup_bonus') return;
+      update(page, idOf(stream), { $set: { bonus: { status: 'granted', reason: null, at } } });
+    },
+    JobCreated: ({ data: { owner_id }, metadata: { at } }, page) =>
+      update(page, owner_id, { $set: { last_job_at: at }, $inc: { jobs_created: 1 } }),
+  },
+  async end(page, open) {
+    await writeAll(await open(users), page);
   },
 });
 

@@ -26,6 +26,11 @@ test('an address gets three bonuses in 24 hours, each for another fingerprint', 
   t.like(claim(three, { user: 'd', fingerprint: 'f1' }, NOW + DAY_MS), { events: [{ type: 'SignupBonusClaimed' }] });
 });
 
+test('claims of a clock that was a year ahead do not count', (t) => {
+  const ahead = given(...['a', 'b', 'c'].map((user) => claimed(user, user, NOW + 365 * DAY_MS)));
+  t.like(claim(ahead, { user: 'd', fingerprint: 'a' }, NOW), { events: [{ type: 'SignupBonusClaimed' }] });
+});
+
 test('a claim is recorded once for a user', (t) => {
   t.deepEqual(claim(given(claimed('a', 'f1')), { user: 'a', fingerprint: 'f2' }, NOW), { events: [] });
 });

@@ -59,3 +59,10 @@ test('a correction holds in its own period', (t) => {
   t.is(correctedUsage(used, { period_start: '2026-10-01T00:00:00.000Z', added: -10 }), 30);
   t.is(correctedUsage(used, null), 30);
 });
+
+test('after a clock that was a year ahead is set back, the period is that of the right time, with the usage so far', (t) => {
+  const used = after(['2026-11-03T10:00:00.000Z', reserved(5)], ['2027-11-03T10:00:00.000Z', reserved(50)]);
+  t.deepEqual(usageAt(used, '2026-11-04T10:00:00.000Z'), { ...NOVEMBER, used: 50 });
+  const renewal = after(['2026-11-17T08:00:00.000Z', renewed('2026-12-17T08:00:00.000Z')]);
+  t.is(usageAt(renewal, '2026-11-17T07:59:59.900Z'), renewal!, 'clocks of processes differ');
+});
