@@ -29,6 +29,16 @@ export interface World {
 
 /** Returns the exit code. Throws errors of the settings, of inputs and of files to write. */
 export async function runCheck(command: CheckCommand, world: World): Promise<number> {
+  try {
+    return await check(command, world);
+  } catch (error) {
+    if (!world.signal.aborted || (error as Error).name !== 'AbortError') throw error;
+    world.err.write('Interrupted before the first result.\n');
+    return EXIT.interrupted;
+  }
+}
+
+async function check(command: CheckCommand, world: World): Promise<number> {
   const { env, runs, signal, out, err } = world;
   const say = (text: string) => void err.write(`${text}\n`);
   const config = configOf(env, command);
@@ -54,9 +64,7 @@ export async function runCheck(command: CheckCommand, world: World): Promise<num
     run?.store.close();
     if (run !== null && !is_kept) await rm(run.folder, { recursive: true, force: true });
     if (is_kept) say(`The results so far are kept in ${run!.folder}. The same command with --resume goes on.`);
-    if (!signal.aborted || is_kept) throw error;
-    say('Interrupted before the first result.');
-    return EXIT.interrupted;
+    throw error;
   } finally {
     await forgetStdin();
   }

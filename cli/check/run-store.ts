@@ -150,7 +150,7 @@ export class RunStore {
   }
 
   close(): void {
-    this.#db.close();
+    if (this.#db.isOpen) this.#db.close();
   }
 
   #commit(work: () => void): void {

@@ -1,7 +1,7 @@
 // `check` as a process of its own: signals, standard input, pipes that close early, and colours.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, watch, writeFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -124,6 +124,19 @@ test('standard input is a list like a file, and the process can go on with it', 
   );
   t.is(await second.closed, 1);
   t.deepEqual(await kept(), []);
+});
+
+test('Ctrl-C while standard input is read ends with 130, and leaves nothing', async (t) => {
+  const { folder, start, kept } = await world(t);
+  const temporary = join(folder, 'tmp');
+  await mkdir(temporary);
+  const { child, closed, stderr } = start(['-'], { env: { TMPDIR: temporary } });
+  child.stdin.write('http://127.0.0.1/');
+  for await (const { eventType } of watch(temporary)) if (eventType === 'rename') break;
+  child.kill('SIGINT');
+  t.is(await closed, 130);
+  t.is(await stderr, 'Interrupted before the first result.\n');
+  t.deepEqual([...(await kept()), ...(await readdir(temporary))], []);
 });
 
 test('a reader that leaves early ends the output quietly', async (t) => {

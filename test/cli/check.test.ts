@@ -233,6 +233,18 @@ test('two checks at once do not disturb each other', async (t) => {
   );
 });
 
+test('--resume refuses a run that another process works on', async (t) => {
+  const interrupted = new AbortController();
+  const asked = Promise.withResolvers<void>();
+  const { site, run } = await checkWorld(t, { behaviours: { '/waits': () => asked.resolve() } });
+  const running = run([`${site.origin}/waits`], { signal: interrupted.signal });
+  await asked.promise;
+  const again = run([`${site.origin}/waits`, '--resume']);
+  await t.throwsAsync(again, { instanceOf: InputError, message: /^Another process works on the check/ });
+  interrupted.abort();
+  t.is((await running).code, 130);
+});
+
 test('the command refuses private addresses unless they are allowed', async (t) => {
   const { site, run } = await checkWorld(t);
   const env = { CHECKER_ALLOW_ADDRESSES: '' };
