@@ -17,7 +17,8 @@ export default {
   sortTestFiles: (a, b) => depthOf(a) - depthOf(b) || (a < b ? -1 : 1),
   // Some files wait more than they work.
   concurrency: 3,
-  timeout: '120s',
+  // Without an end of any test: the last one of a run may be alone, on a machine that has much else to do.
+  timeout: '300s',
   environmentVariables: { NODE_NO_WARNINGS: '1', NODE_COMPILE_CACHE: COMPILED, TMPDIR },
 };
 

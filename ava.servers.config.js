@@ -8,6 +8,6 @@ export default {
   workerThreads: false,
   // They wait for servers as much as they work.
   concurrency: 3,
-  timeout: '180s',
+  timeout: '300s',
   environmentVariables: { NODE_COMPILE_CACHE: COMPILED, TMPDIR },
 };

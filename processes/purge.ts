@@ -12,7 +12,6 @@ import { type PurgeDocument, purges } from '../readmodels/purges.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { passOnMoves } from './passes.ts';
 
-/** Results that one transaction of the read models removes. */
 const SLICE = 5000;
 /** Deleted jobs in one pass. */
 const AT_ONCE = 100;
@@ -25,6 +24,8 @@ export interface PurgeOptions {
   commands: Jobs;
   blobs: Blobs;
   context: (job_id: string) => CommandContext;
+  /** Results that one transaction of the read models removes. */
+  slice?: number;
 }
 
 /** Runs until `signal` aborts; calls `onPass` after each pass. */
@@ -43,12 +44,13 @@ export async function runPurges(options: PurgeOptions, signal: AbortSignal, onPa
 
 /** Makes one step for some deleted jobs, the oldest deletion first. Returns the last event's position; null when it made none. */
 export async function purgeSome(options: PurgeOptions, signal: AbortSignal): Promise<Position | null> {
+  const { slice = SLICE } = options;
   let position: Position | null = null;
   let results = 0;
   for (const purge of await options.readmodels.collection(purges).find({}, { sort: { since: 1 }, limit: AT_ONCE })) {
-    if (signal.aborted || results >= SLICE) break;
+    if (signal.aborted || results >= slice) break;
     const { _id: job_id, purged_to: from_index, urls } = purge;
-    const to_index = Math.min(from_index + SLICE, urls);
+    const to_index = Math.min(from_index + slice, urls);
     results += to_index - from_index;
     if (from_index === urls) await removeContent(purge, options);
     const command: JobCommand =

@@ -13,7 +13,7 @@ import { listings, NO_TRACES, openLog, tracesOf } from './support/traces.ts';
 const MAX_FILE_BYTES = 200_000;
 const MAX_URLS = 10;
 /** So many that they are listed in many pages, before the one that is too many is read. */
-const MANY_URLS = 200_000;
+const MANY_URLS = 20_000;
 const LIMITS = {
   MAX_FILE_BYTES: String(MAX_FILE_BYTES),
   MAX_URLS_PER_JOB: String(MAX_URLS),
@@ -274,18 +274,18 @@ test.serial('a file of 100 MB and one byte, of a length that is not announced: 4
   await nothingStays(t, usual, person);
 });
 
-test.serial('200,001 rows: 413, and the service removes the rows that it listed', async (t) => {
+test.serial('20,001 rows: 413, and the service removes the rows that it listed', async (t) => {
   const person = await newcomer(usual);
   const answer = await person.gateway.upload(rows(MANY_URLS + 1));
-  assertRefused(t, usual, '/jobs', answer, [413, 'too_many_urls', /more than 200,000 unique/]);
+  assertRefused(t, usual, '/jobs', answer, [413, 'too_many_urls', /more than 20,000 unique/]);
   await nothingStays(t, usual, person);
 });
 
-test.serial('200,001 URLs in a list: 413', async (t) => {
+test.serial('20,001 URLs in a list: 413', async (t) => {
   const person = await newcomer(usual);
   const list = Array.from({ length: MANY_URLS + 1 }, (_, i) => `https://${i}.example/`);
   const answer = await person.key.ask('POST', '/api/v2/jobs', { urls: list });
-  assertRefused(t, usual, '/api/v2/jobs', answer, [413, 'too_many_urls', /more than 200,000 unique/]);
+  assertRefused(t, usual, '/api/v2/jobs', answer, [413, 'too_many_urls', /more than 20,000 unique/]);
   await nothingStays(t, usual, person);
 });
 
@@ -312,7 +312,8 @@ test.serial('a client that leaves while the service reads its URLs leaves nothin
   const person = await newcomer(usual);
   const gone = new AbortController();
   const form = new FormData();
-  form.append('file', new Blob([rows(MANY_URLS)]), 'a.csv');
+  // The first rows are listed, the rest repeats them: it takes long to read, and nothing to keep.
+  form.append('file', new Blob([rows(5_000), rows(5_000).repeat(80)]), 'a.csv');
   const sent = person.gateway.send('/jobs', { method: 'POST', body: form, signal: gone.signal });
   const aborted = t.throwsAsync(sent, { name: 'AbortError' });
   await until(async () => (await listings(usual.log)).length > 0);

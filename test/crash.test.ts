@@ -12,14 +12,14 @@ import { openTestClient } from './support/service.ts';
 import { startServiceProcess } from './support/service-process.ts';
 import { openSite, page } from './support/sites.ts';
 
-const KILLS = 5;
+const KILLS = 3;
 /** Jobs under way at each kill: each begins when the one before it has had a random number of requests. */
 const JOBS = 4;
 const URLS = 200;
 /** The moments are between any two requests of a job, and up to this long after one: a job takes about ten times as long. */
 const LATER_MS = 30;
 
-test('twenty jobs outlive kill -9, each at a random moment', async (t) => {
+test('twelve jobs outlive kill -9, each at a random moment', async (t) => {
   t.timeout(300_000);
   const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-crash-'));
   // Slow enough that a job is under way for a while.

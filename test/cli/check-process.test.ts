@@ -31,6 +31,7 @@ async function world(t: ExecutionContext, options: TestSiteOptions = {}) {
         cwd,
         env: {
           PATH: process.env.PATH,
+          NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
           NODE_NO_WARNINGS: '1',
           XDG_STATE_HOME: join(folder, 'state'),
           CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',

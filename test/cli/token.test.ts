@@ -7,6 +7,7 @@ import test from 'ava';
 import { openIdentity } from '../../adapters/identity/index.ts';
 
 const CLI = fileURLToPath(new URL('../../cli/token.ts', import.meta.url));
+const { PATH, NODE_COMPILE_CACHE } = process.env;
 
 let data_dir: string;
 test.before(async () => void (data_dir = await mkdtemp(join(tmpdir(), 'token-'))));
@@ -14,7 +15,7 @@ test.after.always(() => rm(data_dir, { recursive: true }));
 
 const run = (args: string[], env: Record<string, string> = {}) =>
   new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) => {
-    const options = { env: { PATH: process.env.PATH, DATA_DIR: data_dir, ...env } };
+    const options = { env: { PATH, NODE_COMPILE_CACHE, DATA_DIR: data_dir, ...env } };
     execFile(process.execPath, [CLI, ...args], options, (error, stdout, stderr) =>
       resolve({ code: error?.code ?? 0, stdout, stderr }),
     );

@@ -9,7 +9,7 @@ import { openWorld } from './world.ts';
 const FILE = 'test/properties/jobs-and-credits.test.ts';
 /** `PROPERTY_SECONDS` for longer; the others to have one run again. */
 const { PROPERTY_SECONDS, PROPERTY_SEED, PROPERTY_PATH } = process.env;
-const SECONDS = Number(PROPERTY_SECONDS ?? 10);
+const SECONDS = Number(PROPERTY_SECONDS ?? 6);
 const MAX_STEPS = 30;
 
 test('jobs and credits stay exact under concurrent clients, lost acknowledgements and crashes', async (t) => {

@@ -5,7 +5,7 @@ import { all, appended, newEvent, newEvents, type Sentence } from './fixture.ts'
 export function racing(sentence: Sentence): void {
   sentence('exactly one of two writers to a stream gets each revision', async (t, { store, other, category }) => {
     const stream = `${category}-1`;
-    const wins_each = 200;
+    const wins_each = 80;
     await appended(store.append(stream, 'no_stream', [newEvent({ writer: 'none' })]));
     const won = new Map<number, string>();
     let conflicts = 0;
