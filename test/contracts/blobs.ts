@@ -1,4 +1,5 @@
 // What every adapter of stored files promises. An adapter's test enrols it with one line and a fixture.
+import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
@@ -37,6 +38,15 @@ export function blobsContract(name: string, start: () => Promise<BlobsFixture>):
   it('a blob may be empty', async (t, _fixture, blobs) => {
     t.deepEqual(await blobs.put('empty', Readable.from([])), { size_bytes: 0 });
     t.is((await read(blobs, 'empty'))?.length, 0);
+  });
+
+  it('is a file of this machine on demand, and null where there is none', async (t, _fixture, blobs) => {
+    await blobs.put('a/b', Readable.from([bytes(1000)]));
+    const file = await blobs.file('a/b');
+    t.true((await readFile(file!.path)).equals(bytes(1000)));
+    await file!.release();
+    t.is((await read(blobs, 'a/b'))?.length, 1000, 'the release of the file leaves the blob');
+    for (const key of ['b', 'a', 'a/b/c']) t.is(await blobs.file(key), null, key);
   });
 
   it('a read of an absent blob gives null', async (t, _fixture, blobs) => {

@@ -1,0 +1,106 @@
+// A table that is read again, whole: the rows and cells that its owner sees.
+import { gzipSync } from 'node:zlib';
+import test, { type ExecutionContext } from 'ava';
+import Excel from 'exceljs';
+import { DEFAULT_LIMITS } from '../../intake/limits.ts';
+import { openSheet } from '../../intake/open-sheet.ts';
+import { readTable } from '../../intake/read-table.ts';
+import { isDateFormat } from '../../intake/xlsx/date-styles.ts';
+import { ods, odsRow, upload } from './uploads.ts';
+
+/** The rows as the intake's own description of the table leads to them. */
+async function tableOf(t: ExecutionContext, name: string, content: string | Buffer) {
+  const path = await upload(t, name, content);
+  const sheet = await openSheet(path, name);
+  const cells = (await Array.fromAsync(sheet.cells())).flat();
+  const table = sheet.table!();
+  const rows = (await Array.fromAsync(readTable(path, table, DEFAULT_LIMITS))).flat();
+  return { table, rows: rows.map(({ row, cells: of_row }) => [row, ...of_row]), urls: cells.map(({ row }) => row) };
+}
+
+const A = 'https://a.example/1';
+
+test('a CSV has all its rows and cells, empty lines and wide rows too', async (t) => {
+  const { table, rows } = await tableOf(
+    t,
+    'a.csv',
+    `Name,URL\r\nOne,${A}\r\n\r\n"Two, too",https://b.example/,x,y\r\n`,
+  );
+  t.deepEqual(table, { format: 'csv', delimiter: ',', sheet: null, column: 1, header_row: 1, width: 4 });
+  t.deepEqual(rows, [
+    [1, 'Name', 'URL'],
+    [2, 'One', A],
+    [3, ''],
+    [4, 'Two, too', 'https://b.example/', 'x', 'y'],
+  ]);
+});
+
+test('a CSV in UTF-16, with gzip or with a declared delimiter is read as at first', async (t) => {
+  const text = `sep=;\r\nName;URL\r\nOne;${A}\r\n`;
+  for (const content of [Buffer.from(`\ufeff${text}`, 'utf16le'), gzipSync(text), Buffer.from(text)]) {
+    const { table, rows, urls } = await tableOf(t, 'a.csv', content);
+    t.like(table, { delimiter: ';', header_row: 2, width: 2 });
+    t.deepEqual(rows, [
+      [2, 'Name', 'URL'],
+      [3, 'One', A],
+    ]);
+    t.deepEqual(urls, [3]);
+  }
+});
+
+test('a list without columns is a table of one, without a header', async (t) => {
+  const { table, rows } = await tableOf(t, 'a.txt', `${A}\nhttps://b.example/x,y\n`);
+  t.deepEqual(table, { format: 'csv', delimiter: null, sheet: null, column: 0, header_row: null, width: 1 });
+  t.deepEqual(rows, [
+    [1, A],
+    [2, 'https://b.example/x,y'],
+  ]);
+});
+
+test('a workbook shows texts of links, numbers, truth values, dates and results of formulas', async (t) => {
+  const workbook = new Excel.Workbook();
+  workbook.addWorksheet('Cover').getCell('A1').value = 'Report';
+  const sheet = workbook.addWorksheet('Data');
+  sheet.getRow(3).values = ['Name', 'When', 'Link', 'Amount', 'Fine', 'Twice'];
+  const when = new Date(Date.UTC(2026, 4, 1));
+  sheet.getRow(4).values = ['x', when, { text: 'here', hyperlink: A }, -12.5, true, { formula: 'D4*2', result: -25 }];
+  sheet.getRow(6).values = ['y', new Date(Date.UTC(2026, 4, 1, 12, 30)), 'https://b.example/', 45_000, false];
+  for (const [row, format] of [
+    [4, 'dd/mm/yyyy'],
+    [6, 'yyyy-mm-dd hh:mm'],
+  ] as const) {
+    sheet.getRow(row).getCell(2).numFmt = format;
+  }
+  const { table, rows, urls } = await tableOf(t, 'a.xlsx', Buffer.from(await workbook.xlsx.writeBuffer()));
+  t.deepEqual(table, { format: 'xlsx', delimiter: null, sheet: 1, column: 2, header_row: 3, width: 6 });
+  t.deepEqual(rows, [
+    [3, 'Name', 'When', 'Link', 'Amount', 'Fine', 'Twice'],
+    [4, 'x', '2026-05-01', 'here', -12.5, true, -25],
+    [6, 'y', '2026-05-01 12:30:00', 'https://b.example/', 45_000, false],
+  ]);
+  t.deepEqual(urls, [4, 6]);
+});
+
+test('an ODS has the rows that it repeats, and texts of links', async (t) => {
+  const link = `<text:p><text:a xlink:href="${A}">here</text:a></text:p>`;
+  const again = odsRow('two', '<text:p>https://b.example/</text:p>').replace(
+    '<table:table-row',
+    '<table:table-row table:number-rows-repeated="3"',
+  );
+  const { table, rows, urls } = await tableOf(t, 'a.ods', await ods(odsRow('n', 'url') + odsRow('one', link) + again));
+  t.like(table, { format: 'ods', sheet: 0, column: 1, header_row: 1, width: 2 });
+  t.deepEqual(rows, [
+    [1, 'n', 'url'],
+    [2, 'one', 'here'],
+    ...[3, 4, 5].map((row) => [row, 'two', 'https://b.example/']),
+  ]);
+  t.deepEqual(urls, [2, 3, 4, 5]);
+});
+
+test('formats of dates are told from formats of numbers and durations', (t) => {
+  for (const format of ['yyyy-mm-dd', 'd. mmm', '[$-407]dddd', 'h:mm AM/PM', 'mm:ss'])
+    t.true(isDateFormat(format), format);
+  for (const format of ['0.00', '#,##0 "days"', 'General', '[h]:mm', '[Red]0', '0\\d', '@', '']) {
+    t.false(isDateFormat(format), format);
+  }
+});
