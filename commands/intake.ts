@@ -18,6 +18,8 @@ export interface IntakeOptions {
   skip_invalid?: boolean;
   /** The header or the letter of the column of a file to take; null or left out for the likeliest one. */
   column?: string | null;
+  /** The name of the sheet of a workbook to take; null or left out for the first one with URLs. */
+  sheet?: string | null;
   /** Receives each text that becomes no URL of the job, in order. Intake awaits it between two pages of the file. */
   left_out?: LeftOutSink;
   /** An abort ends the reading: the pages then throw its reason. */
@@ -57,6 +59,8 @@ export interface ListReading {
   column: ColumnRead;
   /** The other columns that hold URLs, and the share of their rows that do, 0 to 1. */
   other_columns: readonly (ColumnRead & { url_share: number })[];
+  /** The other sheets of a workbook that hold URLs, each with its likeliest column. */
+  other_sheets: readonly (ColumnRead & { url_share: number; sheet_name: string })[];
   warnings: readonly { code: string; message: string }[];
 }
 

@@ -24,10 +24,25 @@ export const columnOption = Type.Optional(
   }),
 );
 
+/** The query parameter `sheet`. */
+export const sheetOption = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: MAX_COLUMN_CHARS,
+    description: 'The sheet of a workbook, by its name. Without it, the first one with URLs is taken.',
+    examples: ['Landing pages'],
+  }),
+);
+
 const column = {
   index: Count('From 0.'),
   letter: Type.String({ description: 'As a spreadsheet names the column.' }),
   name: Nullable(Type.String({ description: 'The header, or the path of names in JSON; null without one.' })),
+};
+
+const otherColumn = {
+  ...column,
+  url_share: Type.Number({ minimum: 0, maximum: 1, description: 'Share of its rows that hold a URL.' }),
 };
 
 export const readingFields = {
@@ -37,12 +52,15 @@ export const readingFields = {
   }),
   sheet_name: Nullable(Type.String({ description: 'The sheet of a workbook that was read.' })),
   column: Type.Object(column, { description: 'The column whose URLs were taken.' }),
-  other_columns: Type.Array(
-    Type.Object({
-      ...column,
-      url_share: Type.Number({ minimum: 0, maximum: 1, description: 'Share of its rows that hold a URL.' }),
-    }),
-    { description: 'Other columns that hold URLs, which were not taken; the largest share first, at most 20.' },
+  other_columns: Type.Array(Type.Object(otherColumn), {
+    description: 'Other columns that hold URLs, which were not taken; the largest share first, at most 20.',
+  }),
+  other_sheets: Type.Array(
+    Type.Object({ sheet_name: Type.String({ description: 'The name of the sheet.' }), ...otherColumn }),
+    {
+      description:
+        'Other sheets of a workbook that hold URLs at their beginning, each with its likeliest column; at most 20. They were not taken.',
+    },
   ),
   warnings: Type.Array(Type.Object({ code: Type.Enum(Object.keys(WARNINGS) as Warning[]), message: Type.String() }), {
     description: `What may not be meant so. ${Object.entries(WARNINGS)
@@ -56,5 +74,6 @@ export const readingExample = {
   sheet_name: null,
   column: { index: 1, letter: 'B', name: 'link' },
   other_columns: [{ index: 4, letter: 'E', name: 'referrer', url_share: 0.4 }],
+  other_sheets: [],
   warnings: [],
 };

@@ -6,6 +6,8 @@ export interface CellUrls {
   texts: readonly string[];
   /** Whether other words stand beside the URLs, as in a note or a title. */
   is_prose: boolean;
+  /** Whether the words behind the only URL may be its end, with spaces in it, as well as a note: `https://a.com/my report`. */
+  is_unclear?: true;
 }
 
 /** A URL of ASCII characters, none of which separates URLs, or a word like one. Most cells are this and need no more work. */
@@ -43,6 +45,8 @@ const DOMAIN_LIKE = /^[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+(?:[:/?#]\S*)?$/u;
 const FILE_NAME =
   /^[^/]*\.(?:html?|php|aspx?|jsp|pdf|jpe?g|png|gif|svg|webp|docx?|xlsx?|csv|txt|xml|json|js|css|mp[34])$/i;
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\S*)?$/;
+/** Words behind a URL with nothing that sets them off, such as a dash or a bracket. */
+const MERE_WORDS = /^(?: [\p{L}\p{N}_~-]{1,60}){1,12}$/u;
 /** How a URL with a space in it goes on behind the space: `My File.pdf`, `a b/c`, `?q=a b&c`. */
 const GOES_ON = /[/=&%]|\.[a-z0-9]{2,5}$/i;
 
@@ -149,7 +153,15 @@ function single(text: string, { end }: Span): CellUrls {
   const rest = text.slice(end);
   if (!LETTER.test(rest)) return one(url);
   if (isRestOfUrl(url, rest)) return { texts: [text], is_prose: true };
-  return several(text, [{ start: 0, end }]);
+  const found = several(text, [{ start: 0, end }]);
+  return isUnclear(url, rest) ? { ...found, is_unclear: true } : found;
+}
+
+/** A path that ends in a slash or in a file's name has ended, and so has a URL without a path. */
+function isUnclear(url: string, rest: string): boolean {
+  const path = url.indexOf('/', url.indexOf('//') + 2);
+  const may_go_on = path !== -1 && !url.endsWith('/') && !FILE_NAME.test(url.slice(path + 1));
+  return may_go_on && MERE_WORDS.test(rest);
 }
 
 function isRestOfUrl(url: string, rest: string): boolean {

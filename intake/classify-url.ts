@@ -12,6 +12,7 @@ export const INVALID_REASONS = {
   unsupported_scheme: 'is neither http nor https',
   email_address: 'is an e-mail address',
   several_words: 'holds white space and no single URL',
+  space_in_url: 'holds spaces: write each as %20, or put the words behind the URL into a cell of their own',
   no_domain: 'has no domain name such as example.com',
   malformed: 'is not a well-formed URL',
   relative: 'is relative to a page that the file does not name',

@@ -13,6 +13,7 @@ export const INTAKE_ERROR_CODES = {
   inflated_too_large: 'The file has more than `max_inflated_bytes` when unpacked.',
   zip_bomb: 'The file inflates far more than any real list does.',
   column_not_found: 'The file has no column with the header or the letter that `column` names.',
+  sheet_not_found: 'The file has no sheet with the name that `sheet` gives.',
   no_urls: 'The input has no URL that can be checked.',
   too_many_urls: 'The input has more unique URLs than `max_urls`.',
   invalid_rows: 'Some rows are invalid, and `skip_invalid` is off.',
@@ -46,6 +47,15 @@ export function columnNotFound(wanted: string, columns: readonly string[]): Inta
       ? 'Leave `column` out: the file has no columns to choose from.'
       : `Name one by its header or its letter. There are: ${shown.join(', ')}.`;
   return new IntakeError('column_not_found', `The file has no column ${JSON.stringify(wanted)}. ${there_are}`);
+}
+
+/** `sheets`: the names of the sheets that the workbook has; none for another file. */
+export function sheetNotFound(wanted: string, sheets: readonly string[]): IntakeError {
+  const shown = sheets.slice(0, MAX_COLUMNS_SHOWN).map((name) => JSON.stringify(name.slice(0, MAX_NAME_SHOWN)));
+  if (sheets.length > shown.length) shown.push('and more');
+  const there_are =
+    shown.length === 0 ? 'Leave `sheet` out: the file is no workbook.' : `There are: ${shown.join(', ')}.`;
+  return new IntakeError('sheet_not_found', `The file has no sheet ${JSON.stringify(wanted)}. ${there_are}`);
 }
 
 const MAX_COLUMNS_SHOWN = 20;

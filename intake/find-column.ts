@@ -1,5 +1,5 @@
 // Finds the column of a table that holds the URLs, and the end of its header. The cells decide; the header breaks ties.
-import { urlsInCell } from './cell-urls.ts';
+import { beginsLikeUrl, urlsInCell } from './cell-urls.ts';
 import { urlLikeness } from './classify-url.ts';
 
 export interface SampleRow {
@@ -23,6 +23,8 @@ export interface UrlColumn extends NamedColumn {
   header: readonly string[] | null;
   /** The other columns that hold URLs, the largest share first. */
   others: readonly NamedColumn[];
+  /** Whether most of its cells with a URL have other words beside it. */
+  has_notes: boolean;
 }
 
 const COLUMN_NAMES = new Set(
@@ -68,8 +70,25 @@ export function findUrlColumn(
   const others = columns.filter(({ index }) => index !== best.index).sort((a, b) => b.url_share - a.url_share);
   return {
     ...best,
+    has_notes: haveNotes(rows.map(({ cells }) => cells[best.index] ?? '')),
     others: others.slice(0, MAX_OTHERS).map(({ index, name, url_share }) => ({ index, name, url_share })),
   };
+}
+
+/** Fewer cells with words behind a URL are no habit. */
+const MIN_NOTES = 3;
+
+/** Whether words stand beside the URLs of most texts that have one. */
+export function haveNotes(texts: readonly string[]): boolean {
+  let [notes, unclear, plain] = [0, 0, 0];
+  for (const text of texts) {
+    const found = urlsInCell(text.slice(0, JUDGED_CHARS));
+    if (!found.texts.some(beginsLikeUrl)) continue;
+    if (found.is_unclear) unclear++;
+    else if (found.is_prose) notes++;
+    else plain++;
+  }
+  return notes > plain || (notes + unclear > plain && notes + unclear >= MIN_NOTES);
 }
 
 const MAX_OTHERS = 20;
@@ -86,8 +105,8 @@ function withRowNames(rows: readonly SampleRow[]): readonly SampleRow[] {
   return are_numbered ? [{ row: header.row, cells: ['', ...header.cells] }, ...data] : rows;
 }
 
-type Described = Omit<UrlColumn, 'url_share' | 'others'>;
-type Found = Omit<UrlColumn, 'others'>;
+type Described = Omit<UrlColumn, 'url_share' | 'others' | 'has_notes'>;
+type Found = Omit<UrlColumn, 'others' | 'has_notes'>;
 
 function likeliest(columns: readonly Found[]): Found | null {
   const most = columns.reduce((share, { url_share }) => Math.max(share, url_share), 0);
@@ -127,7 +146,7 @@ export function namesOfColumns(sample: readonly SampleRow[], column: UrlColumn |
   return [...new Set(names)];
 }
 
-const sameName = (a: string, b: string) => a.trim().toLowerCase() === b.trim().toLowerCase();
+export const sameName = (a: string, b: string) => a.trim().toLowerCase() === b.trim().toLowerCase();
 
 /** The index of a spreadsheet's column from its letters, as 2 for `C`; null for any other text. */
 export function columnOfLetters(text: string): number | null {
@@ -188,10 +207,10 @@ function byNameAlone(rows: readonly SampleRow[], width: number): UrlColumn | nul
     const index = cells.findIndex(isColumnName);
     if (index === -1) continue;
     const name = cells[index]!.trim();
-    return { index, name, first_data_row: row + 1, url_share: 0, header: cells, others: [] };
+    return { index, name, first_data_row: row + 1, url_share: 0, header: cells, others: [], has_notes: false };
   }
   if (width !== 1) return null;
-  return { index: 0, name: null, first_data_row: 1, url_share: 0, header: null, others: [] };
+  return { index: 0, name: null, first_data_row: 1, url_share: 0, header: null, others: [], has_notes: false };
 }
 
 function isColumnName(cell: string): boolean {

@@ -5,6 +5,7 @@ import { IntakeError } from './errors.ts';
 import {
   cellLikeness,
   findUrlColumn,
+  haveNotes,
   namesOfColumns,
   PROSE_LIKENESS,
   type SampleRow,
@@ -137,7 +138,8 @@ function isProse(rows: readonly SampleRow[], filename: string): boolean {
   if (with_url.length === 0) return false;
   if (/\.(?:md|markdown|rst|adoc|org)$/i.test(filename)) return true;
   if (found.some(({ line }) => /^#{1,6} |\]\(https?:/i.test(line))) return true;
-  return with_url.filter(({ is_prose, line }) => is_prose && !DELIMITED.test(line)).length * 2 > with_url.length;
+  const prose = with_url.filter(({ is_prose, line }) => is_prose && !DELIMITED.test(line));
+  return prose.length * 2 > with_url.length && haveNotes(prose.map(({ line }) => line));
 }
 
 /** A line that may be a row of a table. */

@@ -5,7 +5,7 @@ import { columnNotFound, IntakeError } from './errors.ts';
 import { breather } from './event-loop.ts';
 import { columnOfLetters, findUrlColumn, lettersOfColumn, type SampleRow } from './find-column.ts';
 import { type Cell, describedColumn, type OpenedText, type Sheet } from './sheet.ts';
-import { pagesOfTexts } from './sliced-texts.ts';
+import { type CellReading, pagesOfTexts } from './sliced-texts.ts';
 import { readText } from './text-source.ts';
 
 const MAX_DEPTH = 64;
@@ -52,7 +52,7 @@ export async function openJson(file: OpenedText): Promise<Sheet> {
     ...described,
     column: { index: column.index, name: nameOf(path) },
     other_columns: column.others.map((other) => ({ ...other, name: nameOf(paths[other.index]!) })),
-    cells: () => jsonCells(file, path),
+    cells: () => jsonCells(file, path, column),
   };
 }
 
@@ -80,9 +80,12 @@ async function sampleOf(file: OpenedText): Promise<{ rows: SampleRow[]; paths: s
   return { rows: [{ row: 0, cells: paths }, ...rows], paths };
 }
 
-async function* jsonCells(file: OpenedText, wanted: string): AsyncGenerator<Cell[]> {
+async function* jsonCells(file: OpenedText, wanted: string, reading: CellReading): AsyncGenerator<Cell[]> {
   for await (const some of stringsOf(file)) {
-    yield* pagesOfTexts(some.filter(({ path, value }) => path === wanted && value.trim() !== ''));
+    yield* pagesOfTexts(
+      some.filter(({ path, value }) => path === wanted && value.trim() !== ''),
+      reading,
+    );
   }
 }
 

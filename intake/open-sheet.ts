@@ -1,6 +1,6 @@
 // Opens an uploaded file as the URLs in it. The content decides the format; the file's name does not.
 import { stat } from 'node:fs/promises';
-import { IntakeError } from './errors.ts';
+import { IntakeError, sheetNotFound } from './errors.ts';
 import { openHtml } from './html.ts';
 import { openJson } from './json.ts';
 import { assertText, isGzip, isZip, kindOfText } from './known-formats.ts';
@@ -16,7 +16,7 @@ export async function openSheet(
   path: string,
   filename: string,
   limits: Partial<IntakeLimits> = {},
-  { column = null }: OpenOptions = {},
+  options: OpenOptions = {},
 ): Promise<Sheet> {
   const all_limits = { ...DEFAULT_LIMITS, ...limits };
   const { max_file_bytes, max_inflated_bytes } = all_limits;
@@ -29,14 +29,15 @@ export async function openSheet(
     throw new IntakeError('file_too_large', `The file is larger than ${megabytes} MB. Split it into smaller ones.`);
   }
   const start = await readHead({ path, is_gzip: false, max_inflated_bytes });
-  if (isZip(start)) return openWorkbook(path, all_limits, column);
+  if (isZip(start)) return openWorkbook(path, all_limits, options);
+  if (options.sheet) throw sheetNotFound(options.sheet, []);
   const source = { path, is_gzip: isGzip(start), max_inflated_bytes };
   const head = source.is_gzip ? await readHead(source) : start;
   const encoding = encodingOf(head);
   const text = new TextDecoder(encoding).decode(head);
   assertText(head, text);
   const is_whole = head.length < CHUNK_BYTES;
-  const file = { source, encoding, filename, head: text, is_whole, limits: all_limits, column };
+  const file = { source, encoding, filename, head: text, is_whole, limits: all_limits, column: options.column ?? null };
   switch (kindOfText(text, encoding)) {
     case 'json':
       return openJson(file);

@@ -20,6 +20,7 @@ export interface Cell {
 
 export const WARNINGS = {
   several_columns: 'Another column is as likely to hold the URLs that are meant. Choose one with `column`.',
+  several_sheets: 'Another sheet of the workbook holds URLs, which were not taken.',
   sitemap_index:
     'The file is an index: its URLs are those of sitemaps. The service fetches none of them to look for pages.',
 } as const;
@@ -37,6 +38,8 @@ export interface Sheet {
   column: { index: number; name: string | null };
   /** The other columns of the beginning of the file that hold URLs, the largest share first. */
   other_columns: readonly NamedColumn[];
+  /** The other sheets of the workbook that hold URLs at their beginning, each with its likeliest column. */
+  other_sheets?: readonly OtherSheet[];
   warnings: readonly Warning[];
   /**
    * The column's texts without the header, in order, a page for each piece of the file. Each call reads the file again and
@@ -47,7 +50,13 @@ export interface Sheet {
   table?(): JobTable;
 }
 
+export interface OtherSheet extends NamedColumn {
+  sheet_name: string;
+}
+
 export interface OpenOptions {
+  /** The name of the sheet of a workbook to take; null for the first one with URLs. */
+  sheet?: string | null;
   /** The header or the letter of the column to take; null for the likeliest one. */
   column?: string | null;
 }
@@ -76,13 +85,19 @@ export const describedColumn = (column: UrlColumn, wanted: string | null) => ({
 export const headerRow = ({ name, first_data_row }: UrlColumn): number | null =>
   name !== null && first_data_row > 1 ? first_data_row - 1 : null;
 
+const lettered = <Column extends NamedColumn>(column: Column) => ({
+  ...column,
+  letter: lettersOfColumn(column.index),
+});
+
 /** What a client is told of how a file was read. */
-export function readingOf({ format, sheet_name, column, other_columns, warnings }: Sheet): ListReading {
+export function readingOf({ format, sheet_name, column, other_columns, other_sheets, warnings }: Sheet): ListReading {
   return {
     format,
     sheet_name,
     column: { ...column, letter: lettersOfColumn(column.index) },
-    other_columns: other_columns.map((other) => ({ ...other, letter: lettersOfColumn(other.index) })),
+    other_columns: other_columns.map(lettered),
+    other_sheets: (other_sheets ?? []).map(lettered),
     warnings: warnings.map((code) => ({ code, message: WARNINGS[code] })),
   };
 }

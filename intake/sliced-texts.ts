@@ -9,10 +9,20 @@ const PAGE_CELLS = 1_000;
 const SEPARATOR = /[\s,;|<>"]/g;
 const WHITE_SPACE = /\s/;
 
+/** How the cells of a column are read. */
+export interface CellReading {
+  /** Whether words behind a URL are notes, because most cells of the column have some. */
+  has_notes: boolean;
+}
+
+type Text = Omit<Cell, 'row'>;
+
 /** The texts of a cell, some at a time. Of a cell longer than a slice, sentences without a URL are left out. */
-export function* slicedTexts(cell: string): Generator<readonly string[]> {
+export function* slicedTexts(cell: string, { has_notes }: CellReading): Generator<readonly Text[]> {
   if (cell.length <= SLICE_CHARS) {
-    yield urlsInCell(cell).texts;
+    const { texts, is_unclear } = urlsInCell(cell);
+    if (is_unclear && !has_notes) yield [{ value: cell, refused: 'space_in_url' }];
+    else yield texts.map((value) => ({ value }));
     return;
   }
   let is_empty = true;
@@ -22,11 +32,11 @@ export function* slicedTexts(cell: string): Generator<readonly string[]> {
     const texts = end - start > SLICE_CHARS ? [slice.trim()] : urlsInCell(slice).texts;
     const urls = texts.filter((text) => text !== '' && !WHITE_SPACE.test(text));
     is_empty &&= urls.length === 0;
-    yield urls;
+    yield urls.map((value) => ({ value }));
     start = end;
   }
   const beginning = is_empty ? cell.slice(0, SLICE_CHARS).trim() : '';
-  if (beginning !== '') yield [beginning];
+  if (beginning !== '') yield [{ value: beginning }];
 }
 
 /** Behind the last white space of the slice; else behind its last separator, or the next one. */
@@ -46,14 +56,14 @@ function endOfSlice(cell: string, start: number): number {
 }
 
 /** The texts of cells in pages that stay small, however many URLs a cell has. Yields to the event loop. */
-export async function* pagesOfTexts(cells: readonly Cell[]): AsyncGenerator<Cell[]> {
+export async function* pagesOfTexts(cells: readonly Cell[], reading: CellReading): AsyncGenerator<Cell[]> {
   const breathe = breather();
   let page: Cell[] = [];
   for (const { row, value } of cells) {
     if (isPlain(value)) page.push({ row, value });
     else {
-      for (const texts of slicedTexts(value)) {
-        for (const text of texts) page.push({ row, value: text });
+      for (const texts of slicedTexts(value, reading)) {
+        for (const text of texts) page.push({ row, ...text });
         await breathe();
       }
     }

@@ -102,7 +102,7 @@ async function* textCells(
         continue;
       }
       for (const texts of textsOf(record, layout, has_more)) {
-        for (const text of texts) page.push({ row, value: text });
+        for (const text of texts) page.push({ row, ...text });
         const pause = breathe();
         if (pause === undefined && page.length < PAGE_CELLS) continue;
         await pause;
@@ -118,11 +118,18 @@ async function* textCells(
 const RULE = /^\s*:?-{3,}:?\s*$/;
 
 /** The texts of a row, some at a time. A row wider than its header has several URLs in its last column, unquoted. */
-function* textsOf({ cells }: CsvRecord, layout: TextLayout, has_more: boolean): Generator<readonly string[]> {
+function* textsOf(
+  { cells }: CsvRecord,
+  layout: TextLayout,
+  has_more: boolean,
+): Generator<readonly Omit<Cell, 'row'>[]> {
   const { delimiter, column, is_prose } = layout;
   const value = cells[column.index] ?? '';
   if (value.trim() === '' || (delimiter === '|' && RULE.test(value))) return;
-  for (const texts of slicedTexts(value)) yield is_prose ? texts.filter(beginsLikeUrl) : texts;
+  const reading = { has_notes: is_prose || column.has_notes };
+  for (const texts of slicedTexts(value, reading)) {
+    yield is_prose ? texts.filter((text) => beginsLikeUrl(text.value)) : texts;
+  }
   if (!has_more || is_prose) return;
-  for (const cell of cells.slice(column.index + 1)) if (beginsLikeUrl(cell.trim())) yield* slicedTexts(cell);
+  for (const cell of cells.slice(column.index + 1)) if (beginsLikeUrl(cell.trim())) yield* slicedTexts(cell, reading);
 }

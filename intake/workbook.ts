@@ -1,10 +1,17 @@
 // Opens a workbook, XLSX or ODS, as the cells of the URL column of its first sheet that has one.
-import { columnNotFound, IntakeError } from './errors.ts';
-import { findUrlColumn, namesOfColumns, type SampleRow, type UrlColumn } from './find-column.ts';
+import { columnNotFound, IntakeError, sheetNotFound } from './errors.ts';
+import {
+  findUrlColumn,
+  type NamedColumn,
+  namesOfColumns,
+  type SampleRow,
+  sameName,
+  type UrlColumn,
+} from './find-column.ts';
 import { tooLarge } from './inflation.ts';
 import type { IntakeLimits } from './limits.ts';
 import { isOds, odsSheets } from './ods.ts';
-import { type Cell, describedColumn, headerRow, type Sheet } from './sheet.ts';
+import { type Cell, describedColumn, headerRow, type OpenOptions, type OtherSheet, type Sheet } from './sheet.ts';
 import { pagesOfTexts } from './sliced-texts.ts';
 import type { WorkbookSheet } from './workbook-sheet.ts';
 import { xlsxSheets } from './xlsx/xlsx-sheets.ts';
@@ -20,18 +27,35 @@ const MAX_TEXTS = 1_200_000;
 /** The most characters to look at: cells may refer to one long text, or repeat it, a million times. */
 const MAX_CHARS = 200_000_000;
 
-export async function openWorkbook(path: string, limits: IntakeLimits, wanted: string | null): Promise<Sheet> {
+export async function openWorkbook(
+  path: string,
+  limits: IntakeLimits,
+  { column: wanted = null, sheet: wanted_sheet = null }: OpenOptions,
+): Promise<Sheet> {
   const workbook = await ZipPackage.open(path, limits.max_inflated_bytes);
   try {
     const is_ods = await isOds(workbook);
     let found: Found | null = null;
     let number = 0;
+    const names: string[] = [];
+    const others: OtherSheet[] = [];
     const search: Search = { max_url_chars: limits.max_url_chars, wanted, names: new Set(), chars_left: MAX_CHARS };
     for await (const sheet of is_ods ? odsSheets(workbook) : xlsxSheets(workbook, limits.max_url_chars)) {
-      const column = await urlColumnOf(sheet, workbook, search);
-      if (column && (found === null || column.url_share > 0)) found = { sheet, number, column };
-      if (found && found.column.url_share > 0) break;
+      names.push(sheet.name);
+      const may_be_it =
+        wanted_sheet === null ? !found || found.column.url_share === 0 : sameName(sheet.name, wanted_sheet);
+      if (may_be_it) {
+        const column = await urlColumnOf(sheet, workbook, search);
+        if (column && (found === null || column.url_share > 0)) found = { sheet, number, column };
+      } else if (others.length < MAX_OTHER_SHEETS) {
+        const column = await firstUrlColumn(sheet, workbook, search);
+        if (column) others.push({ ...column, sheet_name: sheet.name });
+      }
+      if (found && others.length === MAX_OTHER_SHEETS) break;
       number++;
+    }
+    if (wanted_sheet !== null && !names.some((name) => sameName(name, wanted_sheet))) {
+      throw sheetNotFound(wanted_sheet, names);
     }
     if (found === null && wanted !== null) throw columnNotFound(wanted, [...search.names]);
     if (found === null) {
@@ -40,6 +64,7 @@ export async function openWorkbook(path: string, limits: IntakeLimits, wanted: s
     const { column, sheet } = found;
     const format = is_ods ? ('ods' as const) : ('xlsx' as const);
     const widest = { columns: 1 };
+    const described = describedColumn(column, wanted);
     const table = {
       ...{ format, delimiter: null, sheet: found.number, column: column.index },
       header_row: headerRow(column),
@@ -49,7 +74,10 @@ export async function openWorkbook(path: string, limits: IntakeLimits, wanted: s
       encoding: 'utf-8',
       delimiter: null,
       sheet_name: sheet.name,
-      ...describedColumn(column, wanted),
+      ...described,
+      other_sheets: others,
+      warnings:
+        others.length > 0 && wanted_sheet === null ? [...described.warnings, 'several_sheets'] : described.warnings,
       cells: () => columnCells(path, limits, sheet, column, widest),
       table: () => ({ ...table, width: Math.max(widest.columns, column.index + 1) }),
     };
@@ -65,6 +93,24 @@ interface Found {
   column: UrlColumn;
 }
 
+/** Other sheets that are named to the client. */
+const MAX_OTHER_SHEETS = 20;
+
+/** The likeliest column at the beginning of a sheet that is not taken; null without URLs there. */
+async function firstUrlColumn(sheet: WorkbookSheet, workbook: ZipPackage, search: Search): Promise<NamedColumn | null> {
+  const first = {
+    ...search,
+    wanted: null,
+    names: new Set<string>(),
+    chars_left: Math.min(search.chars_left, SAMPLE_CHARS),
+  };
+  const column = await urlColumnOf(sheet, workbook, first, true);
+  search.chars_left -= SAMPLE_CHARS - first.chars_left;
+  return column && column.url_share > 0
+    ? { index: column.index, name: column.name, url_share: column.url_share }
+    : null;
+}
+
 interface Search {
   max_url_chars: number;
   wanted: string | null;
@@ -74,8 +120,13 @@ interface Search {
   chars_left: number;
 }
 
-/** Finds the column from the first rows with URLs. Null when the sheet is empty or no column looks like URLs. */
-async function urlColumnOf(sheet: WorkbookSheet, workbook: ZipPackage, search: Search): Promise<UrlColumn | null> {
+/** Finds the column from the first rows with URLs, or from the first rows. Null when the sheet is empty or no column looks like URLs. */
+async function urlColumnOf(
+  sheet: WorkbookSheet,
+  workbook: ZipPackage,
+  search: Search,
+  at_beginning = false,
+): Promise<UrlColumn | null> {
   const { max_url_chars, wanted } = search;
   let first: UrlColumn | null | undefined;
   let rows: SampleRow[] = [];
@@ -113,6 +164,10 @@ async function urlColumnOf(sheet: WorkbookSheet, workbook: ZipPackage, search: S
         return { ...column, name: null, header: null, first_data_row: first?.first_data_row ?? 1 };
       }
       if (first === undefined) first = column;
+      if (at_beginning) {
+        await reading.return(undefined);
+        return first;
+      }
       rows = [];
       cell_count = char_count = 0;
     }
@@ -133,7 +188,7 @@ async function* columnCells(
   let texts = 0;
   let chars = 0;
   const counted = async function* (cells: readonly Cell[]) {
-    for await (const page of pagesOfTexts(cells)) {
+    for await (const page of pagesOfTexts(cells, column)) {
       texts += page.length;
       if (texts > MAX_TEXTS) throw tooManyTexts();
       yield page;

@@ -150,7 +150,8 @@ test('an analysis sorts a file into categories, with samples, layout and cost', 
     ...{ row, value, url, reason, blocked_domain: blocked },
   });
   t.deepEqual(answer.body, {
-    ...{ format: 'csv', encoding: 'utf-8', delimiter: ';', sheet_name: null, other_columns: [], warnings: [] },
+    ...{ format: 'csv', encoding: 'utf-8', delimiter: ';', sheet_name: null, warnings: [] },
+    ...{ other_columns: [], other_sheets: [] },
     column: { index: 1, letter: 'B', name: 'link' },
     ...{ total_rows: 6, unique_urls: 2, duplicates: 1 },
     valid: {

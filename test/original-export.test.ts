@@ -2,6 +2,7 @@
 // empty rows and cells of several URLs.
 import test from 'ava';
 import { parse } from 'csv-parse/sync';
+import Excel from 'exceljs';
 import { startTestService, type TestClient, type TestService } from './support/service.ts';
 import { openSite, page, type Site } from './support/sites.ts';
 
@@ -105,4 +106,47 @@ test('a CSV comes back whole, with results, duplicates and rejected rows in plac
   const link = await alice.ask('GET', `/jobs/${job_id}/download?original=true`);
   const linked = parse(await (await fetch(link.body.url)).text(), { bom: true, delimiter: ';' });
   t.is(linked.length, 10);
+});
+
+test('a workbook comes back as a workbook, with its numbers and dates', async (t) => {
+  const alice = await service.client('xlsx');
+  const workbook = new Excel.Workbook();
+  const sheet = workbook.addWorksheet('Data');
+  sheet.addRow(['When', 'Page', 'Visits']);
+  sheet.addRow([new Date(Date.UTC(2026, 4, 1)), { text: 'home', hyperlink: `${site.url}/a` }, 12]);
+  sheet.addRow([]);
+  sheet.addRow(['soon', `${site.url}/status/404`, '=1+1']);
+  const file = Buffer.from(await workbook.xlsx.writeBuffer());
+  const job_id = await checked(alice, file, 'pages.xlsx');
+  const response = await fetch(`${service.url}/jobs/${job_id}/export?original=true&format=xlsx`, {
+    headers: { authorization: `Bearer ${alice.token}` },
+  });
+  t.regex(response.headers.get('content-disposition')!, /filename="pages-results\.xlsx"/);
+  const exported = new Excel.Workbook();
+  await exported.xlsx.load((await response.arrayBuffer()) as never);
+  const rows = exported.worksheets[0]!;
+  const cells = (row: number) => Array.from({ length: 6 }, (_, n) => rows.getRow(row).getCell(n + 1).value);
+  t.deepEqual(cells(1), ['When', 'Page', 'Visits', 'row', 'checked_url', 'verdict']);
+  t.deepEqual(cells(2), ['2026-05-01', 'home', 12, 2, `${site.url}/a`, 'ok']);
+  t.deepEqual(cells(3), [null, null, null, 3, null, null]);
+  t.deepEqual(cells(4), ['soon', `${site.url}/status/404`, "'=1+1", 4, `${site.url}/status/404`, 'broken']);
+});
+
+test('a list without columns cannot be exported as a table, and has the places of its texts', async (t) => {
+  const alice = await service.client('lists');
+  const text = JSON.stringify([`${site.url}/a`, 'nope', `${site.url}/b`]);
+  const job_id = await checked(alice, text, 'list.md.json');
+  const refused = await alice.ask('GET', `/jobs/${job_id}/export?original=true`);
+  t.like(refused, { status: 409, body: { code: 'no_table' } });
+  t.is((await alice.ask('GET', `/jobs/${job_id}/export?original=false`)).status, 200);
+  const { body: results } = await alice.ask('GET', `/jobs/${job_id}/results`);
+  t.deepEqual(
+    results.items.map(({ row, cell }: { row: number; cell: null }) => [row, cell]),
+    [
+      [1, null],
+      [3, null],
+    ],
+  );
+  const { body: rejected } = await alice.ask('GET', `/jobs/${job_id}/rejected`);
+  t.like(rejected, { total: 1, items: { 0: { row: 2, cell: null, value: 'nope', reason: 'no_domain' } } });
 });

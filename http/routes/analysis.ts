@@ -14,7 +14,7 @@ import { GATEWAY } from '../apis/gateway.ts';
 import { Block, blockExample } from '../domain-view.ts';
 import { type Problem, ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
-import { columnOption, LIST_FILE, readingExample, readingFields } from '../list-reading.ts';
+import { columnOption, LIST_FILE, readingExample, readingFields, sheetOption } from '../list-reading.ts';
 import { fileBody, listBody, routeOf } from '../route.ts';
 import { Count } from '../schemas.ts';
 import { unusable } from '../submit.ts';
@@ -154,7 +154,7 @@ export const analyzeFile = route({
   description:
     'Sorts each row into one category, as `POST /jobs` would with its defaults. It creates no job, charges nothing, and discards the file.',
   tags,
-  query: Type.Object({ column: columnOption }),
+  query: Type.Object({ column: columnOption, sheet: sheetOption }),
   body: fileBody(LIST_FILE),
   responses: { 200: { description: 'The analysis.', schema: AnalysisView, example: analysisExample } },
   errors: {

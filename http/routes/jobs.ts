@@ -10,7 +10,7 @@ import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError, NO_SUCH_JOB } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
-import { columnOption, LIST_FILE, readingExample, readingFields } from '../list-reading.ts';
+import { columnOption, LIST_FILE, readingExample, readingFields, sheetOption } from '../list-reading.ts';
 import { listOf, listReply } from '../list-replies.ts';
 import {
   filterOf,
@@ -51,6 +51,7 @@ export const upload = route({
       description: 'Leave out malformed URLs; otherwise they are an error.',
     }),
     column: columnOption,
+    sheet: sheetOption,
   }),
   body: fileBody(LIST_FILE),
   responses: {

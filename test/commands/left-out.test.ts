@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import test from 'ava';
+import type { Blobs } from '../../commands/blobs.ts';
 import {
   hasReason,
   leftOutKey,
@@ -11,7 +12,6 @@ import {
   MAX_LEFT_OUT_BYTES,
   openLeftOut,
 } from '../../commands/left-out.ts';
-import type { Blobs } from '../../intake/blobs.ts';
 
 /** Blobs in memory, which take content when they are let. */
 function heldBlobs() {

@@ -77,3 +77,22 @@ test('HTML has no columns', async (t) => {
   const error = await t.throwsAsync(openSheet(path, 'x', {}, { column: 'A' }), { code: 'column_not_found' });
   t.regex(error!.message, /Leave `column` out/);
 });
+
+test('a sheet is chosen by its name, and other sheets with URLs are listed', async (t) => {
+  const page = (n: number) => inlineRow('id', 'url') + inlineRow('1', `https://${n}.example/`);
+  const path = await upload(t, 'x.xlsx', await workbook({ sheets: [inlineRow('hello'), page(1), page(2)] }));
+  const others = ({ other_sheets }: Awaited<ReturnType<typeof openSheet>>) =>
+    other_sheets?.map(({ sheet_name, index, name }) => [sheet_name, index, name]);
+  const first = await openSheet(path, 'x.xlsx');
+  t.deepEqual(
+    [first.sheet_name, first.warnings, others(first)],
+    ['Sheet 2', ['several_sheets'], [['Sheet 3', 1, 'url']]],
+  );
+  const chosen = await openSheet(path, 'x.xlsx', {}, { sheet: 'sheet 3' });
+  t.deepEqual([chosen.sheet_name, chosen.warnings, others(chosen)], ['Sheet 3', [], [['Sheet 2', 1, 'url']]]);
+  t.deepEqual((await Array.fromAsync(chosen.cells())).flat(), [{ row: 2, value: 'https://2.example/' }]);
+  t.is(chosen.table!().sheet, 2);
+  await t.throwsAsync(openSheet(path, 'x.xlsx', {}, { sheet: 'none' }), { message: /no sheet "none".*"Sheet 1"/ });
+  const csv = await upload(t, 'x.csv', 'https://a.example/');
+  await t.throwsAsync(openSheet(csv, 'x.csv', {}, { sheet: 'x' }), { message: /is no workbook/ });
+});

@@ -33,6 +33,19 @@ const TEXT_KINDS: readonly ListKind[] = [
     format: 'csv',
   },
   {
+    kind: 'CSV, a URL with spaces or a note',
+    filename: 'x.csv',
+    content: `n,url\n1,${A}\n2,https://a.example/my report\n3,${B}\n4,${C}\n`,
+    format: 'csv',
+    rejected: ['https://a.example/my report'],
+  },
+  {
+    kind: 'CSV, a title behind each URL',
+    filename: 'x.csv',
+    content: `n,url\n1,${A} Home\n2,${B} About us\n3,${C} Jobs\n`,
+    format: 'csv',
+  },
+  {
     kind: 'CSV, commas and spaces in a cell',
     filename: 'x.csv',
     content: `name;urls\nx;${A}, ${B}\ny;${C}\n`,
