@@ -48,7 +48,19 @@ export async function findRun(runs: string, digest: string | null): Promise<Foun
 export async function openRuns(runs: string, now: number): Promise<void> {
   await mkdir(runs, { recursive: true, mode: 0o700 });
   for (const { folder, written_at } of await foldersOf(runs)) {
-    if (now - written_at > KEPT_MS) await rm(folder, { recursive: true, force: true });
+    if (now - written_at > KEPT_MS && !isOpen(folder)) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Whether another process works on the run: after a step of the clock its time of writing says nothing. */
+function isOpen(folder: string): boolean {
+  try {
+    const store = RunStore.open(join(folder, FILE));
+    store?.close();
+    return store === null;
+  } catch {
+    // Another process removes it, or it is damaged.
+    return false;
   }
 }
 
