@@ -209,14 +209,17 @@ function illegal(status: JobStatus, command: Transition): { refused: JobRefusal 
 }
 
 /** A job as a read model has it, which may lag behind the log. */
-export type KnownJob = Pick<Job, 'owner_id' | 'total_urls' | 'credits_allocated'> & {
+export type KnownJob = Pick<Job, 'owner_id' | 'source' | 'total_urls' | 'credits_allocated'> & {
   status: JobStatus;
   revision: number;
 };
 
 export interface Jobs {
   aggregate: Aggregate<Job, JobEvent>;
-  /** With `known` the command is first decided on that, without a read: the append at its revision shows whether it is up to date. */
+  /**
+   * With `known` the command is first decided on that, without a read: the append at its revision shows whether it is up to date. Only
+   * for a decision that needs nothing else of the job.
+   */
   run(
     job_id: string,
     command: JobCommand,
@@ -236,6 +239,6 @@ export function openJobs(log: EventStore): Jobs {
   };
 }
 
-function assumedOf({ status, owner_id, total_urls, credits_allocated, revision }: KnownJob) {
-  return { state: { ...initial(), status, owner_id, total_urls, credits_allocated }, revision };
+function assumedOf({ status, owner_id, source, total_urls, credits_allocated, revision }: KnownJob) {
+  return { state: { ...initial(), status, owner_id, source, total_urls, credits_allocated }, revision };
 }

@@ -18,8 +18,8 @@ export async function completeJobs(
 ): Promise<Position | null> {
   let reached: Position | null = null;
   // The read model may be behind the log. A refusal then says that the job has moved on.
-  async function run(job: JobDocument, command: JobCommand): Promise<void> {
-    const done = await commands.run(job._id, command, context(job._id), job);
+  async function run({ _id }: JobDocument, command: JobCommand, known?: JobDocument): Promise<void> {
+    const done = await commands.run(_id, command, context(_id), known);
     if (done.ok && (reached === null || done.position > reached)) reached = done.position;
   }
   const due = await jobs.find({ due: { $in: ['completion', 'ceiling'] } }, { limit: AT_ONCE });
@@ -32,8 +32,9 @@ export async function completeJobs(
   const broken = new Map(found.map(({ _id, broken_urls }) => [_id, broken_urls]));
   await inParallel(finished, (job) => {
     const { _id, completed_urls } = job;
-    return run(job, { type: 'complete', completed_urls, broken_urls: broken.get(_id) ?? 0 });
+    return run(job, { type: 'complete', completed_urls, broken_urls: broken.get(_id) ?? 0 }, job);
   });
+  // Only the log knows which ceiling it is.
   await inParallel(at_ceiling, (job) => run(job, { type: 'pauseAtCeiling', credits_allocated: job.credits_allocated }));
   return reached;
 }

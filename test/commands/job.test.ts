@@ -1,7 +1,9 @@
 // Every state of a job against every command: what happens, or why it does not.
 import test from 'ava';
-import { decide, evolve, initial, type Job, type JobCommand } from '../../commands/job.ts';
+import { decide, evolve, initial, type Job, type JobCommand, openJobs } from '../../commands/job.ts';
 import type { JobCreated, JobEvent } from '../../events/job.ts';
+import { jobStream } from '../../events/streams.ts';
+import { commandContext, openTestStores } from '../support/stores.ts';
 
 const created: JobCreated = {
   job_id: 'j',
@@ -126,6 +128,19 @@ test('a completed job names its owner and its counts, which webhooks need', (t) 
       { type: 'JobCompleted', data: { completed_urls: 100, broken_urls: 7, owner_id: 'alice', source: 'upload' } },
     ],
   });
+});
+
+test('a job that is completed on what a read model has of it keeps its source', async (t) => {
+  const { log } = await openTestStores(t);
+  const jobs = openJobs(log);
+  const { job_id } = created;
+  for (const command of [{ type: 'create', job: { ...created, source: 'api' } }, COMMANDS.complete!] as JobCommand[]) {
+    const known = { ...created, source: 'api', status: 'processing', revision: 0 } as const;
+    const done = await jobs.run(job_id, command, commandContext(), command.type === 'complete' ? known : undefined);
+    t.true(done.ok);
+  }
+  const [, completed] = await Array.fromAsync(log.readStream(jobStream(job_id)));
+  t.like(completed, { type: 'JobCompleted', data: { source: 'api' } });
 });
 
 test('a paused, failed or cancelled job names its owner and its URLs, which webhooks need', (t) => {
