@@ -169,6 +169,10 @@ export async function casesOf(filled: Filled, made: { share: string; link: strin
       what,
       request: (n) => ({ ...request(n), path: '/api/v2/jobs/wait?wait_seconds=0' }),
     })),
+    'GET /api/v2/jobs': [
+      get('1,000 of 4,000', '/api/v2/jobs?limit=1000'),
+      get('of a status', '/api/v2/jobs?limit=1000&status=failed'),
+    ],
     'GET /api/v2/jobs/{id}': [small(`/api/v2${job}`)],
     'GET /api/v2/jobs/{id}/results': [
       ...pages(`/api/v2${job}/results`),
@@ -183,6 +187,12 @@ export async function casesOf(filled: Filled, made: { share: string; link: strin
     'DELETE /api/v2/webhooks/endpoints/{id}': [
       each('2,000 deliveries', spare_endpoints, (id) => `/api/v2/webhooks/endpoints/${id}`),
     ],
+    'POST /api/v2/webhooks/endpoints/{id}/enable': [small(`/api/v2/webhooks/endpoints/${endpoint_id}/enable`)],
+    'POST /api/v2/webhooks/endpoints/{id}/test': [small(`/api/v2/webhooks/endpoints/${endpoint_id}/test`)],
+    'POST /api/v2/webhooks/endpoints/{id}/secret': unwanted(
+      `/api/v2/webhooks/endpoints/${endpoint_id}/secret`,
+      'overlap_seconds',
+    ),
     'GET /api/v2/webhooks/endpoints/{id}/deliveries': [
       get(
         '1,000 of 2,000 with 20 attempts each',
@@ -195,6 +205,7 @@ export async function casesOf(filled: Filled, made: { share: string; link: strin
     'GET /healthz': [small('/healthz')],
     'GET /readyz': [small('/readyz')],
     'GET /metrics': [small('/metrics')],
+    'GET /': [small('/')],
     'GET /docs': [small('/docs')],
     'GET /docs/{file}': [small('/docs/swagger-ui-bundle.js')],
     'GET /openapi.json': [small('/openapi.json')],
