@@ -35,6 +35,11 @@ export interface CheckoutSession {
   checkout_url: string;
 }
 
+export interface PortalSession {
+  session_id: string;
+  portal_url: string;
+}
+
 export interface Delivery {
   /** The provider's id of the event. */
   id: string;
@@ -51,8 +56,8 @@ export interface PaymentProvider {
   readonly name: PaymentProviderName;
   /** Opens a page on which the user pays. Throws `PaymentProviderError`. */
   checkout(order: Order): Promise<CheckoutSession>;
-  /** Returns the URL of a page on which the user sees and changes subscriptions; null for a user whom the provider does not know. */
-  portal(user: { user_id: string; customer_id: string | null; return_url: string }): Promise<string | null>;
+  /** Opens a page on which the user sees and changes subscriptions; null for a user whom the provider does not know. */
+  portal(user: { user_id: string; customer_id: string | null; return_url: string }): Promise<PortalSession | null>;
   /** Verifies the signature of an event and says what it means; null for a wrong signature. Throws `PaymentProviderError`. */
   read(raw: Buffer, header: (name: string) => string): Promise<Delivery | null>;
 }

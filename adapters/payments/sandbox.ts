@@ -43,7 +43,8 @@ export function openSandbox({ key, base_url, now }: SandboxOptions): Sandbox {
       return { session_id, checkout_url: `${base_url()}/sandbox/checkout/${session_id}` };
     },
     async portal({ user_id, return_url }) {
-      return `${base_url()}/sandbox/portal/${pack('portal', { user_id, return_url })}`;
+      const session_id = pack('portal', { user_id, return_url });
+      return { session_id, portal_url: `${base_url()}/sandbox/portal/${session_id}` };
     },
     opened: (session_id) => unpack<SandboxCheckout>('checkout', session_id),
     openedPortal: (session_id) => unpack<SandboxPortal>('portal', session_id),

@@ -154,7 +154,8 @@ export function openStripe({ secret_key, webhook_secret, api_url, prices }: Stri
           throw error;
         });
         const made = { customer: customer_id, return_url, configuration: await configuration };
-        return (await stripe.billingPortal.sessions.create(made)).url;
+        const { id: session_id, url: portal_url } = await stripe.billingPortal.sessions.create(made);
+        return { session_id, portal_url };
       }),
     async read(raw, header) {
       const event = verified(() => stripe.webhooks.constructEvent(raw, header('stripe-signature'), webhook_secret));

@@ -205,8 +205,8 @@ export const portal = route({
   responses: {
     200: {
       description: 'The portal.',
-      schema: Type.Object({ portal_url: Type.String({ format: 'uri' }) }, { $id: 'Portal' }),
-      example: { portal_url: 'https://billing.stripe.com/p/session/test_a1b2c3' },
+      schema: Type.Object({ portal_url: Type.String({ format: 'uri' }), session_id: Type.String() }, { $id: 'Portal' }),
+      example: { portal_url: 'https://billing.stripe.com/p/session/test_a1b2c3', session_id: 'bps_a1b2c3' },
     },
   },
   errors: {
@@ -217,10 +217,9 @@ export const portal = route({
     const return_url = deps.urls.of('return_url', body.return_url, '/checkouts/done');
     const { user_id } = caller;
     const customer_id = await customerOf(user_id, deps);
-    const portal_url = await asked(() => providerOf(deps).portal({ user_id, customer_id, return_url }), deps);
-    if (portal_url === null)
-      throw new HttpError(409, 'no_customer', 'You have no payments yet, and so nothing to change.');
-    return { body: { portal_url } };
+    const opened = await asked(() => providerOf(deps).portal({ user_id, customer_id, return_url }), deps);
+    if (opened === null) throw new HttpError(409, 'no_customer', 'You have no payments yet, and so nothing to change.');
+    return { body: opened };
   },
 });
 

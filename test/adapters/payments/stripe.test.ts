@@ -67,7 +67,7 @@ test('the portal moves to smaller plans at the end of the period only', async (t
   const { fake, stripe } = await opened(t);
   const user = { user_id: 'alice', return_url: ORDER.success_url };
   t.is(await stripe.portal({ ...user, customer_id: null }), null);
-  t.regex((await stripe.portal({ ...user, customer_id: 'cus_1' }))!, /^https:\/\/stripe\.example\//);
+  t.regex((await stripe.portal({ ...user, customer_id: 'cus_1' }))!.portal_url, /^https:\/\/stripe\.example\//);
   await stripe.portal({ ...user, customer_id: 'cus_1' });
   const made = fake.posted.filter(({ path }) => path === '/v1/billing_portal/configurations');
   t.is(made.length, 1);
