@@ -154,4 +154,31 @@ const keys: Chain = async (session, { token }) => {
   expect(session, 'its use then', await session.ask('GET', '/api/v2/usage', as), 401);
 };
 
-export const CHAINS: readonly Chain[] = [jobOfTheApi, cancelled, waited, webhooks, jobOfTheGateway, keys];
+/** Bought at the sandbox, paid once, refunded once, and given back. */
+const purchase: Chain = async (session, { token }) => {
+  const ask = (method: string, path: string, more?: Parameters<Session['ask']>[3]) =>
+    session.ask(method, path, token, more);
+  const order = await ask('POST', '/credits/purchase', { body: { package_id: 'credits_5000' } });
+  const { session_id } = expect(session, 'a purchase', order, 200).body;
+  const places = { session_id };
+  expect(session, 'a checkout', await ask('GET', '/sandbox/checkout/{session_id}', { places }), 200);
+  for (const status of [200, 409]) {
+    expect(session, 'a payment', await ask('POST', '/sandbox/checkout/{session_id}/pay', { places }), status);
+  }
+  const { payment_id } = JSON.parse(Buffer.from(session_id.split('.')[0], 'base64url').toString());
+  const portal = expect(session, 'a portal', await ask('POST', '/portal/create'), 200).body;
+  for (const [action, status] of [
+    ['refund', 200],
+    ['refund', 409],
+    ['win', 200],
+    ['dispute', 200],
+  ] as const) {
+    const changed = await ask('POST', '/sandbox/portal/{session_id}/{action}', {
+      places: { session_id: portal.session_id, action },
+      query: { payment_id },
+    });
+    expect(session, `a ${action}`, changed, status);
+  }
+};
+
+export const CHAINS: readonly Chain[] = [jobOfTheApi, cancelled, waited, webhooks, jobOfTheGateway, keys, purchase];

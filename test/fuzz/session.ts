@@ -35,6 +35,8 @@ export function openSession(base_url: string): Session {
     ['docs', ['page.js', 'page.css', 'favicon-32x32.png']],
     ['blocked', ['example.com', 'shop.example.org']],
     ['checkouts', ['done', 'cancelled']],
+    // The kind of a place is what its path has before it.
+    ['{session_id}', ['cancel', 'renew', 'fail']],
   ]);
   const session: Session = { send, ask, count: 0, statuses: new Map(), faults: [] };
 
@@ -54,7 +56,7 @@ export function openSession(base_url: string): Session {
     remember('jobs', job_id);
     remember('downloads', job_id);
     remember('share', token);
-    remember('checkout', session_id);
+    remember(name.includes('/portal') ? 'portal' : 'checkout', session_id);
     // Keys are not learnt from lists, which have those that are asked with.
     if (name === 'POST /users/me/api-keys') remember('api-keys', id);
     const own = name.includes('/deliveries') ? 'deliveries' : 'endpoints';
