@@ -18,6 +18,7 @@ test.before(async () => {
     ...{ IDENTITY_JWKS_URL: provider.jwks_url, IDENTITY_ISSUER: provider.issuer, IDENTITY_AUDIENCE: AUDIENCE },
     ...{ IDENTITY_ADMIN_CLAIM: 'groups', IDENTITY_ADMIN_VALUE: 'operators' },
     ...{ IDENTITY_WEBHOOK_SECRET: WEBHOOK_SECRET, AGENCY_SECRET, TRUSTED_PROXIES: '127.0.0.1' },
+    PAYMENT_SANDBOX: 'on',
   });
 });
 test.after.always(async () => {
@@ -270,4 +271,15 @@ test('a person gets all that is kept of them as one file, without secrets', asyn
   for (const secret of [key.key, hook.signing_secret, share.token, 'key_hash']) t.false(text.includes(secret), secret);
   const stranger = await signIn('stranger');
   t.false(JSON.stringify((await stranger.ask('GET', '/users/me/export')).body).includes('reader'));
+});
+
+test('the export has the payments behind bought credits', async (t) => {
+  const payer = await signIn('payer');
+  const { body: checkout } = await payer.ask('POST', '/credits/purchase', { package_id: 'credits_5000' });
+  const paid = await fetch(`${service.url}/sandbox/checkout/${checkout.session_id}/pay`, { method: 'POST' });
+  t.is(paid.status, 200, await paid.text());
+  await until(async () => balanceOf(await payer.ask('GET', '/users/me/credits')) === 5000);
+  const { body } = await payer.ask('GET', '/users/me/export');
+  t.like(body.payments, [{ type: 'PaymentReceived', credits: 5000, user_id: 'payer' }]);
+  t.like(body.credit_lots, [{ transaction_type: 'purchase', remaining: 5000, expires_at: null }]);
 });

@@ -7,6 +7,7 @@ import { openFileBlobs } from '../../adapters/blobs/files/file-blobs.ts';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { openAccounts } from '../../commands/accounts.ts';
+import { openAnalyticsIntake } from '../../commands/analytics-intake.ts';
 import { openApiKeys } from '../../commands/api-keys.ts';
 import { openCredits } from '../../commands/credits.ts';
 import { openDeleteJob } from '../../commands/delete-job.ts';
@@ -32,7 +33,10 @@ import { submitUpload } from '../support/submitted.ts';
 const URLS = 60;
 const ACCOUNTS = { signup_credits: 300, bonus_at: 'first_sight' } as const;
 /** The personal texts of the erased user, each in some event. */
-const PERSONAL = ['ada@lovelace.example', 'analytical-engine.csv', 'ada-key-name', 'hooks.lovelace.example'];
+const PERSONAL = [
+  ...['ada@lovelace.example', 'analytical-engine.csv', 'ada-key-name', 'hooks.lovelace.example'],
+  ...['ada-difference-engine', 'ada-saw-the-paywall'],
+];
 
 const JOBS = {
   'done-of-ada': '6a0e6b0c-2f5e-4c0b-9d55-0d6b7f6f0a01',
@@ -75,6 +79,12 @@ async function twoUsers(t: ExecutionContext) {
     { user_id: 'u-2', email: 'charles@babbage.example', filename: 'difference.csv', host: 'hooks.babbage.example' },
   ]) {
     await openAccounts(log, credits, ACCOUNTS).see({ user_id, email }, context());
+    const [machine, seen] = user_id === 'u-1' ? [PERSONAL[4]!, PERSONAL[5]!] : ['an-engine', 'the-paywall'];
+    const fingerprint = { os: machine, device_type: null, screen_size: null };
+    const claim = { address: 'home', user: 'f'.repeat(64), fingerprint: 'f'.repeat(64) };
+    await openAccounts(log, credits, ACCOUNTS).recordFingerprint({ user_id, fingerprint, claim }, context());
+    const paywall = { user_id, event: 'shown', properties: JSON.stringify({ seen }) };
+    await openAnalyticsIntake(log).recordPaywallEvent(paywall, context());
     const name = user_id === 'u-1' ? PERSONAL[2]! : 'charles-key';
     await openApiKeys(log).create({ plaintext: `key of ${user_id}`, user_id, email, name }, context());
     const endpoint = { endpoint_id: `hook-${user_id}`, user_id, url: `https://${host}/x`, events: [] };
@@ -151,7 +161,7 @@ test('no byte of any file names an erased user, and a replay makes the same docu
   await project({ log, documents });
   await finish();
   await assertGone();
-  t.deepEqual(await typesOf(), ['UserRegistered', 'UserErased', 'UserForgotten']);
+  t.deepEqual(await typesOf(), ['UserRegistered', 'FingerprintRecorded', 'UserErased', 'UserForgotten']);
   const [registered] = await Array.fromAsync(log.readStream(userStream('u-1')));
   t.like(registered, { data: { user_id: 'u-1', email: null } });
   await close();
