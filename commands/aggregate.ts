@@ -79,7 +79,6 @@ const MAX_TRIES = 100;
  */
 const CONFIRMED_MS = 5_000;
 const MAX_PAUSE_MS = 100;
-/** The most states in the cache of one aggregate. */
 const MAX_STATES = 1000;
 
 /** Other writers were first at each try. */
@@ -129,9 +128,8 @@ export interface AggregateOptions<State> {
    * Default 1; more suits a stream that gets many concurrent commands in one process.
    */
   max_per_append?: number;
-  /** The cache holds states whose `sizeOf` adds up to at most this. Default: no limit. */
-  max_size?: number;
-  sizeOf?(state: State): number;
+  /** The cache holds states whose sizes add up to at most `most`. Default: no limit. */
+  size?: { most: number; of(state: State): number };
   /** Returns the events as they are appended, the first at `first_revision`; `state` is the state before them. */
   seal?(state: Readonly<State>, stream: string, first_revision: number, events: readonly NewEvent[]): NewEvent[];
   /** Milliseconds that never go back. */
@@ -165,11 +163,10 @@ export function openAggregate<State, Event extends AnyEvent>(
   fold: Fold<State, Event>,
   options: AggregateOptions<State> = {},
 ): Aggregate<State, Event> {
-  const { max_size = 0, sizeOf = () => 1, begin, seal, max_per_append = 1 } = options;
-  const { monotonic = () => performance.now() } = options;
+  const { begin, seal, size, max_per_append = 1, monotonic = () => performance.now() } = options;
   const states = new LRUCache<string, Cached<State>>({
     max: MAX_STATES,
-    ...(max_size > 0 && { maxSize: max_size, sizeCalculation: ({ state }: Loaded<State>) => sizeOf(state) }),
+    ...(size && { maxSize: size.most, sizeCalculation: ({ state }: Loaded<State>) => size.of(state) }),
   });
   const turns = new Map<string, Promise<unknown>>();
   const waiting = new Map<string, Waiting<State, Event>[]>();

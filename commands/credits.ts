@@ -323,8 +323,7 @@ export function openCredits(log: EventStore): CreditsLedger {
     {
       begin: (stream) => loadLedger(log, stream),
       seal,
-      sizeOf,
-      max_size: MAX_CACHED_LINES,
+      size: { most: MAX_CACHED_LINES, of: sizeOf },
       max_per_append: MAX_PER_APPEND,
     },
   );

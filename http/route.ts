@@ -81,8 +81,6 @@ export interface StringList {
   release(): Promise<void>;
 }
 
-const MiB = 1024 * 1024;
-
 /** The default limit of a JSON body, small enough that parsing hardly blocks the event loop. */
 const SMALL_BODY_BYTES = 64 * 1024;
 
@@ -120,7 +118,7 @@ export const fileBody = (description = 'The file.'): FileBody => ({ kind: 'file'
 /** The raw bytes of the body, for signatures. The default limit is 1 MiB. */
 export const rawBody = (options: { limit_bytes?: number; example?: unknown } = {}): RawBody => ({
   kind: 'raw',
-  limit_bytes: MiB,
+  limit_bytes: 1024 * 1024,
   ...options,
 });
 
@@ -309,15 +307,9 @@ export function routeOf<Deps>(api: Api) {
     Named extends string | undefined = undefined,
   >(spec: RouteSpec<Deps, Verb, Path, Who, Params, Query, Headers, Declared, Named>): Route<Deps> {
     const { params, query, headers, body, job, ...rest } = spec;
-    const names = pathParameters(spec.path);
+    const names = [...spec.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
     const made: Route<Deps> = {
-      api,
-      id: null,
-      foreign: 404,
-      errors: {},
-      quiet: false,
-      lasting: false,
-      heavy: false,
+      ...{ api, id: null, foreign: 404, errors: {}, quiet: false, lasting: false, heavy: false },
       ...rest,
       path: api.prefix + spec.path,
       job: job ?? (isOfOwner(spec.access) ? 'job_id' : null),
@@ -334,8 +326,6 @@ export function routeOf<Deps>(api: Api) {
 }
 
 const PathText = Type.String({ minLength: 1, maxLength: 255 });
-
-export const pathParameters = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
 
 /** Throws for an incomplete or contradictory route, so that the service does not start with it. */
 function assertWhole(route: Route<never>, names: string[]): void {

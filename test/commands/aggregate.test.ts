@@ -110,7 +110,7 @@ test('a state that grew counts with its new size in the cache', async (t) => {
     initial: () => [] as number[],
     evolve: (state: number[], { data }: Counted) => Object.assign(state, { [state.length]: data.n }),
   };
-  const sizes = { max_size: 10, sizeOf: (state: number[]) => 1 + state.length };
+  const sizes = { size: { most: 10, of: (state: number[]) => 1 + state.length } };
   const aggregate = openAggregate(counted, growing, sizes);
   const grow = () => ({ events: [{ type: 'Counted' as const, data: { n: 1 } }] });
   for (const stream of ['count-1', 'count-2']) {
