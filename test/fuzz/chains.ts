@@ -95,6 +95,12 @@ const webhooks: Chain = async (session, { key, other_key, urls }) => {
   expect(session, 'the list', await session.ask('GET', path, key), 200);
   expect(session, 'a look', await session.ask('GET', `${path}/{id}`, key, { places }), 200);
   expect(session, "another user's look", await session.ask('GET', `${path}/{id}`, other_key, { places }), 404);
+  for (const [step, status] of [
+    ['secret', 200],
+    ['enable', 200],
+    ['test', 202],
+  ] as const)
+    expect(session, step, await session.ask('POST', `${path}/{id}/${step}`, key, { places }), status);
   const query = { wait_seconds: '10' };
   await session.ask('POST', '/api/v2/jobs/wait', key, { query, body: { urls: urls(1) } });
   const log = expect(session, 'the log', await session.ask('GET', `${path}/{id}/deliveries`, key, { places }), 200);
@@ -119,8 +125,9 @@ const jobOfTheGateway: Chain = async (session, { token, urls }) => {
   const made = expect(session, 'an upload', await session.ask('POST', '/jobs', token, { body: form }), 201);
   const places = { job_id: made.body.job_id as string };
   const to = (method: string, path: string, more = {}) => session.ask(method, path, token, { places, ...more });
+  expect(session, 'a look', await to('GET', '/jobs/{job_id}'), 200);
   expect(session, 'the events', await to('GET', '/jobs/{job_id}/events'), 200);
-  for (const path of ['stats', 'filter-options', 'url-list', 'results', 'shares'])
+  for (const path of ['stats', 'filter-options', 'url-list', 'results', 'shares', 'rejected'])
     expect(session, path, await to('GET', `/jobs/{job_id}/${path}`), 200);
   const share = expect(
     session,
@@ -181,4 +188,41 @@ const purchase: Chain = async (session, { token }) => {
   }
 };
 
-export const CHAINS: readonly Chain[] = [jobOfTheApi, cancelled, waited, webhooks, jobOfTheGateway, keys, purchase];
+const blocked: Chain = async (session, { admin, token }) => {
+  const domain = `${randomUUID()}.example`;
+  const blocking = session.ask('POST', '/domains/blocked', admin, { body: { domain } });
+  expect(session, 'a domain', await blocking, 201);
+  const unblocking = session.ask('DELETE', '/domains/blocked/{domain}', admin, { places: { domain } });
+  expect(session, 'its removal', await unblocking, 200);
+  const fingerprint = session.ask('POST', '/users/me/fingerprint', token, { body: {} });
+  expect(session, 'a fingerprint', await fingerprint, 200);
+};
+
+/** Subscribed once, paid at the sandbox, and cancelled in its portal. */
+const subscribed: Chain = async (session, { token }) => {
+  const order = { body: { plan: 'pro', interval: 'month' } };
+  await session.ask('POST', '/v2/subscription/checkout', token, order);
+  const made = expect(session, 'an order', await session.ask('POST', '/checkout/create', token, order), 200, 201, 409);
+  if (made.status === 409) return;
+  const checkout = { places: { session_id: made.body.session_id } };
+  const paying = session.ask('POST', '/sandbox/checkout/{session_id}/pay', '', checkout);
+  expect(session, 'its payment', await paying, 200, 409);
+  const opened = expect(session, 'a portal', await session.ask('POST', '/portal/create', token, { body: {} }), 200);
+  const portal = { session_id: opened.body.portal_url.split('/').at(-1) as string };
+  const page = '/sandbox/portal/{session_id}';
+  expect(session, 'its page', await session.ask('GET', page, '', { places: portal }), 200);
+  const places = { ...portal, action: 'cancel' };
+  expect(session, 'a cancellation', await session.ask('POST', `${page}/{action}`, '', { places }), 200);
+};
+
+export const CHAINS: readonly Chain[] = [
+  jobOfTheApi,
+  cancelled,
+  waited,
+  webhooks,
+  jobOfTheGateway,
+  keys,
+  purchase,
+  blocked,
+  subscribed,
+];
