@@ -52,19 +52,12 @@ export async function runDues(options: DuesOptions, signal: AbortSignal, onPass:
 export async function doWhatIsDue(options: DuesOptions): Promise<string | null> {
   const { readmodels, credits, subscriptions, trials, context, now, projected_ms = PROJECTED_MS } = options;
   const at = new Date(now()).toISOString();
-  // An empty text is before every time, and after null.
-  const earliest = { limit: AT_ONCE };
-  const lots = await readmodels
-    .collection(creditLots)
-    .find({ due_at: { $gt: '' } }, { ...earliest, sort: { due_at: 1 } });
-  const unpaid = await readmodels
-    .collection(subscriptionDocuments)
-    .find({ grace_until: { $gt: '' } }, { ...earliest, sort: { grace_until: 1 } });
-  const newcomers = trials
-    ? await readmodels.collection(subscriptionDocuments).find({ is_trial_due: true }, { limit: AT_ONCE })
-    : [];
-  const holders = new Set(lots.filter(({ due_at }) => due_at! <= at).map(({ user_id }) => user_id));
-  const payers = unpaid.filter(({ grace_until }) => grace_until! <= at).map(({ _id }) => _id);
+  const lots = readmodels.collection(creditLots);
+  const documents = readmodels.collection(subscriptionDocuments);
+  const expired = await lots.find({ due_at: { $lte: at } }, { sort: { due_at: 1 }, limit: AT_ONCE });
+  const unpaid = await documents.find({ grace_until: { $lte: at } }, { sort: { grace_until: 1 }, limit: AT_ONCE });
+  const newcomers = trials ? await documents.find({ is_trial_due: true }, { limit: AT_ONCE }) : [];
+  const holders = new Set(expired.map(({ user_id }) => user_id));
   let reached: Position | null = null;
   const take = (done: { ok: boolean; position?: Position; appended?: number }) => {
     if (done.ok && done.appended! > 0 && (reached === null || done.position! > reached)) reached = done.position!;
@@ -72,7 +65,7 @@ export async function doWhatIsDue(options: DuesOptions): Promise<string | null> 
   await inParallel([...holders], async (user_id) =>
     take(await credits.run(user_id, { type: 'expire' }, context(user_id))),
   );
-  await inParallel(payers, async (user_id) =>
+  await inParallel(unpaid, async ({ _id: user_id }) =>
     take(await subscriptions.run(user_id, { type: 'endGrace' }, context(user_id))),
   );
   await inParallel(newcomers, async ({ _id: user_id, trial_due }) => {
@@ -81,8 +74,9 @@ export async function doWhatIsDue(options: DuesOptions): Promise<string | null> 
   });
   // Before that the read models would return the same documents again.
   if (reached !== null) await readmodels.passed(reached, projected_ms);
-  const is_full = [lots, unpaid, newcomers].some(({ length }) => length === AT_ONCE);
+  const is_full = [expired, unpaid, newcomers].some(({ length }) => length === AT_ONCE);
   if (reached !== null && is_full) return at;
-  const later = [...lots.map(({ due_at }) => due_at!), ...unpaid.map(({ grace_until }) => grace_until!)];
-  return later.filter((time) => time > at).sort()[0] ?? null;
+  const [lot] = await lots.find({ due_at: { $gt: at } }, { sort: { due_at: 1 }, limit: 1 });
+  const [grace] = await documents.find({ grace_until: { $gt: at } }, { sort: { grace_until: 1 }, limit: 1 });
+  return [lot?.due_at, grace?.grace_until].filter((time) => time != null).sort()[0] ?? null;
 }
