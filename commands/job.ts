@@ -97,6 +97,7 @@ export type JobCommand =
   /** Records that the URLs of a job that was never created are deleted. */
   | { type: 'discardListing' };
 
+type Complete = Extract<JobCommand, { type: 'complete' }>;
 type Purge = Extract<JobCommand, { type: 'purgeResults' | 'purge' }>;
 type Transition = Exclude<JobCommand['type'], 'create' | 'voidReservation' | 'discardListing' | Purge['type']>;
 
@@ -180,7 +181,10 @@ function resume(job: Readonly<Job>, command: Extract<JobCommand, { type: 'resume
   return { events: [{ type: 'JobResumed', data: { credits_added, credits_allocated, reservation_id, ...capped } }] };
 }
 
-function completed({ owner_id, source }: Readonly<Job>, command: Extract<JobCommand, { type: 'complete' }>): JobEvent {
+/** All that a completion needs of the job. */
+type Completing = Pick<Job, 'status' | 'owner_id' | 'source'>;
+
+function completed({ owner_id, source }: Readonly<Completing>, command: Complete): JobEvent {
   const { completed_urls, broken_urls } = command;
   return { type: 'JobCompleted', data: { completed_urls, broken_urls, owner_id, source } };
 }
@@ -209,36 +213,33 @@ function illegal(status: JobStatus, command: Transition): { refused: JobRefusal 
 }
 
 /** A job as a read model has it, which may lag behind the log. */
-export type KnownJob = Pick<Job, 'owner_id' | 'source' | 'total_urls' | 'credits_allocated'> & {
-  status: JobStatus;
-  revision: number;
-};
+export type KnownJob = Completing & { revision: number };
 
 export interface Jobs {
   aggregate: Aggregate<Job, JobEvent>;
-  /**
-   * With `known` the command is first decided on that, without a read: the append at its revision shows whether it is up to date. Only
-   * for a decision that needs nothing else of the job.
-   */
-  run(
+  run(job_id: string, command: JobCommand, context: CommandContext): Promise<Handled<Job, JobRefusal>>;
+  /** Decides on `known` first, without a read: the append at its revision shows whether it is up to date. */
+  complete(
     job_id: string,
-    command: JobCommand,
+    counts: Omit<Complete, 'type'>,
     context: CommandContext,
-    known?: KnownJob,
-  ): Promise<Handled<Job, JobRefusal>>;
+    known: KnownJob,
+  ): Promise<Handled<unknown, JobRefusal>>;
 }
 
 export function openJobs(log: EventStore): Jobs {
   const aggregate = openAggregate<Job, JobEvent>(log, { initial, evolve });
   return {
     aggregate,
-    run(job_id, command, context, known) {
-      const assumptions = { assume_empty: command.type === 'create', ...(known && { assumed: assumedOf(known) }) };
-      return aggregate.handle(jobStream(job_id), context, (job) => decide(job, command), assumptions);
+    run(job_id, command, context) {
+      const assume_empty = command.type === 'create';
+      return aggregate.handle(jobStream(job_id), context, (job) => decide(job, command), { assume_empty });
+    },
+    complete(job_id, counts, context, { revision, status, owner_id, source }) {
+      const completing: Completing = { status, owner_id, source };
+      const assumed = { state: { ...initial(), ...completing }, revision };
+      const decision = (job: Readonly<Job>) => decide(job, { type: 'complete', ...counts });
+      return aggregate.handle(jobStream(job_id), context, decision, { assumed });
     },
   };
-}
-
-function assumedOf({ status, owner_id, source, total_urls, credits_allocated, revision }: KnownJob) {
-  return { state: { ...initial(), status, owner_id, source, total_urls, credits_allocated }, revision };
 }

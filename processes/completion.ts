@@ -1,6 +1,6 @@
 // Completes jobs whose URLs are all checked, and pauses jobs that have used their credits.
-import type { CommandContext } from '../commands/aggregate.ts';
-import type { JobCommand, Jobs } from '../commands/job.ts';
+import type { CommandContext, Done } from '../commands/aggregate.ts';
+import type { Jobs } from '../commands/job.ts';
 import type { Position } from '../events/event-store.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
@@ -18,8 +18,8 @@ export async function completeJobs(
 ): Promise<Position | null> {
   let reached: Position | null = null;
   // The read model may be behind the log. A refusal then says that the job has moved on.
-  async function run({ _id }: JobDocument, command: JobCommand, known?: JobDocument): Promise<void> {
-    const done = await commands.run(_id, command, context(_id), known);
+  async function note(running: Promise<Done>): Promise<void> {
+    const done = await running;
     if (done.ok && (reached === null || done.position > reached)) reached = done.position;
   }
   const due = await jobs.find({ due: { $in: ['completion', 'ceiling'] } }, { limit: AT_ONCE });
@@ -32,9 +32,12 @@ export async function completeJobs(
   const broken = new Map(found.map(({ _id, broken_urls }) => [_id, broken_urls]));
   await inParallel(finished, (job) => {
     const { _id, completed_urls } = job;
-    return run(job, { type: 'complete', completed_urls, broken_urls: broken.get(_id) ?? 0 }, job);
+    const counts = { completed_urls, broken_urls: broken.get(_id) ?? 0 };
+    return note(commands.complete(_id, counts, context(_id), job));
   });
   // Only the log knows which ceiling it is.
-  await inParallel(at_ceiling, (job) => run(job, { type: 'pauseAtCeiling', credits_allocated: job.credits_allocated }));
+  await inParallel(at_ceiling, ({ _id, credits_allocated }) =>
+    note(commands.run(_id, { type: 'pauseAtCeiling', credits_allocated }, context(_id))),
+  );
   return reached;
 }
