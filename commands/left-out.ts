@@ -3,12 +3,11 @@
 import { PassThrough } from 'node:stream';
 import type { Blobs } from './blobs.ts';
 import type { LeftOut, LeftOutSink } from './intake.ts';
+import { leftOutKey } from './job-blobs.ts';
 
 /** A small file may repeat a line without end: what comes after this many bytes is counted, but not kept. */
 export const MAX_LEFT_OUT_BYTES = 64 * 1024 * 1024;
 const CHUNK_CHARS = 64 * 1024;
-
-export const leftOutKey = (job_id: string) => `left-out/${job_id}`;
 
 const lineOf = ({ row, reason, value, first }: LeftOut): string =>
   `${JSON.stringify([row, reason, value, ...(first ? [first.index, first.row] : [])])}\n`;

@@ -19,6 +19,8 @@ export interface OneSubmission {
   new_job_id: () => string;
   /** Creates the job under this id. After a refusal there is no job, and the key is free again. */
   submit(job_id: string): Promise<OrUnusable<Submitted>>;
+  /** Removes what a request that died has stored besides the log. */
+  discard?(job_id: string): Promise<void>;
   /** `created_at`: milliseconds since the epoch. */
   answerOf(job: JobCreated, created_at: number): Omit<RequestAnswered, 'job_id'>;
 }
@@ -38,9 +40,16 @@ const MAX_TRIES = 10;
 
 export function openSubmitOnce(log: EventStore, keys: IdempotencyKeys, jobs: Jobs, credits: CreditsLedger): SubmitOnce {
   /** Settles an earlier request that ended without an answer: records the answer of its job, or makes sure that no job is created. */
-  async function settle(job_id: string, { scope, answerOf }: OneSubmission, context: CommandContext): Promise<void> {
+  async function settle(
+    job_id: string,
+    { scope, answerOf, discard }: OneSubmission,
+    context: CommandContext,
+  ): Promise<void> {
     const found = await takeBack({ log, jobs, credits }, { job_id, owner_id: scope.user_id }, context);
-    if (!found.created) return;
+    if (!found.created) {
+      await discard?.(job_id);
+      return;
+    }
     const answer = { job_id, ...answerOf(found.job, found.created_at) };
     // The key refuses the answer when another request has settled it first.
     await keys.run(scope, { type: 'answer', answer }, context);

@@ -10,6 +10,7 @@ import type { CreditsLedger } from './credits.ts';
 import { type KeyScope, openIdempotencyKeys } from './idempotency.ts';
 import type { Given, Intake, IntakeOptions, ListReading, OrUnusable } from './intake.ts';
 import type { Jobs } from './job.ts';
+import { deleteJobBlobs, uploadKey } from './job-blobs.ts';
 import { openLeftOut } from './left-out.ts';
 import { openSubmitJob, type Submitted } from './submit-job.ts';
 import { type OneSubmission, openSubmitOnce, type SubmittedOnce } from './submit-once.ts';
@@ -65,7 +66,7 @@ export function openSubmissions(parts: {
       return { duplicates_removed, invalid_urls_rejected, blocked_urls_skipped };
     };
     const is_file = given.kind === 'file';
-    const [filename, blob_key] = is_file ? [given.filename, `uploads/${job_id}`] : [null, null];
+    const [filename, blob_key] = is_file ? [given.filename, uploadKey(job_id)] : [null, null];
     let is_made = false;
     try {
       if (is_file) await blobs.put(blob_key!, createReadStream(given.path));
@@ -101,7 +102,8 @@ export function openSubmissions(parts: {
     submit: (request, context) => submit(randomUUID(), request, context),
     submitOnce(request, { size_bytes, ...keyed }, context) {
       const lease_ms = LEASE_MS + size_bytes * LEASE_MS_PER_BYTE;
-      const submission = { ...keyed, lease_ms, new_job_id: randomUUID };
+      const discard = (job_id: string) => deleteJobBlobs(blobs, job_id);
+      const submission = { ...keyed, lease_ms, new_job_id: randomUUID, discard };
       return submitOnce({ ...submission, submit: (job_id) => submit(job_id, request, context) }, context);
     },
   };

@@ -120,6 +120,7 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
       pending: readmodels.collection(pending),
       commands,
       credits: options.credits,
+      blobs: options.blobs,
       context: contextOf('sweeper', now),
       monotonic,
     });

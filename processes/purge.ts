@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { Blobs } from '../commands/blobs.ts';
 import type { JobCommand, Jobs } from '../commands/job.ts';
-import { leftOutKey } from '../commands/left-out.ts';
+import { leftOutKey } from '../commands/job-blobs.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import { checksStream, personalKeyStream, urlsStream } from '../events/streams.ts';
 import { type PurgeDocument, purges } from '../readmodels/purges.ts';

@@ -1,7 +1,10 @@
-// The sweeper undoes abandoned submissions: it releases reservations without a job event, and deletes listings without a job.
+// The sweeper undoes abandoned submissions: it releases reservations without a job event, and deletes listings and files
+// without a job.
 import type { CommandContext } from '../commands/aggregate.ts';
+import type { Blobs } from '../commands/blobs.ts';
 import type { CreditsLedger } from '../commands/credits.ts';
 import type { Jobs } from '../commands/job.ts';
+import { deleteJobBlobs } from '../commands/job-blobs.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { jobStream, urlsStream } from '../events/streams.ts';
 import type { PendingDocument } from '../readmodels/pending.ts';
@@ -17,6 +20,7 @@ export interface SweeperOptions {
   pending: LiveCollection<PendingDocument>;
   commands: Jobs;
   credits: CreditsLedger;
+  blobs: Pick<Blobs, 'delete'>;
   context: (job_id: string) => CommandContext;
   /** Milliseconds that never go back: a step's age counts from the sweeper's first sight of it, whatever the wall clock says. */
   monotonic: () => number;
@@ -45,11 +49,15 @@ export function openSweeper(options: SweeperOptions): Sweeper {
   };
 }
 
-async function discardListing({ job_id }: PendingDocument, { log, commands, context }: SweeperOptions): Promise<void> {
+async function discardListing(
+  { job_id }: PendingDocument,
+  { log, commands, blobs, context }: SweeperOptions,
+): Promise<void> {
   const { state } = await commands.aggregate.read(jobStream(job_id));
   if (state.status !== 'none') return;
   // The voided reservation keeps the job from being created, so its listing can be deleted.
   await commands.run(job_id, { type: 'voidReservation', reservation_id: `${job_id}:0` }, context(job_id));
+  await deleteJobBlobs(blobs, job_id);
   await log.deleteStream(urlsStream(job_id));
   await commands.run(job_id, { type: 'discardListing' }, context(job_id));
 }

@@ -78,6 +78,7 @@ export const rejected = route({
     const count = job.duplicates_removed + job.invalid_urls_rejected + job.blocked_urls_skipped;
     if (count > 0 && job.first_row === undefined) throw new HttpError(409, 'not_kept', NOT_KEPT);
     const page = await pageOf(blobs, job._id, query, signal);
+    if (page.total === 0 && count > 0 && query.reason === undefined) throw new HttpError(409, 'not_kept', NOT_KEPT);
     return listReply(page, viewsOf(job), query);
   },
 });

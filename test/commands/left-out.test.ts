@@ -4,14 +4,8 @@ import { buffer } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import test from 'ava';
 import type { Blobs } from '../../commands/blobs.ts';
-import {
-  hasReason,
-  leftOutKey,
-  leftOutLines,
-  leftOutOf,
-  MAX_LEFT_OUT_BYTES,
-  openLeftOut,
-} from '../../commands/left-out.ts';
+import { leftOutKey } from '../../commands/job-blobs.ts';
+import { hasReason, leftOutLines, leftOutOf, MAX_LEFT_OUT_BYTES, openLeftOut } from '../../commands/left-out.ts';
 
 /** Blobs in memory, which take content when they are let. */
 function heldBlobs() {

@@ -72,7 +72,9 @@ async function deletedJob(t: ExecutionContext, total_urls: number, checked: numb
     t.is(await readmodels.collection(results).count({ job_id: 'kept' }), checked);
     t.is(await readmodels.collection(purges).count({}), 0);
     t.is(await blobs.get('uploads/gone'), null);
+    t.is(await blobs.get('left-out/gone'), null);
     t.truthy(await blobs.get('uploads/kept'));
+    t.truthy(await blobs.get('left-out/kept'));
   }
   return { stores, blobs, readmodels, pass, assertExactNow, assertGone };
 }

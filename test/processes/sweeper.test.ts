@@ -49,6 +49,7 @@ async function abandoned(t: ExecutionContext) {
   };
   await t.throwsAsync(openSubmitJob(log, dying, credits)(submission, commandContext()), { message: 'killed' });
   await project(stores);
+  const deleted: string[] = [];
   let elapsed_ms = 0;
   let wall_ms = Date.now();
   const sweeper = openSweeper({
@@ -56,6 +57,7 @@ async function abandoned(t: ExecutionContext) {
     pending: openReadModels(documents).collection(pending),
     commands,
     credits,
+    blobs: { delete: async (key) => void deleted.push(key) },
     context: () => commandContext(wall_ms),
     monotonic: () => elapsed_ms,
   });
@@ -73,18 +75,20 @@ async function abandoned(t: ExecutionContext) {
     await project(stores);
     return openReadModels(documents).collection(pending).count({});
   };
-  return { job_id, sweepAt, step, balance, listed, left, create: () => create!() };
+  return { job_id, deleted, sweepAt, step, balance, listed, left, create: () => create!() };
 }
 
-test('the sweeper releases a reservation without a job after ten minutes, and deletes its listing after an hour', async (t) => {
-  const { sweepAt, balance, listed, left } = await abandoned(t);
+test('the sweeper releases a reservation without a job after ten minutes, and deletes its listing and its files after an hour', async (t) => {
+  const { job_id, deleted, sweepAt, balance, listed, left } = await abandoned(t);
   await sweepAt(9 * MINUTE);
   t.is(await balance(), 8);
   await sweepAt(11 * MINUTE);
   t.is(await balance(), 10);
   t.is(await listed(), 1);
+  t.deepEqual(deleted, []);
   await sweepAt(61 * MINUTE);
   t.is(await listed(), 0);
+  t.deepEqual(deleted, [`uploads/${job_id}`, `left-out/${job_id}`]);
   await sweepAt(62 * MINUTE);
   t.is(await balance(), 10, 'it is released once');
   t.is(await left(), 0, 'nothing is left to look at');

@@ -129,6 +129,7 @@ export async function openWorld() {
       pending: readmodels.collection(pending),
       commands: job_commands,
       credits,
+      blobs: NO_BLOBS,
       context,
       monotonic: now,
     });

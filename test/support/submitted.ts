@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import type { Blobs } from '../../commands/blobs.ts';
 import type { CreditsLedger } from '../../commands/credits.ts';
 import type { Jobs } from '../../commands/job.ts';
+import { leftOutKey } from '../../commands/job-blobs.ts';
 import { recordChecks } from '../../commands/record-checks.ts';
 import { openSubmitJob } from '../../commands/submit-job.ts';
 import type { EventStore } from '../../events/event-store.ts';
@@ -36,6 +37,7 @@ export async function submitUpload(
     })(),
   };
   await blobs.put(submission.blob_key, Readable.from(urls.join('\n')));
+  await blobs.put(leftOutKey(job_id), Readable.from('[1,"no_domain","personal"]\n'));
   const submitted = await openSubmitJob(log, commands, credits)(submission, commandContext());
   if (!submitted.ok) throw new Error(submitted.refused.message);
   for (let from_index = 0; from_index < checked; from_index += batch_size) {

@@ -1,0 +1,11 @@
+// The blobs of a job: the uploaded file, and the record of what was left out of the list.
+import type { Blobs } from './blobs.ts';
+
+export const uploadKey = (job_id: string) => `uploads/${job_id}`;
+export const leftOutKey = (job_id: string) => `left-out/${job_id}`;
+
+/** Deletes what there is of them; running it again is safe. */
+export async function deleteJobBlobs(blobs: Pick<Blobs, 'delete'>, job_id: string): Promise<void> {
+  await blobs.delete(uploadKey(job_id));
+  await blobs.delete(leftOutKey(job_id));
+}
