@@ -160,8 +160,9 @@ function leftOf(limit: UsageLimit | undefined, { usage }: Readonly<Credits>, now
 
 const isoOf = (now: number) => new Date(now).toISOString();
 
-/** Why a reservation took less than it was asked to: all credits are spent, or else the user's limit left no more. */
-export const ceilingOf = ({ balance }: Readonly<Credits>): Ceiling => (balance > 0 ? 'usage_limit' : 'credit_ceiling');
+/** Why a reservation that is decided on this state takes less than it is asked to, when it does. */
+const ceilingOf = (limit: UsageLimit | undefined, credits: Readonly<Credits>, now: number): Ceiling =>
+  leftOf(limit, credits, now) < credits.balance ? 'usage_limit' : 'credit_ceiling';
 
 /** Collects a decision's new entries, each on top of the balance and the lots after the previous entry. */
 function openLedger(credits: Readonly<Credits>, recalled: Readonly<Recalled>, now: number) {
@@ -261,6 +262,7 @@ function lastSpent(parts: readonly LotPart[], amount: number): LotPart[] {
 
 export interface CreditsLedger {
   aggregate: Aggregate<Credits, CreditsEvent>;
+  /** `ceiling`: why a reservation took less than it was asked to, when it did. */
   run(user_id: string, command: CreditsCommand, context: CommandContext): ReturnType<typeof runCredits>;
 }
 
@@ -282,11 +284,15 @@ async function runCredits(
 ) {
   const command = given.type === 'reserve' ? { ...given, limit: await limitOf(user_id) } : given;
   const stream = creditsStream(user_id);
-  return aggregate.handle<CreditsRefusal>(stream, context, (state) => {
+  // Found in the decision: the state that the aggregate returns may have later entries.
+  let ceiling = 'credit_ceiling' as Ceiling;
+  const handled = await aggregate.handle<CreditsRefusal>(stream, context, (state) => {
+    if (command.type === 'reserve') ceiling = ceilingOf(command.limit, state, context.now);
     const giving_back = givingBack(command);
     if (giving_back === null) return decide(state, command, context.now);
     return recall(log, stream, state, giving_back).then((recalled) => decide(state, command, context.now, recalled));
   });
+  return { ...handled, ceiling };
 }
 
 const limitIn = ({ usage_limit: most, usage_correction: correction }: Readonly<User>): UsageLimit | undefined =>

@@ -4,7 +4,7 @@ import type { Position } from '../events/event-store.ts';
 import type { Ceiling } from '../events/job.ts';
 import { jobStream } from '../events/streams.ts';
 import type { CommandContext, Refusal } from './aggregate.ts';
-import { type CreditsLedger, ceilingOf } from './credits.ts';
+import type { CreditsLedger } from './credits.ts';
 import { decide, type Jobs } from './job.ts';
 import { LIMIT_REACHED } from './submit-job.ts';
 
@@ -36,7 +36,7 @@ export function openResumeJob(jobs: Jobs, credits: CreditsLedger): ResumeJob {
       );
       if (!reserved.ok) throw new Error(reserved.refused.message);
       credits_added = reserved.state.reservations.get(reservation_id)?.amount ?? 0;
-      if (credits_added < lacking && ceilingOf(reserved.state) === 'usage_limit') ceiling = 'usage_limit';
+      if (credits_added < lacking && reserved.ceiling === 'usage_limit') ceiling = 'usage_limit';
       if (credits_added === 0 && job.pause_reason !== 'owner') {
         // A concurrent request that resumes the job has reserved its credits first, or has appended the resumption.
         const { state: now } = await jobs.aggregate.read(jobStream(job_id));

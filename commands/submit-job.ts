@@ -14,7 +14,7 @@ import {
 import { foldRows } from '../events/listed-rows.ts';
 import { creditsStream, jobStream, urlsStream } from '../events/streams.ts';
 import { type CommandContext, ConflictPersists, stamp } from './aggregate.ts';
-import { type CreditsLedger, ceilingOf } from './credits.ts';
+import type { CreditsLedger } from './credits.ts';
 import type { Jobs } from './job.ts';
 
 /** A chunk of a listing has at most this many URLs and about this many bytes, since an append takes at most 1 MiB. */
@@ -112,7 +112,7 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
     const reserved = await credits.run(owner_id, { type: 'reserve', reservation_id, job_id, up_to }, context);
     if (!reserved.ok) throw new Error(reserved.refused.message);
     const amount = reserved.state.reservations.get(reservation_id)?.amount ?? 0;
-    return { amount, ceiling: amount < up_to ? ceilingOf(reserved.state) : null };
+    return { amount, ceiling: amount < up_to ? reserved.ceiling : null };
   }
 
   async function make(

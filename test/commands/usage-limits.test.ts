@@ -147,6 +147,25 @@ test('twenty jobs at once, over two processes, get no more than the limit', asyn
   }
 });
 
+test('a reservation without a limit ends at the balance, also when more credits arrive in the same append', async (t) => {
+  const { credits } = await openWorld(t);
+  const grant = { type: 'grant', transaction_type: 'purchase', amount: 5, expires_at: null } as const;
+  let is_done = false;
+  const reservation = { reservation_id: 'r', job_id: 'j', up_to: 1_000_000 };
+  const reserved = credits
+    .run('alice', { type: 'reserve', ...reservation }, commandContext(NOVEMBER))
+    .finally(() => (is_done = true));
+  const grants: Promise<unknown>[] = [];
+  while (!is_done) {
+    grants.push(credits.run('alice', { ...grant, reference_id: `p-${grants.length}` }, commandContext(NOVEMBER)));
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  await Promise.all(grants);
+  const outcome = await reserved;
+  t.like(outcome, { ok: true, ceiling: 'credit_ceiling' });
+  t.true(outcome.ok && outcome.state.balance > 0, 'there are credits by now');
+});
+
 test('limits of a user who does not exist are refused', async (t) => {
   const { limits } = await openWorld(t);
   const refused = { ok: false, refused: { code: 'user_not_found' } };
