@@ -144,7 +144,7 @@ test('a reader that leaves early ends the output quietly', async (t) => {
   const { site, folder, start } = await world(t);
   const urls = Array.from({ length: 3000 }, (_, n) => `${site.origin}/no-content?${'x'.repeat(200)}${n}`);
   await writeFile(join(folder, 'urls.txt'), urls.join('\n'));
-  const { child, closed, stderr } = start(['urls.txt', '--json']);
+  const { child, closed, stderr } = start(['urls.txt', '--json', '-q']);
   child.stdout.once('data', () => child.stdout.destroy());
   t.is(await closed, 0);
   t.is(await stderr, '');

@@ -17,7 +17,6 @@ import { openSite, page } from '../support/sites.ts';
 const URLS = 400;
 /** No request waits for longer than this for a store that is away. */
 const ANSWER_MS = 30_000;
-const END_MS = 15_000;
 
 const listed = listedSuites(process.env.SERVER_SUITES);
 if (listed.includes('nats') && listed.includes('mongodb')) {
@@ -182,8 +181,7 @@ async function refused(t: ExecutionContext, { token }: World, service: ServicePr
 async function endsWhileAway(t: ExecutionContext, world: World, services: ServiceProcess[]): Promise<void> {
   await Promise.all([world.mongod.kill(), world.nats.kill(), world.eventstore.stop()]);
   await failing(services[0]!, 'documents');
-  const since = performance.now();
   const codes = await Promise.all(services.map((service) => service.stop()));
-  t.true(performance.now() - since < END_MS, `${performance.now() - since} ms`);
-  t.log('codes', codes, Math.round(performance.now() - since), 'ms');
+  // A service that hangs kills itself in the end, and then it has no exit code.
+  t.false(codes.includes(null), `exit codes ${codes}`);
 }
