@@ -6,6 +6,7 @@ import {
   afterSubscriptionEvent,
   GRACE_MS,
   isNewer,
+  isSettledBy,
   noSubscription,
   type SubscriptionState,
 } from '../events/subscription-state.ts';
@@ -46,6 +47,7 @@ export function decide(
       const known = state.unpaid.find(({ payment_id }) => payment_id === data.payment_id);
       // The grace begins with the first failure; the provider tells of each further attempt.
       if (state.paid.includes(data.payment_id) || (known && known.failed_at <= data.failed_at)) return { events: [] };
+      if (state.subscriptions.some((subscription) => isSettledBy(subscription, data))) return { events: [] };
       const grace_until = new Date(Date.parse(data.failed_at) + GRACE_MS).toISOString();
       return { events: [{ type: 'SubscriptionPaymentFailed', data: { ...data, grace_until } }] };
     }

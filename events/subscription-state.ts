@@ -7,7 +7,7 @@ import type {
   SubscriptionStatus,
   TrialStarted,
 } from './subscription.ts';
-import { PLAN_NAMES, type SubscriptionEvent } from './subscription.ts';
+import { PLAN_NAMES, SUBSCRIPTION_STATUSES, type SubscriptionEvent } from './subscription.ts';
 
 /** After a failed payment the plan stays for this long. */
 export const GRACE_MS = 7 * 86_400_000;
@@ -37,7 +37,8 @@ export function afterSubscriptionEvent(state: SubscriptionState, { type, data }:
   switch (type) {
     case 'SubscriptionChanged': {
       const others = state.subscriptions.filter(({ subscription_id }) => subscription_id !== data.subscription_id);
-      return { ...state, subscriptions: [...others, data].sort(byId) };
+      const unpaid = state.unpaid.filter((each) => !isSettledBy(data, each));
+      return { ...state, subscriptions: [...others, data].sort(byId), unpaid };
     }
     case 'SubscriptionPeriodPaid': {
       const { payment_id } = data;
@@ -64,6 +65,15 @@ export function afterSubscriptionEvent(state: SubscriptionState, { type, data }:
   }
 }
 
+/** Whether the subscription went on after a failed payment: another payment was made, or the provider gave that one up. */
+export const isSettledBy = (
+  { subscription_id, status, changed_at }: SubscriptionChanged,
+  failure: Pick<UnpaidPeriod, 'subscription_id' | 'failed_at'>,
+): boolean =>
+  subscription_id === failure.subscription_id &&
+  status === 'active' &&
+  Date.parse(changed_at) > Date.parse(failure.failed_at);
+
 const byId = (a: SubscriptionChanged, b: SubscriptionChanged) => (a.subscription_id < b.subscription_id ? -1 : 1);
 
 /** Whether `next` is newer than `known`. The provider's clock counts seconds: of two states of a second the later step wins. */
@@ -71,7 +81,9 @@ export function isNewer(next: SubscriptionChanged, known: SubscriptionChanged): 
   if (known.status === 'canceled') return false;
   if (next.status === 'canceled') return true;
   const rank = ({ changed_at, period_end, cancel_at, status, plan }: SubscriptionChanged) =>
-    [changed_at, period_end, cancel_at ?? '', status, PLAN_NAMES.indexOf(plan)].join(' ');
+    [changed_at, period_end, cancel_at ?? '', SUBSCRIPTION_STATUSES.indexOf(status), PLAN_NAMES.indexOf(plan)].join(
+      ' ',
+    );
   return rank(next) > rank(known);
 }
 

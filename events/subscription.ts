@@ -9,7 +9,10 @@ export const PLAN_NAMES = ['free', 'starter', 'pro', 'agency'] as const;
 export type PlanName = (typeof PLAN_NAMES)[number];
 export const BILLING_INTERVALS = ['month', 'year'] as const;
 export type BillingInterval = (typeof BILLING_INTERVALS)[number];
-/** The provider's words. `past_due`: a payment failed, and the provider tries again. `canceled` is final. */
+/**
+ * The provider's words, in the order in which a subscription goes through them. `past_due`: a payment failed, and the provider tries
+ * again. `canceled` is final.
+ */
 export const SUBSCRIPTION_STATUSES = [
   'incomplete',
   'incomplete_expired',

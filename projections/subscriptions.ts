@@ -13,7 +13,7 @@ interface Page {
 
 export const subscriptionsProjection: Projection = projection({
   name: 'subscriptions',
-  version: 2,
+  version: 3,
   collections: [subscriptions],
   covers: ['subscription'],
   async begin(open, events): Promise<Page> {
