@@ -78,6 +78,8 @@ test('a checkout leads back only to pages that are allowed', async (t) => {
     `${service.url.replace('//', '//alice:secret@')}/`,
     'https://app.example.com.evil.example/',
     'http://app.example.com/',
+    `blob:${service.url}/0a1b`,
+    `/${'é'.repeat(400)}`,
   ]) {
     const { status, body } = await order(url);
     t.is(status, 422, url);
@@ -141,7 +143,20 @@ test('in the portal a plan is renewed, fails and is cancelled, and a payment goe
   t.is(await credits(), before + 15_000);
   t.is(await act('fail'), 200);
   t.regex(await page(), /past_due/);
+  t.is(await act('renew'), 200);
+  t.regex(await page(), /: active/, 'the plan goes on after a failure');
   t.is(await act('cancel'), 200);
   t.is(await act('refund?payment_id=another'), 409);
   t.is((await fetch(`${portal_url}x`)).status, 404);
+});
+
+test('of two subscriptions the portal changes the one that it shows', async (t) => {
+  for (const user_id of ['grace', 'heidi', 'ivan', 'judy']) {
+    const user = await service.client(user_id);
+    const orders = ['agency', 'starter'].map((plan) => user.ask('POST', '/checkout/create', { plan }));
+    for (const { body } of await Promise.all(orders)) t.is((await press(body.checkout_url, 'pay')).status, 200);
+    const { portal_url } = (await user.ask('POST', '/portal/create')).body;
+    t.is((await fetch(`${portal_url}/cancel`, { method: 'POST' })).status, 200);
+    t.regex(await (await fetch(portal_url)).text(), /agency, by the month: active[^<]*; ends/);
+  }
 });

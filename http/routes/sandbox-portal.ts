@@ -134,8 +134,12 @@ async function paymentsOf(user_id: string, { read, payments }: Deps): Promise<Po
 }
 
 async function aboutPlan(action: Action, user_id: string, at: string, deps: Deps): Promise<PaymentNotice[]> {
-  const { subscriptions } = await deps.subscriptions.read(user_id);
-  const current = subscriptions.findLast(({ status }) => status === 'active' || status === 'past_due');
+  const state = await deps.subscriptions.read(user_id);
+  // The one that the page shows, or else the one that ended last, which a renewal brings back.
+  const shown = subscriptionAt(state, deps.now())?.subscription_id;
+  const open = state.subscriptions.filter(({ status }) => status === 'active' || status === 'past_due');
+  const newest = open.toSorted((a, b) => (a.period_end < b.period_end ? 1 : -1))[0];
+  const current = open.find(({ subscription_id }) => subscription_id === shown) ?? newest;
   if (!current) return [];
   const { changed_at: _, ...subscription } = current;
   const { subscription_id, plan, interval, period_end } = current;
@@ -151,7 +155,9 @@ async function aboutPlan(action: Action, user_id: string, at: string, deps: Deps
         currency: CURRENCY,
         amount_cents: PLANS[plan].price_cents[interval],
       };
-      return periodNotices({ subscription_id, plan, interval, period_start: period_end }, { ...paid, payment_id });
+      // A period that nobody paid is not made up for.
+      const period_start = shown === subscription_id ? period_end : at;
+      return periodNotices({ subscription_id, plan, interval, period_start }, { ...paid, payment_id });
     }
     case 'fail':
       return [
