@@ -22,6 +22,8 @@ const SAMPLE_ROWS = 400;
 const SAMPLE_CELLS = 20_000;
 const SAMPLE_CHARS = 250_000;
 const SAMPLE_COLUMNS = 1_000;
+/** The limit of spreadsheets: cells without a reference may go on for ever. */
+const MAX_COLUMNS = 16_384;
 /** The most texts to look at: a small workbook may repeat a cell of many URLs without end. */
 const MAX_TEXTS = 1_200_000;
 /** The most characters to look at: cells may refer to one long text, or repeat it, a million times. */
@@ -199,7 +201,7 @@ async function* columnCells(
     const reading = sheet.read(workbook, {
       column: column.index,
       filled(index) {
-        if (index >= widest.columns) widest.columns = index + 1;
+        if (index >= widest.columns && index < MAX_COLUMNS) widest.columns = index + 1;
       },
       cell(row, _, value) {
         if (row < column.first_data_row) return;

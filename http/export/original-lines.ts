@@ -57,8 +57,11 @@ export const VERDICTS_WITHOUT_RESULT = ['not_checked', 'rejected'] as const;
 
 /** The most empty rows that are written between two rows of a workbook, whose file leaves them out. */
 const MAX_GAP_ROWS = 10_000;
-/** Rows whose duplicates are read together. */
+/** Rows whose duplicates are read together, fewer where they are wide. */
 const ROWS_AT_ONCE = 1000;
+const CELLS_AT_ONCE = 50_000;
+/** Rows that every sheet of a workbook begins with. */
+const MAX_HEAD_ROWS = 20;
 
 /** The widths of the added columns, by their place. */
 export const addedWidths = ({ width }: JobTable): ReadonlyMap<number, number> =>
@@ -67,57 +70,65 @@ export const addedWidths = ({ width }: JobTable): ReadonlyMap<number, number> =>
 /** The pages of lines, the head first. Throws what the sources throw, and closes them when the iteration ends. */
 export async function* originalLines(sources: Sources, options: OriginalOptions): AsyncGenerator<Line[]> {
   const { table, only_results } = options;
+  const header_row = table.header_row ?? 0;
   const rows = new Ahead(sources.rows);
   const findings = openFindings(sources);
   // A text file has a row for each line. A workbook leaves empty rows out.
   const fills_gaps = table.format !== 'csv' && !only_results;
+  // Little of a wide table is in memory, or made in one turn of the event loop.
+  const at_once = Math.max(1, Math.min(ROWS_AT_ONCE, Math.floor(CELLS_AT_ONCE / (table.width + ADDED_COLUMNS))));
   try {
     const { head, last_row } = await headOf(rows, table);
     yield head;
     let last = last_row;
     for (let is_end = false; !is_end; ) {
       const some: TableRow[] = [];
-      for (; some.length < ROWS_AT_ONCE; some.push(rows.take())) {
+      for (; some.length < at_once; some.push(rows.take())) {
         const filling = rows.fill();
         if (filling) await filling;
         if (rows.peek === undefined) break;
       }
       is_end = some.length === 0;
-      const page: Line[] = [];
       for (const { row, cells, found } of is_end ? await findings.rest() : await findings.of(some)) {
         const gap = fills_gaps ? Math.min(row - last - 1, MAX_GAP_ROWS) : 0;
-        for (let empty = row - gap; empty < row; empty++) page.push(lineOf(table, [], [empty]));
+        for (let empty = row - gap; empty < row; empty++) yield [lineOf(table, [], [empty])];
         last = row;
-        const shown = only_results ? found.filter(({ result }) => result !== null) : found;
-        if (found.length === 0 && !only_results) page.push(lineOf(table, cells, [row]));
-        for (const finding of shown) page.push(lineOf(table, cells, resultCells(finding)));
+        if (row <= header_row) yield [headLine(table, row, cells)];
+        else if (found.length === 0 && !only_results) yield [lineOf(table, cells, [row])];
+        for (const finding of found) {
+          if (!only_results || finding.result !== null) yield [lineOf(table, cells, resultCells(finding))];
+        }
       }
-      if (page.length > 0) yield page;
     }
   } finally {
     await Promise.all([rows.close(), findings.close()]);
   }
 }
 
-/** The rows up to the header, which the names of the added columns follow. A table without a header gets one of letters. */
+/** The rows up to the header. A table without a header gets one of letters; a header far down is a line like others. */
 async function headOf(rows: Ahead<TableRow>, table: JobTable): Promise<{ head: Line[]; last_row: number }> {
   const { header_row, width, format } = table;
-  if (header_row === null) {
-    const letters = Array.from({ length: width }, (_, place) => lettersOfColumn(place));
-    return { head: [lineOf(table, letters, addedNames([]))], last_row: 0 };
-  }
   const head: Line[] = [];
   let last_row = 0;
+  if (header_row === null) {
+    const letters = Array.from({ length: width }, (_, place) => lettersOfColumn(place));
+    return { head: [lineOf(table, letters, addedNames([]))], last_row };
+  }
+  if (header_row > MAX_HEAD_ROWS) return { head, last_row };
   for (;;) {
     await rows.fill();
     const next = rows.peek;
     if (next === undefined || next.row > header_row) return { head, last_row };
     const { row, cells } = rows.take();
     if (format !== 'csv') for (let empty = last_row + 1; empty < row; empty++) head.push(lineOf(table, [], []));
-    head.push(lineOf(table, cells, row === header_row ? addedNames(cells) : []));
+    head.push(headLine(table, row, cells));
     last_row = row;
   }
 }
+
+/** A title, or the header, which the names of the added columns follow. */
+const headLine = (table: JobTable, row: number, cells: readonly CellValue[]): Line =>
+  lineOf(table, cells, row === table.header_row ? addedNames(cells) : []);
 
 /** The names of the added columns, with a number where the header has the name already. */
 function addedNames(header: readonly CellValue[]): string[] {

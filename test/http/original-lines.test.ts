@@ -27,7 +27,7 @@ const resultOf = (index: number, url: string) =>
 
 async function linesOf(
   { rows, listed, checked = listed.map(({ index }) => index), left_out = [] }: Given,
-  { table = TABLE, only_results = false, size = 3 } = {},
+  { table = TABLE, only_results = false, size = 3, pages: sizes = [] as number[] } = {},
 ): Promise<Line[]> {
   const results = listed.filter(({ index }) => checked.includes(index)).map(({ index, url }) => resultOf(index, url));
   const pages = originalLines(
@@ -41,7 +41,9 @@ async function linesOf(
     },
     { table, only_results },
   );
-  return (await Array.fromAsync(pages)).flat();
+  const all = await Array.fromAsync(pages);
+  sizes.push(...all.map(({ length }) => length));
+  return all.flat();
 }
 
 const row = (n: number, ...cells: string[]): TableRow => ({ row: n, cells });
@@ -156,3 +158,22 @@ for (const [title, in_order] of [
     );
   });
 }
+
+test('titles far above the header, and a wide table, are passed on line by line', async (t) => {
+  const titles = Array.from({ length: 30 }, (_, n) => row(n + 1, `title ${n}`));
+  const table = { ...TABLE, header_row: 31, width: 16_000 };
+  const pages: number[] = [];
+  const source = { rows: [...titles, row(31, 'h'), row(32, 'a')], listed: [url(0, 32)] };
+  const lines = await linesOf(source, { table, pages });
+  t.deepEqual(
+    [29, 30, 31].map((n) => [lines[n]![0], lines[n]![16_000]]),
+    [
+      ['title 29', null],
+      ['h', 'row'],
+      ['a', 32],
+    ],
+  );
+  t.is(lines.length, 32);
+  t.is(pages[0], 0, 'no head is repeated');
+  t.true(Math.max(...pages) <= 3, `${Math.max(...pages)} lines at once`);
+});
