@@ -191,6 +191,10 @@ test('a signed message that the service cannot read names the field, and one of 
   t.deepEqual(await problemsOf({ type: 'user.updated', data: { email: 'a@example.com' } }), ['body.data.id']);
   t.deepEqual(await problemsOf({ type: 'user.updated', data: { id: 'a' } }), ['body.data.updated_at']);
   t.deepEqual(await problemsOf({ type: 'user.deleted', data: { id: 'a b' } }), ['body.data.id']);
+  for (const updated_at of ['2016-12-31T23:59:60Z', '9999-12-31T23:59:59-23:59', 8.64e15]) {
+    const problems = await problemsOf({ type: 'user.updated', data: { id: 'a', updated_at } });
+    t.deepEqual([...new Set(problems)], ['body.data.updated_at']);
+  }
   t.is((await deliver('{"type":')).status, 400);
   t.is((await deliver({ type: 'session.created', data: { anything: [] } })).status, 204);
 });
@@ -222,7 +226,9 @@ test('an agency with the secret reports events', async (t) => {
     t.deepEqual([refused.status, refused.body.code], [401, 'invalid_secret']);
   }
   t.is((await report({ event: 'client_added' })).status, 422);
-  t.is((await report({ ...event, occurred_at: 'yesterday' })).status, 422);
+  for (const occurred_at of ['yesterday', '2016-12-31T23:59:60Z', '0000-01-01T00:00:00+23:59']) {
+    t.is((await report({ ...event, occurred_at })).status, 422);
+  }
   t.is((await report({ ...event, properties: { text: 'x'.repeat(20_000) } })).status, 413);
 });
 

@@ -1,6 +1,6 @@
 // Reads who a token's bearer is from its claims. Providers name the claims differently, so settings say which ones count.
 import type { JWTPayload } from 'jose';
-import type { Identified } from '../../http/callers/identity.ts';
+import { type Identified, usableAddress } from '../../http/callers/identity.ts';
 
 /**
  * Names of claims. A name with dots leads into objects: `realm_access.roles`. A claim whose whole name has dots wins, such as
@@ -30,8 +30,7 @@ export function identified(payload: JWTPayload, claims: Claims): Identified | nu
 /** An address that the provider calls unverified may be anybody's. */
 function emailOf(payload: JWTPayload, name: string): string | null {
   const email = claimOf(payload, name);
-  if (typeof email !== 'string' || email === '' || payload.email_verified === false) return null;
-  return email.toLowerCase();
+  return typeof email !== 'string' || payload.email_verified === false ? null : usableAddress(email);
 }
 
 const isOrHas = (claim: unknown, value: string): boolean =>

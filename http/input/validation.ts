@@ -74,9 +74,17 @@ function withoutIds(schema: TSchema): object {
 
 function formats(ajv: Ajv2020): Ajv2020 {
   addFormats.default(ajv);
+  const { validate: isDateTime } = ajv.formats['date-time'] as { validate: (text: string) => boolean };
+  ajv.addFormat('date-time', (text: string) => isDateTime(text) && isStorable(text));
   // These keywords serve the documents alone.
   ajv.addVocabulary(['example', 'discriminator', 'xml', 'externalDocs']);
   return ajv;
+}
+
+/** Events hold times in UTC with years of four digits, and no leap seconds. The format alone also takes zones without minutes. */
+function isStorable(time: string): boolean {
+  const moment = new Date(time);
+  return !Number.isNaN(moment.getTime()) && moment.getUTCFullYear() >= 0 && moment.getUTCFullYear() <= 9999;
 }
 
 function run(validate: ValidateFunction, place: Place, value: unknown): Problem[] {

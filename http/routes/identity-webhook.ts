@@ -4,6 +4,7 @@ import { Nullable } from '../../events/nullable.ts';
 import { type Static, Type } from '../../events/schema.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { closed, wrongSignature } from '../callers/access.ts';
+import { usableAddress } from '../callers/identity.ts';
 import { ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { parseJson } from '../input/bodies.ts';
@@ -22,7 +23,8 @@ const route = routeOf<Deps>(GATEWAY);
 /** The parts of a message that the service reads. Messages of other types may have any other data. */
 const Message = Type.Object({ type: Type.String() });
 /** Milliseconds or seconds since 1970, or text in the format of RFC 3339. */
-const Moment = Type.Union([Type.Integer({ minimum: 0, maximum: 8.64e15 }), Type.String({ format: 'date-time' })]);
+const LAST_MS = Date.UTC(9999, 11, 31);
+const Moment = Type.Union([Type.Integer({ minimum: 0, maximum: LAST_MS }), Type.String({ format: 'date-time' })]);
 const user_id = Type.String({ pattern: '^[\\x21-\\x7e]{1,200}$' });
 const Address = Type.Object({
   id: Type.Optional(Type.String()),
@@ -143,12 +145,12 @@ const FIRST_MS = 1e11;
 const millisecondsOf = (moment: number | string): number | string =>
   typeof moment === 'number' && moment < FIRST_MS ? moment * 1000 : moment;
 
-/** The address that the provider has verified; null for none. */
+/** The address that the provider has verified; null for none, and for one that no mail could be sent to. */
 function emailOf({ email, email_verified, email_addresses = [], primary_email_address_id }: Changed['data']) {
-  if (typeof email === 'string') return email_verified === false || email === '' ? null : email.toLowerCase();
+  if (typeof email === 'string') return email_verified === false ? null : usableAddress(email);
   const primary = email_addresses.find(({ id }) => id !== undefined && id === primary_email_address_id);
   const status = primary?.verification?.status ?? 'verified';
-  return primary && status === 'verified' ? primary.email_address.toLowerCase() : null;
+  return primary && status === 'verified' ? usableAddress(primary.email_address) : null;
 }
 
 export const group = groupOf(wire, [identityWebhook]);
