@@ -62,16 +62,19 @@ export async function doWhatIsDue(options: DuesOptions): Promise<string | null> 
   const take = (done: { ok: boolean; position?: Position; appended?: number }) => {
     if (done.ok && done.appended! > 0 && (reached === null || done.position! > reached)) reached = done.position!;
   };
-  await inParallel([...holders], async (user_id) =>
-    take(await credits.run(user_id, { type: 'expire' }, context(user_id))),
-  );
-  await inParallel(unpaid, async ({ _id: user_id }) =>
-    take(await subscriptions.run(user_id, { type: 'endGrace' }, context(user_id))),
-  );
-  await inParallel(newcomers, async ({ _id: user_id, trial_due }) => {
-    const position = await trials!.begin(user_id, trial_due!, context(user_id));
-    if (position !== null && (reached === null || position > reached)) reached = position;
-  });
+  // A user whose stream cannot be read holds up nobody else.
+  const passes = await Promise.allSettled([
+    inParallel([...holders], async (user_id) => take(await credits.run(user_id, { type: 'expire' }, context(user_id)))),
+    inParallel(unpaid, async ({ _id: user_id }) =>
+      take(await subscriptions.run(user_id, { type: 'endGrace' }, context(user_id))),
+    ),
+    inParallel(newcomers, async ({ _id: user_id, trial_due }) => {
+      const position = await trials!.begin(user_id, trial_due!, context(user_id));
+      if (position !== null && (reached === null || position > reached)) reached = position;
+    }),
+  ]);
+  const failed = passes.find((pass) => pass.status === 'rejected');
+  if (failed) throw failed.reason;
   // Before that the read models would return the same documents again.
   if (reached !== null) await readmodels.passed(reached, projected_ms);
   const is_full = [expired, unpaid, newcomers].some(({ length }) => length === AT_ONCE);

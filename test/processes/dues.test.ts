@@ -33,6 +33,7 @@ async function world(t: ExecutionContext) {
   });
   return {
     ...{ log, credits, subscriptions, clock, context, billing: openBilling(log, credits, 'sandbox') },
+    options,
     project: () => project(stores),
     async pass() {
       await project(stores);
@@ -64,6 +65,18 @@ test('a lot expires at its time, once, and the next pass is due with the next lo
   t.deepEqual((await ledger('alice')).at(-1), ['CreditsExpired', -100]);
   t.is((await ledger('alice')).length, 3);
   t.is((await ledger('bob')).length, 1);
+});
+
+test('a ledger that cannot be read holds up nobody else', async (t) => {
+  const { credits, subscriptions, clock, context, project, options } = await world(t);
+  const failure = { subscription_id: 'sub', payment_id: 'in_1', failed_at: iso(START) };
+  await subscriptions.run('bob', { type: 'recordFailure', ...failure }, context());
+  await credits.run('alice', grant(50, iso(START + DAY)), context());
+  clock.now = START + GRACE_MS;
+  await project();
+  const broken = { ...credits, run: () => Promise.reject(new Error('the ledger is of a later service')) };
+  await t.throwsAsync(doWhatIsDue({ ...options(), credits: broken }), { message: /later service/ });
+  t.true((await subscriptions.read('bob')).unpaid[0]!.is_downgraded);
 });
 
 test('two passes at once over stale documents expire a lot once', async (t) => {
