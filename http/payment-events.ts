@@ -18,7 +18,7 @@ export function openPaymentEvents({ log, credits, payments, logger }: Parts): Pa
   const billing = payments && openBilling(log, credits, payments.name);
   return {
     async take(raw, header, context) {
-      const delivery = await payments?.read(raw, header).catch(later);
+      const delivery = await payments?.read(raw, header).catch((error: unknown) => later(error, logger));
       if (!delivery || !billing) throw invalidSignature();
       let reached: Position | null = null;
       for (const notice of delivery.notices) {
@@ -32,8 +32,9 @@ export function openPaymentEvents({ log, credits, payments, logger }: Parts): Pa
 }
 
 /** The provider sends the event again. */
-function later(error: unknown): never {
+function later(error: unknown, logger: Logger): never {
   if (!(error instanceof PaymentProviderError)) throw error;
+  logger.warn({ err: error }, 'an event of the payment provider could not be read; it will be sent again');
   throw retryLater(503, 'payments_unavailable', 'The payment provider does not answer. Try again in a few seconds.');
 }
 

@@ -1,7 +1,14 @@
 // What an event of Stripe means, by its API of the version that the library has. The service made the sessions, so that their metadata
 // names the user; what lacks it belongs to something else of the same account, and means nothing here.
 import type Stripe from 'stripe';
-import type { BillingInterval, PaidLine, PaymentNotice, PlanName, SubscriptionStatus } from '../../http/payments.ts';
+import {
+  type BillingInterval,
+  type PaidLine,
+  type PaymentNotice,
+  PaymentProviderError,
+  type PlanName,
+  type SubscriptionStatus,
+} from '../../http/payments.ts';
 
 /** Facts that an event does not carry. */
 export interface FromStripe {
@@ -17,6 +24,7 @@ const STATUSES: readonly SubscriptionStatus[] = [
   ...(['incomplete', 'incomplete_expired', 'trialing', 'active', 'past_due', 'unpaid', 'paused', 'canceled'] as const),
 ];
 
+/** Throws `PaymentProviderError` for an event of another API version that it cannot read: Stripe sends the event again. */
 export async function noticesOf(event: Stripe.Event, from_stripe: FromStripe): Promise<PaymentNotice[]> {
   const at = timeOf(event.created);
   switch (event.type) {
@@ -94,6 +102,7 @@ function failureOf(invoice: Stripe.Invoice, at: string): PaymentNotice[] {
 }
 
 function subscriptionOfInvoice({ parent }: Stripe.Invoice): { user_id: string; subscription_id: string } | null {
+  assertKnown(parent, 'invoice.parent');
   const { subscription, metadata } = parent?.subscription_details ?? {};
   const user_id = metadata?.user_id;
   return subscription && user_id ? { user_id, subscription_id: idOf(subscription)! } : null;
@@ -110,6 +119,7 @@ async function subscriptionOf(
   if (!metadata.user_id || !item || !status) return [];
   const found = await from_stripe.planOf(item.price.id);
   if (!found) return [];
+  assertKnown(item.current_period_end, 'item.current_period_end');
   const period_end = timeOf(item.current_period_end);
   const ends = cancel_at === null ? (cancel_at_period_end ? period_end : null) : timeOf(cancel_at);
   const state = {
@@ -133,6 +143,13 @@ async function reversalOf(
   const payment_id = (await invoiceOf(intent)) ?? intent;
   if (!stands) return [{ type: 'lifted', at, payment_id, reversal_id }];
   return [{ type: 'reversed', at, payment_id, reversal: { reversal_id, kind, amount_cents, currency } }];
+}
+
+/** Every version that the service reads has the field, with null or a value. */
+function assertKnown(value: unknown, field: string): void {
+  if (value !== undefined) return;
+  const message = `an event without ${field}: the webhook endpoint wants the API version that the guide names`;
+  throw new PaymentProviderError(message);
 }
 
 const timeOf = (seconds: number) => new Date(seconds * 1000).toISOString();

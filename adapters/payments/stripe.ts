@@ -132,16 +132,23 @@ export function openStripe({ secret_key, webhook_secret, api_url, prices }: Stri
     return { mode: 'subscription', line_items, metadata, subscription_data: { metadata } } as const;
   }
 
+  async function sessionOf(order: Order): Promise<Stripe.Checkout.Session> {
+    const { user_id, email, customer_id, item, success_url, cancel_url } = order;
+    return stripe.checkout.sessions.create({
+      ...(item.kind === 'package' ? await paymentSession(order, item) : await subscriptionSession(order, item)),
+      ...(customer_id !== null && { customer: customer_id }),
+      ...(customer_id === null && email !== null && { customer_email: email }),
+      ...{ client_reference_id: user_id.slice(0, 200), success_url, cancel_url },
+    });
+  }
+
   return {
     name: 'stripe',
     checkout: (order) =>
       asked(async (): Promise<CheckoutSession> => {
-        const { user_id, email, customer_id, item, success_url, cancel_url } = order;
-        const session = await stripe.checkout.sessions.create({
-          ...(item.kind === 'package' ? await paymentSession(order, item) : await subscriptionSession(order, item)),
-          ...(customer_id !== null && { customer: customer_id }),
-          ...(customer_id === null && email !== null && { customer_email: email }),
-          ...{ client_reference_id: user_id.slice(0, 200), success_url, cancel_url },
+        const session = await sessionOf(order).catch((error: unknown) => {
+          if (!isUnknownCustomer(error)) throw error;
+          return sessionOf({ ...order, customer_id: null });
         });
         if (!session.url) throw new PaymentProviderError('Stripe made a checkout without a page');
         return { session_id: session.id, checkout_url: session.url };
@@ -154,8 +161,11 @@ export function openStripe({ secret_key, webhook_secret, api_url, prices }: Stri
           throw error;
         });
         const made = { customer: customer_id, return_url, configuration: await configuration };
-        const { id: session_id, url: portal_url } = await stripe.billingPortal.sessions.create(made);
-        return { session_id, portal_url };
+        const session = await stripe.billingPortal.sessions.create(made).catch((error: unknown) => {
+          if (!isUnknownCustomer(error)) throw error;
+          return null;
+        });
+        return session && { session_id: session.id, portal_url: session.url };
       }),
     async read(raw, header) {
       const event = verified(() => stripe.webhooks.constructEvent(raw, header('stripe-signature'), webhook_secret));
@@ -183,6 +193,10 @@ async function asked<T>(ask: () => Promise<T>): Promise<T> {
     throw new PaymentProviderError(`Stripe: ${error.type} ${error.code ?? ''} ${error.message}`, { cause: error });
   }
 }
+
+/** Whether Stripe has deleted the customer, or has it under another key only. */
+const isUnknownCustomer = (error: unknown): boolean =>
+  error instanceof Stripe.errors.StripeError && error.code === 'resource_missing' && error.param === 'customer';
 
 /** Keeps what `make` returns; what it throws is asked again. */
 function once<T>(kept: Map<string, Promise<T>>, key: string, make: () => Promise<T>): Promise<T> {

@@ -14,8 +14,14 @@ export interface FakeStripe {
   invoices: Map<string, string>;
   /** While true, every request is answered 500. */
   is_down: boolean;
+  /** A customer that Stripe does not have. */
+  unknown_customer: string | null;
   close(): Promise<void>;
 }
+
+const NO_CUSTOMER = {
+  error: { type: 'invalid_request_error', code: 'resource_missing', param: 'customer', message: 'No such customer' },
+};
 
 interface Made {
   id: string;
@@ -25,11 +31,16 @@ interface Made {
 export async function openFakeStripe(): Promise<FakeStripe> {
   const prices = new Map<string, Made>();
   const configurations: Made[] = [];
-  const fake = { posted: [] as FakeStripe['posted'], invoices: new Map<string, string>(), is_down: false };
+  const fake: Omit<FakeStripe, 'url' | 'close'> = {
+    posted: [],
+    invoices: new Map(),
+    is_down: false,
+    unknown_customer: null,
+  };
   let count = 0;
   const list = (data: readonly unknown[]) => ({ object: 'list', data, has_more: false });
 
-  async function answer(request: IncomingMessage): Promise<object> {
+  async function answer(request: IncomingMessage): Promise<object | null> {
     const { pathname: path, searchParams: query } = new URL(request.url!, 'http://stripe');
     if (request.method === 'GET') {
       if (path === '/v1/prices') {
@@ -44,6 +55,7 @@ export async function openFakeStripe(): Promise<FakeStripe> {
     }
     const form = Object.fromEntries(new URLSearchParams(await text(request)));
     fake.posted.push({ path, form, idempotency_key: request.headers['idempotency-key'] as string | undefined });
+    if (form.customer !== undefined && form.customer === fake.unknown_customer) return null;
     const id = `fake_${++count}`;
     if (path === '/v1/prices') {
       const metadata = { plan: form['metadata[plan]'], interval: form['metadata[interval]'] };
@@ -64,7 +76,11 @@ export async function openFakeStripe(): Promise<FakeStripe> {
       response.statusCode = 500;
       response.setHeader('stripe-should-retry', 'false');
       response.end('{"error":{"type":"api_error","message":"down"}}');
-    } else response.end(JSON.stringify(await answer(request)));
+      return;
+    }
+    const answered = await answer(request);
+    if (answered === null) response.statusCode = 400;
+    response.end(JSON.stringify(answered ?? NO_CUSTOMER));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return Object.assign(fake, {

@@ -88,6 +88,39 @@ test('an API that is away is an error of its own, and is asked again', async (t)
   t.truthy(await stripe.portal({ user_id: 'a', customer_id: 'c', return_url: 'http://a' }));
 });
 
+test('a customer whom Stripe no longer has is one who never paid', async (t) => {
+  const { fake, stripe } = await opened(t);
+  fake.unknown_customer = 'cus_gone';
+  for (const order of [PACKAGE, PRO]) {
+    t.truthy((await stripe.checkout({ ...order, customer_id: 'cus_gone' })).checkout_url);
+    t.like(fake.posted.at(-1)!.form, { customer: undefined, customer_email: 'alice@example.com' });
+  }
+  const return_url = 'http://127.0.0.1:8080/done';
+  t.is(await stripe.portal({ user_id: 'alice', customer_id: 'cus_gone', return_url }), null);
+});
+
+test('an event of an API version that cannot be read is asked for again', async (t) => {
+  const { stripe, fake, notices } = await opened(t);
+  await stripe.checkout(PRO);
+  const price = { id: fake.posted.at(-1)!.form['line_items[0][price]'] };
+  const invoice = {
+    id: 'in_1',
+    customer: 'cus_1',
+    total: 2900,
+    currency: 'usd',
+    subscription: 'sub_1',
+    lines: { data: [] },
+  };
+  const subscription = { id: 'sub_1', status: 'active', metadata: { user_id: 'alice' }, items: { data: [{ price }] } };
+  for (const [type, object] of [
+    ['invoice.paid', invoice],
+    ['invoice.payment_failed', invoice],
+    ['customer.subscription.updated', { ...subscription, current_period_end: 1_802_678_400 }],
+  ] as const) {
+    await t.throwsAsync(notices(type, object), { instanceOf: PaymentProviderError, message: /API version/ }, type);
+  }
+});
+
 test('an event with a wrong, old or missing signature is none', async (t) => {
   const { stripe } = await opened(t);
   const { raw, headers } = stripeEvent('ping', {});
