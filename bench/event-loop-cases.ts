@@ -104,6 +104,7 @@ export async function casesOf(filled: Filled, made: { share: string; link: strin
       },
       ...unwanted('/jobs/bulk-delete', 'job_ids'),
     ],
+    'GET /jobs/{job_id}/rejected': [get('the last page', `${job}/rejected?limit=1000&offset=1000000`)],
     'GET /jobs/{job_id}/stats': [small(`${job}/stats`)],
     'GET /jobs/{job_id}/filter-options': [small(`${job}/filter-options`)],
     'GET /jobs/{job_id}/url-list': [small(`${job}/url-list`)],
