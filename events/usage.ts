@@ -35,7 +35,7 @@ export function usageAt(usage: Usage | null, at: string): Usage {
   return { period_start, period_end, used: 0 };
 }
 
-/** The usage after an entry of the ledger. A grant of a subscription opens a period, unless it ends with the current one. */
+/** The usage after an entry of the ledger. A grant of a subscription opens a period, unless that ended before or ends with the current one. */
 export function usageAfter(
   usage: Usage | null,
   entry: { transaction_type: TransactionType; amount: number; expires_at?: string | null },
@@ -46,6 +46,8 @@ export function usageAfter(
   if (USES.includes(transaction_type)) return { ...before, used: Math.max(0, before.used - amount) };
   if (!OPENS_PERIOD.includes(transaction_type) || !expires_at) return before;
   const period_end = new Date(expires_at).toISOString();
+  // The news of a former period's payment came late.
+  if (period_end <= at) return before;
   return period_end === before.period_end ? before : { period_start: at, period_end, used: 0 };
 }
 

@@ -22,7 +22,7 @@ interface Page {
 
 export const creditsProjection: Projection = projection({
   name: 'credits',
-  version: 3,
+  version: 4,
   collections: [balances, creditLots, transactions],
   covers: ['credits'],
   async begin(open, events): Promise<Page> {

@@ -66,3 +66,13 @@ test('after a clock that was a year ahead is set back, the period is that of the
   const renewal = after(['2026-11-17T08:00:00.000Z', renewed('2026-12-17T08:00:00.000Z')]);
   t.is(usageAt(renewal, '2026-11-17T07:59:59.900Z'), renewal!, 'clocks of processes differ');
 });
+
+test('the late news of a payment for a former period keeps the usage', (t) => {
+  const used = after(
+    ['2026-11-17T08:00:00.000Z', renewed('2026-12-17T08:00:00.000Z')],
+    ['2026-11-18T00:00:00.000Z', reserved(7)],
+    ['2026-11-18T00:00:01.000Z', renewed('2026-11-17T08:00:00.000Z')],
+  );
+  t.is(used!.used, 7);
+  t.is(used!.period_end, '2026-12-17T08:00:00.000Z');
+});
