@@ -63,6 +63,7 @@ export const jobs: CollectionSpec<JobDocument> = {
   },
   indexes: [
     { fields: { owner_id: 1, created_at: -1 } },
+    { fields: { owner_id: 1, status: 1, created_at: -1 } },
     { fields: { owner_email: 1, created_at: -1 } },
     { fields: { status: 1, created_at: 1 } },
     { fields: { due: 1 } },

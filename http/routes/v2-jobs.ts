@@ -244,7 +244,7 @@ export const list = route({
     const scope = { user_id, status };
     const after = listCursors.valuesOf(cursor, scope);
     const filter = { owner_id: user_id, ...(status === null ? {} : { status }) };
-    const options = { sort: { ...NEWEST_FIRST, _id: 1 as const }, limit: limit + 1, signal, ...(after && { after }) };
+    const options = { sort: NEWEST_FIRST, limit: limit + 1, signal, ...(after && { after }) };
     const found = await read.jobs.find(filter, options);
     const items = found.slice(0, limit);
     const last = found.length > limit ? items.at(-1) : undefined;
