@@ -4,7 +4,7 @@ import { type CreditsEvent, entryHash, type LotPart, type TransactionType, UNSEA
 import type { EventStore, NewEvent } from '../events/event-store.ts';
 import type { Ceiling } from '../events/job.ts';
 import { creditsStream, userStream } from '../events/streams.ts';
-import { correctedUsage, type UsageCorrection, usageAt } from '../events/usage.ts';
+import { correctedUsage, ofPeriod, type UsageCorrection, usageAt } from '../events/usage.ts';
 import { type Aggregate, type CommandContext, type Decision, openAggregate, type Refusal } from './aggregate.ts';
 import { type Credits, evolve, initial, type Lot, lotOf } from './ledger.ts';
 import { type GivingBack, loadLedger, type Recalled, recall, snapshotOf } from './ledger-snapshots.ts';
@@ -79,9 +79,13 @@ export function decide(
       const { job_id, reservation_ids, amount } = command;
       if (amount === 0) break;
       ledger.once('refund', job_id, (entry) => {
-        const reserved = reservation_ids.flatMap((id) => reservationOf(id)?.parts ?? []);
-        const parts = lastSpent(reserved, amount);
-        ledger.add({ type: 'CreditsRefunded', data: { ...entry(amount), parts } });
+        const reserved = reservation_ids.map(reservationOf).filter((known) => known !== undefined);
+        const spent = reserved.flatMap((reservation) => reservation.parts);
+        const data = { ...entry(amount), parts: lastSpent(spent, amount) };
+        ledger.add({
+          type: 'CreditsRefunded',
+          data: { ...data, ...ofPeriod(credits.usage, reserved, amount, isoOf(now)) },
+        });
         ledger.expireDue(now);
       });
       break;
@@ -90,10 +94,9 @@ export function decide(
       const reservation = reservationOf(command.reservation_id);
       if (!reservation || reservation.amount === 0) break;
       ledger.once('release', command.reservation_id, (entry) => {
-        ledger.add({
-          type: 'CreditsRefunded',
-          data: { ...entry(reservation.amount), parts: reservation.parts },
-        });
+        const { amount, parts } = reservation;
+        const data = { ...entry(amount), parts, ...ofPeriod(credits.usage, [reservation], amount, isoOf(now)) };
+        ledger.add({ type: 'CreditsRefunded', data });
         ledger.expireDue(now);
       });
       break;

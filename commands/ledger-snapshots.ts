@@ -131,14 +131,14 @@ export async function recall(
   let lacking = reservation_ids.reduce((left, id) => left - (reservations.get(id)?.amount ?? 0), amount);
   if (forgotten === 0 || wanted.size === 0 || lacking <= 0 || done.has(transaction_id)) return recalled;
   for await (const event of log.readStream(stream, { direction: 'backwards', from: forgotten - 1 })) {
-    const { type, data } = event as unknown as Entry;
+    const { type, data, metadata } = event as unknown as Entry;
     if (data.transaction_id === transaction_id) {
       recalled.done.add(transaction_id);
       break;
     }
     if (type === 'CreditsReserved' && wanted.delete(data.reservation_id)) {
       const { reservation_id, reference_id, parts } = data;
-      recalled.reservations.set(reservation_id, { job_id: reference_id, amount: -data.amount, parts });
+      recalled.reservations.set(reservation_id, { job_id: reference_id, amount: -data.amount, at: metadata.at, parts });
       lacking += data.amount;
     } else if (data.transaction_type === 'release' && wanted.delete(data.reference_id)) {
       recalled.reservations.set(data.reference_id, RELEASED);

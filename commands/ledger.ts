@@ -22,6 +22,8 @@ export const NOT_REVERSED: ReversedPart = { own: 0, expired: 0, others: 0 };
 export interface Reservation {
   job_id: string;
   amount: number;
+  /** When it was made, in ISO 8601. */
+  at?: string;
   /** The lots that the credits came from, in order of spending. */
   parts: LotPart[];
 }
@@ -131,12 +133,12 @@ const MOVES: Cases<Credits, CreditsEvent> = {
 const moveCredits = evolveBy(MOVES);
 
 /** Adds the entry to the newest ones, and forgets the oldest. */
-export function remember(credits: Credits, { type, data }: CreditsEvent): Credits {
+export function remember(credits: Credits, { type, data, metadata }: Entry): Credits {
   const { done, reservations } = credits;
   done.add(data.transaction_id);
   if (type === 'CreditsReserved') {
     const { reservation_id, reference_id, amount, parts } = data;
-    reservations.set(reservation_id, { job_id: reference_id, amount: -amount, parts });
+    reservations.set(reservation_id, { job_id: reference_id, amount: -amount, at: metadata?.at, parts });
   } else if (data.transaction_type === 'release' && reservations.has(data.reference_id)) {
     reservations.set(data.reference_id, RELEASED);
   }

@@ -101,7 +101,12 @@ export const CREDITS_EVENTS = {
     parts: Type.Array(LotPart),
   }),
   /** A `refund` returns credits to the lots of the job's reservations; a `release`, to the lots of one reservation. */
-  CreditsRefunded: event({ ...entry('CreditsRefunded'), parts: Type.Array(LotPart) }),
+  CreditsRefunded: event({
+    ...entry('CreditsRefunded'),
+    parts: Type.Array(LotPart),
+    /** The credits that were reserved in the current period of usage; all of them when absent. */
+    of_period: Type.Optional(Type.Integer({ minimum: 0 })),
+  }),
   /** An administrator added credits, which open a lot, or removed credits from the lots in `parts`. */
   CreditsAdjusted: event({ ...entry('CreditsAdjusted'), reason: Type.String(), parts: Type.Array(LotPart) }),
   CreditsExpired: event({ ...entry('CreditsExpired'), lot_id: Type.String() }),

@@ -6,7 +6,7 @@ export interface Usage {
   /** ISO 8601. */
   period_start: string;
   period_end: string;
-  /** The credits that jobs reserved in the period, less the refunds in it. */
+  /** The credits that jobs reserved in the period, less what was refunded of them in it. */
   used: number;
 }
 
@@ -38,17 +38,38 @@ export function usageAt(usage: Usage | null, at: string): Usage {
 /** The usage after an entry of the ledger. A grant of a subscription opens a period, unless that ended before or ends with the current one. */
 export function usageAfter(
   usage: Usage | null,
-  entry: { transaction_type: TransactionType; amount: number; expires_at?: string | null },
+  entry: { transaction_type: TransactionType; amount: number; expires_at?: string | null; of_period?: number },
   at: string,
 ): Usage {
   const before = usageAt(usage, at);
-  const { transaction_type, amount, expires_at } = entry;
-  if (USES.includes(transaction_type)) return { ...before, used: Math.max(0, before.used - amount) };
+  const { transaction_type, amount, expires_at, of_period = amount } = entry;
+  if (USES.includes(transaction_type)) return { ...before, used: Math.max(0, before.used - of_period) };
   if (!OPENS_PERIOD.includes(transaction_type) || !expires_at) return before;
   const period_end = new Date(expires_at).toISOString();
   // The news of a former period's payment came late.
   if (period_end <= at) return before;
   return period_end === before.period_end ? before : { period_start: at, period_end, used: 0 };
+}
+
+/**
+ * Tells how many of the `amount` refunded at `at` were reserved in the current period, unless all were. A refund of an earlier period's
+ * reservation must not let jobs use more than the limit in this one. The last reservations are refunded first.
+ */
+export function ofPeriod(
+  usage: Usage | null,
+  reservations: readonly { at?: string; amount: number }[],
+  amount: number,
+  at: string,
+): { of_period?: number } {
+  const { period_start } = usageAt(usage, at);
+  let missing = amount;
+  let of_period = 0;
+  for (const { at: reserved_at = period_start, amount: reserved } of reservations.toReversed()) {
+    const refunded = Math.min(reserved, missing);
+    missing -= refunded;
+    if (reserved_at >= period_start) of_period += refunded;
+  }
+  return of_period === amount ? {} : { of_period };
 }
 
 /** The usage with an administrator's correction of the same period. */

@@ -120,6 +120,22 @@ test('a refund gives the limit back', async (t) => {
   t.like(await made(submit(10)), { credits_allocated: 6 });
 });
 
+test('a refund of what the last period reserved gives nothing of this one back', async (t) => {
+  const { limit, submit, jobs, credits, used, process, resume } = await openWorld(t);
+  await limit(10);
+  const { job_id } = await made(submit(15));
+  const paused = await jobs.run(job_id, { type: 'pauseAtCeiling', credits_allocated: 10 }, commandContext(NOVEMBER));
+  t.true(paused.ok);
+  t.like(await resume(job_id, commandContext(DECEMBER)), { ok: true, credits_added: 5 });
+  t.like(await made(submit(10, { now: DECEMBER })), { credits_allocated: 5 });
+  await jobs.run(job_id, { type: 'cancel' }, commandContext(DECEMBER));
+  const ended = { job_id, owner_id: 'alice', credits_allocated: 15, completed_urls: 3 };
+  await settleJob(ended, jobs, credits, commandContext(DECEMBER));
+  t.is(await used(DECEMBER), 5, 'of 12 refunded credits, 5 were reserved in December');
+  t.like(await made(process().submit(10, { now: DECEMBER })), { credits_allocated: 5 }, 'another process agrees');
+  t.is(await used(DECEMBER), 10);
+});
+
 test('an administrator sets the usage of the period, and jobs count on from there', async (t) => {
   const { limit, limits, submit, used } = await openWorld(t);
   await limit(50);
