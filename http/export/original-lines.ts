@@ -60,6 +60,8 @@ const MAX_GAP_ROWS = 10_000;
 /** Rows whose duplicates are read together, fewer where they are wide. */
 const ROWS_AT_ONCE = 1000;
 const CELLS_AT_ONCE = 50_000;
+/** URLs and texts that are joined together: a cell may hold thousands of them. */
+const FINDINGS_AT_ONCE = 1000;
 /** Rows that every sheet of a workbook begins with. */
 const MAX_HEAD_ROWS = 20;
 
@@ -89,7 +91,7 @@ export async function* originalLines(sources: Sources, options: OriginalOptions)
         if (rows.peek === undefined) break;
       }
       is_end = some.length === 0;
-      for (const { row, cells, found } of is_end ? await findings.rest() : await findings.of(some)) {
+      for await (const { row, cells, found } of is_end ? findings.rest() : findings.of(some)) {
         const gap = fills_gaps ? Math.min(row - last - 1, MAX_GAP_ROWS) : 0;
         for (let empty = row - gap; empty < row; empty++) yield [lineOf(table, [], [empty])];
         last = row;
@@ -160,6 +162,40 @@ interface FoundRow extends TableRow {
   found: Finding[];
 }
 
+/** Rows whose duplicates are looked up together. */
+class Group {
+  findings = 0;
+  readonly #rows: FoundRow[] = [];
+  readonly #left_out: { of_row: FoundRow; some: LeftOut[] }[] = [];
+
+  begin(row: number, cells: readonly CellValue[]): void {
+    this.#rows.push({ row, cells, found: [] });
+  }
+
+  found(finding: Finding): void {
+    this.findings++;
+    this.#rows.at(-1)!.found.push(finding);
+  }
+
+  leftOut(entry: LeftOut): void {
+    this.findings++;
+    const of_row = this.#rows.at(-1)!;
+    if (this.#left_out.at(-1)?.of_row !== of_row) this.#left_out.push({ of_row, some: [] });
+    this.#left_out.at(-1)!.some.push(entry);
+  }
+
+  /** Returns the rows with all their findings. */
+  async end(leftOutFindings: (some: readonly LeftOut[]) => Promise<Finding[]>): Promise<FoundRow[]> {
+    const findings = await leftOutFindings(this.#left_out.flatMap(({ some }) => some));
+    let at = 0;
+    for (const { of_row, some } of this.#left_out) {
+      of_row.found.push(...findings.slice(at, at + some.length));
+      at += some.length;
+    }
+    return this.#rows;
+  }
+}
+
 /** Joins the job's URLs with their results, and both with what was left out, row by row. */
 function openFindings({ listed, results, left_out, resultsAt }: Sources) {
   const urls = new Ahead(listed);
@@ -196,47 +232,48 @@ function openFindings({ listed, results, left_out, resultsAt }: Sources) {
   };
   const nextRow = () => Math.min(urls.peek?.row ?? END, others.peek?.row ?? END);
 
-  /** Takes all that is of the row, whose texts follow each other. */
-  async function take(row: number, entries: LeftOut[]): Promise<Finding[]> {
-    const found: Finding[] = [];
-    for (;;) {
-      await filled();
-      if (urls.peek?.row === row) found.push(await nextUrl());
-      else if (others.peek?.row === row) entries.push(others.take());
-      else return found;
+  /**
+   * The rows with their findings. A row with many comes several times, with some each time. A row of the listing that the file does
+   * not show, such as one with a mere link, has no cells.
+   */
+  async function* rowsOf(rows: readonly TableRow[], end: number): AsyncGenerator<FoundRow> {
+    let group = new Group();
+    async function* flush(): AsyncGenerator<FoundRow> {
+      const ended = group;
+      group = new Group();
+      yield* await ended.end(leftOutFindings);
     }
-  }
 
-  /** The rows with their findings. A row of the listing that the file does not show, such as one with a mere link, has no cells. */
-  async function rowsOf(rows: readonly TableRow[], end: number): Promise<FoundRow[]> {
-    const of_rows: FoundRow[] = [];
-    const entries: { of_row: FoundRow; some: LeftOut[] }[] = [];
-    const add = async ({ row, cells }: TableRow) => {
-      const some: LeftOut[] = [];
-      const of_row = { row, cells, found: await take(row, some) };
-      of_rows.push(of_row);
-      if (some.length > 0) entries.push({ of_row, some });
+    /** Takes all that is of the row, whose texts follow each other. */
+    async function* add({ row, cells }: TableRow): AsyncGenerator<FoundRow> {
       last_row = row;
-    };
-    const addBefore = async (row: number) => {
-      for (let next = nextRow(); next > last_row && next < row; next = nextRow()) await add({ row: next, cells: [] });
-    };
+      if (group.findings >= FINDINGS_AT_ONCE) yield* flush();
+      group.begin(row, cells);
+      for (;;) {
+        await filled();
+        const is_url = urls.peek?.row === row;
+        if (!is_url && others.peek?.row !== row) return;
+        if (group.findings >= FINDINGS_AT_ONCE) {
+          yield* flush();
+          group.begin(row, cells);
+        }
+        if (is_url) group.found(await nextUrl());
+        else group.leftOut(others.take());
+      }
+    }
+    async function* addBefore(row: number): AsyncGenerator<FoundRow> {
+      for (let next = nextRow(); next > last_row && next < row; next = nextRow()) yield* add({ row: next, cells: [] });
+    }
     for (const one of rows) {
       await filled();
-      if (nextRow() < one.row) await addBefore(one.row);
-      await add(one);
+      if (nextRow() < one.row) yield* addBefore(one.row);
+      yield* add(one);
     }
     if (end === END) {
       await filled();
-      for (let next = nextRow(); next < END; next = nextRow()) await add({ row: next, cells: [] });
+      for (let next = nextRow(); next < END; next = nextRow()) yield* add({ row: next, cells: [] });
     }
-    const findings = await leftOutFindings(entries.flatMap(({ some }) => some));
-    let at = 0;
-    for (const { of_row, some } of entries) {
-      of_row.found.push(...findings.slice(at, at + some.length));
-      at += some.length;
-    }
-    return of_rows;
+    yield* flush();
   }
 
   return {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { LeftOut } from '../../commands/intake.ts';
 import type { JobTable } from '../../events/job.ts';
 import type { Line } from '../../http/export/columns.ts';
-import { type ListedUrl, originalLines } from '../../http/export/original-lines.ts';
+import { type ListedUrl, originalLines, type Sources } from '../../http/export/original-lines.ts';
 import type { TableRow } from '../../intake/read-table.ts';
 import { toResult } from '../../readmodels/results.ts';
 
@@ -25,23 +25,26 @@ async function* pagesOf<Item>(items: readonly Item[], size: number): AsyncGenera
 const resultOf = (index: number, url: string) =>
   toResult({ _id: '', job_id: 'j', index, url, status_code: 200 + index, is_broken: false });
 
-async function linesOf(
+function sourcesOf(
   { rows, listed, checked = listed.map(({ index }) => index), left_out = [] }: Given,
+  size = 3,
+): Sources {
+  const results = listed.filter(({ index }) => checked.includes(index)).map(({ index, url }) => resultOf(index, url));
+  return {
+    rows: pagesOf(rows, size),
+    listed: pagesOf(listed, size),
+    results: pagesOf(results, size),
+    left_out: pagesOf(left_out, size),
+    resultsAt: async (indexes) =>
+      new Map(results.flatMap((one) => (indexes.includes(one.index) ? [[one.index, one]] : []))),
+  };
+}
+
+async function linesOf(
+  given: Given,
   { table = TABLE, only_results = false, size = 3, pages: sizes = [] as number[] } = {},
 ): Promise<Line[]> {
-  const results = listed.filter(({ index }) => checked.includes(index)).map(({ index, url }) => resultOf(index, url));
-  const pages = originalLines(
-    {
-      rows: pagesOf(rows, size),
-      listed: pagesOf(listed, size),
-      results: pagesOf(results, size),
-      left_out: pagesOf(left_out, size),
-      resultsAt: async (indexes) =>
-        new Map(results.flatMap((one) => (indexes.includes(one.index) ? [[one.index, one]] : []))),
-    },
-    { table, only_results },
-  );
-  const all = await Array.fromAsync(pages);
+  const all = await Array.fromAsync(originalLines(sourcesOf(given, size), { table, only_results }));
   sizes.push(...all.map(({ length }) => length));
   return all.flat();
 }
@@ -120,6 +123,49 @@ test('a URL whose row shows nothing, such as a mere link, has a line of its own'
       ['d', 7],
       ['', 8],
     ],
+  );
+});
+
+test('a row with thousands of URLs and duplicates has each once, and looks duplicates up some at a time', async (t) => {
+  const listed = Array.from({ length: 2500 }, (_, n) => url(n, 2));
+  const left_out = listed.map(({ index }) => ({ row: 2, reason: 'duplicate', value: '', first: { index, row: 2 } }));
+  const sources = sourcesOf({ rows: [row(1, 'h'), row(2, 'a'), row(3, 'b')], listed, left_out });
+  let most = 0;
+  const resultsAt = (indexes: readonly number[]) => {
+    most = Math.max(most, indexes.length);
+    return sources.resultsAt(indexes);
+  };
+  const pages = originalLines({ ...sources, resultsAt }, { table: TABLE, only_results: false });
+  const lines = (await Array.fromAsync(pages)).flat().slice(1);
+  const urls = listed.map((one) => one.url).toSorted();
+  const of = (reason: string | null) => lines.filter((line) => line[1] === 2 && line[4] === reason);
+  t.deepEqual(
+    of(null)
+      .map((line) => line[2])
+      .toSorted(),
+    urls,
+  );
+  t.deepEqual(
+    of('duplicate')
+      .map((line) => line[2])
+      .toSorted(),
+    urls,
+  );
+  t.deepEqual([lines.length, lines.at(-1)![0], most], [5001, 'b', 1000]);
+});
+
+test('rows have each URL once where thousands of URLs are in few rows', async (t) => {
+  const counts = [600, 400, 1, 0, 999, 1, 1, 0];
+  const listed: ListedUrl[] = [];
+  for (const [n, count] of counts.entries()) for (let i = 0; i < count; i++) listed.push(url(listed.length, n + 2));
+  const rows = [row(1, 'h'), ...counts.map((_, n) => row(n + 2, `row ${n + 2}`))];
+  const lines = (await linesOf({ rows, listed })).slice(1);
+  t.deepEqual(
+    lines.map((line) => line.slice(0, 3)),
+    counts.flatMap((count, n) => {
+      const urls = count === 0 ? [null] : listed.filter((one) => one.row === n + 2).map((one) => one.url);
+      return urls.map((one) => [`row ${n + 2}`, n + 2, one]);
+    }),
   );
 });
 
