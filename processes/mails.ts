@@ -32,6 +32,8 @@ export interface MailsOptions {
   now: () => number;
   /** Milliseconds that never go back. */
   monotonic: () => number;
+  /** Mails in one pass, besides those that wait for their next attempt. Default 100. */
+  at_once?: number;
 }
 
 export interface MailRounds {
@@ -47,7 +49,7 @@ export async function runMails(options: MailsOptions, signal: AbortSignal, onPas
 }
 
 export function openMailRounds(options: MailsOptions): MailRounds {
-  const { log, readmodels, mails, mailer, logger, context, now, monotonic } = options;
+  const { log, readmodels, mails, mailer, logger, context, now, monotonic, at_once = AT_ONCE } = options;
   /** The failures of each mail that is tried again, and when. */
   let waiting = new Map<string, { failures: number; retry_at: number }>();
 
@@ -64,7 +66,7 @@ export function openMailRounds(options: MailsOptions): MailRounds {
     async pass() {
       const due = await readmodels
         .collection(mailDocuments)
-        .find({ status: 'due' }, { sort: { created_at: 1 }, limit: AT_ONCE });
+        .find({ status: 'due' }, { sort: { created_at: 1 }, limit: at_once + waiting.size });
       const still = new Map<string, { failures: number; retry_at: number }>();
       let failed = 0;
       for (const document of due) {

@@ -32,7 +32,7 @@ async function world(t: ExecutionContext) {
   const open = () =>
     openMailRounds({
       ...{ log, readmodels: openReadModels(stores.documents), mails: openMails(log), mailer, logger: silent, context },
-      ...{ now: () => clock.now, monotonic: () => clock.monotonic },
+      ...{ now: () => clock.now, monotonic: () => clock.monotonic, at_once: 3 },
     });
   let rounds = open();
   const credits = openCredits(log);
@@ -114,6 +114,21 @@ test('a mail that cannot be sent now is sent later, less and less often asked fo
   await pass();
   await pass();
   t.is(sent.length, 1);
+});
+
+test('mails that wait for their next attempt hold up no later mail', async (t) => {
+  const { billing, context, pass, sent, server } = await world(t);
+  server.answer = async () => {
+    throw new Error('greylisted');
+  };
+  for (const n of [1, 2, 3, 4]) await billing.take({ ...PURCHASE, payment_id: `pi_${n}` }, context());
+  await pass();
+  await pass();
+  server.answer = async () => null;
+  await billing.take({ ...PURCHASE, payment_id: 'pi_5', credits: 700 }, context());
+  await pass();
+  t.is(sent.length, 1);
+  t.regex(sent[0]!.text, /700 credits/);
 });
 
 test('a refused mail is dropped, and so is one to a user without an address', async (t) => {
