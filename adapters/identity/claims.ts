@@ -27,10 +27,13 @@ export function identified(payload: JWTPayload, claims: Claims): Identified | nu
   };
 }
 
+/** Some providers send the claim `email_verified` as text. Whatever else it holds may mean no. */
+const VERIFIED: readonly unknown[] = [undefined, true, 'true'];
+
 /** An address that the provider calls unverified may be anybody's. */
 function emailOf(payload: JWTPayload, name: string): string | null {
   const email = claimOf(payload, name);
-  return typeof email !== 'string' || payload.email_verified === false ? null : usableAddress(email);
+  return typeof email === 'string' && VERIFIED.includes(payload.email_verified) ? usableAddress(email) : null;
 }
 
 const isOrHas = (claim: unknown, value: string): boolean =>

@@ -1,9 +1,12 @@
 // Keyed hashes of what the service must recognise and not keep: addresses of clients, and who came from them.
 import { createHmac, hkdfSync } from 'node:crypto';
-import { parseAddress } from '../../net/cidr.ts';
+import { isIn, parseAddress, parseRange } from '../../net/cidr.ts';
 
 export interface ClientHash {
-  /** Of an IPv4 address, or of the network of an IPv6 address (/64), in which one subscriber picks addresses at will. In hex. */
+  /**
+   * Of an IPv4 address, also one written as IPv6, or of the network of an IPv6 address (/64), in which one subscriber picks addresses at
+   * will. In hex.
+   */
   address(ip: string): string;
   /** Of any text; a text of another `kind` has another hash. */
   text(kind: string, text: string): string;
@@ -17,9 +20,12 @@ export function openClientHash(key: Uint8Array): ClientHash {
 }
 
 const NETWORK_BYTES = 8;
+/** `::ffff:0:0/96`. */
+const MAPPED_IPV4 = parseRange('::ffff:0:0/96');
 
 function networkOf(ip: string): string {
   const bytes = parseAddress(ip);
   if (bytes === null) return ip;
+  if (isIn([MAPPED_IPV4], bytes)) return bytes.slice(-4).join('.');
   return bytes.length === 4 ? bytes.join('.') : bytes.slice(0, NETWORK_BYTES).join(':');
 }

@@ -22,6 +22,13 @@ for (const [what, email] of [
   });
 }
 
+test('an address counts only when the provider does not call it unverified, in whatever type', (t) => {
+  const emailWith = (email_verified: unknown) =>
+    identified({ sub: 'ada', email: 'ada@example.com', email_verified }, USUAL_CLAIMS)?.email;
+  for (const verified of [undefined, true, 'true']) t.is(emailWith(verified), 'ada@example.com');
+  for (const not of [false, 'false', 'no', 0, '', null, []]) t.is(emailWith(not), null);
+});
+
 test('a user id with other characters than visible ones of ASCII names nobody', (t) => {
   for (const sub of ['', 'a b', 'a\0', 'a\n', 'e\u0301', '\u00e9', 'a'.repeat(201)]) {
     t.is(identified({ sub }, USUAL_CLAIMS), null);
