@@ -1,6 +1,6 @@
 // The inputs of a check as one list of unique URLs, each with the place that it was read from.
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { type BigIntStats, createReadStream, createWriteStream, fstatSync } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -17,7 +17,18 @@ import { type Counts, type InputReading, type Rejected, STDIN_NAME } from './che
 import type { Input } from './command.ts';
 
 /** An input of which nothing more comes: standard input is a file by then. */
-export type OpenInput = { kind: 'url'; url: string } | { kind: 'file'; path: string; name: string };
+export type OpenInput = { kind: 'url'; url: string } | OpenFile;
+
+export interface OpenFile {
+  kind: 'file';
+  path: string;
+  name: string;
+  /** Of the file that the user gave, which no report may overwrite: for standard input not that of the copy. */
+  id: string;
+}
+
+/** The same for every path and link to a file. */
+export const fileId = ({ dev, ino }: BigIntStats): string => `${dev}:${ino}`;
 
 export interface ListedUrl {
   url: string;
@@ -68,6 +79,7 @@ export async function openInputs(
 }
 
 async function savedStdin(path: string, max_bytes: number, signal: AbortSignal): Promise<OpenInput> {
+  const id = fileId(fstatSync(process.stdin.fd, { bigint: true }));
   let bytes = 0;
   async function* upToLimit(source: AsyncIterable<Buffer>) {
     for await (const piece of source) {
@@ -78,16 +90,16 @@ async function savedStdin(path: string, max_bytes: number, signal: AbortSignal):
     }
   }
   await pipeline(process.stdin, upToLimit, createWriteStream(path), { signal });
-  return { kind: 'file', path, name: STDIN_NAME };
+  return { kind: 'file', path, name: STDIN_NAME, id };
 }
 
 async function foundFile(path: string): Promise<OpenInput> {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+  const found = await stat(path, { bigint: true }).catch((error: NodeJS.ErrnoException) => {
     const hint = LIKE_A_HOST.test(path) && !LIKE_A_LIST.test(path) ? `. If it is a URL: https://${path}` : '';
     throw new InputError(`${path}: ${error.code === 'ENOENT' ? 'there is no such file' : error.message}${hint}`);
   });
   if (found.isDirectory()) throw new InputError(`${path}: it is a folder; name the files in it`);
-  return { kind: 'file', path, name: path };
+  return { kind: 'file', path, name: path, id: fileId(found) };
 }
 
 /** A digest of all that decides which URLs are checked, in which order. */

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { styleText } from 'node:util';
 import type { Checked } from './checked.ts';
 import { type FileFormat, type PrintFormat, reportOf } from './formats.ts';
-import type { OpenInput } from './inputs.ts';
+import { fileId, type OpenInput } from './inputs.ts';
 import { type Paint, plain } from './text.ts';
 
 export interface OutFile {
@@ -32,16 +32,17 @@ export async function tryOutFiles(
     for (const path of made) await unlink(path).catch(() => {});
   };
   const taken = new Set<string>();
-  for (const input of inputs) if (input.kind === 'file') taken.add(await realpath(input.path));
+  for (const input of inputs) if (input.kind === 'file') taken.add(input.id);
   try {
     for (const { path } of outs) {
       const is_new = (await stat(path).catch(() => null)) === null;
-      await (await open(path, 'a').catch(refused(path))).close();
-      if (is_new) made.push(path);
-      const real = await realpath(path);
-      if (taken.has(real)) throw new OutputError(`--out ${path}: it is an input or another --out`);
+      await (await open(path, 'a').catch(refused(`--out ${path}`))).close();
+      // Of a link that led nowhere, the file that it names.
+      if (is_new) made.push(await realpath(path));
+      const opened = await stat(path, { bigint: true });
+      if (taken.has(fileId(opened))) throw new OutputError(`--out ${path}: it is an input or another --out`);
       // A device takes several reports one after the other.
-      if ((await stat(path)).isFile()) taken.add(real);
+      if (opened.isFile()) taken.add(fileId(opened));
     }
   } catch (error) {
     await forget();
@@ -52,7 +53,9 @@ export async function tryOutFiles(
 
 export async function writeFiles(checked: Checked, outs: readonly OutFile[]): Promise<void> {
   for (const { path, format } of outs) {
-    await pipeline(Readable.from(reportOf(checked, format, plain)), createWriteStream(path)).catch(refused(path));
+    await pipeline(Readable.from(reportOf(checked, format, plain)), createWriteStream(path)).catch(
+      refused(`--out ${path}`),
+    );
   }
 }
 
@@ -66,6 +69,6 @@ export async function print(checked: Checked, format: PrintFormat, out: NodeJS.W
   }
 }
 
-const refused = (path: string) => (error: unknown) => {
-  throw new OutputError(`--out ${path}: ${(error as Error).message}`, { cause: error });
+const refused = (what: string) => (error: unknown) => {
+  throw new OutputError(`${what}: ${(error as Error).message}`, { cause: error });
 };

@@ -1,5 +1,4 @@
 // A check from its inputs to its report and its exit code.
-import { rm } from 'node:fs/promises';
 import { createEngine } from '../../checkers/index.ts';
 import { limitsOf } from '../../intake/limits.ts';
 import { engineSettings } from '../../service/engine-settings.ts';
@@ -10,7 +9,7 @@ import { type Checked, countOf, isInterrupted, readingText } from './checked.ts'
 import type { CheckCommand } from './command.ts';
 import { digestOf, InputError, listUrls, type OpenInput, openInputs, type ReadOptions } from './inputs.ts';
 import { print, tryOutFiles, writeFiles } from './outputs.ts';
-import { findRun, newRun, openRuns, type Run } from './run-folders.ts';
+import { findRun, newRun, openRuns, type Run, removeRun } from './run-folders.ts';
 import type { RunStore } from './run-store.ts';
 
 export const EXIT = { fine: 0, failing: 1, wrong: 2, interrupted: 130 } as const;
@@ -61,8 +60,8 @@ async function check(command: CheckCommand, world: World): Promise<number> {
   } catch (error) {
     await forgetFiles();
     const is_kept = run !== null && run.store.completed > 0;
-    run?.store.close();
-    if (run !== null && !is_kept) await rm(run.folder, { recursive: true, force: true });
+    if (is_kept) run!.store.close();
+    else if (run !== null) await removeRun(run);
     if (is_kept) say(`The results so far are kept in ${run!.folder}. The same command with --resume goes on.`);
     throw error;
   } finally {
@@ -111,8 +110,7 @@ async function runOf(
       began_at,
     }));
   } catch (error) {
-    run.store.close();
-    await rm(run.folder, { recursive: true });
+    await removeRun(run);
     throw error;
   }
   return run;
@@ -148,19 +146,15 @@ function checkedOf(store: RunStore, { only, fail_on }: CheckCommand): Checked {
   };
 }
 
-async function end(
-  { folder, store }: Run,
-  checked: Checked,
-  command: CheckCommand,
-  say: (text: string) => void,
-): Promise<number> {
-  store.close();
+async function end(run: Run, checked: Checked, command: CheckCommand, say: (text: string) => void): Promise<number> {
   const { completed_urls, total_urls } = checked.counts;
   if (isInterrupted(checked)) {
-    say(`Interrupted: ${completed_urls} of ${total_urls} URLs are checked, and their results kept in ${folder}.`);
+    run.store.close();
+    say(`Interrupted: ${completed_urls} of ${total_urls} URLs are checked, and their results kept in ${run.folder}.`);
     say('The same command with --resume goes on.');
     return EXIT.interrupted;
   }
-  if (!command.keep) await rm(folder, { recursive: true, force: true });
+  if (command.keep) run.store.close();
+  else await removeRun(run);
   return countOf(checked, command.fail_on) > 0 ? EXIT.failing : EXIT.fine;
 }

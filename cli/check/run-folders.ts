@@ -1,8 +1,8 @@
 // Where checks are kept until they are finished: a folder for each run, named after the digest of its input.
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { lastWrite, RunStore } from './run-store.ts';
 
 export interface Run {
@@ -12,6 +12,8 @@ export interface Run {
 
 const FILE = 'run.db';
 const DIGEST_CHARS = 16;
+/** Begins the name of a folder that is being removed. */
+const REMOVED = 'removed-';
 /** An interrupted check that nobody goes on with is removed after this long. */
 const KEPT_MS = 30 * 24 * 3600 * 1000;
 
@@ -22,8 +24,24 @@ export function runsFolder(env: NodeJS.ProcessEnv): string {
 }
 
 export async function newRun(runs: string, digest: string): Promise<Run> {
-  const folder = await mkdtemp(join(runs, `${digest.slice(0, DIGEST_CHARS)}-`));
-  return { folder, store: RunStore.open(join(folder, FILE))! };
+  for (;;) {
+    const folder = await mkdtemp(join(runs, `${digest.slice(0, DIGEST_CHARS)}-`));
+    const store = RunStore.open(join(folder, FILE));
+    if (store !== null) return { folder, store };
+    // A process that searches for a run opened this one first.
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Closes the run and removes its folder. No other process finds the run meanwhile: its folder first gets another name. */
+export async function removeRun({ folder, store }: Run): Promise<void> {
+  const removed = join(dirname(folder), `${REMOVED}${basename(folder)}`);
+  const left = await rename(folder, removed).then(
+    () => removed,
+    () => folder,
+  );
+  store.close();
+  await rm(left, { recursive: true, force: true });
 }
 
 /** `busy`: another process works on the only runs of the input. */
@@ -36,7 +54,8 @@ export async function findRun(runs: string, digest: string | null): Promise<Foun
   );
   let found: Found = 'none';
   for (const { folder } of folders.toSorted((a, b) => b.written_at - a.written_at)) {
-    const store = RunStore.open(join(folder, FILE));
+    const store = openFound(folder);
+    if (store === 'gone') continue;
     if (store === null) found = 'busy';
     else if (store.facts !== null) return { folder, store };
     else store.close();
@@ -44,9 +63,21 @@ export async function findRun(runs: string, digest: string | null): Promise<Foun
   return found;
 }
 
+function openFound(folder: string): RunStore | null | 'gone' {
+  try {
+    return RunStore.open(join(folder, FILE));
+  } catch (error) {
+    // Another process finished the run since it was found.
+    if (!existsSync(folder)) return 'gone';
+    throw error;
+  }
+}
+
 /** Makes the folder of runs, and removes the runs that nobody went on with. */
 export async function openRuns(runs: string, now: number): Promise<void> {
   await mkdir(runs, { recursive: true, mode: 0o700 });
+  const cut_off = (await readdir(runs)).filter((name) => name.startsWith(REMOVED));
+  for (const name of cut_off) await rm(join(runs, name), { recursive: true, force: true });
   for (const { folder, written_at } of await foldersOf(runs)) {
     if (now - written_at > KEPT_MS && !isOpen(folder)) await rm(folder, { recursive: true, force: true });
   }
@@ -65,7 +96,7 @@ function isOpen(folder: string): boolean {
 }
 
 async function foldersOf(runs: string): Promise<{ name: string; folder: string; written_at: number }[]> {
-  const names = (await readdir(runs)).filter((name) => existsSync(join(runs, name, FILE)));
+  const names = (await readdir(runs)).filter((name) => !name.startsWith(REMOVED) && existsSync(join(runs, name, FILE)));
   return names.map((name) => {
     const folder = join(runs, name);
     return { name, folder, written_at: lastWrite(join(folder, FILE)) };

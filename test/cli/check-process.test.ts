@@ -1,7 +1,8 @@
 // `check` as a process of its own: signals, standard input, pipes that close early, and colours.
 
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, rm, watch, writeFile } from 'node:fs/promises';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { openSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, watch, writeFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -214,4 +215,18 @@ test('a folder of runs that cannot be used ends with 2, before the first request
   t.regex(await stderr, /^ENOTDIR: .*a-file/);
   t.is(await closed, 2);
   t.deepEqual(site.requests, []);
+});
+
+test('a report does not overwrite the file that standard input comes from', async (t) => {
+  const { site, folder } = await world(t);
+  const path = join(folder, 'list.csv');
+  await writeFile(path, `${site.origin}/fine\n`);
+  const { status, stderr } = spawnSync(process.execPath, [CLI, '-', '-q', '-o', path], {
+    env: { PATH: process.env.PATH, XDG_STATE_HOME: join(folder, 'state'), CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8' },
+    stdio: [openSync(path, 'r'), 'pipe', 'pipe'],
+    encoding: 'utf8',
+  });
+  t.is(status, 2);
+  t.regex(stderr, /list\.csv: it is an input or another --out/);
+  t.is(await readFile(path, 'utf8'), `${site.origin}/fine\n`);
 });

@@ -1,6 +1,6 @@
 // `check` from its arguments to its exit code, against a site on loopback.
 import { existsSync } from 'node:fs';
-import { mkdir, readFile } from 'node:fs/promises';
+import { link, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { parse } from 'csv-parse/sync';
@@ -280,6 +280,12 @@ const WRONG: readonly [
   ['results in a folder', (f) => [`${f}/a.txt`, '-o', `${f}/folder.csv`], OutputError, /folder\.csv: EISDIR/],
   ['results over the input', (f) => [`${f}/a.txt`, '-o', `${f}/./a.txt`], OutputError, /a\.txt: it is an input/],
   [
+    'results over a link to the input',
+    (f) => [`${f}/a.txt`, '-o', `${f}/link.csv`],
+    OutputError,
+    /link\.csv: it is an input/,
+  ],
+  [
     'results twice in a file',
     (f) => [`${f}/a.txt`, '-o', `${f}/x.csv`, '-o', `${f}/x.csv`],
     OutputError,
@@ -293,6 +299,7 @@ for (const [what, args, error, message] of WRONG) {
     await write('none.csv', 'name\nalice\n');
     await write('empty.csv', '');
     await mkdir(join(folder, 'folder.csv'));
+    await link(join(folder, 'a.txt'), join(folder, 'link.csv'));
     await t.throwsAsync(run(args(folder)), { instanceOf: error, message });
     t.deepEqual(site.requests, []);
     t.deepEqual(await kept(), []);

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { findRun, newRun, openRuns, runsFolder } from '../../cli/check/run-folders.ts';
+import { findRun, newRun, openRuns, removeRun, runsFolder } from '../../cli/check/run-folders.ts';
 import { RunError } from '../../cli/check/run-store.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -43,4 +43,35 @@ test('a run whose listing was cut off is not found, and a damaged one is named',
   t.is(await findRun(runs, DIGEST), 'none');
   await writeFile(join(folder, 'run.db'), 'not a database, but long enough to be taken for one'.repeat(100));
   await t.throwsAsync(findRun(runs, DIGEST), { instanceOf: RunError, message: /run\.db: file is not a database$/ });
+});
+
+const FACTS = {
+  counts: { total_urls: 0, duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 },
+  ...{ inputs: [], rejected: [], began_at: '2026-01-31T09:00:00.000Z' },
+};
+
+test('a process that searches while another one removes its finished run disturbs neither', async (t) => {
+  const runs = await folderOf(t);
+  for (let round = 0; round < 20; round++) {
+    const run = await newRun(runs, DIGEST);
+    await run.store.list((async function* () {})(), () => FACTS);
+    const search = async () => {
+      for (let found = await findRun(runs, null); found !== 'none'; found = await findRun(runs, null)) {
+        t.is(found, 'busy');
+      }
+    };
+    await Promise.all([search(), removeRun(run), search()]);
+    t.deepEqual(await readdir(runs), []);
+  }
+});
+
+test('a run whose removal was cut off is not found, and removed with the next check', async (t) => {
+  const runs = await folderOf(t);
+  const { folder, store } = await newRun(runs, DIGEST);
+  await store.list((async function* () {})(), () => FACTS);
+  store.close();
+  await rename(folder, join(runs, 'removed-one'));
+  t.is(await findRun(runs, null), 'none');
+  await openRuns(runs, Date.now());
+  t.deepEqual(await readdir(runs), []);
 });
