@@ -113,6 +113,20 @@ test('transactions are filtered by type, each with the balance after it', async 
   t.is((await user.ask('GET', '/users/me/credit-transactions?transaction_type=theft')).status, 422);
 });
 
+test('tokens with two addresses, presented in turn, do not change the account with each request', async (t) => {
+  const both = [
+    await signIn('mover', { email: 'old@example.com' }),
+    await signIn('mover', { email: 'new@example.com' }),
+  ];
+  for (let n = 0; n < 10; n++) t.is((await both[n % 2]!.ask('GET', '/users/me/quota')).status, 200);
+  const { history } = (await both[1]!.ask('GET', '/users/me/export')).body;
+  const changes = history.filter(({ type }: { type: string }) => type === 'UserUpdated');
+  t.deepEqual(
+    changes.map(({ email }: { email: string }) => email),
+    ['new@example.com'],
+  );
+});
+
 test('a claim of the settings makes an administrator', async (t) => {
   const root = await signIn('root', { groups: ['users', 'operators'] });
   t.is((await root.ask('GET', '/domains/blocked')).status, 200);

@@ -18,8 +18,11 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
   const read = parts.read({ apiKeys });
   const uses = openApiKeyUses(openApiKeys(log), logger, now);
   atEnd(uses.close);
-  /** The e-mail address of each user whose account this process knows to exist, so that it does not read the log again. */
-  const known = new LRUCache<string, string>({ max: MAX_KNOWN, ttl: KNOWN_MS });
+  /**
+   * Users with the address of their token, whose account this process knows to exist, so that it does not read the log again. Tokens
+   * with different addresses that a user presents in turn change the account at most once a minute each.
+   */
+  const known = new LRUCache<string, true>({ max: MAX_KNOWN, ttl: KNOWN_MS });
   return {
     async api_key(plaintext) {
       const id = idOfKey(plaintext);
@@ -38,11 +41,12 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
     },
     async seen(caller, command) {
       const { user_id, email } = caller;
-      if (known.get(user_id) === (email ?? '')) return;
+      const bearer = JSON.stringify([user_id, email]);
+      if (known.has(bearer)) return;
       const position = await accounts.see({ user_id, email }, command());
       if (position === 'erased') throw invalidToken();
       if (position !== null) await passed(position);
-      known.set(user_id, email ?? '');
+      known.set(bearer, true);
     },
   };
 }
