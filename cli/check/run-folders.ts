@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { lastWrite, RunStore } from './run-store.ts';
 
 export interface Run {
@@ -12,6 +13,7 @@ export interface Run {
 
 const FILE = 'run.db';
 const DIGEST_CHARS = 16;
+const SEARCH_MS = 5;
 /** Begins the name of a folder that is being removed. */
 const REMOVED = 'removed-';
 /** An interrupted check that nobody goes on with is removed after this long. */
@@ -23,13 +25,13 @@ export function runsFolder(env: NodeJS.ProcessEnv): string {
   return join(env.XDG_STATE_HOME || join(homedir(), '.local', 'state'), 'url-checker');
 }
 
-export async function newRun(runs: string, digest: string): Promise<Run> {
+export async function newRun(runs: string, digest: string, open = RunStore.open): Promise<Run> {
+  const folder = await mkdtemp(join(runs, `${digest.slice(0, DIGEST_CHARS)}-`));
   for (;;) {
-    const folder = await mkdtemp(join(runs, `${digest.slice(0, DIGEST_CHARS)}-`));
-    const store = RunStore.open(join(folder, FILE));
+    const store = open(join(folder, FILE));
     if (store !== null) return { folder, store };
-    // A process that searches for a run opened this one first.
-    await rm(folder, { recursive: true, force: true });
+    // A process that searches for a run opened this one first. It finds no facts in it, and closes it.
+    await delay(SEARCH_MS);
   }
 }
 

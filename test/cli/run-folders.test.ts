@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { findRun, newRun, openRuns, removeRun, runsFolder } from '../../cli/check/run-folders.ts';
-import { RunError } from '../../cli/check/run-store.ts';
+import { RunError, RunStore } from '../../cli/check/run-store.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
 const DIGEST = 'ab'.repeat(32);
@@ -74,4 +74,22 @@ test('a run whose removal was cut off is not found, and removed with the next ch
   t.is(await findRun(runs, null), 'none');
   await openRuns(runs, Date.now());
   t.deepEqual(await readdir(runs), []);
+});
+
+test('a new run waits for a search that opened it first', async (t) => {
+  const runs = await folderOf(t);
+  let searched = false;
+  const { folder, store } = await newRun(runs, DIGEST, (path) => {
+    const search = searched ? null : RunStore.open(path);
+    const opened = RunStore.open(path);
+    search?.close();
+    searched = true;
+    return opened;
+  });
+  t.is(store.facts, null);
+  store.close();
+  t.deepEqual(
+    (await readdir(runs)).map((name) => join(runs, name)),
+    [folder],
+  );
 });
