@@ -62,6 +62,7 @@ const ROWS_AT_ONCE = 1000;
 const CELLS_AT_ONCE = 50_000;
 /** URLs and texts that are joined together: a cell may hold thousands of them. */
 const FINDINGS_AT_ONCE = 1000;
+const LONG_CHARS = 1000;
 /** Rows that every sheet of a workbook begins with. */
 const MAX_HEAD_ROWS = 20;
 
@@ -146,7 +147,18 @@ function addedNames(header: readonly CellValue[]): string[] {
 /** The cells of a row, brought to the width of the table, and the cells beside them: each line has as many. */
 function lineOf({ width }: JobTable, cells: readonly CellValue[], added: readonly Cell[]): Line {
   const line: Cell[] = [];
-  for (let place = 0; place < width; place++) line.push(inertCell(cells[place] ?? ''));
+  // A workbook may show one long text in thousands of cells of a row, so its copy with an apostrophe is made once.
+  const long_cells = new Map<CellValue, Cell>();
+  for (let place = 0; place < width; place++) {
+    const cell = cells[place] ?? '';
+    if (typeof cell !== 'string' || cell.length < LONG_CHARS) {
+      line.push(inertCell(cell));
+      continue;
+    }
+    const shown = long_cells.get(cell) ?? inertCell(cell);
+    long_cells.set(cell, shown);
+    line.push(shown);
+  }
   for (let place = 0; place < ADDED_COLUMNS; place++) line.push(added[place] ?? null);
   return line;
 }

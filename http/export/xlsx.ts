@@ -59,15 +59,23 @@ async function write(
       const breathe = breather();
       let text = start;
       let row = 1;
-      for (const line of head) text += rowXml(row++, line);
-      for (; at < page.length && row <= max_rows; row++) {
-        text += rowXml(row, page[at++]!);
-        const pause = breathe();
-        if (pause) await pause;
-        if (text.length >= CHUNK_CHARS) {
+      /** Yields in the middle of a row too, which may have thousands of the longest cells. */
+      function* add(line: Line): Generator<string> {
+        text += `<row r="${row}">`;
+        for (let place = 0; place < line.length; place++) {
+          text += cellXml(`${lettersOf(place)}${row}`, line[place]!);
+          if (text.length < CHUNK_CHARS) continue;
           yield text;
           text = '';
         }
+        text += '</row>';
+        row++;
+      }
+      for (const line of head) for (const piece of add(line)) yield piece;
+      while (at < page.length && row <= max_rows) {
+        for (const piece of add(page[at++]!)) yield piece;
+        const pause = breathe();
+        if (pause) await pause;
         if (at === page.length) await fill();
       }
       yield `${text}</sheetData></worksheet>`;
@@ -111,12 +119,6 @@ function sheetStart(head_rows: number, widths: Lines['widths']): string {
     `${XML}<worksheet xmlns="${MAIN}"><sheetViews><sheetView workbookViewId="0">${pane}</sheetView></sheetViews>` +
     `<cols>${columns.join('')}</cols><sheetData>`
   );
-}
-
-function rowXml(row: number, cells: Line): string {
-  let xml = `<row r="${row}">`;
-  for (let place = 0; place < cells.length; place++) xml += cellXml(`${lettersOf(place)}${row}`, cells[place]!);
-  return `${xml}</row>`;
 }
 
 /** The XML of a cell with its text inline: a table of shared strings would stay in memory until the end. */

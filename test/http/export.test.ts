@@ -271,6 +271,28 @@ for (const format of ['csv', 'xlsx'] as const) {
   });
 }
 
+test('a row of many long cells is written in pieces', async (t) => {
+  const cell = 'x'.repeat(32_767);
+  const table = {
+    widths: new Map(),
+    delimiter: ',',
+    async *pages() {
+      yield [Array<string>(100).fill(cell)];
+    },
+  };
+  const sizes: number[] = [];
+  for await (const piece of csvOf({ ...table, pages: table.pages() })) sizes.push(piece.length);
+  t.true(Math.max(...sizes) < 100_000, `${Math.max(...sizes)} characters`);
+  t.is(
+    sizes.reduce((a, b) => a + b),
+    '\ufeff'.length + 100 * cell.length + 99 + '\r\n'.length,
+  );
+  const workbook = new Excel.Workbook();
+  await workbook.xlsx.load((await buffer(xlsxOf({ ...table, pages: table.pages() }))) as never);
+  const row = workbook.worksheets[0]!.getRow(1);
+  t.deepEqual([row.cellCount, row.getCell(100).value], [100, cell]);
+});
+
 test('an export stops reading results when its client leaves', async (t) => {
   const world = await openWorld();
   const leaving = new AbortController();

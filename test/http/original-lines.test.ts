@@ -169,6 +169,16 @@ test('rows have each URL once where thousands of URLs are in few rows', async (t
   );
 });
 
+test('a formula in thousands of cells of a row gets its apostrophe in each', async (t) => {
+  const [long, other] = ['=x'.repeat(600), `+${'y'.repeat(1200)}`];
+  const table = { ...TABLE, width: 4 };
+  const lines = await linesOf(
+    { rows: [row(1, 'h'), row(2, long, other, long, 'z'.repeat(1200))], listed: [] },
+    { table },
+  );
+  t.deepEqual(lines[1]!.slice(0, 4), [`'${long}`, `'${other}`, `'${long}`, 'z'.repeat(1200)]);
+});
+
 for (const [title, in_order] of [
   ['every result and every rejected text stands beside its row', true],
   ['of a file whose rows are not in order no result is lost or told twice', false],
