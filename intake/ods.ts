@@ -142,6 +142,8 @@ interface RepeatedRow {
 /** Cells and characters that repeats may add to a sheet, as if they were written out. */
 const MAX_REPEATED_CELLS = 10_000_000;
 const MAX_REPEATED_CHARS = 200_000_000;
+/** An export takes a whole table of whose columns intake read one, and its client takes it piece by piece. */
+const ALL_COLUMNS = 10;
 const CELLS_A_TURN = 1_000;
 
 /** Passes rows on to the handlers as often as they are repeated, and bounds the work that a small file can ask for. */
@@ -156,7 +158,10 @@ class Repeats {
     const written_chars = cells.reduce((sum, { text }) => sum + text.length, 0);
     this.#cells += width * times - cells.length;
     this.#chars += chars * times - written_chars;
-    if (this.#cells > MAX_REPEATED_CELLS || this.#chars > MAX_REPEATED_CHARS) throw tooLarge(MAX_REPEATED_CHARS);
+    const more = handlers.value ? ALL_COLUMNS : 1;
+    if (this.#cells > more * MAX_REPEATED_CELLS || this.#chars > more * MAX_REPEATED_CHARS) {
+      throw tooLarge(more * MAX_REPEATED_CHARS);
+    }
     let passed = 0;
     for (let n = 0; n < times; n++) {
       for (const { column, columns, text } of cells) {

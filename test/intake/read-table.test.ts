@@ -104,3 +104,15 @@ test('formats of dates are told from formats of numbers and durations', (t) => {
     t.false(isDateFormat(format), format);
   }
 });
+
+test('an ODS whose columns repeat a value is read whole, where intake reads its column of URLs', async (t) => {
+  const repeated = '<table:table-cell table:number-columns-repeated="16383"><text:p>0</text:p></table:table-cell>';
+  const link = (n: number) => `<table:table-cell><text:p>https://a.example/${n}</text:p></table:table-cell>`;
+  const rows = Array.from({ length: 620 }, (_, n) => `<table:table-row>${link(n)}${repeated}</table:table-row>`);
+  const path = await upload(t, 'a.ods', await ods(rows.join('')));
+  const sheet = await openSheet(path, 'a.ods');
+  for await (const _ of sheet.cells());
+  let read = 0;
+  for await (const page of readTable(path, sheet.table!(), DEFAULT_LIMITS)) read += page.length;
+  t.is(read, 620);
+});
