@@ -12,7 +12,7 @@ import type { Api } from './apis/api.ts';
 import { type AccessOptions, authenticate, findJob } from './callers/access.ts';
 import { openClientAddress } from './callers/client-address.ts';
 import { contextOf } from './callers/command-context.ts';
-import { ClientGone, HttpError, toHttpError, ValidationError } from './errors.ts';
+import { BEHIND, ClientGone, HttpError, retryLater, toHttpError, ValidationError } from './errors.ts';
 import { readJson, readRaw } from './input/bodies.ts';
 import { withList } from './input/list-bodies.ts';
 import { compileRoute, type RouteChecks } from './input/route-checks.ts';
@@ -39,8 +39,8 @@ export interface AppOptions extends AccessOptions, SystemOptions {
   /** The frame calls this with each error that no client caused. */
   fault?(error: unknown): void;
   heavy_requests: HeavyRequests;
-  /** Resolves when reads see this position of the log, or after a bounded time. */
-  await_position(position: string): Promise<void>;
+  /** Resolves to true when reads see this position of the log, and to false when they do not after a bounded time. */
+  await_position(position: string): Promise<boolean>;
   /** Milliseconds that never go back. */
   monotonic?: () => number;
 }
@@ -216,8 +216,14 @@ function serve(
     if (problems.length > 0) throw new ValidationError(problems);
 
     const expected = is_read ? positions.expected(position, caller?.user_id) : null;
-    if (expected !== null) await options.await_position(expected);
-    const job = route.job === null ? null : await findJob(route, ctx.params[route.job], caller, options.jobs);
+    const is_fresh = expected === null || (await options.await_position(expected));
+    /** What reads do not find may be what the caller has just written. */
+    const lagging = (thrown: unknown): never => {
+      const is_missing = thrown instanceof HttpError && thrown.status === 404;
+      throw is_missing && !is_fresh ? retryLater(503, 'unavailable', BEHIND) : thrown;
+    };
+    const job =
+      route.job === null ? null : await findJob(route, ctx.params[route.job], caller, options.jobs).catch(lagging);
 
     const signal = clientSignal(ctx);
     const heavy = route.heavy ? entered(ctx, options.heavy_requests) : null;
@@ -229,7 +235,7 @@ function serve(
       const request: RouteRequest = { route, ...sent, caller, job, request_id, command, ip, signal, rest, ctx };
       return await Promise.resolve(route.handler(request, undefined)).finally(rest);
     };
-    const reply = await withBody(ctx, route, checks, options, handle);
+    const reply = await withBody(ctx, route, checks, options, handle).catch(lagging);
     if (reply.position !== undefined) {
       // The command has succeeded, so a store that is away delays the answer and does not change it.
       if (!reply.is_early) await options.await_position(reply.position).catch(() => {});

@@ -39,6 +39,8 @@ export class HttpError extends Error {
   }
 }
 
+export const BEHIND = 'The read models are behind the log.';
+
 /** An error that tells the client to send the request again in `retry_s` seconds. */
 export const retryLater = (status: number, code: string, message: string, retry_s = 5) =>
   new HttpError(status, code, message, undefined, { 'retry-after': String(retry_s) });

@@ -125,9 +125,9 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
         at_once: config.heavy_requests_at_once,
       }),
       async await_position(position) {
-        if (await readmodels.passed(position, 0)) return;
+        if (await readmodels.passed(position, 0)) return true;
         // No answer named a position beyond the log's head, so nobody waits for one.
-        if (position <= (await log.head())) await parts.passed(position);
+        return position > (await log.head()) || (await parts.passed(position));
       },
       readiness: readiness.checks,
     },

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { type ApiKeys, hashOfKey, idOfKey, openApiKeys, USE_INTERVAL_MS } from '../../commands/api-keys.ts';
 import { type ApiKeyDocument, apiKeys } from '../../readmodels/api-keys.ts';
 import type { AppOptions } from '../app.ts';
-import { retryLater } from '../errors.ts';
+import { BEHIND, retryLater } from '../errors.ts';
 import type { Parts } from '../group.ts';
 import { invalidToken } from './access.ts';
 
@@ -30,7 +30,7 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
       if (!key) {
         // The read model may not have a new key yet. Until it has caught up with the log, a missing key proves nothing.
         if (!(await passed(await log.head()))) {
-          throw retryLater(503, 'unavailable', 'The read models are behind the log.');
+          throw retryLater(503, 'unavailable', BEHIND);
         }
         key = await read.apiKeys.get(id);
       }

@@ -53,7 +53,7 @@ export async function startSample<Services>(
     https: false,
     heavy_requests: openHeavyRequests({ per_caller: 100, at_once: 100 }),
     seen: async () => {},
-    await_position: async () => {},
+    await_position: async () => true,
     ...options,
   });
   const server = await startServer(app, {

@@ -28,17 +28,21 @@ test('jobs and credits stay exact under concurrent clients, lost acknowledgement
       await world.close();
     }
   });
-  const details = await fc.check(property, {
+  const options = {
     ...(PROPERTY_SEED ? { seed: Number(PROPERTY_SEED) } : {}),
     ...(PROPERTY_PATH ? { path: PROPERTY_PATH } : {}),
-    numRuns: Number.MAX_SAFE_INTEGER,
-    interruptAfterTimeLimit: SECONDS * 1000,
-  });
+  };
+  // The time limit cuts a run off. The first run has none, so that a busy machine makes one.
+  let details = await fc.check(property, { ...options, numRuns: 1 });
+  if (!details.failed) {
+    const until_s = { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: SECONDS * 1000 };
+    details = await fc.check(property, { ...options, ...until_s });
+  }
   t.log(`seed ${details.seed}: ${details.numRuns} runs, ${done} steps`);
   for (const [command, answers] of Map.groupBy([...tally].sort(), ([what]) => what.split(':')[0])) {
     t.log(`${command}: ${answers.map(([what, times]) => `${what.split(': ')[1]} ${times}`).join(', ')}`);
   }
-  if (details.counterexample === null) return t.true(details.numRuns > 0);
+  if (details.counterexample === null) return t.true(done > 0);
   const [counterexample, faultless] = details.counterexample;
   // The run as it was drawn: it is made smaller again.
   const again = `PROPERTY_SEED=${details.seed} PROPERTY_PATH=${details.counterexamplePath?.split(':')[0]}`;

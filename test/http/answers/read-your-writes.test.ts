@@ -37,7 +37,10 @@ async function start() {
   /** What happened, in order. */
   const log: string[] = [];
   const sample = await startSample(ROUTES, undefined, {
-    await_position: async (position) => void log.push(`await ${position}`),
+    async await_position(position) {
+      log.push(`await ${position}`);
+      return true;
+    },
     jobs: jobsBy(() => {
       log.push('owner');
       return { owner_id: 'alice' };
@@ -81,6 +84,19 @@ test('a read waits for its position before it checks the owner', async (t) => {
   await write('005');
   await sample.request(`/jobs/${ALICES_JOB}`, { as });
   t.deepEqual(log, ['await 005', 'owner']);
+  await sample.close();
+});
+
+test('what a read does not find is a 503 while the read models lack the position, and a 404 afterwards', async (t) => {
+  const sample = await startSample(ROUTES, undefined, { await_position: async (position) => position <= '005' });
+  const read = async (path: string, position: string) => {
+    const response = await sample.request(path, { as: sample.tokens.alice, headers: { 'x-log-position': position } });
+    return [response.status, ((await response.json()) as { code?: string }).code];
+  };
+  const missing = '/jobs/00000000-0000-4000-8000-000000000000';
+  t.deepEqual(await read(missing, '006'), [503, 'unavailable']);
+  t.deepEqual(await read(missing, '005'), [404, 'job_not_found']);
+  t.deepEqual(await read(`/jobs/${ALICES_JOB}`, '006'), [200, undefined]);
   await sample.close();
 });
 
