@@ -1,5 +1,7 @@
-// Carries out the erasure of users: deletes their webhook endpoints and jobs, which the purge then empties, and at last destroys
-// the key of their personal data. Each pass asks what is left, so that it may run again, in whole or in part.
+// Carries out the erasure of users: ends their subscriptions, deletes their webhook endpoints and jobs, which the purge then empties,
+// and at last destroys the key of their personal data. Each pass asks what is left, so that it may run again, in whole or in part.
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { DeleteJob } from '../commands/delete-job.ts';
 import type { Jobs } from '../commands/job.ts';
@@ -8,9 +10,11 @@ import type { WebhookEndpoints } from '../commands/webhook-endpoints.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { hasEnded } from '../events/job.ts';
 import { personalKeyStream } from '../events/streams.ts';
+import type { SubscriptionStatus } from '../events/subscription.ts';
 import { erasures as erasureDocuments } from '../readmodels/erasures.ts';
 import { type JobDocument, jobs as jobDocuments } from '../readmodels/jobs.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
+import { subscriptions as subscriptionDocuments } from '../readmodels/subscriptions.ts';
 import { webhookEndpoints } from '../readmodels/webhooks.ts';
 import type { Mailer } from './mail.ts';
 import { passOnMoves } from './passes.ts';
@@ -18,11 +22,19 @@ import { passOnMoves } from './passes.ts';
 /** Users in one pass, and jobs of one user. */
 const AT_ONCE = 100;
 const SPACING_MS = 500;
+/** A payment provider that was away is asked again after this long. */
+const ASK_AGAIN_MS = 60_000;
+const MAX_KNOWN = 10_000;
 /**
  * The key lives this long after the first pass, because requests that began before the erasure may still make jobs, which a later
  * pass deletes. No submission lasts longer: the sweeper voids its reservation after ten minutes.
  */
 export const LAST_REQUESTS_MS = 15 * 60_000;
+
+/** Takes no more money for a subscription. One that has ended, or that the provider does not know, counts as ended. */
+export interface SubscriptionEnder {
+  endSubscription(subscription_id: string): Promise<void>;
+}
 
 export interface ErasuresOptions {
   log: EventStore;
@@ -32,6 +44,9 @@ export interface ErasuresOptions {
   commands: Jobs;
   deleteJob: DeleteJob;
   mailer: Pick<Mailer, 'erase'>;
+  /** The payment provider; null where none is configured. */
+  payments: SubscriptionEnder | null;
+  logger: Logger;
   context: (user_id: string) => CommandContext;
   /** Milliseconds that never go back. */
   monotonic: () => number;
@@ -49,12 +64,45 @@ export async function runErasures(options: ErasuresOptions, signal: AbortSignal,
   await passOnMoves({ readmodels, spacing_ms: SPACING_MS, signal, onPass }, () => eraser.pass(signal));
 }
 
+const isOver = (status: SubscriptionStatus) => status === 'canceled' || status === 'incomplete_expired';
+
 export function openEraser(options: ErasuresOptions): Eraser {
   const { log, readmodels, erasures, context, monotonic } = options;
   /** The time of the first pass over each user. */
   let seen = new Map<string, number>();
+  /** The subscriptions that the provider has ended. Its own news of that comes later. */
+  const ended = new LRUCache<string, true>({ max: MAX_KNOWN });
+  /** The time at which the provider is asked again about a user. */
+  const ask_at = new LRUCache<string, number>({ max: MAX_KNOWN });
+
+  /** Returns whether nobody takes money of the user any more. While the provider is away, the erasure goes on and does not end. */
+  async function endSubscriptions(user_id: string): Promise<boolean> {
+    const { payments, logger } = options;
+    if (monotonic() < (ask_at.get(user_id) ?? 0)) return false;
+    const document = await readmodels.collection(subscriptionDocuments).get(user_id);
+    const open = (document?.subscriptions ?? []).filter(
+      ({ subscription_id, status }) => !isOver(status) && !ended.has(subscription_id),
+    );
+    for (const { subscription_id } of open) {
+      try {
+        if (payments) await payments.endSubscription(subscription_id);
+        else
+          logger.warn(
+            { subscription_id },
+            'a user with a subscription is erased, and no payment provider is configured',
+          );
+        ended.set(subscription_id, true);
+      } catch (err) {
+        logger.warn({ err, subscription_id }, 'the subscription of an erased user cannot be ended now');
+        ask_at.set(user_id, monotonic() + ASK_AGAIN_MS);
+        return false;
+      }
+    }
+    return true;
+  }
 
   async function eraseSome(user_id: string, signal: AbortSignal): Promise<void> {
+    const is_paid_no_more = await endSubscriptions(user_id);
     const endpoints = await readmodels.collection(webhookEndpoints).find({ user_id }, { limit: AT_ONCE });
     for (const { _id: endpoint_id } of endpoints) {
       await options.endpoints.run(user_id, { type: 'delete', endpoint_id }, context(user_id));
@@ -64,7 +112,7 @@ export function openEraser(options: ErasuresOptions): Eraser {
       if (signal.aborted) return;
       await deleteJob(job);
     }
-    if (endpoints.length + jobs.length > 0) return;
+    if (endpoints.length + jobs.length > 0 || !is_paid_no_more) return;
     if (monotonic() - seen.get(user_id)! < LAST_REQUESTS_MS) return;
     await options.mailer.erase(user_id);
     await log.deleteStream(personalKeyStream(`user/${user_id}`));

@@ -29,7 +29,7 @@ import { completeJobs } from './completion.ts';
 import { type Dispatcher, openDispatcher } from './dispatch.ts';
 import { runDomainChecks } from './domain-checks.ts';
 import { runDues } from './dues.ts';
-import { runErasures } from './erasures.ts';
+import { runErasures, type SubscriptionEnder } from './erasures.ts';
 import type { Mailer } from './mail.ts';
 import { runMails } from './mails.ts';
 import { passOnMoves } from './passes.ts';
@@ -55,6 +55,8 @@ export interface ProcessesOptions {
   /** The key from which the secrets of webhook endpoints derive. */
   webhook_key: Uint8Array;
   mailer: Mailer;
+  /** The payment provider; null where none is configured. */
+  payments: SubscriptionEnder | null;
   /** The credits of a trial; 0: no trials begin. */
   trial_credits: number;
   logger: Logger;
@@ -153,7 +155,10 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
         const context = contextOf('erasures', now);
         const erasures = openErasures(log);
         return runErasures(
-          { log, readmodels, erasures, endpoints, commands, deleteJob, mailer: options.mailer, context, monotonic },
+          {
+            ...{ log, readmodels, erasures, endpoints, commands, deleteJob, context, monotonic, logger },
+            ...{ mailer: options.mailer, payments: options.payments },
+          },
           signal,
           onPass,
         );

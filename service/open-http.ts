@@ -2,15 +2,13 @@
 // and the keys.
 import type { Logger } from 'pino';
 import { openIdentity } from '../adapters/identity/index.ts';
-import { openSandbox } from '../adapters/payments/sandbox.ts';
 import { openMemoryRates } from '../adapters/rate-counters/memory.ts';
 import { createAddressGuard } from '../checkers/engine/addresses.ts';
-import { PLAN_PRICES } from '../commands/plans.ts';
 import type { RateCounters } from '../http/limits/rate-counters.ts';
 import { type OpenedApp, type OpeningParts, openApp, openProbes } from '../http/open-app.ts';
-import type { PaymentProvider } from '../http/payments.ts';
 import type { Config } from '../settings/config.ts';
 import { keyOf } from './local-key.ts';
+import { openPayments } from './open-payments.ts';
 import { type OpeningOptions, openStores, whenThere } from './stores.ts';
 
 type Own = Pick<OpeningParts, 'public_url' | 'registry' | 'fault'>;
@@ -57,20 +55,6 @@ async function openOutside(config: Config, logger: Logger, { public_url }: Own) 
     payments: await openPayments(config, public_url),
     webhook_guard: createAddressGuard(config.webhook_allow_addresses),
   };
-}
-
-/** The sandbox grants credits for nothing, so it serves one machine, unless the operator wants it. */
-async function openPayments(config: Config, base_url: () => string): Promise<PaymentProvider | null> {
-  const { payment_secret_key, payment_webhook_secret, payment_sandbox, identity_jwks_url, data_dir } = config;
-  if (payment_secret_key !== null) {
-    const { openStripe } = await import('../adapters/payments/stripe.ts');
-    const secrets = { secret_key: payment_secret_key, webhook_secret: payment_webhook_secret! };
-    return openStripe({ ...secrets, api_url: config.payment_api_url, prices: PLAN_PRICES });
-  }
-  const is_sandbox = payment_sandbox === 'on' || (payment_sandbox === 'local' && identity_jwks_url === null);
-  if (!is_sandbox) return null;
-  const key = await keyOf(payment_webhook_secret, data_dir, 'payment-key');
-  return openSandbox({ key, base_url, now: Date.now });
 }
 
 /** Opens the counters of rate limits. With MongoDB all processes share them, else each counts alone. */

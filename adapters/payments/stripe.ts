@@ -167,6 +167,12 @@ export function openStripe({ secret_key, webhook_secret, api_url, prices }: Stri
         });
         return session && { session_id: session.id, portal_url: session.url };
       }),
+    endSubscription: (subscription_id) =>
+      asked(async () => {
+        await stripe.subscriptions.cancel(subscription_id).catch((error: unknown) => {
+          if (!isMissing(error)) throw error;
+        });
+      }),
     async read(raw, header) {
       const event = verified(() => stripe.webhooks.constructEvent(raw, header('stripe-signature'), webhook_secret));
       return event && { id: event.id, notices: await asked(() => noticesOf(event, from_stripe)) };
@@ -195,8 +201,10 @@ async function asked<T>(ask: () => Promise<T>): Promise<T> {
 }
 
 /** Whether Stripe has deleted the customer, or has it under another key only. */
-const isUnknownCustomer = (error: unknown): boolean =>
-  error instanceof Stripe.errors.StripeError && error.code === 'resource_missing' && error.param === 'customer';
+const isUnknownCustomer = (error: unknown): boolean => isMissing(error) && error.param === 'customer';
+
+const isMissing = (error: unknown): error is Stripe.errors.StripeError =>
+  error instanceof Stripe.errors.StripeError && error.code === 'resource_missing';
 
 /** Keeps what `make` returns; what it throws is asked again. */
 function once<T>(kept: Map<string, Promise<T>>, key: string, make: () => Promise<T>): Promise<T> {

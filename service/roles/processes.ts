@@ -10,6 +10,7 @@ import { runProcesses } from '../../processes/processes.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { openLeases } from '../../roles/leases.ts';
 import { keyOf } from '../local-key.ts';
+import { openPayments } from '../open-payments.ts';
 import type { RoleParts, RunRole } from './role.ts';
 
 export const run: RunRole = async (parts) => {
@@ -21,7 +22,8 @@ export const run: RunRole = async (parts) => {
   const sender = openUndiciWebhookSender({ allow_addresses: config.webhook_allow_addresses });
   const mailer = await openMailer(parts);
   try {
-    const webhooks = { webhook_key, sender, mailer, trial_credits: config.trial_credits };
+    const payments = await openPayments(config, () => config.public_url);
+    const webhooks = { webhook_key, sender, mailer, payments, trial_credits: config.trial_credits };
     await runProcesses({
       log,
       listing,

@@ -70,6 +70,7 @@ export function idleContract(test: TestFn, name: string, open: (t: ExecutionCont
         sender: { send: async () => t.fail('nothing is sent') as never, close() {} },
         webhook_key: Buffer.from('the key of tests'),
         trial_credits: 50_000,
+        payments: null,
         mailer: { send: async () => null, erase: async () => {}, close() {} },
       }),
     ];

@@ -13,11 +13,12 @@ import { openCredits } from '../../commands/credits.ts';
 import { openDeleteJob } from '../../commands/delete-job.ts';
 import { openJobs } from '../../commands/job.ts';
 import { openShares } from '../../commands/shares.ts';
+import { openSubscriptions } from '../../commands/subscription.ts';
 import { openErasures } from '../../commands/user.ts';
 import { openWebhookEndpoints } from '../../commands/webhook-endpoints.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { userStream } from '../../events/streams.ts';
-import { LAST_REQUESTS_MS, openEraser } from '../../processes/erasures.ts';
+import { LAST_REQUESTS_MS, openEraser, type SubscriptionEnder } from '../../processes/erasures.ts';
 import { purgeSome } from '../../processes/purge.ts';
 import { settleJobs } from '../../processes/settlement.ts';
 import { apiKeys } from '../../readmodels/api-keys.ts';
@@ -27,7 +28,7 @@ import { openReadModels } from '../../readmodels/read-models.ts';
 import { webhookEndpoints } from '../../readmodels/webhooks.ts';
 import { occurrences } from '../support/bytes.ts';
 import { assertExact } from '../support/ledger.ts';
-import { coded, commandContext, project } from '../support/stores.ts';
+import { coded, commandContext, project, silent } from '../support/stores.ts';
 import { submitUpload } from '../support/submitted.ts';
 
 const URLS = 60;
@@ -103,14 +104,24 @@ async function twoUsers(t: ExecutionContext) {
 
   let now = 0;
   /** Opens a process with new aggregates over this log, as after a start. */
-  function process(over: EventStore = log) {
+  function process(over: EventStore = log, payments: SubscriptionEnder | null = null) {
     const own = openJobs(over);
     const deleteJob = openDeleteJob(own, openCredits(over), async (job_id) => {
       const job = await readmodels.collection(jobs).get(job_id);
       return job && endedJob(job);
     });
     const [erasures, endpoints] = [openErasures(over), openWebhookEndpoints(over)];
-    const options = { log: over, readmodels, erasures, endpoints, commands: own, deleteJob, context };
+    const options = {
+      log: over,
+      readmodels,
+      erasures,
+      endpoints,
+      commands: own,
+      deleteJob,
+      context,
+      payments,
+      logger: silent,
+    };
     const eraser = openEraser({ ...options, mailer: { erase: async () => {} }, monotonic: () => now });
     return async () => {
       const { signal } = new AbortController();
@@ -169,6 +180,47 @@ test('no byte of any file names an erased user, and a replay makes the same docu
   const texts = [...PERSONAL, ...urls.flatMap((url) => [`${url}done-of-ada`, `${url}running-of-ada`])];
   t.deepEqual(await occurrences(folder, texts), {});
   t.not(Object.keys(await occurrences(folder, [`${urls[0]}done-of-charles`])).length, 0);
+});
+
+test('an erasure ends the running subscriptions at the provider once, and is not done while the provider is away', async (t) => {
+  const { log, documents, process, finish, erase, isDone, typesOf } = await twoUsers(t);
+  const subscription = {
+    customer_id: 'cus_1',
+    plan: 'pro' as const,
+    interval: 'month' as const,
+    period_start: '2026-01-01T00:00:00Z',
+    period_end: '2026-02-01T00:00:00Z',
+    cancel_at: null,
+    changed_at: '2026-01-01T00:00:00Z',
+  };
+  for (const [user_id, subscription_id, status] of [
+    ['u-1', 'sub_active', 'active'],
+    ['u-1', 'sub_past_due', 'past_due'],
+    ['u-1', 'sub_over', 'canceled'],
+    ['u-2', 'sub_of_charles', 'active'],
+  ] as const) {
+    const change = { type: 'change' as const, subscription: { ...subscription, subscription_id, status } };
+    await openSubscriptions(log).run(user_id, change, commandContext());
+  }
+  await erase();
+  await project({ log, documents });
+  let is_away = true;
+  const asked: string[] = [];
+  const pass = process(log, {
+    async endSubscription(subscription_id) {
+      asked.push(subscription_id);
+      if (is_away) throw new Error('away');
+    },
+  });
+  await t.throwsAsync(finish(pass), { message: 'the erasure does not end' });
+  t.true(asked.length > 1 && asked.length <= 51, `the provider was asked ${asked.length} times`);
+  t.deepEqual([...new Set(asked)], ['sub_active']);
+  t.false(await isDone());
+  t.deepEqual((await typesOf()).at(-1), 'UserErased');
+  is_away = false;
+  asked.length = 0;
+  await finish(pass);
+  t.deepEqual(asked, ['sub_active', 'sub_past_due']);
 });
 
 test('an erased user who comes back with a token that is still valid is refused', async (t) => {

@@ -12,6 +12,8 @@ export interface FakeStripe {
   posted: { path: string; form: Record<string, string>; idempotency_key: string | undefined }[];
   /** The invoice that a payment intent paid. */
   invoices: Map<string, string>;
+  /** The subscriptions that were ended. */
+  ended: string[];
   /** While true, every request is answered 500. */
   is_down: boolean;
   /** A customer that Stripe does not have. */
@@ -34,6 +36,7 @@ export async function openFakeStripe(): Promise<FakeStripe> {
   const fake: Omit<FakeStripe, 'url' | 'close'> = {
     posted: [],
     invoices: new Map(),
+    ended: [],
     is_down: false,
     unknown_customer: null,
   };
@@ -52,6 +55,12 @@ export async function openFakeStripe(): Promise<FakeStripe> {
         return list(invoice === undefined ? [] : [{ id: 'inpay_1', invoice }]);
       }
       return list(configurations);
+    }
+    if (request.method === 'DELETE') {
+      const id = path.split('/').at(-1)!;
+      if (fake.ended.includes(id)) return null;
+      fake.ended.push(id);
+      return { id, status: 'canceled' };
     }
     const form = Object.fromEntries(new URLSearchParams(await text(request)));
     fake.posted.push({ path, form, idempotency_key: request.headers['idempotency-key'] as string | undefined });

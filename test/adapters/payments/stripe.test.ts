@@ -32,6 +32,16 @@ async function opened(t: ExecutionContext) {
 }
 const AT = '2027-01-15T08:00:00.000Z';
 
+test('a subscription is ended at once, and one that Stripe does not have counts as ended', async (t) => {
+  const { fake, stripe } = await opened(t);
+  await stripe.endSubscription('sub_1');
+  t.deepEqual(fake.ended, ['sub_1']);
+  await stripe.endSubscription('sub_1');
+  t.deepEqual(fake.ended, ['sub_1']);
+  fake.is_down = true;
+  await t.throwsAsync(stripe.endSubscription('sub_2'), { instanceOf: PaymentProviderError });
+});
+
 test('a package is sold in a session that names its user and its credits', async (t) => {
   const { fake, stripe } = await opened(t);
   t.deepEqual(await stripe.checkout(PACKAGE), { session_id: 'fake_1', checkout_url: 'https://stripe.example/fake_1' });
