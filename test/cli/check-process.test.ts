@@ -165,7 +165,13 @@ testWith('script', 'stty')('on a terminal of 60 columns the bar fits, and NO_COL
   async function onTerminal(columns: number, env: Record<string, string>): Promise<string> {
     const command = `stty cols ${columns}; exec '${process.execPath}' '${CLI}' ${site.origin}/404 ${site.origin}/waits`;
     const child = spawn('script', ['-qec', command, '/dev/null'], {
-      env: { ...process.env, XDG_STATE_HOME: folder, CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8', TERM: 'xterm', ...env },
+      env: {
+        ...process.env,
+        // CI may set these.
+        ...{ NO_COLOR: undefined, FORCE_COLOR: undefined, CI: undefined },
+        ...{ XDG_STATE_HOME: folder, CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8', TERM: 'xterm' },
+        ...env,
+      },
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     let shown = '';
