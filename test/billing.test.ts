@@ -95,7 +95,7 @@ test('a checkout leads back only to pages that are allowed', async (t) => {
   }
 });
 
-test('a session id that was changed opens nothing', async (t) => {
+test('a session id that somebody changed opens no page of the sandbox', async (t) => {
   const erin = await service.client('erin');
   const { body } = await erin.ask('POST', '/credits/purchase', { package_id: 'credits_5000' });
   const [text, signature] = body.session_id.split('.');

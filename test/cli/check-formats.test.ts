@@ -157,7 +157,7 @@ test('GitHub is told no file for a URL of the command line or of standard input'
   }
 });
 
-test('text moves no cursor', async (t) => {
+test('hostile text does not move the cursor of the terminal', async (t) => {
   const report = await written('text', checkedOf(HOSTILE));
   t.notRegex(report.replaceAll('\n', ''), /\p{C}/u);
 });

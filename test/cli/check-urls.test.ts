@@ -106,7 +106,7 @@ test('a run asks for each URL once, with no more in flight than the engine takes
   store.close();
 });
 
-test('what is interrupted keeps its outcomes, and another process asks only the rest', async (t) => {
+test('an interrupted run keeps its outcomes, and another process asks only the rest', async (t) => {
   const { store, path } = await runOf(t, 10);
   const interrupted = new AbortController();
   const first: string[] = [];

@@ -205,7 +205,7 @@ test('--resume without an input goes on with the last interrupted check, and ref
   t.deepEqual(await kept(), []);
 });
 
-test('what is interrupted before its first result leaves nothing', async (t) => {
+test('a check that is interrupted before its first result leaves nothing', async (t) => {
   const interrupted = new AbortController();
   const { site, run, kept, folder } = await checkWorld(t, { behaviours: { '/waits': () => interrupted.abort() } });
   const out = join(folder, 'out.csv');

@@ -47,7 +47,7 @@ test('--quiet prints what --format asks for and nothing else', (t) => {
   t.like(read('a --no-progress'), { prints: true, shows_progress: false, is_quiet: false });
 });
 
-test('options stand for settings', (t) => {
+test('each option sets a setting of the checker', (t) => {
   const { settings } = read(
     'a --concurrency 8 --per-host 2 --timeout 2.5 --retries 0 --user-agent me/1 --allow-address 10.0.0.0/8 --allow-address ::1',
   );

@@ -38,7 +38,7 @@ function heldBlobs() {
 
 const long = { row: 1, reason: 'malformed', value: 'x'.repeat(200) };
 
-test('what was left out is read as it was added', async (t) => {
+test('texts that were left out are read in the order in which they were added', async (t) => {
   const { blobs, open } = heldBlobs();
   open();
   const entries = [
@@ -56,7 +56,7 @@ test('what was left out is read as it was added', async (t) => {
   );
 });
 
-test('nothing left out makes no blob', async (t) => {
+test('a submission that leaves nothing out makes no blob', async (t) => {
   const { blobs, held, open } = heldBlobs();
   open();
   await openLeftOut(blobs, 'j').end();

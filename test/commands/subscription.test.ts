@@ -62,7 +62,7 @@ test('a failed payment does not end a plan that went on after it, whichever news
   }
 });
 
-test('a plan that fails again has a grace of its own', (t) => {
+test('a second failed payment has a grace of its own', (t) => {
   const next = become('past_due', day(31), day(59));
   const { state } = after([
     ...[become('past_due', day(1)), fail('in_1', day(1)), become('active', day(3))],
@@ -72,7 +72,7 @@ test('a plan that fails again has a grace of its own', (t) => {
   t.is(subscriptionAt(state, START + 38 * DAY), null);
 });
 
-test('an active state of before the failure does not lift it', (t) => {
+test('an active state from before the failure does not settle it', (t) => {
   const { state, types } = after(
     [become('active', day(0)), fail('in_1', day(0)), { type: 'endGrace' }],
     START + GRACE_MS,

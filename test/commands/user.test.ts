@@ -113,7 +113,7 @@ test('the first decision on the bonus stays', (t) => {
   t.deepEqual(decideBonus(given(registered, approved), 'address_limit'), { events: [] });
 });
 
-test('a limit is set for known users, and once', (t) => {
+test('an administrator sets a limit for known users only, and a repeated command changes nothing', (t) => {
   const set = { limit: 5, reason: 'abuse' };
   t.like(limitUsage(given(), set), { refused: { code: 'user_not_found' } });
   const events: UserEvent[] = [{ type: 'UsageLimitSet', data: set }];

@@ -60,7 +60,7 @@ test('a name that the header has gets a number', async (t) => {
   t.deepEqual(line!.slice(0, 9), [...header, 'row_2', 'checked_url', 'verdict_3', 'reason', 'duplicate_of_row']);
 });
 
-test('a table without a header gets one of letters', async (t) => {
+test('a table without a header gets the letters of its columns as a header', async (t) => {
   const table = { ...TABLE, header_row: null, width: 2 };
   const lines = await linesOf({ rows: [row(1, 'a', 'b')], listed: [url(0, 1)] }, { table });
   t.deepEqual(

@@ -37,7 +37,7 @@ test('an endpoint of all events hears of jobs that pause, fail and are cancelled
   for (const body of found.values()) t.true(Value.Check(WebhookEvent, body));
 });
 
-test('a job that pauses again is another event, and a resumed one is none', async (t) => {
+test('each pause of a job is an event of its own, and a resumption is not an event', async (t) => {
   const world = await openWebhookWorld(t);
   await world.endpoint(A, { events: ['job.paused'] });
   const job_id = await world.jobEvent(PAUSED);

@@ -14,7 +14,7 @@ const AT = '2026-11-22T09:00:00.000Z';
 const context = () => commandContext(Date.parse(AT));
 const hash = (text: string) => Buffer.from(text.padEnd(32, '.')).toString('hex');
 
-test('a user of the read model has what happened to the account, and an erased one nothing personal', async (t) => {
+test('the read model shows what happened to an account, and keeps nothing personal of an erased user', async (t) => {
   const { log: store, documents } = await openTestStores(t);
   const log = coded(store);
   const credits = openCredits(log);

@@ -22,7 +22,7 @@ for (const [what, email] of [
   });
 }
 
-test('an address counts only when the provider does not call it unverified, in whatever type', (t) => {
+test('an address that the provider calls unverified, in whatever type, does not count', (t) => {
   const emailWith = (email_verified: unknown) =>
     identified({ sub: 'ada', email: 'ada@example.com', email_verified }, USUAL_CLAIMS)?.email;
   for (const verified of [undefined, true, 'true']) t.is(emailWith(verified), 'ada@example.com');

@@ -98,7 +98,7 @@ test('an API that is away is an error of its own, and is asked again', async (t)
   t.truthy(await stripe.portal({ user_id: 'a', customer_id: 'c', return_url: 'http://a' }));
 });
 
-test('a customer whom Stripe no longer has is one who never paid', async (t) => {
+test('a customer whom Stripe has deleted becomes a new customer', async (t) => {
   const { fake, stripe } = await opened(t);
   fake.unknown_customer = 'cus_gone';
   for (const order of [PACKAGE, PRO]) {
@@ -131,7 +131,7 @@ test('an event of an API version that cannot be read is asked for again', async 
   }
 });
 
-test('an event with a wrong, old or missing signature is none', async (t) => {
+test('the adapter refuses an event with a wrong, old or missing signature', async (t) => {
   const { stripe } = await opened(t);
   const { raw, headers } = stripeEvent('ping', {});
   const signature = headers['stripe-signature'];
@@ -144,7 +144,7 @@ test('an event with a wrong, old or missing signature is none', async (t) => {
   t.is(await read(Buffer.from('no json'), signature), null);
 });
 
-test('a paid session is a purchase, and one of another service of the account is nothing', async (t) => {
+test('a paid session is a purchase, and the adapter ignores sessions of other services of the account', async (t) => {
   const { notices } = await opened(t);
   const session = {
     ...{ id: 'cs_1', mode: 'payment', payment_status: 'paid', payment_intent: 'pi_1', customer: 'cus_1' },

@@ -61,7 +61,7 @@ test.before(async () => {
 });
 test.after.always(() => sample?.close());
 
-test('HEAD of a stream is its headers', async (t) => {
+test('HEAD answers with the headers of a stream and without its body', async (t) => {
   const response = await sample.request('/stream/all', { method: 'HEAD' });
   t.is(response.status, 200);
   t.is(response.headers.get('content-type'), 'text/csv; charset=utf-8');
