@@ -3,6 +3,7 @@ import type { PaidLine, PaymentNotice } from '../commands/billing.ts';
 import type { PaymentProviderName, ReversalKind } from '../events/payment.ts';
 import type { BillingInterval, PlanName, SubscriptionStatus } from '../events/subscription.ts';
 
+export { SUBSCRIPTION_STATUSES } from '../events/subscription.ts';
 export type {
   BillingInterval,
   PaidLine,

@@ -7,7 +7,7 @@ import {
   type PaymentNotice,
   PaymentProviderError,
   type PlanName,
-  type SubscriptionStatus,
+  SUBSCRIPTION_STATUSES,
 } from '../../http/payments.ts';
 
 /** Facts that an event does not carry. */
@@ -19,10 +19,6 @@ export interface FromStripe {
   /** All lines of an invoice, of which an event carries the first. */
   linesOf(invoice: string): Promise<Stripe.InvoiceLineItem[]>;
 }
-
-const STATUSES: readonly SubscriptionStatus[] = [
-  ...(['incomplete', 'incomplete_expired', 'trialing', 'active', 'past_due', 'unpaid', 'paused', 'canceled'] as const),
-];
 
 /** Throws `PaymentProviderError` for an event of another API version that it cannot read: Stripe sends the event again. */
 export async function noticesOf(event: Stripe.Event, from_stripe: FromStripe): Promise<PaymentNotice[]> {
@@ -89,7 +85,7 @@ async function periodOf(invoice: Stripe.Invoice, at: string, from_stripe: FromSt
 async function lineOf(item: Stripe.InvoiceLineItem, from_stripe: FromStripe): Promise<PaidLine | null> {
   const { pricing, parent, period, amount: amount_cents } = item;
   const price = pricing?.price_details?.price;
-  const found = price ? await from_stripe.planOf(idOf(price)!) : null;
+  const found = price ? await from_stripe.planOf(idOf(price)) : null;
   if (!found) return null;
   const is_proration = parent?.subscription_item_details?.proration ?? parent?.invoice_item_details?.proration ?? false;
   const [period_start, period_end] = [timeOf(period.start), timeOf(period.end)];
@@ -105,7 +101,7 @@ function subscriptionOfInvoice({ parent }: Stripe.Invoice): { user_id: string; s
   assertKnown(parent, 'invoice.parent');
   const { subscription, metadata } = parent?.subscription_details ?? {};
   const user_id = metadata?.user_id;
-  return subscription && user_id ? { user_id, subscription_id: idOf(subscription)! } : null;
+  return subscription && user_id ? { user_id, subscription_id: idOf(subscription) } : null;
 }
 
 async function subscriptionOf(
@@ -115,7 +111,7 @@ async function subscriptionOf(
 ): Promise<PaymentNotice[]> {
   const { id: subscription_id, metadata, customer, items, cancel_at, cancel_at_period_end } = subscription;
   const item = items.data[0];
-  const status = STATUSES.find((known) => known === subscription.status);
+  const status = SUBSCRIPTION_STATUSES.find((known) => known === subscription.status);
   if (!metadata.user_id || !item || !status) return [];
   const found = await from_stripe.planOf(item.price.id);
   if (!found) return [];
@@ -154,5 +150,10 @@ function assertKnown(value: unknown, field: string): void {
 
 const timeOf = (seconds: number) => new Date(seconds * 1000).toISOString();
 
-const idOf = (named: string | { id: string } | null | undefined): string | null =>
-  typeof named === 'string' ? named : (named?.id ?? null);
+type Named = string | { id: string };
+/** Stripe names an object by its id, or sends it whole. */
+export function idOf(named: Named): string;
+export function idOf(named: Named | null | undefined): string | null;
+export function idOf(named: Named | null | undefined): string | null {
+  return typeof named === 'string' ? named : (named?.id ?? null);
+}

@@ -10,7 +10,7 @@ import {
   PaymentProviderError,
   type PlanName,
 } from '../../http/payments.ts';
-import { type FromStripe, noticesOf } from './stripe-events.ts';
+import { type FromStripe, idOf, noticesOf } from './stripe-events.ts';
 
 const TIMEOUT_MS = 20_000;
 const RETRIES = 2;
@@ -222,5 +222,3 @@ function serverOf(api_url: string | null) {
   const is_https = protocol === 'https:';
   return { protocol: is_https ? 'https' : 'http', host: hostname, port: port || (is_https ? 443 : 80) } as const;
 }
-
-const idOf = (named: string | { id: string }) => (typeof named === 'string' ? named : named.id);
