@@ -20,9 +20,10 @@ const USUAL = {
   attempts: 1,
 } as const satisfies Partial<Outcome>;
 
-type Shared = Required<URLChecked['usual']>;
+type Shared = Required<Omit<URLChecked['usual'], 'proxy_id'>>;
 type Difference = URLChecked['differences'][number];
 const SHARED = Object.keys(USUAL) as (keyof Shared)[];
+const proxyOf = ({ proxy_id = null }: Pick<Outcome, 'proxy_id'>) => proxy_id;
 
 /** Makes the event's data of the outcomes of consecutive URLs, the first at `from_index`. */
 export function foldRange(
@@ -34,6 +35,7 @@ export function foldRange(
   const most = mostFrequent(outcomes);
   const usual: Record<string, unknown> = {};
   for (const field of SHARED) if (most[field] !== USUAL[field]) usual[field] = most[field];
+  if (proxyOf(most) !== null) usual.proxy_id = most.proxy_id;
   const differences = outcomes.flatMap((outcome, at) => differenceOf(outcome, most, at, urls[at]!) ?? []);
   const response_times_ms = outcomes.map(({ response_time_ms }) => response_time_ms);
   return { job_id, from_index, response_times_ms, usual, differences };
@@ -54,8 +56,8 @@ function mostFrequent(outcomes: readonly Outcome[]): Outcome {
   return most;
 }
 
-function differenceOf(outcome: Outcome, usual: Shared, at: number, url: string): Difference | null {
-  const { final_url, redirect_chain, meta_refresh } = outcome;
+function differenceOf(outcome: Outcome, usual: Outcome, at: number, url: string): Difference | null {
+  const { final_url, redirect_chain, meta_refresh, earlier_attempts } = outcome;
   const different: Record<string, unknown> = {};
   let is_different = false;
   const add = (field: keyof Outcome) => {
@@ -66,6 +68,11 @@ function differenceOf(outcome: Outcome, usual: Shared, at: number, url: string):
   if (redirect_chain.length > 0) add('redirect_chain');
   if (final_url !== usualFinalUrl(outcome, url)) add('final_url');
   if (meta_refresh !== undefined) add('meta_refresh');
+  if (earlier_attempts !== undefined) add('earlier_attempts');
+  if (proxyOf(outcome) !== proxyOf(usual)) {
+    different.proxy_id = proxyOf(outcome);
+    is_different = true;
+  }
   return is_different ? { at, ...different } : null;
 }
 
@@ -87,7 +94,8 @@ export const endOf = (data: URLChecked): number => data.from_index + urlsOf(data
  */
 export function unfold(data: URLChecked, urls: readonly string[]): CheckedUrl[] {
   const { job_id, from_index, response_times_ms, usual, differences } = data;
-  const shared: Shared = { ...USUAL, ...usual };
+  const { proxy_id, ...rest } = usual;
+  const shared: Shared = { ...USUAL, ...rest };
   let next = 0;
   return response_times_ms.map((response_time_ms, at) => {
     const url = urls[at] ?? '';
@@ -107,6 +115,7 @@ export function unfold(data: URLChecked, urls: readonly string[]): CheckedUrl[] 
       protection: shared.protection,
       attempts: shared.attempts,
     };
+    if (proxy_id !== undefined) row.proxy_id = proxy_id;
     const difference = differences[next];
     if (difference?.at !== at) {
       row.final_url = row.status_code === null ? null : url;
@@ -115,6 +124,7 @@ export function unfold(data: URLChecked, urls: readonly string[]): CheckedUrl[] 
     next++;
     const { at: _, ...different } = difference;
     Object.assign(row, different);
+    if (row.proxy_id === null) delete row.proxy_id;
     if (different.final_url === undefined) row.final_url = usualFinalUrl(row, url);
     return row;
   });

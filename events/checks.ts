@@ -82,7 +82,30 @@ export const Outcome = Type.Object({
   }),
   meta_refresh: Type.Optional(foundUrl("The target of the page's meta refresh; the check does not follow it.")),
 });
-export type Outcome = Static<typeof Outcome>;
+
+const { status_code, error_code, response_time_ms, ...different } = Outcome.properties;
+const ProxyId = Type.String({ description: 'The proxy that the request went through, by the id of its stream.' });
+
+/** The most earlier attempts that an event keeps; the settings allow fewer. */
+export const MAX_EARLIER_ATTEMPTS = 10;
+/** An attempt that was made again. */
+export const EarlierAttempt = Type.Object({
+  status_code,
+  error_code,
+  response_time_ms,
+  proxy_id: Type.Optional(ProxyId),
+});
+export type EarlierAttempt = Static<typeof EarlierAttempt>;
+
+/** How the outcome was found: the log's readers see it, and results do not show it. */
+const found_by = {
+  /** Null or missing without a proxy, and in events of before it was recorded. */
+  proxy_id: Type.Optional(Nullable(ProxyId)),
+  /** In order. Missing when the first attempt was the last, and in events of before they were recorded. */
+  earlier_attempts: Type.Optional(Type.Array(EarlierAttempt, { minItems: 1, maxItems: MAX_EARLIER_ATTEMPTS })),
+};
+const FoundBy = Type.Object(found_by);
+export type Outcome = Static<typeof Outcome> & Static<typeof FoundBy>;
 
 /** The fields whose values most URLs of a range share. */
 const Shared = Type.Pick(Outcome, [
@@ -95,8 +118,6 @@ const Shared = Type.Pick(Outcome, [
   'protection',
   'attempts',
 ]);
-
-const { response_time_ms, ...different } = Outcome.properties;
 
 /** Batches have at most this many URLs, and so have ranges. */
 export const MAX_RANGE_URLS = 100;
@@ -111,13 +132,13 @@ export const CHECKS_EVENTS = {
       maxItems: MAX_RANGE_URLS,
       description: 'One for each URL of the range, in order; its length says how many URLs the range has.',
     }),
-    usual: Type.Partial(Shared, {
+    usual: Type.Partial(Type.Object({ ...Shared.properties, proxy_id: ProxyId }), {
       description: 'The outcome of most URLs of the range. A missing field has its value of `USUAL`.',
     }),
     differences: Type.Array(
       Type.Object({
         at: Type.Integer({ minimum: 0, description: 'Index in the range.' }),
-        ...Type.Partial(Type.Object(different)).properties,
+        ...Type.Partial(Type.Object({ status_code, error_code, ...different, ...found_by })).properties,
       }),
       { description: 'The fields in which single URLs differ from `usual`, in order of `at`.' },
     ),
@@ -127,13 +148,14 @@ export type URLChecked = DataOf<typeof CHECKS_EVENTS.URLChecked>;
 
 /** Cuts the texts and the redirect chain of an outcome to the limits above. An outcome within them is returned as it is. */
 export function boundedOutcome(outcome: Outcome): Outcome {
-  const { final_url, redirect_chain, content_type, protection, meta_refresh } = outcome;
+  const { final_url, redirect_chain, content_type, protection, meta_refresh, earlier_attempts } = outcome;
   const fits =
     isWithin(final_url, MAX_FOUND_URL_CHARS) &&
     isWithin(content_type, MAX_CONTENT_TYPE_CHARS) &&
     isWithin(protection, MAX_PROTECTION_CHARS) &&
     isWithin(meta_refresh, MAX_FOUND_URL_CHARS) &&
     redirect_chain.length <= MAX_REDIRECTS_KEPT &&
+    (earlier_attempts?.length ?? 0) <= MAX_EARLIER_ATTEMPTS &&
     redirect_chain.every((url) => isWithin(url, MAX_FOUND_URL_CHARS));
   if (fits) return outcome;
   return {
@@ -143,9 +165,18 @@ export function boundedOutcome(outcome: Outcome): Outcome {
     content_type: content_type && cut(content_type, MAX_CONTENT_TYPE_CHARS),
     protection: protection && cut(protection, MAX_PROTECTION_CHARS),
     ...(meta_refresh ? { meta_refresh: cut(meta_refresh, MAX_FOUND_URL_CHARS) } : {}),
+    ...(earlier_attempts ? { earlier_attempts: earlier_attempts.slice(-MAX_EARLIER_ATTEMPTS) } : {}),
   };
 }
 
 const isWithin = (text: string | null | undefined, chars: number) => (text?.length ?? 0) <= chars;
 /** Half a surrogate pair at the cut becomes U+FFFD. */
 const cut = (text: string, chars: number) => text.slice(0, chars).toWellFormed();
+
+const CHECKER = 'checker';
+const WORKER_CHARS = 8;
+/** The `actor` of a checker's events: `checker:` and the beginning of its id, which it draws at each start. */
+export const checkerActor = (checker_id: string) => `${CHECKER}:${checker_id.slice(0, WORKER_CHARS)}`;
+/** The checker that appended an event; null in events of before their actor named it. */
+export const workerOf = (actor: string): string | null =>
+  actor.startsWith(`${CHECKER}:`) ? actor.slice(CHECKER.length + 1) : null;

@@ -2,8 +2,8 @@
 // reads to the current version of its type. It seals personal fields on the way in, and opens them on the way out.
 import type { EventStore, NewEvent, RecordedEvent } from './event-store.ts';
 import type { Compile, Validate } from './event-validation.ts';
-import { isSealed, seal, subjectOf, unseal } from './personal.ts';
-import type { PersonalKeys } from './personal-keys.ts';
+import { isSealed, seal, subjectOf, UnopenedText, unseal } from './personal.ts';
+import { DamagedPersonalKey, type PersonalKeys } from './personal-keys.ts';
 import { EVENT_TYPES, type EventType, isEventType } from './vocabulary.ts';
 
 /** An event breaks the schema of its type: a defect of the command that appends it. Nothing was appended. */
@@ -16,6 +16,11 @@ export class EventFromLater extends Error {
   readonly code = 'unavailable';
 }
 
+/** A sealed text of the event cannot be opened, although its key is there: a byte of the text or of the key was changed. Thrown by whoever looks at its data. */
+export class DamagedEvent extends Error {
+  readonly code = 'damaged_event';
+}
+
 /** At the first append: a thread that only reads does without the validator. */
 let validation: Promise<{ compile: Compile }> | null = null;
 const loadValidation = () => (validation ??= import('./event-validation.ts'));
@@ -24,8 +29,8 @@ const loadValidation = () => (validation ??= import('./event-validation.ts'));
 const LOOKUPS_AT_ONCE = 50;
 
 /**
- * The same store behind the codec. `append` throws InvalidEvent; reads and subscriptions throw EventFromLater; all throw the
- * errors of `keys`. `types` replaces the vocabulary in tests.
+ * The same store behind the codec. `append` throws InvalidEvent; reads and subscriptions throw EventFromLater, and what
+ * they return throws DamagedEvent; all throw the errors of `keys`. `types` replaces the vocabulary in tests.
  */
 export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_TYPES): EventStore {
   const validators = new Map<EventType, Validate>();
@@ -37,26 +42,11 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
     if (!validate) validators.set(type, (validate = compile(types[type].schema)));
     const problem = validate(data);
     if (problem !== null) throw new InvalidEvent(`${type}${problem}`);
-    const version = currentVersion(type);
+    const version = currentVersion(types, type);
     return version === 1 ? event : { ...event, metadata: { ...event.metadata, version } };
   }
 
-  const currentVersion = (type: EventType) => types[type].upcasters.length + 1;
-
-  function decode(event: RecordedEvent): RecordedEvent {
-    const { type, metadata, stream, revision } = event;
-    if (!isEventType(type)) return event;
-    const version = metadata?.version ?? 1;
-    const current = currentVersion(type);
-    if (!Number.isInteger(version) || version < 1 || version > current) {
-      throw new EventFromLater(
-        `${stream} ${revision}: ${type} has version ${version}, but this service reads versions up to ${current}: start the later service`,
-      );
-    }
-    if (version === current) return event;
-    const steps = types[type].upcasters.slice(version - 1);
-    return { ...event, data: steps.reduce((data, upcast) => upcast(data), event.data) };
-  }
+  const decode = (event: RecordedEvent) => upcast(event, types);
 
   /** The personal fields of an event whose value `holds`. */
   function fieldsOf({ type, data }: NewEvent, holds: (value: unknown) => boolean) {
@@ -79,8 +69,13 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
   async function opened(event: RecordedEvent): Promise<RecordedEvent> {
     const data = { ...(event.data as Record<string, unknown>) };
     for (const { name, whose, erased } of fieldsOf(event, isSealed)) {
-      const key = await keys.find(subjectOf(event.stream, event.data, whose));
-      data[name] = key === null ? erased : unseal(key, event.id, data[name] as string);
+      try {
+        const key = await keys.find(subjectOf(event.stream, event.data, whose));
+        data[name] = key === null ? erased : unseal(key, event.id, data[name] as string);
+      } catch (cause) {
+        if (!isDamage(cause)) throw cause;
+        return damaged(event, name, cause);
+      }
     }
     return { ...event, data };
   }
@@ -140,4 +135,36 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
   };
 }
 
+/** The event as it is for those who do not need its data, so that one damaged event stops neither a read nor the projector, which parks it. */
+function damaged(event: RecordedEvent, name: string, cause: unknown): RecordedEvent {
+  const { stream, revision, type } = event;
+  return Object.defineProperty({ ...event }, 'data', {
+    get() {
+      throw new DamagedEvent(`${stream} ${revision}: ${name} of ${type} is damaged, and cannot be opened`, { cause });
+    },
+  });
+}
+
+/** Whether the cipher or the key refused the text, rather than the store or the service's key. */
+const isDamage = (error: unknown) => error instanceof DamagedPersonalKey || error instanceof UnopenedText;
+
 const isText = (value: unknown) => typeof value === 'string';
+
+const currentVersion = (types: typeof EVENT_TYPES, type: EventType) => types[type].upcasters.length + 1;
+
+/** The event with its data in the current version of its type, and that version in its metadata. Throws `EventFromLater`. */
+export function upcast(event: RecordedEvent, types = EVENT_TYPES): RecordedEvent {
+  const { type, metadata, stream, revision } = event;
+  if (!isEventType(type)) return event;
+  const version = metadata?.version ?? 1;
+  const current = currentVersion(types, type);
+  if (!Number.isInteger(version) || version < 1 || version > current) {
+    throw new EventFromLater(
+      `${stream} ${revision}: ${type} has version ${version}, but this service reads versions up to ${current}: start the later service`,
+    );
+  }
+  if (version === current) return event;
+  const steps = types[type].upcasters.slice(version - 1);
+  const data = steps.reduce((data, upcast) => upcast(data), event.data);
+  return { ...event, data, metadata: { ...metadata, version: current } };
+}

@@ -1,7 +1,7 @@
 // The streams `credits-{userId}`: the ledger. Every entry carries the balance after it and a hash chained to the previous
 // entry, so that an auditor proves a balance from the entries alone.
 import { hash } from 'node:crypto';
-import canonicalize from 'canonicalize';
+import { canonicalJson } from './canonical-json.ts';
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import type { RecordedEvent } from './event-store.ts';
 import { type Static, Type } from './schema.ts';
@@ -11,7 +11,7 @@ export const LotPart = Type.Object({ lot_id: Type.String(), amount: Type.Integer
 export type LotPart = Static<typeof LotPart>;
 
 /** The event type that records each type of transaction. */
-const RECORDED_AS = {
+export const RECORDED_AS = {
   signup_bonus: 'CreditsGranted',
   purchase: 'CreditsGranted',
   subscription: 'CreditsGranted',
@@ -150,9 +150,13 @@ export type RecordedEntry = Pick<RecordedEvent, 'stream' | 'revision' | 'id' | '
  * SHA-256, in hex, over the canonical JSON (RFC 8785) of the entry without its hash, and the `previous` entry's hash ('' for
  * the first entry). To change, move, drop or insert an entry breaks the chain of hashes.
  */
-export function entryHash(previous: string, { stream, revision, id, type, data, metadata }: RecordedEntry): string {
+export function entryHash(previous: string, entry: RecordedEntry): string {
+  return hash('sha256', canonicalJson(hashedEntry(previous, entry)), 'hex');
+}
+
+/** What the hash of an entry is computed of. */
+export function hashedEntry(previous: string, { stream, revision, id, type, data, metadata }: RecordedEntry) {
   const { version = 1, ...cause } = metadata;
   const { hash: _, ...facts } = data as CreditsEvent['data'];
-  const entry = { previous, stream, revision, id, type, version, data: facts, metadata: cause };
-  return hash('sha256', canonicalize(entry)!, 'hex');
+  return { previous, stream, revision, id, type, version, data: facts, metadata: cause };
 }

@@ -5,7 +5,7 @@ import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { type Static, Type } from './schema.ts';
 
 const Count = Type.Integer({ minimum: 0 });
-const Counts = Type.Record(Type.String(), Type.Integer({ minimum: 1 }));
+export const Counts = Type.Record(Type.String(), Type.Integer({ minimum: 1 }));
 
 /** Statistics over checks of one domain's URLs. */
 export const FoundOfDomain = Type.Object({

@@ -21,6 +21,8 @@ export interface Metadata {
   at: string;
   /** Version of the data's schema; 1 when it is missing. The codec writes and reads it. */
   version?: number;
+  /** The W3C traceparent of the step that appended the event, where steps are traced. */
+  traceparent?: string;
 }
 
 export interface NewEvent<Type extends string = string, Data = unknown> {
@@ -83,11 +85,30 @@ export interface EventStore {
    */
   subscribe(options: { from?: Position; filter?: EventFilter; signal: AbortSignal }): AsyncIterable<SubscriptionBatch>;
 
-  /** The position of the last event, or `BEGINNING`. */
+  /** The position of the last event or deletion, or `BEGINNING`. It never moves back, also when the last stream is deleted. */
   head(): Promise<Position>;
 
   /** Deletes a stream and its events for good. A later append to it is a conflict with `actual` 'no_stream'. */
   deleteStream(stream: string): Promise<void>;
 
   close(): Promise<void>;
+}
+
+/** One append of several that are to be made in an order. */
+export interface OrderedAppend {
+  stream: string;
+  expected: ExpectedRevision;
+  events: readonly NewEvent[];
+}
+
+/** An event log as a backup and a restore need it. Adapters give it; the service uses it behind the codec, as an `EventStore`. */
+export interface StoredLog extends EventStore {
+  /**
+   * Makes the appends so that the log has their events in this order, several in one commit where the store can. Like `append`, each may
+   * be made again. After a conflict or an error, some of the appends are made, and the log may lack any of the others.
+   */
+  appendInOrder(appends: readonly OrderedAppend[]): Promise<AppendResult[]>;
+
+  /** The names of the deleted streams, in any order. A name may come twice; memory does not grow with their number. */
+  deletedStreams(): AsyncIterable<string>;
 }

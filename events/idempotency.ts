@@ -22,6 +22,8 @@ export const IDEMPOTENCY_EVENTS = {
   }),
   /** The request created nothing and its client knows: the key is free again. */
   RequestReleased: event({ job_id: Type.String() }),
+  /** The service has forgotten the key and deletes the stream. Later requests with the key claim the key's next stream. */
+  KeyRetired: event({}),
   /** The request ended without an answer: the next request with the key finds out whether the job exists. */
   RequestAbandoned: event({ job_id: Type.String() }),
 };

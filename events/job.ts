@@ -1,5 +1,6 @@
 // The streams `job-{jobId}` (what happened to a job) and `urls-{jobId}` (its URLs).
 
+import { Counts } from './domain-checks.ts';
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { Nullable } from './nullable.ts';
 import { personal } from './personal.ts';
@@ -44,6 +45,35 @@ export type JobTable = Static<typeof Table>;
 /** What a webhook needs. Events of earlier versions lack these fields, and make no webhook. */
 const subject = { owner_id: Type.Optional(Type.String()), total_urls: Type.Optional(Count) };
 
+/** The most domains that a summary names: as many as `filter-options` lists. */
+export const MAX_DOMAINS_SUMMARIZED = 1000;
+const Milliseconds = Nullable(Count);
+
+/** What is kept of the results of an ended job when they are removed: all that its statistics show. */
+const Summary = Type.Object({
+  checked_urls: Count,
+  broken_urls: Count,
+  soft_404_urls: Count,
+  redirected_urls: Count,
+  status_codes: Counts,
+  verdicts: Counts,
+  error_codes: Counts,
+  /** The domains with the most URLs, in this order. */
+  domains: Type.Array(Type.Object({ domain: Type.String(), count: Count, broken: Count }), {
+    maxItems: MAX_DOMAINS_SUMMARIZED,
+  }),
+  domains_total: Count,
+  response_times: Type.Object({
+    count: Count,
+    sum_ms: Count,
+    min_ms: Milliseconds,
+    max_ms: Milliseconds,
+    percentiles: Type.Array(Type.Object({ percent: Count, ms: Milliseconds })),
+    histogram: Type.Array(Type.Object({ below_ms: Count, count: Count })),
+  }),
+});
+export type Summary = Static<typeof Summary>;
+
 export const JOB_EVENTS = {
   JobCreated: event({
     job_id: Type.String(),
@@ -67,6 +97,19 @@ export const JOB_EVENTS = {
     first_row: Type.Optional(Type.Integer({ minimum: 1 })),
     /** The table that the file is. Lists, older events and files without rows and columns have none. */
     table: Type.Optional(Table),
+    /** How the client wanted its list read, where not by default. */
+    reading: Type.Optional(
+      Type.Object({
+        auto_add_prefix: Type.Optional(Type.Boolean()),
+        skip_blocked: Type.Optional(Type.Boolean()),
+        skip_invalid: Type.Optional(Type.Boolean()),
+      }),
+    ),
+    /** The column and the sheet that the client named. */
+    column: Type.Optional(personal(Type.String(), 'job')),
+    sheet: Type.Optional(personal(Type.String(), 'job')),
+    /** The failed job that an administrator ran again. */
+    rerun_of: Type.Optional(Type.String()),
   }),
   JobPaused: event({ reason: Type.Enum(PAUSE_REASONS), credits_allocated: Type.Optional(Count), ...subject }),
   JobResumed: event({
@@ -85,9 +128,16 @@ export const JOB_EVENTS = {
     source: Type.Optional(Type.Enum(JOB_SOURCES)),
   }),
   JobFailed: event({ reason: Type.Enum(FAILURE_REASONS), ...subject }),
+  /**
+   * The results of an ended job are older than the service keeps results. From here on nobody reads them, and they are removed; the
+   * read models take these counts, because the log may have the results no longer.
+   */
+  ResultsExpired: event({ completed_urls: Count, started_at: NullableText, summary: Summary }),
+  /** The results, the listing and the file of an expired job are removed. */
+  ResultsRemoved: event({}),
   /** The owner deleted the job. Its charges and refunds were settled before. */
   JobDeleted: event({}),
-  /** The read models drop a deleted job's results from `from_index` (inclusive) to `to_index` (exclusive). */
+  /** The read models drop the results of a deleted or expired job from `from_index` (inclusive) to `to_index` (exclusive). */
   ResultsPurged: event({ from_index: Count, to_index: Count }),
   /** The purge has removed everything of a deleted job but this stream and the ledger's entries. */
   JobPurged: event({}),
@@ -109,6 +159,7 @@ export const URLS_EVENTS = {
 };
 
 export type JobCreated = DataOf<typeof JOB_EVENTS.JobCreated>;
+export type ResultsExpired = DataOf<typeof JOB_EVENTS.ResultsExpired>;
 export type UrlsListed = DataOf<typeof URLS_EVENTS.UrlsListed>;
 
 export type JobEvent = EventsOf<typeof JOB_EVENTS>;

@@ -1,10 +1,10 @@
-// The streams `mail-{mailId}`: what became of a mail about payments and plans. Its text is made of the event that it is about.
+// The streams `mail-{mailId}`: what became of a mail about payments, plans and reruns. Its text is made of the event that it is about.
 import { type EventsOf, event } from './event-spec.ts';
 import { uuidV5 } from './ids.ts';
 import { personal } from './personal.ts';
 import { Type } from './schema.ts';
 
-export const MAIL_KINDS = ['receipt', 'payment_failed', 'plan_ended', 'trial_started'] as const;
+export const MAIL_KINDS = ['receipt', 'payment_failed', 'plan_ended', 'trial_started', 'job_rerun'] as const;
 export type MailKind = (typeof MAIL_KINDS)[number];
 
 const about = { user_id: Type.String(), kind: Type.Enum(MAIL_KINDS) };
@@ -19,5 +19,5 @@ export const MAIL_EVENTS = {
 export type MailEvent = EventsOf<typeof MAIL_EVENTS>;
 
 const MAILS = '5a6c1c1e-0f1b-4c57-9c39-6d2b8f5f3a01';
-/** Id of the only mail of a kind about a payment, or about a user. */
+/** Id of the only mail of a kind about a payment, a user or a job. */
 export const mailId = (kind: MailKind, about_id: string) => uuidV5(MAILS, `${kind}/${about_id}`);

@@ -40,6 +40,8 @@ export const PAYMENT_EVENTS = {
         interval: Type.Enum(BILLING_INTERVALS),
         period_start: Time,
         period_end: Time,
+        /** What the subscription costs a month from now on, without taxes and less discounts. The first events lack it. */
+        monthly_cents: Type.Optional(Cents),
       }),
     ),
     paid_at: Time,

@@ -19,10 +19,17 @@ export class WrongPersonalDataKey extends Error {
   readonly code = 'wrong_personal_data_key';
 }
 
+/** A subject's key does not open, although the service's own does: a byte of it was changed. */
+export class DamagedPersonalKey extends Error {
+  readonly code = 'damaged_personal_key';
+}
+
 const KEY_BYTES = 32;
 const MAX_KEPT = 10_000;
 /** Shorter than the time for which the eraser lets requests end: afterwards no thread has the key. */
 const KEPT_MS = 10 * 60_000;
+
+const SERVICE_KEY = personalKeyStream('service');
 
 /** Kept instead of a key that is destroyed, which stays so. */
 const DESTROYED = Symbol('destroyed');
@@ -36,20 +43,38 @@ export interface PersonalKeys {
   forget(stream: string): void;
 }
 
-/** The keys in `store`, wrapped under `secret`. Calls throw `WrongPersonalDataKey` and the store's errors. */
+/** The keys in `store`, wrapped under `secret`. Calls throw `WrongPersonalDataKey`, `DamagedPersonalKey` and the store's errors. */
 export function openPersonalKeys(store: EventStore, secret: Uint8Array, now: () => number = Date.now): PersonalKeys {
-  const wrapping = new Uint8Array(hkdfSync('sha256', secret, '', 'personal keys', KEY_BYTES));
+  const wrapping = wrappingKey(secret);
   const kept = new LRUCache<string, Uint8Array | typeof DESTROYED>({ max: MAX_KEPT, ttl: KEPT_MS });
   /** Reads of `find` in progress. Calls of `make` read for themselves: a read from before the key was made must not answer `find`. */
   const finding = new Map<string, Promise<Uint8Array | null>>();
 
   async function readKey(stream: string): Promise<Uint8Array | null> {
-    for await (const { data } of store.readStream(stream, { limit: 1 })) {
-      const key = unwrap(stream, (data as PersonalKeyMade).wrapped);
+    const wrapped = await wrappedOf(stream);
+    if (wrapped === null) return null;
+    try {
+      const key = unwrap(wrapping, stream, wrapped);
       kept.set(stream, key);
       return key;
+    } catch (wrong) {
+      if (stream !== SERVICE_KEY && (await opensOwn())) {
+        throw new DamagedPersonalKey(`the key in ${stream} is damaged, and cannot be opened`, { cause: wrong });
+      }
+      throw wrong;
     }
+  }
+
+  async function wrappedOf(stream: string): Promise<PersonalKeyMade | null> {
+    for await (const { data } of store.readStream(stream, { limit: 1 })) return data as PersonalKeyMade;
     return null;
+  }
+
+  /** Whether the secret opens the key that the service made at its first start. */
+  async function opensOwn(): Promise<boolean> {
+    const wrapped = await wrappedOf(SERVICE_KEY);
+    if (wrapped !== null) unwrap(wrapping, SERVICE_KEY, wrapped);
+    return wrapped !== null;
   }
 
   /** For a stream that somebody has written: without its event, the key is destroyed. */
@@ -57,15 +82,6 @@ export function openPersonalKeys(store: EventStore, secret: Uint8Array, now: () 
     const key = await readKey(stream);
     if (key === null) kept.set(stream, DESTROYED);
     return key;
-  }
-
-  function unwrap(stream: string, wrapped: string): Uint8Array {
-    try {
-      return Buffer.from(unseal(wrapping, stream, wrapped), 'base64url');
-    } catch (cause) {
-      const message = `${stream} is sealed under another PERSONAL_DATA_KEY: give the service the one it had before`;
-      throw new WrongPersonalDataKey(message, { cause });
-    }
   }
 
   return {
@@ -99,6 +115,22 @@ export function openPersonalKeys(store: EventStore, secret: Uint8Array, now: () 
     },
     forget: (stream) => void kept.delete(stream),
   };
+}
+
+const wrappingKey = (secret: Uint8Array) => new Uint8Array(hkdfSync('sha256', secret, '', 'personal keys', KEY_BYTES));
+
+function unwrap(wrapping: Uint8Array, stream: string, { wrapped }: PersonalKeyMade): Uint8Array {
+  try {
+    return Buffer.from(unseal(wrapping, stream, wrapped), 'base64url');
+  } catch (cause) {
+    const message = `${stream} is sealed under another PERSONAL_DATA_KEY: give the service the one it had before`;
+    throw new WrongPersonalDataKey(message, { cause });
+  }
+}
+
+/** Throws `WrongPersonalDataKey` when `secret` does not open the key in the data of the first event of `stream`. */
+export function assertOpens(secret: Uint8Array, stream: string, data: unknown): void {
+  unwrap(wrappingKey(secret), stream, data as PersonalKeyMade);
 }
 
 function keyMade(wrapped: string, now: number): NewEvent<string, PersonalKeyMade> {

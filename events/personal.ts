@@ -61,12 +61,21 @@ export function seal(key: Uint8Array, place: string, text: string): string {
   return PREFIX + Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url');
 }
 
-/** Opens a sealed text; throws when the key or the place is another one, or a byte was changed. */
+/** The text is not as it was sealed. */
+export class UnopenedText extends Error {
+  readonly code = 'unopened_text';
+}
+
+/** Opens a sealed text; throws `UnopenedText` when the key or the place is another one, or a byte was changed. */
 export function unseal(key: Uint8Array, place: string, sealed: string): string {
-  const bytes = Buffer.from(sealed.slice(PREFIX.length), 'base64url');
-  const iv = bytes.subarray(0, IV_BYTES);
-  const decipher = createDecipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(place));
-  decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
-  const opened = [decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()];
-  return Buffer.concat(opened).toString('utf8');
+  try {
+    const bytes = Buffer.from(sealed.slice(PREFIX.length), 'base64url');
+    const iv = bytes.subarray(0, IV_BYTES);
+    const decipher = createDecipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(place));
+    decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+    const opened = [decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()];
+    return Buffer.concat(opened).toString('utf8');
+  } catch (cause) {
+    throw new UnopenedText('a sealed text does not open', { cause });
+  }
 }

@@ -15,17 +15,35 @@ export const PROXY_EVENTS = {
     from: Type.String({ format: 'date-time' }),
     until: Type.String({ format: 'date-time' }),
     status: Type.Enum(['healthy', 'benched', 'unlisted'], {
-      description: 'At the end of the interval. The pool rests a benched proxy; an unlisted proxy left the list.',
+      description:
+        'At the end of the interval. The pool rests a benched proxy, then tries it by one connection; an unlisted proxy left the list.',
     }),
+    retry_at: Type.Optional(
+      Type.String({ format: 'date-time', description: 'When the pool tries a resting proxy again.' }),
+    ),
     requests: Count,
     answered: Type.Integer({ minimum: 0, description: 'Answers without marks of bot protection.' }),
     blocked: Type.Integer({ minimum: 0, description: 'Answers with marks of bot protection.' }),
     timed_out: Count,
     failed: Count,
     response_time_ms: Type.Integer({ minimum: 0, description: 'Sum over the answered and blocked requests.' }),
-    domains: Type.Array(Type.Object({ domain: Type.String(), blocked: Count, failed: Count }), {
-      description: 'The first hundred hosts of the interval that blocked or failed requests through the proxy.',
-    }),
+    domains: Type.Array(
+      Type.Object({
+        domain: Type.String(),
+        blocked: Count,
+        failed: Count,
+        answered: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            description: 'Answers without marks of bot protection, after its first trouble.',
+          }),
+        ),
+      }),
+      {
+        description:
+          'The first hundred hosts that blocked or failed requests through the proxy, in this interval or in the one before.',
+      },
+    ),
   }),
 };
 

@@ -1,11 +1,36 @@
-// The stream `service-log`, one in each log: the log's identity. The process that opens a new log appends it.
+// The category `service`. The stream `service-log` holds the log's identity, which the process that opens a new log appends; the stream
+// `service-maintenance` says when administrators turned maintenance mode on and off; `service-backups` says which backup runs.
 
-import { type DataOf, event } from './event-spec.ts';
+import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { Type } from './schema.ts';
 
-export const SERVICE_EVENTS = {
+export const LOG_IDENTITY_EVENTS = {
   LogIdentified: event({
     log_id: Type.String({ format: 'uuid', description: 'A random id: only a copy of this log has the same.' }),
   }),
 };
-export type LogIdentified = DataOf<typeof SERVICE_EVENTS.LogIdentified>;
+export type LogIdentified = DataOf<typeof LOG_IDENTITY_EVENTS.LogIdentified>;
+
+export const MAX_MAINTENANCE_MESSAGE_CHARS = 500;
+
+export const MAINTENANCE_EVENTS = {
+  /** A second one, before the end, replaces the message. */
+  MaintenanceStarted: event({
+    message: Type.String({
+      minLength: 1,
+      maxLength: MAX_MAINTENANCE_MESSAGE_CHARS,
+      description: 'The sentence that users get with each refusal.',
+    }),
+    started_at: Type.String({ format: 'date-time', description: 'When maintenance began; a new message keeps it.' }),
+  }),
+  MaintenanceEnded: event({}),
+};
+export type MaintenanceEvent = EventsOf<typeof MAINTENANCE_EVENTS>;
+
+export const BACKUP_TURN_EVENTS = {
+  /** This backup runs until its own stream says that it has ended; no other may start before. */
+  BackupAdmitted: event({ backup_id: Type.String({ format: 'uuid' }) }),
+};
+export type BackupTurnEvent = EventsOf<typeof BACKUP_TURN_EVENTS>;
+
+export const SERVICE_EVENTS = { ...LOG_IDENTITY_EVENTS, ...MAINTENANCE_EVENTS, ...BACKUP_TURN_EVENTS };

@@ -13,3 +13,7 @@ export function storeFaultOf(error: unknown): StoreFault | null {
   if (NO_ROOM.has(code)) return 'storage_full';
   return UNAVAILABLE.has(code) ? 'unavailable' : null;
 }
+
+/** Whether a store is away or full, so that work on anything else would fail too. */
+export const isOfStore = (error: unknown): boolean =>
+  error instanceof AggregateError ? error.errors.some(isOfStore) : storeFaultOf(error) !== null;

@@ -18,7 +18,11 @@ export const paymentStream = (payment_id: string) => `payment-${payment_id}`;
 export const subscriptionStream = (user_id: string) => `subscription-${user_id}`;
 export const mailStream = (mail_id: string) => `mail-${mail_id}`;
 export const proxyStream = (proxy_id: string) => `proxy-${proxy_id}`;
+export const PROXY_LIST_STREAM = 'proxy_list-current';
+export const sessionStream = (session_id: string) => `session-${session_id}`;
 export const sharesStream = (job_id: string) => `shares-${job_id}`;
+export const growthNoteStream = (note_id: string) => `growth_note-${note_id}`;
+export const backupStream = (backup_id: string) => `backup-${backup_id}`;
 export const shareUsesStream = (share_id: string) => `share_uses-${share_id}`;
 
 /** `day`: such as `2026-01-31` (UTC). */
@@ -28,8 +32,11 @@ export const intakeStream = (day: string, shard: number) => `intake-${day}-${sha
 export type PersonalSubject = `user/${string}` | `job/${string}` | 'service';
 export const personalKeyStream = (subject: PersonalSubject) => `personal_keys-${subject}`;
 
-/** The only stream of its category. */
 export const LOG_IDENTITY_STREAM = 'service-log';
+export const LEDGER_HEADS_STREAM = 'ledger_heads-log';
+export const MAINTENANCE_STREAM = 'service-maintenance';
+export const BACKUP_TURN_STREAM = 'service-backups';
+export const WORKER_LOG_STREAM = 'worker_log-deletions';
 
 export function categoryOf(stream: string): string {
   const end = stream.indexOf('-');

@@ -125,8 +125,24 @@ export function subscriptionAt(state: SubscriptionState, now: number): Subscript
 
 const LIVE: readonly SubscriptionStatus[] = ['active', 'trialing', 'past_due'];
 
-function standing(subscription: SubscriptionChanged, { unpaid }: SubscriptionState, at: string): Subscription[] {
-  const { subscription_id, plan, status, interval, period_start, period_end, cancel_at, changed_at } = subscription;
+/** When the user's plans end unless the state changes: the paid ones, and those that are tried; null for none. */
+export function planEnds(state: SubscriptionState): { paid_until: string | null; trial_until: string | null } {
+  const ends = state.subscriptions.flatMap((each) => {
+    const { ends_at } = endOf(each, state);
+    return LIVE.includes(each.status) ? [{ is_trial: each.status === 'trialing', ends_at }] : [];
+  });
+  if (state.trial) ends.push({ is_trial: true, ends_at: state.trial.period_end });
+  const last = (is_trial: boolean) =>
+    ends
+      .filter((each) => each.is_trial === is_trial)
+      .map(({ ends_at }) => ends_at)
+      .sort()
+      .at(-1) ?? null;
+  return { paid_until: last(false), trial_until: last(true) };
+}
+
+function endOf(subscription: SubscriptionChanged, { unpaid }: SubscriptionState) {
+  const { subscription_id, status, period_end, cancel_at, changed_at } = subscription;
   const later = (time: string) => new Date(Date.parse(time) + GRACE_MS).toISOString();
   const graces = unpaid
     .filter((each) => each.subscription_id === subscription_id)
@@ -135,7 +151,13 @@ function standing(subscription: SubscriptionChanged, { unpaid }: SubscriptionSta
   // The news of the failure itself may be lost, and so may be the news of a renewal.
   const grace_until = graces[0] ?? (status === 'past_due' ? later(changed_at) : null);
   const ends = [cancel_at, grace_until ?? later(period_end)].filter((time) => time !== null).sort();
-  if (!LIVE.includes(status) || ends[0]! <= at) return [];
+  return { grace_until, ends_at: ends[0]! };
+}
+
+function standing(subscription: SubscriptionChanged, state: SubscriptionState, at: string): Subscription[] {
+  const { subscription_id, plan, status, interval, period_start, period_end, cancel_at } = subscription;
+  const { grace_until, ends_at } = endOf(subscription, state);
+  if (!LIVE.includes(status) || ends_at <= at) return [];
   const shown = grace_until === null ? status : 'past_due';
   const facts = { plan, interval, period_start, period_end, cancel_at, grace_until, subscription_id };
   return [{ ...facts, status: shown, is_trial: false }];

@@ -12,6 +12,7 @@ interface Chunk {
   urls: string[];
   /** The rows of the URLs as the event has them; undefined in listings of before rows were kept. */
   rows: readonly number[] | undefined;
+  traceparent: string | undefined;
 }
 
 export interface ListedUrls {
@@ -25,6 +26,8 @@ export interface UrlListing {
   range(job_id: string, from: number, to: number): Promise<string[]>;
   /** Returns the URLs of a range, with their rows. */
   rangeWithRows(job_id: string, from: number, to: number): Promise<ListedUrls>;
+  /** The traceparent of what listed the job's URLs, where the listing is known without a read. */
+  traceparentOf(job_id: string): string | undefined;
   /** Keeps the first chunk of each listing among the events; later chunks would push those in use out of the cache. */
   note(events: readonly RecordedEvent[]): void;
 }
@@ -44,9 +47,9 @@ export function openUrlListing(log: EventStore): UrlListing {
 
   const keyOf = (job_id: string, revision: number) => `${job_id}/${revision}`;
 
-  function keep(job_id: string, { revision, data }: RecordedEvent): Chunk {
+  function keep(job_id: string, { revision, data, metadata }: RecordedEvent): Chunk {
     const { from_index, urls, rows } = data as UrlsListed;
-    const chunk = { revision, from_index, urls, rows };
+    const chunk = { revision, from_index, urls, rows, traceparent: metadata.traceparent };
     chunks.set(keyOf(job_id, revision), chunk);
     return chunk;
   }
@@ -93,6 +96,7 @@ export function openUrlListing(log: EventStore): UrlListing {
   return {
     range: async (job_id, from, to) => (await rangeWithRows(job_id, from, to)).urls,
     rangeWithRows,
+    traceparentOf: (job_id) => chunks.peek(keyOf(job_id, 0))?.traceparent,
     note(events) {
       for (const event of events) {
         if (event.type === 'UrlsListed' && event.revision === 0) keep(idOf(event.stream), event);

@@ -1,5 +1,5 @@
 // The streams `user-{userId}`: a user as the identity provider describes them, what they told of their machine, the decision on
-// their signup bonus, and the limits that an administrator set.
+// their signup bonus, and what administrators set and wrote.
 
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { Nullable } from './nullable.ts';
@@ -10,6 +10,9 @@ const email = personal(Nullable(Type.String()), 'user');
 const detail = personal(Nullable(Type.String()), 'user');
 const Time = Type.String({ format: 'date-time' });
 const Count = Type.Integer({ minimum: 0 });
+const reason = personal(Type.String(), 'user');
+
+export const MAX_USER_NOTES_CHARS = 10_000;
 
 /** `address_limit`: the client's address had its bonuses of the day. `fingerprint_repeated`: one of them had the same fingerprint. */
 export const WITHHELD_REASONS = ['address_limit', 'fingerprint_repeated'] as const;
@@ -19,6 +22,10 @@ export const USER_EVENTS = {
   UserRegistered: event({ user_id: Type.String(), email }),
   /** A token had another address. */
   UserUpdated: event({ email }),
+  /** A token, or the identity provider's webhook, had another name. */
+  UserNamed: event({ name: personal(Nullable(Type.String()), 'user') }),
+  /** A token made the user an administrator, or no longer does. */
+  UserRoleSeen: event({ is_admin: Type.Boolean() }),
   /** The identity provider's webhook described the user as of `updated_at`. */
   IdentityReported: event({ message_id: Type.String(), updated_at: Time, email }),
   /** Null where the browser could not tell. */
@@ -27,9 +34,14 @@ export const USER_EVENTS = {
   SignupBonusApproved: event({}),
   SignupBonusWithheld: event({ reason: Type.Enum(WITHHELD_REASONS) }),
   /** An administrator set the most credits that the user's jobs may use in a period, or removed the limit (null). */
-  UsageLimitSet: event({ limit: Nullable(Count), reason: Type.String() }),
+  UsageLimitSet: event({ limit: Nullable(Count), reason }),
   /** An administrator set the user's usage in a period to `usage`; the ledger had counted `counted` in it. */
-  UsageSet: event({ period_start: Time, usage: Count, counted: Count, reason: Type.String() }),
+  UsageSet: event({ period_start: Time, usage: Count, counted: Count, reason }),
+  /** What administrators write of the user for each other; null for nothing. */
+  NotesUpdated: event({ notes: personal(Nullable(Type.String({ maxLength: MAX_USER_NOTES_CHARS })), 'user') }),
+  /** Administrators see starred users first. */
+  UserStarred: event({}),
+  UserUnstarred: event({}),
   /** The user's erasure is asked for. The service refuses the user from now on, and removes all that it keeps of them. */
   UserErased: event({}),
   /** The erasure is done: everything is removed, and the user's key is destroyed. */
