@@ -2,8 +2,23 @@
 import { isIP } from 'node:net';
 import { DEFAULT_LIMITS } from '../intake/limits.ts';
 import { isIn, parseAddress, parseRange } from '../net/cidr.ts';
-import { cidrs, integer, list, port, type Setting, secret, setting, text, url, webhookSecret, word } from './kinds.ts';
+import { BLOB_URL_WANTS, type BlobBucket, type BlobFolder, parseBlobUrl } from './blob-url.ts';
+import {
+  cidrs,
+  days,
+  integer,
+  list,
+  port,
+  type Setting,
+  secret,
+  setting,
+  text,
+  url,
+  webhookSecret,
+  word,
+} from './kinds.ts';
 import { misspelt } from './misspelt.ts';
+import { parseServiceUrls, SERVICE_URLS_WANTS, type ServiceUrls } from './service-urls.ts';
 
 /** The roles that a process can play. */
 export const ROLES = ['http', 'projector', 'processes', 'checker'] as const;
@@ -30,6 +45,12 @@ export const SETTINGS = {
   ),
   PUBLIC_URL: url('The base URL that clients use, which the service puts into links; unset: http://HOST:PORT.', HTTP),
   TRUSTED_PROXIES: cidrs('The proxies whose X-Forwarded-For and X-Real-Client-IP the service trusts.'),
+  SERVICE_URLS: setting<ServiceUrls | null>(
+    null,
+    'The groups of routes that other deployments of the service serve, and where they are; unset: all are served here.',
+    SERVICE_URLS_WANTS,
+    parseServiceUrls,
+  ),
   DATA_DIR: text('./data', 'The folder of the embedded stores, of uploads and of the local signing key.'),
   ROLES: roles('The roles of this process.'),
   LOG_FILE: text(null, 'The file that the service appends log lines to; unset: standard output.'),
@@ -42,7 +63,21 @@ export const SETTINGS = {
     'kurrentdb+discover',
   ]),
   MONGODB_URL: url("The read models' store; unset: SQLite in DATA_DIR.", ['mongodb', 'mongodb+srv']),
+  BLOB_URL: setting<BlobFolder | BlobBucket | null>(
+    null,
+    'Where uploaded files are kept: a bucket that all machines share, or a folder; unset: the folder blobs in DATA_DIR.',
+    BLOB_URL_WANTS,
+    parseBlobUrl,
+    // It may hold a secret anywhere when it is malformed.
+    true,
+  ),
   NATS_URL: url('The work queue; unset: SQLite in DATA_DIR.', ['nats', 'tls', 'ws', 'wss']),
+
+  BACKUP_KEEP: integer(7, 1, 1000, 'The most backups that are kept; a new one removes the oldest.'),
+  BACKUP_KEEP_DAYS: days('The days for which a backup is kept, save the newest one; unset: any number.'),
+  RESULTS_RETENTION_DAYS: days(
+    'The days after which the results and the file of an ended job are removed for good; unset: never. The job and its statistics stay.',
+  ),
 
   IDENTITY_JWKS_URL: url("The URL of the identity provider's keys; unset: a local issuer, on loopback only.", HTTP),
   IDENTITY_ISSUER: text(null, 'The `iss` that every token must carry.'),
@@ -51,6 +86,12 @@ export const SETTINGS = {
   IDENTITY_EMAIL_CLAIM: text('email', "The claim that is the user's e-mail address."),
   IDENTITY_ADMIN_CLAIM: text('role', 'The claim that makes an administrator, such as realm_access.roles.'),
   IDENTITY_ADMIN_VALUE: text('admin', "The administrators' value of that claim, or one of its values."),
+  IDENTITY_CLIENT_ID: text(
+    null,
+    "The console's client at the identity provider; unset: browsers cannot sign in there.",
+  ),
+  IDENTITY_CLIENT_SECRET: secret('The secret of that client; unset: it is a public client.'),
+  IDENTITY_CLIENT_SCOPE: text('openid profile email', 'The scopes that a sign-in asks the provider for.'),
   IDENTITY_WEBHOOK_SECRET: webhookSecret(
     "The secret of the identity provider's webhook to /internal/identity-webhook; unset: the service closes the route.",
   ),
@@ -66,6 +107,22 @@ export const SETTINGS = {
   PERSONAL_DATA_KEY: secret(
     'The key under which the log holds the keys of personal data, one for all processes; unset: made and kept in DATA_DIR.',
     32,
+  ),
+  LEDGER_SIGNING_KEY: secret(
+    'The secret from which the key derives that signs the heads of the ledger, one for all processes; unset: made and kept in DATA_DIR.',
+    32,
+  ),
+  LEDGER_HEAD_MINUTES: integer(
+    60,
+    1,
+    10_080,
+    'Minutes between two signed heads of the ledger, while there are new entries.',
+  ),
+  LEDGER_AUDIT_HOURS: integer(
+    24,
+    1,
+    8760,
+    'Hours between two audits of the whole ledger; what is new is audited at once.',
   ),
   PAYMENT_SECRET_KEY: secret('The secret key of Stripe, which takes payments; unset: see PAYMENT_SANDBOX.'),
   PAYMENT_API_URL: url("The address of Stripe's API, for tests; unset: Stripe's own.", HTTP),
@@ -87,6 +144,17 @@ export const SETTINGS = {
   SMTP_URL: url('The mail server; unset: mails are files in the folder outbox of DATA_DIR.', ['smtp', 'smtps']),
   MAIL_FROM: text('URL checker <noreply@localhost>', 'The sender of mails.'),
 
+  OTEL_EXPORTER_OTLP_ENDPOINT: url(
+    'The base URL of a receiver of OpenTelemetry traces by OTLP over HTTP; unset: nothing is traced.',
+    HTTP,
+  ),
+  OTEL_TRACES_SAMPLER_ARG: setting<number>(
+    1,
+    'The share of traces that is kept; a caller that sends a traceparent decides for its own.',
+    'a number from 0 to 1',
+    (given) => (/^(0|1|0?\.\d{1,9})$/.test(given) ? Number(given) : undefined),
+  ),
+
   CHECKER_CONCURRENCY: integer(256, 1, 10_000, 'The most URLs in flight in one checker.'),
   CHECKER_PER_HOST: integer(10, 1, 1000, 'The most URLs in flight to one host, over all checkers.'),
   CHECKER_HOST_GAP_MS: integer(0, 0, 60_000, 'The least time between two requests to one host, in milliseconds.'),
@@ -100,7 +168,14 @@ export const SETTINGS = {
   ),
   CHECKER_ALLOW_ADDRESSES: cidrs('Private addresses that the checker may request.'),
   CHECKER_USER_AGENT: text('Mozilla/5.0 (compatible; url-checker/1.0)', 'The User-Agent of the checker.'),
-  PROXY_LIST_URL: url('The URL of the list of proxies, one URL (http, https, socks5) a line; unset: no proxies.', HTTP),
+  PROXY_LIST_URL: setting<string | null>(
+    null,
+    'The list of proxies, text with one proxy a line or JSON, for http and checkers; unset: no proxies.',
+    'a URL that starts with http://, https:// or file:///',
+    (given) => (/^(https?:\/\/[^\s/]|file:\/\/\/[^\s/])\S*$/.test(given) && URL.canParse(given) ? given : undefined),
+    // Its path or query may be a key.
+    true,
+  ),
   CHECKER_PER_PROXY: integer(100, 1, 10_000, 'The most connections through one proxy.'),
   WEBHOOK_ALLOW_ADDRESSES: cidrs('Private addresses that webhooks may reach, also by plain http.'),
 
@@ -121,6 +196,13 @@ export const SETTINGS = {
     10_000_000,
     'The credits of the month that the first completed job of an API key begins; with 0 it begins none.',
   ),
+  WORKER_LOG_ENTRIES: integer(
+    1_000_000,
+    1,
+    10_000_000,
+    'The newest attempts that the worker log keeps; an http process holds them in memory, 20 to 40 bytes each.',
+  ),
+  WORKER_LOG_DAYS: integer(30, 1, 3650, 'The days that the worker log keeps attempts.'),
   MAX_URLS_PER_JOB: integer(DEFAULT_LIMITS.max_urls, 1, 10_000_000, 'The most URLs in one job.'),
   MAX_FILE_BYTES: integer(DEFAULT_LIMITS.max_file_bytes, 1, 10 * GiB, 'The largest uploaded file, in bytes.'),
   MAX_INFLATED_BYTES: integer(
@@ -131,12 +213,6 @@ export const SETTINGS = {
   ),
   MAX_URL_CHARS: integer(DEFAULT_LIMITS.max_url_chars, 16, 65_536, 'The most characters in a URL.'),
 } as const satisfies Readonly<Record<string, Setting<unknown>>>;
-
-/** Planned settings that no code reads yet. Setting one is an error, so that no operator relies on it. */
-const NOT_BUILT: Readonly<Record<string, string>> = {
-  BLOB_URL: 'the service keeps uploaded files in DATA_DIR',
-  SERVICE_URLS: 'one process serves all groups of routes',
-};
 
 type Table = typeof SETTINGS;
 type ValueOf<Row> = Row extends Setting<infer Value> ? Value : never;
@@ -166,10 +242,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     values[name.toLowerCase()] = value;
     if (value === undefined) problems.push(`${name} is ${masked(given, row.secret)}: it wants ${row.wants}`);
   }
-  for (const [name, instead] of Object.entries(NOT_BUILT)) {
-    if (env[name]?.trim()) problems.push(`${name} is set, and this version does not read it: ${instead}. Unset it`);
-  }
-  problems.push(...misspelt(env, Object.keys(SETTINGS), Object.keys(NOT_BUILT)));
+  problems.push(...misspelt(env, Object.keys(SETTINGS)));
   // Settings are compared with each other only when each is valid.
   if (problems.length === 0) problems.push(...disagreements(values as unknown as Settings));
   if (problems.length > 0) throw new ConfigError(problems);

@@ -12,15 +12,11 @@ const MAX_SLIPS = 2;
 const MAX_NAME_CHARS = 64;
 
 /** Returns a line for each misspelt variable, with the nearest setting. A setting that is set has no misspelt twin. */
-export function misspelt(
-  env: Readonly<Record<string, string | undefined>>,
-  known: readonly string[],
-  also_known: readonly string[],
-): string[] {
+export function misspelt(env: Readonly<Record<string, string | undefined>>, known: readonly string[]): string[] {
   const missing = known.filter((name) => !env[name]?.trim());
   const problems: string[] = [];
   for (const [name, value] of Object.entries(env)) {
-    if (!value?.trim() || known.includes(name) || also_known.includes(name)) continue;
+    if (!value?.trim() || known.includes(name)) continue;
     if (!/^[A-Z][A-Z0-9_]*$/.test(name) || name.length > MAX_NAME_CHARS || OF_A_PLATFORM.test(name)) continue;
     const meant = nearest(name, missing, MAX_SLIPS);
     if (meant !== null) problems.push(`${name} is no setting: did you mean ${meant}?`);

@@ -1,7 +1,13 @@
 // Checks filters, sorts and pages against a collection's declaration, and parses them into the form that both adapters
 // translate. A query outside of the port's subset throws `UnsupportedQuery` and never reaches a database.
-import { type Filter, type FindOptions, type Scalar, UnsupportedQuery } from '../../readmodels/documents.ts';
-import { type Declared, isPlainObject } from './spec.ts';
+import {
+  type Filter,
+  type FindOptions,
+  type IndexSpec,
+  type Scalar,
+  UnsupportedQuery,
+} from '../../readmodels/documents.ts';
+import { type Declared, type DeclaredIndex, isPlainObject } from './spec.ts';
 
 export const MAX_LIMIT = 10_000;
 const DEFAULT_LIMIT = 1_000;
@@ -41,6 +47,8 @@ export interface Query {
   limit: number;
   /** A value for each key, or null to begin with the first document. */
   after: readonly Scalar[] | null;
+  /** The index that the caller chose; null leaves the choice to the adapter. */
+  index: DeclaredIndex | null;
 }
 
 export function checkFilter(spec: Declared, filter: Filter): Expression {
@@ -50,9 +58,10 @@ export function checkFilter(spec: Declared, filter: Filter): Expression {
 
 export function checkQuery(spec: Declared, filter: Filter, options: FindOptions = {}): Query {
   for (const name of Object.keys(options)) {
-    if (!['sort', 'skip', 'limit', 'after', 'signal'].includes(name)) throw new UnsupportedQuery(`the option ${name}`);
+    if (!['sort', 'skip', 'limit', 'after', 'index', 'signal'].includes(name))
+      throw new UnsupportedQuery(`the option ${name}`);
   }
-  const { skip = 0, limit = DEFAULT_LIMIT, after } = options;
+  const { skip = 0, limit = DEFAULT_LIMIT, after, index } = options;
   if (!Number.isSafeInteger(skip) || skip < 0) throw new UnsupportedQuery(`skip ${skip} is not a whole number`);
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
     throw new UnsupportedQuery(`limit ${limit} is not from 1 to ${MAX_LIMIT}`);
@@ -68,7 +77,17 @@ export function checkQuery(spec: Declared, filter: Filter, options: FindOptions 
     if (all[place]!.path === '_id' && typeof scalar !== 'string') throw new UnsupportedQuery('an _id is a string');
   });
   const keys = all.slice(0, lengthOfTotalOrder(spec, where, all));
-  return { where, keys, skip, limit, after: after?.slice(0, keys.length) ?? null };
+  const chosen = index === undefined ? null : indexOf(spec, index);
+  return { where, keys, skip, limit, after: after?.slice(0, keys.length) ?? null, index: chosen };
+}
+
+function indexOf(spec: Declared, { fields }: IndexSpec): DeclaredIndex {
+  const wanted = JSON.stringify(Object.entries(fields));
+  const found = spec.indexes.find((index) => {
+    return JSON.stringify(index.fields.map(({ path, direction }) => [path, direction])) === wanted;
+  });
+  if (!found) throw new UnsupportedQuery(`${spec.name}: an index of ${Object.keys(fields)}, which is not declared`);
+  return found;
 }
 
 /** The sort's keys, then `_id` in the direction of the last key, so that reversing every direction reverses the order. */

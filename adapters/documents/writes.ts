@@ -18,7 +18,8 @@ const MAX_WRITES = 10_000;
 const MAX_ARRAY_PADDING = 1_500_000;
 
 export type CheckedWrite<T extends Document> =
-  | { kind: 'insert' | 'replace'; document: T }
+  | { kind: 'insert'; document: T }
+  | { kind: 'replace'; document: T }
   | { kind: 'update'; id: string; update: Update; upsert: boolean }
   | { kind: 'delete'; id: string }
   | { kind: 'deleteMany'; where: Expression };

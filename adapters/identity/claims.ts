@@ -1,6 +1,6 @@
 // Reads who a token's bearer is from its claims. Providers name the claims differently, so settings say which ones count.
 import type { JWTPayload } from 'jose';
-import { type Identified, usableAddress } from '../../http/callers/identity.ts';
+import { type Identified, usableAddress, usableName } from '../../http/callers/identity.ts';
 
 /**
  * Names of claims. A name with dots leads into objects: `realm_access.roles`. A claim whose whole name has dots wins, such as
@@ -23,6 +23,7 @@ export function identified(payload: JWTPayload, claims: Claims): Identified | nu
   return {
     user_id,
     email: emailOf(payload, claims.email),
+    ...nameOf(payload),
     is_admin: isOrHas(claimOf(payload, claims.admin), claims.admin_value),
   };
 }
@@ -34,6 +35,14 @@ const VERIFIED: readonly unknown[] = [undefined, true, 'true'];
 function emailOf(payload: JWTPayload, name: string): string | null {
   const email = claimOf(payload, name);
   return typeof email === 'string' && VERIFIED.includes(payload.email_verified) ? usableAddress(email) : null;
+}
+
+/** The claims of OpenID Connect (Core 1.0, 5.1). */
+function nameOf({ name, given_name, family_name }: JWTPayload): Pick<Identified, 'name'> {
+  const parts =
+    typeof name === 'string' ? [name] : [given_name, family_name].filter((part) => typeof part === 'string');
+  const usable = usableName(parts.join(' '));
+  return usable === null ? {} : { name: usable };
 }
 
 const isOrHas = (claim: unknown, value: string): boolean =>

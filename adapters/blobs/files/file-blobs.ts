@@ -1,32 +1,26 @@
 // Stores blobs in a folder of this machine: each blob is one file, and its key is the file's path.
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { Blobs } from '../../../commands/blobs.ts';
+import { assertKey, assertPrefix, type BlobEntry, type BlobLink, type Blobs } from '../../../commands/blobs.ts';
+import { removeAbandoned } from '../abandoned.ts';
 
-const MAX_KEY_LENGTH = 1_000;
-const MAX_WORD_LENGTH = 200;
 /** Prefix of files that are still being written. Keys cannot contain it. */
 const UNFINISHED = '~';
-const UNFINISHED_AGE_MS = 24 * 60 * 60_000;
 /** Other users of this machine cannot read uploads. */
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 
-export class InvalidKeyError extends Error {
-  readonly code = 'invalid_key';
-}
+/** Makes the URL at which the service itself serves a blob. */
+export type SignBlobLink = (key: string, link: BlobLink) => string;
 
-/**
- * Opens the blobs in `folder`, and makes it when missing. Removes files that a crash left unfinished more than a day ago.
- * Calls throw `InvalidKeyError` (code `invalid_key`) for a key that is not words of [A-Za-z0-9._-] with / between.
- */
-export async function openFileBlobs({ folder }: { folder: string }): Promise<Blobs> {
+/** Opens the blobs in `folder`, and makes it when missing. Removes files that a crash left unfinished more than a day ago. */
+export async function openFileBlobs({ folder, sign }: { folder: string; sign: SignBlobLink }): Promise<Blobs> {
   const root = resolve(folder);
   await mkdir(root, { recursive: true, mode: FOLDER_MODE });
-  await removeUnfinished(root);
+  await removeAbandoned(root, UNFINISHED);
 
   return {
     put: async (key, content) => {
@@ -60,17 +54,38 @@ export async function openFileBlobs({ folder }: { folder: string }): Promise<Blo
       const path = pathOf(root, key);
       if (await isFile(path)) await rm(path, { force: true });
     },
+
+    async *list(prefix) {
+      assertPrefix(prefix);
+      const end_of_folder = prefix.lastIndexOf('/') + 1;
+      yield* filesUnder(root, prefix.slice(0, end_of_folder), prefix.slice(end_of_folder));
+    },
+
+    link: async (key, link) => {
+      assertKey(key);
+      return sign(key, link);
+    },
   };
 }
 
 function pathOf(root: string, key: string): string {
-  const words = key.split('/');
-  const isWord = (word: string) =>
-    /^[A-Za-z0-9._-]+$/.test(word) && word.length <= MAX_WORD_LENGTH && word !== '.' && word !== '..';
-  if (key.length > MAX_KEY_LENGTH || !words.every(isWord)) {
-    throw new InvalidKeyError(`${JSON.stringify(key)} is not words of [A-Za-z0-9._-] with / between`);
+  assertKey(key);
+  return join(root, ...key.split('/'));
+}
+
+/** `folder` is the beginning of keys that ends with `/`, or empty; of it, only names that start with `start` count. */
+async function* filesUnder(root: string, folder: string, start: string): AsyncGenerator<BlobEntry> {
+  const opened = await orMissing(opendir(join(root, folder)));
+  if (opened === null) return;
+  for await (const entry of opened) {
+    if (!entry.name.startsWith(start) || entry.name.startsWith(UNFINISHED)) continue;
+    const key = folder + entry.name;
+    if (entry.isDirectory()) yield* filesUnder(root, `${key}/`, '');
+    else if (entry.isFile()) {
+      const found = await orMissing(stat(join(root, key)));
+      if (found !== null) yield { key, size_bytes: found.size };
+    }
   }
-  return join(root, ...words);
 }
 
 /** Syncs `folder` and its parents up to `top`: a new file name is durable only when its folder is synced. */
@@ -87,35 +102,21 @@ async function syncFolders(folder: string, top: string): Promise<void> {
 }
 
 async function openExisting(path: string): Promise<FileHandle | null> {
-  if (!(await isFile(path))) return null;
-  return open(path).catch((error: unknown) => {
-    if (isMissing(error)) return null;
-    throw error;
-  });
+  return (await isFile(path)) ? orMissing(open(path)) : null;
 }
 
 /** False for a folder, whose path is only the beginning of other keys. */
 async function isFile(path: string): Promise<boolean> {
+  return (await orMissing(stat(path)))?.isFile() ?? false;
+}
+
+/** Null when there is no such file. ENOTDIR: a part of the key names a file, not a folder. */
+async function orMissing<T>(found: Promise<T>): Promise<T | null> {
   try {
-    return (await stat(path)).isFile();
+    return await found;
   } catch (error) {
-    if (isMissing(error)) return false;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
     throw error;
-  }
-}
-
-/** ENOTDIR: a part of the key names a file, not a folder. */
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
-}
-
-async function removeUnfinished(root: string): Promise<void> {
-  const old_before = Date.now() - UNFINISHED_AGE_MS;
-  for (const name of await readdir(root)) {
-    if (!name.startsWith(UNFINISHED)) continue;
-    const path = join(root, name);
-    // Another process may have removed it.
-    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }));
-    if (mtimeMs < old_before) await rm(path, { force: true });
   }
 }

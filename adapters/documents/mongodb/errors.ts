@@ -1,5 +1,5 @@
 // Maps errors of MongoDB's driver to the port's errors.
-import { MongoError, MongoServerError } from 'mongodb';
+import { MongoError, MongoNetworkError, MongoServerError } from 'mongodb';
 import { DuplicateKey, ReadTooSlow, UnsupportedQuery, WriteConflict } from '../../../readmodels/documents.ts';
 import { StoreFull, StoreUnavailable } from '../unavailable.ts';
 
@@ -16,6 +16,15 @@ const OUT_OF_DISK_SPACE = 14031;
 const NOT_IN_SUBSET = [2, 9, 14, 15, 22, 28, 40, 52, 55, 56, 57, 66, 121, 10334, 17280, 17419, 17420, 51091];
 /** Names of the errors by which the driver refuses its input. */
 const NOT_SENT = ['MongoInvalidArgumentError', 'BSONError', 'BSONRuntimeError', 'BSONVersionError', 'BSONOffsetError'];
+/** Codes of a connection that breaks. The driver passes the socket's own error on when it waits for room in the socket's buffer. */
+const BROKEN: ReadonlySet<unknown> = new Set([
+  'EPIPE',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+]);
 /** Codes of a server that is stopped, steps down, or is not reached in time. */
 const NOT_THERE = [6, 7, 74, 76, 89, 91, 94, 133, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436];
 
@@ -35,9 +44,11 @@ export const isNamespaceNotFound = (error: unknown): boolean => codeOf(error) ==
 export function portError(error: unknown): unknown {
   if (error instanceof Error && NOT_SENT.includes(error.name))
     return new UnsupportedQuery(error.message, { cause: error });
+  const options = { cause: error };
+  if (error instanceof Error && BROKEN.has((error as NodeJS.ErrnoException).code))
+    return new StoreUnavailable(error.message, options);
   if (!(error instanceof MongoError)) return error;
   const code = codeOf(error);
-  const options = { cause: error };
   if (code === MAX_TIME_EXPIRED) return new ReadTooSlow(error.message, options);
   if (code === DUPLICATE_KEY) return new DuplicateKey(error.message, options);
   if (code !== null && NOT_IN_SUBSET.includes(code)) return new UnsupportedQuery(error.message, options);
@@ -52,15 +63,12 @@ function codeOf(error: unknown): number | null {
   return null;
 }
 
-// By name: the driver does not export all of these classes.
+// By name: the driver does not export all of these classes. The others extend MongoNetworkError.
 const UNREACHABLE = new Set([
-  'MongoNetworkError',
-  'MongoNetworkTimeoutError',
   'MongoServerSelectionError',
   'MongoNotConnectedError',
   'MongoServerClosedError',
   'MongoTopologyClosedError',
-  'MongoPoolClearedError',
   'MongoPoolClosedError',
   'MongoStalePrimaryError',
   'MongoWaitQueueTimeoutError',
@@ -68,5 +76,7 @@ const UNREACHABLE = new Set([
 ]);
 
 function isUnreachable(error: MongoError, code: number | null): boolean {
-  return code === null ? UNREACHABLE.has(error.name) : NOT_THERE.includes(code);
+  if (code !== null) return NOT_THERE.includes(code);
+  // Also when the driver itself interrupted the call, because its monitor had no answer from the server.
+  return error instanceof MongoNetworkError || UNREACHABLE.has(error.name);
 }

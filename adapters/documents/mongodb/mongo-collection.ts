@@ -18,7 +18,7 @@ import {
   type Write,
 } from '../../../readmodels/documents.ts';
 import { streamPages } from '../pages.ts';
-import { checkFilter, checkQuery, MAX_LIMIT } from '../query.ts';
+import { checkFilter, checkQuery, MAX_LIMIT, type SortKey } from '../query.ts';
 import { type Declared, MAX_DOCUMENT_BYTES } from '../spec.ts';
 import { type CheckedWrite, checkWrites } from '../writes.ts';
 import { mongoFilter, pageFilters } from './mongo-filter.ts';
@@ -72,7 +72,8 @@ export class MongoCollection<T extends Document> implements Collection<T> {
     take: (cursor: FindCursor<Document>) => Promise<Slice<Document>>,
   ): Promise<Slice<T>> {
     const query = checkQuery(this.#spec, filter, options);
-    const sort = Object.fromEntries(query.keys.map(({ path, direction }) => [path, direction]));
+    const sort = keyPattern(query.keys);
+    const hint = query.index ? { hint: keyPattern(query.index.keys) } : {};
     const { signal } = options ?? {};
     const documents: Document[] = [];
     let is_cut = false;
@@ -81,7 +82,17 @@ export class MongoCollection<T extends Document> implements Collection<T> {
       const limit = query.limit - documents.length;
       if (limit === 0 || is_cut) break;
       const taken = await this.#access.read((session) =>
-        take(this.#native.find(part, { sort, skip: query.skip, limit, batchSize: limit, signal, ...within(session) })),
+        take(
+          this.#native.find(part, {
+            sort,
+            ...hint,
+            skip: query.skip,
+            limit,
+            batchSize: limit,
+            signal,
+            ...within(session),
+          }),
+        ),
       );
       documents.push(...taken.documents);
       is_cut = taken.is_cut && documents.length < query.limit;
@@ -109,6 +120,9 @@ export class MongoCollection<T extends Document> implements Collection<T> {
     else await this.#access.writeAll(bulk);
   }
 }
+
+const keyPattern = (keys: readonly SortKey[]) =>
+  Object.fromEntries(keys.map(({ path, direction }) => [path, direction]));
 
 /** The server ends a batch at 16 MiB. */
 async function firstBatch(cursor: FindCursor<Document>): Promise<Slice<Document>> {

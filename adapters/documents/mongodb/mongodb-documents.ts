@@ -1,4 +1,5 @@
 // The `Documents` port on MongoDB, which must run as a replica set: a standalone server has no transactions.
+import { randomUUID } from 'node:crypto';
 import { type ClientSession, type Db, MongoClient } from 'mongodb';
 import type {
   Collection,
@@ -13,29 +14,39 @@ import { TransactionScope } from '../transaction-scope.ts';
 import { makeCollection } from './catalogue.ts';
 import { portError } from './errors.ts';
 import { type Access, MongoCollection } from './mongo-collection.ts';
-import { type Log, Transactions } from './transactions.ts';
+import { endTransactionsOf, type Log, Transactions } from './transactions.ts';
 import { watchCollection } from './watch-collection.ts';
 
-/** How long a call waits for a usable server before it fails with the code `unavailable`. */
 const SERVER_WAIT_MS = 5_000;
 /** Heartbeat interval, by which the driver notices a hung server and fails the calls that wait for it. */
 const HEARTBEAT_MS = 2_000;
-const CONNECT_MS = 3_000;
+/** The shares of the wait for a server after which a connection or a heartbeat has failed, and transactions give up. */
+const CONNECT_SHARE = 0.6;
+const TRANSACTION_SHARE = 3;
 const MAX_CONNECTIONS = 50;
 const DEFAULT_DATABASE = 'url_checker';
 
 /**
  * Connects to MongoDB. `database` defaults to the URL's, or else to `url_checker`. Throws `StoreUnavailable` when no server
- * answers, and an error when the server is not a replica set.
+ * answers, and an error when the server is not a replica set. `server_wait_ms`: how long a call waits for a usable server before it
+ * fails with the code `unavailable`.
  * @example const documents = await openMongoDocuments({ url: 'mongodb://127.0.0.1:27017/?replicaSet=rs0', log: pino() })
  */
-export async function openMongoDocuments(options: { url: string; database?: string; log: Log }): Promise<Documents> {
+export async function openMongoDocuments(options: {
+  url: string;
+  database?: string;
+  log: Log;
+  server_wait_ms?: number;
+}): Promise<Documents> {
+  const { log, server_wait_ms = SERVER_WAIT_MS } = options;
+  const name = `url-checker ${randomUUID()}`;
   const client = new MongoClient(options.url, {
-    serverSelectionTimeoutMS: SERVER_WAIT_MS,
-    connectTimeoutMS: CONNECT_MS,
+    appName: name,
+    serverSelectionTimeoutMS: server_wait_ms,
+    connectTimeoutMS: server_wait_ms * CONNECT_SHARE,
     heartbeatFrequencyMS: HEARTBEAT_MS,
     maxPoolSize: MAX_CONNECTIONS,
-    waitQueueTimeoutMS: SERVER_WAIT_MS * 2,
+    waitQueueTimeoutMS: server_wait_ms * 2,
     readConcern: { level: 'majority' },
     writeConcern: { w: 'majority' },
     readPreference: 'primary',
@@ -50,7 +61,8 @@ export async function openMongoDocuments(options: { url: string; database?: stri
       throw new Error('MongoDB must run as a replica set (--replSet, then rs.initiate()): transactions need it');
     }
     const database = options.database ?? databaseOf(options.url) ?? DEFAULT_DATABASE;
-    return new MongoDocuments(client, client.db(database), options.log);
+    const transactions = new Transactions(client, log, server_wait_ms * TRANSACTION_SHARE);
+    return new MongoDocuments(name, client, client.db(database), { transactions, log });
   } catch (error) {
     await client.close();
     throw portError(error);
@@ -63,6 +75,7 @@ function databaseOf(url: string): string | undefined {
 }
 
 class MongoDocuments implements Documents {
+  readonly client: string;
   readonly #client: MongoClient;
   readonly #db: Db;
   readonly #transactions: Transactions;
@@ -73,11 +86,17 @@ class MongoDocuments implements Documents {
   readonly #closing = new AbortController();
   #closed = false;
 
-  constructor(client: MongoClient, db: Db, log: Log) {
+  constructor(
+    name: string,
+    client: MongoClient,
+    db: Db,
+    { transactions, log }: { transactions: Transactions; log: Log },
+  ) {
+    this.client = name;
     this.#client = client;
     this.#db = db;
     this.#log = log;
-    this.#transactions = new Transactions(client, log);
+    this.#transactions = transactions;
     this.#access = {
       read: (work) => {
         this.#refuseClosed();
@@ -128,6 +147,11 @@ class MongoDocuments implements Documents {
   watch(name: string, changed: () => void): void {
     this.#refuseClosed();
     void watchCollection(this.#db.collection(name), changed, { signal: this.#closing.signal, log: this.#log });
+  }
+
+  async endTransactionsOf(client: string): Promise<void> {
+    this.#refuseClosed();
+    await mapped(() => endTransactionsOf(this.#client, client));
   }
 
   async close(): Promise<void> {

@@ -6,7 +6,6 @@ import { TransactionScope } from '../transaction-scope.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { isTransient, isUnknownCommit, portError } from './errors.ts';
 
-const RETRY_FOR_MS = 15_000;
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 500;
 
@@ -15,18 +14,20 @@ export type Log = Pick<Logger, 'debug' | 'warn'>;
 export class Transactions {
   readonly #client: MongoClient;
   readonly #log: Log;
+  readonly #retry_for_ms: number;
 
-  constructor(client: MongoClient, log: Log) {
+  constructor(client: MongoClient, log: Log, retry_for_ms: number) {
     this.#client = client;
     this.#log = log;
+    this.#retry_for_ms = retry_for_ms;
   }
 
   /**
    * Runs `work` in a transaction of `store`, and retries it when another writer was first or the server went away before
-   * the commit. Throws `WriteConflict` or `StoreUnavailable` after 15 s of retries.
+   * the commit. Throws `WriteConflict` or `StoreUnavailable` when retries have not helped.
    */
   async run<R>(store: object, work: (session: ClientSession, scope: TransactionScope) => Promise<R>): Promise<R> {
-    const deadline = performance.now() + RETRY_FOR_MS;
+    const deadline = performance.now() + this.#retry_for_ms;
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.#attempt(store, work, deadline);
       if ('result' in outcome) return outcome.result;
@@ -76,6 +77,21 @@ export class Transactions {
       await pause(attempt);
     }
   }
+}
+
+/**
+ * Aborts the transactions that a client with this `appName` has left open. The server keeps them when the connection breaks, for
+ * `transactionLifetimeLimitSeconds`, a minute by default. Of its own user's sessions a client needs no right to do this.
+ */
+export async function endTransactionsOf(client: MongoClient, app_name: string): Promise<void> {
+  const admin = client.db('admin');
+  const of_client = { appName: app_name, 'transaction.parameters': { $exists: true } };
+  const open = admin.aggregate<{ lsid?: { id: unknown } }>(
+    [{ $currentOp: { idleSessions: true } }, { $match: of_client }],
+    { readConcern: { level: 'local' } }, // it takes no other
+  );
+  const sessions = (await open.toArray()).flatMap(({ lsid }) => (lsid ? [{ id: lsid.id }] : []));
+  if (sessions.length > 0) await admin.command({ killSessions: sessions });
 }
 
 /** Exponential back-off with jitter, so that two colliding transactions do not collide again. */

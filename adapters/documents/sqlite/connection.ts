@@ -11,10 +11,10 @@ const MAX_STATEMENTS = 500;
 const MAX_PATTERNS = 100;
 /** How long a reader waits while SQLite locks the file exclusively, which takes moments. */
 const READER_BUSY_MS = 5_000;
-/** Page size of a new file. Rows arrive in key order, so larger pages mean fewer page writes. */
-const PAGE_BYTES = 16 * 1024;
+/** Page size of a new file. A commit writes whole pages, and few rows of a transaction share one. */
+const PAGE_BYTES = 4 * 1024;
 /** Length of the write-ahead log at which SQLite runs a checkpoint: rarer, longer checkpoints are faster. */
-const CHECKPOINT_PAGES = 2500;
+const CHECKPOINT_PAGES = 10_000;
 const CACHE_KIB = 64 * 1024;
 /** How long a call waits for writers in other threads and processes. */
 const LOCK_LIMIT_MS = 30_000;
@@ -25,6 +25,8 @@ export interface ReaderOptions {
   wanted?: () => boolean;
   /** Whether SQLite may block the thread while the file is locked. Otherwise reads go through `whenReadable`. */
   own_thread?: boolean;
+  /** The file must exist, and stays as it is. */
+  read_only?: boolean;
 }
 
 export class Connection {
@@ -77,8 +79,8 @@ export class Connection {
 
   /** Opens a connection for reads. Each statement sees the commits before its start. */
   static reader(path: string, options: ReaderOptions = {}): Connection {
-    const { cache_kib = CACHE_KIB, wanted, own_thread = false } = options;
-    const db = new DatabaseSync(path, { timeout: own_thread ? READER_BUSY_MS : 0 });
+    const { cache_kib = CACHE_KIB, wanted, own_thread = false, read_only: readOnly = false } = options;
+    const db = new DatabaseSync(path, { timeout: own_thread ? READER_BUSY_MS : 0, readOnly });
     db.exec(`PRAGMA query_only = 1; PRAGMA cache_size = -${cache_kib}`);
     return new Connection(db, null, wanted);
   }
@@ -105,6 +107,12 @@ export class Connection {
     return Number(this.#statement(sql).run(...params).changes);
   }
 
+  /** Runs the statement for each `width` of the parameters. */
+  runEach(sql: string, params: readonly SQLInputValue[], width: number): void {
+    const statement = this.#statement(sql);
+    for (let from = 0; from < params.length; from += width) statement.run(...params.slice(from, from + width));
+  }
+
   /** Runs a statement that deletes content, which the files soon hold nowhere. */
   delete(sql: string, params: readonly SQLInputValue[] = []): void {
     if (this.run(sql, params) > 0) this.#truncation?.afterDeletion();
@@ -114,6 +122,11 @@ export class Connection {
   drop(sql: string): void {
     this.#db.exec(sql);
     this.#truncation?.afterDeletion();
+  }
+
+  /** Prepares all statements anew. After a function has thrown in one, Node 24 fails its next use with an error without a message. */
+  forget(): void {
+    this.#statements.clear();
   }
 
   close(): void {

@@ -32,6 +32,7 @@ port.on('message', ({ id, plan }: ReadMessage) => {
   try {
     port.postMessage({ id, ...runPlan(connection, plan) } satisfies ReadAnswer);
   } catch (error) {
+    connection.forget();
     const failed = { message: (error as Error).message, errcode: sqliteCode(error) };
     port.postMessage({ id, failed } satisfies ReadAnswer);
   }

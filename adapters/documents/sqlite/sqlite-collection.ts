@@ -1,6 +1,5 @@
 // A collection in a table: queries are SQL statements over its columns, documents are JSON text.
 import type { SQLInputValue } from 'node:sqlite';
-import { setImmediate } from 'node:timers/promises';
 import {
   type Collection,
   type Document,
@@ -11,6 +10,7 @@ import {
   UnsupportedQuery,
   type Write,
 } from '../../../readmodels/documents.ts';
+import { breather } from '../../../time/event-loop.ts';
 import { keysetOf, segmentsAfter, streamPages } from '../pages.ts';
 import { checkFilter, checkQuery, MAX_LIMIT, type Query, type SortKey } from '../query.ts';
 import { type Declared, type DeclaredIndex, MAX_DOCUMENT_BYTES } from '../spec.ts';
@@ -22,11 +22,13 @@ import { column, identifier } from './names.ts';
 import { type ReadPlan, type Rows, WANTED } from './read-plan.ts';
 import { filterSql, type Sql, segmentSql } from './sql-filter.ts';
 
-/** Characters parsed between two looks at the clock, and the time in ms after which parsing yields to the event loop. */
+/** Characters parsed between two looks at the clock. */
 const CHARS_A_LOOK = 16 * 1024;
-const MAX_BLOCKING_MS = 8;
 /** SQLite skips this many rows in well under a millisecond. */
 const LIGHT_SKIP = 1000;
+
+/** The documents that one statement writes, where a write has as many. */
+const ROWS_A_STATEMENT = 200;
 
 /** How a collection reaches the file: outside or inside a transaction. */
 export interface Access {
@@ -82,16 +84,14 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
 
   async #parse(texts: readonly string[]): Promise<T[]> {
     const documents: T[] = [];
-    let since = performance.now();
+    const breathe = breather();
     let chars = 0;
     for (const text of texts) {
       documents.push(JSON.parse(text));
       chars += text.length;
       if (chars < CHARS_A_LOOK) continue;
       chars = 0;
-      if (performance.now() - since < MAX_BLOCKING_MS) continue;
-      await setImmediate();
-      since = performance.now();
+      await breathe();
     }
     return documents;
   }
@@ -113,20 +113,34 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
   async write(ops: readonly Write<T>[]): Promise<void> {
     if (ops.length === 0) return;
     // Checks and serializes before it takes the write lock.
-    const statements = checkWrites(this.#spec, ops).map((op) => this.#statement(op));
+    const checked = checkWrites(this.#spec, ops);
+    const statements: ((connection: Connection) => void)[] = [];
+    for (let from = 0; from < checked.length; ) {
+      const op = checked[from]!;
+      if (isPut(op)) {
+        const run = checked.slice(from, endOfRun(checked, from)) as Put<T>[];
+        statements.push(this.#put(op.kind, run));
+        from += run.length;
+      } else {
+        statements.push(this.#statement(op));
+        from++;
+      }
+    }
     await this.#access.write((connection) => {
       for (const execute of statements) execute(connection);
     });
   }
 
-  #statement(op: CheckedWrite<T>): (connection: Connection) => void {
+  /** One statement for many documents costs less than one for each. */
+  #put(kind: Put<T>['kind'], ops: readonly Put<T>[]): (connection: Connection) => void {
+    const params = ops.flatMap(({ document }) => [document._id, jsonText(document)]);
+    const rows = ops.length === ROWS_A_STATEMENT ? ROWS_A_STATEMENT : 1;
+    const sql = kind === 'insert' ? this.#insertSql(rows) : this.#replaceSql(rows);
+    return (connection) => connection.runEach(sql, params, 2 * rows);
+  }
+
+  #statement(op: Exclude<CheckedWrite<T>, Put<T>>): (connection: Connection) => void {
     switch (op.kind) {
-      case 'insert':
-      case 'replace': {
-        const params = [op.document._id, jsonText(op.document)];
-        const sql = op.kind === 'insert' ? this.#insertSql() : this.#replaceSql();
-        return (connection) => connection.run(sql, params);
-      }
       case 'update':
         return (connection) => this.#update(connection, op);
       case 'delete': {
@@ -152,7 +166,7 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
   /** A page after a document runs its segments one after the other until it is full. */
   #pagePlan(query: Query): ReadPlan {
     const { where, keys, limit, skip, after } = query;
-    const index = indexForPage(this.#spec, query);
+    const index = query.index ?? indexForPage(this.#spec, query);
     const filter = filterSql(this.#spec, where);
     const segments: Sql[] = after ? segmentsAfter(keys, after).flatMap(segmentSql) : [{ text: '1', params: [] }];
     const statements = segments.map(({ text, params }) => ({
@@ -172,17 +186,29 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
     return `SELECT doc FROM ${this.#table} WHERE _id = ?`;
   }
 
-  #insertSql(): string {
-    return `INSERT INTO ${this.#table} (_id, doc) VALUES (?, ?)`;
+  #insertSql(rows = 1): string {
+    return `INSERT INTO ${this.#table} (_id, doc) VALUES (?, ?)${', (?, ?)'.repeat(rows - 1)}`;
   }
 
-  #replaceSql(): string {
-    return `${this.#insertSql()} ON CONFLICT (_id) DO UPDATE SET doc = excluded.doc`;
+  #replaceSql(rows = 1): string {
+    return `${this.#insertSql(rows)} ON CONFLICT (_id) DO UPDATE SET doc = excluded.doc`;
   }
 
   #parsed(rows: readonly SQLInputValue[][]): T[] {
     return rows.map(([doc]) => JSON.parse(doc as string));
   }
+}
+
+type Put<T extends Document> = CheckedWrite<T> & { kind: 'insert' | 'replace' };
+
+const isPut = <T extends Document>(op: CheckedWrite<T>): op is Put<T> => op.kind === 'insert' || op.kind === 'replace';
+
+/** The end of the operations from `from` on that are of its kind, as many as one statement takes. */
+function endOfRun(ops: readonly CheckedWrite<Document>[], from: number): number {
+  const most = Math.min(ops.length, from + ROWS_A_STATEMENT);
+  let to = from + 1;
+  while (to < most && ops[to]!.kind === ops[from]!.kind) to++;
+  return to;
 }
 
 const orderSql = (keys: readonly SortKey[]): string =>

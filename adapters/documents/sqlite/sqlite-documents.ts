@@ -57,6 +57,7 @@ export async function openSqliteDocuments(options: SqliteDocumentsOptions): Prom
 }
 
 class SqliteDocuments implements Documents {
+  readonly client = null;
   readonly #reader: Connection;
   readonly #pool: ReaderPool | null;
   readonly #writer: Writer;
@@ -119,6 +120,8 @@ class SqliteDocuments implements Documents {
   watch(_name: string, changed: () => void): void {
     this.#changes.watch(changed);
   }
+
+  async endTransactionsOf(): Promise<void> {}
 
   async close(): Promise<void> {
     TransactionScope.refuseWithin(this);

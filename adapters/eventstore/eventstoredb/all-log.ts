@@ -1,12 +1,12 @@
 // Reads the global log ($all) from a position on: each event once, in order, reconnecting as often as needed.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AllStreamResolvedEvent, Position as ServerPosition } from '@eventstore/db-client';
+import { type AllStreamResolvedEvent, EVENT_TYPE, type Position as ServerPosition } from '@eventstore/db-client';
 import { BEGINNING, type EventFilter, type Position, type RecordedEvent } from '../../../events/event-store.ts';
 import { BackOff } from './back-off.ts';
 import { bunches } from './bunches.ts';
 import type { Connection } from './connection.ts';
 import { isPermanent } from './errors.ts';
-import { eventPasses, serverFilter } from './filters.ts';
+import { eventPasses, isTombstone, serverFilter } from './filters.ts';
 import { fromPosition, isKnown, toPosition } from './positions.ts';
 import { toRecorded } from './wire-events.ts';
 
@@ -24,18 +24,44 @@ const SEARCH_WINDOW = 2_048;
 /** High-water mark of the client's stream, in objects. */
 const BUFFERED = 512;
 
-export interface LogPart {
-  /** In log order, all after the position of the previous part. */
-  events: RecordedEvent[];
+export interface LogPart<Item> {
+  /** What `take` made of the events, in log order, all after the position of the previous part. */
+  events: Item[];
   /** Every event up to here that passes the filter has been delivered. */
   position: Position;
   /** The session has reached the log's end as it was when the session began, or later. */
   caught_up: boolean;
 }
 
-export interface AllLogOptions {
+/** Which events a read gives, and what it makes of them. */
+export interface Taking<Item> {
+  /** The server's filter, which passes all of them and may pass others. */
+  on_server: ReturnType<typeof serverFilter>;
+  /** Null for an event to leave out. */
+  take(resolved: AllStreamResolvedEvent): Item | null;
+}
+
+/** The events that pass the port's filter. */
+export function recorded(filter: EventFilter): Taking<RecordedEvent> {
+  const passes = eventPasses(filter);
+  return {
+    on_server: serverFilter(filter),
+    take(resolved) {
+      const { streamId: stream, type } = resolved.event!;
+      return passes({ stream, type }) ? toRecorded(resolved) : null;
+    },
+  };
+}
+
+/** The names of the streams that have a tombstone. A scavenge leaves tombstones. */
+export const DELETIONS: Taking<string> = {
+  on_server: { filterOn: EVENT_TYPE, regex: '^\\$streamDeleted$' },
+  take: ({ event }) => (isTombstone(event!.streamId, event!.type) ? event!.streamId : null),
+};
+
+export interface AllLogOptions<Item> {
   from: Position;
-  filter: EventFilter;
+  taking: Taking<Item>;
   /** Ends the iteration, quietly. */
   signal: AbortSignal;
   /** True retries for ever; false throws `unavailable` after the connection's limit. */
@@ -58,19 +84,21 @@ class Checkpoint {
 const CAUGHT_UP = Symbol('caught up');
 
 /** Yields parts until `signal` aborts. A part has no events when only `position` or `caught_up` changed. */
-export async function* allLog(connection: Connection, options: AllLogOptions): AsyncGenerator<LogPart, void> {
-  const { filter, signal, forever } = options;
+export async function* allLog<Item>(
+  connection: Connection,
+  options: AllLogOptions<Item>,
+): AsyncGenerator<LogPart<Item>, void> {
+  const { taking, signal, forever } = options;
   const { limits } = connection;
-  const passes = eventPasses(filter);
   const back_off = new BackOff(limits);
   const reached: Reached = { position: options.from, event: options.from };
   let phase: Phase = 'catching_up';
   while (!signal.aborted) {
     try {
-      for await (const items of session(connection, { position: reached.position, filter, phase, signal })) {
+      for await (const items of session(connection, { position: reached.position, taking, phase, signal })) {
         back_off.reset();
         connection.answered();
-        const events = fold(items, reached, passes);
+        const events = fold(items, reached, taking);
         const caught_up = items.includes(CAUGHT_UP);
         yield { events, position: reached.position, caught_up };
         if (phase === 'live' || !caught_up) continue;
@@ -90,11 +118,16 @@ export async function* allLog(connection: Connection, options: AllLogOptions): A
 
 async function* session(
   connection: Connection,
-  { position, filter, phase, signal }: { position: Position; filter: EventFilter; phase: Phase; signal: AbortSignal },
+  {
+    position,
+    taking,
+    phase,
+    signal,
+  }: { position: Position; taking: Taking<unknown>; phase: Phase; signal: AbortSignal },
 ): AsyncGenerator<unknown[], void> {
   let caughtUp = false;
   const searching = {
-    ...serverFilter(filter),
+    ...taking.on_server,
     maxSearchWindow: SEARCH_WINDOW,
     checkpointInterval: 1,
     // The client calls this where nothing can catch an error, so it must not throw.
@@ -125,9 +158,9 @@ async function* session(
   if (!signal.aborted) throw new Error('the server ended the subscription');
 }
 
-/** Advances `reached` over the items and returns the events that pass. */
-function fold(items: unknown[], reached: Reached, passes: ReturnType<typeof eventPasses>): RecordedEvent[] {
-  const events: RecordedEvent[] = [];
+/** Advances `reached` over the items and returns what is taken of them. */
+function fold<Item>(items: unknown[], reached: Reached, { take }: Taking<Item>): Item[] {
+  const events: Item[] = [];
   const reach = (position: Position) => {
     // Some versions repeat an old checkpoint once they are live.
     if (position > reached.position) reached.position = position;
@@ -144,9 +177,7 @@ function fold(items: unknown[], reached: Reached, passes: ReturnType<typeof even
     if (position <= reached.event) continue;
     reached.event = position;
     reach(position);
-    const { streamId: stream, type } = resolved.event;
-    if (!passes({ stream, type })) continue;
-    const event = toRecorded(resolved);
+    const event = take(resolved);
     if (event !== null) events.push(event);
   }
   return events;

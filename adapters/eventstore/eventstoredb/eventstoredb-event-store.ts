@@ -4,18 +4,21 @@
 import { type AllStreamResolvedEvent, StreamDeletedError } from '@eventstore/db-client';
 import type { Logger } from 'pino';
 import {
+  type AppendResult,
   BEGINNING,
   type EventStore,
+  type OrderedAppend,
   type Position,
   type RecordedEvent,
+  type StoredLog,
   type SubscriptionBatch,
 } from '../../../events/event-store.ts';
-import { allLog } from './all-log.ts';
+import { allLog, DELETIONS, recorded } from './all-log.ts';
 import { append } from './append.ts';
 import type { Limits } from './back-off.ts';
 import { bunches } from './bunches.ts';
 import { type Connection, connect } from './connection.ts';
-import { isSystemEvent } from './filters.ts';
+import { isSystemEvent, isTombstone } from './filters.ts';
 import { fromPosition, toPosition } from './positions.ts';
 import { readStream } from './read-stream.ts';
 
@@ -38,7 +41,7 @@ export interface EventStoreDbOptions {
  * Methods reject with `EventStoreError`, code `unavailable` or `closed`; subscriptions wait for the server for ever.
  * @example const log = await openEventStoreDb({ url: 'esdb://127.0.0.1:2113?tls=false', log: pino() })
  */
-export async function openEventStoreDb(options: EventStoreDbOptions): Promise<EventStore> {
+export async function openEventStoreDb(options: EventStoreDbOptions): Promise<StoredLog> {
   const limits: Limits = {
     answer_ms: options.answer_timeout_ms ?? 5_000,
     unavailable_after_ms: options.unavailable_after_ms ?? 15_000,
@@ -50,6 +53,8 @@ export async function openEventStoreDb(options: EventStoreDbOptions): Promise<Ev
     readStream: (stream, range = {}) => iterable(() => readStream(connection, stream, range)),
     readAll: (range = {}) => iterable(() => readAll(connection, range)),
     subscribe: (range) => iterable(() => subscribe(connection, range)),
+    appendInOrder: (appends) => appendInOrder(connection, appends),
+    deletedStreams: () => iterable(() => deletedStreams(connection)),
     head: () => head(connection),
     deleteStream: (stream) => deleteStream(connection, stream),
     close: () => connection.close(),
@@ -71,7 +76,9 @@ async function* readAll(
   let left = limit;
   if (from >= end || left <= 0) return;
   // The client filters subscriptions but no reads of `$all`, so a read is a subscription that ends when it has caught up.
-  for await (const part of allLog(connection, { from, filter, signal: connection.closed, forever: false })) {
+  for await (const part of allLog(connection, {
+    ...{ from, taking: recorded(filter), signal: connection.closed, forever: false },
+  })) {
     for (const event of part.events) {
       if (event.position > end) return;
       yield event;
@@ -83,20 +90,43 @@ async function* readAll(
   throw connection.closed.reason;
 }
 
+/** One after the other: the server makes concurrent appends in any order. */
+async function appendInOrder(connection: Connection, appends: readonly OrderedAppend[]): Promise<AppendResult[]> {
+  const results: AppendResult[] = [];
+  for (const { stream, expected, events } of appends) {
+    results.push(await append(connection, stream, expected, events));
+  }
+  return results;
+}
+
+async function* deletedStreams(connection: Connection): AsyncGenerator<string, void> {
+  const { closed: signal } = connection;
+  for await (const part of allLog(connection, { from: BEGINNING, taking: DELETIONS, signal, forever: false })) {
+    yield* part.events;
+    if (part.caught_up) return;
+  }
+  throw signal.reason;
+}
+
 async function* subscribe(
   connection: Connection,
   { from = BEGINNING, filter = {}, signal }: Parameters<EventStore['subscribe']>[0],
 ): AsyncGenerator<SubscriptionBatch, void> {
   const ended = AbortSignal.any([signal, connection.closed]);
   let given = from;
-  for await (const { events, position } of allLog(connection, { from, filter, signal: ended, forever: true })) {
+  for await (const { events, position } of allLog(connection, {
+    ...{ from, taking: recorded(filter), signal: ended, forever: true },
+  })) {
     if (position === given) continue;
     given = position;
     yield { events, position };
   }
 }
 
-/** Position of the last event that is not a system event: an idle server goes on appending its statistics. */
+/**
+ * Position of the last event that is not a system event: an idle server goes on appending its statistics. A tombstone counts, because a
+ * scavenge removes the events before it and leaves it: the head never moves behind a checkpoint.
+ */
 async function head({ client, limits, closed, request }: Connection): Promise<Position> {
   return request('reading the head', async () => {
     let from: 'end' | { commit: bigint; prepare: bigint } = 'end';
@@ -112,7 +142,8 @@ async function head({ client, limits, closed, request }: Connection): Promise<Po
         for (const { event } of items as AllStreamResolvedEvent[]) {
           count += 1;
           if (event === undefined) continue;
-          if (!isSystemEvent(event.streamId, event.type)) return toPosition(event.position);
+          const { streamId, type } = event;
+          if (!isSystemEvent(streamId, type) || isTombstone(streamId, type)) return toPosition(event.position);
           from = event.position;
         }
       }

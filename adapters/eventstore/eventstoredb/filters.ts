@@ -17,6 +17,9 @@ export function serverFilter({ categories, types }: EventFilter): {
 /** System events have a `$` before their type or stream: metadata, statistics, tombstones. They never pass. */
 export const isSystemEvent = (stream: string, type: string): boolean => type.startsWith('$') || stream.startsWith('$');
 
+export const isTombstone = (stream: string, type: string): boolean =>
+  type === '$streamDeleted' && !stream.startsWith('$');
+
 /** The exact predicate. A live subscription has no server filter, so it runs on every event. */
 export function eventPasses({ categories, types }: EventFilter): (event: { stream: string; type: string }) => boolean {
   const listedTypes = types && new Set(types);

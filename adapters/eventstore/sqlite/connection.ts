@@ -1,4 +1,5 @@
 // Opens the log's file, creates its schema, and waits while another thread or process locks it.
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -72,6 +73,27 @@ export async function connect(path: string, checkpoint_pages: number): Promise<D
         if (refuseNewer(db, path) < SCHEMA_VERSION) db.exec(SCHEMA);
       }),
     );
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+  return db;
+}
+
+/** The file holds no event log. */
+export class NoLog extends Error {
+  readonly code = 'no_log';
+}
+
+/**
+ * Opens the log at `path` for reading, and changes nothing: not even a missing log is made. Throws `NoLog`. Others may append
+ * meanwhile.
+ */
+export async function connectToRead(path: string): Promise<DatabaseSync> {
+  if (!existsSync(path)) throw new NoLog(`there is no event log at ${path}`);
+  const db = new DatabaseSync(path, { readOnly: true, timeout: 0 });
+  try {
+    if ((await whenLogIsFree(() => refuseNewer(db, path))) === 0) throw new NoLog(`${path} is no event log`);
   } catch (error) {
     db.close();
     throw error;

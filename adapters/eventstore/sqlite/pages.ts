@@ -25,7 +25,7 @@ export class StreamPages {
       prepare(
         db,
         `SELECT ${COLUMNS} FROM events e CROSS JOIN streams s ON s.id = e.stream_id
-         WHERE e.stream_id = ? AND e.revision BETWEEN ? AND ? ORDER BY e.revision ${order} LIMIT ?`,
+         WHERE e.stream_id = ? AND e.revision BETWEEN ? AND ? AND NOT s.deleted ORDER BY e.revision ${order} LIMIT ?`,
       );
     this.#forwards = select('ASC');
     this.#backwards = select('DESC');
@@ -34,7 +34,8 @@ export class StreamPages {
   /** Reads the next events of the range in `direction`; at least one when the range has any. */
   read({ stream_id, first, last }: StreamRange, direction: 'forwards' | 'backwards', limit: number): StoredEvent[] {
     const statement = direction === 'forwards' ? this.#forwards : this.#backwards;
-    return take(statement, [stream_id, first, last], Math.min(limit, PAGE_EVENTS)).events;
+    const { rows } = take(statement, [stream_id, first, last], Math.min(limit, PAGE_EVENTS));
+    return rows.map((row) => new StoredEvent(row));
   }
 }
 
@@ -50,7 +51,7 @@ export class LogPages {
     this.#statement = prepare(
       db,
       `SELECT ${COLUMNS} FROM events e CROSS JOIN streams s ON s.id = e.stream_id
-       WHERE e.position > ? AND e.position <= ? ${listed('s.category', categories)} ${listed('e.type', types)}
+       WHERE e.position > ? AND e.position <= ? AND NOT s.deleted ${listed('s.category', categories)} ${listed('e.type', types)}
        ORDER BY e.position LIMIT ?`,
     );
   }
@@ -60,9 +61,15 @@ export class LogPages {
    * `reached`: the rowid up to which every passing event has been returned.
    */
   read(after: number, end: number, limit = PAGE_EVENTS): { events: StoredEvent[]; reached: number } {
+    const { rows, reached } = this.readRows(after, end, limit);
+    return { events: rows.map((row) => new StoredEvent(row)), reached };
+  }
+
+  /** Reads like `read`, and makes no events of the rows. */
+  readRows(after: number, end: number, limit = PAGE_EVENTS): { rows: EventRow[]; reached: number } {
     const window_end = Math.min(end, after + WINDOW);
-    const page = take(this.#statement, [after, window_end, ...this.#listed], Math.min(limit, PAGE_EVENTS));
-    return { events: page.events, reached: page.full ? page.last_rowid : window_end };
+    const { rows, is_full } = take(this.#statement, [after, window_end, ...this.#listed], Math.min(limit, PAGE_EVENTS));
+    return { rows, reached: is_full ? rows.at(-1)![0] : window_end };
   }
 }
 
@@ -72,17 +79,15 @@ function prepare(db: DatabaseSync, sql: string): StatementSync {
   return statement;
 }
 
-/** `full`: the page ended at a limit, and more rows may follow. */
+/** `is_full`: the page ended at a limit, and more rows may follow. */
 function take(statement: StatementSync, values: (number | string)[], limit: number) {
-  const events: StoredEvent[] = [];
+  const rows: EventRow[] = [];
   let chars = 0;
-  let last_rowid = 0;
   for (const values_of_row of statement.iterate(...values, limit)) {
     const row = values_of_row as unknown as EventRow;
-    events.push(new StoredEvent(row));
-    last_rowid = row[0];
+    rows.push(row);
     chars += row[4].length + row[5].length;
     if (chars >= PAGE_CHARS) break;
   }
-  return { events, last_rowid, full: events.length === limit || chars >= PAGE_CHARS };
+  return { rows, is_full: rows.length === limit || chars >= PAGE_CHARS };
 }

@@ -8,18 +8,21 @@ import {
   type EventStore,
   type ExpectedRevision,
   type NewEvent,
+  type OrderedAppend,
   type Position,
   type RecordedEvent,
+  type StoredLog,
   type SubscriptionBatch,
 } from '../../../events/event-store.ts';
-import { transaction } from '../../sqlite.ts';
 import { truncateWal, WalTruncation } from '../../sqlite-erasure.ts';
 import { Arrivals } from './arrivals.ts';
 import { Checkpointer } from './checkpointer.ts';
-import { connect, whenLogIsFree } from './connection.ts';
-import { categoryOf, checkStream, GroupCommit } from './group-commit.ts';
+import { connect, connectToRead, whenLogIsFree } from './connection.ts';
+import { Deletions } from './deletions.ts';
+import { checkStream, GroupCommit } from './group-commit.ts';
 import { LogPages, StreamPages } from './pages.ts';
 import { toPosition, toRowid } from './position.ts';
+import { readAhead } from './read-ahead.ts';
 
 export interface SqliteEventStoreOptions {
   /** Path of the file; the store makes the file and its folder when missing. */
@@ -33,6 +36,8 @@ export interface SqliteEventStoreOptions {
    * For a thread that appends all the time without waiting for the answers. Default 0.
    */
   group_ms?: number;
+  /** Opens a log that exists and changes nothing: appends and deletions fail. A thread of its own reads ahead for `readAll`. */
+  read_only?: boolean;
   /** Limit of the file's pages, by which tests simulate a full disk. */
   max_pages?: number;
 }
@@ -46,6 +51,9 @@ const SPACING_MS = 20;
 const BUSY_SPACING_MS = 80;
 const BUSY_READS = 6;
 
+/** Rows that one look for deleted streams reads. */
+const STREAMS_AT_ONCE = 10_000;
+
 /** The store was closed. */
 export class EventStoreClosed extends Error {
   readonly code = 'event_store_closed';
@@ -56,11 +64,19 @@ export class EventStoreClosed extends Error {
 
 /**
  * Opens the event log at `path`. Rejects with `NewerSchema` (code `newer_schema`) when a later version of the service wrote
- * the file. Its methods reject with `LogBusy`, `StorageFull` or `EventStoreClosed`.
+ * the file, with `NoLog` (code `no_log`) where `read_only` finds none. Its methods reject with `LogBusy`, `StorageFull` or `EventStoreClosed`.
  * @example const log = await openSqliteEventStore({ path: '.data/events.sqlite' })
  */
-export async function openSqliteEventStore(options: SqliteEventStoreOptions): Promise<EventStore> {
-  const { path, checkpoint_pages = 16_000, checkpoint_thread = false, group_ms = 0, max_pages } = options;
+export async function openSqliteEventStore(options: SqliteEventStoreOptions): Promise<StoredLog> {
+  const {
+    path,
+    checkpoint_pages = 16_000,
+    checkpoint_thread = false,
+    group_ms = 0,
+    max_pages,
+    read_only = false,
+  } = options;
+  if (read_only) return new SqliteEventStore(await connectToRead(path), path, group_ms, null, true);
   const db = await connect(path, checkpoint_pages);
   if (max_pages !== undefined) db.exec(`PRAGMA max_page_count = ${max_pages}`);
   if (!checkpoint_thread) return new SqliteEventStore(db, path, group_ms, null);
@@ -68,19 +84,25 @@ export async function openSqliteEventStore(options: SqliteEventStoreOptions): Pr
   return new SqliteEventStore(db, path, group_ms, new Checkpointer(db, { path, restart_pages: checkpoint_pages }));
 }
 
-class SqliteEventStore implements EventStore {
+class SqliteEventStore implements StoredLog {
   readonly #db: DatabaseSync;
+  readonly #path: string;
+  readonly #read_ahead: boolean;
   readonly #arrivals: Arrivals;
   readonly #writer: GroupCommit;
   readonly #checkpointer: Checkpointer | null;
   readonly #streams: StreamPages;
   readonly #findStream: StatementSync;
+  readonly #deletedStreams: StatementSync;
   readonly #lastRowid: StatementSync;
+  #deletions: Deletions | undefined;
   #truncation: WalTruncation | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(db: DatabaseSync, path: string, group_ms: number, checkpointer: Checkpointer | null) {
+  constructor(db: DatabaseSync, path: string, group_ms: number, checkpointer: Checkpointer | null, read_ahead = false) {
     this.#db = db;
+    this.#path = path;
+    this.#read_ahead = read_ahead;
     this.#checkpointer = checkpointer;
     if (checkpointer === null) this.#truncation = new WalTruncation(() => this.#truncate());
     this.#arrivals = new Arrivals(path, () => this.#head());
@@ -92,6 +114,7 @@ class SqliteEventStore implements EventStore {
     this.#findStream = db.prepare(`
       SELECT id, (SELECT max(revision) FROM events WHERE stream_id = streams.id) AS revision
       FROM streams WHERE name = ? AND NOT deleted`);
+    this.#deletedStreams = db.prepare('SELECT name FROM streams WHERE id > ? AND id <= ? AND deleted');
     // The highest rowid ever given, even if its event was deleted, so that the head never moves behind a checkpoint.
     this.#lastRowid = db.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'events'");
   }
@@ -99,6 +122,23 @@ class SqliteEventStore implements EventStore {
   async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
     this.#assertOpen();
     return this.#writer.append(stream, expected, events);
+  }
+
+  async appendInOrder(appends: readonly OrderedAppend[]): Promise<AppendResult[]> {
+    this.#assertOpen();
+    // The writer commits in the order of the calls.
+    return Promise.all(appends.map(({ stream, expected, events }) => this.#writer.append(stream, expected, events)));
+  }
+
+  async *deletedStreams(): AsyncGenerator<string, void> {
+    const { last } = await this.#whenOpen(
+      () => this.#db.prepare('SELECT coalesce(max(id), 0) AS last FROM streams').get() as { last: number },
+    );
+    for (let id = 0; id < last; id += STREAMS_AT_ONCE) {
+      const found = await this.#whenOpen(() => this.#deletedStreams.all(id, id + STREAMS_AT_ONCE));
+      for (const { name } of found as { name: string }[]) yield name;
+      await nextTurn();
+    }
   }
 
   async *readStream(
@@ -130,8 +170,12 @@ class SqliteEventStore implements EventStore {
     filter,
     limit = Infinity,
   }: Parameters<EventStore['readAll']>[0] = {}): AsyncGenerator<RecordedEvent, void> {
-    const pages = await this.#whenOpen(() => new LogPages(this.#db, filter));
     const end = await this.#whenOpen(() => this.#head());
+    if (this.#read_ahead && limit === Infinity) {
+      yield* readAhead({ path: this.#path, filter, from: toRowid(from), end });
+      return;
+    }
+    const pages = await this.#whenOpen(() => new LogPages(this.#db, filter));
     let left = limit;
     for (let rowid = toRowid(from); left > 0 && rowid < end; ) {
       const { events, reached } = await this.#whenOpen(() => pages.read(rowid, end, left));
@@ -186,16 +230,7 @@ class SqliteEventStore implements EventStore {
   async deleteStream(stream: string): Promise<void> {
     this.#assertOpen();
     checkStream(stream);
-    await this.#whenOpen(() =>
-      transaction(this.#db, () => {
-        const { id } = this.#db
-          .prepare(`
-            INSERT INTO streams (name, category, deleted) VALUES (?, ?, 1)
-            ON CONFLICT (name) DO UPDATE SET deleted = 1 RETURNING id`)
-          .get(stream, categoryOf(stream)) as { id: number };
-        this.#db.prepare('DELETE FROM events WHERE stream_id = ?').run(id);
-      }),
-    );
+    await (this.#deletions ??= new Deletions(this.#db, (work) => this.#whenOpen(work))).delete(stream);
     this.#truncation ??= new WalTruncation(() => this.#truncate());
     this.#truncation.afterDeletion();
   }

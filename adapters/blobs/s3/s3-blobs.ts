@@ -1,0 +1,159 @@
+// Stores blobs in a bucket of a store that speaks S3. Its client retries what may be retried; what fails then is a fault of the store.
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  S3Client,
+  type S3ClientConfig,
+} from '@aws-sdk/client-s3';
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import { assertKey, assertPrefix, type Blobs, isKey } from '../../../commands/blobs.ts';
+import { attachment } from '../../../http/export/file-name.ts';
+import { removeAbandoned } from '../abandoned.ts';
+import { asked, refusalOf } from './errors.ts';
+import { putObject } from './put-object.ts';
+import { readObject } from './read-object.ts';
+
+export interface S3BlobsOptions {
+  bucket: string;
+  /** The beginning of all keys in the bucket. */
+  prefix: string;
+  endpoint: string | null;
+  public_endpoint: string | null;
+  region: string | null;
+  path_style: boolean;
+  credentials: { access_key_id: string; secret_access_key: string } | null;
+  /** A folder of this machine for the copies that `file` makes, and for nothing else. */
+  folder: string;
+  /** How long one request may wait for its answer. Default 10 s. */
+  answer_ms?: number;
+}
+
+export interface S3Blobs extends Blobs {
+  close(): Promise<void>;
+}
+
+/** Tries of one request, with the client's own back-off. */
+const TRIES = 3;
+const CONNECT_MS = 3_000;
+const ANSWER_MS = 10_000;
+/** Without a byte, of a body too. */
+const SILENT_MS = 20_000;
+/** Readers of large blobs hold a connection for as long as they read. */
+const MAX_CONNECTIONS = 500;
+const FILE_MODE = 0o600;
+const TRIAL_KEY = '.trial';
+
+/**
+ * Tries the bucket: lists, writes and deletes. Throws `BlobsUnavailable` (code `unavailable`) while the store is away, and an Error
+ * that names what the store refuses.
+ */
+export async function openS3Blobs(options: S3BlobsOptions): Promise<S3Blobs> {
+  const { bucket, prefix, folder } = options;
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await removeAbandoned(folder);
+  const client = new S3Client(clientConfig(options, options.endpoint));
+  const linking = new S3Client(clientConfig(options, options.public_endpoint ?? options.endpoint));
+  const at = (key: string) => {
+    assertKey(key);
+    return { Bucket: bucket, Key: prefix + key };
+  };
+
+  const get: Blobs['get'] = async (key) => readObject(client, at(key));
+
+  const blobs: S3Blobs = {
+    put: async (key, content) => putObject(client, at(key), content),
+    get,
+
+    async file(key) {
+      const content = await get(key);
+      if (content === null) return null;
+      const path = join(folder, randomUUID());
+      const release = () => rm(path, { force: true });
+      try {
+        await pipeline(content, createWriteStream(path, { flags: 'wx', mode: FILE_MODE }));
+      } catch (error) {
+        await release();
+        throw error;
+      }
+      return { path, release };
+    },
+
+    async delete(key) {
+      await asked(client.send(new DeleteObjectCommand(at(key))));
+    },
+
+    async *list(start) {
+      assertPrefix(start);
+      let token: string | undefined;
+      do {
+        const of_page = { Bucket: bucket, Prefix: prefix + start, ...(token && { ContinuationToken: token }) };
+        const page = await asked(client.send(new ListObjectsV2Command(of_page)));
+        for (const { Key = '', Size = 0 } of page.Contents ?? []) {
+          const key = Key.slice(prefix.length);
+          // A bucket's owner may have made folders, which are objects of no key of ours.
+          if (isKey(key)) yield { key, size_bytes: Size };
+        }
+        token = page.NextContinuationToken;
+      } while (token);
+    },
+
+    async link(key, { expires_at, file_name, content_type }) {
+      // The store adds the time to the second of the signature. A link for the past is signed in the past.
+      const expires_s = Math.floor(Date.parse(expires_at) / 1000);
+      const signed_s = Math.min(Math.floor(Date.now() / 1000), expires_s - 1);
+      const command = new GetObjectCommand({
+        ...at(key),
+        ResponseContentDisposition: attachment(file_name),
+        ResponseContentType: content_type,
+      });
+      return getSignedUrl(linking, command, {
+        signingDate: new Date(signed_s * 1000),
+        expiresIn: expires_s - signed_s,
+      });
+    },
+
+    async close() {
+      client.destroy();
+      linking.destroy();
+    },
+  };
+  try {
+    await blobs.list(TRIAL_KEY)[Symbol.asyncIterator]().next();
+    await blobs.put(TRIAL_KEY, Readable.from([]));
+    await blobs.delete(TRIAL_KEY);
+  } catch (error) {
+    await blobs.close();
+    const refusal = refusalOf(error);
+    throw refusal === null ? error : new Error(refusal, { cause: error });
+  }
+  return blobs;
+}
+
+function clientConfig(options: S3BlobsOptions, endpoint: string | null): S3ClientConfig {
+  const { region, path_style: forcePathStyle, credentials, answer_ms = ANSWER_MS } = options;
+  return {
+    ...{ forcePathStyle, maxAttempts: TRIES },
+    ...(region === null ? {} : { region }),
+    ...(endpoint === null ? {} : { endpoint }),
+    ...(credentials && {
+      credentials: { accessKeyId: credentials.access_key_id, secretAccessKey: credentials.secret_access_key },
+    }),
+    // Not every store knows the newer checksums; the signature covers the content.
+    ...{ requestChecksumCalculation: 'WHEN_REQUIRED', responseChecksumValidation: 'WHEN_REQUIRED' },
+    requestHandler: {
+      ...{ connectionTimeout: CONNECT_MS, requestTimeout: answer_ms, throwOnRequestTimeout: true },
+      ...{
+        socketTimeout: SILENT_MS,
+        httpAgent: { maxSockets: MAX_CONNECTIONS },
+        httpsAgent: { maxSockets: MAX_CONNECTIONS },
+      },
+    },
+  };
+}
