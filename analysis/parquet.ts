@@ -1,0 +1,68 @@
+// Events as Parquet: written and read by DuckDB. The columns are those of the table `events`.
+import type { RecordedEvent } from '../events/event-store.ts';
+import { openEventDatabase, type Rows } from './duckdb.ts';
+import { type EventSource, selected } from './event-source.ts';
+import { type Selection, startOf } from './selection.ts';
+
+/** Writes the events to a file, which keeps its permissions. Returns how many there were. */
+export async function writeParquet(path: string, events: AsyncIterable<RecordedEvent>): Promise<number> {
+  const database = await openEventDatabase();
+  try {
+    const loaded = await database.load(events);
+    await database.run(`COPY events TO ${text(path)} (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)`);
+    return loaded;
+  } finally {
+    await database.close();
+  }
+}
+
+/** The events of a file that `writeParquet` wrote. */
+export function sourceOfParquet(path: string): EventSource {
+  return {
+    async *events(selection) {
+      const database = await openEventDatabase();
+      try {
+        const { rows } = await database.stream(`
+          SELECT position, recorded_at, stream, revision, type, id, actor, command_id, causation_id, version, data::JSON
+          FROM read_parquet(${text(path)})`);
+        yield* selected(eventsOf(rows, selection), selection);
+      } finally {
+        await database.close();
+      }
+    },
+    close: async () => {},
+  };
+}
+
+type Cells = [
+  position: string,
+  at: string | null,
+  stream: string,
+  revision: number,
+  type: string,
+  id: string,
+  actor: string,
+  command_id: string,
+  causation_id: string,
+  version: number,
+  data: unknown,
+];
+
+async function* eventsOf(bunches: Rows['rows'], selection: Selection): AsyncGenerator<RecordedEvent> {
+  let is_first = true;
+  for await (const rows of bunches) {
+    for (const row of rows as unknown as Cells[]) {
+      if (is_first) startOf(selection, row[0]);
+      is_first = false;
+      yield eventOf(row);
+    }
+  }
+}
+
+function eventOf(row: Cells): RecordedEvent {
+  const [position, at, stream, revision, type, id, actor, command_id, causation_id, version, data] = row;
+  const metadata = { command_id, causation_id, actor, at: at ?? '', ...(version > 1 && { version }) };
+  return { position, stream, revision, id, type, data, metadata };
+}
+
+const text = (value: string) => `'${value.replaceAll("'", "''")}'`;

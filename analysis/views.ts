@@ -1,0 +1,89 @@
+// The events as tables for SQL: `events` has a row for each event, and each type has a view whose columns are the fields of its schema.
+import { EVENT_TYPES, type EventType } from '../events/vocabulary.ts';
+
+interface AnySchema {
+  type?: string;
+  properties?: Readonly<Record<string, AnySchema>>;
+  patternProperties?: Readonly<Record<string, AnySchema>>;
+  items?: AnySchema;
+  anyOf?: readonly AnySchema[];
+  enum?: readonly unknown[];
+  const?: unknown;
+  format?: string;
+}
+
+export interface SqlColumn {
+  name: string;
+  /** Such as `BIGINT` or `STRUCT(lot_id VARCHAR, amount BIGINT)[]`. */
+  type: string;
+}
+
+/** The columns of `events`. */
+export const EVENTS_COLUMNS: readonly SqlColumn[] = [
+  { name: 'position', type: 'VARCHAR' },
+  { name: 'recorded_at', type: 'TIMESTAMP' },
+  { name: 'stream', type: 'VARCHAR' },
+  { name: 'category', type: 'VARCHAR' },
+  { name: 'revision', type: 'BIGINT' },
+  { name: 'type', type: 'VARCHAR' },
+  { name: 'id', type: 'VARCHAR' },
+  { name: 'actor', type: 'VARCHAR' },
+  { name: 'command_id', type: 'VARCHAR' },
+  { name: 'causation_id', type: 'VARCHAR' },
+  { name: 'version', type: 'BIGINT' },
+  { name: 'data', type: 'JSON' },
+];
+/** Those that each view has too, before the fields of its type. */
+export const SHARED_COLUMNS = ['position', 'recorded_at', 'stream', 'revision', 'actor'] as const;
+const TAKEN: ReadonlySet<string> = new Set(SHARED_COLUMNS);
+
+/** The columns of a type's view for the fields of its data. A field that is named like one of `SHARED_COLUMNS` has `data_` before it. */
+export const fieldColumns = (type: EventType): readonly (SqlColumn & { field: string })[] =>
+  Object.entries((EVENT_TYPES[type].schema as AnySchema).properties ?? {}).map(([field, schema]) => ({
+    ...{ field, name: TAKEN.has(field) ? `data_${field}` : field },
+    type: sqlTypeOf(schema),
+  }));
+
+/** What follows `CREATE VIEW "…" AS`. */
+export function viewOf(type: EventType): string {
+  const fields = fieldColumns(type);
+  const shared = SHARED_COLUMNS.join(', ');
+  if (fields.length === 0) return `SELECT ${shared} FROM events WHERE type = '${type}'`;
+  const shape = JSON.stringify(Object.fromEntries(fields.map(({ field, type }) => [field, type])));
+  const columns = fields.map(({ field, name }) => `fields_.${quoted(field)} AS ${quoted(name)}`);
+  return `SELECT ${shared}, ${columns.join(', ')}
+    FROM (SELECT *, json_transform(data, '${shape}') AS fields_ FROM events WHERE type = '${type}')`;
+}
+
+export const EVENT_VIEWS = Object.keys(EVENT_TYPES) as readonly EventType[];
+
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+function sqlTypeOf(schema: AnySchema): string {
+  const others = schema.anyOf?.filter(({ type }) => type !== 'null');
+  if (others) return others.length === 1 ? sqlTypeOf(others[0]!) : 'JSON';
+  if (schema.enum) return schema.enum.every((each) => typeof each === 'string' || each === null) ? 'VARCHAR' : 'JSON';
+  switch (schema.type) {
+    case 'integer':
+      return 'BIGINT';
+    case 'number':
+      return 'DOUBLE';
+    case 'boolean':
+      return 'BOOLEAN';
+    case 'string':
+      return schema.format === 'date-time' ? 'TIMESTAMP' : 'VARCHAR';
+    case 'array':
+      return `${sqlTypeOf(schema.items!)}[]`;
+    case 'object':
+      return structOf(schema);
+    default:
+      return 'JSON';
+  }
+}
+
+function structOf({ properties = {}, patternProperties }: AnySchema): string {
+  const [value] = Object.values(patternProperties ?? {});
+  if (value) return `MAP(VARCHAR, ${sqlTypeOf(value)})`;
+  const fields = Object.entries(properties).map(([name, schema]) => `${quoted(name)} ${sqlTypeOf(schema)}`);
+  return fields.length === 0 ? 'JSON' : `STRUCT(${fields.join(', ')})`;
+}

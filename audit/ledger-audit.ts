@@ -1,0 +1,318 @@
+// Replays every account, job and payment from the log alone, and reports each entry that breaks a rule. Its memory does not grow with
+// the length of the log: what was not used lately is in a temporary file.
+import { CHECKS_EVENTS } from '../events/checks.ts';
+import { CREDITS_EVENTS, type CreditsEvent, entryHash, RECORDED_AS, type TransactionType } from '../events/credits.ts';
+import { BEGINNING, type Position, type RecordedEvent } from '../events/event-store.ts';
+import { JOB_EVENTS } from '../events/job.ts';
+import { PAYMENT_EVENTS } from '../events/payment.ts';
+import { categoryOf, idOf } from '../events/streams.ts';
+import { type Account, Breach, move, newAccount, openLots, type Taken } from './account.ts';
+import { type Place, placeOf, type Rule, type Violation } from './findings.ts';
+import { type JobCounts, openJobRules } from './job-rules.ts';
+import { GrowingTree, leafOf } from './merkle.ts';
+import { openPaymentRules } from './payment-rules.ts';
+import { openSpill, type Spill, type SpillMap } from './spill.ts';
+
+/** The streams that prove the ledger. */
+export const AUDITED = ['credits', 'job', 'checks', 'payment'] as const;
+
+/** The types of their events. */
+const KNOWN: Readonly<Record<string, object>> = {
+  credits: CREDITS_EVENTS,
+  job: JOB_EVENTS,
+  checks: CHECKS_EVENTS,
+  payment: PAYMENT_EVENTS,
+} satisfies Record<(typeof AUDITED)[number], object>;
+
+/** Counts of all entries of a type. */
+export interface Tally {
+  entries: number;
+  /** Credits in, and credits out. */
+  added: number;
+  taken: number;
+}
+
+export interface AuditReport extends JobCounts {
+  /** The last event that was read, and when it was appended; `BEGINNING` and null for none. */
+  position: Position;
+  at: string | null;
+  events: number;
+  entries: number;
+  accounts: number;
+  /** Of all accounts together. */
+  balance: number;
+  owed: number;
+  tallies: Partial<Record<TransactionType, Tally>>;
+  /** The root of the Merkle tree of all entries, in hex. */
+  root_hash: string;
+  heads_checked: number;
+  /** Steps that the service had not done yet, and was not late with. */
+  open: JobCounts['open'] & { payments: number };
+  violations: number;
+}
+
+/** A tree head to compare with. */
+export interface KnownHead {
+  tree_size: number;
+  root_hash: string;
+  place: Place;
+}
+
+export interface AuditOptions {
+  /** Called for each violation. */
+  found: (violation: Violation) => void;
+  heads?: readonly KnownHead[];
+  /** The service has this long, by the log's clock, for steps that follow from others: refunds, releases, grants. Default 2 hours. */
+  grace_ms?: number;
+  /** The values of each kind in memory. */
+  in_memory?: number;
+  /** Goes on from a state that an earlier audit left, with the maps that were saved with it. */
+  from?: { spill: Spill; state: AuditState | null };
+}
+
+/** What an audit knows beside its maps. It survives JSON. */
+export interface AuditState {
+  /** Of the events so far; steps that are late are not in it. */
+  report: AuditReport;
+  /** Milliseconds since the epoch; null before the first event. */
+  last_at: number | null;
+  tree: { size: number; frontier: string[] };
+}
+
+const GRACE_MS = 2 * 3_600_000;
+const IN_MEMORY = 40_000;
+
+export interface LedgerAudit {
+  /** Takes the events of `AUDITED` categories in the order of the log. */
+  take(event: RecordedEvent): void;
+  /** A job was deleted, or its results expired, after the last event that the audit took, so some of its results may be gone. */
+  deletedLater(job_id: string): void;
+  /**
+   * Judges what is late or missing, and returns all that was found. It may be called again after further events. `is_partial`: entries
+   * follow that the audit did not get, so that heads of more entries are no violation.
+   */
+  finish(is_partial?: boolean): AuditReport;
+  /** Whether the service should long have done what was due at a time, in milliseconds since the epoch. */
+  isLate(at: number): boolean;
+  /** The entries, and the violations of events, so far. */
+  entries(): number;
+  violations(): number;
+  /** What a later audit goes on from, between two events. */
+  state(): AuditState;
+  /** The balances, after `finish` too. */
+  balances(): Iterable<{ user_id: string; balance: number; owed: number; entries: number }>;
+  close(): void;
+}
+
+export function openLedgerAudit(options: AuditOptions): LedgerAudit {
+  const { found, heads = [], grace_ms = GRACE_MS, in_memory = IN_MEMORY } = options;
+  const { spill = openSpill(), state = null } = options.from ?? {};
+  const accounts: SpillMap<Account> = spill.map('accounts', in_memory);
+  const lots = openLots(spill, in_memory);
+  const jobs = openJobRules(spill, in_memory, say, state?.report);
+  const payments = openPaymentRules(spill, in_memory, say);
+  const tree = state === null ? new GrowingTree() : GrowingTree.from(state.tree.size, state.tree.frontier);
+  const known = heads.filter(({ tree_size }) => tree_size > tree.size).sort((a, b) => a.tree_size - b.tree_size);
+  let next_head = 0;
+  let last_at = state?.last_at ?? Number.NEGATIVE_INFINITY;
+  const report: AuditReport = state?.report ?? {
+    position: BEGINNING,
+    at: null,
+    events: 0,
+    entries: 0,
+    accounts: 0,
+    balance: 0,
+    owed: 0,
+    tallies: {},
+    root_hash: '',
+    heads_checked: 0,
+    jobs: 0,
+    jobs_purged: 0,
+    open: { reservations: 0, jobs: 0, payments: 0 },
+    violations: 0,
+  };
+
+  function say(rule: Rule, place: Place, message: string): void {
+    report.violations += 1;
+    const { position, stream, revision } = place;
+    found({ rule, position, stream, revision, message });
+  }
+
+  function take(event: RecordedEvent): void {
+    report.events += 1;
+    report.position = event.position;
+    try {
+      const category = categoryOf(event.stream);
+      if (!Object.hasOwn(KNOWN[category] ?? {}, event.type)) {
+        say(
+          'unreadable',
+          placeOf(event),
+          `a stream of the category ${category} has no events of the type ${event.type}`,
+        );
+      }
+      // Most events, whose time nobody asks for.
+      if (category === 'checks') {
+        jobs.check(event);
+        return;
+      }
+      const { at } = event.metadata;
+      const time = Date.parse(at);
+      // Without a time, a step would never be late.
+      if (Number.isNaN(time)) say('unreadable', placeOf(event), `${event.type} has the time ${at}, which is none`);
+      if (!(time <= last_at)) {
+        last_at = time;
+        report.at = at;
+      }
+      if (category === 'credits') enter(event, time);
+      else if (category === 'job') jobs.step(event, time);
+      else if (category === 'payment') payments.pay(event, time);
+    } catch (error) {
+      // A defect of this program must not pass for a defect of the log.
+      if (!(error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError)) throw error;
+      say('unreadable', placeOf(event), `${event.type} cannot be read: ${error.message}`);
+      if (categoryOf(event.stream) === 'credits') skip(event);
+    }
+  }
+
+  /** Goes on after an entry that cannot be read, so that the next ones are not blamed for its revision. */
+  function skip({ stream, revision }: RecordedEvent): void {
+    const account = accounts.get(idOf(stream)) ?? newAccount();
+    account.entries = revision + 1;
+    account.is_broken = true;
+    accounts.set(idOf(stream), account);
+  }
+
+  function enter(event: RecordedEvent, at: number): void {
+    const user_id = idOf(event.stream);
+    let account = accounts.get(user_id);
+    if (!account) {
+      accounts.set(user_id, (account = newAccount()));
+      report.accounts += 1;
+    }
+    const entry = event as unknown as CreditsEvent;
+    const { data } = entry;
+    report.entries += 1;
+    if (event.revision !== account.entries) {
+      say('revisions', placeOf(event), `revision ${event.revision} comes after ${account.entries} entries`);
+    }
+    account.entries = event.revision + 1;
+    const { transaction_type } = data;
+    const is_known = Object.hasOwn(RECORDED_AS, transaction_type);
+    const is_typed = is_known && RECORDED_AS[transaction_type] === event.type;
+    if (!is_typed && Object.hasOwn(CREDITS_EVENTS, event.type)) {
+      say('unreadable', placeOf(event), `${event.type} records no ${transaction_type}`);
+    }
+    const computed = entryHash(account.hash, event);
+    if (computed !== data.hash) say('chain', placeOf(event), `the entry's hash is ${data.hash}, computed ${computed}`);
+    // From here on by what the log says, so that one changed entry is one violation.
+    account.hash = data.hash;
+    if (account.balance + data.amount !== data.balance_after || data.balance_after < 0) {
+      say('balance', placeOf(event), `${account.balance} and ${data.amount} make ${data.balance_after}`);
+    }
+    if (is_known) count(transaction_type, data.amount);
+    report.balance += data.balance_after - account.balance;
+    account.balance = data.balance_after;
+    const owed = account.owed;
+    const taken = settle(event, entry, user_id, at);
+    if (!account.is_broken) {
+      try {
+        move({ user_id, account, lots }, entry, at, taken);
+      } catch (error) {
+        if (!(error instanceof Breach)) throw error;
+        account.is_broken = true;
+        say('lots', placeOf(event), error.message);
+      }
+    }
+    report.owed += account.owed - owed;
+    tree.add(leafOf(data.hash));
+    while (known[next_head]?.tree_size === tree.size) compareHead(known[next_head++]!);
+  }
+
+  function count(type: TransactionType, amount: number): void {
+    const tally = (report.tallies[type] ??= { entries: 0, added: 0, taken: 0 });
+    tally.entries += 1;
+    if (amount > 0) tally.added += amount;
+    else tally.taken -= amount;
+  }
+
+  function compareHead({ tree_size, root_hash, place }: KnownHead): void {
+    report.heads_checked += 1;
+    const root = tree.root().toString('hex');
+    if (root !== root_hash) {
+      say('head', place, `the root of the first ${tree_size} entries is ${root}, the head says ${root_hash}`);
+    }
+  }
+
+  /** Holds the entry to its job or payment. Returns the reservations that a refund or a release gives back. */
+  function settle(event: RecordedEvent, entry: CreditsEvent, user_id: string, at: number): Taken[] {
+    const { reference_id, transaction_type, amount } = entry.data;
+    const place = placeOf(event);
+    switch (entry.type) {
+      case 'CreditsReserved': {
+        const { reservation_id, parts } = entry.data;
+        jobs.reserve(reservation_id, { user_id, job_id: reference_id, amount: -amount, parts, at, place });
+        return [];
+      }
+      case 'CreditsRefunded':
+        return transaction_type === 'release'
+          ? jobs.release(reference_id, user_id, amount, place)
+          : jobs.refund(reference_id, user_id, amount, place);
+      case 'CreditsGranted':
+        if (transaction_type === 'purchase' || transaction_type === 'subscription')
+          payments.grant(entry.data, user_id, place);
+        return [];
+      case 'CreditsReversed': {
+        const { own, expired, parts, owed } = entry.data;
+        const more = own + expired + owed + parts.reduce((sum, part) => sum + part.amount, 0);
+        payments.reversed(reference_id, more, at, place);
+        return [];
+      }
+      case 'CreditsRestored': {
+        const { own, expired, others, forgiven } = entry.data;
+        payments.reversed(reference_id, -(own + expired + others + forgiven), at, place);
+        return [];
+      }
+      default:
+        return [];
+    }
+  }
+
+  const isLate = (at: number) => last_at - at > grace_ms;
+
+  function finish(is_partial = false): AuditReport {
+    const before = report.violations;
+    for (const { tree_size, place } of is_partial ? [] : known.slice(next_head)) {
+      say('head', place, `the head is of ${tree_size} entries, but there are ${tree.size}`);
+    }
+    const { open, ...counts } = jobs.finish(isLate);
+    const of_payments = payments.finish(isLate);
+    const { violations } = report;
+    report.violations = before;
+    return {
+      ...{ ...report, ...counts, violations, open: { ...open, payments: of_payments } },
+      root_hash: tree.root().toString('hex'),
+    };
+  }
+
+  function stateNow(): AuditState {
+    return {
+      report: { ...report, ...jobs.known() },
+      last_at: Number.isFinite(last_at) ? last_at : null,
+      tree: { size: tree.size, frontier: tree.frontier() },
+    };
+  }
+
+  return {
+    take,
+    deletedLater: jobs.deletedLater,
+    finish,
+    isLate,
+    entries: () => report.entries,
+    violations: () => report.violations,
+    state: stateNow,
+    *balances() {
+      for (const [user_id, { balance, owed, entries }] of accounts.entries()) yield { user_id, balance, owed, entries };
+    },
+    close: () => spill.close(),
+  };
+}

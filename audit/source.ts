@@ -1,0 +1,139 @@
+// Where an audit reads the ledger: the log of the service, or an exported file.
+import type { CreditsEvent } from '../events/credits.ts';
+import type { EventStore, Position, RecordedEvent } from '../events/event-store.ts';
+import type { LedgerHeadSigned } from '../events/ledger-head.ts';
+import { categoryOf, creditsStream, idOf, LEDGER_HEADS_STREAM } from '../events/streams.ts';
+import { type Place, placeOf, type Violation } from './findings.ts';
+import type { KnownHead } from './ledger-audit.ts';
+import { leafOf } from './merkle.ts';
+
+/** A point of the log, inclusive: a position; or the time, in milliseconds since the epoch, after which the first ledger entry came. */
+export type AsOf = { position: Position } | { time: number };
+
+/** A head with the note that signs it, and the key that it is signed by. */
+export interface SignedHead extends KnownHead {
+  note: string;
+  verifier: string;
+}
+
+export interface LedgerSource {
+  /** The events of these categories in log order, up to `as_of`, as the log holds them: nothing is upcast or unsealed. */
+  events(categories: readonly string[], as_of: AsOf | null): AsyncIterable<RecordedEvent>;
+  /** The entries of one user in their order. */
+  entriesOf(user_id: string, as_of: AsOf | null): AsyncIterable<RecordedEvent>;
+  /** The jobs that were deleted, or whose results expired, after a position. */
+  deletedAfter(position: Position): AsyncIterable<string>;
+  /** The signed heads that the source holds, in their order. Throws `UnreadableEvent`. */
+  heads(as_of: AsOf | null): AsyncIterable<SignedHead>;
+  /** What the store itself finds missing, where it can look without reading the events. */
+  gaps?(): Promise<Violation[]>;
+  close(): Promise<void>;
+}
+
+/** The events after which results of a job may be missing in the log. */
+export const REMOVES_RESULTS: readonly string[] = ['JobDeleted', 'ResultsExpired'];
+
+/** An event that cannot be read, such as JSON with a changed byte. */
+export class UnreadableEvent extends Error {
+  readonly code = 'unreadable_event';
+  readonly place: Place;
+
+  constructor(event: RecordedEvent, cause: unknown) {
+    const { position, stream, revision } = event;
+    const where = `position ${position}, ${stream} ${revision}`;
+    super(`the event at ${where}, cannot be read: \`ledger verify\` says more`, { cause });
+    this.place = placeOf(event);
+  }
+}
+
+/** What `read` makes of the event; throws `UnreadableEvent` where that throws. */
+export function reading<Result>(event: RecordedEvent, read: (event: RecordedEvent) => Result): Result {
+  try {
+    return read(event);
+  } catch (cause) {
+    throw new UnreadableEvent(event, cause);
+  }
+}
+
+/** The data of a ledger entry; throws `UnreadableEvent`, also where a field is missing that every entry has. */
+export const entryOf = (event: RecordedEvent): CreditsEvent['data'] =>
+  reading(event, () => {
+    const entry = event.data as CreditsEvent['data'];
+    const { transaction_id, transaction_type, reference_id, amount, balance_after } = entry;
+    if (!areStrings(transaction_id, transaction_type, reference_id) || ![amount, balance_after].every(Number.isInteger))
+      throw new TypeError('it is no entry');
+    return entry;
+  });
+
+/** The leaf of a ledger entry; throws `UnreadableEvent`. */
+export const leafOfEntry = (event: RecordedEvent): Buffer =>
+  reading(event, () => leafOf((event.data as CreditsEvent['data']).hash));
+
+export const areStrings = (...values: unknown[]): boolean => values.every((value) => typeof value === 'string');
+
+export const isHead = ({ tree_size, root_hash, note, verifier }: Readonly<Omit<SignedHead, 'place'>>): boolean =>
+  Number.isSafeInteger(tree_size) && areStrings(root_hash, note, verifier);
+
+/** Positions of another store, which cannot be compared. */
+export class ForeignPosition extends Error {
+  readonly code = 'foreign_position';
+}
+
+/** Whether a position is after another one. Throws `ForeignPosition`. */
+export function isBeyond(position: Position, other: Position): boolean {
+  if (position.length === other.length) return position > other;
+  throw new ForeignPosition(`${other} is no position of this log, whose positions look like ${position}`);
+}
+
+/** Reads the log behind no codec. */
+export function sourceOfLog(log: EventStore): LedgerSource {
+  return {
+    events: (categories, as_of) => until(log.readAll({ filter: { categories } }), as_of),
+    entriesOf: (user_id, as_of) => until(log.readStream(creditsStream(user_id)), as_of),
+    async *deletedAfter(from) {
+      const filter = { categories: ['job'], types: REMOVES_RESULTS };
+      for await (const { stream } of log.readAll({ from, filter })) yield idOf(stream);
+    },
+    async *heads(as_of) {
+      for await (const event of log.readStream(LEDGER_HEADS_STREAM)) {
+        const { signed_at, tree_size, root_hash, note, verifier } = reading(event, () => {
+          const data = event.data as LedgerHeadSigned;
+          if (!isHead(data)) throw new TypeError('it is no head');
+          return data;
+        });
+        if (as_of !== null) {
+          if ('position' in as_of ? isBeyond(event.position, as_of.position) : Date.parse(signed_at) > as_of.time)
+            return;
+        }
+        yield { tree_size, root_hash, note, verifier, place: placeOf(event) };
+      }
+    },
+    close: () => log.close(),
+  };
+}
+
+export function until(events: AsyncIterable<RecordedEvent>, as_of: AsOf | null): AsyncIterable<RecordedEvent> {
+  return as_of === null ? events : cut(events, as_of);
+}
+
+async function* cut(events: AsyncIterable<RecordedEvent>, as_of: AsOf): AsyncGenerator<RecordedEvent> {
+  for await (const event of events) {
+    if (isAfter(event, as_of)) return;
+    yield event;
+  }
+}
+
+/** Whether the event is the first after this point. Throws `ForeignPosition`. */
+export function isAfter(event: RecordedEvent, as_of: AsOf): boolean {
+  if ('position' in as_of) return isBeyond(event.position, as_of.position);
+  return categoryOf(event.stream) === 'credits' && timeOf(event) > as_of.time;
+}
+
+/** NaN for an event that cannot be read: the audit names it. */
+export function timeOf(event: RecordedEvent): number {
+  try {
+    return Date.parse(event.metadata.at);
+  } catch {
+    return Number.NaN;
+  }
+}

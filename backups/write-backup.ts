@@ -1,0 +1,149 @@
+// Writes a backup: everything that the log and the stored files hold, up to the log's end at the start. Memory does not grow with
+// the number of events or with the size of files, save 20 bytes for each deleted stream.
+import { strict as assert } from 'node:assert';
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { Blobs } from '../commands/blobs.ts';
+import { jobOfBlob } from '../commands/job-blobs.ts';
+import type { Position, StoredLog } from '../events/event-store.ts';
+import type { LogIdentified } from '../events/service.ts';
+import { BACKUP_TURN_STREAM, backupStream, jobStream, LOG_IDENTITY_STREAM, urlsStream } from '../events/streams.ts';
+import { DigestSet } from '../intake/digest-set.ts';
+import { isInBackups } from './keys.ts';
+import {
+  type Counts,
+  type DeletedLine,
+  type EventLine,
+  type FileLine,
+  type FirstLine,
+  FORMAT,
+  FORMAT_VERSION,
+  type LastLine,
+} from './lines.ts';
+import { toParts } from './parts.ts';
+
+/** Bytes of a file in one line. */
+const PIECE_BYTES = 192 * 1024;
+
+export interface WritingOptions {
+  backup_id: string;
+  /** The log as it is stored. */
+  log: StoredLog;
+  blobs: Pick<Blobs, 'list' | 'get' | 'put'>;
+  /** Where the backup is put. */
+  key: string;
+  /** Milliseconds since the epoch. */
+  now: number;
+  /** Ends the writing with its reason, and puts nothing. */
+  signal: AbortSignal;
+  /** Called after each part with what the backup has so far. */
+  onPart?(progress: BackupProgress): void;
+}
+
+export interface BackupProgress extends Counts {
+  size_bytes: number;
+}
+
+export interface WrittenBackup extends BackupProgress {
+  position: Position;
+  /** Of the whole file, in hexadecimal. */
+  sha256: string;
+}
+
+/** Puts the whole backup or nothing. Throws the errors of the stores. */
+export async function writeBackup(options: WritingOptions): Promise<WrittenBackup> {
+  const { blobs, key, signal, onPart } = options;
+  const position = await options.log.head();
+  const counts: Counts = { events: 0, files: 0, deleted_streams: 0 };
+  const whole = createHash('sha256');
+  let size_bytes = 0;
+  async function* content() {
+    for await (const part of toParts(linesOf(options, position, counts))) {
+      signal.throwIfAborted();
+      whole.update(part);
+      size_bytes += part.length;
+      yield part;
+      onPart?.({ ...counts, size_bytes });
+    }
+  }
+  const put = await blobs.put(key, Readable.from(content(), { objectMode: false }));
+  assert.equal(put.size_bytes, size_bytes, 'the store of files has another size than was written');
+  return { ...counts, size_bytes, position, sha256: whole.digest('hex') };
+}
+
+async function* linesOf(options: WritingOptions, position: Position, counts: Counts): AsyncGenerator<string, void> {
+  const { backup_id, log, now } = options;
+  const first: FirstLine = {
+    ...{ format: FORMAT, version: FORMAT_VERSION, backup_id, log_id: await logId(log), position },
+    began_at: new Date(now).toISOString(),
+  };
+  yield JSON.stringify(first);
+
+  const deleted = new DigestSet();
+  for await (const stream of log.deletedStreams()) deleted.add(stream);
+  const own = backupStream(backup_id);
+  for await (const event of log.readAll()) {
+    if (event.position > position) break;
+    const { stream, revision, id, type, data, metadata } = event;
+    // EventStoreDB gives the events of a deleted stream until somebody scavenges it. Of this backup the log does not know the end yet.
+    if (stream === own || stream === BACKUP_TURN_STREAM || deleted.has(stream)) continue;
+    counts.events += 1;
+    const line: EventLine = { stream, revision, id, type, data, metadata };
+    yield JSON.stringify(line);
+  }
+  yield* fileLines(options, position, counts);
+  for await (const deleted_stream of log.deletedStreams()) {
+    // One that was deleted after the start may have events in this backup.
+    if (!deleted.has(deleted_stream)) continue;
+    counts.deleted_streams += 1;
+    const line: DeletedLine = { deleted_stream };
+    yield JSON.stringify(line);
+  }
+  const last: LastLine = { end: { ...counts } };
+  yield JSON.stringify(last);
+}
+
+async function* fileLines(
+  { log, blobs }: WritingOptions,
+  position: Position,
+  counts: Counts,
+): AsyncGenerator<string, void> {
+  for await (const { key: file } of blobs.list('')) {
+    if (isInBackups(file) || !(await isKnown(file, log, position))) continue;
+    const content = await blobs.get(file);
+    if (content === null) continue;
+    counts.files += 1;
+    let size_bytes = 0;
+    for await (const piece of piecesOf(content)) {
+      size_bytes += piece.length;
+      const is_last = piece.length < PIECE_BYTES;
+      const line: FileLine = { file, content: piece.toString('base64'), ...(is_last && { size_bytes }) };
+      yield JSON.stringify(line);
+    }
+  }
+}
+
+/** Cuts the content into pieces of PIECE_BYTES; the last one is smaller, and may be empty. */
+async function* piecesOf(content: Readable): AsyncGenerator<Buffer, void> {
+  let held: Buffer = Buffer.alloc(0);
+  for await (const chunk of content) {
+    held = Buffer.concat([held, chunk as Buffer]);
+    for (; held.length >= PIECE_BYTES; held = held.subarray(PIECE_BYTES)) yield held.subarray(0, PIECE_BYTES);
+  }
+  yield held;
+}
+
+/** False for the file of a job that the backup does not have: nothing would ever remove it where the backup is restored. */
+async function isKnown(file: string, log: StoredLog, position: Position): Promise<boolean> {
+  const job_id = jobOfBlob(file);
+  if (job_id === null) return true;
+  for (const stream of [jobStream(job_id), urlsStream(job_id)]) {
+    for await (const event of log.readStream(stream, { limit: 1 })) if (event.position <= position) return true;
+  }
+  return false;
+}
+
+async function logId(log: StoredLog): Promise<string> {
+  for await (const { data } of log.readStream(LOG_IDENTITY_STREAM, { limit: 1 })) return (data as LogIdentified).log_id;
+  return '';
+}
