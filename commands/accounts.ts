@@ -5,7 +5,16 @@ import type { Fingerprint, WithheldReason } from '../events/user.ts';
 import type { CommandContext, Done, Refusal } from './aggregate.ts';
 import type { CreditsLedger } from './credits.ts';
 import { type BonusClaim, openBonusClaims } from './signup-bonus.ts';
-import { decideBonus, erase, type IdentityReport, openUserAggregate, recordFingerprint, report, see } from './user.ts';
+import {
+  decideBonus,
+  erase,
+  type IdentityReport,
+  openUserAggregate,
+  recordFingerprint,
+  report,
+  type SeenUser,
+  see,
+} from './user.ts';
 
 export interface AccountsOptions {
   /** The credits of a new account. */
@@ -23,7 +32,7 @@ export interface Accounts {
    * Registers a new user, and grants the signup bonus that is due. Returns the position of the last event that it appended; null for
    * none, and `erased` for an erased user.
    */
-  see(seen: { user_id: string; email: string | null }, context: CommandContext): Promise<Position | 'erased' | null>;
+  see(seen: SeenUser, context: CommandContext): Promise<Position | 'erased' | null>;
   /** Records the fingerprint and decides on the signup bonus. Refused as `too_many_fingerprints` and `user_erased`. */
   recordFingerprint(
     given: { user_id: string; fingerprint: Fingerprint; claim: BonusClaim },

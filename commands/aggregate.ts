@@ -5,6 +5,8 @@ import { LRUCache } from 'lru-cache';
 import type { EventStore, ExpectedRevision, Metadata, NewEvent, Position } from '../events/event-store.ts';
 import { BEGINNING } from '../events/event-store.ts';
 import { eventId } from '../events/ids.ts';
+import { categoryOf } from '../events/streams.ts';
+import { traced, traceparent } from '../events/tracing.ts';
 
 export interface AnyEvent {
   type: string;
@@ -19,6 +21,8 @@ export interface CommandContext {
   actor: string;
   /** Milliseconds since the epoch. */
   now: number;
+  /** Of the step that runs the command, where it is not the current one: commands of several steps may be appended together. */
+  traceparent?: string;
 }
 
 /** The fold of a stream. `evolve` owns the state that it is given and may change it in place; `decide` never does. */
@@ -86,13 +90,18 @@ export class ConflictPersists extends Error {
   readonly code = 'unavailable';
 }
 
+/** The stream was deleted, so that nobody can append to it. */
+export class StreamDeleted extends Error {
+  readonly code = 'stream_deleted';
+}
+
 export interface Aggregate<State, Event extends AnyEvent> {
   /** Reads new events from the log and returns the state with them. */
   read(stream: string): Promise<{ state: Readonly<State>; position: Position }>;
   /** Returns the cached state, which may lack events of other writers; reads the log when the cache has no state. */
   peek(stream: string): Promise<Readonly<State>>;
   /**
-   * Runs a command; throws `ConflictPersists` and the log's errors. `assume_empty`: the stream is most likely new, so the first
+   * Runs a command; throws `ConflictPersists`, `StreamDeleted` and the log's errors. `assume_empty`: the stream is most likely new, so the first
    * decision is made on the initial state, without a read. `assumed`: a state that the log most likely has at this revision, as a
    * read model tells it; it needs only the fields that `decide` and `evolve` use, and the state that is returned has only those.
    * @example await aggregate.handle('job-1', context, (state) => decide(state, { type: 'cancel' }));
@@ -249,6 +258,9 @@ export function openAggregate<State, Event extends AnyEvent>(
         const result = await log.append(stream, loaded.revision, new_events);
         if (!result.ok) {
           if (new_events.length > last.length) states.delete(stream);
+          if (loaded.revision === 'no_stream' && result.actual === 'no_stream') {
+            throw new StreamDeleted(`the stream ${stream} is deleted`);
+          }
           // A random pause keeps two writers from conflicting in step at each try.
           if (!is_guess) await delay(Math.random() * Math.min(2 ** tries, MAX_PAUSE_MS));
           continue;
@@ -310,13 +322,21 @@ export function openAggregate<State, Event extends AnyEvent>(
       decide: Decide<State, Event, Refused>,
       assumptions = {},
     ) {
-      const answer = Promise.withResolvers<Handled<State, Refused>>();
-      const command = { context, decide, assumptions, answer } as unknown as Waiting<State, Event>;
-      const queue = waiting.get(stream);
-      if (queue) queue.push(command);
-      else waiting.set(stream, [command]);
-      void inTurn(stream, () => answerNext(stream));
-      return answer.promise;
+      const name = () => ({ name: `command ${categoryOf(stream)}`, attributes: { command_id: context.command_id } });
+      return traced(name, (span) => {
+        const answer = Promise.withResolvers<Handled<State, Refused>>();
+        const of_step = traceparent();
+        const of_command = of_step === undefined ? context : { ...context, traceparent: of_step };
+        const command = { context: of_command, decide, assumptions, answer } as unknown as Waiting<State, Event>;
+        const queue = waiting.get(stream);
+        if (queue) queue.push(command);
+        else waiting.set(stream, [command]);
+        void inTurn(stream, () => answerNext(stream));
+        return answer.promise.then((handled) => {
+          if (!handled.ok) span.set({ refused: handled.refused.code });
+          return handled;
+        });
+      });
     },
   };
   return aggregate;
@@ -340,9 +360,11 @@ export function stamp<Event extends AnyEvent>(
   }));
 }
 
-export const metadataOf = ({ command_id, causation_id, actor, now }: CommandContext): Metadata => ({
-  command_id,
-  causation_id,
-  actor,
-  at: new Date(now).toISOString(),
-});
+export function metadataOf(context: CommandContext): Metadata {
+  const { command_id, causation_id, actor, now } = context;
+  const of_step = context.traceparent ?? traceparent();
+  return {
+    ...{ command_id, causation_id, actor, at: new Date(now).toISOString() },
+    ...(of_step !== undefined && { traceparent: of_step }),
+  };
+}

@@ -57,14 +57,28 @@ type PeriodPaid = Extract<PaymentNotice, { type: 'period_paid' }>;
  * to a smaller plan pays none.
  */
 export function creditsOfLines(lines: readonly PaidLine[]): number {
-  const credits = lines.map(({ plan, interval, period_start, period_end, is_proration, amount_cents }) => {
+  const credits = lines.map((line) => {
+    const { plan, interval, is_proration, amount_cents } = line;
     const whole = creditsOf(plan, interval);
     if (!is_proration) return amount_cents >= 0 ? whole : 0;
-    const [start, end] = [Date.parse(period_start), Date.parse(period_end)];
-    const period_ms = end - Date.parse(addMonths(period_end, -MONTHS[interval]));
-    return Math.sign(amount_cents) * whole * Math.max(0, Math.min(1, (end - start) / period_ms));
+    return Math.sign(amount_cents) * whole * shareOfPeriod(line);
   });
   return Math.max(0, Math.round(credits.reduce((sum, each) => sum + each, 0)));
+}
+
+/** The share of a whole period that a line is of. */
+function shareOfPeriod({ interval, period_start, period_end }: PaidLine): number {
+  const [start, end] = [Date.parse(period_start), Date.parse(period_end)];
+  const period_ms = end - Date.parse(addMonths(period_end, -MONTHS[interval]));
+  return Math.max(0, Math.min(1, (end - start) / period_ms));
+}
+
+/** Returns what a line's plan costs a month, less the invoice's discount. An amount above that of the lines is taxes. */
+function monthlyCents(line: PaidLine, lines: readonly PaidLine[], amount_cents: number): number {
+  const listed_cents = lines.reduce((sum, each) => sum + each.amount_cents, 0);
+  const paid_share = listed_cents > 0 ? Math.min(1, amount_cents / listed_cents) : 1;
+  const share = line.is_proration ? shareOfPeriod(line) : 1;
+  return share === 0 ? 0 : Math.round((line.amount_cents * paid_share) / share / MONTHS[line.interval]);
 }
 
 /** The line that says what the user has from now on: the last one that costs something. */
@@ -161,7 +175,8 @@ function paymentOf(notice: PeriodPaid, provider: PaymentProviderName) {
   const line = newestLine(lines);
   if (!line) return null;
   const { plan, interval, period_start, period_end } = line;
-  const period = { subscription_id, plan, interval, period_start, period_end };
+  const monthly_cents = monthlyCents(line, lines, amount_cents);
+  const period = { subscription_id, plan, interval, period_start, period_end, monthly_cents };
   const facts = { user_id, provider, customer_id, amount_cents, currency, credits: creditsOfLines(lines) };
   return { ...facts, expires_at: period_end, package_id: null, period, paid_at };
 }

@@ -10,7 +10,12 @@ import { type Credits, evolve, initial, type Lot, lotOf } from './ledger.ts';
 import { type GivingBack, loadLedger, type Recalled, recall, snapshotOf } from './ledger-snapshots.ts';
 import { openUserAggregate, type User } from './user.ts';
 
-export type CreditsRefusal = Refusal & { code: 'insufficient_credits' };
+export type CreditsRefusal = Refusal &
+  (
+    | { code: 'insufficient_credits'; balance: number }
+    /** The adjustment's request was made before, with another amount or reason. */
+    | { code: 'idempotency_key_mismatch' }
+  );
 
 export type CreditsCommand =
   /** Once for each (transaction_type, reference_id). `expires_at`: ISO 8601, or null for never. */
@@ -30,7 +35,8 @@ export type CreditsCommand =
   | { type: 'refund'; job_id: string; reservation_ids: readonly string[]; amount: number }
   /** Returns a whole reservation that no job event uses, once. */
   | { type: 'release'; reservation_id: string }
-  | { type: 'adjust'; adjustment_id: string; amount: number; reason: string }
+  /** Once for each adjustment id. Of the ids that begin with `request_id` and a dot, the ledger takes one. */
+  | { type: 'adjust'; adjustment_id: string; request_id?: string; amount: number; reason: string }
   /** Removes the credits left in expired lots. */
   | { type: 'expire' }
   /**
@@ -102,13 +108,20 @@ export function decide(
       break;
     }
     case 'adjust': {
-      const { amount, reason } = command;
-      ledger.expireDue(now);
-      if (ledger.balance() + amount < 0) {
-        const message = `The balance is ${ledger.balance()}: ${-amount} cannot be removed.`;
-        return { refused: { code: 'insufficient_credits', message } };
+      const { adjustment_id, request_id, amount, reason } = command;
+      // The repeat of an adjustment is no new one that the balance must allow.
+      if (ledger.hasAdjustment((id) => id === adjustment_id)) break;
+      if (request_id !== undefined && ledger.hasAdjustment((id) => id.startsWith(`${request_id}.`))) {
+        const message = 'The key was sent with another amount or reason. Take a new key for a new adjustment.';
+        return { refused: { code: 'idempotency_key_mismatch', message } };
       }
-      ledger.once('adjustment', command.adjustment_id, (entry) => {
+      ledger.expireDue(now);
+      const balance = ledger.balance();
+      if (balance + amount < 0) {
+        const message = `The balance is ${balance}: ${-amount} cannot be removed, at most ${balance}.`;
+        return { refused: { code: 'insufficient_credits', message, balance } };
+      }
+      ledger.once('adjustment', adjustment_id, (entry) => {
         const parts = amount < 0 ? spend(ledger.lots, -amount) : [];
         ledger.add({ type: 'CreditsAdjusted', data: { ...entry(amount), reason, parts } });
       });
@@ -167,6 +180,8 @@ const isoOf = (now: number) => new Date(now).toISOString();
 const ceilingOf = (limit: UsageLimit | undefined, credits: Readonly<Credits>, now: number): Ceiling =>
   leftOf(limit, credits, now) < credits.balance ? 'usage_limit' : 'credit_ceiling';
 
+const ADJUSTMENT = 'adjustment:';
+
 /** Collects a decision's new entries, each on top of the balance and the lots after the previous entry. */
 function openLedger(credits: Readonly<Credits>, recalled: Readonly<Recalled>, now: number) {
   const events: CreditsEvent[] = [];
@@ -212,6 +227,11 @@ function openLedger(credits: Readonly<Credits>, recalled: Readonly<Recalled>, no
     entries: () => draft.entries,
     entry,
     add,
+    /** Whether the ledger has an adjustment of such an id, however old. */
+    hasAdjustment(is_it: (adjustment_id: string) => boolean): boolean {
+      const lots = credits.lots.map(({ lot_id }) => lot_id).filter((id) => id.startsWith(ADJUSTMENT));
+      return [...credits.adjustments, ...lots].some((id) => is_it(id.slice(ADJUSTMENT.length)));
+    },
     /** Calls `then` unless the ledger has the transaction already. */
     once<Type extends TransactionType>(
       type: Type,

@@ -1,5 +1,6 @@
 // The aggregate of one idempotency key: the request that claimed it, and the answer to its first request.
 import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { EventStore } from '../events/event-store.ts';
 import type { IdempotencyEvent, RequestAnswered } from '../events/idempotency.ts';
 import { idempotencyStream } from '../events/streams.ts';
@@ -10,14 +11,19 @@ import {
   type Handled,
   openAggregate,
   type Refusal,
+  StreamDeleted,
 } from './aggregate.ts';
 
 /** The service remembers a key for this long after its first claim. */
 const REMEMBERED_MS = 24 * 3_600_000;
+/** Its stream is kept for this long, so that a client who sends one key every day goes on in one stream. */
+export const KEPT_MS = 30 * 24 * 3_600_000;
+/** Keys whose stream is known, because requests with them are under way. */
+const MAX_KNOWN = 10_000;
 
 export interface IdempotencyKey {
-  /** `abandoned`: the request that claimed the key ended without an answer. */
-  status: 'free' | 'claimed' | 'abandoned' | 'answered';
+  /** `abandoned`: the request that claimed the key ended without an answer. `retired`: the key has another stream from now on. */
+  status: 'free' | 'claimed' | 'abandoned' | 'answered' | 'retired';
   fingerprint: string;
   job_id: string;
   /** When the key was first claimed, in ISO 8601. */
@@ -36,11 +42,15 @@ export type IdempotencyRefusal = Refusal &
     | { code: 'claim_lost' }
   );
 
+/** The key has another stream from now on. */
+type Retired = Refusal & { code: 'retired' };
+
 export type IdempotencyCommand =
   /** `settled`: the id of an earlier request's job that can no longer be created. */
   | { type: 'claim'; fingerprint: string; job_id: string; lease_ms: number; settled: string | null }
   | { type: 'answer'; answer: RequestAnswered }
-  | { type: 'release' | 'abandon'; job_id: string };
+  | { type: 'release' | 'abandon'; job_id: string }
+  | { type: 'retire' };
 
 export const initial = (): IdempotencyKey => ({
   status: 'free',
@@ -53,6 +63,7 @@ export const initial = (): IdempotencyKey => ({
 export const evolve = evolveBy<IdempotencyKey, IdempotencyEvent>({
   RequestClaimed: (_key, claim) => ({ status: 'claimed', ...claim, answer: null }),
   RequestAnswered: (key, answer) => ({ ...key, status: 'answered', answer }),
+  KeyRetired: (key) => ({ ...key, status: 'retired' }),
   RequestReleased: (key) => ({ ...key, status: 'free' }),
   RequestAbandoned: (key) => ({ ...key, status: 'abandoned' }),
 });
@@ -61,7 +72,9 @@ export function decide(
   key: Readonly<IdempotencyKey>,
   command: IdempotencyCommand,
   now: number,
-): Decision<IdempotencyEvent, IdempotencyRefusal> {
+): Decision<IdempotencyEvent, IdempotencyRefusal | Retired> {
+  if (command.type === 'retire') return { events: isDue(key, now) ? [{ type: 'KeyRetired', data: {} }] : [] };
+  if (key.status === 'retired') return { refused: { code: 'retired', message: 'The key has another stream.' } };
   switch (command.type) {
     case 'claim':
       return claim(key, command, now);
@@ -78,6 +91,10 @@ export function decide(
     }
   }
 }
+
+/** Whether the key is long forgotten. A request that claims it at the same time comes before or after, by the stream's order. */
+const isDue = ({ status, since }: Readonly<IdempotencyKey>, now: number) =>
+  since !== '' && status !== 'retired' && now >= Date.parse(since) + KEPT_MS;
 
 function claim(
   key: Readonly<IdempotencyKey>,
@@ -118,19 +135,53 @@ export interface KeyScope {
 export interface IdempotencyKeys {
   run(
     scope: KeyScope,
-    command: IdempotencyCommand,
+    command: Exclude<IdempotencyCommand, { type: 'retire' }>,
     context: CommandContext,
   ): Promise<Handled<IdempotencyKey, IdempotencyRefusal>>;
+  /** Returns whether the stream is retired, so that it may be deleted. */
+  retire(stream: string, context: CommandContext): Promise<boolean>;
 }
 
 export function openIdempotencyKeys(log: EventStore): IdempotencyKeys {
   const aggregate = openAggregate<IdempotencyKey, IdempotencyEvent>(log, { initial, evolve });
-  const streamOf = ({ user_id, method, route, key }: KeyScope) =>
-    idempotencyStream(hash('sha256', JSON.stringify([user_id, method, route, key]), 'hex'));
+  const hashOf = (...of: unknown[]) => hash('sha256', JSON.stringify(of), 'hex');
+  /** How many streams of a key are retired, as far as this process has seen. Each claim comes before what is said of it. */
+  const retired = new LRUCache<string, number>({ max: MAX_KNOWN });
+
+  /** Null for a stream that is retired, or deleted by now. */
+  async function inStream(
+    stream: string,
+    command: IdempotencyCommand,
+    context: CommandContext,
+  ): Promise<Handled<IdempotencyKey, IdempotencyRefusal> | null> {
+    const assume_empty = command.type === 'claim';
+    try {
+      const decision = (key: Readonly<IdempotencyKey>) => decide(key, command, context.now);
+      const done = await aggregate.handle(stream, context, decision, { assume_empty });
+      if (done.ok) return done;
+      const { refused } = done;
+      return refused.code === 'retired' ? null : { ok: false, refused };
+    } catch (error) {
+      if (error instanceof StreamDeleted) return null;
+      throw error;
+    }
+  }
+
   return {
-    run: (scope, command, context) =>
-      aggregate.handle(streamOf(scope), context, (key) => decide(key, command, context.now), {
-        assume_empty: command.type === 'claim',
-      }),
+    async run({ user_id, method, route, key }, command, context) {
+      const of = [user_id, method, route, key];
+      const known = hashOf(...of);
+      for (let before = retired.get(known) ?? 0; ; before++) {
+        const stream = idempotencyStream(before === 0 ? known : hashOf(...of, before));
+        const done = await inStream(stream, command, context);
+        if (done === null) continue;
+        if (before > 0) retired.set(known, before);
+        return done;
+      }
+    },
+    async retire(stream, context) {
+      const done = await inStream(stream, { type: 'retire' }, context);
+      return done?.ok === true && done.state.status === 'retired';
+    },
   };
 }

@@ -4,6 +4,12 @@ import type { Blobs } from './blobs.ts';
 export const uploadKey = (job_id: string) => `uploads/${job_id}`;
 export const leftOutKey = (job_id: string) => `left-out/${job_id}`;
 
+/** The job that a blob belongs to; null for any other blob. */
+export function jobOfBlob(key: string): string | null {
+  const [, job_id = ''] = key.split('/', 2);
+  return [uploadKey(job_id), leftOutKey(job_id)].includes(key) ? job_id : null;
+}
+
 /** Deletes what there is of them; running it again is safe. */
 export async function deleteJobBlobs(blobs: Pick<Blobs, 'delete'>, job_id: string): Promise<void> {
   await blobs.delete(uploadKey(job_id));

@@ -1,6 +1,16 @@
 // The aggregate of one job: its status, and which commands each status allows.
 import type { EventStore } from '../events/event-store.ts';
-import type { Ceiling, FailureReason, JobCreated, JobEvent, JobSource, JobStatus, PauseReason } from '../events/job.ts';
+import {
+  type Ceiling,
+  type FailureReason,
+  hasEnded,
+  type JobCreated,
+  type JobEvent,
+  type JobSource,
+  type JobStatus,
+  type PauseReason,
+  type ResultsExpired,
+} from '../events/job.ts';
 import { jobStream } from '../events/streams.ts';
 import {
   type Aggregate,
@@ -22,7 +32,9 @@ export interface Job {
   /** Why the job was allocated no more credits. */
   ceiling: Ceiling;
   pause_reason: PauseReason | null;
-  /** The purge of a deleted job has removed the results below this index. */
+  /** The checked URLs of a job whose results expired, for ever; null before. */
+  expired: { completed_urls: number; is_removed: boolean } | null;
+  /** The purge of a deleted or expired job has removed the results below this index. */
   purged_to: number;
   /** The purge of a deleted job has removed all its data. */
   purged: boolean;
@@ -46,6 +58,7 @@ export const initial = (): Job => ({
   credits_allocated: 0,
   ceiling: 'credit_ceiling',
   pause_reason: null,
+  expired: null,
   purged_to: 0,
   purged: false,
   reservations: new Map(),
@@ -70,6 +83,8 @@ export const evolve = evolveBy<Job, JobEvent>({
   JobCancelled: (job) => ({ ...job, status: 'cancelled' }),
   JobCompleted: (job) => ({ ...job, status: 'completed' }),
   JobFailed: (job) => ({ ...job, status: 'failed' }),
+  ResultsExpired: (job, { completed_urls }) => ({ ...job, expired: { completed_urls, is_removed: false } }),
+  ResultsRemoved: (job) => ({ ...job, expired: job.expired && { ...job.expired, is_removed: true } }),
   JobDeleted: (job) => ({ ...job, status: 'deleted' }),
   ResultsPurged: (job, { to_index }) => ({ ...job, purged_to: to_index }),
   JobPurged: (job) => ({ ...job, purged: true }),
@@ -90,7 +105,11 @@ export type JobCommand =
   | { type: 'complete'; completed_urls: number; broken_urls: number }
   | { type: 'fail'; reason: FailureReason }
   | { type: 'delete' }
-  /** Records that results of a deleted job are removed, in order from index 0. */
+  /** Ends the time for which the results of an ended job are kept. */
+  | { type: 'expireResults'; expired: ResultsExpired }
+  /** Records that all results of an expired job are removed, with its listing and its file. */
+  | { type: 'removeResults' }
+  /** Records that results of a deleted or expired job are removed, in order from index 0. */
   | { type: 'purgeResults'; from_index: number; to_index: number }
   | { type: 'purge' }
   | { type: 'voidReservation'; reservation_id: string }
@@ -98,8 +117,11 @@ export type JobCommand =
   | { type: 'discardListing' };
 
 type Complete = Extract<JobCommand, { type: 'complete' }>;
-type Purge = Extract<JobCommand, { type: 'purgeResults' | 'purge' }>;
-type Transition = Exclude<JobCommand['type'], 'create' | 'voidReservation' | 'discardListing' | Purge['type']>;
+type Purge = Extract<JobCommand, { type: 'purgeResults' | 'purge' | 'removeResults' }>;
+type Transition = Exclude<
+  JobCommand['type'],
+  'create' | 'voidReservation' | 'discardListing' | 'expireResults' | Purge['type']
+>;
 
 /** The statuses that each transition may start from. */
 const LEGAL: Record<Transition, readonly JobStatus[]> = {
@@ -124,7 +146,10 @@ export function decide(job: Readonly<Job>, command: JobCommand): Decision<JobEve
     return { events: job.listing_discarded ? [] : [{ type: 'ListingDiscarded', data: {} }] };
   }
   if (command.type === 'create') return create(job, command.job);
-  if (command.type === 'purgeResults' || command.type === 'purge') return purge(job, command);
+  if (command.type === 'purgeResults' || command.type === 'purge' || command.type === 'removeResults') {
+    return purge(job, command);
+  }
+  if (command.type === 'expireResults') return expire(job, command.expired);
   if (job.status === 'none' || job.status === 'deleted') {
     return refuse('job_not_found', 'There is no such job.');
   }
@@ -189,9 +214,25 @@ function completed({ owner_id, source }: Readonly<Completing>, command: Complete
   return { type: 'JobCompleted', data: { completed_urls, broken_urls, owner_id, source } };
 }
 
+/** Results expire once. A deleted job's results are removed without. */
+function expire(job: Readonly<Job>, data: ResultsExpired): Decision<JobEvent, JobRefusal> {
+  if (job.status === 'deleted' || job.expired !== null) return { events: [] };
+  if (job.status === 'none' || !hasEnded(job.status)) {
+    return refuse('illegal_transition', 'Only the results of an ended job expire.');
+  }
+  return { events: [{ type: 'ResultsExpired', data }] };
+}
+
 /** A repeated purge makes no event. Throws when the purge would leave a gap. */
 function purge(job: Readonly<Job>, command: Purge): Decision<JobEvent, JobRefusal> {
-  if (job.status !== 'deleted') return refuse('illegal_transition', 'Only a deleted job can be purged.');
+  const is_deleted = job.status === 'deleted';
+  if (!is_deleted && (job.expired === null || command.type === 'purge')) {
+    return refuse('illegal_transition', 'Only a deleted job, or results that have expired, can be purged.');
+  }
+  if (command.type === 'removeResults') {
+    // A job that is deleted meanwhile has a purge of its own.
+    return { events: is_deleted || job.expired?.is_removed ? [] : [{ type: 'ResultsRemoved', data: {} }] };
+  }
   if (command.type === 'purge') return { events: job.purged ? [] : [{ type: 'JobPurged', data: {} }] };
   const { from_index, to_index } = command;
   if (from_index < job.purged_to) return { events: [] };

@@ -41,7 +41,7 @@ export interface LeftOutWriter extends LeftOutSink {
 }
 
 /** Writes the blob while the list is read, in memory that does not grow with it. */
-export function openLeftOut(blobs: Blobs, job_id: string): LeftOutWriter {
+export function openLeftOut(blobs: Pick<Blobs, 'put' | 'delete'>, job_id: string): LeftOutWriter {
   let pipe: PassThrough | null = null;
   let stored: Promise<unknown> | null = null;
   let failed: Error | null = null;

@@ -109,13 +109,16 @@ function firstEvent(job_id: string, from_index: number, urls: readonly string[],
 
 /** An upper bound of an outcome's size without its texts. */
 const FIXED_BYTES = 512;
+/** An upper bound of the size of an earlier attempt. */
+const EARLIER_ATTEMPT_BYTES = 192;
 /** JSON takes at most six bytes for a UTF-16 unit, as an escape. */
 const UNIT_BYTES = 6;
 
 /** Returns an upper bound of an outcome's size in bytes, without the cost of making its JSON. */
-function mostBytes({ final_url, redirect_chain, content_type, protection, meta_refresh }: Outcome): number {
+function mostBytes(outcome: Outcome): number {
+  const { final_url, redirect_chain, content_type, protection, meta_refresh, earlier_attempts } = outcome;
   let units = 0;
   for (const text of [final_url, content_type, protection, meta_refresh]) units += text?.length ?? 0;
   for (const text of redirect_chain) units += text.length;
-  return FIXED_BYTES + UNIT_BYTES * units;
+  return FIXED_BYTES + UNIT_BYTES * units + EARLIER_ATTEMPT_BYTES * (earlier_attempts?.length ?? 0);
 }

@@ -25,7 +25,8 @@ export async function settleJob(
   const { job_id, owner_id, credits_allocated, completed_urls } = ended;
   const { state } = await jobs.aggregate.read(jobStream(job_id));
   if (state.status === 'deleted') return;
-  const amount = Math.max(0, credits_allocated - completed_urls);
+  // Documents that are made anew may lack results that expired.
+  const amount = Math.max(0, credits_allocated - (state.expired?.completed_urls ?? completed_urls));
   const reservation_ids = [...state.reservations].filter(([, was]) => was === 'used').map(([id]) => id);
   const settled = await credits.run(owner_id, { type: 'refund', job_id, reservation_ids, amount }, context);
   if (!settled.ok) throw new Error(settled.refused.message);

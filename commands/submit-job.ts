@@ -48,6 +48,8 @@ export interface Submission {
   table?(): JobTable | null;
   /** True: a job without a credit is refused as `no_credits`. False: it is created and paused at once. */
   needs_credits: boolean;
+  /** What the job's first event says besides. */
+  more?: Pick<JobCreated, 'reading' | 'column' | 'sheet' | 'rerun_of'>;
 }
 
 export type Submitted =
@@ -142,6 +144,7 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
       blob_key: submission.blob_key,
       ...(first_row === undefined ? {} : { first_row }),
       ...(table === null ? {} : { table }),
+      ...submission.more,
     };
     const created = await jobs.run(job_id, { type: 'create', job }, context);
     return created.ok ? { ok: true, job, position: created.position } : created;

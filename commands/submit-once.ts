@@ -15,7 +15,7 @@ export interface OneSubmission {
   fingerprint: string;
   /** The lease of the request. When it takes longer, the next request with the key takes over, and this one fails. */
   lease_ms: number;
-  /** Makes the job's id. It is random: a client that guesses a key must not learn a job's id. */
+  /** Makes the job's id. Nobody can guess it, not even who guesses the key: those who know a job's id may read the job. */
   new_job_id: () => string;
   /** Creates the job under this id. After a refusal there is no job, and the key is free again. */
   submit(job_id: string): Promise<OrUnusable<Submitted>>;

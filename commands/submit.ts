@@ -1,9 +1,9 @@
 // Submits a job from a file or a list: intake finds the URLs, and `submit-job.ts` makes the job of them. The blob store keeps the
 // file, and what intake left out of it, for as long as the job exists.
-import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { EventStore } from '../events/event-store.ts';
-import type { JobSource } from '../events/job.ts';
+import type { JobCreated, JobSource } from '../events/job.ts';
+import { newJobId } from '../events/job-id.ts';
 import type { CommandContext } from './aggregate.ts';
 import type { Blobs } from './blobs.ts';
 import type { CreditsLedger } from './credits.ts';
@@ -23,6 +23,8 @@ export interface JobRequest {
   options?: IntakeOptions;
   /** True: a job without a credit is refused as `no_credits`. False: it is created and paused at once. */
   needs_credits: boolean;
+  /** The failed job that this one runs again. */
+  rerun_of?: string;
 }
 
 /** The parts of a request with an idempotency key that the key's aggregate needs. */
@@ -58,7 +60,7 @@ export function openSubmissions(parts: {
   const submitOnce = openSubmitOnce(log, openIdempotencyKeys(log), jobs, credits);
 
   async function make(job_id: string, request: JobRequest, context: CommandContext): Promise<SubmittedList> {
-    const { given, options, ...submitter } = request;
+    const { given, options, rerun_of, ...submitter } = request;
     const left_out = openLeftOut(blobs, job_id);
     const urls = await intake.urlsOf(given, { ...options, left_out });
     const counts = () => {
@@ -70,7 +72,9 @@ export function openSubmissions(parts: {
     let is_made = false;
     try {
       if (is_file) await blobs.put(blob_key!, createReadStream(given.path));
-      const submission = { ...submitter, job_id, filename, blob_key, pages: pages(), counts, table: () => urls.table };
+      const more = { ...wishesOf(options), ...(rerun_of !== undefined && { rerun_of }) };
+      const table = () => urls.table;
+      const submission = { ...submitter, job_id, filename, blob_key, pages: pages(), counts, table, more };
       const submitted = await submitJob(submission, context);
       is_made = submitted.ok;
       return { ...submitted, reading: urls.reading };
@@ -99,12 +103,25 @@ export function openSubmissions(parts: {
     }
   }
   return {
-    submit: (request, context) => submit(randomUUID(), request, context),
+    submit: (request, context) => submit(newJobId(context.now), request, context),
     submitOnce(request, { size_bytes, ...keyed }, context) {
       const lease_ms = LEASE_MS + size_bytes * LEASE_MS_PER_BYTE;
       const discard = (job_id: string) => deleteJobBlobs(blobs, job_id);
-      const submission = { ...keyed, lease_ms, new_job_id: randomUUID, discard };
+      const submission = { ...keyed, lease_ms, new_job_id: () => newJobId(context.now), discard };
       return submitOnce({ ...submission, submit: (job_id) => submit(job_id, request, context) }, context);
     },
+  };
+}
+
+/** The options that the client did not leave to the service, so that a rerun reads the list in the same way. */
+function wishesOf(options: IntakeOptions = {}): Pick<JobCreated, 'reading' | 'column' | 'sheet'> {
+  const { column, sheet } = options;
+  const refused = (['auto_add_prefix', 'skip_blocked', 'skip_invalid'] as const).filter(
+    (name) => options[name] === false,
+  );
+  return {
+    ...(refused.length > 0 && { reading: Object.fromEntries(refused.map((name) => [name, false])) }),
+    ...(column != null && { column }),
+    ...(sheet != null && { sheet }),
   };
 }

@@ -1,4 +1,5 @@
-// The aggregate of one user: the identity, the fingerprint, the decision on the signup bonus, the limits and the erasure.
+// The aggregate of one user: the identity, the fingerprint, the decision on the signup bonus, what administrators set and wrote, and the
+// erasure.
 import type { EventStore } from '../events/event-store.ts';
 import { userStream } from '../events/streams.ts';
 import type { UsageCorrection } from '../events/usage.ts';
@@ -9,6 +10,9 @@ export interface User {
   /** `erased`: the erasure is asked for; `forgotten`: it is done. */
   status: 'unknown' | 'registered' | 'erased' | 'forgotten';
   email: string | null;
+  name: string | null;
+  /** As the last token said. */
+  is_admin: boolean;
   /** The newest description by the identity provider's webhook, with the ids of the messages of that time; null before the first. */
   reported: { updated_at: string; message_ids: readonly string[] } | null;
   fingerprint: Fingerprint | null;
@@ -19,24 +23,33 @@ export interface User {
   usage_limit: number | null;
   /** An administrator's correction of the usage that the ledger counts in one period. */
   usage_correction: UsageCorrection | null;
+  /** What administrators wrote of the user. */
+  notes: string | null;
+  is_starred: boolean;
 }
 
 export const initial = (): User => ({
   status: 'unknown',
   email: null,
+  name: null,
+  is_admin: false,
   reported: null,
   fingerprint: null,
   fingerprints_at: [],
   bonus: 'pending',
   usage_limit: null,
   usage_correction: null,
+  notes: null,
+  is_starred: false,
 });
 
-const GONE = { email: null, fingerprint: null, fingerprints_at: [] };
+const GONE = { email: null, name: null, fingerprint: null, fingerprints_at: [], notes: null };
 
 export const evolve = evolveBy<User, UserEvent>({
   UserRegistered: (user, { email }) => ({ ...user, status: 'registered', email }),
   UserUpdated: (user, { email }) => ({ ...user, email }),
+  UserNamed: (user, { name }) => ({ ...user, name }),
+  UserRoleSeen: (user, { is_admin }) => ({ ...user, is_admin }),
   IdentityReported(user, { email, updated_at, message_id }) {
     const before = user.reported?.updated_at === updated_at ? user.reported.message_ids : [];
     return { ...user, email, reported: { updated_at, message_ids: [...before, message_id] } };
@@ -52,23 +65,48 @@ export const evolve = evolveBy<User, UserEvent>({
     ...user,
     usage_correction: { period_start, added: usage - counted },
   }),
+  NotesUpdated: (user, { notes }) => ({ ...user, notes }),
+  UserStarred: (user) => ({ ...user, is_starred: true }),
+  UserUnstarred: (user) => ({ ...user, is_starred: false }),
   UserErased: (user) => ({ ...user, ...GONE, status: 'erased' }),
   UserForgotten: (user) => ({ ...user, ...GONE, status: 'forgotten' }),
 });
 
-const isErased = ({ status }: Readonly<User>) => status === 'erased' || status === 'forgotten';
-const ERASED = { refused: { code: 'user_erased', message: 'The account was erased.' } };
-const NOT_FOUND = { refused: { code: 'user_not_found', message: 'There is no such user.' } };
+export const isErased = ({ status }: Readonly<User>) => status === 'erased' || status === 'forgotten';
+const ERASED = { refused: { code: 'user_erased', message: 'The account was erased.' } } as const;
+const NOT_FOUND = { refused: { code: 'user_not_found', message: 'There is no such user.' } } as const;
+
+/** Why administrators cannot change the user; null when they can. */
+export function notAUser(user: Readonly<User>) {
+  if (isErased(user)) return ERASED.refused;
+  return user.status === 'unknown' ? NOT_FOUND.refused : null;
+}
+
+/** Who a token or an API key says that its bearer is. An API key says neither name nor role. */
+export interface SeenUser {
+  user_id: string;
+  email: string | null;
+  name?: string;
+  is_admin?: boolean;
+}
 
 /**
- * Records the identity that a token carries; makes no event when it has not changed. An address that the identity provider's webhook
- * reported stays: the token may be older. An erased user stays erased.
+ * Records the identity that a token carries; makes no event when it has not changed. An address and a name that the identity
+ * provider's webhook reported stay: the token may be older. An erased user stays erased.
  */
-export function see(user: Readonly<User>, seen: { user_id: string; email: string | null }): Decision<UserEvent> {
+export function see(
+  user: Readonly<User>,
+  { user_id, email, name, is_admin = user.is_admin }: SeenUser,
+): Decision<UserEvent> {
   if (isErased(user)) return ERASED;
-  if (user.status === 'unknown') return { events: [{ type: 'UserRegistered', data: seen }] };
-  if (seen.email === null || seen.email === user.email || user.reported) return { events: [] };
-  return { events: [{ type: 'UserUpdated', data: { email: seen.email } }] };
+  const events: UserEvent[] = [];
+  if (user.status === 'unknown') events.push({ type: 'UserRegistered', data: { user_id, email } });
+  else if (email !== null && email !== user.email && !user.reported)
+    events.push({ type: 'UserUpdated', data: { email } });
+  const is_news = name !== undefined && name !== user.name && (user.name === null || !user.reported);
+  if (is_news) events.push({ type: 'UserNamed', data: { name } });
+  if (is_admin !== user.is_admin) events.push({ type: 'UserRoleSeen', data: { is_admin } });
+  return { events };
 }
 
 /** A description of a user by the identity provider's webhook. */
@@ -76,6 +114,8 @@ export interface IdentityReport {
   message_id: string;
   user_id: string;
   email: string | null;
+  /** Null where the provider reports none: a known name then stays. */
+  name: string | null;
   /** The provider's time of the change, in ISO 8601. */
   updated_at: string;
 }
@@ -83,14 +123,15 @@ export interface IdentityReport {
 /** Records a report once, and only when none of a later time is recorded. */
 export function report(user: Readonly<User>, given: IdentityReport): Decision<UserEvent> {
   if (isErased(user)) return ERASED;
-  const { user_id, email, message_id } = given;
+  const { user_id, email, name, message_id } = given;
   const updated_at = new Date(given.updated_at).toISOString();
   const { reported } = user;
   if (reported && updated_at < reported.updated_at) return { events: [] };
   if (reported?.updated_at === updated_at && reported.message_ids.includes(message_id)) return { events: [] };
   const registered: UserEvent[] =
     user.status === 'unknown' ? [{ type: 'UserRegistered', data: { user_id, email } }] : [];
-  return { events: [...registered, { type: 'IdentityReported', data: { message_id, updated_at, email } }] };
+  const named: UserEvent[] = name === null || name === user.name ? [] : [{ type: 'UserNamed', data: { name } }];
+  return { events: [...registered, { type: 'IdentityReported', data: { message_id, updated_at, email } }, ...named] };
 }
 
 /** The log takes this many changes of a user's fingerprint in 24 hours. */
@@ -126,8 +167,8 @@ export function limitUsage(
   user: Readonly<User>,
   { limit, reason }: { limit: number | null; reason: string },
 ): Decision<UserEvent> {
-  if (isErased(user)) return ERASED;
-  if (user.status === 'unknown') return NOT_FOUND;
+  const refused = notAUser(user);
+  if (refused) return { refused };
   return { events: user.usage_limit === limit ? [] : [{ type: 'UsageLimitSet', data: { limit, reason } }] };
 }
 
@@ -136,9 +177,24 @@ export function setUsage(
   user: Readonly<User>,
   set: { period_start: string; usage: number; counted: number; reason: string },
 ): Decision<UserEvent> {
-  if (isErased(user)) return ERASED;
-  if (user.status === 'unknown') return NOT_FOUND;
+  const refused = notAUser(user);
+  if (refused) return { refused };
   return { events: [{ type: 'UsageSet', data: set }] };
+}
+
+/** Replaces what administrators wrote of a user. */
+export function updateNotes(user: Readonly<User>, notes: string | null): Decision<UserEvent> {
+  const refused = notAUser(user);
+  if (refused) return { refused };
+  return { events: user.notes === notes ? [] : [{ type: 'NotesUpdated', data: { notes } }] };
+}
+
+/** Stars a user, or takes the star away; null turns what is so into the other. */
+export function star(user: Readonly<User>, is_starred: boolean | null): Decision<UserEvent> {
+  const refused = notAUser(user);
+  if (refused) return { refused };
+  if (is_starred === user.is_starred) return { events: [] };
+  return { events: [{ type: user.is_starred ? 'UserUnstarred' : 'UserStarred', data: {} }] };
 }
 
 /** Asks for the erasure of a user, which the processes carry out. `unknown_too`: also for a user who never came. */

@@ -1,9 +1,9 @@
 // The process's copy of the blocklist, by which intake classifies every URL. It is reloaded only when the list has changed.
 import { BLOCKLIST, type BlockedDomainDocument, type BlocklistVersionDocument } from '../readmodels/blocked-domains.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
+import { breather } from '../time/event-loop.ts';
 import { blockedDomains } from './blocked-domains.ts';
 import type { BlockedDomainOf } from './classify-url.ts';
-import { breather } from './event-loop.ts';
 
 /** A snapshot of the list. Hosts are in the URL parser's form. */
 export interface BlockedNow {

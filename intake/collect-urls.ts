@@ -2,6 +2,7 @@
 // in, so that a million rows are never in memory together. The pages count only if the iteration ends without an error.
 import { strict as assert } from 'node:assert';
 import type { IntakeOptions, LeftOut, RowIssue } from '../commands/intake.ts';
+import { breather } from '../time/event-loop.ts';
 import {
   type BlockedDomainOf,
   type Category,
@@ -13,7 +14,6 @@ import {
 } from './classify-url.ts';
 import { DigestSet } from './digest-set.ts';
 import { IntakeError } from './errors.ts';
-import { breather } from './event-loop.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import type { Cell } from './sheet.ts';
 

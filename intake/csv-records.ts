@@ -1,7 +1,7 @@
 // Parses delimited text into records by csv-parse, leniently and in small pieces. Errors name the row.
 import { CsvError, parse } from 'csv-parse';
+import { breather } from '../time/event-loop.ts';
 import { IntakeError } from './errors.ts';
-import { breather } from './event-loop.ts';
 
 export interface CsvOptions {
   /** One character; null when each line is one cell. */

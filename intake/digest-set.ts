@@ -41,6 +41,13 @@ export class DigestSet {
     return null;
   }
 
+  has(key: string): boolean {
+    if (this.#few !== null) return this.#few.has(key);
+    this.#takeDigest(key);
+    const table = this.#tables[this.#entry[1]! % TABLES];
+    return table !== undefined && isIn(table, this.#entry);
+  }
+
   #makeTables(few: ReadonlyMap<string, number>): void {
     this.#few = null;
     this.#tables = new Array(TABLES).fill(undefined);
@@ -83,6 +90,20 @@ export class DigestSet {
 
 const EMPTY = new Uint32Array(0);
 
+function isIn(table: Uint32Array, entry: Uint32Array): boolean {
+  const slots = table.length / WORDS;
+  for (let slot = entry[0]! & (slots - 1); table[slot * WORDS] !== 0; slot = (slot + 1) & (slots - 1)) {
+    if (isAt(table, slot * WORDS, entry, 0)) return true;
+  }
+  return false;
+}
+
+const isAt = (table: Uint32Array, at: number, source: Uint32Array, from: number): boolean =>
+  table[at] === source[from] &&
+  table[at + 1] === source[from + 1] &&
+  table[at + 2] === source[from + 2] &&
+  table[at + 3] === source[from + 3];
+
 /** Inserts the entry at `source[from…]` into the table. Returns the place of the same digest when the table has it already. */
 function insert(table: Uint32Array, source: Uint32Array, from: number): number | null {
   const slots = table.length / WORDS;
@@ -92,14 +113,7 @@ function insert(table: Uint32Array, source: Uint32Array, from: number): number |
       for (let word = 0; word < WORDS; word++) table[at + word] = source[from + word]!;
       return null;
     }
-    if (
-      table[at] === source[from] &&
-      table[at + 1] === source[from + 1] &&
-      table[at + 2] === source[from + 2] &&
-      table[at + 3] === source[from + 3]
-    ) {
-      return table[at + DIGEST_WORDS]!;
-    }
+    if (isAt(table, at, source, from)) return table[at + DIGEST_WORDS]!;
   }
 }
 

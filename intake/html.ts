@@ -1,7 +1,7 @@
 // Opens an HTML page, or bookmarks as browsers export them, as its links and the URLs in its text.
 import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
+import { breather } from '../time/event-loop.ts';
 import { beginsLikeUrl, urlsInCell } from './cell-urls.ts';
-import { breather } from './event-loop.ts';
 import { type Cell, listSheet, type OpenedText, type Sheet } from './sheet.ts';
 import { readText } from './text-source.ts';
 

@@ -1,8 +1,8 @@
 // Opens JSON or JSON lines as a table: a column for each path of names, such as `data.url`, and a row for each item of the
 // outermost list or for each line. A list of plain texts is a column without a name.
 import { Tokenizer, TokenType } from '@streamparser/json';
+import { breather } from '../time/event-loop.ts';
 import { columnNotFound, IntakeError } from './errors.ts';
-import { breather } from './event-loop.ts';
 import { columnOfLetters, findUrlColumn, lettersOfColumn, type SampleRow } from './find-column.ts';
 import { type Cell, describedColumn, type OpenedText, type Sheet } from './sheet.ts';
 import { type CellReading, pagesOfTexts } from './sliced-texts.ts';

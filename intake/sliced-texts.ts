@@ -1,6 +1,7 @@
 // The texts of cells of any length: a long cell is read in slices, between which the caller may yield to the event loop.
+
+import { breather } from '../time/event-loop.ts';
 import { isPlain, urlsInCell } from './cell-urls.ts';
-import { breather } from './event-loop.ts';
 import type { Cell } from './sheet.ts';
 
 /** A slice takes a few milliseconds. */

@@ -1,8 +1,9 @@
 // Opens a CSV or text file as the cells of its URL column.
+
+import { breather } from '../time/event-loop.ts';
 import { beginsLikeUrl, isPlain } from './cell-urls.ts';
 import { type CsvRecord, readRecords } from './csv-records.ts';
 import { columnNotFound, IntakeError } from './errors.ts';
-import { breather } from './event-loop.ts';
 import { columnsOfText, findLayout, type TextLayout } from './find-layout.ts';
 import { type Cell, describedColumn, headerRow, type OpenedText, type Sheet } from './sheet.ts';
 import { slicedTexts } from './sliced-texts.ts';

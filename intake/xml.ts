@@ -1,7 +1,7 @@
 // Parses XML as events, a piece at a time. It refuses XML that is not well-formed, too deep, or has too long a text between
 // tags, which bounds the memory of the parser. Entities of the document's own are errors, so none can expand.
 import { SaxesParser } from 'saxes';
-import { breather } from './event-loop.ts';
+import { breather } from '../time/event-loop.ts';
 
 export interface XmlHandlers {
   /** Names come without a namespace prefix. */

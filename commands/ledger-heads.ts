@@ -1,0 +1,49 @@
+// The aggregate of signed heads: each is of more entries than the one before.
+import type { NoteSigner } from '../audit/signed-note.ts';
+import { checkpointText } from '../audit/signed-note.ts';
+import type { EventStore } from '../events/event-store.ts';
+import type { LedgerHeadSigned, LedgerHeadsEvent } from '../events/ledger-head.ts';
+import { LEDGER_HEADS_STREAM } from '../events/streams.ts';
+import { type CommandContext, type Decision, evolveBy, fromLastEvent, openAggregate } from './aggregate.ts';
+
+export interface Heads {
+  last: LedgerHeadSigned | null;
+}
+
+export const initial = (): Heads => ({ last: null });
+export const evolve = evolveBy<Heads, LedgerHeadsEvent>({ LedgerHeadSigned: (_, last) => ({ last }) });
+
+/** A head of no more entries than the last one adds nothing. */
+export function decide({ last }: Readonly<Heads>, head: LedgerHeadSigned): Decision<LedgerHeadsEvent> {
+  if (last !== null && last.tree_size >= head.tree_size) return { events: [] };
+  return { events: [{ type: 'LedgerHeadSigned', data: head }] };
+}
+
+export interface LedgerHeads {
+  /** Reads the last head from the log. */
+  last(): Promise<LedgerHeadSigned | null>;
+  /** Signs the head of this tree and appends it, unless the log has one of as many entries. */
+  sign(
+    tree: Pick<LedgerHeadSigned, 'tree_size' | 'root_hash' | 'frontier' | 'last_position'>,
+    context: CommandContext,
+  ): Promise<void>;
+}
+
+/** `origin` tells the log from others. */
+export function openLedgerHeads(log: EventStore, origin: string, signer: NoteSigner): LedgerHeads {
+  const fold = { initial, evolve };
+  const begin = fromLastEvent(log, fold);
+  const aggregate = openAggregate<Heads, LedgerHeadsEvent>(log, fold, { begin });
+  return {
+    last: async () => (await begin(LEDGER_HEADS_STREAM))?.state.last ?? null,
+    async sign(tree, context) {
+      const signed_at = new Date(context.now).toISOString();
+      const note = signer.sign(checkpointText({ origin, signed_at, ...tree }));
+      const head: LedgerHeadSigned = { ...tree, note, verifier: signer.verifier, signed_at };
+      await aggregate.handle(LEDGER_HEADS_STREAM, context, (heads) => decide(heads, head));
+    },
+  };
+}
+
+/** The name of a log in the heads of its ledger. */
+export const originOf = (log_id: string): string => `url-checker-ledger/${log_id}`;

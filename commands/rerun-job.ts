@@ -1,0 +1,120 @@
+// Runs a failed job again, as if its owner had submitted it now: reads the uploaded file or the listed URLs, and makes another job of
+// them, which the owner pays. The failed job stays. Its id is the idempotency key, so that requests at once make one job.
+import { stat } from 'node:fs/promises';
+import type { EventStore } from '../events/event-store.ts';
+import type { JobCreated, UrlsListed } from '../events/job.ts';
+import { jobStream, urlsStream, userStream } from '../events/streams.ts';
+import type { CommandContext, Refusal } from './aggregate.ts';
+import type { Blobs } from './blobs.ts';
+import type { Given, IntakeOptions } from './intake.ts';
+import type { Jobs } from './job.ts';
+import type { Keyed, Submissions } from './submit.ts';
+import type { SubmittedOnce } from './submit-once.ts';
+import { isErased, openUserAggregate } from './user.ts';
+
+export type RerunRefusal = Refusal & {
+  code:
+    | 'job_not_found'
+    | 'not_failed'
+    | 'owner_erased'
+    | 'upload_missing'
+    | 'results_expired'
+    | 'no_credits'
+    | 'usage_limit';
+  /** For `not_failed`. */
+  details?: { status: string };
+};
+export type Rerun = SubmittedOnce | { ok: false; refused: RerunRefusal };
+
+export interface Rerunning extends Pick<Keyed, 'answerOf'> {
+  /** Who asks, for the scope of the idempotency key. */
+  route: { method: string; path: string };
+  /** An abort ends the reading of the URLs, and the rerun with it. */
+  signal: AbortSignal;
+}
+
+export type RerunJob = (job_id: string, rerunning: Rerunning, context: CommandContext) => Promise<Rerun>;
+
+/** About as many bytes of a list, for the time that a submission may take. */
+const BYTES_A_URL = 100;
+/** What the owner lacks, told to an administrator. */
+const LACKS = {
+  no_credits: 'The owner has no credits left.',
+  usage_limit: 'The limit of the owner for this period is used up.',
+};
+const NOT_FOUND = refusal('job_not_found', 'There is no such job.');
+const EXPIRED = refusal('results_expired', 'The job ended so long ago that its URLs and its file are removed.');
+
+export function openRerunJob(parts: {
+  log: EventStore;
+  jobs: Jobs;
+  blobs: Pick<Blobs, 'file'>;
+  submissions: Pick<Submissions, 'submitOnce'>;
+}): RerunJob {
+  const { log, jobs, blobs, submissions } = parts;
+  const users = openUserAggregate(log);
+  const jobOf = async (job_id: string) => (await jobs.aggregate.read(jobStream(job_id))).state;
+
+  return async (job_id, { route, signal, answerOf }, context) => {
+    const { status, expired } = await jobOf(job_id);
+    if (status === 'none' || status === 'deleted') return NOT_FOUND;
+    if (status !== 'failed') {
+      return refusal('not_failed', `Only a failed job can be run again; this one is ${status}.`, { status });
+    }
+    if (expired) return EXPIRED;
+    const [created] = await Array.fromAsync(log.readStream(jobStream(job_id), { limit: 1 }));
+    const job = created!.data as JobCreated;
+    const { state: owner } = await users.read(userStream(job.owner_id));
+    if (isErased(owner)) return refusal('owner_erased', 'The account of the owner was erased.');
+    const upload = await uploadOf(job, blobs);
+    if (upload === 'missing') return refusal('upload_missing', 'The uploaded file of the job is not there any more.');
+    const given: Given = upload?.given ?? { kind: 'list', pages: listedUrls(log, job) };
+    const request = {
+      ...{ owner_id: job.owner_id, owner_email: owner.email, source: 'rerun' as const, rerun_of: job_id },
+      ...{ given, options: { ...optionsOf(job), signal }, needs_credits: true },
+    };
+    const scope = { user_id: job.owner_id, method: route.method, route: route.path, key: job_id };
+    const size_bytes = upload?.size_bytes ?? job.total_urls * BYTES_A_URL;
+    try {
+      const keyed = { scope, fingerprint: job_id, size_bytes, answerOf };
+      const once = await submissions.submitOnce(request, keyed, context);
+      const lacking = !once.ok && (once.refused.code as keyof typeof LACKS);
+      return lacking && lacking in LACKS ? refusal(lacking, LACKS[lacking]) : once;
+    } catch (error) {
+      // The purge of a job that is deleted or expires meanwhile takes the file or the listing away.
+      const now = await jobOf(job_id);
+      if (now.status === 'deleted') return NOT_FOUND;
+      if (now.expired) return EXPIRED;
+      throw error;
+    } finally {
+      await upload?.release();
+    }
+  };
+}
+
+/** Null for a job that was posted as a list. */
+async function uploadOf({ blob_key, filename }: JobCreated, blobs: Pick<Blobs, 'file'>) {
+  if (blob_key === null) return null;
+  const file = await blobs.file(blob_key);
+  if (file === null) return 'missing';
+  const given: Given = { kind: 'file', path: file.path, filename: filename ?? 'upload' };
+  return { given, size_bytes: (await stat(file.path)).size, release: file.release };
+}
+
+function optionsOf({ reading, column, sheet }: JobCreated): IntakeOptions {
+  return { ...reading, ...(column !== undefined && { column }), ...(sheet !== undefined && { sheet }) };
+}
+
+async function* listedUrls(log: EventStore, { job_id, total_urls }: JobCreated): AsyncGenerator<readonly string[]> {
+  let listed = 0;
+  for await (const { data } of log.readStream(urlsStream(job_id))) {
+    const { urls } = data as UrlsListed;
+    listed += urls.length;
+    yield urls;
+  }
+  if (listed < total_urls) throw new Error(`the listing of job ${job_id} has ${listed} of ${total_urls} URLs`);
+}
+
+function refusal(code: RerunRefusal['code'], message: string, details?: { status: string }) {
+  return { ok: false as const, refused: { code, message, ...(details && { details }) } };
+}
