@@ -1,10 +1,18 @@
 // Builds a new generation of a projection beside the live one, while the live run goes on; flips when both are at the same
 // position in the log; drops the old generation when no reader can still be in it.
 import type { Logger } from 'pino';
-import { BEGINNING, type EventStore, type Position, type RecordedEvent } from '../events/event-store.ts';
+import {
+  BEGINNING,
+  type EventStore,
+  type Position,
+  type RecordedEvent,
+  type SubscriptionBatch,
+} from '../events/event-store.ts';
 import type { UrlListing } from '../events/url-listing.ts';
 import type { Documents, Inside } from '../readmodels/documents.ts';
 import {
+  type Comparison,
+  followerOf,
   inGeneration,
   type ProjectionState,
   parkedEvents,
@@ -13,7 +21,8 @@ import {
   withoutNext,
 } from '../readmodels/projection-state.ts';
 import { pause } from '../time/pause.ts';
-import { readUrls } from './checked-urls.ts';
+import { readUrls, type UrlsOf } from './checked-urls.ts';
+import { type CompareOptions, compareDocuments, type Read } from './compare.ts';
 import { type Commit, type Fence, Overtaken } from './fence.ts';
 import type { Projection, Target } from './projection.ts';
 import { BUILD_PART_URLS, partsOf, type Reached, takeEvents } from './take-events.ts';
@@ -47,10 +56,11 @@ export function isToBuild(projection: Projection, state: ProjectionState): boole
 
 /** Builds projections and drops retired generations until `signal` aborts. Calls `onRound` after each round. */
 export async function runBuilds(options: BuildOptions, onRound: () => Promise<void>): Promise<void> {
-  const { documents, projections, signal, monotonic } = options;
+  const { documents, fence, projections, signal, monotonic } = options;
   const retired_since = new Map<string, number>();
   while (!signal.aborted) {
-    const states = await documents.reading(projectionStates).find({});
+    const all = await documents.reading(projectionStates).find({});
+    const states = all.filter(({ _id }) => followerOf(_id) === fence.state._id);
     for (const projection of projections) {
       const stored = states.find((state) => state._id === projection.name) ?? null;
       if (isToBuild(projection, projectionState(projection.name, stored))) await build(options, projection);
@@ -80,20 +90,52 @@ export async function build(options: BuildOptions, projection: Projection): Prom
   logger.info({ projection: projection.name, ...next }, 'building a read model');
   const target: Target = { projection, generation: next.generation, counter: 'next.parked' };
   let checkpoint = next.checkpoint;
-  // The first pass reads the whole log; each later one, the events that were appended during the one before.
-  for (let pass = 1, taken = 0; pass <= 2 || taken > BUILD_PAGE; pass++) {
+  async function pass(inTurn: InTurn): Promise<number> {
     const until = fence.state.checkpoint;
-    taken = await catchUp(options, target, { from: checkpoint, until }, (work) => fence.inTurn(work));
+    const taken = await catchUp(options, target, { from: checkpoint, until }, inTurn);
+    signal.throwIfAborted();
     checkpoint = until;
-    if (signal.aborted) return;
+    return taken;
   }
-  // The last events are read while the live run waits for its turn, so that both end at one position.
-  await fence.inTurn(async (commit) => {
-    const until = fence.state.checkpoint;
-    await catchUp(options, target, { from: checkpoint, until }, (work) => work(commit));
-    await flip(fence, commit, target, until);
-  });
+  const passBeside = () => pass((work) => fence.inTurn(work));
+  /** The last events are read while the live run waits for its turn, so that both end at one position. */
+  async function atOnePosition(work: (commit: Commit) => Promise<void>): Promise<void> {
+    while ((await passBeside()) > BUILD_PAGE);
+    await fence.inTurn(async (commit) => {
+      await pass((read) => read(commit));
+      await work(commit);
+    });
+  }
+  // The first pass reads the whole log; each later one, the events that were appended during the one before.
+  await passBeside();
+  const verified = await verify(options, target, atOnePosition);
+  await atOnePosition((commit) => flip(fence, commit, { target, at: checkpoint, verified }));
   logger.info({ projection: projection.name, generation: next.generation }, 'a read model was built and is live');
+}
+
+/** Compares the live documents with those of the target, when somebody has asked for it. */
+async function verify(
+  { documents, logger, signal, fence }: BuildOptions,
+  { projection, generation }: Target,
+  atOnePosition: (work: () => Promise<void>) => Promise<void>,
+): Promise<Comparison | null> {
+  const state = await stateOf(documents, projection.name);
+  if (!state.verify || state.generation === 0) return null;
+  const live: Read = (spec) => documents.reading(inGeneration(spec, state.generation));
+  const rebuilt: Read = (spec) => documents.reading(inGeneration(spec, generation));
+  const found = await compareDocuments({
+    ...{ projection, live, rebuilt, signal },
+    async readBoth(spec, ids) {
+      let both: Awaited<ReturnType<CompareOptions['readBoth']>> = [[], []];
+      await atOnePosition(async () => {
+        both = [await live(spec).getMany(ids), await rebuilt(spec).getMany(ids)];
+      });
+      return both as never;
+    },
+  });
+  const { differing } = found;
+  logger[differing > 0 ? 'warn' : 'info']({ projection: projection.name, ...found }, 'compared a rebuilt read model');
+  return { position: fence.state.checkpoint, ...found };
 }
 
 /** Returns the generation to fill; null when the projection needs no build. Gives up a build of another version. */
@@ -120,20 +162,31 @@ async function begin(commit: Commit, projection: Projection): Promise<Next | nul
 type InTurn = (work: (commit: Commit) => Promise<void>) => Promise<void>;
 
 /** Fills the generation with the events after `from` up to `until`, inclusive. Returns the number of events. */
-async function catchUp(
-  { log, listing, logger, signal }: BuildOptions,
-  target: Target,
-  { from, until }: { from: Position; until: Position },
-  inTurn: InTurn,
+function catchUp(options: BuildOptions, target: Target, range: Range, inTurn: InTurn): Promise<number> {
+  const { logger } = options;
+  const reached = reachedIn(target);
+  return readParts(options, target.projection, range, (part, urls_of) =>
+    inTurn((commit) => takeEvents({ commit, targets: [target], reached, urls_of, logger }, part)),
+  );
+}
+
+export interface Range {
+  from: Position;
+  until: Position;
+}
+
+/** Calls `take` with the events of a projection after `from` up to `until`, inclusive, part by part. Returns the number of events. */
+export async function readParts(
+  { log, listing, signal }: Pick<BuildOptions, 'log' | 'listing' | 'signal'>,
+  projection: Projection,
+  { from, until }: Range,
+  take: (part: SubscriptionBatch, urls_of: UrlsOf) => Promise<void>,
 ): Promise<number> {
-  const { projection } = target;
   let taken = 0;
-  async function take(events: RecordedEvent[], position: Position): Promise<void> {
+  async function takePage(events: RecordedEvent[], position: Position): Promise<void> {
     for (const part of partsOf({ events, position }, [projection], BUILD_PART_URLS)) {
       signal.throwIfAborted();
-      const urls_of = await readUrls(listing, part.events);
-      const reached = reachedIn(target);
-      await inTurn((commit) => takeEvents({ commit, targets: [target], reached, urls_of, logger }, part));
+      await take(part, await readUrls(listing, part.events));
     }
     taken += events.length;
   }
@@ -143,10 +196,10 @@ async function catchUp(
     if (event.position > until) break;
     page.push(event);
     if (page.length < BUILD_PAGE) continue;
-    await take(page, event.position);
+    await takePage(page, event.position);
     page = [];
   }
-  await take(page, until);
+  await takePage(page, until);
   return taken;
 }
 
@@ -161,7 +214,14 @@ const reachedIn =
     return {};
   };
 
-async function flip(fence: Fence, commit: Commit, { projection, generation }: Target, at: Position): Promise<void> {
+interface Flip {
+  target: Target;
+  at: Position;
+  verified: Comparison | null;
+}
+
+async function flip(fence: Fence, commit: Commit, { target, at, verified }: Flip): Promise<void> {
+  const { projection, generation } = target;
   const { name } = projection;
   await commit(async (inside) => {
     const states = await inside.collection(projectionStates);
@@ -176,6 +236,7 @@ async function flip(fence: Fence, commit: Commit, { projection, generation }: Ta
     const flipped: ProjectionState = {
       ...state,
       ...{ version: next.version, generation, parked: next.parked, next: null, collections },
+      ...{ verify: false, verified },
       retired: state.generation > 0 ? [...state.retired, old] : state.retired,
     };
     await states.write([{ replace: flipped }]);

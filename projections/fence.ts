@@ -4,6 +4,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Documents, Inside } from '../readmodels/documents.ts';
 import {
+  type Follower,
   PROJECTOR,
   type ProjectorState,
   parkedEvents,
@@ -28,13 +29,17 @@ export interface Fence {
   inTurn<R>(work: (commit: Commit) => Promise<R>): Promise<R>;
 }
 
-/** Begins a new epoch, which overtakes every earlier projector. An abort of `signal` ends each turn before it commits. */
-export async function openFence(documents: Documents, signal: AbortSignal): Promise<Fence> {
+/** Begins a new epoch, which overtakes every earlier projector of the follower. An abort of `signal` ends each turn before it commits. */
+export async function openFence(
+  documents: Documents,
+  signal: AbortSignal,
+  follower: Follower = PROJECTOR,
+): Promise<Fence> {
   for (const spec of [projectorStates, projectionStates, parkedEvents]) await documents.collection(spec as never);
   let state = await documents.transaction(async (inside) => {
     signal.throwIfAborted();
     const projector = await inside.collection(projectorStates);
-    const before = projectorState(await projector.get(PROJECTOR));
+    const before = projectorState(await projector.get(follower), follower);
     const generations: ProjectorState['generations'] = {};
     for (const stored of await (await inside.collection(projectionStates)).find({})) {
       const { generation } = projectionState(stored._id, stored);
@@ -55,7 +60,7 @@ export async function openFence(documents: Documents, signal: AbortSignal): Prom
         next = null;
         signal.throwIfAborted();
         const projector = await inside.collection(projectorStates);
-        if (!isDeepStrictEqual(await projector.get(PROJECTOR), state)) throw new Overtaken();
+        if (!isDeepStrictEqual(await projector.get(follower), state)) throw new Overtaken();
         const changes = await work(inside);
         const written = { ...state, ...changes, turn: state.turn + 1 };
         await projector.write([{ replace: written }]);

@@ -1,7 +1,7 @@
 // The read models of jobs, their results, their statistics and their purges. They are one projection, because the order of a
 // job's events decides which results count.
 import { endOf, unfold, urlsOf } from '../events/checked-range.ts';
-import { hasEnded } from '../events/job.ts';
+import { hasEnded, type Summary } from '../events/job.ts';
 import { checksOf, idOf } from '../events/streams.ts';
 import type { EventTypeOf, LogEvent } from '../events/vocabulary.ts';
 import type { Write } from '../readmodels/documents.ts';
@@ -11,21 +11,37 @@ import { resultIds, results, type StoredResult, toStored } from '../readmodels/r
 import type { Checked, UrlsOf } from './checked-urls.ts';
 import { type OpenCollection, type Projection, projection } from './projection.ts';
 import { writeAll } from './slices.ts';
-import { type CheckedRange, countResults, removeDomains, removeStats, STATS_COLLECTIONS } from './stats.ts';
+import {
+  type CheckedRange,
+  type Counting,
+  openCounting,
+  removeDomains,
+  removeStats,
+  STATS_COLLECTIONS,
+  summarize,
+} from './stats.ts';
+
+/** A page writes as many results before it makes more, so that a long page holds few of them. */
+const RESULTS_AT_ONCE = 2000;
 
 interface Page {
   open: OpenCollection;
   urls_of: UrlsOf;
   documents: Map<string, JobDocument | null>;
   result_writes: Write<StoredResult>[];
+  /** The write that the store does while the page makes further results. */
+  written: Promise<void>;
+  /** Results that are not yet counted. */
   counted: CheckedRange[];
+  counting: Counting;
   /** The last event of each job that is progress. The log's order decides, because the clocks of machines differ. */
   progress: Map<JobDocument, LogEvent>;
+  summaries: Map<string, Summary>;
 }
 
 export const jobsProjection: Projection = projection({
   name: 'jobs',
-  version: 7,
+  version: 8,
   collections: [jobs, results, purges, ...STATS_COLLECTIONS],
   covers: ['job', 'checks', 'domain_checks'],
   ignores: ['ReservationVoided', 'ListingDiscarded'],
@@ -34,7 +50,20 @@ export const jobsProjection: Projection = projection({
     const ids = [...new Set(events.map(jobIdOf))];
     const documents = new Map<string, JobDocument | null>(ids.map((id) => [id, null]));
     for (const document of await (await open(jobs)).getMany(ids)) documents.set(document._id, document);
-    return { open, urls_of, documents, result_writes: [], counted: [], progress: new Map() };
+    const counting = openCounting(open);
+    return {
+      ...{
+        open,
+        urls_of,
+        documents,
+        counting,
+        result_writes: [],
+        counted: [],
+        progress: new Map(),
+        summaries: new Map(),
+      },
+      written: Promise.resolve(),
+    };
   },
   on: {
     JobCreated: (event, { documents }) => documents.set(event.data.job_id, created(event)),
@@ -53,8 +82,26 @@ export const jobsProjection: Projection = projection({
       await (await page.open(purges)).write([{ replace: toPurge(job, event) }]);
       await removeStats(job._id, page.open);
     },
-    async ResultsPurged({ stream, data: { from_index, to_index } }, { open, result_writes }) {
+    async ResultsExpired(event, page) {
+      const { completed_urls, started_at, summary } = event.data;
+      // A replay may lack the results, so the event alone says what they were.
+      const counted = { completed_urls, started_at, batches_done_before: 0, batches_done: {} };
+      change(event, page, { ...counted, results_expired_at: event.metadata.at });
+      const job = jobOf(event, page);
+      if (!job) return;
+      await (await page.open(purges)).write([{ replace: toPurge(job, event) }]);
+      page.summaries.set(job._id, summary);
+    },
+    async ResultsRemoved(event, page) {
+      change(event, page, {});
+      await (await page.open(purges)).write([{ delete: idOf(event.stream) }]);
+    },
+    async ResultsPurged(event, page) {
+      const { stream, data } = event;
+      const { from_index, to_index } = data;
+      const { open, result_writes } = page;
       const job_id = idOf(stream);
+      change(event, page, { purged_to: to_index });
       result_writes.push({ deleteMany: { job_id, index: { $gte: from_index, $lt: to_index } } });
       // A job has at most as many domains as results, so the last slice leaves none.
       await removeDomains(job_id, to_index - from_index, open);
@@ -63,7 +110,7 @@ export const jobsProjection: Projection = projection({
     async JobPurged({ stream }, { open }) {
       await (await open(purges)).write([{ delete: idOf(stream) }]);
     },
-    URLChecked(event, page) {
+    async URLChecked(event, page) {
       const job = jobOf(event, page);
       // A result after the job's end in the log does not count and costs nothing.
       if (!job || hasEnded(job.status)) return;
@@ -74,9 +121,11 @@ export const jobsProjection: Projection = projection({
       const idOfResult = resultIds(job._id);
       for (const [at, row] of rows.entries()) {
         const shift = rowShift(job, row.index, listed.rows[at]);
-        page.result_writes.push({ replace: toStored(idOfResult(row.index), row, shift) });
+        // A batch's stream has each URL once.
+        page.result_writes.push({ insert: toStored(idOfResult(row.index), row, shift) });
       }
       page.progress.set(job, event);
+      if (page.result_writes.length >= RESULTS_AT_ONCE) await writeResults(page);
     },
     CreditsRefunded(event, page) {
       const job = jobOf(event, page);
@@ -88,19 +137,30 @@ export const jobsProjection: Projection = projection({
       if (job) job.domains_recorded = event.data.last;
     },
   },
-  async end({ documents, result_writes, counted, progress }, open) {
-    await writeAll(await open(results), result_writes);
-    await countResults(
-      counted.filter(({ job_id }) => documents.get(job_id)),
-      open,
-    );
+  async end(page, open) {
+    const { documents, counting, progress, summaries } = page;
+    await writeResults(page);
+    await page.written;
+    await counting.save((job_id) => Boolean(documents.get(job_id)));
+    for (const [job_id, summary] of summaries) if (documents.get(job_id)) await summarize(job_id, summary, open);
     for (const [job, { metadata }] of progress) job.progress_at = metadata.at;
-    for (const job of documents.values()) if (job) job.due = nextStep(job);
+    for (const job of documents.values()) if (job) setNextStep(job);
     await (await open(jobs)).write(
       [...documents].map(([id, document]) => (document ? { replace: document } : { delete: id })),
     );
   },
 });
+
+/** Begins to write the results that the page holds, and counts them meanwhile. */
+async function writeResults(page: Page): Promise<void> {
+  const { open, documents, result_writes, counted } = page;
+  page.result_writes = [];
+  page.counted = [];
+  await page.written;
+  page.written = writeAll(await open(results), result_writes);
+  page.written.catch(() => {}); // `end` gets the error
+  await page.counting.count(counted.filter(({ job_id }) => documents.get(job_id)));
+}
 
 function jobIdOf({ type, data, stream }: LogEvent): string {
   if (type === 'URLChecked') return checksOf(stream).job_id;
@@ -126,21 +186,24 @@ type Ended = Pick<JobDocument, 'status'> & Partial<JobDocument>;
 const end = (event: LogEvent<EventTypeOf<'job'>>, page: Page, changes: Ended): void =>
   change(event, page, { pause_reason: null, completed_at: event.metadata.at, ...changes });
 
-/** The job's document is deleted at once, so no read finds its results; the purge removes these slice by slice. */
+/** From here on no read finds the results; the purge removes them slice by slice. */
 function toPurge(job: JobDocument, event: LogEvent): PurgeDocument {
-  const { _id, batch_size, blob_key, credits_allocated } = job;
+  const { _id, batch_size, blob_key, credits_allocated, purged_to = 0 } = job;
   return {
     _id,
     batch_size,
     blob_key,
-    purged_to: 0,
+    purged_to,
     urls: credits_allocated,
+    is_deleted: event.type === 'JobDeleted',
     since: event.metadata.at,
   };
 }
 
 function created(event: LogEvent<'JobCreated'>): JobDocument {
-  const { job_id, reservation_id: _, ceiling: _ceiling, ...rest } = event.data;
+  const { job_id, reservation_id: _, ceiling: _ceiling, ...data } = event.data;
+  // How the list was read is a matter of reruns, which read it from the log.
+  const { reading: _reading, column: _column, sheet: _sheet, rerun_of: _rerun_of, ...rest } = data;
   const { at } = event.metadata;
   return {
     _id: job_id,
@@ -158,6 +221,9 @@ function created(event: LogEvent<'JobCreated'>): JobDocument {
     progress_at: at,
     revision: event.revision,
     position: event.position,
+    results_expired_at: null,
+    purged_to: 0,
+    results_kept_since: null,
     domains_recorded: false,
     due: null,
   };
@@ -176,6 +242,12 @@ function checked(job: JobDocument, event: Checked): void {
 
 function sizeOfBatch(job: JobDocument, batch: number): number {
   return Math.min(job.batch_size, job.total_urls - batch * job.batch_size);
+}
+
+function setNextStep(job: JobDocument): void {
+  job.due = nextStep(job);
+  const is_kept = job.due === null && hasEnded(job.status) && !job.results_expired_at;
+  job.results_kept_since = is_kept ? job.completed_at : null;
 }
 
 /** Returns the next step that the processes owe the job. */

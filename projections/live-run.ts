@@ -3,9 +3,10 @@
 import type { Logger } from 'pino';
 import type { EventStore } from '../events/event-store.ts';
 import type { UrlListing } from '../events/url-listing.ts';
+import { pause } from '../time/pause.ts';
 import { readUrls } from './checked-urls.ts';
 import type { Fence } from './fence.ts';
-import { isRemovable } from './other-log.ts';
+import { endCatchingUp, isRemovable } from './other-log.ts';
 import type { Projection, Target } from './projection.ts';
 import { BUILD_PART_URLS, LIVE_PART_URLS, partsOf, type Reached, takeEvents } from './take-events.ts';
 
@@ -17,16 +18,22 @@ export interface LiveRunOptions {
   /** The generations that the live run does not write, by projection: this version's code cannot. */
   unfit: ReadonlyMap<string, number>;
   types: readonly string[];
+  /** The pause after a batch that leaves nothing behind it: what comes meanwhile shares a transaction. */
+  spacing_ms: number;
   logger: Logger;
   signal: AbortSignal;
   /** Called after each transaction. */
   advanced(): void;
 }
 
+/** A batch of as many events has more behind it. */
+const FULL_BATCH = 500;
+
 /** Runs until `signal` aborts. Throws `Overtaken` and the stores' errors. */
 export async function runLive(options: LiveRunOptions): Promise<void> {
-  const { log, listing, fence, projections, unfit, types, logger, signal, advanced } = options;
+  const { log, listing, fence, projections, unfit, types, spacing_ms, logger, signal, advanced } = options;
   const from = fence.state.checkpoint;
+  if (fence.state.catching_up_to !== null) await endCatchingUp({ log, fence, types });
   for await (const batch of log.subscribe({ from, filter: { types }, signal })) {
     const max_urls = fence.state.catching_up_to === null ? LIVE_PART_URLS : BUILD_PART_URLS;
     for (const part of partsOf(batch, projections, max_urls)) {
@@ -44,6 +51,11 @@ export async function runLive(options: LiveRunOptions): Promise<void> {
       });
       advanced();
     }
+    if (fence.state.catching_up_to !== null) {
+      await endCatchingUp({ log, fence, types });
+      advanced();
+    }
+    if (spacing_ms > 0 && batch.events.length < FULL_BATCH) await pause(spacing_ms, signal);
   }
 }
 

@@ -6,7 +6,9 @@ import { type MailDocument, type MailFacts, mails } from '../readmodels/mails.ts
 import { type Projection, projection } from './projection.ts';
 
 type Page = Map<string, MailDocument>;
-type About = LogEvent<'PaymentReceived' | 'SubscriptionPaymentFailed' | 'SubscriptionDowngraded' | 'TrialStarted'>;
+type About = LogEvent<
+  'PaymentReceived' | 'SubscriptionPaymentFailed' | 'SubscriptionDowngraded' | 'TrialStarted' | 'JobCreated'
+>;
 
 export const mailsProjection: Projection = projection({
   name: 'mails',
@@ -14,7 +16,9 @@ export const mailsProjection: Projection = projection({
   collections: [mails],
   covers: ['mail'],
   async begin(open, events): Promise<Page> {
-    const found = await (await open(mails)).getMany([...new Set(events.map(idOfMail))]);
+    const about_mails = events.filter((event) => event.type !== 'JobCreated' || isRerun(event));
+    if (about_mails.length === 0) return new Map();
+    const found = await (await open(mails)).getMany([...new Set(about_mails.map(idOfMail))]);
     return new Map(found.map((mail) => [mail._id, mail]));
   },
   on: {
@@ -31,10 +35,16 @@ export const mailsProjection: Projection = projection({
       const { plan, credits, period_end: until } = event.data;
       owe(event, page, idOf(event.stream), 'trial_started', { plan, credits, until });
     },
+    JobCreated(event, page) {
+      if (!isRerun(event)) return;
+      const { owner_id, job_id, rerun_of, total_urls: urls, credits_allocated: credits } = event.data;
+      owe(event, page, owner_id, 'job_rerun', { job_id, failed_job_id: rerun_of!, urls, credits });
+    },
     MailSent: ({ stream }, page) => settle(stream, page, 'sent'),
     MailDropped: ({ stream }, page) => settle(stream, page, 'dropped'),
   },
   async end(page, open) {
+    if (page.size === 0) return;
     await (await open(mails)).write([...page.values()].map((mail) => ({ replace: mail })));
   },
 });
@@ -44,7 +54,10 @@ const KINDS: Record<About['type'], MailKind> = {
   SubscriptionPaymentFailed: 'payment_failed',
   SubscriptionDowngraded: 'plan_ended',
   TrialStarted: 'trial_started',
+  JobCreated: 'job_rerun',
 };
+
+const isRerun = ({ data }: LogEvent<'JobCreated'>) => data.rerun_of !== undefined;
 
 function idOfMail(event: LogEvent): string {
   const { type, stream, data } = event;

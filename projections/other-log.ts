@@ -4,7 +4,13 @@ import type { Logger } from 'pino';
 import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
 import { categoryOf, checksOf, jobStream } from '../events/streams.ts';
 import type { Inside } from '../readmodels/documents.ts';
-import { type ProjectorState, projectionState, projectionStates, withoutNext } from '../readmodels/projection-state.ts';
+import {
+  followerOf,
+  type ProjectorState,
+  projectionState,
+  projectionStates,
+  withoutNext,
+} from '../readmodels/projection-state.ts';
 import type { Fence } from './fence.ts';
 
 interface Adoption {
@@ -28,15 +34,16 @@ export async function adoptLog({ log, log_id, fence, types, logger }: Adoption):
   await fence.inTurn((commit) =>
     commit(async (inside) => {
       if (why === null) return { log_id: id, ...(is_anew && { catching_up_to }) };
-      await retireAll(inside);
+      await retireAll(inside, fence);
       return { log_id: id, checkpoint: BEGINNING, generations: {}, last_event: null, catching_up_to };
     }),
   );
 }
 
-async function retireAll(inside: Inside): Promise<void> {
+async function retireAll(inside: Inside, { state: { _id: follower } }: Fence): Promise<void> {
   const states = await inside.collection(projectionStates);
   for (const stored of await states.find({})) {
+    if (followerOf(stored._id) !== follower) continue;
     const state = projectionState(stored._id, stored);
     const { retired } = withoutNext(state);
     const { generation, collections } = state;
@@ -74,10 +81,10 @@ export async function otherLog(log: EventStore, state: ProjectorState, log_id: s
   return (await wasPurged(log, stream)) ? null : `the log has no ${stream} ${revision}`;
 }
 
-/** Whether the stream held the results of a deleted job, which a purge removes from the log. */
+/** Whether the stream held results that a purge removes from the log, because their job is deleted or they expired. */
 async function wasPurged(log: EventStore, stream: string): Promise<boolean> {
   if (categoryOf(stream) !== 'checks') return false;
   for await (const { type } of log.readStream(jobStream(checksOf(stream).job_id)))
-    if (type === 'JobDeleted') return true;
+    if (type === 'JobDeleted' || type === 'ResultsExpired') return true;
   return false;
 }

@@ -16,6 +16,8 @@ interface ProjectionFacts {
   readonly version: number;
   // biome-ignore lint/suspicious/noExplicitAny: each collection has its own document type
   readonly collections: readonly CollectionSpec<any>[];
+  /** Fields that depend on how the events were split into transactions: a comparison of documents leaves them out. */
+  readonly incidental?: readonly string[];
 }
 
 /** A projection as the projector runs it. */

@@ -3,13 +3,13 @@ import type { Logger } from 'pino';
 import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
 import { openUrlListing, type UrlListing } from '../events/url-listing.ts';
 import type { Documents } from '../readmodels/documents.ts';
-import { inGeneration } from '../readmodels/projection-state.ts';
+import { type Follower, inGeneration, PROJECTOR } from '../readmodels/projection-state.ts';
 import { type LeaseKeeper, type Say, whileHeld } from '../roles/leases.ts';
 import { backOff, pause } from '../time/pause.ts';
 import { type BuildOptions, build, dropOrphans, runBuilds, stateOf } from './build.ts';
 import { type Fence, Overtaken, openFence } from './fence.ts';
 import { runLive } from './live-run.ts';
-import { adoptLog, endCatchingUp, otherLog } from './other-log.ts';
+import { adoptLog, otherLog } from './other-log.ts';
 import type { Projection } from './projection.ts';
 import { isOfStore } from './take-events.ts';
 
@@ -21,15 +21,27 @@ export interface ProjectorOptions {
   log_id: () => Promise<string>;
   documents: Documents;
   projections: readonly Projection[];
+  /** Default: the projector. */
+  follower?: FollowerOptions;
   leases: LeaseKeeper;
   logger: Logger;
   signal: AbortSignal;
   say?: Say;
-  /** Called after each transaction of the live run with its position, and whether the first round of builds still runs. */
+  /** Called after each transaction of the live run with its position, and whether documents are incomplete or in their first round of builds. */
   advanced?: (position: Position, is_building: boolean) => void;
   /** Milliseconds that never go back. */
   monotonic?: () => number;
 }
+
+/** A follower with a checkpoint and a lease of its own. */
+export interface FollowerOptions {
+  name: Follower;
+  /** The pause between two transactions while the log has little more. */
+  spacing_ms: number;
+}
+const THE_PROJECTOR: FollowerOptions = { name: PROJECTOR, spacing_ms: 0 };
+/** The projector's lease has the role's name. */
+const leaseOf = ({ name }: FollowerOptions) => (name === PROJECTOR ? 'projector' : name);
 
 /** The interval between two checks that the log was not replaced. */
 const LOG_LOOK_MS = 10_000;
@@ -67,14 +79,16 @@ export async function runProjector(options: ProjectorOptions): Promise<void> {
   const sayOfLease: Say = (state, reason) => {
     if (state !== 'working' || failures === 0) say?.(state, reason);
   };
-  await whileHeld(options.leases, 'projector', options.signal, run, { say: sayOfLease, logger });
+  const { follower = THE_PROJECTOR } = options;
+  await whileHeld(options.leases, leaseOf(follower), options.signal, run, { say: sayOfLease, logger });
 }
 
 async function project(options: ProjectorOptions): Promise<void> {
   const { log, documents, projections, logger, monotonic = () => performance.now() } = options;
+  const { name, spacing_ms } = options.follower ?? THE_PROJECTOR;
   const ended = new AbortController();
   const signal = AbortSignal.any([options.signal, ended.signal]);
-  const fence = await openFence(documents, signal);
+  const fence = await openFence(documents, signal, name);
   const types = [...new Set(projections.flatMap((projection) => projection.types))];
   await adoptLog({ ...options, fence, types });
   const { listing = openUrlListing(log) } = options;
@@ -86,10 +100,9 @@ async function project(options: ProjectorOptions): Promise<void> {
 
   let is_building = true;
   let looked_at = monotonic();
-  const advanced = () => options.advanced?.(fence.state.checkpoint, is_building);
+  const advanced = () => options.advanced?.(fence.state.checkpoint, is_building || fence.state.catching_up_to !== null);
   async function endRound(): Promise<void> {
     is_building = false;
-    if (fence.state.catching_up_to !== null) await endCatchingUp({ log, fence, types });
     advanced();
     if (monotonic() - looked_at < LOG_LOOK_MS) return;
     looked_at = monotonic();
@@ -98,7 +111,7 @@ async function project(options: ProjectorOptions): Promise<void> {
   }
   advanced();
   const runs = [
-    runLive({ log, listing, fence, projections, unfit, types, logger, signal, advanced }),
+    runLive({ log, listing, fence, projections, unfit, types, spacing_ms, logger, signal, advanced }),
     runBuilds(building, endRound),
   ];
   // When one ends, it ends the other.

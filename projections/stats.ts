@@ -2,7 +2,8 @@
 // A batch of results reads and writes each statistics document once.
 import type { CheckedUrl } from '../events/checked-range.ts';
 import type { FoundOfDomain } from '../events/domain-checks.ts';
-import type { Collection, Document } from '../readmodels/documents.ts';
+import type { Summary } from '../events/job.ts';
+import type { CollectionSpec, Document } from '../readmodels/documents.ts';
 import {
   type Counts,
   type DomainDocument,
@@ -10,6 +11,7 @@ import {
   domainOf,
   FIRST_DOMAINS,
   jobDomains,
+  jobOfResponseTimes,
   jobResponseTimes,
   jobStats,
   MAX_MS_COUNTED,
@@ -17,9 +19,11 @@ import {
   NO_STATUS,
   noResponseTimes,
   noStats,
+  type ResponseTimesDocument,
   responseTimesId,
   type StatsDocument,
   slotOf,
+  toStats,
 } from '../readmodels/stats.ts';
 import type { OpenCollection } from './projection.ts';
 import { readAll, writeAll } from './slices.ts';
@@ -34,50 +38,97 @@ export interface CheckedRange {
   rows: readonly CheckedUrl[];
 }
 
-/** Adds results to the statistics. The caller passes each result once. */
-export async function countResults(ranges: readonly CheckedRange[], open: OpenCollection): Promise<void> {
-  if (ranges.length === 0) return;
-  const stats = await touched(await open(jobStats), new Set(ranges.map(({ job_id }) => job_id)));
-  const others: OtherDomain[] = [];
-  for (const [job_id, of_job] of Map.groupBy(ranges, (range) => range.job_id)) {
-    const document = stats.get(job_id, () => noStats(job_id));
-    for (const { rows } of of_job) for (const row of rows) count(document, row);
-    others.push(...countFirstDomains(document, of_job));
-  }
-  await countOtherDomains(others, stats.of, open);
-  const times = ranges.flatMap(({ job_id, rows }) => timesOf(stats.of.get(job_id)!, rows));
-  await stats.save();
-  await countInSlots(times, open);
+/** The statistics that the events of one transaction change. They are in memory until `save`. */
+export interface Counting {
+  /** Adds results. The caller passes each result once. */
+  count(ranges: readonly CheckedRange[]): Promise<void>;
+  /** Writes each changed document once, but none of a deleted job's. */
+  save(isKept: (job_id: string) => boolean): Promise<void>;
 }
 
-/** A result whose domain is not among the first domains of its job. */
-interface OtherDomain {
-  id: string;
-  domain: string;
-  at: string;
-  row: CheckedUrl;
+/** What is counted of a job. Results look up its parts by names that are shorter than the documents' ids. */
+interface OfJob {
+  stats: StatsDocument;
+  /** The first domains, which are in the job's document, and those that have documents of their own. */
+  domains: Map<string, FoundOfDomain>;
+  slots: Map<number, ResponseTimesDocument>;
 }
 
-/** Counts the first domains in the job's document. Returns the results of other domains, which have documents of their own. */
-function countFirstDomains(stats: StatsDocument, ranges: readonly CheckedRange[]): OtherDomain[] {
-  const { _id: job_id, first_domains } = stats;
-  const first = new Map(first_domains.map((found) => [found.domain, found]));
-  const others: OtherDomain[] = [];
-  for (const { at, rows } of ranges) {
-    for (const row of rows) {
-      const domain = domainOf(row.url);
-      let found = first.get(domain);
-      if (!found && first_domains.length < FIRST_DOMAINS) {
-        found = nothingFound(domain);
-        first.set(domain, found);
-        first_domains.push(found);
-        stats.domains_total++;
-      }
-      if (found) countOfDomain(found, row, at);
-      else others.push({ id: domainId(job_id, domain), domain, at, row });
+export function openCounting(open: OpenCollection): Counting {
+  const stats = touched(jobStats, open);
+  const domains = touched(jobDomains, open);
+  const times = touched(jobResponseTimes, open);
+  const jobs = new Map<string, OfJob>();
+
+  async function loadJobs(job_ids: readonly string[]): Promise<void> {
+    const unknown = job_ids.filter((job_id) => !jobs.has(job_id));
+    await stats.load(unknown);
+    for (const job_id of unknown) {
+      const document = stats.get(job_id, () => noStats(job_id));
+      const first = document.first_domains.map((found) => [found.domain, found] as const);
+      jobs.set(job_id, { stats: document, domains: new Map(first), slots: new Map() });
     }
   }
-  return others;
+
+  async function countDomains(ranges: readonly CheckedRange[]): Promise<void> {
+    const rows = ranges.flatMap(({ job_id, at, rows }) =>
+      rows.map((row) => ({ job: jobs.get(job_id)!, at, row, domain: domainOf(row.url) })),
+    );
+    const isOfOthers = ({ stats: { domains_total, first_domains } }: OfJob) => domains_total > first_domains.length;
+    const unknown = rows.filter(({ job, domain }) => isOfOthers(job) && !job.domains.has(domain));
+    await domains.load(unknown.map(({ job, domain }) => domainId(job.stats._id, domain)));
+    for (const { job, at, row, domain } of rows) {
+      let found = job.domains.get(domain);
+      if (!found) job.domains.set(domain, (found = domainOfJob(job.stats, domain, domains)));
+      countOfDomain(found, row, at);
+    }
+  }
+
+  async function countTimes(ranges: readonly CheckedRange[]): Promise<void> {
+    const counted = ranges.flatMap(({ job_id, rows }) => {
+      const job = jobs.get(job_id)!;
+      return timesOf(job.stats, rows).map((in_slot) => ({ job, ...in_slot }));
+    });
+    const unknown = counted.filter(({ job, slot }) => !job.slots.has(slot));
+    await times.load(unknown.map(({ job, slot }) => responseTimesId(job.stats._id, slot)));
+    for (const { job, slot, place, count } of counted) {
+      let document = job.slots.get(slot);
+      if (!document) {
+        const id = responseTimesId(job.stats._id, slot);
+        job.slots.set(slot, (document = times.get(id, () => noResponseTimes(id))));
+      }
+      document.by_ms[place]! += count;
+    }
+  }
+
+  return {
+    async count(ranges) {
+      await loadJobs([...new Set(ranges.map(({ job_id }) => job_id))]);
+      for (const { job_id, rows } of ranges) for (const row of rows) count(jobs.get(job_id)!.stats, row);
+      await countDomains(ranges);
+      await countTimes(ranges);
+    },
+    async save(isKept) {
+      await stats.save(({ _id }) => isKept(_id));
+      await domains.save(({ job_id }) => isKept(job_id));
+      await times.save(({ _id }) => isKept(jobOfResponseTimes(_id)));
+    },
+  };
+}
+
+/** Returns a domain that the job has in a document of its own, or makes the domain that the job has not had. */
+function domainOfJob(stats: StatsDocument, domain: string, others: Touched<DomainDocument>): FoundOfDomain {
+  if (stats.first_domains.length < FIRST_DOMAINS) {
+    const found = nothingFound(domain);
+    stats.first_domains.push(found);
+    stats.domains_total++;
+    return found;
+  }
+  const id = domainId(stats._id, domain);
+  return others.get(id, () => {
+    stats.domains_total++;
+    return { _id: id, job_id: stats._id, ...nothingFound(domain) };
+  });
 }
 
 const nothingFound = (domain: string): FoundOfDomain => ({
@@ -100,38 +151,17 @@ function countOfDomain(found: FoundOfDomain, row: CheckedUrl, at: string): void 
   add(found.verdicts, row.verdict);
 }
 
-async function countOtherDomains(
-  others: readonly OtherDomain[],
-  stats: ReadonlyMap<string, StatsDocument>,
-  open: OpenCollection,
-): Promise<void> {
-  if (others.length === 0) return;
-  const domains = await touched(await open(jobDomains), new Set(others.map(({ id }) => id)));
-  for (const { id, domain, at, row } of others) {
-    const { job_id } = row;
-    const document = domains.get(id, (): DomainDocument => {
-      stats.get(job_id)!.domains_total++;
-      return { _id: id, job_id, ...nothingFound(domain) };
-    });
-    countOfDomain(document, row, at);
-  }
-  await domains.save();
-}
-
 /** Response times that belong in a slot's document. */
 interface InSlot {
-  id: string;
+  slot: number;
   place: number;
   count: number;
 }
 
 /** Counts response times in the job's document while they have few distinct values. Returns those to count in slots. */
-function timesOf({ _id: job_id, response_times }: StatsDocument, rows: readonly CheckedUrl[]): InSlot[] {
+function timesOf({ response_times }: StatsDocument, rows: readonly CheckedUrl[]): InSlot[] {
   const in_slots: InSlot[] = [];
-  const toSlot = (ms: number, count: number) => {
-    const { slot, place } = slotOf(ms);
-    in_slots.push({ id: responseTimesId(job_id, slot), place, count });
-  };
+  const toSlot = (ms: number, count: number) => in_slots.push({ ...slotOf(ms), count });
   for (const { response_time_ms: ms } of rows) {
     if (ms === null) continue;
     const { by_ms } = response_times;
@@ -146,13 +176,6 @@ function timesOf({ _id: job_id, response_times }: StatsDocument, rows: readonly 
   return in_slots;
 }
 
-async function countInSlots(counted: readonly InSlot[], open: OpenCollection): Promise<void> {
-  if (counted.length === 0) return;
-  const times = await touched(await open(jobResponseTimes), new Set(counted.map(({ id }) => id)));
-  for (const { id, place, count } of counted) times.get(id, () => noResponseTimes(id)).by_ms[place]! += count;
-  await times.save();
-}
-
 /** Removes a deleted job's statistics, except its domains: these may be as many as its URLs, and the purge removes them. */
 export async function removeStats(job_id: string, open: OpenCollection): Promise<void> {
   const stats = await open(jobStats);
@@ -161,7 +184,13 @@ export async function removeStats(job_id: string, open: OpenCollection): Promise
   await stats.write([{ delete: job_id }]);
 }
 
-/** Removes up to `at_most` domains of a deleted job. */
+/** Leaves of a job's statistics only the summary. Its domains go as those of a deleted job do. */
+export async function summarize(job_id: string, summary: Summary, open: OpenCollection): Promise<void> {
+  await removeStats(job_id, open);
+  await (await open(jobStats)).write([{ replace: toStats(job_id, summary) }]);
+}
+
+/** Removes up to `at_most` domains of a job that is deleted, or whose results expired. */
 export async function removeDomains(job_id: string, at_most: number, open: OpenCollection): Promise<void> {
   const domains = await open(jobDomains);
   const found = await domains.find({ job_id }, { sort: MOST_CHECKED, limit: at_most });
@@ -191,20 +220,34 @@ function add(counts: Counts, value: string | number): void {
   counts[value] = (counts[value] ?? 0) + 1;
 }
 
-/** Reads the documents of these ids; `get` changes them in memory, `save` writes them once. */
-async function touched<T extends Document>(collection: Collection<T>, ids: ReadonlySet<string>) {
-  const documents = new Map((await readAll(collection, [...ids])).map((document) => [document._id, document]));
+/** Documents that are read once, changed in memory and written once. */
+interface Touched<T> {
+  load(ids: readonly string[]): Promise<void>;
+  /** Returns a loaded document, or makes the missing one. */
+  get(id: string, make: () => T): T;
+  save(isKept: (document: T) => boolean): Promise<void>;
+}
+
+function touched<T extends Document>(spec: CollectionSpec<T>, open: OpenCollection): Touched<T> {
+  const documents = new Map<string, T>();
   return {
-    of: documents,
-    get(id: string, make: () => T): T {
+    async load(ids) {
+      if (ids.length === 0) return;
+      const there = await readAll(await open(spec), [...new Set(ids)]);
+      for (const document of there) documents.set(document._id, document);
+    },
+    get(id, make) {
       let document = documents.get(id);
       if (!document) documents.set(id, (document = make()));
       return document;
     },
-    save: () =>
-      writeAll(
-        collection,
-        [...documents.values()].map((document) => ({ replace: document })),
-      ),
+    async save(isKept) {
+      const kept = [...documents.values()].filter(isKept);
+      if (kept.length === 0) return;
+      await writeAll(
+        await open(spec),
+        kept.map((document) => ({ replace: document })),
+      );
+    },
   };
 }

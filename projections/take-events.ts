@@ -3,6 +3,7 @@
 import type { Logger } from 'pino';
 import { urlsOf } from '../events/checked-range.ts';
 import type { RecordedEvent, SubscriptionBatch } from '../events/event-store.ts';
+import { traced } from '../events/tracing.ts';
 import type { CollectionSpec, Document, Inside } from '../readmodels/documents.ts';
 import { inGeneration, parkedEvents, projectionState, projectionStates } from '../readmodels/projection-state.ts';
 import { isChecked, type UrlsOf } from './checked-urls.ts';
@@ -34,13 +35,17 @@ class NotTaken extends Error {
   }
 }
 
+/** A projection is asked about its own events only: the data of others may be damaged. */
 const isHeavy = (event: RecordedEvent, projections: readonly Projection[]) =>
-  projections.some((projection) => projection.isHeavy?.(event));
+  projections.some(({ types, isHeavy }) => types.includes(event.type) && isHeavy?.(event));
 
 /** A live part has at most this many checked URLs, so that a transaction is short. */
 export const LIVE_PART_URLS = 5000;
-/** Nobody waits for a part of documents that are built anew. Few large parts rewrite the documents of a job's domains less often. */
-export const BUILD_PART_URLS = 20_000;
+/**
+ * Few large parts rewrite the documents of a job's domains less often. The live run waits for its turn for as long as one takes: 0.8 s
+ * of processor time.
+ */
+export const BUILD_PART_URLS = 100_000;
 
 /** Cuts a batch into parts of at most `max_urls` checked URLs, or of one event; each heavy event is a part of its own. */
 export function* partsOf(
@@ -72,7 +77,17 @@ export function* partsOf(
  * Applies a part in one transaction. When a projection throws, it applies the halves one after the other, down to the single
  * event that throws, which it parks for this projection and applies to the others. Throws the store's errors.
  */
-export async function takeEvents(
+export function takeEvents(options: TakeOptions, part: SubscriptionBatch): Promise<void> {
+  const step = () => ({
+    name: 'project',
+    kind: 'consumer' as const,
+    attributes: { 'event.count': part.events.length, 'log.position': part.position },
+    causes: part.events.flatMap(({ metadata }) => metadata.traceparent ?? []),
+  });
+  return traced(step, () => take(options, part));
+}
+
+async function take(
   options: TakeOptions,
   part: SubscriptionBatch,
   left_out: ReadonlyMap<Target, unknown> = new Map(),
@@ -89,10 +104,10 @@ export async function takeEvents(
     });
   } catch (error) {
     if (!(error instanceof NotTaken)) throw error;
-    if (events.length === 1) return takeEvents(options, part, new Map([...left_out, [error.target, error.cause]]));
+    if (events.length === 1) return take(options, part, new Map([...left_out, [error.target, error.cause]]));
     const half = Math.ceil(events.length / 2);
-    await takeEvents(options, { events: events.slice(0, half), position: events[half - 1]!.position });
-    return takeEvents(options, { events: events.slice(half), position });
+    await take(options, { events: events.slice(0, half), position: events[half - 1]!.position });
+    return take(options, { events: events.slice(half), position });
   }
   for (const [{ projection, generation }, err] of left_out) {
     const { id, type, stream, revision } = events[0]!;
@@ -111,7 +126,7 @@ const openIn =
 async function clear(commit: Commit, targets: readonly Target[], event: RecordedEvent): Promise<void> {
   for (const target of targets) {
     const { projection, generation } = target;
-    if (!projection.clear || !projection.isHeavy?.(event)) continue;
+    if (!projection.clear || !isHeavy(event, [projection])) continue;
     for (let more = true; more; ) {
       await commit(async (inside) => {
         more = await guarded(target, () => projection.clear!(event, openIn(inside, generation)));

@@ -17,31 +17,26 @@ const update = (page: Page, user_id: string, set: Update) => void page.push({ up
 
 export const usersProjection: Projection = projection({
   name: 'users',
-  version: 1,
+  version: 2,
   collections: [users],
   covers: ['user'],
-  ignores: ['SignupBonusApproved', 'UsageSet'],
+  ignores: [...(['UserRoleSeen', 'SignupBonusApproved', 'UsageSet', 'UserStarred', 'UserUnstarred'] as const)],
   begin: (): Page => [],
   on: {
     UserRegistered: ({ data: { user_id, email }, metadata: { at } }, page) =>
       void page.push({ replace: newUser(user_id, email, at) }),
     UserUpdated: setOf<LogEvent<'UserUpdated'>>(({ data: { email } }) => ({ email })),
+    UserNamed: setOf<LogEvent<'UserNamed'>>(({ data: { name } }) => ({ name })),
     IdentityReported: setOf<LogEvent<'IdentityReported'>>(({ data: { email } }) => ({ email })),
     FingerprintRecorded: setOf<LogEvent<'FingerprintRecorded'>>(({ data: fingerprint }) => ({ fingerprint })),
     SignupBonusWithheld: setOf<LogEvent<'SignupBonusWithheld'>>(({ data: { reason }, metadata: { at } }) => ({
       bonus: { status: 'withheld', reason, at },
     })),
-    UsageLimitSet: setOf<LogEvent<'UsageLimitSet'>>(({ data: { limit, reason } }) => ({
-      custom_limit: limit,
-      custom_limit_reason: limit === null ? null : reason,
-    })),
-    UserErased: setOf<LogEvent<'UserErased'>>(({ metadata: { at } }) => ({
-      email: null,
-      fingerprint: null,
-      erased_at: at,
-    })),
+    UsageLimitSet: setOf<LogEvent<'UsageLimitSet'>>(({ data: { limit } }) => ({ custom_limit: limit })),
+    NotesUpdated: setOf<LogEvent<'NotesUpdated'>>(({ data: { notes } }) => ({ notes })),
+    UserErased: setOf<LogEvent<'UserErased'>>(({ metadata: { at } }) => ({ ...GONE, erased_at: at })),
     // A request that had begun before the erasure may have recorded something after it.
-    UserForgotten: setOf<LogEvent<'UserForgotten'>>(() => ({ email: null, fingerprint: null })),
+    UserForgotten: setOf<LogEvent<'UserForgotten'>>(() => GONE),
     CreditsGranted({ stream, data: { transaction_type }, metadata: { at } }, page) {
       if (transaction_type !== 'signup_bonus') return;
       update(page, idOf(stream), { $set: { bonus: { status: 'granted', reason: null, at } } });
@@ -54,14 +49,17 @@ export const usersProjection: Projection = projection({
   },
 });
 
+const GONE = { email: null, name: null, fingerprint: null, notes: null };
+
 const newUser = (user_id: string, email: string | null, at: string): UserDocument => ({
   _id: user_id,
   email,
+  name: null,
   registered_at: at,
   fingerprint: null,
   bonus: { status: 'pending', reason: null, at: null },
   custom_limit: null,
-  custom_limit_reason: null,
+  notes: null,
   jobs_created: 0,
   last_job_at: null,
   erased_at: null,

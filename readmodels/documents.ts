@@ -65,6 +65,11 @@ export interface FindOptions {
   limit?: number;
   /** Keyset paging: the values of the sort's fields (`_id` last) in the document before the page. */
   after?: readonly Scalar[];
+  /**
+   * A declared index, by which the store reads whatever it would choose. For a caller who knows how many documents match: a store that
+   * does not tries every index that may serve, or reads all of the longest.
+   */
+  index?: IndexSpec;
   /** An abort gives the read up, which then throws the signal's reason. */
   signal?: AbortSignal;
 }
@@ -135,6 +140,10 @@ export interface Documents {
    * without a change, once for several, and not at all while the store is away: callers also look for themselves, seldom.
    */
   watch(name: string, changed: () => void): void;
+  /** Names this client to the others; null where the store itself ends the transactions of a process that has ended. */
+  readonly client: string | null;
+  /** Ends the transactions of another client, which its process or machine may have left open: their locks keep others waiting. */
+  endTransactionsOf(client: string): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -45,6 +45,12 @@ export interface JobDocument extends Document {
   revision: number;
   /** The position of the last event that changed this document. A reader that follows changes continues after it. */
   position: Position;
+  /** When the service stopped keeping the job's results; null while it keeps them. Missing in documents of an earlier version. */
+  results_expired_at?: string | null;
+  /** The results below this index are removed from the read models. Missing in documents of an earlier version. */
+  purged_to?: number;
+  /** When the job ended, from the last step that the processes owed it until its results expire; null otherwise. */
+  results_kept_since?: string | null;
   /** Whether the log has the job's results counted by domain. */
   domains_recorded: boolean;
   /** The next step that the processes owe the job; null for none. */
@@ -59,6 +65,7 @@ export const jobs: CollectionSpec<JobDocument> = {
     status: 'string',
     created_at: 'string',
     due: 'string',
+    results_kept_since: 'string',
     position: 'string',
   },
   indexes: [
@@ -67,6 +74,7 @@ export const jobs: CollectionSpec<JobDocument> = {
     { fields: { owner_email: 1, created_at: -1 } },
     { fields: { status: 1, created_at: 1 } },
     { fields: { due: 1 } },
+    { fields: { results_kept_since: 1 } },
     { fields: { position: 1 } },
   ],
 };

@@ -1,4 +1,4 @@
-// The read model of mails about payments and plans: those that the processes still owe, and what became of the others.
+// The read model of mails about payments, plans and reruns: those that the processes still owe, and what became of the others.
 import type { MailKind } from '../events/mail.ts';
 import type { BillingInterval, PlanName } from '../events/subscription.ts';
 import type { CollectionSpec, Document } from './documents.ts';
@@ -10,6 +10,10 @@ export interface MailFacts {
   credits?: number;
   plan?: PlanName;
   interval?: BillingInterval;
+  /** The job that runs the failed one again. */
+  job_id?: string;
+  failed_job_id?: string;
+  urls?: number;
   /** ISO 8601: until then the credits or the plan last. */
   until?: string;
 }

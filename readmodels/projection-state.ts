@@ -19,6 +19,31 @@ export interface ProjectionState extends Document {
   retired: { generation: number; collections: string[] }[];
   /** An operator has requested a rebuild. */
   rebuild: boolean;
+  /** Before the next flip, the documents of both generations are to be compared. */
+  verify: boolean;
+  /** What the comparison before the last flip found; null without one. */
+  verified: Comparison | null;
+}
+
+/** A document of the live generation that is not as the rebuilt one has it. */
+export interface Difference {
+  collection: string;
+  id: string;
+  /** `surplus`: only the live generation has it; `missing`: only the rebuilt one has it. */
+  kind: 'changed' | 'missing' | 'surplus';
+  /** The fields that differ, of a changed document. */
+  fields: string[];
+}
+
+/** The documents of a live generation, compared with those that were made of the same events anew. */
+export interface Comparison {
+  /** Of the log, up to which both had applied it when the comparison ended. */
+  position: Position;
+  /** Documents of the rebuilt generation. */
+  documents: number;
+  differing: number;
+  /** The first ones. */
+  differences: Difference[];
 }
 
 /** The last event in the documents: a log without it is not the log that the documents came from. */
@@ -29,9 +54,9 @@ export interface LastEvent {
   position: Position;
 }
 
-/** The fence: one for all projections. Every transaction of a projector compares the whole document and writes it anew. */
+/** The fence: one for each follower of the log. Every transaction of a projector compares the whole document and writes it anew. */
 export interface ProjectorState extends Document {
-  /** All live projections have applied the events up to this position. */
+  /** `_id` is the follower. All its live projections have applied the events up to this position. */
   checkpoint: Position;
   /** Raised by each projector that begins. */
   epoch: number;
@@ -70,7 +95,15 @@ export const parkedEvents: CollectionSpec<ParkedEvent> = {
   fields: { projection: 'string', generation: 'number', position: 'string' },
   indexes: [{ fields: { projection: 1, generation: 1, position: 1 } }],
 };
-export const PROJECTOR = 'live';
+/**
+ * Who follows the log to make documents: the projector, `live`, makes all read models but those of the others. Each of the others makes
+ * the projection of its name, with a checkpoint of its own, and delays nobody.
+ */
+export const FOLLOWERS = ['live', 'worker_log'] as const;
+export type Follower = (typeof FOLLOWERS)[number];
+export const PROJECTOR: Follower = 'live';
+export const followerOf = (projection: string): Follower =>
+  FOLLOWERS.find((follower) => follower === projection) ?? PROJECTOR;
 
 export function inGeneration<T extends Document>(spec: CollectionSpec<T>, generation: number): CollectionSpec<T> {
   return { ...spec, name: `${spec.name}_${generation}` };
@@ -78,22 +111,38 @@ export function inGeneration<T extends Document>(spec: CollectionSpec<T>, genera
 
 /** Fills the fields that a stored document lacks: an older version wrote it, or there is none yet. */
 export function projectionState(name: string, stored: ProjectionState | null): ProjectionState {
-  const nothing = { version: 0, generation: 0, collections: [], parked: 0, next: null, retired: [], rebuild: false };
-  return { ...nothing, ...stored, _id: name };
+  const nothing = { version: 0, generation: 0, collections: [], parked: 0, next: null, retired: [] };
+  return { ...nothing, rebuild: false, verify: false, verified: null, ...stored, _id: name };
 }
 
-export function projectorState(stored: ProjectorState | null): ProjectorState {
+export function projectorState(stored: ProjectorState | null, follower: Follower = PROJECTOR): ProjectorState {
   const nothing = { checkpoint: BEGINNING, epoch: 0, turn: 0, generations: {} };
-  return { ...nothing, log_id: '', last_event: null, catching_up_to: null, ...stored, _id: PROJECTOR };
+  return { ...nothing, log_id: '', last_event: null, catching_up_to: null, ...stored, _id: follower };
 }
 
-/** Asks the projector to build a projection anew from the beginning of the log, beside its live generation. */
-export async function requestRebuild(documents: Documents, projection: string): Promise<void> {
-  await documents.transaction(async (inside) => {
+export interface RebuildRequest {
+  /** A build of this version that is under way goes on. Any other is given up: it may have the fault that the rebuild is to mend. */
+  continues?: number | 'any';
+  /** Compare the documents of both generations before the flip. */
+  verify?: boolean;
+}
+
+/**
+ * Asks the projector to build a projection anew from the beginning of the log, beside its live generation. Returns the number of that
+ * generation: the rebuilt one has a higher number.
+ */
+export async function requestRebuild(
+  documents: Documents,
+  projection: string,
+  { continues, verify = false }: RebuildRequest = {},
+): Promise<number> {
+  return documents.transaction(async (inside) => {
     const states = await inside.collection(projectionStates);
     const state = projectionState(projection, await states.get(projection));
-    // A build under way may have the fault that the rebuild is to mend.
-    await states.write([{ replace: { ...state, ...withoutNext(state), rebuild: true } }]);
+    const goes_on = state.next !== null && (continues === 'any' || state.next.version === continues);
+    const build = goes_on ? {} : { ...withoutNext(state), rebuild: true };
+    await states.write([{ replace: { ...state, ...build, verify: verify || (goes_on && state.verify) } }]);
+    return state.generation;
   });
 }
 

@@ -1,7 +1,8 @@
-// The read model of deleted jobs whose data is not removed yet: first their results, then their streams and their file.
+// The read model of jobs whose data is to be removed, because the job was deleted or its results expired: first the results, then the
+// streams and the file.
 import type { CollectionSpec, Document } from './documents.ts';
 
-/** One for each deleted job, until its purge ends. None of its fields comes from an event that the purge removes. */
+/** One for each such job, until its purge ends. None of its fields comes from an event that the purge removes. */
 export interface PurgeDocument extends Document {
   batch_size: number;
   blob_key: string | null;
@@ -9,6 +10,8 @@ export interface PurgeDocument extends Document {
   purged_to: number;
   /** The job has results below this index only. */
   urls: number;
+  /** Whether the job is deleted; else it stays, without its results. Missing in documents of an earlier version. */
+  is_deleted?: boolean;
   /** ISO 8601. */
   since: string;
 }

@@ -3,6 +3,7 @@ import type { Position } from '../events/event-store.ts';
 import type { CollectionSpec, Document, Documents, Reading } from './documents.ts';
 import { Movement } from './movement.ts';
 import {
+  type Follower,
   inGeneration,
   PROJECTOR,
   type ProjectionState,
@@ -49,6 +50,8 @@ export class DocumentsNotReady extends Error {
 }
 
 export interface ReadModelsOptions {
+  /** Whose collections these are. Default: the projector's. */
+  follower?: Follower;
   /** Reads the log's id. When given, reads refuse documents of another log and incomplete documents. */
   log_id?: () => Promise<string>;
   /** Milliseconds that never go back. */
@@ -61,7 +64,7 @@ const READY_WAIT_MS = 2000;
 const READY_LOOK_MS = 20;
 
 export function openReadModels(documents: Documents, options: ReadModelsOptions = {}): ReadModels {
-  const { log_id, monotonic = () => performance.now() } = options;
+  const { follower = PROJECTOR, log_id, monotonic = () => performance.now() } = options;
   const states = documents.reading(projectionStates);
   const projector = documents.reading(projectorStates);
   let expected_log_id: string | null = null;
@@ -79,7 +82,7 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
   async function assertReady(stored: ProjectorState | null): Promise<void> {
     // Before the first projector has run, there are no documents.
     if (!log_id || !stored) return;
-    const state = projectorState(stored);
+    const state = projectorState(stored, follower);
     if (state.catching_up_to !== null) throw new DocumentsNotReady('the projector is building the documents anew');
     if (state.log_id === '' || state.log_id === expected_log_id) return;
     expected_log_id = await log_id();
@@ -89,7 +92,7 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
   async function whenReady(): Promise<void> {
     for (const until = monotonic() + READY_WAIT_MS; ; ) {
       try {
-        return await assertReady(await projector.get(PROJECTOR));
+        return await assertReady(await projector.get(follower));
       } catch (error) {
         if (!(error instanceof DocumentsNotReady) || monotonic() >= until) throw error;
       }
@@ -120,9 +123,9 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
     return (await projections()).some((state) => has(state) || state.retired.some(has));
   }
   async function position(): Promise<Position> {
-    const stored = await projector.get(PROJECTOR);
+    const stored = await projector.get(follower);
     await assertReady(stored);
-    const { checkpoint, generations } = projectorState(stored);
+    const { checkpoint, generations } = projectorState(stored, follower);
     const live = JSON.stringify(generations);
     if (flipped_to !== null && flipped_to !== live) {
       flips++;

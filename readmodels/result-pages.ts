@@ -18,7 +18,7 @@ export interface ResultsRead {
   jobStats: Pick<Collection<StatsDocument>, 'get'>;
 }
 /** The fields of the job that a page needs. */
-type OfJob = Pick<JobDocument, '_id' | 'completed_urls'>;
+type OfJob = Pick<JobDocument, '_id' | 'completed_urls' | 'total_urls'>;
 
 /** Returns the number of results that pass the filter. */
 export async function totalOf(
@@ -74,7 +74,10 @@ export async function resultsPage(
   const limit = Math.min(page.limit, total - skip);
   if (limit <= 0) return { items: [], total };
   const where = resultsFilter(job._id, filter);
-  const first = await read.results.slice(where, { sort, skip, limit, signal });
+  // Where every URL is checked the index is the place, so that no result before the page is read.
+  const is_whole = total === job.total_urls;
+  const here: Filter = is_whole ? { $and: [where, { index: { $gt: skip - 1 } }] } : where;
+  const first = await read.results.slice(here, { sort, skip: is_whole ? 0 : skip, limit, signal });
   if (!first.is_cut) return { items: first.documents.map(toResult), total };
   return { items: new LongPage({ results: read.results, where, limit, signal }, first), total };
 }

@@ -24,11 +24,16 @@ export const results: CollectionSpec<StoredResult> = {
   indexes: [{ fields: { job_id: 1, index: 1, status_code: 1, is_broken: 1, url: 1 } }],
 };
 
-const JOB_KEY_CHARS = 22;
+/** The characters of a job's id that are its time. */
+const TIME_CHARS = 13;
+const HASH_CHARS = 12;
 
-/** Returns a function that makes the id of the job's result with an index. The ids have a hash of the job's id, which is shorter. */
+/**
+ * Returns a function that makes the id of the job's result with an index. The ids have the time of the job's id, so that results of one
+ * time lie together, and a hash instead of the rest of it, which is longer.
+ */
 export function resultIds(job_id: string): (index: number) => string {
-  const key = hash('sha256', job_id, 'base64url').slice(0, JOB_KEY_CHARS);
+  const key = `${job_id.slice(0, TIME_CHARS)}${hash('sha256', job_id, 'base64url').slice(0, HASH_CHARS)}`;
   return (index) => `${key}:${String(index).padStart(7, '0')}`;
 }
 

@@ -3,6 +3,7 @@
 // Response times are a histogram of whole milliseconds, so that percentiles are exact: in the job's document while they have few
 // distinct values, then in a document for each slot.
 import type { Counts, FoundOfDomain } from '../events/domain-checks.ts';
+import { MAX_DOMAINS_SUMMARIZED, type Summary } from '../events/job.ts';
 import type { Collection, CollectionSpec, Document, Sort } from './documents.ts';
 import type { STATUS_GROUPS } from './results.ts';
 
@@ -39,12 +40,16 @@ export interface StatsDocument extends Document {
      */
     by_ms?: Counts | null;
   };
+  /** What the results' removal leaves of domains and response times. Present once the results have expired. */
+  left?: Pick<Summary, 'domains'> & Pick<Summary['response_times'], 'percentiles' | 'histogram'>;
 }
 
 /** How often each response time of one slot was measured: `SLOT_MS` numbers. */
 export interface ResponseTimesDocument extends Document {
   by_ms: number[];
 }
+
+export type ReadTimes = Pick<Collection<ResponseTimesDocument>, 'getMany'>;
 
 /** A domain beyond the first `FIRST_DOMAINS`. */
 export interface DomainDocument extends Document, FoundOfDomain {
@@ -75,6 +80,7 @@ export const NO_STATUS = 'none';
 export const slotOf = (ms: number) => ({ slot: Math.floor(ms / SLOT_MS), place: ms % SLOT_MS });
 export const noResponseTimes = (_id: string): ResponseTimesDocument => ({ _id, by_ms: Array(SLOT_MS).fill(0) });
 export const responseTimesId = (job_id: string, slot: number | string) => `${job_id}:${slot}`;
+export const jobOfResponseTimes = (id: string) => id.slice(0, id.lastIndexOf(':'));
 export const domainId = (job_id: string, domain: string) => `${job_id}:${domain}`;
 
 /** Returns the URL's host as the URL parser writes it: lower case, without port, international names as punycode. */
@@ -93,6 +99,38 @@ export const noStats = (job_id: string): StatsDocument => ({
   first_domains: [],
   response_times: { count: 0, sum_ms: 0, min_ms: null, max_ms: null, slots: {}, by_ms: {} },
 });
+
+/** The percentiles that the service shows. */
+export const PERCENTS = [50, 90, 95, 99];
+
+/** Returns all that the statistics of a job show. */
+export async function summaryOf(
+  { domains, times }: { domains: Pick<Collection<DomainDocument>, 'find'>; times: ReadTimes },
+  stats: StatsDocument,
+): Promise<Summary> {
+  const { checked_urls, broken_urls, soft_404_urls, redirected_urls, status_codes, verdicts, error_codes } = stats;
+  const { count, sum_ms, min_ms, max_ms } = stats.response_times;
+  const measured = await percentiles(times, stats, PERCENTS);
+  return {
+    ...{ checked_urls, broken_urls, soft_404_urls, redirected_urls, status_codes, verdicts, error_codes },
+    domains: await topDomains(domains, stats, MAX_DOMAINS_SUMMARIZED),
+    domains_total: stats.domains_total,
+    response_times: {
+      ...{ count, sum_ms, min_ms, max_ms },
+      percentiles: PERCENTS.map((percent, n) => ({ percent, ms: measured[n]! })),
+      histogram: await histogram(times, stats),
+    },
+  };
+}
+
+/** The statistics of a job whose results have expired. */
+export function toStats(_id: string, { domains, response_times, ...counts }: Summary): StatsDocument {
+  const { percentiles, histogram, ...times } = response_times;
+  return {
+    ...{ _id, ...counts, first_domains: [], left: { domains, percentiles, histogram } },
+    response_times: { ...times, slots: {}, by_ms: {} },
+  };
+}
 
 /** Returns a count for each name, 0 for names that were not counted. */
 export function namedCounts(names: readonly string[], counts: Counts): Counts {
@@ -113,9 +151,10 @@ export function statusGroups({ status_codes, broken_urls }: StatsDocument): Reco
 /** Returns the domains with the most results, the most frequent first, domains of equal count by name. */
 export async function topDomains(
   collection: Pick<Collection<DomainDocument>, 'find'>,
-  { _id: job_id, first_domains, domains_total }: StatsDocument,
+  { _id: job_id, first_domains, domains_total, left }: StatsDocument,
   limit: number,
 ): Promise<{ domain: string; count: number; broken: number }[]> {
+  if (left) return left.domains.slice(0, limit);
   const has_others = domains_total > first_domains.length;
   const others = has_others ? await collection.find({ job_id }, { sort: MOST_CHECKED, limit }) : [];
   const all = [...first_domains, ...others].map(({ domain, checks, failures }) => ({
@@ -148,10 +187,11 @@ export async function* foundOfDomains(
  * slot for each percentile.
  */
 export async function percentiles(
-  collection: Pick<Collection<ResponseTimesDocument>, 'getMany'>,
-  { _id: job_id, response_times: { count, slots, by_ms } }: StatsDocument,
+  collection: ReadTimes,
+  { _id: job_id, response_times: { count, slots, by_ms }, left }: StatsDocument,
   percents: readonly number[],
 ): Promise<(number | null)[]> {
+  if (left) return percents.map((wanted) => left.percentiles.find(({ percent }) => percent === wanted)?.ms ?? null);
   if (count === 0) return percents.map(() => null);
   const ranks = percents.map((percent) => Math.ceil((percent * count) / 100));
   if (by_ms) return ranks.map((rank) => placeOf(ascending(by_ms), rank).value);
@@ -163,6 +203,32 @@ export async function percentiles(
     // The slot is missing when the job was deleted meanwhile.
     return by_ms ? slot * SLOT_MS + placeOf(by_ms.entries(), rank).value : null;
   });
+}
+
+/** The first bucket of the histogram ends here; each further one is twice as wide. */
+const FIRST_BUCKET_MS = 16;
+
+/** Counts the response times by powers of two, in ascending order, without gaps. Reads at most one slot. */
+export async function histogram(
+  collection: ReadTimes,
+  { _id: job_id, response_times: { slots, by_ms }, left }: StatsDocument,
+): Promise<{ below_ms: number; count: number }[]> {
+  if (left) return left.histogram;
+  // A power of two above SLOT_MS ends where a slot ends, so that only the first slot is looked into.
+  const whole_slots = ascending(slots).filter(([slot]) => slot > 0);
+  const [first] = by_ms ? [] : await collection.getMany([responseTimesId(job_id, 0)]);
+  const counted = by_ms
+    ? ascending(by_ms)
+    : [...(first?.by_ms.entries() ?? []), ...whole_slots.map(([slot, count]) => [slot * SLOT_MS, count] as const)];
+  const buckets: { below_ms: number; count: number }[] = [];
+  for (const [ms, count] of counted) {
+    if (count === 0) continue;
+    while (ms >= (buckets.at(-1)?.below_ms ?? 0)) {
+      buckets.push({ below_ms: (buckets.at(-1)?.below_ms ?? FIRST_BUCKET_MS / 2) * 2, count: 0 });
+    }
+    buckets.at(-1)!.count += count;
+  }
+  return buckets;
 }
 
 /** JavaScript iterates integer keys of an object in ascending order. */

@@ -5,6 +5,7 @@ import type { CollectionSpec, Document } from './documents.ts';
 export interface UserDocument extends Document {
   /** `_id` is the user's id. */
   email: string | null;
+  name: string | null;
   /** ISO 8601. */
   registered_at: string;
   fingerprint: (Fingerprint & { recorded_at: string }) | null;
@@ -12,7 +13,8 @@ export interface UserDocument extends Document {
   bonus: { status: 'pending' | 'granted' | 'withheld'; reason: WithheldReason | null; at: string | null };
   /** The limit of an administrator: the most credits that the user's jobs may use in a period. */
   custom_limit: number | null;
-  custom_limit_reason: string | null;
+  /** What administrators wrote of the user. */
+  notes: string | null;
   jobs_created: number;
   /** When the user created the last job. */
   last_job_at: string | null;

@@ -1,0 +1,64 @@
+// The read models of the ledger's Merkle tree. A node is kept with the leaf that completes it, so that no document changes later.
+import { GrowingTree, leafOf } from '../audit/merkle.ts';
+import { idOf } from '../events/streams.ts';
+import type { EventTypeOf, LogEvent } from '../events/vocabulary.ts';
+import {
+  type HeadDocument,
+  type LeafDocument,
+  leafEntry,
+  leafId,
+  ledgerHeads,
+  ledgerLeaves,
+  ledgerTree,
+  TREE_ID,
+} from '../readmodels/ledger-tree.ts';
+import { type Projection, projection } from './projection.ts';
+import { writeAll } from './slices.ts';
+
+interface Page {
+  tree: GrowingTree;
+  leaves: LeafDocument[];
+  heads: HeadDocument[];
+}
+
+export const ledgerTreeProjection: Projection = projection({
+  name: 'ledger_tree',
+  version: 2,
+  collections: [ledgerLeaves, ledgerTree, ledgerHeads],
+  covers: ['credits', 'ledger_heads'],
+  async begin(open): Promise<Page> {
+    const stored = await (await open(ledgerTree)).get(TREE_ID);
+    const tree = stored ? GrowingTree.from(stored.size, stored.frontier) : new GrowingTree();
+    return { tree, leaves: [], heads: [] };
+  },
+  on: {
+    CreditsGranted: grow,
+    CreditsReserved: grow,
+    CreditsRefunded: grow,
+    CreditsAdjusted: grow,
+    CreditsExpired: grow,
+    CreditsReversed: grow,
+    CreditsRestored: grow,
+    CreditsRecovered: grow,
+    LedgerHeadSigned({ data: { frontier: _, ...head } }, { heads }) {
+      heads.push({ _id: leafId(head.tree_size), ...head });
+    },
+  },
+  async end({ tree, leaves, heads }, open) {
+    await writeAll(
+      await open(ledgerLeaves),
+      leaves.map((leaf) => ({ replace: leaf })),
+    );
+    if (leaves.length > 0) {
+      const grown = { _id: TREE_ID, size: tree.size, frontier: tree.frontier() };
+      await (await open(ledgerTree)).write([{ replace: grown }]);
+    }
+    await (await open(ledgerHeads)).write(heads.map((head) => ({ replace: head })));
+  },
+});
+
+function grow({ stream, revision, data }: LogEvent<EventTypeOf<'credits'>>, { tree, leaves }: Page): void {
+  const _id = leafId(tree.size);
+  const hashes = tree.add(leafOf(data.hash)).map((node) => node.toString('hex'));
+  leaves.push({ _id, entry: leafEntry(idOf(stream), data.transaction_id), revision, hashes });
+}

@@ -1,0 +1,46 @@
+// The read models of the ledger's Merkle tree: its leaves with the nodes above them, and its signed heads.
+import type { CollectionSpec, Document } from './documents.ts';
+
+/** A ledger entry as a leaf. `_id` is of its index: `leafId`. */
+export interface LeafDocument extends Document {
+  /** Of the user and the transaction: `leafEntry`. */
+  entry: string;
+  revision: number;
+  /** In hex: of the leaf, and of each complete subtree that ends with it, from the smallest up. */
+  hashes: string[];
+}
+
+export const ledgerLeaves: CollectionSpec<LeafDocument> = {
+  name: 'ledger_leaves',
+  fields: { entry: 'string' },
+  indexes: [{ fields: { entry: 1 } }],
+};
+
+const DIGITS = 16;
+export const leafId = (index: number): string => String(index).padStart(DIGITS, '0');
+export const indexOfLeaf = (id: string): number => Number(id);
+export const leafEntry = (user_id: string, transaction_id: string): string => JSON.stringify([user_id, transaction_id]);
+
+/** One document: where the tree grows on. */
+export interface TreeDocument extends Document {
+  size: number;
+  /** See `GrowingTree.frontier`. */
+  frontier: string[];
+}
+export const ledgerTree: CollectionSpec<TreeDocument> = { name: 'ledger_tree', fields: {}, indexes: [] };
+export const TREE_ID = 'tree';
+
+/** A signed head. `_id` is the size, as `leafId` writes it. */
+export interface HeadDocument extends Document {
+  tree_size: number;
+  root_hash: string;
+  last_position: string;
+  note: string;
+  verifier: string;
+  signed_at: string;
+}
+export const ledgerHeads: CollectionSpec<HeadDocument> = {
+  name: 'ledger_heads',
+  fields: { tree_size: 'number' },
+  indexes: [{ fields: { tree_size: -1 } }],
+};
