@@ -1,11 +1,14 @@
 // The work that a checker has in hand: the batches of each job, and the abort signals that stop them together.
+import { AsyncResource } from 'node:async_hooks';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { Jobs } from '../commands/job.ts';
 import { readBatchEnd, recordChecks } from '../commands/record-checks.ts';
+import type { Outcome } from '../events/checks.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import { jobStream } from '../events/streams.ts';
+import { traced, traceparent } from '../events/tracing.ts';
 import { Batch, type BatchPorts } from './batch.ts';
 import type { Engine } from './engine/engine.ts';
 import type { Retry } from './retry.ts';
@@ -22,6 +25,8 @@ export interface HandsOptions {
   context: (job_id: string) => CommandContext;
   /** The caller passes every stop after this position to `stop`; `Hands` asks the log about earlier ones. */
   began_at: Position;
+  /** Called for each outcome. */
+  checked?: (outcome: Outcome) => void;
 }
 
 interface JobInHand {
@@ -122,7 +127,20 @@ export class Hands {
       is_redelivery = true;
       job = this.#jobOf(work);
     }
-    const batch = new Batch(range, is_redelivery, job.ports);
+    const step = () => ({
+      name: 'check batch',
+      kind: 'consumer' as const,
+      attributes: { job_id: work.job_id, batch: range.batch, urls: range.urls.length },
+      causes: work.traceparent === undefined ? [] : [work.traceparent],
+    });
+    const { ports } = job;
+    let batch!: Batch;
+    void traced(step, () => {
+      // A timer records too, and what it records belongs to this step.
+      const bound = traceparent() === undefined ? ports : { ...ports, record: AsyncResource.bind(ports.record) };
+      batch = new Batch(range, is_redelivery, bound);
+      return batch.done;
+    }).catch(() => {});
     job.batches.set(range.batch, batch);
     const forget = () => {
       if (job.batches.get(range.batch) === batch) job.batches.delete(range.batch);
@@ -151,7 +169,7 @@ export class Hands {
       if (known.hold.signal.aborted) known.hold = new AbortController();
       return known;
     }
-    const { log, engine, signal, retry, context } = this.#options;
+    const { log, engine, signal, retry, context, checked } = this.#options;
     const abort = new AbortController();
     const ends = AbortSignal.any([signal, abort.signal]);
     const at = (batch: number) => ({ job_id, batch, batch_from_index: batch * batch_size });
@@ -161,8 +179,12 @@ export class Hands {
       hold: new AbortController(),
       batches: new Map(),
       ports: {
-        check: (url) =>
-          engine.check(url, { owner: owner_id, group: job_id, signal: abort.signal, hold: job.hold.signal }),
+        async check(url) {
+          const stops = { signal: abort.signal, hold: job.hold.signal };
+          const outcome = await engine.check(url, { owner: owner_id, group: job_id, ...stops });
+          checked?.(outcome);
+          return outcome;
+        },
         record: async ({ batch, from_index, urls }, outcomes, end) => {
           // Checks recorded after the end of a job do not count, so they are not recorded.
           if (!signal.aborted) abort.signal.throwIfAborted();

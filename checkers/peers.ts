@@ -42,6 +42,10 @@ const ANNOUNCE_MS = 1000;
 const MAX_ANNOUNCED_SUSPECTS = 20;
 /** A checker that missed this many announcements counts as gone. */
 const FORGOTTEN_AFTER_ANNOUNCEMENTS = 5;
+/** A checker that missed this many of its own is cut off: it starts no request, because the others may soon count it as gone. */
+const CUT_OFF_AFTER_ANNOUNCEMENTS = 4;
+/** Time in announcements in which the others reduce their shares for a checker that joins or comes back. */
+const REDUCED_AFTER_ANNOUNCEMENTS = 2;
 /**
  * Share of `announce_ms` for which a new checker waits for other checkers before it starts alone. The wait begins when its own
  * announcement has come back, because a slow queue or a busy machine delays the answers as much.
@@ -64,6 +68,7 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
   let ahead_ms = 0;
   const clock = () => monotonic() + ahead_ms;
   let alive: readonly string[] = [me];
+  let reach: 'reached' | 'cut_off' | 'returning' = 'reached';
   let last_turn_key = '';
   const { promise: heard_myself, resolve: heardMyself } = Promise.withResolvers<void>();
 
@@ -78,6 +83,7 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
   });
   const peers: Peers = {
     shareOf(host, limit) {
+      if (reach !== 'reached') return 0;
       const { turn, is_changing } = turnAt(clock(), attempt_ms);
       const now = shareOf(host, me, alive, limit, turn);
       return is_changing ? Math.min(now, shareOf(host, me, alive, limit, turn - 1)) : now;
@@ -101,7 +107,10 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
       if (id !== me && last_seen_at.delete(id)) aliveChanged();
       return;
     }
-    if (id === me) heardMyself();
+    if (id === me) {
+      heardMyself();
+      if (reach === 'cut_off') void comeBack();
+    }
     const is_new = !last_seen_at.has(id);
     last_seen_at.set(id, monotonic());
     if (!is_new) return;
@@ -117,6 +126,14 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
     probes.setAlive(alive);
   }
 
+  async function comeBack(): Promise<void> {
+    reach = 'returning';
+    await waitForPeers(REDUCED_AFTER_ANNOUNCEMENTS * announce_ms, signal);
+    reach = 'reached';
+    // It may be cut off again, as after a stop of the process, and others may be gone.
+    sweep();
+  }
+
   const announce = () => broadcast(ALIVE_SUBJECT, { id: me, leaves: false, clock_ms: clock() });
 
   async function announceSuspects(): Promise<void> {
@@ -125,12 +142,18 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
   }
 
   function sweep(): void {
-    const oldest = monotonic() - FORGOTTEN_AFTER_ANNOUNCEMENTS * announce_ms;
-    // A checker that misses its own announcements receives none at all: that says nothing of the others.
-    const gone = last_seen_at.get(me)! < oldest ? [] : [...last_seen_at].filter(([, at]) => at < oldest);
+    const now = monotonic();
+    const missed = (at: number, announcements: number) => at < now - announcements * announce_ms;
+    const is_cut_off = missed(last_seen_at.get(me)!, CUT_OFF_AFTER_ANNOUNCEMENTS);
+    if (is_cut_off && reach === 'reached' && alive.length > 1) reach = 'cut_off';
+    // That a checker hears nobody while it is cut off says nothing of the others.
+    const gone =
+      reach === 'reached'
+        ? [...last_seen_at].filter(([id, at]) => id !== me && missed(at, FORGOTTEN_AFTER_ANNOUNCEMENTS))
+        : [];
     for (const [id] of gone) last_seen_at.delete(id);
     const { turn, is_changing } = turnAt(clock(), attempt_ms);
-    const turn_key = `${turn} ${is_changing}`;
+    const turn_key = `${turn} ${is_changing} ${reach}`;
     if (gone.length > 0 || (turn_key !== last_turn_key && alive.length > 1)) aliveChanged();
     last_turn_key = turn_key;
     probes.sweep();
@@ -163,7 +186,7 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
   await Promise.race([heard_myself, pause(FORGOTTEN_AFTER_ANNOUNCEMENTS * announce_ms, signal)]);
   await waitForPeers(announce_ms * FIRST_WAIT_SHARE, signal);
-  if (alive.length > 1) await waitForPeers(2 * announce_ms, signal);
+  if (alive.length > 1) await waitForPeers(REDUCED_AFTER_ANNOUNCEMENTS * announce_ms, signal);
   return {
     get alone() {
       return alive.length === 1;

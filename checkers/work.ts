@@ -21,6 +21,8 @@ export interface Work {
   /** The dispatcher had seen the job's events up to this position: any later stop comes after it in the log. */
   position: Position;
   ranges: WorkRange[];
+  /** Of the step that listed the job's URLs, where steps are traced. */
+  traceparent?: string;
 }
 
 /** The queue drops a message after this many deliveries. Crashes use them up, so the checker counts failures itself. */

@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { Jobs } from '../commands/job.ts';
+import { checkerActor, type Outcome } from '../events/checks.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import { pause } from '../time/pause.ts';
 import type { Engine } from './engine/engine.ts';
@@ -29,6 +30,8 @@ export interface WorkerOptions {
   attempt_ms: number;
   /** Time between two announcements to the other checkers. */
   announce_ms?: number;
+  /** Called for each outcome. */
+  checked?: (outcome: Outcome) => void;
   /** Time between two signs of life to the queue for the messages in hand. Default: a third of `ack_wait_ms`. */
   heartbeat_ms?: number;
   now?: () => number;
@@ -73,7 +76,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   const context = (job_id: string): CommandContext => ({
     command_id: randomUUID(),
     causation_id: job_id,
-    actor: 'checker',
+    actor: checkerActor(checker_id),
     now: now(),
   });
   let began_at: Position;
@@ -83,7 +86,8 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     if (signal.aborted) return;
     throw error;
   }
-  const hands = new Hands({ log, jobs: options.jobs, engine, logger, signal, retry, context, began_at });
+  const { jobs, checked } = options;
+  const hands = new Hands({ log, jobs, engine, logger, signal, retry, context, began_at, ...(checked && { checked }) });
   const deliveries = new Set<Delivery<Work>>();
   const settled = new Set<Promise<void>>();
   let urls_a_message = URLS_A_MESSAGE;

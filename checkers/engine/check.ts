@@ -1,7 +1,7 @@
 // The state machine of one URL: its attempts, its redirects and the verdict on the last answer. It decides the next step;
 // the lifecycle carries the step out.
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ErrorCode, Outcome, Verdict } from '../../events/checks.ts';
+import type { EarlierAttempt, ErrorCode, Outcome, Verdict } from '../../events/checks.ts';
 import { decodeBody, decodeText, looksLikeHtml, MAX_HTML_BYTES } from './body.ts';
 import type { OriginFailure } from './circuits.ts';
 import { CookieJar } from './cookies.ts';
@@ -74,6 +74,9 @@ export class Check implements Task {
   #content_type: string | null = null;
   #protection: string | null = null;
   #meta_refresh: string | null = null;
+  #proxy_id: string | null = null;
+  /** The attempts that were made again; null for none. */
+  #earlier: EarlierAttempt[] | null = null;
 
   #points = 0;
   #work_points = 0;
@@ -144,8 +147,10 @@ export class Check implements Task {
 
   /** The next step after an exchange that has ended. */
   step(exchange: Exchange): Step {
-    if (exchange.failure !== null) {
-      return isRetriedError(exchange.failure) && this.#mayRetry() ? this.#retry(null) : this.#failed(exchange.failure);
+    const { failure } = exchange;
+    this.#proxy_id = exchange.connection.proxy?.endpoint.id ?? null;
+    if (failure !== null) {
+      return isRetriedError(failure) && this.#mayRetry() ? this.#retry(failure, null) : this.#failed(failure);
     }
     const { status, headers } = exchange;
     this.#status = status;
@@ -159,7 +164,7 @@ export class Check implements Task {
       this.#protection = protectionOf(status, headers, body?.toString('latin1', 0, MARKS_BYTES) ?? '');
     }
     if (isRetriedStatus(status) && this.#protection === null && this.#mayRetry()) {
-      return this.#retry(parseRetryAfter(firstOf(headers, 'retry-after'), this.#rules.wall()));
+      return this.#retry(null, parseRetryAfter(firstOf(headers, 'retry-after'), this.#rules.wall()));
     }
     if (status < 300 && exchange.chunks.length > 0 && this.#suspect(exchange)) return 'probe';
     return this.conclude('unknown');
@@ -239,8 +244,15 @@ export class Check implements Task {
     return this.purpose === 'url' && this.#attempts <= this.#rules.retries;
   }
 
-  #retry(retry_after_ms: number | null): Step {
+  #retry(error_code: ErrorCode | null, retry_after_ms: number | null): Step {
     const { random, retry_base_ms } = this.#rules;
+    const earlier: EarlierAttempt = {
+      status_code: this.#status,
+      error_code,
+      response_time_ms: this.#response_time_ms,
+    };
+    if (this.#proxy_id !== null) earlier.proxy_id = this.#proxy_id;
+    (this.#earlier ??= []).push(earlier);
     this.#goTo(this.first, null);
     this.#chain = [];
     this.#seen = null;
@@ -250,6 +262,7 @@ export class Check implements Task {
     this.#response_time_ms = null;
     this.#content_type = null;
     this.#protection = null;
+    this.#proxy_id = null;
     return { retry_after_ms: retryDelay(this.#attempts, random(), retry_after_ms, retry_base_ms) };
   }
 
@@ -274,6 +287,8 @@ export class Check implements Task {
       attempts: Math.max(1, this.#attempts),
     };
     if (this.#meta_refresh !== null) outcome.meta_refresh = this.#meta_refresh;
+    if (this.#proxy_id !== null) outcome.proxy_id = this.#proxy_id;
+    if (this.#earlier !== null) outcome.earlier_attempts = this.#earlier;
     return outcome;
   }
 }

@@ -140,6 +140,11 @@ export class Connections {
     const { idle } = host;
     for (let i = look === 'first' ? idle.length - 1 : -1; i >= 0; i--) {
       const connection = idle[i]!;
+      if (connection.proxy?.listed === false) {
+        // Its proxy has left the list while it was idle.
+        this.destroy(connection);
+        continue;
+      }
       if (connection.origin !== origin || (connection.proxy !== null && avoided.has(connection.proxy))) continue;
       if (i === idle.length - 1) idle.pop();
       else idle.splice(i, 1);

@@ -49,6 +49,14 @@ class CheckerEngine implements Engine {
     return this.#checks.backlog;
   }
 
+  get running(): number {
+    return this.#checks.running;
+  }
+
+  get hosts_held(): number {
+    return this.#checks.origins.hosts.held;
+  }
+
   check(url: string, options: CheckOptions = {}): Promise<Outcome> {
     const { owner = '', group = '', signal, hold } = options;
     if (this.#checks.isClosed || signal?.aborted === true) return Promise.reject(abortError());

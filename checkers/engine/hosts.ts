@@ -168,6 +168,11 @@ export class Hosts {
     }
   }
 
+  /** Number of hosts to which no request may start now. */
+  get held(): number {
+    return this.#held.size;
+  }
+
   /** Number of hosts with a reduced pace or a gap. */
   get size(): number {
     return this.#paces.size;

@@ -80,6 +80,7 @@ export class Lifecycle {
       retry_base_ms,
       random,
       wall: this.rules.wall,
+      backedOff: () => parts.backedOff?.(),
       limitChanged: (host) => this.limitChanged(host),
       unparked: (job, first) => this.#enqueue(job, first),
       givenUp: (job, failure) => this.#finish(job, job.givenUp(failure)),
@@ -112,6 +113,10 @@ export class Lifecycle {
   /** Number of checks without a slot. */
   get backlog(): number {
     return this.#jobs.size - this.#scheduler.running;
+  }
+
+  get running(): number {
+    return this.#scheduler.running;
   }
 
   get isClosed(): boolean {

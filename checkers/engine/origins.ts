@@ -15,6 +15,8 @@ export interface OriginsOptions {
   random: () => number;
   /** Wall clock, in milliseconds, for dates in headers. */
   wall: () => number;
+  /** Called each time that a host is slowed. */
+  backedOff: () => void;
   /** Called when the limit of a host has changed. */
   limitChanged: (host: string) => void;
   /** Called when a parked check may send its request; `first`: before other checks of its host. */
@@ -73,6 +75,7 @@ export class Origins {
     if (throttling !== null) {
       const is_news = this.hosts.slow(host, asked_at, now, throttling);
       const { retry_after_ms } = throttling;
+      if (is_news) this.#options.backedOff();
       if (is_news && retry_after_ms !== null) this.hosts.peers?.held(host, retry_after_ms);
       this.#options.limitChanged(host);
     }

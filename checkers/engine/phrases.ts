@@ -23,11 +23,15 @@ interface Matcher {
   bare: RegExp | null;
 }
 
-/** The languages of one script, with a prefilter for all of them that nearly every title fails. */
+/**
+ * The languages of one script. Its expressions are made when a text first needs them: most threads meet few scripts, and to
+ * make all expressions takes 0.1 s.
+ */
 interface Script {
   letters: RegExp;
-  any: RegExp;
-  matchers: readonly Matcher[];
+  languages: readonly Language[];
+  any: RegExp | null;
+  matchers: readonly Matcher[] | null;
 }
 
 /** Nothing follows but punctuation, or another clause. */
@@ -44,8 +48,20 @@ const SCRIPTS: readonly Script[] = [
   /[\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\p{sc=Tibetan}]/u,
 ].map((letters) => {
   const languages = Object.values(LANGUAGES).filter((language) => isWritten(language, letters));
-  return { letters, any: anyOf(languages), matchers: languages.map(matcherOf) };
+  return { letters, languages, any: null, matchers: null };
 });
+
+/** Makes the expressions of every script, for a check that must see them all. */
+export function makeExpressions(): void {
+  for (const script of SCRIPTS) {
+    anyOf(script);
+    matchersOf(script);
+  }
+}
+
+/** A prefilter for all languages of a script, which nearly every title fails. */
+const anyOf = (script: Script): RegExp => (script.any ??= anyAbsence(script.languages));
+const matchersOf = (script: Script): readonly Matcher[] => (script.matchers ??= script.languages.map(matcherOf));
 
 /** Whether the first letter of the language's things belongs to a script. */
 function isWritten({ things }: Language, letters: RegExp): boolean {
@@ -53,7 +69,7 @@ function isWritten({ things }: Language, letters: RegExp): boolean {
 }
 
 /** One expression for the absences of all the languages. Its class of letters is small, since it runs on nearly every title. */
-function anyOf(languages: readonly Language[]): RegExp {
+function anyAbsence(languages: readonly Language[]): RegExp {
   const [joined, spaced] = [true, false].map((is_joined) =>
     languages
       .filter((language) => (language.joined === true) === is_joined)
@@ -184,8 +200,9 @@ const NONE: readonly Matcher[] = [];
 /** The languages of the text's scripts, where it has a phrase of one of them. */
 function matchersFor(folded: string): readonly Matcher[] {
   let found = NONE;
-  for (const { letters, any, matchers } of SCRIPTS) {
-    if (letters.test(folded) && any.test(folded)) found = found === NONE ? matchers : [...found, ...matchers];
+  for (const script of SCRIPTS) {
+    if (!script.letters.test(folded) || !anyOf(script).test(folded)) continue;
+    found = found === NONE ? matchersOf(script) : [...found, ...matchersOf(script)];
   }
   return found;
 }

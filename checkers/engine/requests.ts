@@ -95,7 +95,7 @@ export class Requests implements ExchangeOwner {
     const { connection, reusable } = exchange;
     this.#leave(exchange);
     this.#learn(exchange);
-    if (reusable && !connection.offers_h2) this.#freed = connection;
+    if (reusable && !connection.offers_h2 && connection.proxy?.listed !== false) this.#freed = connection;
     else this.#connections.destroy(connection);
     this.#ended(exchange.check as Job, exchange);
     if (this.#freed === null) return;

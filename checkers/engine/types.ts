@@ -39,6 +39,8 @@ export interface EngineParts {
   starved?: (reason: string | null) => void;
   /** Called for each exception thrown while reading an answer; the outcome of its URL is `checker_fault`. */
   defect?: (error: Error, url: string) => void;
+  /** Called each time that the engine slows its requests to a host, because the host throttled one. */
+  backedOff?: () => void;
   /** All requests go through these proxies. While none is usable, checks wait. */
   proxies?: ProxyPool;
 }
@@ -85,6 +87,10 @@ export interface Engine {
   readonly free: number;
   /** Number of checks that wait for a slot, for their host or for their next attempt. */
   readonly backlog: number;
+  /** Number of checks with a slot. */
+  readonly running: number;
+  /** Number of hosts to which no request may start now, because they asked to wait or a gap between two requests has not passed. */
+  readonly hosts_held: number;
   /** Shares the limits of hosts and the probes with other checkers from now on; null: this checker is alone. */
   share(peers: Peers | null): void;
   /** Lets no request to a host start for `wait_ms`, because the host asked another checker to wait. */

@@ -25,8 +25,15 @@ export interface Counts {
   failed: number;
   /** Sum over the answered and blocked requests. */
   response_time_ms: number;
-  /** Hosts that blocked or failed requests, at most `MAX_TROUBLED_HOSTS`. */
-  readonly hosts: Map<string, { blocked: number; failed: number }>;
+  /** Hosts that blocked or failed requests since the `drain` before the last one, at most `MAX_TROUBLED_HOSTS`. */
+  readonly hosts: Map<string, HostCounts>;
+}
+
+export interface HostCounts {
+  blocked: number;
+  failed: number;
+  /** Only after the host's first trouble. */
+  answered: number;
 }
 
 /** Weight of the latest result in a proxy's score. */
@@ -112,7 +119,17 @@ export class ProxyPool {
   }
 
   isBenched(proxy: PooledProxy): boolean {
-    return this.#now() < proxy.benched_until;
+    return this.#restsFor(proxy) > 0;
+  }
+
+  /** Null for a proxy in use; else the milliseconds until one connection tries it, 0 when that may happen now. */
+  quarantine(proxy: PooledProxy): { retry_ms: number } | null {
+    const retry_ms = this.#restsFor(proxy);
+    return retry_ms > 0 || proxy.benchings > 0 ? { retry_ms } : null;
+  }
+
+  #restsFor(proxy: PooledProxy): number {
+    return Math.max(0, proxy.benched_until - this.#now());
   }
 
   /** A usable proxy, one of `avoided` only if there is no other; null for none. The caller releases it. */
@@ -135,6 +152,10 @@ export class ProxyPool {
       counts[result]++;
       counts.response_time_ms += response_time_ms;
       if (result === 'blocked') countTrouble(counts, host, 'blocked');
+      else {
+        const troubled = counts.hosts.get(host);
+        if (troubled) troubled.answered++;
+      }
       // A site's refusal says nothing against the proxy, and a retry through another proxy would be evasion.
       proxy.score += (1 - proxy.score) * RECENCY;
       proxy.misses = 0;
@@ -158,7 +179,7 @@ export class ProxyPool {
   drain(): { proxy: PooledProxy; counts: Counts }[] {
     const drained = [...this.#proxies, ...this.#unlisted].map((proxy) => {
       const { counts } = proxy;
-      proxy.counts = newCounts();
+      proxy.counts = newCounts(counts.hosts);
       return { proxy, counts };
     });
     for (const proxy of this.#unlisted) if (proxy.open === 0) this.#unlisted.delete(proxy);
@@ -186,15 +207,20 @@ export class ProxyPool {
   }
 }
 
-function newCounts(): Counts {
-  return { requests: 0, answered: 0, blocked: 0, timed_out: 0, failed: 0, response_time_ms: 0, hosts: new Map() };
+/** Hosts with trouble in `before` go on being counted, so that the statistics tell when they work again. */
+function newCounts(before: Counts['hosts'] = new Map()): Counts {
+  const hosts: Counts['hosts'] = new Map();
+  for (const [host, { blocked, failed }] of before) {
+    if (blocked + failed > 0) hosts.set(host, { blocked: 0, failed: 0, answered: 0 });
+  }
+  return { requests: 0, answered: 0, blocked: 0, timed_out: 0, failed: 0, response_time_ms: 0, hosts };
 }
 
 function countTrouble({ hosts }: Counts, host: string, kind: 'blocked' | 'failed'): void {
   let counts = hosts.get(host);
   if (counts === undefined) {
     if (hosts.size >= MAX_TROUBLED_HOSTS) return;
-    counts = { blocked: 0, failed: 0 };
+    counts = { blocked: 0, failed: 0, answered: 0 };
     hosts.set(host, counts);
   }
   counts[kind]++;

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { recordProxyObserved } from '../../commands/proxy.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import type { ProxyObserved } from '../../events/proxy.ts';
-import type { PooledProxy, ProxyPool } from './pool.ts';
+import type { HostCounts, PooledProxy, ProxyPool } from './pool.ts';
 
 const INTERVAL_MS = 60_000;
 /** Attempts to append the last statistics at a stop. */
@@ -38,7 +38,8 @@ export function keepProxyStatistics(options: {
     reported = new Map();
     for (const { proxy, counts } of pool.drain()) {
       const { id, address } = proxy.endpoint;
-      const status = statusOf(proxy);
+      const quarantine = proxy.listed ? pool.quarantine(proxy) : null;
+      const status = statusOf(proxy, quarantine !== null);
       // A proxy without requests needs an event only when its status has changed.
       reported.set(id, status);
       if (counts.requests === 0 && reported_before.get(id) === status) continue;
@@ -51,18 +52,14 @@ export function keepProxyStatistics(options: {
         from: new Date(began).toISOString(),
         until: new Date(until).toISOString(),
         status,
+        ...(quarantine && { retry_at: new Date(until + quarantine.retry_ms).toISOString() }),
         ...numbers,
         response_time_ms: Math.round(response_time_ms),
-        domains: Array.from(hosts, ([domain, troubles]) => ({ domain, ...troubles })),
+        domains: Array.from(hosts, ([domain, found]) => ({ domain, ...found })).filter(hasRequests),
       });
     }
     interval++;
     began = until;
-  }
-
-  function statusOf(proxy: PooledProxy): ProxyObserved['status'] {
-    if (!proxy.listed) return 'unlisted';
-    return pool.isBenched(proxy) ? 'benched' : 'healthy';
   }
 
   async function record(): Promise<void> {
@@ -102,3 +99,10 @@ export function keepProxyStatistics(options: {
     },
   };
 }
+
+function statusOf({ listed }: PooledProxy, is_quarantined: boolean): ProxyObserved['status'] {
+  if (!listed) return 'unlisted';
+  return is_quarantined ? 'benched' : 'healthy';
+}
+
+const hasRequests = ({ blocked, failed, answered }: HostCounts) => blocked + failed + answered > 0;
