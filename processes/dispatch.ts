@@ -35,7 +35,7 @@ const MAX_UNLISTED = 3;
 export interface DispatchOptions {
   jobs: Pick<LiveCollection<JobDocument>, 'find' | 'stream' | 'get'>;
   queue: Pick<Queue, 'depth' | 'publish' | 'max_body_bytes'>;
-  listing: Pick<UrlListing, 'range'>;
+  listing: Pick<UrlListing, 'range'> & Partial<Pick<UrlListing, 'traceparentOf'>>;
   logger: Logger;
   /** Milliseconds that never go back. */
   monotonic: () => number;
@@ -54,6 +54,8 @@ export interface Dispatcher {
   pass(options?: { has_moved?: boolean; has_flipped?: boolean }): Promise<{ more: boolean }>;
   /** Takes a checker's report of its batches in hand, which are not lost. */
   hear(in_hand: InHand): void;
+  /** The work that is published and not done. */
+  inFlight(): { jobs: number; batches: number; urls: number; oldest: { job_id: string; for_ms: number } | null };
 }
 
 export function openDispatcher(options: DispatchOptions): Dispatcher {
@@ -64,15 +66,17 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
   const held_by_owner = new Map<string, number>();
   let held = 0;
   /** Batches that are published and not done, with the time of their last sign of life, the oldest first. */
-  const published = new Map<string, { job_id: string; batch: number; at: number }>();
+  const published = new Map<string, { job_id: string; batch: number; at: number; since: number }>();
   /** Null before the processing jobs have been read. */
   let cursor: Position | null = null;
 
   const keyOf = (job_id: string, batch: number) => `${job_id}:${batch}`;
   function heardOf(job_id: string, batch: number): void {
     const key = keyOf(job_id, batch);
+    const at = monotonic();
+    const since = published.get(key)?.since ?? at;
     published.delete(key);
-    published.set(key, { job_id, batch, at: monotonic() });
+    published.set(key, { job_id, batch, at, since });
   }
   /** Runs `change` and adds its effect on the flight's held URLs to the sums. */
   function counted(flight: Flight, change: () => void): void {
@@ -189,7 +193,9 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
     const again = flight.losses > 0 ? `:${nonce}${flight.losses}` : '';
     const last = ranges.at(-1)!;
     const id = `${job_id}:${ranges[0]!.from_index}-${last.from_index + last.urls.length}:${revision}${again}`;
-    return { id, body: { owner_id, job_id, revision, batch_size, position, ranges } satisfies Work };
+    const traceparent = listing.traceparentOf?.(job_id);
+    const work: Work = { owner_id, job_id, revision, batch_size, position, ranges };
+    return { id, body: traceparent === undefined ? work : { ...work, traceparent } };
   }
 
   /**
@@ -229,6 +235,15 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
       for (const { job_id, batches } of in_hand) {
         for (const batch of batches) if (published.has(keyOf(job_id, batch))) heardOf(job_id, batch);
       }
+    },
+    inFlight() {
+      // A job whose listing lacks URLs has the batch -1, and a dropped job's batches wait for `findLost`.
+      const batches = [...published.values()].filter(({ job_id, batch }) => batch >= 0 && flights.has(job_id));
+      const oldest = batches.reduce<(typeof batches)[number] | null>((a, b) => (a && a.since <= b.since ? a : b), null);
+      return {
+        ...{ jobs: flights.size, batches: batches.length, urls: held },
+        oldest: oldest && { job_id: oldest.job_id, for_ms: Math.round(monotonic() - oldest.since) },
+      };
     },
   };
 

@@ -18,9 +18,14 @@ import { subscriptions as subscriptionDocuments } from '../readmodels/subscripti
 import { webhookEndpoints } from '../readmodels/webhooks.ts';
 import type { Mailer } from './mail.ts';
 import { passOnMoves } from './passes.ts';
+import type { Removals } from './removals.ts';
 
-/** Users in one pass, and jobs of one user. */
+/** Users that one pass works on, and jobs of one user. */
 const AT_ONCE = 100;
+/** Users whose erasures are under way at the same time. */
+const MAX_USERS = 10_000;
+/** A user of whom nothing was left is looked at again after this long. */
+const LOOK_AGAIN_MS = 60_000;
 const SPACING_MS = 500;
 /** A payment provider that was away is asked again after this long. */
 const ASK_AGAIN_MS = 60_000;
@@ -44,6 +49,7 @@ export interface ErasuresOptions {
   commands: Jobs;
   deleteJob: DeleteJob;
   mailer: Pick<Mailer, 'erase'>;
+  removals: Removals;
   /** The payment provider; null where none is configured. */
   payments: SubscriptionEnder | null;
   logger: Logger;
@@ -68,8 +74,8 @@ const isOver = (status: SubscriptionStatus) => status === 'canceled' || status =
 
 export function openEraser(options: ErasuresOptions): Eraser {
   const { log, readmodels, erasures, context, monotonic } = options;
-  /** The time of the first pass over each user. */
-  let seen = new Map<string, number>();
+  /** The users under way: when each was first seen, and when it is to be worked on again. */
+  let users = new Map<string, { seen_at: number; look_at: number }>();
   /** The subscriptions that the provider has ended. Its own news of that comes later. */
   const ended = new LRUCache<string, true>({ max: MAX_KNOWN });
   /** The time at which the provider is asked again about a user. */
@@ -113,9 +119,15 @@ export function openEraser(options: ErasuresOptions): Eraser {
       await deleteJob(job);
     }
     if (endpoints.length + jobs.length > 0 || !is_paid_no_more) return;
-    if (monotonic() - seen.get(user_id)! < LAST_REQUESTS_MS) return;
+    const user = users.get(user_id)!;
+    const forget_at = user.seen_at + LAST_REQUESTS_MS;
+    if (monotonic() < forget_at) {
+      user.look_at = Math.min(monotonic() + LOOK_AGAIN_MS, forget_at);
+      return;
+    }
+    if (options.removals.are_held) return;
     await options.mailer.erase(user_id);
-    await log.deleteStream(personalKeyStream(`user/${user_id}`));
+    await options.removals.run(() => log.deleteStream(personalKeyStream(`user/${user_id}`)));
     await erasures.forget(user_id, context(user_id));
   }
 
@@ -127,10 +139,17 @@ export function openEraser(options: ErasuresOptions): Eraser {
 
   return {
     async pass(signal) {
-      const found = await readmodels.collection(erasureDocuments).find({}, { sort: { since: 1 }, limit: AT_ONCE });
+      const found = await readmodels.collection(erasureDocuments).find({}, { sort: { since: 1 }, limit: MAX_USERS });
       const now = monotonic();
-      seen = new Map(found.map(({ _id }) => [_id, seen.get(_id) ?? now]));
-      for (const { _id } of found) if (!signal.aborted) await eraseSome(_id, signal);
+      users = new Map(found.map(({ _id }) => [_id, users.get(_id) ?? { seen_at: now, look_at: now }]));
+      const due = [...users].filter(([, { look_at }]) => look_at <= now);
+      // Who was waiting for longest is first, so that users whose erasure cannot end now do not hold up the others.
+      due.sort(([, a], [, b]) => a.look_at - b.look_at);
+      for (const [user_id, user] of due.slice(0, AT_ONCE)) {
+        if (signal.aborted) return;
+        user.look_at = now;
+        await eraseSome(user_id, signal);
+      }
     },
   };
 }

@@ -1,4 +1,4 @@
-// The texts of the mails about payments and plans.
+// The texts of the mails about payments, plans and reruns.
 import type { MailDocument, MailFacts } from '../readmodels/mails.ts';
 import type { Mail } from './mail.ts';
 
@@ -36,6 +36,14 @@ const TEXTS: Record<MailDocument['kind'], (facts: MailFacts, day: string) => Tex
     text: paragraphs(
       `The first job of your API key is complete. It begins a month of the plan ${plan} with ${count(credits)}, for nothing.`,
       `You can use them until ${until ? dayOf(until) : 'the month ends'}. Nothing is renewed or charged.`,
+    ),
+  }),
+  job_rerun: ({ job_id, failed_job_id, urls = 0, credits = 0 }) => ({
+    subject: 'We run your job again',
+    text: paragraphs(
+      `Your job ${failed_job_id} failed, and an administrator has started it again for you as job ${job_id}.`,
+      `It has ${urls.toLocaleString('en')} URLs, and ${count(credits)} of yours are reserved for it. What it does not use comes back at its end.`,
+      'The failed job stays as it is. Delete it to get back the credits that it did not use.',
     ),
   }),
 };

@@ -1,4 +1,4 @@
-// Sends the mails about payments and plans. The log says of each whether it was sent; a crash between the mail and its event sends it
+// Sends the mails about payments, plans and reruns. The log says of each whether it was sent; a crash between the mail and its event sends it
 // again, under the same id. A mail that cannot be sent now is tried again, less and less often, for three days.
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { Mails } from '../commands/mail.ts';

@@ -5,19 +5,23 @@ import type { Logger } from 'pino';
 import type { Queue } from '../checkers/queue.ts';
 import { IN_HAND_SUBJECT, type InHand } from '../checkers/work.ts';
 import type { CommandContext } from '../commands/aggregate.ts';
+import { openBackups } from '../commands/backups.ts';
 import type { Blobs } from '../commands/blobs.ts';
 import type { CreditsLedger } from '../commands/credits.ts';
 import { openDeleteJob } from '../commands/delete-job.ts';
 import { openDomainChecks } from '../commands/domain-checks.ts';
+import { openIdempotencyKeys } from '../commands/idempotency.ts';
 import type { Jobs } from '../commands/job.ts';
+import type { LedgerHeads } from '../commands/ledger-heads.ts';
 import { openMails } from '../commands/mail.ts';
 import { openSubscriptions } from '../commands/subscription.ts';
 import { openTrials } from '../commands/trial.ts';
 import { openErasures } from '../commands/user.ts';
 import { openWebhookDeliveries } from '../commands/webhook-delivery.ts';
 import { openWebhookEndpoints } from '../commands/webhook-endpoints.ts';
-import type { EventStore, Position } from '../events/event-store.ts';
+import type { EventStore, Position, StoredLog } from '../events/event-store.ts';
 import { openUrlListing, type UrlListing } from '../events/url-listing.ts';
+import type { BackupProgressStore } from '../readmodels/backups.ts';
 import { endedJob, jobs } from '../readmodels/jobs.ts';
 import { pending } from '../readmodels/pending.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
@@ -25,16 +29,22 @@ import { jobStats } from '../readmodels/stats.ts';
 import { type LeaseKeeper, type Say, whileHeld } from '../roles/leases.ts';
 import { backOff, pause } from '../time/pause.ts';
 import { steadyClock } from '../time/steady-clock.ts';
+import { type Retention, runBackups } from './backups.ts';
 import { completeJobs } from './completion.ts';
 import { type Dispatcher, openDispatcher } from './dispatch.ts';
 import { runDomainChecks } from './domain-checks.ts';
 import { runDues } from './dues.ts';
 import { runErasures, type SubscriptionEnder } from './erasures.ts';
+import { runKeyRetirement } from './key-retirement.ts';
+import { type ContinuousAudit, runLedgerAudit } from './ledger-audit.ts';
+import { runLedgerHeads } from './ledger-heads.ts';
 import type { Mailer } from './mail.ts';
 import { runMails } from './mails.ts';
 import { passOnMoves } from './passes.ts';
 import { type ProgressWatch, watchProgress } from './progress.ts';
 import { runPurges } from './purge.ts';
+import { openRemovals } from './removals.ts';
+import { runRetention } from './retention.ts';
 import { settleJobs } from './settlement.ts';
 import { openSweeper } from './sweeper.ts';
 import { openWebhookDispatcher } from './webhook-deliveries.ts';
@@ -43,18 +53,28 @@ import type { WebhookSender } from './webhook-sender.ts';
 
 export interface ProcessesOptions {
   log: EventStore;
+  /** The same log as it is stored, for backups. */
+  stored_log: StoredLog;
+  backup_progress: BackupProgressStore;
+  backup_retention: Retention;
+  /** The days for which the results of ended jobs are kept; null: for ever. */
+  results_days: number | null;
   /** Default: one of its own. */
   listing?: UrlListing;
   readmodels: ReadModels;
   queue: Queue;
   leases: LeaseKeeper;
-  blobs: Blobs;
+  blobs: Pick<Blobs, 'put' | 'get' | 'list' | 'delete'>;
   commands: Jobs;
   credits: CreditsLedger;
   sender: WebhookSender;
   /** The key from which the secrets of webhook endpoints derive. */
   webhook_key: Uint8Array;
   mailer: Mailer;
+  /** Signs the heads of the ledger; null: it has none. */
+  ledger_heads: { heads: LedgerHeads; interval_ms: number } | null;
+  /** Audits the ledger all the time; null: nobody does. */
+  ledger_audit: ContinuousAudit | null;
   /** The payment provider; null where none is configured. */
   payments: SubscriptionEnder | null;
   /** The credits of a trial; 0: no trials begin. */
@@ -62,6 +82,8 @@ export interface ProcessesOptions {
   logger: Logger;
   signal: AbortSignal;
   say?: Say;
+  /** Gets the function that tells of the work in flight. */
+  measure?: (work: Dispatcher['inFlight']) => void;
   now?: () => number;
   /** Milliseconds that never go back. */
   monotonic?: () => number;
@@ -92,6 +114,7 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
     const endpoints = openWebhookEndpoints(log);
     const deliveries = openWebhookDeliveries(log);
     const subscriptions = openSubscriptions(log);
+    const removals = openRemovals();
     const { trial_credits } = options;
     const trials = trial_credits > 0 ? openTrials(log, options.credits, trial_credits) : null;
     const webhooks = openWebhookDispatcher({
@@ -116,6 +139,7 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
       fail: (job_id) =>
         commands.run(job_id, { type: 'fail', reason: 'no_progress' }, contextOf('dispatch', now)(job_id)),
     });
+    options.measure?.(() => dispatcher.inFlight());
     const progress = watchProgress({ log, commands, context: contextOf('progress', now), monotonic });
     const sweeper = openSweeper({
       log,
@@ -123,6 +147,7 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
       commands,
       credits: options.credits,
       blobs: options.blobs,
+      removals,
       context: contextOf('sweeper', now),
       monotonic,
     });
@@ -157,7 +182,7 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
         return runErasures(
           {
             ...{ log, readmodels, erasures, endpoints, commands, deleteJob, context, monotonic, logger },
-            ...{ mailer: options.mailer, payments: options.payments },
+            ...{ mailer: options.mailer, payments: options.payments, removals },
           },
           signal,
           onPass,
@@ -175,7 +200,32 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
         const sending = { log, readmodels, mails: openMails(log), mailer: options.mailer, logger };
         return runMails({ ...sending, context: contextOf('mails', now), now: steady, monotonic }, signal, onPass);
       }),
-      part('purges', (onPass) => runPurges({ ...options, context: contextOf('purge', now) }, signal, onPass)),
+      options.ledger_heads &&
+        part('ledger heads', (onPass) => {
+          const signing = { log, ...options.ledger_heads!, context: contextOf('ledger', now), now };
+          return runLedgerHeads(signing, signal, onPass);
+        }),
+      options.ledger_audit && part('ledger audit', (onPass) => runLedgerAudit(options.ledger_audit!, signal, onPass)),
+      part('purges', (onPass) => {
+        return runPurges({ ...options, monotonic, removals, context: contextOf('purge', now) }, signal, onPass);
+      }),
+      options.results_days !== null &&
+        part('retention', (onPass) => {
+          const of = { readmodels, commands, logger, context: contextOf('retention', steady), now: steady, monotonic };
+          return runRetention({ ...of, days: options.results_days! }, signal, onPass);
+        }),
+      part('key retirement', (onPass) => {
+        const keys = openIdempotencyKeys(log);
+        const context = contextOf('key-retirement', steady);
+        return runKeyRetirement({ log, keys, removals, context, now: steady }, signal, onPass);
+      }),
+      part('backups', (onPass) => {
+        const { stored_log, blobs, backup_progress: progress, backup_retention: retention } = options;
+        const writing = { stored_log, blobs, progress, removals, logger, now, monotonic };
+        const backups = openBackups(log);
+        const context = contextOf('backups', now);
+        return runBackups({ ...writing, readmodels, retention, backups, context }, signal, onPass);
+      }),
     ]);
   };
   await whileHeld(options.leases, 'processes', options.signal, run, { say, logger });

@@ -9,6 +9,7 @@ import type { EventStore } from '../events/event-store.ts';
 import { jobStream, urlsStream } from '../events/streams.ts';
 import type { PendingDocument } from '../readmodels/pending.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
+import type { Removals } from './removals.ts';
 
 /** Reading a million URLs takes seconds: a listing without a job after this long is abandoned. */
 const LISTING_ABANDONED_MS = 60 * 60_000;
@@ -21,6 +22,7 @@ export interface SweeperOptions {
   commands: Jobs;
   credits: CreditsLedger;
   blobs: Pick<Blobs, 'delete'>;
+  removals: Removals;
   context: (job_id: string) => CommandContext;
   /** Milliseconds that never go back: a step's age counts from the sweeper's first sight of it, whatever the wall clock says. */
   monotonic: () => number;
@@ -42,8 +44,8 @@ export function openSweeper(options: SweeperOptions): Sweeper {
       for (const step of steps) {
         const abandoned_ms = step.kind === 'listing' ? LISTING_ABANDONED_MS : RESERVATION_ABANDONED_MS;
         if (now - seen.get(step._id)! < abandoned_ms) continue;
-        if (step.kind === 'listing') await discardListing(step, options);
-        else await releaseReservation(step, options);
+        if (step.kind !== 'listing') await releaseReservation(step, options);
+        else if (!options.removals.are_held) await options.removals.run(() => discardListing(step, options));
       }
     },
   };

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { type CollectionSpec, type Document, type Documents, WriteConflict } from '../readmodels/documents.ts';
-import { pause } from '../time/pause.ts';
+import { atMost, pause } from '../time/pause.ts';
 import { hasEnded, type ProcessIdentity, thisProcess } from './this-process.ts';
 
 interface Lease extends Document {
@@ -14,6 +14,8 @@ interface Lease extends Document {
   count: number;
   /** Null when the holder's system does not tell a process's start time. */
   process: ProcessIdentity | null;
+  /** The holder's client of the store; of leases of earlier versions there is none. */
+  client?: string | null;
 }
 
 const leases: CollectionSpec<Lease> = { name: 'leases', fields: {}, indexes: [] };
@@ -31,13 +33,15 @@ export interface LeaseOptions {
   monotonic?: () => number;
 }
 
-export async function openLeases(documents: Documents, options: LeaseOptions = {}): Promise<LeaseKeeper> {
+export type LeaseStore = Pick<Documents, 'collection' | 'transaction' | 'client' | 'endTransactionsOf'>;
+
+export async function openLeases(documents: LeaseStore, options: LeaseOptions = {}): Promise<LeaseKeeper> {
   const holder = options.holder ?? randomUUID();
   const identity = options.process === undefined ? thisProcess() : options.process;
   const monotonic = options.monotonic ?? (() => performance.now());
   /** For each lease of another holder: its last count, and the time since which the count has not changed. */
   const watched = new Map<string, { holder: string; count: number; since_ms: number }>();
-  await documents.collection(leases);
+  const stored = await documents.collection(leases);
 
   function isFree(lease: Lease, ttl_ms: number): boolean {
     if (lease.holder === holder) return true;
@@ -49,15 +53,26 @@ export async function openLeases(documents: Documents, options: LeaseOptions = {
     return false;
   }
 
+  /** A holder that did not release its lease may have ended in the middle of a transaction, maybe of the lease itself. */
+  async function endTransactions(lease: Lease | null): Promise<void> {
+    if (lease === null || lease.holder === holder || !lease.client || lease.client === documents.client) return;
+    // If this fails, they end by themselves some time later.
+    await documents.endTransactionsOf(lease.client).catch(() => {});
+  }
+
   return {
     async hold(name, ttl_ms) {
       try {
+        const seen = await stored.get(name);
+        if (seen && !isFree(seen, ttl_ms)) return false;
+        await endTransactions(seen);
         return await documents.transaction(async (inside) => {
           const collection = await inside.collection(leases);
           const lease = await collection.get(name);
           if (lease && !isFree(lease, ttl_ms)) return false;
           const count = (lease?.count ?? 0) + 1;
-          await collection.write([{ replace: { _id: name, holder, count, process: identity } }]);
+          const { client } = documents;
+          await collection.write([{ replace: { _id: name, holder, count, process: identity, client } }]);
           return true;
         });
       } catch (error) {
@@ -137,13 +152,17 @@ export async function whileHeld(
     } finally {
       clearInterval(renewal);
       // A renewal under way would take the released lease again, so we wait for it, for a bounded time.
-      await Promise.race([renewing, pause(RETRY_MS, NEVER)]);
+      await atMost(RETRY_MS, renewing);
     }
   }
   // While the store is away the lease runs out by itself.
-  if (is_holder) await Promise.race([leases.release(name).catch(() => {}), pause(RETRY_MS, NEVER)]);
+  if (is_holder)
+    await atMost(
+      RETRY_MS,
+      leases.release(name).catch(() => {}),
+    );
 }
 
-const LEASE_MS = 10_000;
+/** A standby on another machine works within 10 s of its holder's end: this, two looks at the lease, and its own start. */
+const LEASE_MS = 6_000;
 const RETRY_MS = 500;
-const NEVER = new AbortController().signal;

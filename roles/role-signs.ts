@@ -4,7 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Collection, CollectionSpec, Document, Documents } from '../readmodels/documents.ts';
 import { pause } from '../time/pause.ts';
+import type { DependencyState } from './dependencies.ts';
 import type { RoleState, Say } from './leases.ts';
+import { VERSION } from './version.ts';
 
 export interface RoleSign extends Document {
   role: string;
@@ -15,8 +17,48 @@ export interface RoleSign extends Document {
   reason: string | null;
   /** Whether the queue answers the role; null for roles that do not use it. */
   queue_answers: boolean | null;
-  /** The name of the role's machine, for operators. */
+  /** The name of the role's machine and its process there, for operators. */
   machine: string;
+  pid?: number;
+  /** The version of the service. */
+  version?: string;
+  uptime_ms?: number;
+  /** The stores and servers that the role uses, as it finds them. */
+  dependencies?: DependencyState[];
+  /** The work that the role has handed out; null while it hands out none. */
+  work?: HandedOut | null;
+  /** What the continuous audit of the ledger knows; null for a role that runs none. */
+  ledger_audit?: LedgerAuditSign | null;
+}
+
+export interface LedgerAuditSign {
+  /** The log was audited up to here. */
+  position: string;
+  entries: number;
+  violations: number;
+  /** The first of them. */
+  found: {
+    rule: string;
+    position: string | null;
+    stream: string | null;
+    revision: number | null;
+    message: string;
+  }[];
+  /** When this audit of the whole ledger began. */
+  began_at: string;
+  /** When it last reached the end of the log; null before. */
+  completed_at: string | null;
+}
+
+/** Published work without results. */
+export interface HandedOut {
+  jobs: number;
+  batches: number;
+  urls: number;
+  /** The batch that was published first. */
+  oldest: { job_id: string; for_ms: number } | null;
+  /** Messages that wait in the queue. */
+  queue_depth: number | null;
 }
 
 const roleSigns: CollectionSpec<RoleSign> = { name: 'role_signs', fields: {}, indexes: [] };
@@ -29,6 +71,10 @@ const FORGET_MS = 10 * 60_000;
 
 export interface RoleSigns {
   say: Say;
+  /** Sets the function that tells of the work that the role has handed out. */
+  measure(work: () => Omit<HandedOut, 'queue_depth'>): void;
+  /** Sets the function that tells of the audit of the ledger. */
+  audited(sign: () => LedgerAuditSign | null): void;
   /** Ends the heartbeats and deletes their document. */
   stop(): Promise<void>;
 }
@@ -38,11 +84,23 @@ export interface GivingOptions {
   role: string;
   /** Throws when the queue does not answer. Unset: the role does not use the queue. */
   askQueue?: () => Promise<unknown>;
+  dependencies?: () => DependencyState[];
+  queue_depth?: () => number | null;
   every_ms?: number;
 }
 
 /** Gives heartbeats until `stop`. While the store of documents is away there are none, and watchers count the role as dead. */
-export function giveRoleSigns({ documents, role, askQueue, every_ms = SIGN_MS }: GivingOptions): RoleSigns {
+export function giveRoleSigns(options: GivingOptions): RoleSigns {
+  const { documents, role, askQueue, every_ms = SIGN_MS } = options;
+  const began = performance.now();
+  let handed_out: (() => Omit<HandedOut, 'queue_depth'>) | null = null;
+  let audit: (() => LedgerAuditSign | null) | null = null;
+  const facts = () => ({
+    ...{ machine: hostname(), pid: process.pid, version: VERSION, uptime_ms: Math.round(performance.now() - began) },
+    dependencies: options.dependencies?.() ?? [],
+    work: handed_out && { ...handed_out(), queue_depth: options.queue_depth?.() ?? null },
+    ledger_audit: audit?.() ?? null,
+  });
   const stopped = new AbortController();
   const { signal } = stopped;
   const current: { state: RoleState; reason: string | null } = { state: 'waiting', reason: 'it starts' };
@@ -57,7 +115,11 @@ export function giveRoleSigns({ documents, role, askQueue, every_ms = SIGN_MS }:
       try {
         signs ??= await documents.collection(roleSigns);
         count += 1;
-        await signs.write([{ replace: { _id, role, count, ...current, queue_answers, machine: hostname() } }]);
+        const found = facts();
+        // A question may wait for a queue that is away for as long as that is.
+        const hangs = found.dependencies.some(({ name, status }) => name === 'queue' && status === 'away');
+        const answers = hangs && queue_answers !== null ? false : queue_answers;
+        await signs.write([{ replace: { _id, role, count, ...current, queue_answers: answers, ...found } }]);
       } catch {
         // Watchers see that the count does not move.
       }
@@ -86,6 +148,12 @@ export function giveRoleSigns({ documents, role, askQueue, every_ms = SIGN_MS }:
       current.state = state;
       current.reason = reason ?? null;
     },
+    measure(work) {
+      handed_out = work;
+    },
+    audited(sign) {
+      audit = sign;
+    },
     async stop() {
       stopped.abort();
       await giving;
@@ -98,6 +166,8 @@ export interface RoleWatch {
   look(): Promise<void>;
   /** Returns the heartbeats of a role that have moved within `silent_ms`. */
   alive(role: string): RoleSign[];
+  /** Returns all heartbeats, each with the time since it moved; null for one that has not moved since this watch began. */
+  all(): { sign: RoleSign; silent_ms: number | null }[];
 }
 
 export function openRoleWatch(
@@ -126,6 +196,13 @@ export function openRoleWatch(
       const now = monotonic();
       const fresh = [...seen.values()].filter(({ moved_at }) => moved_at !== null && now - moved_at < silent_ms);
       return fresh.map(({ sign }) => sign).filter((sign) => sign.role === role);
+    },
+    all() {
+      const now = monotonic();
+      return Array.from(seen.values(), ({ sign, moved_at }) => ({
+        sign,
+        silent_ms: moved_at === null ? null : now - moved_at,
+      }));
     },
   };
 }

@@ -73,7 +73,8 @@ export async function damageSentence(config: Embedded): Promise<string> {
   return `a store in ${config.data_dir} is damaged: the next start checks each whole`;
 }
 
-function embeddedStores({ data_dir, eventstore_url, mongodb_url, nats_url }: Embedded): string[] {
+/** The paths of the stores that are files in DATA_DIR. */
+export function embeddedStores({ data_dir, eventstore_url, mongodb_url, nats_url }: Embedded): string[] {
   const names = [
     eventstore_url === null && 'events.db',
     mongodb_url === null && 'documents.db',
@@ -104,7 +105,8 @@ export function onReplacement(config: Embedded, ended: (error: Error) => void, l
 
 async function assertWritable(data_dir: string): Promise<void> {
   try {
-    await mkdir(data_dir, { recursive: true });
+    // The stores have users' URLs and addresses.
+    await mkdir(data_dir, { recursive: true, mode: 0o700 });
     const probe = join(data_dir, `.writable-${process.pid}-${Math.random().toString(36).slice(2)}`);
     await (await open(probe, 'wx')).close();
     await rm(probe, { force: true });

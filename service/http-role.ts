@@ -2,12 +2,12 @@
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { connectionsBeside } from '../http/server/connections.ts';
-import { openThreadMetrics } from '../http/server/metrics.ts';
 import { probesOnly } from '../http/server/probes.ts';
 import { type RunningServer, startServer } from '../http/server/server.ts';
 import { openStarting, type Starting } from '../http/server/starting.ts';
 import type { Config } from '../settings/config.ts';
-import { pause } from '../time/pause.ts';
+import { atMost } from '../time/pause.ts';
+import { type CheckerParts, openCheckerMetrics } from './checker-metrics.ts';
 import { isDamage } from './data-dir.ts';
 import { openHttp } from './open-http.ts';
 import type { OpeningOptions, WaitingOptions } from './stores.ts';
@@ -28,12 +28,12 @@ export interface Http {
 export interface HttpParts {
   /** Runs before the stores are opened. */
   begin: (waiting: WaitingOptions['waiting']) => Promise<void>;
-  /** The number of checker threads that this process has replaced. */
-  threads_replaced: () => number;
+  /** The checker of this process; null: it has none. */
+  checker: CheckerParts | null;
 }
 
 /** Listens as soon as requests can be answered, or a store is away: it then refuses requests, and the probes say why. */
-export async function startHttp(config: Config, logger: Logger, { begin, threads_replaced }: HttpParts): Promise<Http> {
+export async function startHttp(config: Config, logger: Logger, { begin, checker }: HttpParts): Promise<Http> {
   const starting = openStarting();
   const stop = new AbortController();
   const failure = Promise.withResolvers<Error>();
@@ -44,7 +44,7 @@ export async function startHttp(config: Config, logger: Logger, { begin, threads
     waits.resolve();
   };
   const registry = new Registry();
-  openThreadMetrics(registry, threads_replaced);
+  if (checker) openCheckerMetrics(registry, checker);
   const connections = connectionsBeside(config, logger);
   connections.measure(registry);
   const fault = (error: unknown) => void (isDamage(error) && failure.resolve(error as Error));
@@ -64,7 +64,10 @@ export async function startHttp(config: Config, logger: Logger, { begin, threads
   };
   async function close(): Promise<void> {
     stop.abort();
-    const opened = await Promise.race([opening.catch(() => null), pause(CLOSE_MS, new AbortController().signal)]);
+    const opened = await atMost(
+      CLOSE_MS,
+      opening.catch(() => null),
+    );
     opened?.end();
     await Promise.all(servers.map((server) => server.close()));
     await opened?.close();

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { keyPath, readKeyFile } from '../adapters/identity/key-file.ts';
 
 const KEY_BYTES = 32;
-type KeyName = 'link-key' | 'webhook-key' | 'personal-data-key' | 'payment-key';
+type KeyName = 'link-key' | 'webhook-key' | 'personal-data-key' | 'ledger-key' | 'payment-key';
 
 /** Returns the setting's key, or this machine's own when the setting is null. */
 export async function keyOf(setting: string | null, data_dir: string, name: KeyName): Promise<Buffer> {

@@ -1,15 +1,19 @@
 // Opens the application that a process serves over HTTP: its stores, and for the http role the identity provider, the rate counters
 // and the keys.
 import type { Logger } from 'pino';
+import type { SignBlobLink } from '../adapters/blobs/files/file-blobs.ts';
 import { openIdentity } from '../adapters/identity/index.ts';
 import { openMemoryRates } from '../adapters/rate-counters/memory.ts';
 import { createAddressGuard } from '../checkers/engine/addresses.ts';
+import { openProxyListReader } from '../checkers/proxies/proxies.ts';
 import type { RateCounters } from '../http/limits/rate-counters.ts';
 import { type OpenedApp, type OpeningParts, openApp, openProbes } from '../http/open-app.ts';
+import { blobLink } from '../http/routes/files.ts';
+import { openSignedLinks } from '../http/signed-links.ts';
 import type { Config } from '../settings/config.ts';
 import { keyOf } from './local-key.ts';
 import { openPayments } from './open-payments.ts';
-import { type OpeningOptions, openStores, whenThere } from './stores.ts';
+import { type OpenBlobs, type OpeningOptions, openBlobs, openStores, whenThere } from './stores.ts';
 
 type Own = Pick<OpeningParts, 'public_url' | 'registry' | 'fault'>;
 
@@ -17,14 +21,22 @@ type Own = Pick<OpeningParts, 'public_url' | 'registry' | 'fault'>;
 export function openHttp(config: Config, logger: Logger, own: Own, opening: OpeningOptions): Promise<OpenedApp> {
   const open = async () => {
     const stores = await openStores(config, logger, opening);
+    let blobs: OpenBlobs | null = null;
+    const close = async () => void (await Promise.allSettled([stores.close(), blobs?.close()]));
     try {
-      const opened =
-        opening.of === 'http'
-          ? await openApp(config, logger, { ...own, stores, ...(await openOutside(config, logger, own)) })
-          : openProbes({ ...own, stores }, logger);
-      return { ...opened, close: () => opened.close().then(stores.close) };
+      if (opening.of !== 'http') {
+        const opened = await openProbes({ ...own, stores }, logger);
+        return { ...opened, close: () => opened.close().then(close) };
+      }
+      const keys = await openKeys(config);
+      const links = openSignedLinks({ key: keys.links, base_url: own.public_url, now: Date.now });
+      const sign: SignBlobLink = (key, link) => blobLink(links, key, link);
+      blobs = await openBlobs(config, logger, { ...opening, sign });
+      const outside = await openOutside(config, logger, own);
+      const opened = await openApp(config, logger, { ...own, ...outside, keys, stores: { ...stores, blobs } });
+      return { ...opened, close: () => opened.close().then(close) };
     } catch (error) {
-      await stores.close();
+      await close();
       throw error;
     }
   };
@@ -32,7 +44,7 @@ export function openHttp(config: Config, logger: Logger, own: Own, opening: Open
 }
 
 async function openOutside(config: Config, logger: Logger, { public_url }: Own) {
-  const { identity_jwks_url, identity_issuer, identity_audience, data_dir } = config;
+  const { identity_jwks_url, identity_issuer, identity_audience, identity_client_id: client_id, data_dir } = config;
   return {
     rates: { shared: await openRateCounters(config, logger), own: openMemoryRates() },
     identity: await openIdentity(
@@ -45,15 +57,22 @@ async function openOutside(config: Config, logger: Logger, { public_url }: Own) 
               admin: config.identity_admin_claim,
               admin_value: config.identity_admin_value,
             },
+            ...(client_id !== null && {
+              client: { client_id, client_secret: config.identity_client_secret, scope: config.identity_client_scope },
+            }),
           }
         : { local: data_dir },
     ),
-    keys: {
-      links: await keyOf(config.link_signing_key, data_dir, 'link-key'),
-      webhooks: await keyOf(config.webhook_signing_key, data_dir, 'webhook-key'),
-    },
     payments: await openPayments(config, public_url),
+    readProxyList: config.proxy_list_url === null ? null : openProxyListReader(config.proxy_list_url),
     webhook_guard: createAddressGuard(config.webhook_allow_addresses),
+  };
+}
+
+async function openKeys({ link_signing_key, webhook_signing_key, data_dir }: Config): Promise<OpeningParts['keys']> {
+  return {
+    links: await keyOf(link_signing_key, data_dir, 'link-key'),
+    webhooks: await keyOf(webhook_signing_key, data_dir, 'webhook-key'),
   };
 }
 

@@ -1,18 +1,22 @@
 // The entry of a thread that runs roles: opens its own stores, runs the roles until the stop message, and closes the stores. A
 // role outlives its stores: while one is away the role waits, reports that, and then goes on.
+import { access, constants } from 'node:fs/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Pulse } from '../checkers/pulse.ts';
 import type { Queue } from '../checkers/queue.ts';
 import { WORK_SUBJECT } from '../checkers/work.ts';
+import type { Blobs } from '../commands/blobs.ts';
 import { storeFaultOf } from '../events/store-faults.ts';
+import { measureDependency, type Probe, probeDependencies, reachServer } from '../roles/dependencies.ts';
 import { giveRoleSigns } from '../roles/role-signs.ts';
 import type { Config, Role } from '../settings/config.ts';
-import { backOff, pause } from '../time/pause.ts';
+import { atMost, backOff } from '../time/pause.ts';
 import { StartError } from './data-dir.ts';
 import { openLogger } from './logger.ts';
 import type { RunRole } from './roles/role.ts';
-import { type OpeningOptions, openQueue, openStores, type Stores } from './stores.ts';
+import { type OpeningOptions, openBlobs, openQueue, openStores, type Stores } from './stores.ts';
 import type { ThreadStart } from './supervised-thread.ts';
+import { openTracing } from './tracing.ts';
 
 /** http runs in the process's first thread. */
 export type ThreadRole = Exclude<Role, 'http'>;
@@ -21,6 +25,8 @@ export interface ThreadData {
   config: Config;
   roles: readonly ThreadRole[];
   own: ThreadStart;
+  /** The memory of the `Tallies` of this process's checker. */
+  counts: SharedArrayBuffer;
 }
 /** `started`: the thread works, or waits for a server that is away. */
 export type ThreadMessage = { type: 'started' } | { type: 'failed'; reason: string; code?: StartError['code'] };
@@ -34,11 +40,14 @@ const RUN: Record<ThreadRole, () => Promise<{ run: RunRole }>> = {
 
 const LONGEST_PAUSE_MS = 5_000;
 const BEAT_MS = 250;
+const MAIL_PROBE_MS = 10_000;
 /** A stopping role waits no longer than this for a store that is away. */
 const LAST_WORDS_MS = 5_000;
+/** And no longer than this for its last heartbeat. */
+const SIGNS_STOP_MS = 500;
 
 const port = parentPort!;
-const { config, roles, own } = workerData as ThreadData;
+const { config, roles, own, counts } = workerData as ThreadData;
 const logger = openLogger(config).child({ roles });
 const stop = new AbortController();
 let is_stopping = false;
@@ -49,6 +58,7 @@ port.on('message', () => {
 const pulse = new Pulse(own.pulse);
 const beats = setInterval(() => pulse.beat(), BEAT_MS);
 
+const endTracing = await openTracing(config, roles);
 try {
   await playAll();
 } catch (error) {
@@ -65,6 +75,7 @@ try {
   }
 } finally {
   clearInterval(beats);
+  await endTracing();
   port.close();
 }
 
@@ -86,41 +97,77 @@ async function playAll(): Promise<void> {
   };
   const stores = await openStores(config, logger, opening);
   const queue = roles.some(usesQueue) ? openQueue(config, logger, opening) : null;
+  const blobs = roles.includes('processes') ? openBlobs(config, logger, opening) : null;
   const close = async () => {
-    const opened = await queue?.catch(() => null);
-    await Promise.allSettled([stores.close(), opened?.close()]);
+    const opened = await Promise.all([queue, blobs].map((one) => one?.catch(() => null)));
+    await Promise.allSettled([stores, ...opened].map((one) => one?.close()));
   };
   // After this time, waits for a store end with the error that the store is closed.
   stop.signal.addEventListener('abort', () => setTimeout(close, LAST_WORDS_MS).unref());
   try {
-    // While the queue is away, the projector starts without it.
-    await Promise.race([queue, waits.promise]);
+    // While the queue or the files are away, the projector starts without them.
+    await Promise.race([Promise.all([queue, blobs]), waits.promise]);
     started();
     // A role that fails ends the thread, and the service with it.
-    await Promise.all(roles.map((role) => play(role, stores, queue))).finally(() => stop.abort());
+    await Promise.all(roles.map((role) => play(role, stores, { queue, blobs }))).finally(() => stop.abort());
   } finally {
     await close();
   }
 }
 
+/** The mail server takes a connection; without one, mails are files. */
+function mailProbes({ smtp_url, data_dir }: Config): Probe[] {
+  if (smtp_url) return [{ name: 'mail', kind: 'smtp', ask: (aborted) => reachServer(smtp_url, aborted) }];
+  return [{ name: 'mail', kind: 'outbox', ask: () => access(data_dir, constants.W_OK) }];
+}
+
+/** The stores that only some roles use; null: no role of this thread does. */
+interface LateStores {
+  queue: Promise<Queue> | null;
+  blobs: Promise<Blobs> | null;
+}
+
 /** Runs the role, and again with back-off whenever a store's fault has ended it. Throws every other error. */
-async function play(role: ThreadRole, stores: Stores, opening: Promise<Queue> | null): Promise<void> {
+async function play(role: ThreadRole, stores: Stores, opening: LateStores): Promise<void> {
   const role_logger = logger.child({ role });
   const { signal } = stop;
   const { documents } = stores;
   let queue: Queue | null = null;
-  const askQueue = async () => {
-    if (queue === null) throw new Error('there is no queue yet');
-    await queue.depth(WORK_SUBJECT);
-  };
-  const signs = giveRoleSigns({ documents, role, ...(usesQueue(role) ? { askQueue } : {}) });
+  const measured = measureDependency({ name: 'queue', kind: config.nats_url ? 'nats' : 'sqlite' });
+  let queue_depth: number | null = null;
+  const askQueue = () =>
+    measured.ask(async () => {
+      if (queue === null) throw new Error('there is no queue yet');
+      queue_depth = await queue.depth(WORK_SUBJECT);
+    });
+  const servers =
+    role === 'processes' ? probeDependencies(mailProbes(config), { signal, every_ms: MAIL_PROBE_MS }) : null;
+  const signs = giveRoleSigns({
+    ...{ documents, role, ...(usesQueue(role) ? { askQueue } : {}) },
+    dependencies: () => [...(usesQueue(role) ? [measured.state()] : []), ...(servers?.states() ?? [])],
+    queue_depth: () => queue_depth,
+  });
   try {
     for (let failures = 0; !signal.aborted; failures += 1) {
       try {
-        if (opening && usesQueue(role)) queue = await opening;
+        if (usesQueue(role)) queue = await opening.queue;
+        const blobs = role === 'processes' ? await opening.blobs : null;
         const { run } = await RUN[role]();
-        const { say } = signs;
-        await run({ ...stores, config, queue: queue!, logger: role_logger, signal, say, pulse, own });
+        const { say, measure, audited } = signs;
+        const late = { queue: queue!, blobs: blobs! };
+        await run({
+          ...stores,
+          ...late,
+          config,
+          logger: role_logger,
+          signal,
+          say,
+          measure,
+          audited,
+          pulse,
+          own,
+          counts,
+        });
       } catch (error) {
         if (signal.aborted) return;
         const fault = storeFaultOf(error);
@@ -132,6 +179,6 @@ async function play(role: ThreadRole, stores: Stores, opening: Promise<Queue> | 
       }
     }
   } finally {
-    await Promise.race([signs.stop(), pause(500, new AbortController().signal)]);
+    await atMost(SIGNS_STOP_MS, signs.stop());
   }
 }

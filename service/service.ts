@@ -4,14 +4,16 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { Pulse } from '../checkers/pulse.ts';
-import { openFilesAllowed } from '../http/server/connections.ts';
+import { Tallies } from '../checkers/tallies.ts';
+import { openFilesAllowed } from '../net/open-files.ts';
 import type { Config, Role } from '../settings/config.ts';
 import { pause } from '../time/pause.ts';
 import { isDamage, onReplacement, prepareDataDir, StartError } from './data-dir.ts';
-import { type Http, startHttp } from './http-role.ts';
+import type { Http } from './http-role.ts';
 import type { ThreadData, ThreadMessage, ThreadRole } from './role-thread.ts';
 import { type WaitingOptions, whenThere } from './stores.ts';
 import { exitOf, SupervisedThread, type ThreadStart, watchSilence } from './supervised-thread.ts';
+import { openTracing } from './tracing.ts';
 
 export interface Service {
   /** The URL of the http role; null where it does not run. */
@@ -55,7 +57,9 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
   const ending = new AbortController();
   const threads: Worker[] = [];
   const supervised: SupervisedThread[] = [];
+  const tallies = new Tallies();
   let endWatch = () => {};
+  let endTracing = async () => {};
   let http: Http | null = null;
 
   async function stopThreads(): Promise<void> {
@@ -74,6 +78,7 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
     // The timer keeps the event loop alive, so that a role that never ends meets the limit here.
     const is_clean = await Promise.race([ended, pause(limit_ms, done.signal).then(() => false)]);
     done.abort();
+    await endTracing();
     if (!is_clean) await Promise.all([...threads, ...supervised].map((thread) => thread.terminate()));
     return is_clean;
   }
@@ -85,7 +90,7 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
       if (roles.length === 0) continue;
       const start = (own: ThreadStart) =>
         new Worker(new URL('./role-thread.ts', import.meta.url), {
-          workerData: { config, roles, own } satisfies ThreadData,
+          workerData: { config, roles, own, counts: tallies.memory } satisfies ThreadData,
           resourceLimits: heapOf(roles),
         });
       if (roles.includes('checker')) {
@@ -121,9 +126,13 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
     await startThreads();
   }
   try {
+    endTracing = await openTracing(config, config.roles.includes('http') ? ['http'] : []);
     if (config.roles.includes('http') || config.metrics_port !== null) {
       const threads_replaced = () => supervised.reduce((sum, { replaced }) => sum + replaced, 0);
-      http = await startHttp(config, logger, { begin, threads_replaced });
+      const checker = config.roles.includes('checker') ? { tallies, threads_replaced } : null;
+      // A process without it does without two thirds of its modules.
+      const { startHttp } = await import('./http-role.ts');
+      http = await startHttp(config, logger, { begin, checker });
       void http.failed.then(failure.resolve);
     } else {
       const waits = Promise.withResolvers<void>();

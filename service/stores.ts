@@ -1,16 +1,17 @@
 // Picks the adapters by the settings: the embedded stores in one folder, or servers.
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { openFileBlobs } from '../adapters/blobs/files/file-blobs.ts';
+import { openFileBlobs, type SignBlobLink } from '../adapters/blobs/files/file-blobs.ts';
 import { openSqliteDocuments } from '../adapters/documents/sqlite/sqlite-documents.ts';
 import { openSqliteEventStore } from '../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { openSqliteQueue } from '../adapters/queue/sqlite/sqlite-queue.ts';
 import type { Queue } from '../checkers/queue.ts';
 import type { Blobs } from '../commands/blobs.ts';
 import { withCodec } from '../events/codec.ts';
-import type { EventStore } from '../events/event-store.ts';
+import type { EventStore, StoredLog } from '../events/event-store.ts';
 import { openPersonalKeys, WrongPersonalDataKey } from '../events/personal-keys.ts';
 import { type StoreFault, storeFaultOf } from '../events/store-faults.ts';
+import { withTraces } from '../events/traced-log.ts';
 import { openUrlListing, type UrlListing } from '../events/url-listing.ts';
 import type { Documents } from '../readmodels/documents.ts';
 import type { Config } from '../settings/config.ts';
@@ -20,10 +21,11 @@ import { keyOf } from './local-key.ts';
 
 export interface Stores {
   log: EventStore;
+  /** The same log as it is stored, personal fields sealed: for backups alone. */
+  stored_log: StoredLog;
   /** The roles of a thread share its cache. */
   listing: UrlListing;
   documents: Documents;
-  blobs: Blobs;
   close(): Promise<void>;
 }
 
@@ -56,20 +58,12 @@ export interface OpeningOptions extends WaitingOptions {
 
 /** Opens the stores, and waits as long as it takes for servers that are away. Throws every other error, `StartError` for a bad URL. */
 export async function openStores(config: Config, logger: Logger, options: OpeningOptions): Promise<Stores> {
-  const { data_dir, eventstore_url, mongodb_url } = config;
+  const { data_dir, mongodb_url } = config;
   const opened: { close(): Promise<void> }[] = [];
   const close = async () => {
     await Promise.allSettled(opened.map((store) => store.close()));
   };
   // Clients of servers are imported only when used, because each takes tens of megabytes in every thread.
-  async function openLog(): Promise<EventStore> {
-    if (!eventstore_url) {
-      const path = join(data_dir, 'events.db');
-      return openSqliteEventStore({ path, ...LOG_OPTIONS[options.of] });
-    }
-    const { openEventStoreDb } = await import('../adapters/eventstore/eventstoredb/eventstoredb-event-store.ts');
-    return openEventStoreDb({ url: eventstore_url, log: logger });
-  }
   async function openDocuments(): Promise<Documents> {
     if (!mongodb_url) {
       return openSqliteDocuments({
@@ -80,23 +74,36 @@ export async function openStores(config: Config, logger: Logger, options: Openin
     const { openMongoDocuments } = await import('../adapters/documents/mongodb/mongodb-documents.ts');
     return openMongoDocuments({ url: mongodb_url, log: logger });
   }
-  const log_setting = { name: 'EVENTSTORE_URL', url: eventstore_url };
   try {
-    const store = await whenThere('the event log', () => openLog().catch(blame(log_setting)), logger, options);
+    const store = await openStoredLog(config, logger, options);
     opened.push(store);
     const keys = openPersonalKeys(store, await keyOf(config.personal_data_key, data_dir, 'personal-data-key'));
     await whenThere('the event log', () => keys.make('service').catch(blameKey), logger, options);
-    const log = withCodec(store, keys);
+    const coded = withCodec(store, keys);
+    const log = config.otel_exporter_otlp_endpoint === null ? coded : withTraces(coded);
     const openThem = () => openDocuments().catch(blame({ name: 'MONGODB_URL', url: mongodb_url }));
     const documents = await whenThere('the store of documents', openThem, logger, options);
     opened.push(documents);
-    const openBlobs = () => openFileBlobs({ folder: join(data_dir, 'blobs') });
-    const blobs = await whenThere('the folder of files', openBlobs, logger, options);
-    return { log, listing: openUrlListing(log), documents, blobs, close };
+    return { log, stored_log: store, listing: openUrlListing(log), documents, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** Opens the event log as it is stored, which may be empty and stays so, and waits for its server like `openStores`. */
+export function openStoredLog(config: Config, logger: Logger, options: OpeningOptions): Promise<StoredLog> {
+  const { data_dir, eventstore_url } = config;
+  async function open(): Promise<StoredLog> {
+    if (!eventstore_url) {
+      const path = join(data_dir, 'events.db');
+      return openSqliteEventStore({ path, ...LOG_OPTIONS[options.of] });
+    }
+    const { openEventStoreDb } = await import('../adapters/eventstore/eventstoredb/eventstoredb-event-store.ts');
+    return openEventStoreDb({ url: eventstore_url, log: logger });
+  }
+  const setting = { name: 'EVENTSTORE_URL', url: eventstore_url };
+  return whenThere('the event log', () => open().catch(blame(setting)), logger, options);
 }
 
 /** Opens the queue, and waits for its server like `openStores`. */
@@ -109,6 +116,34 @@ export function openQueue(config: Config, logger: Logger, options: OpeningOption
     return openNatsQueue({ url: nats_url, log: logger });
   }
   return whenThere('the queue', () => open().catch(blame(setting)), logger, options);
+}
+
+export interface OpenBlobs extends Blobs {
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the stored files, and waits for their store like `openStores`. `sign` makes the links of files in a folder, which http
+ * serves.
+ */
+export function openBlobs(
+  { blob_url, data_dir }: Pick<Config, 'blob_url' | 'data_dir'>,
+  logger: Logger,
+  options: WaitingOptions & { sign?: SignBlobLink },
+): Promise<OpenBlobs> {
+  async function open(): Promise<OpenBlobs> {
+    if (blob_url?.kind === 's3') {
+      const { openS3Blobs } = await import('../adapters/blobs/s3/s3-blobs.ts');
+      return openS3Blobs({ ...blob_url, folder: join(data_dir, 'downloads') });
+    }
+    const folder = blob_url?.folder ?? join(data_dir, 'blobs');
+    return { ...(await openFileBlobs({ folder, sign: options.sign ?? refuseLinks })), close: async () => {} };
+  }
+  const blamed = (error: unknown) => {
+    if (blob_url === null || storeFaultOf(error) !== null) throw error;
+    throw new StartError(`BLOB_URL cannot be used: ${(error as Error).message.split('\n')[0]}`);
+  };
+  return whenThere('the store of files', () => open().catch(blamed), logger, options);
 }
 
 /** Calls `open`, again with back-off for as long as a store is away or has no room. Throws every other error. */
@@ -136,6 +171,10 @@ export async function whenThere<T>(
     }
   }
 }
+
+const refuseLinks: SignBlobLink = () => {
+  throw new Error('only http links to files');
+};
 
 /** The service's own key tells whether this process has the same PERSONAL_DATA_KEY as those before it. */
 function blameKey(error: unknown): never {

@@ -1,17 +1,23 @@
 // The checker role: an engine, its proxies when there is a list of them, and the worker that feeds it from the queue.
 import { createEngine } from '../../checkers/engine/engine.ts';
 import { openProxies } from '../../checkers/proxies/proxies.ts';
+import { Tallies } from '../../checkers/tallies.ts';
 import { runWorker } from '../../checkers/worker.ts';
 import { openJobs } from '../../commands/job.ts';
+import type { Outcome } from '../../events/checks.ts';
 import { engineSettings } from '../engine-settings.ts';
 import type { RunRole } from './role.ts';
 
-export const run: RunRole = async ({ config, log, queue, logger, signal, say, pulse, own }) => {
+const LEVELS_MS = 1_000;
+
+export const run: RunRole = async ({ config, log, queue, logger, signal, say, pulse, own, counts }) => {
   const { proxy_list_url: list_url, checker_per_proxy: per_proxy } = config;
-  const proxies = list_url ? openProxies({ list_url, per_proxy, log, logger }) : null;
+  const proxies = list_url ? await openProxies({ list_url, per_proxy, log, logger }) : null;
+  const tallies = new Tallies(counts);
   const engine = createEngine(engineSettings(config), {
     ...(proxies && { proxies: proxies.pool }),
     working: pulse,
+    backedOff: () => tallies.count('host_back_offs'),
     starved(reason) {
       if (reason === null) say('working');
       else say('waiting', reason);
@@ -19,12 +25,20 @@ export const run: RunRole = async ({ config, log, queue, logger, signal, say, pu
     defect: (error, url) => logger.error({ err: error, url }, "the checker failed at a URL's answer"),
   });
   for (const url of own.suspects) engine.suspect(url);
+  const measure = () => {
+    const { running: urls_in_flight, backlog: urls_waiting, hosts_held } = engine;
+    tallies.level({ urls_in_flight, urls_waiting, hosts_held });
+  };
+  const measuring = setInterval(measure, LEVELS_MS);
   try {
     const { checker_ack_wait_ms: ack_wait_ms, checker_timeout_ms: attempt_ms } = config;
     say('working');
-    await runWorker({ log, queue, logger, signal, jobs: openJobs(log), engine, ack_wait_ms, attempt_ms });
+    const checked = ({ verdict }: Outcome) => tallies.checked(verdict);
+    await runWorker({ log, queue, logger, signal, jobs: openJobs(log), engine, ack_wait_ms, attempt_ms, checked });
   } finally {
+    clearInterval(measuring);
     await engine.close();
+    measure();
     await proxies?.close();
   }
 };

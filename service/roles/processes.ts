@@ -2,11 +2,15 @@
 import { join } from 'node:path';
 import { openOutboxMailer } from '../../adapters/mail/outbox-mailer.ts';
 import { openUndiciWebhookSender } from '../../adapters/webhook-sender/undici-webhook-sender.ts';
+import { openNoteSigner } from '../../audit/signed-note.ts';
 import { openCredits } from '../../commands/credits.ts';
 import { openJobs } from '../../commands/job.ts';
+import { openLedgerHeads, originOf } from '../../commands/ledger-heads.ts';
 import { identifyLog } from '../../commands/log-identity.ts';
+import { openContinuousAudit } from '../../processes/ledger-audit.ts';
 import type { Mailer } from '../../processes/mail.ts';
 import { runProcesses } from '../../processes/processes.ts';
+import { openBackupProgress } from '../../readmodels/backups.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { openLeases } from '../../roles/leases.ts';
 import { keyOf } from '../local-key.ts';
@@ -14,11 +18,23 @@ import { openPayments } from '../open-payments.ts';
 import type { RoleParts, RunRole } from './role.ts';
 
 export const run: RunRole = async (parts) => {
-  const { config, log, listing, documents, queue, blobs, logger, signal, say } = parts;
+  const { config, log, stored_log, listing, documents, queue, blobs, logger, signal, say, measure, audited } = parts;
   const leases = await openLeases(documents);
   const readmodels = openReadModels(documents, { log_id: () => identifyLog(log, 'process:processes', Date.now()) });
   const [commands, credits] = [openJobs(log), openCredits(log)];
   const webhook_key = await keyOf(config.webhook_signing_key, config.data_dir, 'webhook-key');
+  const origin = originOf(await identifyLog(log, 'process:processes', Date.now()));
+  const ledger_key = await keyOf(config.ledger_signing_key, config.data_dir, 'ledger-key');
+  const heads = openLedgerHeads(log, origin, openNoteSigner(origin, ledger_key));
+  const ledger_heads = { heads, interval_ms: config.ledger_head_minutes * 60_000 };
+  const ledger_audit = openContinuousAudit({
+    ...{ stored_log, logger: logger.child({ part: 'ledger audit' }) },
+    log_id: () => identifyLog(log, 'process:processes', Date.now()),
+    folder: join(config.data_dir, 'ledger-audit'),
+    replay_ms: config.ledger_audit_hours * 3_600_000,
+    ...{ now: Date.now, monotonic: () => performance.now() },
+  });
+  audited(ledger_audit.sign);
   const sender = openUndiciWebhookSender({ allow_addresses: config.webhook_allow_addresses });
   const mailer = await openMailer(parts);
   try {
@@ -26,12 +42,19 @@ export const run: RunRole = async (parts) => {
     const webhooks = { webhook_key, sender, mailer, payments, trial_credits: config.trial_credits };
     await runProcesses({
       log,
+      stored_log,
+      backup_progress: openBackupProgress(documents),
+      backup_retention: { keep: config.backup_keep, days: config.backup_keep_days },
+      results_days: config.results_retention_days,
       listing,
       queue,
       logger,
       signal,
       say,
+      measure,
       ...webhooks,
+      ledger_heads,
+      ledger_audit,
       readmodels,
       leases,
       blobs,

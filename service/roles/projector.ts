@@ -1,12 +1,23 @@
-// The projector role: makes the read models from the log.
+// The projector role: makes the read models from the log, and beside them the worker log, which has a checkpoint of its own.
 import { identifyLog } from '../../commands/log-identity.ts';
-import { ALL_PROJECTIONS } from '../../projections/all.ts';
-import { runProjector } from '../../projections/projector.ts';
+import { ALL_PROJECTIONS, openWorkerLogFollower } from '../../projections/all.ts';
+import { type ProjectorOptions, runProjector } from '../../projections/projector.ts';
 import { openLeases } from '../../roles/leases.ts';
-import type { RunRole } from './role.ts';
+import type { RoleParts } from './role.ts';
 
-export const run: RunRole = async ({ log, listing, documents, logger, signal, say }) => {
+export type ProjectorParts = Pick<RoleParts, 'log' | 'listing' | 'documents' | 'logger' | 'signal' | 'say' | 'config'>;
+
+export async function run({ log, listing, documents, logger, signal, say, config }: ProjectorParts): Promise<void> {
   const log_id = () => identifyLog(log, 'process:projector', Date.now());
   const leases = await openLeases(documents);
-  await runProjector({ log, listing, documents, logger, signal, say, projections: ALL_PROJECTIONS, leases, log_id });
-};
+  const ended = new AbortController();
+  const shared = { log, listing, documents, leases, log_id, signal: AbortSignal.any([signal, ended.signal]) };
+  const runs: ProjectorOptions[] = [
+    { ...shared, logger, say, projections: ALL_PROJECTIONS },
+    { ...shared, logger: logger.child({ follower: 'worker_log' }), ...openWorkerLogFollower(config) },
+  ];
+  // When one fails, the role ends both and runs again.
+  const outcomes = await Promise.allSettled(runs.map((each) => runProjector(each).finally(() => ended.abort())));
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failed) throw failed.reason;
+}

@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { Pulse } from '../../checkers/pulse.ts';
 import type { Queue } from '../../checkers/queue.ts';
+import type { Blobs } from '../../commands/blobs.ts';
 import type { RoleSigns } from '../../roles/role-signs.ts';
 import type { Config } from '../../settings/config.ts';
 import type { Stores } from '../stores.ts';
@@ -11,13 +12,21 @@ export interface RoleParts extends Stores {
   config: Config;
   /** Only the roles `processes` and `checker` may use it. */
   queue: Queue;
+  /** Only the role `processes` may use it. */
+  blobs: Blobs;
   logger: Logger;
   signal: AbortSignal;
   /** Tells readiness checks what the role does. */
   say: RoleSigns['say'];
+  /** Tells operators of the work that the role has handed out. */
+  measure: RoleSigns['measure'];
+  /** Tells operators of the audit of the ledger. */
+  audited: RoleSigns['audited'];
   /** Counts the thread's heartbeats, and names the URL whose answer the thread reads. */
   pulse: Pulse;
   own: ThreadStart;
+  /** The memory of the `Tallies` of this process's checker. */
+  counts: SharedArrayBuffer;
 }
 
 /** Runs a role until `signal` aborts. Throws the stores' errors and any other error that ends the role. */

@@ -1,0 +1,49 @@
+// Deletes the streams of idempotency keys that the service has long forgotten. It reads the log in its order, so it needs no read model: what it
+// has deleted is not there the next time, or has no stream any more.
+import type { CommandContext } from '../commands/aggregate.ts';
+import { type IdempotencyKeys, KEPT_MS } from '../commands/idempotency.ts';
+import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
+import { pause } from '../time/pause.ts';
+import type { Removals } from './removals.ts';
+
+const PASS_MS = 3_600_000;
+
+export interface KeyRetirementOptions {
+  log: EventStore;
+  keys: Pick<IdempotencyKeys, 'retire'>;
+  removals: Removals;
+  context: (stream: string) => CommandContext;
+  /** Wall time in Unix milliseconds, without its steps back. */
+  now: () => number;
+}
+
+/** Runs until `signal` aborts; calls `onPass` after each pass. */
+export async function runKeyRetirement(
+  options: KeyRetirementOptions,
+  signal: AbortSignal,
+  onPass: () => void,
+): Promise<void> {
+  let from: Position = BEGINNING;
+  while (!signal.aborted) {
+    from = await retireOldKeys(options, from, signal);
+    onPass();
+    await pause(PASS_MS, signal);
+  }
+}
+
+/** Makes one pass over the log after `from`. Returns the position after which the next one begins. */
+export async function retireOldKeys(
+  { log, keys, removals, context, now }: KeyRetirementOptions,
+  from: Position,
+  signal: AbortSignal,
+): Promise<Position> {
+  const end = await log.head();
+  let reached = from;
+  for await (const { stream, position, metadata } of log.readAll({ from, filter: { categories: ['idempotency'] } })) {
+    if (Date.parse(metadata.at) > now() - KEPT_MS || removals.are_held || signal.aborted) return reached;
+    // A key that was claimed again since has later events, which come later in the log.
+    if (await keys.retire(stream, context(stream))) await removals.run(() => log.deleteStream(stream));
+    reached = position;
+  }
+  return end;
+}

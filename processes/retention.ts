@@ -1,0 +1,104 @@
+// Ends the time for which the results of ended jobs are kept. The event carries all that the statistics show, so that these survive; the
+// purge then removes the results as it removes those of deleted jobs.
+import type { Logger } from 'pino';
+import type { CommandContext } from '../commands/aggregate.ts';
+import type { Jobs } from '../commands/job.ts';
+import type { Position } from '../events/event-store.ts';
+import { isOfStore } from '../events/store-faults.ts';
+import { type JobDocument, jobs } from '../readmodels/jobs.ts';
+import { purges } from '../readmodels/purges.ts';
+import type { ReadModels } from '../readmodels/read-models.ts';
+import { jobDomains, jobResponseTimes, jobStats, noStats, summaryOf } from '../readmodels/stats.ts';
+import { pause } from '../time/pause.ts';
+import { openPutOff } from './put-off.ts';
+
+/** Jobs in one pass. While so many purges are under way no further results expire, so that a user's deletion waits for few. */
+const AT_ONCE = 100;
+const IDLE_PASS_MS = 60_000;
+/** The pause while earlier purges are under way: a service that ends many jobs a second must keep up. */
+const HELD_UP_MS = 2_000;
+const SPACING_MS = 500;
+const PROJECTED_MS = 5_000;
+const DAY_MS = 24 * 3_600_000;
+
+export interface RetentionOptions {
+  readmodels: ReadModels;
+  commands: Jobs;
+  /** Days after a job's end. */
+  days: number;
+  logger: Pick<Logger, 'error'>;
+  context: (job_id: string) => CommandContext;
+  /** Wall time in Unix milliseconds, without its steps back. */
+  now: () => number;
+  /** Milliseconds that never go back. */
+  monotonic: () => number;
+}
+
+/** Runs until `signal` aborts; calls `onPass` after each pass. */
+export async function runRetention(options: RetentionOptions, signal: AbortSignal, onPass: () => void): Promise<void> {
+  const retention = openRetention(options);
+  while (!signal.aborted) {
+    const { position, is_held_up } = await retention.expireSome(signal);
+    onPass();
+    // Before that the read model would return the same jobs again.
+    if (position !== null) await options.readmodels.passed(position, PROJECTED_MS);
+    const idle_ms = is_held_up ? HELD_UP_MS : IDLE_PASS_MS;
+    await pause(position === null ? idle_ms : SPACING_MS, signal);
+  }
+}
+
+export interface RetentionPass {
+  /** The last event's position; null when nothing expired. */
+  position: Position | null;
+  /** Whether nothing could expire, because as many purges are under way as may be. */
+  is_held_up: boolean;
+}
+
+export interface Retention {
+  /** Makes one pass, the jobs that ended first. Throws when a store is away. */
+  expireSome(signal: AbortSignal): Promise<RetentionPass>;
+}
+
+export function openRetention(options: RetentionOptions): Retention {
+  const { readmodels, commands, days, logger, context, now, monotonic } = options;
+  const put_off = openPutOff(monotonic);
+
+  /** The statistics of an ended job change no more. */
+  async function expire(job: JobDocument): Promise<Position> {
+    const { _id: job_id, completed_urls, started_at } = job;
+    const stats = (await readmodels.collection(jobStats).get(job_id)) ?? noStats(job_id);
+    // What is removed cannot be counted again.
+    if (stats.checked_urls !== completed_urls) {
+      throw new Error(`${completed_urls} URLs are completed, but the statistics have ${stats.checked_urls}`);
+    }
+    const [domains, times] = [readmodels.collection(jobDomains), readmodels.collection(jobResponseTimes)];
+    const expired = { completed_urls, started_at, summary: await summaryOf({ domains, times }, stats) };
+    const done = await commands.run(job_id, { type: 'expireResults', expired }, context(job_id));
+    if (!done.ok) throw new Error(done.refused.message);
+    return done.position;
+  }
+
+  return {
+    async expireSome(signal) {
+      const before = new Date(now() - days * DAY_MS).toISOString();
+      const purging = await readmodels.collection(purges).find({}, { limit: AT_ONCE });
+      if (purging.length === AT_ONCE) return { position: null, is_held_up: true };
+      let position: Position | null = null;
+      const limit = AT_ONCE - purging.length + put_off.count();
+      const due = { results_kept_since: { $lt: before } };
+      const sort = { results_kept_since: 1 } as const;
+      for (const job of await readmodels.collection(jobs).find(due, { sort, limit })) {
+        if (signal.aborted) break;
+        if (put_off.has(job._id)) continue;
+        try {
+          position = await expire(job);
+        } catch (err) {
+          if (signal.aborted || isOfStore(err)) throw err;
+          logger.error({ err, job_id: job._id }, 'the results of a job cannot expire now; those of others do');
+          put_off.add(job._id);
+        }
+      }
+      return { position, is_held_up: false };
+    },
+  };
+}
