@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import Koa, { type Context, type Middleware } from 'koa';
 import type { CommandContext } from '../commands/aggregate.ts';
+import { traced } from '../events/tracing.ts';
 import { DocumentsNotReady } from '../readmodels/read-models.ts';
 import { openReadYourWrites, POSITION_HEADER, positionProblem } from './answers/read-your-writes.ts';
 import { answerEarly, writeJson, writeReply } from './answers/replies.ts';
@@ -12,12 +13,22 @@ import type { Api } from './apis/api.ts';
 import { type AccessOptions, authenticate, findJob } from './callers/access.ts';
 import { openClientAddress } from './callers/client-address.ts';
 import { contextOf } from './callers/command-context.ts';
-import { BEHIND, ClientGone, HttpError, retryLater, toHttpError, ValidationError } from './errors.ts';
+import {
+  assertResultsKept,
+  BEHIND,
+  ClientGone,
+  HttpError,
+  retryLater,
+  toHttpError,
+  ValidationError,
+} from './errors.ts';
+import type { Forward, Forwarding } from './forwarding.ts';
 import { readJson, readRaw } from './input/bodies.ts';
 import { withList } from './input/list-bodies.ts';
 import { compileRoute, type RouteChecks } from './input/route-checks.ts';
 import { type UploadLimits, withUpload } from './input/uploads.ts';
 import type { HeavyRequest, HeavyRequests } from './limits/heavy-requests.ts';
+import type { Maintenance } from './maintenance.ts';
 import type { Caller, Reply, Route, RouteRequest } from './route.ts';
 import { type SystemOptions, systemRoutes } from './routes/system.ts';
 import { openHttpMetrics } from './server/metrics.ts';
@@ -39,6 +50,10 @@ export interface AppOptions extends AccessOptions, SystemOptions {
   /** The frame calls this with each error that no client caused. */
   fault?(error: unknown): void;
   heavy_requests: HeavyRequests;
+  /** The routes that other deployments serve. */
+  forwarding?: Pick<Forwarding, 'of'> | null;
+  /** Refuses commands of users while maintenance mode is on. */
+  maintenance?: Pick<Maintenance, 'admit' | 'current'>;
   /** Resolves to true when reads see this position of the log, and to false when they do not after a bounded time. */
   await_position(position: string): Promise<boolean>;
   /** Milliseconds that never go back. */
@@ -61,9 +76,10 @@ export function createApp(routes: readonly Route[], options: AppOptions): Koa {
   const router = new Router({ strict: true, sensitive: true, exclusive: 'specificity' });
   const positions = openReadYourWrites();
   for (const route of [...routes, ...systemRoutes(routes, options)]) {
-    const checks = compileRoute(route);
+    const forward = options.forwarding?.of(route) ?? null;
     const path = route.path.replace(/\{(\w+)\}/g, ':$1');
-    router.register(path, [route.method], serve(route, checks, options, positions));
+    const own = () => serve(route, compileRoute(route), options, positions);
+    router.register(path, [route.method], forward === null ? own() : passOn(route, forward));
   }
   app.use(observe(options));
   app.use(answerEarly);
@@ -116,7 +132,17 @@ function observe(options: AppOptions): Middleware {
       const { request_id, caller } = state;
       options.log[level(what.status, state.route)]({ ...what, ms, request_id, caller: callerName(caller) }, 'request');
     });
-    await next();
+    const step = () => ({ name: ctx.method, kind: 'server' as const, ...causeOf(ctx.get('traceparent')) });
+    await traced(step, async (span) => {
+      await next();
+      const route = state.route?.path;
+      const has_left = ctx.respond === false && !ctx.res.headersSent;
+      const status = has_left ? CLIENT_GONE : ctx.status;
+      if (route !== undefined) span.rename(`${ctx.method} ${route}`);
+      span.set({ 'http.request.method': ctx.method, ...(route !== undefined && { 'http.route': route }) });
+      span.set({ 'http.response.status_code': status, request_id: state.request_id });
+      if (status >= 500) span.fail(String(status));
+    });
     is_lasting = !is_closed && state.route?.lasting === true && ctx.body instanceof Readable;
     if (!is_lasting) return;
     // The duration ends when the stream begins, because the time that the client listens does not measure the service.
@@ -124,6 +150,9 @@ function observe(options: AppOptions): Middleware {
     metrics.openStreams(1);
   };
 }
+
+/** Without a traceparent, a request begins a trace. */
+const causeOf = (traceparent: string) => ({ causes: traceparent === '' ? [] : [traceparent] });
 
 const MAX_LISTENERS = 20;
 
@@ -196,7 +225,7 @@ function serve(
   options: AppOptions,
   positions: ReturnType<typeof openReadYourWrites>,
 ): Middleware {
-  const is_read = route.method === 'GET';
+  const waits = route.method === 'GET' && !route.of_log;
   return async (ctx) => {
     const state = ctx.state as State;
     const { ip, request_id } = state;
@@ -207,6 +236,7 @@ function serve(
     });
     state.caller = caller;
     await admit(ctx, options);
+    options.maintenance?.admit(route, caller);
     const command = () => contextOf(caller, route.access, request_id, Date.now());
     if (caller) await options.seen(caller, command);
 
@@ -215,21 +245,29 @@ function serve(
     const problems = [...input.problems, ...positionProblem(position)];
     if (problems.length > 0) throw new ValidationError(problems);
 
-    const expected = is_read ? positions.expected(position, caller?.user_id) : null;
+    const expected = waits ? positions.expected(position, caller?.user_id) : null;
     const is_fresh = expected === null || (await options.await_position(expected));
     /** What reads do not find may be what the caller has just written. */
     const lagging = (thrown: unknown): never => {
       const is_missing = thrown instanceof HttpError && thrown.status === 404;
       throw is_missing && !is_fresh ? retryLater(503, 'unavailable', BEHIND) : thrown;
     };
-    const job =
-      route.job === null ? null : await findJob(route, ctx.params[route.job], caller, options.jobs).catch(lagging);
-
+    const jobNow = async () => {
+      if (route.job === null) return null;
+      const job = await findJob(route, ctx.params[route.job], caller, options.jobs).catch(lagging);
+      if (route.of_results) assertResultsKept(job);
+      return job;
+    };
+    const found = await jobNow();
     const signal = clientSignal(ctx);
     const heavy = route.heavy ? entered(ctx, options.heavy_requests) : null;
     const rest = () => heavy?.rest();
     const handle = async (body: unknown): Promise<Reply> => {
-      await heavy?.work(signal);
+      const has_waited = await heavy?.work(signal);
+      // Meanwhile the job may have been deleted, or its results may have expired.
+      const job = has_waited ? await jobNow() : found;
+      // The body, and the turn of a large request, may have taken minutes.
+      options.maintenance?.admit(route, caller);
       const { params, query, headers } = input;
       const sent = { params, query, headers, body };
       const request: RouteRequest = { route, ...sent, caller, job, request_id, command, ip, signal, rest, ctx };
@@ -242,6 +280,19 @@ function serve(
       positions.reached(caller?.user_id, reply.position);
       ctx.set(POSITION_HEADER, reply.position);
     }
+    await writeReply(ctx, route, reply);
+  };
+}
+
+/** Has another deployment serve the request. */
+function passOn(route: Route, forward: Forward): Middleware {
+  return async (ctx) => {
+    const state = ctx.state as State;
+    state.route = route;
+    const { ip, request_id } = state;
+    const reply = await forward(ctx, { ip, request_id, signal: clientSignal(ctx) });
+    // The answer to HEAD is written with the headers that are there by then. Other answers may still fail before their first bytes.
+    if (ctx.method === 'HEAD') ctx.set({ ...reply.headers });
     await writeReply(ctx, route, reply);
   };
 }

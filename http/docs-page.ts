@@ -4,13 +4,7 @@ import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-
-export interface DocsFile {
-  content_type: string;
-  etag: string;
-  bytes: Buffer;
-  gzipped: Buffer;
-}
+import type { StoredFile } from './answers/stored-files.ts';
 
 const OURS = new URL('./docs-page/', import.meta.url);
 const THEIRS = new URL('./', import.meta.resolve('swagger-ui-dist/package.json'));
@@ -33,8 +27,8 @@ export const DOCS_POLICY =
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** The returned function reads a file at its first request and caches it. It returns null for a name outside the list. */
-export function openDocsFiles(): (name: string) => Promise<DocsFile> | null {
-  const kept = new Map<string, Promise<DocsFile>>();
+export function openDocsFiles(): (name: string) => Promise<StoredFile> | null {
+  const kept = new Map<string, Promise<StoredFile>>();
   return (name) => {
     if (!Object.hasOwn(FILES, name)) return null;
     const file = kept.get(name) ?? read(name);
@@ -43,7 +37,7 @@ export function openDocsFiles(): (name: string) => Promise<DocsFile> | null {
   };
 }
 
-async function read(name: string): Promise<DocsFile> {
+async function read(name: string): Promise<StoredFile> {
   const { folder, content_type } = FILES[name]!;
   const bytes = await readFile(new URL(name, folder));
   return {

@@ -59,6 +59,18 @@ export const NO_SUCH_JOB = 'There is no such job.';
 
 /** The 404 for a job that does not exist, or belongs to another user. */
 export const jobNotFound = () => new HttpError(404, 'job_not_found', NO_SUCH_JOB);
+/** The 410 for what needs results that the service keeps no longer. */
+export const resultsExpired = (at: string) =>
+  new HttpError(
+    410,
+    'results_expired',
+    'The service no longer has the results and the URLs of this job: it keeps them for a limited time. The statistics stay.',
+    { results_expired_at: at },
+  );
+/** Throws it for a job whose results have expired. */
+export function assertResultsKept({ results_expired_at }: { results_expired_at?: string | null }): void {
+  if (results_expired_at) throw resultsExpired(results_expired_at);
+}
 /** The 403 for another user's job, on routes that tell it apart from a missing one. */
 export const notYours = () => new HttpError(403, 'forbidden', 'This job is not yours.');
 

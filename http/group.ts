@@ -4,17 +4,26 @@ import type { Accounts } from '../commands/accounts.ts';
 import type { Blobs } from '../commands/blobs.ts';
 import type { CreditsLedger } from '../commands/credits.ts';
 import type { Jobs } from '../commands/job.ts';
+import type { ReadProxyList } from '../commands/proxy-list.ts';
 import type { Submissions } from '../commands/submit.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import type { Blocklist } from '../intake/blocklist.ts';
+import type { BackupProgressStore } from '../readmodels/backups.ts';
 import type { CollectionSpec, Document } from '../readmodels/documents.ts';
-import type { LiveCollection } from '../readmodels/read-models.ts';
+import type { Follower, ProjectionState, RebuildRequest } from '../readmodels/projection-state.ts';
+import type { LiveCollection, ReadModels } from '../readmodels/read-models.ts';
 import type { Config } from '../settings/config.ts';
 import type { JobFinder } from './callers/access.ts';
+import type { Identity } from './callers/identity.ts';
+import type { BrowserSessions } from './callers/sessions.ts';
+import type { ConsoleFiles } from './console-files.ts';
+import type { Followers } from './followers.ts';
 import type { JobWatch } from './job-watch.ts';
 import type { RateCounters } from './limits/rate-counters.ts';
+import type { Maintenance } from './maintenance.ts';
 import type { PaymentProvider } from './payments.ts';
 import type { Route } from './route.ts';
+import type { ServiceStatus } from './service-status.ts';
 import type { TargetGuard } from './webhook-targets.ts';
 
 /** The parts that several groups use. A group opens in its own `wire` function what it alone uses. */
@@ -24,14 +33,22 @@ export interface Parts {
   logger: Logger;
   /** Opens read models, each under the name that the caller gives it. */
   read<Documents extends Record<string, Document>>(specs: Specs<Documents>): Live<Documents>;
+  /** Opens the read models of a follower of its own, which has a position of its own. */
+  follow(follower: Follower): ReadModels;
   /** Waits until the read models have reached the position. Returns false after 2 s. */
   passed(position: Position): Promise<boolean>;
+  /** What is written of the backup that runs. */
+  backup_progress: Pick<BackupProgressStore, 'read'>;
   /** The stored files. */
   blobs: Blobs;
   jobs: Jobs;
   credits: CreditsLedger;
   accounts: Accounts;
   submissions: Submissions;
+  identity: Identity;
+  sessions: BrowserSessions;
+  /** The files of the console, made at the first call. */
+  consoleFiles: () => Promise<ConsoleFiles>;
   blocklist: Blocklist;
   jobFinder: JobFinder;
   jobWatch: JobWatch;
@@ -39,6 +56,16 @@ export interface Parts {
   keys: { links: Uint8Array; webhooks: Uint8Array };
   /** Null when the operator has set up none. */
   payments: PaymentProvider | null;
+  maintenance: Maintenance;
+  /** The live state of the service, within 2 s. */
+  status: () => Promise<ServiceStatus>;
+  projections: {
+    followers: () => Promise<Followers>;
+    states: () => Promise<ProjectionState[]>;
+    requestRebuild: (projection: string, request: RebuildRequest) => Promise<unknown>;
+  };
+  /** Reads the list of proxies from its provider; null when the operator has set up none. */
+  readProxyList: ReadProxyList | null;
   /** Counts requests, over all processes where they share a store for it. */
   rates: Pick<RateCounters, 'open'>;
   /** Refuses addresses that webhooks must not reach. */

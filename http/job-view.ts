@@ -31,7 +31,11 @@ export const JobView = Type.Object(
     created_at: Time('When the service accepted the job.'),
     started_at: Nullable(Time('When the service recorded the first results.')),
     completed_at: Nullable(Time('When the job ended.')),
+    results_expired_at: Nullable(
+      Time('When the service removed the results, because the job had ended long ago. The statistics stay.'),
+    ),
     source: Type.Enum(JOB_SOURCES, { $id: 'JobSource', description: 'Where the URLs came from.' }),
+    filename: Nullable(Type.String({ description: 'The name of the uploaded file; null without one.' })),
   },
   { $id: 'Job' },
 );
@@ -52,22 +56,27 @@ export const jobExample: JobView = {
   created_at: '2026-01-31T09:00:00.000Z',
   started_at: '2026-01-31T09:00:00.200Z',
   completed_at: null,
+  results_expired_at: null,
   source: 'upload',
+  filename: 'urls.csv',
 };
 
 /** Fields that the submission fixes. */
 const SUBMITTED = [
   ...(['total_urls', 'credits_allocated', 'duplicates_removed', 'invalid_urls_rejected'] as const),
-  ...(['blocked_urls_skipped', 'source'] as const),
+  ...(['blocked_urls_skipped', 'source', 'filename'] as const),
 ] as const;
-/** The fields of the view after `job_id`, in the order of the JSON. */
+/** The fields that the document has as they are shown, in the order of the JSON. */
 const SHOWN = [
   ...(['status', 'total_urls', 'completed_urls', 'credits_allocated', 'credits_refunded'] as const),
   ...(['duplicates_removed', 'invalid_urls_rejected', 'blocked_urls_skipped'] as const),
-  ...(['pause_reason', 'failure_reason', 'created_at', 'started_at', 'completed_at', 'source'] as const),
+  ...(['pause_reason', 'failure_reason', 'created_at', 'started_at', 'completed_at', 'source', 'filename'] as const),
 ] as const;
 
-export const jobView = (job: JobDocument): JobView => ({ job_id: job._id, ...pick(job, SHOWN) });
+export const jobView = (job: JobDocument): JobView => ({
+  ...{ job_id: job._id, ...pick(job, SHOWN) },
+  results_expired_at: job.results_expired_at ?? null,
+});
 
 /** The view of a job that was created just now and may not be in the read model yet. `now`: Unix milliseconds. */
 export function newJobView(job: JobCreated, now: number): JobView {
@@ -77,6 +86,6 @@ export function newJobView(job: JobCreated, now: number): JobView {
     status: paused ? 'paused' : 'processing',
     pause_reason: paused ? (job.ceiling ?? 'credit_ceiling') : null,
     ...{ completed_urls: 0, credits_refunded: 0, failure_reason: null },
-    ...{ created_at: new Date(now).toISOString(), started_at: null, completed_at: null },
+    ...{ created_at: new Date(now).toISOString(), started_at: null, completed_at: null, results_expired_at: null },
   };
 }

@@ -8,35 +8,51 @@ import type { Blobs } from '../commands/blobs.ts';
 import { openCredits } from '../commands/credits.ts';
 import { openJobs } from '../commands/job.ts';
 import { identifyLog } from '../commands/log-identity.ts';
+import { openMaintenanceMode } from '../commands/maintenance.ts';
+import { openSessions } from '../commands/sessions.ts';
 import { openSubmissions } from '../commands/submit.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { openBlocklist } from '../intake/blocklist.ts';
 import { openIntake } from '../intake/intake.ts';
 import { limitsOf } from '../intake/limits.ts';
+import { openBackupProgress } from '../readmodels/backups.ts';
 import { blockedDomains, blocklistVersion } from '../readmodels/blocked-domains.ts';
 import type { Documents } from '../readmodels/documents.ts';
 import { jobs } from '../readmodels/jobs.ts';
+import { requestRebuild } from '../readmodels/projection-state.ts';
 import { openReadModels } from '../readmodels/read-models.ts';
+import { type Probe, probeDependencies, reachServer, within } from '../roles/dependencies.ts';
+import { giveRoleSigns } from '../roles/role-signs.ts';
 import type { Config } from '../settings/config.ts';
 import { createApp } from './app.ts';
 import { openJobFinder } from './callers/access.ts';
 import { openCallers } from './callers/callers.ts';
 import type { Identity } from './callers/identity.ts';
+import { openBrowserSessions } from './callers/sessions.ts';
+import { openSignedCookie } from './callers/signed-cookie.ts';
+import { openConsoleFiles } from './console-files.ts';
+import { openFollowers } from './followers.ts';
+import { openForwarding } from './forwarding.ts';
 import type { Parts } from './group.ts';
 import { removeAbandonedUploads } from './input/uploads.ts';
 import { openJobWatch } from './job-watch.ts';
 import { openHeavyRequests } from './limits/heavy-requests.ts';
 import type { RateCounters } from './limits/rate-counters.ts';
 import { openRateLimits } from './limits/rate-limits.ts';
+import { openMaintenance } from './maintenance.ts';
 import { ALL_GROUPS } from './routes/all.ts';
 import { openWatch, probesListener } from './server/probes.ts';
+import { openServiceStatus } from './service-status.ts';
 
 /** How long a read waits for its client's last change. */
 const READ_YOUR_WRITES_MS = 2000;
 /** No upload takes a day. */
 const ABANDONED_MS = 86_400_000;
+/** A stopping process waits no longer than this to withdraw its heartbeat. */
+const STOP_MS = 500;
 
-export interface OpeningParts extends Pick<Parts, 'keys' | 'payments' | 'webhook_guard' | 'public_url'> {
+export interface OpeningParts
+  extends Pick<Parts, 'keys' | 'payments' | 'readProxyList' | 'webhook_guard' | 'public_url'> {
   stores: { log: EventStore; documents: Documents; blobs: Blobs };
   identity: Identity;
   /** `shared` counts for all processes, `own` for this one. */
@@ -59,7 +75,8 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
   const { stores, identity, rates, registry, fault, ...given } = opening;
   const { log, documents, blobs } = stores;
   const now = Date.now;
-  const readmodels = openReadModels(documents, { log_id: () => identifyLog(log, 'process:http', now()) });
+  const log_id = () => identifyLog(log, 'process:http', now());
+  const readmodels = openReadModels(documents, { log_id });
   const closing = new AbortController();
   const closes: (() => Promise<void>)[] = [rates.shared.close];
   const read: Parts['read'] = (specs) => {
@@ -83,6 +100,23 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
     is_deleted: async (job_id) => (await jobFinder.owned(job_id)) === null,
     log: logger,
   });
+  const https = config.public_url.startsWith('https:');
+  const { pathname } = new URL(config.public_url);
+  const base_path = pathname.replace(/\/$/, '');
+  const sessions = openBrowserSessions(
+    openSessions(log),
+    openSignedCookie({ name: 'session', key: given.keys.links, path: pathname, same_site: 'Strict', https }),
+  );
+  const maintenance = await openMaintenance(openMaintenanceMode(log), { registry, logger });
+  const kinds = {
+    event_log: config.eventstore_url ? 'eventstoredb' : 'sqlite',
+    documents: config.mongodb_url ? 'mongodb' : 'sqlite',
+  };
+  const { roles, ...readiness } = openWatch(stores, readmodels, { registry, kinds });
+  const probed = probeDependencies(probesOf(config, blobs), { signal: closing.signal });
+  const status = openServiceStatus({ ...{ log, documents, roles, probed, now }, ...readiness });
+  const signs = giveRoleSigns({ documents, role: 'http' });
+  signs.say('working');
   const parts: Parts = {
     ...{
       config,
@@ -90,14 +124,29 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
       logger,
       blobs,
       read,
+      follow: (follower) => openReadModels(documents, { follower, log_id }),
       credits,
       accounts,
+      identity,
+      sessions,
+      consoleFiles: openConsoleFiles({
+        base: base_path,
+        sign_in: identity.provider ? 'provider' : identity.signInBy ? 'link' : 'none',
+      }),
       blocklist,
       jobFinder,
       jobWatch,
+      maintenance,
+      status,
       now,
       closing: closing.signal,
       ...given,
+    },
+    backup_progress: openBackupProgress(documents),
+    projections: {
+      followers: openFollowers({ log, documents, now }),
+      states: readmodels.projections,
+      requestRebuild: (projection, request) => requestRebuild(documents, projection, request),
     },
     jobs: job_commands,
     submissions: openSubmissions({ log, jobs: job_commands, credits, intake, blobs }),
@@ -105,7 +154,9 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
     passed: (position) => readmodels.passed(position, READ_YOUR_WRITES_MS),
     atEnd: (close) => closes.push(close),
   };
-  const readiness = openWatch(stores, readmodels, registry);
+  const { service_urls } = config;
+  const forwarding = service_urls && (await openForwarding({ urls: service_urls, log: logger }));
+  if (forwarding) closes.push(forwarding.close);
   const uploads = join(config.data_dir, 'uploads');
   const { agency_secret, rate_limit_per_minute: per_minute, rate_limit_per_day: per_day } = config;
   const app = createApp(
@@ -117,8 +168,9 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
       shared_secret: agency_secret ? { header: 'x-agency-secret', value: agency_secret } : null,
       uploads: { folder: uploads, max_file_bytes: config.max_file_bytes },
       trusted_proxies: config.trusted_proxies,
-      https: config.public_url.startsWith('https:'),
-      base_path: new URL(config.public_url).pathname.replace(/\/$/, ''),
+      https,
+      base_path,
+      session: sessions.callerOf,
       admit: openRateLimits({ ...rates, per_minute, per_day, now }).admit,
       heavy_requests: openHeavyRequests({
         per_caller: config.heavy_requests_per_caller,
@@ -130,6 +182,7 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
         return position > (await log.head()) || (await parts.passed(position));
       },
       readiness: readiness.checks,
+      ...{ maintenance, forwarding },
     },
   );
   // A killed process leaves the files of its uploads.
@@ -138,16 +191,46 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
     app,
     end: () => closing.abort(),
     async close() {
+      await within(STOP_MS, signs.stop());
       jobWatch.close();
       readiness.close();
+      maintenance.close();
       await Promise.allSettled(closes.map((close) => close()));
     },
   };
 }
 
+/** What http uses beside the log and the documents. */
+function probesOf({ blob_url, payment_secret_key, payment_api_url }: Config, blobs: Blobs): Probe[] {
+  const api_url = payment_api_url ?? 'https://api.stripe.com';
+  return [
+    {
+      ...{ name: 'files', kind: blob_url?.kind ?? 'files' },
+      // There are no such files: a store that answers lists none.
+      ask: async () => {
+        for await (const _ of blobs.list('probes/')) return;
+      },
+    },
+    ...(payment_secret_key === null
+      ? []
+      : [{ name: 'payments', kind: 'stripe', ask: (signal: AbortSignal) => reachServer(api_url, signal) }]),
+  ];
+}
+
 /** Opens the application of a process without the http role: the probes alone. */
-export function openProbes({ stores, registry }: Pick<OpeningParts, 'stores' | 'registry'>, log: Logger): OpenedApp {
-  const { checks: readiness, close } = openWatch(stores, openReadModels(stores.documents), registry);
-  const listener = probesListener({ log, registry, readiness });
-  return { app: { callback: () => listener }, end: () => {}, close: async () => close() };
+export async function openProbes(
+  { stores, registry }: { stores: Omit<OpeningParts['stores'], 'blobs'>; registry: Registry },
+  logger: Logger,
+): Promise<OpenedApp> {
+  const maintenance = await openMaintenance(openMaintenanceMode(stores.log), { registry, logger });
+  const { checks: readiness, close } = openWatch(stores, openReadModels(stores.documents), { registry });
+  const listener = probesListener({ log: logger, registry, readiness, maintenance });
+  return {
+    app: { callback: () => listener },
+    end: () => {},
+    async close() {
+      maintenance.close();
+      close();
+    },
+  };
 }

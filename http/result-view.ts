@@ -92,6 +92,12 @@ export const NON_2XX = { description: 'Only results without a 2xx, including URL
 
 /** The query parameters that filter results. */
 export const resultFilters = { status_codes, non_2xx: Type.Boolean({ default: false, ...NON_2XX }), url_contains };
+/** The same, of a page's form, which sends fields that are left empty too. */
+export const formFilters = {
+  ...resultFilters,
+  status_codes: Type.Optional(Type.String({ ...status_codes, pattern: '^([1-9][0-9]{2}( *, *[1-9][0-9]{2})*)?$' })),
+  url_contains: Type.Optional(Type.String({ ...url_contains, minLength: 0 })),
+};
 export const statusGroup = Type.Optional(
   Type.Enum(STATUS_GROUPS, {
     type: 'string',
@@ -107,10 +113,10 @@ export function filterOf(query: {
   status_group?: string;
 }): ResultsFilter {
   return {
-    status_codes: query.status_codes?.split(',').map(Number),
+    status_codes: query.status_codes ? query.status_codes.split(',').map(Number) : undefined,
     // A false `non_2xx` filters nothing, so it is left out: equal filters must have equal cursors.
     non_2xx: query.non_2xx || undefined,
-    url_contains: query.url_contains,
+    url_contains: query.url_contains || undefined,
     status_group: query.status_group as ResultsFilter['status_group'],
   };
 }

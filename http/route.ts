@@ -25,6 +25,8 @@ export const isOfCaller = (access: Access) => access === 'user' || access === 'a
 export interface Caller {
   user_id: string;
   email: string | null;
+  /** Absent where the credentials have no name. */
+  name?: string;
   is_admin: boolean;
   kind: 'user' | 'key';
   /** The id of the API key, for kind `key`. */
@@ -217,8 +219,14 @@ export interface Route<Deps = unknown> {
   quiet: boolean;
   /** Whether the reply is a stream that lasts as long as the client listens, so that leaving is no failure. */
   lasting: boolean;
+  /** Whether a read asks the log alone, so that it waits for no read model. */
+  of_log: boolean;
+  /** Whether the answer needs the results of the job, so that it is 410 once these have expired. */
+  of_results: boolean;
   /** Whether a request can take much work. The frame bounds the heavy requests of each caller. */
   heavy: boolean;
+  /** Whether maintenance mode leaves it open: who cannot sign in cannot end the mode either. */
+  is_always_open: boolean;
   handler(request: RouteRequest, deps: Deps): Reply | Promise<Reply>;
 }
 
@@ -241,6 +249,7 @@ type CallerOf<Given extends Access> = Given extends 'none' | 'signature' | 'shar
 export interface OwnedJob {
   _id: string;
   owner_id: string;
+  results_expired_at?: string | null;
 }
 type JobOf<Verb extends Method, Who extends Access, Named> = Who extends 'owner' | 'owner-or-admin'
   ? Verb extends 'GET'
@@ -263,7 +272,9 @@ export interface RouteSpec<
   Declared extends Body | undefined,
   Named extends string | undefined,
 > extends Pick<Route, 'summary' | 'description' | 'tags' | 'responses'>,
-    Partial<Pick<Route, 'foreign' | 'errors' | 'quiet' | 'lasting' | 'heavy'>> {
+    Partial<
+      Pick<Route, 'foreign' | 'errors' | 'quiet' | 'lasting' | 'of_log' | 'of_results' | 'heavy' | 'is_always_open'>
+    > {
   /** Every route of the service has one; a test asks for it. */
   id?: string;
   method: Verb;
@@ -309,7 +320,8 @@ export function routeOf<Deps>(api: Api) {
     const { params, query, headers, body, job, ...rest } = spec;
     const names = [...spec.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
     const made: Route<Deps> = {
-      ...{ api, id: null, foreign: 404, errors: {}, quiet: false, lasting: false, heavy: false },
+      ...{ api, id: null, foreign: 404, errors: {}, quiet: false, lasting: false, of_log: false, heavy: false },
+      ...{ is_always_open: false, of_results: false },
       ...rest,
       path: api.prefix + spec.path,
       job: job ?? (isOfOwner(spec.access) ? 'job_id' : null),
@@ -324,6 +336,12 @@ export function routeOf<Deps>(api: Api) {
     return made;
   };
 }
+
+/** The same routes in another API as well: below its prefix, for its credentials, with its errors and its limits. */
+export const alsoIn = <Deps>(api: Api, routes: readonly Route<Deps>[]): readonly Route<Deps>[] => [
+  ...routes,
+  ...routes.map((route) => ({ ...route, api, path: api.prefix + route.path.slice(route.api.prefix.length) })),
+];
 
 const PathText = Type.String({ minLength: 1, maxLength: 255 });
 

@@ -1,6 +1,8 @@
 // The pages of the payment sandbox: HTML without scripts, which loads nothing.
+
 import { hash } from 'node:crypto';
 import type { Subscription } from '../events/subscription-state.ts';
+import { escaped } from './answers/html.ts';
 import type { SandboxCheckout } from './payments.ts';
 
 const STYLE = `
@@ -18,8 +20,6 @@ const STYLE_HASH = hash('sha256', STYLE, 'base64');
 export const PAGE_HEADERS = {
   'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
 };
-
-const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
 const layout = (title: string, body: string, is_sandbox: boolean) =>
   `<!doctype html>

@@ -1,8 +1,13 @@
 // Signed links work without credentials until they expire. Only holders of the key can make one.
 import { createHmac } from 'node:crypto';
+import { Type } from '../events/schema.ts';
 import { sameText } from './callers/same-text.ts';
+import { HttpError } from './errors.ts';
+import { anError, type RouteRequest } from './route.ts';
 
 const LIFETIME_MS = 3_600_000;
+
+export type SignedLinks = ReturnType<typeof openSignedLinks>;
 
 export function openSignedLinks(options: { key: Uint8Array; base_url: () => string; now: () => number }) {
   const { key, base_url, now } = options;
@@ -14,9 +19,13 @@ export function openSignedLinks(options: { key: Uint8Array; base_url: () => stri
     return createHmac('sha256', key).update(`${path}?${signed}`).digest('base64url');
   }
   return {
-    /** Returns a URL of this service that is valid for an hour. `expires_at` is ISO 8601. */
-    sign(path: string, query: Readonly<Record<string, string | number | boolean | undefined>>) {
-      const expires_s = Math.floor((now() + LIFETIME_MS) / 1000);
+    /** Returns a URL of this service that is valid until `until` (Unix milliseconds). `expires_at` is ISO 8601. */
+    sign(
+      path: string,
+      query: Readonly<Record<string, string | number | boolean | undefined>>,
+      until = now() + LIFETIME_MS,
+    ) {
+      const expires_s = Math.floor(until / 1000);
       const parameters = new URLSearchParams();
       for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
       parameters.set('expires', String(expires_s));
@@ -31,4 +40,31 @@ export function openSignedLinks(options: { key: Uint8Array; base_url: () => stri
       return Number(query.get('expires')) * 1000 > now() ? 'valid' : 'expired';
     },
   };
+}
+
+/** The query parameters that `sign` adds. */
+export const linkParameters = {
+  expires: Type.String({ pattern: '^[0-9]{1,12}$', description: 'Seconds since 1970.', examples: ['1769853600'] }),
+  signature: Type.String({
+    minLength: 1,
+    maxLength: 100,
+    description: 'The signature of the path and the other parameters.',
+    examples: ['sgQtxHzWenOlm7n0Yc2mXw'],
+  }),
+};
+
+const LINK_INVALID = 'This link is not valid.';
+const LINK_EXPIRED = 'This link has expired. Create a new one.';
+
+/** The errors of `assertValid`. */
+export const linkErrors = {
+  403: anError('The service did not create this link.', 'link_invalid', LINK_INVALID),
+  410: anError('The link has expired.', 'link_expired', LINK_EXPIRED),
+};
+
+/** Throws HttpError for a request whose URL the service did not sign, or no longer honours. */
+export function assertValid({ verify }: Pick<SignedLinks, 'verify'>, { ctx }: Pick<RouteRequest, 'ctx'>): void {
+  const link = verify(ctx.path, ctx.querystring);
+  if (link === 'forged') throw new HttpError(403, 'link_invalid', LINK_INVALID);
+  if (link === 'expired') throw new HttpError(410, 'link_expired', LINK_EXPIRED);
 }

@@ -43,7 +43,12 @@ export async function submitOnce(
   const scope = { user_id: asking.caller.user_id, method, route, key };
   const context = asking.command();
   const once = await submissions.submitOnce(requestOf(wanted, asking), { ...sent, scope, answerOf }, context);
-  if (!once.ok) throw refusal(once.refused, wanted.source);
+  return onceMade(once, wanted.source, asking);
+}
+
+/** Throws HttpError for a refusal. */
+export function onceMade(once: SubmittedOnce, source: JobSource, asking: Pick<Asking, 'route'>): NewJob {
+  if (!once.ok) throw refusal(once.refused, source);
   return newJob(once.answer, once.position, asking, once.replayed ? REPLAYED : {});
 }
 
@@ -57,9 +62,14 @@ const requestOf = (wanted: Wanted, { caller, signal }: Asking): JobRequest => ({
   options: { ...wanted.options, signal },
 });
 
-const answerOf = (job: JobCreated, created_at: number) => ({ status: 201, body: newJobView(job, created_at) });
+export const answerOf = (job: JobCreated, created_at: number) => ({ status: 201, body: newJobView(job, created_at) });
 
-function newJob(answer: Omit<RequestAnswered, 'job_id'>, position: Position, { route }: Asking, more = {}): NewJob {
+function newJob(
+  answer: Omit<RequestAnswered, 'job_id'>,
+  position: Position,
+  { route }: Pick<Asking, 'route'>,
+  more = {},
+): NewJob {
   const { status, body } = answer as { status: number; body: JobView };
   const location = `${route.api.prefix}/jobs/${body.job_id}`;
   return { reply: { status, body, headers: { location, ...more }, position, is_early: true }, position, reading: null };

@@ -1,6 +1,6 @@
 // Writes an object as JSON in pieces. A page of a thousand long items takes 0.1 s to serialise, which would block the event loop,
 // and more memory than a page may take.
-import { breather } from '../../intake/event-loop.ts';
+import { breather } from '../../time/event-loop.ts';
 
 /** JSON with shorter lists takes a few milliseconds. */
 const SHORT_LIST = 100;

@@ -1,6 +1,6 @@
 // The gateway: the API of the console and of administrators.
 import { ValidationError } from '../errors.ts';
-import { COMMON, LICENSE, PROBLEM, PROBLEMS, TAGS, text, VERSION } from '../openapi/conventions.ts';
+import { COMMON, LICENSE, PROBLEM, PROBLEMS, TAGS, text, VERSION, WEBHOOK_CALLBACKS } from '../openapi/conventions.ts';
 import type { Api } from './api.ts';
 
 const DESCRIPTION = `The API of the console: jobs from files, their results, exports and shares, credits and API keys, and the administrators'
@@ -46,6 +46,7 @@ export const GATEWAY: Api = {
     description: DESCRIPTION,
     license: LICENSE,
     tags: TAGS,
+    callbacks: WEBHOOK_CALLBACKS,
     error_schemas,
   },
 };

@@ -1,7 +1,7 @@
 // The public API, for programs. Its error codes are a closed list, and the service counts requests by API key.
 import { type HttpError, ValidationError } from '../errors.ts';
 import type { Json } from '../openapi/components.ts';
-import { COMMON, LICENSE, PROBLEM, PROBLEMS, TAGS, text, VERSION, WEBHOOKS } from '../openapi/conventions.ts';
+import { COMMON, LICENSE, PROBLEM, PROBLEMS, TAGS, text, VERSION, WEBHOOK_CALLBACKS } from '../openapi/conventions.ts';
 import type { Api } from './api.ts';
 
 const DESCRIPTION = `Submit lists of URLs, follow the jobs, page through the results, and receive webhooks of what becomes of them.
@@ -48,13 +48,16 @@ export const PUBLIC_CODES: Readonly<Record<number, readonly [string, ...string[]
   405: ['method_not_allowed'],
   408: ['too_slow'],
   409: ['conflict', 'idempotency_key_mismatch', 'idempotency_in_progress'],
+  410: ['results_expired'],
   413: ['payload_too_large'],
   415: ['unsupported_media_type'],
   422: ['validation_error'],
   429: ['rate_limited', 'too_many_requests_at_once'],
   431: ['headers_too_large'],
   500: ['internal_error'],
+  502: ['unavailable'],
   503: ['unavailable', 'storage_full', 'maintenance'],
+  504: ['unavailable'],
 };
 
 /** The meaning of each code, and what the client should do. */
@@ -68,6 +71,8 @@ export const CODE_MEANINGS: Readonly<Record<string, string>> = {
   method_not_allowed: 'The path takes other methods (405). The header `Allow` names them.',
   too_slow: 'The body began too late or came too slowly (408). Send the request again.',
   conflict: 'The current status does not allow this (409). `details` has the status.',
+  results_expired:
+    'The job ended so long ago that the service has removed its results (410). `details` says when; the job stays.',
   idempotency_key_mismatch: 'You sent the idempotency key with another body within 24 hours (409). Take a new key.',
   idempotency_in_progress: 'The service still works on the first request with this key (409). See `Retry-After`.',
   payload_too_large: 'The body is too large, or holds too many URLs (413). Send several smaller bodies.',
@@ -77,7 +82,8 @@ export const CODE_MEANINGS: Readonly<Record<string, string>> = {
     'You have too many large requests in flight (429). Send this one again after the answer to one of them.',
   headers_too_large: 'The headers of the request are too large (431).',
   internal_error: 'The service failed (500). `X-Request-ID` identifies the failure in its logs.',
-  unavailable: 'The service cannot reach a store that it needs (503). See `Retry-After`.',
+  unavailable:
+    'The service cannot reach a store that it needs (503), or the deployment that serves the route (502, 504). See `Retry-After`.',
   storage_full: 'The service has no room to store anything (503). Reading works. See `Retry-After`.',
   maintenance: 'The service takes no changes for a while (503). See `Retry-After`.',
 };
@@ -138,7 +144,7 @@ export const PUBLIC: Api = {
     description: DESCRIPTION,
     license: LICENSE,
     tags: TAGS,
-    callbacks: { of: 'createWebhookEndpoint', url: '{$request.body#/url}', requests: WEBHOOKS },
+    callbacks: WEBHOOK_CALLBACKS,
     error_schemas,
   },
 };

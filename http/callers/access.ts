@@ -3,7 +3,7 @@ import type { Jobs } from '../../commands/job.ts';
 import { jobStream } from '../../events/streams.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
 import type { LiveCollection } from '../../readmodels/read-models.ts';
-import { HttpError, jobNotFound, notYours } from '../errors.ts';
+import { BEHIND, HttpError, jobNotFound, notYours, retryLater } from '../errors.ts';
 import { type Caller, isOfOwner, type OwnedJob, type Route } from '../route.ts';
 import type { Identity } from './identity.ts';
 import { sameText } from './same-text.ts';
@@ -18,6 +18,8 @@ export interface JobFinder {
 
 export interface AccessOptions {
   identity: Identity;
+  /** Returns the caller of a browser's session by the cookies of a request, or null without a session that is open. */
+  session?(cookies: string): Promise<Caller | null>;
   /** Returns the caller of an API key, or null for an unknown or revoked key. */
   api_key(plaintext: string): Promise<Caller | null>;
   jobs: JobFinder;
@@ -33,7 +35,7 @@ const TOKEN = /^eyJ[A-Za-z0-9_-]*[.]/;
 
 /** Returns the caller, or null when the route needs none. Throws HttpError with 401 or 403. */
 export async function authenticate(
-  route: Pick<Route, 'access' | 'api'>,
+  route: Pick<Route, 'access' | 'api' | 'method'>,
   header: (name: string) => string,
   options: AccessOptions,
 ): Promise<Caller | null> {
@@ -47,25 +49,33 @@ export async function authenticate(
     default: {
       const authorization = header('authorization');
       const by_key = route.api.credentials === 'api-key';
-      const user = by_key ? await keyHolder(authorization, options) : await signedIn(authorization, options.identity);
+      const user = by_key ? await keyHolder(authorization, options) : await signedIn(route, header, options);
       if (route.access === 'admin' && !user.is_admin) throw notAdministrator();
       return user;
     }
   }
 }
 
-/** Returns the job that the path names. Throws 404 when there is none, and the route's `foreign` status for another user's job. */
+/**
+ * Returns the job that the path names. Throws 404 when there is none, the route's `foreign` status for another user's job, and
+ * 503 when a read's job is in the log and not in the read models yet: a process that has just started knows no position to wait for.
+ */
 export async function findJob(
   route: Pick<Route, 'access' | 'foreign' | 'method'>,
   job_id: string,
   caller: Caller | null,
   jobs: JobFinder,
 ): Promise<OwnedJob> {
-  const job = route.method === 'GET' ? await jobs.shown(job_id) : await jobs.owned(job_id);
+  const shown = route.method === 'GET' ? await jobs.shown(job_id) : null;
+  const job = shown ?? (await jobs.owned(job_id));
   if (!job) throw jobNotFound();
-  if (!isOfOwner(route.access) || job.owner_id === caller?.user_id) return job;
-  if (route.access === 'owner-or-admin' && caller?.is_admin) return job;
-  throw route.foreign === 403 ? notYours() : jobNotFound();
+  const is_allowed =
+    !isOfOwner(route.access) ||
+    job.owner_id === caller?.user_id ||
+    (route.access === 'owner-or-admin' && caller?.is_admin === true);
+  if (!is_allowed) throw route.foreign === 403 ? notYours() : jobNotFound();
+  if (route.method === 'GET' && !shown) throw retryLater(503, 'unavailable', BEHIND, 1);
+  return job;
 }
 
 const JOB_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -82,7 +92,19 @@ export function openJobFinder(documents: Pick<LiveCollection<JobDocument>, 'get'
   };
 }
 
-async function signedIn(authorization: string, identity: Identity): Promise<Caller> {
+async function signedIn(
+  { method }: Pick<Route, 'method'>,
+  header: (name: string) => string,
+  { identity, session }: Pick<AccessOptions, 'identity' | 'session'>,
+): Promise<Caller> {
+  const [authorization, cookies] = [header('authorization'), header('cookie')];
+  if (authorization === '' && cookies !== '' && session) {
+    const user = await session(cookies);
+    if (!user) throw notSignedIn();
+    // Browsers send cookies with what any site makes them send. Only pages of this service can send the header.
+    if (method !== 'GET' && header('x-console') === '') throw fromElsewhere();
+    return user;
+  }
   const token = bearer(authorization, 'Sign in: the header Authorization must be "Bearer" and a token.');
   if (token.startsWith(API_KEY_PREFIX)) throw keyOnGateway();
   const user = await identity.verify(token);
@@ -105,6 +127,13 @@ function bearer(authorization: string, message: string): string {
   throw new HttpError(401, 'unauthenticated', message, undefined, { 'www-authenticate': 'Bearer realm="url-checker"' });
 }
 
+/** Who had a session gets the same answer as who never had one. */
+export const notSignedIn = () =>
+  new HttpError(401, 'unauthenticated', 'You are not signed in, or your session has ended.', undefined, {
+    'www-authenticate': 'Bearer realm="url-checker"',
+  });
+export const fromElsewhere = () =>
+  new HttpError(403, 'cross_site', 'A session needs the header X-Console with a request that changes something.');
 export const notAdministrator = () => new HttpError(403, 'forbidden', 'Only administrators may do this.');
 export const invalidToken = () => refused('invalid_token', 'The token is not valid, or has expired.');
 export const invalidApiKey = () => refused('invalid_api_key', 'The API key is not valid, or its user revoked it.');

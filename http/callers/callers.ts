@@ -19,8 +19,8 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
   const uses = openApiKeyUses(openApiKeys(log), logger, now);
   atEnd(uses.close);
   /**
-   * Users with the address of their token, whose account this process knows to exist, so that it does not read the log again. Tokens
-   * with different addresses that a user presents in turn change the account at most once a minute each.
+   * Users as their tokens describe them, whose account this process knows to exist, so that it does not read the log again. Tokens
+   * with different descriptions that a user presents in turn change the account at most once a minute each.
    */
   const known = new LRUCache<string, true>({ max: MAX_KNOWN, ttl: KNOWN_MS });
   return {
@@ -40,10 +40,11 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
       return { user_id: key.user_id, email: key.email, is_admin: false, kind: 'key', key_id: key._id };
     },
     async seen(caller, command) {
-      const { user_id, email } = caller;
-      const bearer = JSON.stringify([user_id, email]);
+      const { kind, user_id, email, name, is_admin } = caller;
+      const seen = { user_id, email, ...(name !== undefined && { name }), ...(kind === 'user' && { is_admin }) };
+      const bearer = JSON.stringify(seen);
       if (known.has(bearer)) return;
-      const position = await accounts.see({ user_id, email }, command());
+      const position = await accounts.see(seen, command());
       if (position === 'erased') throw invalidToken();
       if (position !== null) await passed(position);
       known.set(bearer, true);

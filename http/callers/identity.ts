@@ -5,7 +5,34 @@ export interface Identified {
   user_id: string;
   /** In lower case; null when the token has no address, an unverified one, or one that is not usable. */
   email: string | null;
+  /** Absent when the token has no usable name. */
+  name?: string;
   is_admin: boolean;
+}
+
+/** What begins a session of a browser. */
+export interface SignIn {
+  /** The id of the session: one sign-in begins one. */
+  id: string;
+  user: Identified;
+  /** How long the session lasts, in seconds. */
+  lasts_s: number;
+}
+
+/** What only the browser that began a sign-in holds, until it comes back from the provider. */
+export interface PendingSignIn {
+  /** Names the sign-in. */
+  state: string;
+  nonce: string;
+  verifier: string;
+}
+
+/** Signs browsers in at an identity provider. */
+export interface SignInProvider {
+  /** Returns the provider's page for a sign-in that leads back to `redirect_uri`. Throws an error with code `unavailable` when the provider cannot be asked. */
+  begin(redirect_uri: string): Promise<{ url: string; pending: PendingSignIn }>;
+  /** Who came back to this address; null when the provider refused, or the answer is not that of the sign-in. Throws like `begin`. */
+  finish(returned: URL, pending: PendingSignIn): Promise<Identified | null>;
 }
 
 export interface Identity {
@@ -14,6 +41,10 @@ export interface Identity {
    * fetch the issuer's keys.
    */
   verify(token: string): Promise<Identified | null>;
+  /** Who the code of a one-time link signs in; null unless it is of the local issuer and valid now. Absent where a provider signs in. */
+  signInBy?(code: string): Promise<SignIn | null>;
+  /** Absent where the service has no client at a provider. */
+  provider?: SignInProvider;
 }
 
 /** RFC 5321, 4.5.3.1: 64 characters before the @, 255 after it. */
@@ -26,4 +57,13 @@ const MAX_ADDRESS_CHARS = 320;
 export function usableAddress(address: string): string | null {
   if (address === '' || address.length > MAX_ADDRESS_CHARS || !address.isWellFormed()) return null;
   return /\p{Cc}/u.test(address) ? null : address.toLowerCase();
+}
+
+const MAX_NAME_CHARS = 200;
+
+/** The name with single spaces; null for an empty one, and for one too long or with characters that no name has. */
+export function usableName(given: string): string | null {
+  const name = given.trim().replaceAll(/[ \t]+/g, ' ');
+  if (name === '' || name.length > MAX_NAME_CHARS || !name.isWellFormed()) return null;
+  return /\p{Cc}/u.test(name) ? null : name;
 }

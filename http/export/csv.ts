@@ -1,5 +1,5 @@
 // Writes lines as CSV (RFC 4180), in UTF-8 with a byte order mark: without it, Excel reads the local code page.
-import { breather } from '../../intake/event-loop.ts';
+import { breather } from '../../time/event-loop.ts';
 import type { Cell, Lines } from './columns.ts';
 
 const BYTE_ORDER_MARK = '\ufeff';

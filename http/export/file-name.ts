@@ -1,4 +1,4 @@
-// Derives the name of an exported file from the name of the uploaded one, which may hold any characters.
+// The names of files that clients save. The name of an uploaded file may hold any characters.
 const MAX_CHARS = 100;
 /** Characters that file systems refuse, or that reverse the writing direction and so hide the real extension. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}<>:"/\\|?*]+/gu;
@@ -22,3 +22,25 @@ export function attachment(filename: string): string {
   );
   return `attachment; filename="${ascii}"; filename*=UTF-8''${whole}`;
 }
+
+/** Characters that end a header, lead to another folder, or reverse the writing direction. */
+const MISLEADING = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069/\\]/gu;
+
+/** The name of an uploaded file as a client may save it: the same for all honest names. */
+export const fileName = (uploaded: string): string => uploaded.replace(MISLEADING, '_');
+
+const TYPES: Readonly<Record<string, string>> = {
+  csv: 'text/csv',
+  tsv: 'text/tab-separated-values',
+  txt: 'text/plain',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  ods: 'application/vnd.oasis.opendocument.spreadsheet',
+  json: 'application/json',
+};
+
+/** The types that `typeOfFile` gives besides `application/octet-stream`. */
+export const FILE_TYPES: readonly string[] = Object.values(TYPES);
+
+/** The media type that a file's name tells; `application/octet-stream` where it tells none. */
+export const typeOfFile = (name: string): string =>
+  TYPES[/\.([a-z]{3,4})$/i.exec(name)?.[1]?.toLowerCase() ?? ''] ?? 'application/octet-stream';

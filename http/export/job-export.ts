@@ -13,16 +13,11 @@ import type { Filter } from '../../readmodels/documents.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
 import type { LiveCollection } from '../../readmodels/read-models.ts';
 import { type ResultsRead, totalOf } from '../../readmodels/result-pages.ts';
-import {
-  type ResultDocument,
-  type ResultsFilter,
-  resultsFilter,
-  type StoredResult,
-  toResult,
-} from '../../readmodels/results.ts';
+import { type ResultDocument, type ResultsFilter, resultsFilter, type StoredResult } from '../../readmodels/results.ts';
 import { HttpError } from '../errors.ts';
 import { type Place, placesOf } from '../result-place.ts';
 import type { Reply } from '../route.ts';
+import { removedMeanwhile, resultsAt, wholly } from '../whole-results.ts';
 import { type Exported, type Line, type Lines, resultsTable } from './columns.ts';
 import { csvOf } from './csv.ts';
 import { attachment, exportFilename } from './file-name.ts';
@@ -37,9 +32,8 @@ const FILES = {
   xlsx: { content_type: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', of: xlsxOf },
 };
 
-type Results = Pick<LiveCollection<StoredResult>, 'stream' | 'find' | 'count' | 'slice'>;
 export interface ExportParts {
-  read: ResultsRead & { results: Results };
+  read: ResultsRead & { results: Pick<LiveCollection<StoredResult>, 'stream' | 'count' | 'slice'> };
   log: Pick<EventStore, 'readStream'>;
   blobs: Pick<Blobs, 'get' | 'file'>;
   /** The most bytes that an uploaded file may inflate to. */
@@ -74,33 +68,6 @@ export async function jobExport(parts: ExportParts, request: ExportRequest): Pro
     },
   };
 }
-
-const PAGE_RESULTS = 200;
-
-/**
- * Yields the results in order of submission. Throws when fewer come than `expected`, because the job was deleted meanwhile: the cut
- * connection tells the client that its file is incomplete.
- */
-async function* wholly(
-  results: Results,
-  where: Filter,
-  expected: number,
-  signal: AbortSignal,
-): AsyncGenerator<ResultDocument[]> {
-  let count = 0;
-  let page: ResultDocument[] = [];
-  for await (const result of results.stream(where, { sort: { index: 1 }, signal })) {
-    count++;
-    page.push(toResult(result));
-    if (page.length < PAGE_RESULTS) continue;
-    yield page;
-    page = [];
-  }
-  if (count < expected) throw deletedMeanwhile();
-  if (page.length > 0) yield page;
-}
-
-const deletedMeanwhile = () => new HttpError(404, 'job_not_found', 'The job was deleted during its export.');
 
 /** The results with the places of their URLs. */
 async function* placed(
@@ -157,31 +124,9 @@ async function* listedUrls(log: ExportParts['log'], job_id: string, total_urls: 
     count += urls.length;
     yield urls.map((url, at) => ({ index: from_index + at, url, row: row_of[at]! }));
   }
-  if (count < total_urls) throw deletedMeanwhile();
+  if (count < total_urls) throw removedMeanwhile();
 }
 
 async function* leftOut(blobs: ExportParts['blobs'], job_id: string) {
   for await (const page of leftOutLines(blobs, job_id)) yield page.map(leftOutOf);
-}
-
-const MAX_INDEXES = 1000;
-
-/** The results with these indexes that pass the filter. */
-async function resultsAt(
-  results: Results,
-  where: Filter,
-  indexes: readonly number[],
-  signal: AbortSignal,
-): Promise<Map<number, ResultDocument>> {
-  const found = new Map<number, ResultDocument>();
-  const unique = [...new Set(indexes)].sort((a, b) => a - b);
-  for (let from = 0; from < unique.length; ) {
-    const some = unique.slice(from, from + MAX_INDEXES);
-    const wanted: Filter = { $and: [where, { index: { $in: some } }] };
-    const { documents, is_cut } = await results.slice(wanted, { sort: { index: 1 }, limit: MAX_INDEXES, signal });
-    for (const result of documents) found.set(result.index, toResult(result));
-    if (!is_cut) from += some.length;
-    else from = unique.indexOf(documents.at(-1)!.index) + 1;
-  }
-  return found;
 }

@@ -6,7 +6,7 @@ import { lettersOfColumn } from '../../intake/find-column.ts';
 import type { TableRow } from '../../intake/read-table.ts';
 import type { CellValue } from '../../intake/workbook-sheet.ts';
 import type { ResultDocument } from '../../readmodels/results.ts';
-import { Ahead } from './ahead.ts';
+import { Ahead } from '../ahead.ts';
 import { type Cell, inert, inertCell, type Line, OUTCOME_COLUMNS } from './columns.ts';
 
 /** A URL of the job. */

@@ -2,8 +2,8 @@
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
-import { breather } from '../../intake/event-loop.ts';
 import { lettersOfColumn } from '../../intake/find-column.ts';
+import { breather } from '../../time/event-loop.ts';
 import type { Cell, Line, Lines } from './columns.ts';
 
 /** Excel's limits: rows in a sheet, with the head, and characters in a cell. */

@@ -2,7 +2,7 @@
 // body would hold one of its user's places for large requests until the timeout of the whole request.
 import type { ServerResponse } from 'node:http';
 import type { Context } from 'koa';
-import { breather } from '../../intake/event-loop.ts';
+import { breather } from '../../time/event-loop.ts';
 import { ClientGone, HttpError } from '../errors.ts';
 import { IncomingMessage } from '../server/node-http.ts';
 

@@ -3,7 +3,7 @@ import { createHash, hash as hashOf } from 'node:crypto';
 import { type FileHandle, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from 'koa';
-import { breather } from '../../intake/event-loop.ts';
+import { breather } from '../../time/event-loop.ts';
 import { ValidationError } from '../errors.ts';
 import type { ListBody, StringList } from '../route.ts';
 import { hasBody, MAX_VALUES, missingBody, parseJson, readJsonChunks, tooManyValues } from './bodies.ts';

@@ -4,8 +4,8 @@ import { type HttpError, retryLater } from '../errors.ts';
 import type { Caller } from '../route.ts';
 
 export interface HeavyRequest {
-  /** Resolves at this request's turn. Throws the signal's reason when the client leaves first, and 503 after 30 s without a turn. */
-  work(signal: AbortSignal): Promise<void>;
+  /** Resolves at this request's turn, with whether it had to wait for it. Throws the signal's reason when the client leaves first, and 503 after 30 s without a turn. */
+  work(signal: AbortSignal): Promise<boolean>;
   /** Passes the turn to another request, because this one only waits, or sends at its client's pace. */
   rest(): void;
   /** Ends the request. */
@@ -81,13 +81,14 @@ export function openHeavyRequests(options: { per_caller: number; at_once: number
           next();
           if (is_working) {
             signal.removeEventListener('abort', leaves);
-            return;
+            return false;
           }
           const timer = setTimeout(() => giveUp(noTurn()), wait_ms);
           await turn.promise.finally(() => {
             clearTimeout(timer);
             signal.removeEventListener('abort', leaves);
           });
+          return true;
         },
         rest,
         leave() {

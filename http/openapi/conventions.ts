@@ -36,9 +36,17 @@ export const TAGS = {
   domains: 'The blocklist, and the health of checked domains.',
   account: 'Your profile, credits, limits and API keys, and all that the service keeps of you.',
   billing: 'Plans and packages of credits, and how to pay for them.',
+  console: 'The pages of the service in a browser, and the sessions of browsers.',
   usage: 'Your remaining and used credits.',
   'webhook-endpoints':
     'Your URLs that receive events of your jobs, and the log of the deliveries to them. The callbacks of `createWebhookEndpoint` are what they receive.',
+  growth:
+    'Figures of users, activity, money and the paywall, for administrators. They are counted as the guide `metrics.md` says.',
+  audit: 'Signed heads of the credit ledger, and proofs that nothing in it was changed.',
+  public: 'Statistics that everybody may see.',
+  administration: 'What only administrators may do.',
+  proxies: 'The proxies that checkers send their requests through, and how they do.',
+  'worker-logs': 'What checkers asked and what came of it, an entry for each attempt, for administrators.',
   intake: 'Events of agencies and of the console, for the views of administrators.',
   inbound: 'Webhooks that other services send to this one.',
   service: 'Probes, metrics and documents of the service.',
@@ -132,7 +140,7 @@ const SENT = {
 } satisfies Record<WebhookEvent['type'], SentEvent>;
 
 /** The requests that the service sends, by the type of their event. */
-export const WEBHOOKS: Readonly<Record<string, Webhook>> = Object.fromEntries(
+const WEBHOOKS: Readonly<Record<string, Webhook>> = Object.fromEntries(
   Object.entries<SentEvent>(SENT).map(
     ([
       type,
@@ -176,3 +184,8 @@ export const PROBLEM: Json = {
   },
 };
 export const PROBLEMS: Json = { type: 'array', items: { $ref: '#/components/schemas/ValidationError' } };
+
+/** The operation that asks for them exists in both APIs. */
+export const WEBHOOK_CALLBACKS = {
+  ...{ of: 'createWebhookEndpoint', url: '{$request.body#/url}', requests: WEBHOOKS },
+};

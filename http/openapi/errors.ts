@@ -14,6 +14,7 @@ import {
   jobNotFound,
   NO_SUCH_JOB,
   notYours,
+  resultsExpired,
   toHttpError,
   ValidationError,
 } from '../errors.ts';
@@ -21,6 +22,7 @@ import { compressedBody, notJson, tooLarge, unsupportedType } from '../input/bod
 import { tooSlow } from '../input/body-chunks.ts';
 import { tooManyAtOnce } from '../limits/heavy-requests.ts';
 import { rateLimited } from '../limits/rate-limits.ts';
+import { DEFAULT_MESSAGE, isCommandOfUsers, underMaintenance } from '../maintenance.ts';
 import { type ErrorSpec, isOfCaller, isOfOwner, type Route } from '../route.ts';
 import type { Components, Json } from './components.ts';
 import { headersOf, ownHeaders } from './headers.ts';
@@ -74,6 +76,11 @@ const UNAVAILABLE = shared(
   `The service cannot reach a store that it needs, or a query took too long. ${AGAIN}`,
   toHttpError({ code: 'unavailable' }, ''),
 );
+const UNAVAILABLE_OR_MAINTAINED = shared(
+  'UnavailableOrMaintained',
+  `${UNAVAILABLE.description} Or an administrator has turned maintenance mode on (\`maintenance\`).`,
+  ...([...UNAVAILABLE.examples, underMaintenance(DEFAULT_MESSAGE)] as const),
+);
 const NO_CREDENTIALS = 'The request has no valid credentials.';
 const NO_API_KEY = shared(
   'InvalidApiKey',
@@ -100,8 +107,15 @@ const FOREIGN_JOB = shared('NotYours', "The job is not the caller's.", notYours(
 const NO_JOB = shared('NoSuchJob', NO_SUCH_JOB, jobNotFound());
 const NO_JOB_OF_CALLER = shared('NotFound', "There is no such job, or it is not the caller's.", jobNotFound());
 
+const EXPIRED = shared(
+  'ResultsExpired',
+  'The job ended so long ago that the service has removed its results.',
+  resultsExpired('2026-03-02T09:00:00.000Z'),
+);
+
 /** The errors that a route's access and input imply. */
-function impliedErrors({ api, access, foreign, body, heavy }: Route<never>): Shared[] {
+function impliedErrors(route: Route<never>): Shared[] {
+  const { api, access, foreign, body, heavy } = route;
   const is_owners = isOfOwner(access);
   const by_key = api.credentials === 'api-key';
   const all: (readonly [applies: boolean, ...errors: Shared[]])[] = [
@@ -111,6 +125,7 @@ function impliedErrors({ api, access, foreign, body, heavy }: Route<never>): Sha
     [access === 'shared-secret', WRONG_SECRET],
     [is_owners && foreign === 403, FOREIGN_JOB, NO_JOB],
     [is_owners && foreign === 404, NO_JOB_OF_CALLER],
+    [route.of_results, EXPIRED],
     [body !== null, TOO_LARGE, TOO_SLOW],
     [body !== null && body.kind !== 'raw', UNREADABLE, WRONG_TYPE],
     [body?.kind === 'raw', COMPRESSED],
@@ -118,7 +133,7 @@ function impliedErrors({ api, access, foreign, body, heavy }: Route<never>): Sha
     [true, INVALID, HEADERS_TOO_LARGE],
     [api.is_rate_limited, heavy ? LIMITED : RATE_LIMITED],
     [!api.is_rate_limited && heavy, TOO_MANY_AT_ONCE],
-    [true, FAILED, UNAVAILABLE],
+    [true, FAILED, isCommandOfUsers(route) ? UNAVAILABLE_OR_MAINTAINED : UNAVAILABLE],
   ];
   return all.flatMap(([applies, ...errors]) => (applies ? errors : []));
 }

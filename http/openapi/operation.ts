@@ -25,6 +25,10 @@ export function operationOf(route: Route<never>, components: Components): Json {
       ...parameters('header', route.headers, route, components),
       ...commonParameters(route, components),
     ],
+    // A page that is opened with parameters of others, or whose scripts read them: the document has no better word for it.
+    ...('additionalProperties' in route.query && route.query.additionalProperties === true
+      ? { 'x-any-query': true }
+      : {}),
     ...(route.body === null ? {} : { requestBody: requestBody(route.body, components) }),
     responses: {
       ...errorsOf(route, components),
@@ -69,6 +73,7 @@ function parameters(
 const JOB = { description: 'The id of the job.', example: '2f1c9f2e-5d0c-4b7b-9a43-0c5c5f4b7d11' };
 /** Descriptions of path parameters, by the segment before the parameter. */
 const PATH_PARAMETERS: Readonly<Record<string, { description: string; example: string }>> = {
+  proxies: { description: 'The id of a proxy, as the list shows it.', example: '7d9f3f0a-58a5-5a53-9d5e-0f6f1f3f7a10' },
   jobs: JOB,
   downloads: JOB,
   endpoints: { description: 'The id of the webhook endpoint.', example: '7d5f0a52-6a44-4b0f-9f0e-0d6f4f6f2a11' },
@@ -77,6 +82,9 @@ const PATH_PARAMETERS: Readonly<Record<string, { description: string; example: s
     description: 'The id of the API key, not the key itself.',
     example: '3f0c9a1be5d24c7f8a6b0d9e1c2f3a4b',
   },
+  logs: { description: 'The `log_id` of the entry.', example: '3f2a8c1e-6b7d-4f15-9a53-0c8f7b1f3e10.17.1' },
+  'user-activity': { description: 'The id of the user, as the identity provider has it.', example: 'alice' },
+  'growth-notes': { description: 'The id of the note.', example: '5b2e6f4c-93a0-4d1c-b7c4-1d0f4b6a9e55' },
   blocked: { description: 'The domain, in any case or script.', example: 'example.com' },
   share: { description: 'The token of the share.', example: 'q1Zx0mB6tq3o2iN5v9c4hX8yJ7wE-Lk_aGfRsUdPzTA' },
 };

@@ -49,7 +49,7 @@ const TransactionTypes = Type.Enum(TRANSACTION_TYPES, {
   description: `${meanings.join('; ')}.`,
 });
 
-const Transaction = Type.Object(
+export const Transaction = Type.Object(
   {
     transaction_id: Type.String(),
     transaction_type: TransactionTypes,
@@ -60,6 +60,11 @@ const Transaction = Type.Object(
   },
   { $id: 'CreditTransaction' },
 );
+
+export const transactionExample = {
+  ...{ transaction_id: 'signup_bonus:alice', transaction_type: 'signup_bonus', amount: 300, reference_id: 'alice' },
+  ...{ balance_after: 300, created_at: '2026-01-31T09:00:00.000Z' },
+};
 
 const Lot = Type.Object(
   {
@@ -133,19 +138,7 @@ export const transactions = route({
     ),
   }),
   responses: {
-    200: listOf(
-      'A page of transactions.',
-      Transaction,
-      {
-        transaction_id: 'signup_bonus:alice',
-        transaction_type: 'signup_bonus',
-        amount: 300,
-        reference_id: 'alice',
-        balance_after: 300,
-        created_at: '2026-01-31T09:00:00.000Z',
-      },
-      20,
-    ),
+    200: listOf('A page of transactions.', Transaction, transactionExample, 20),
   },
   async handler({ caller, query }, { read }) {
     const { transaction_type } = query;
@@ -155,7 +148,7 @@ export const transactions = route({
   },
 });
 
-function transactionView({ _id, user_id: _user, number: _number, ...view }: TransactionDocument) {
+export function transactionView({ _id, user_id: _user, number: _number, ...view }: TransactionDocument) {
   return view;
 }
 

@@ -1,6 +1,7 @@
 // The page that shows the OpenAPI documents to people, and its files.
 import type { Context } from 'koa';
 import { Type } from '../../events/schema.ts';
+import { sendStored } from '../answers/stored-files.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { DOCS_FILES, DOCS_PAGE, DOCS_POLICY, openDocsFiles } from '../docs-page.ts';
 import { HttpError } from '../errors.ts';
@@ -17,23 +18,17 @@ export function docsRoutes(): Route<unknown>[] {
   async function sent(name: string, ctx: Context, headers: Record<string, string>): Promise<Reply> {
     const file = await fileOf(name);
     if (!file) throw new HttpError(404, 'not_found', 'There is no such file.');
-    const { content_type, etag, bytes, gzipped } = file;
-    const common = { 'cache-control': CACHED, etag, vary: 'Accept-Encoding', ...headers };
-    if (ctx.get('if-none-match').includes(etag)) return { status: 304, headers: common };
-    const encoding = ctx.acceptsEncodings('gzip', 'identity');
-    if (encoding !== 'gzip') return { body: bytes, headers: { ...common, 'content-type': content_type } };
-    return { body: gzipped, headers: { ...common, 'content-type': content_type, 'content-encoding': 'gzip' } };
+    return sendStored(file, ctx, { 'cache-control': CACHED, ...headers });
   }
 
   const unchanged = { description: 'Nothing has changed since the answer that `If-None-Match` names.' };
-  /** The links of the page are relative, and lead to the same files from both paths. */
-  const page = (id: string, path: '/' | '/docs', summary: string) =>
+  return [
     route({
-      id,
+      id: 'showDocs',
       method: 'GET',
-      path,
+      path: '/docs',
       access: 'none',
-      summary,
+      summary: 'Show the documents of both APIs as a page',
       tags,
       query: Type.Object({
         'urls.primaryName': Type.Optional(
@@ -54,10 +49,7 @@ export function docsRoutes(): Route<unknown>[] {
         304: unchanged,
       },
       handler: ({ ctx }) => sent(DOCS_PAGE, ctx, { 'content-security-policy': DOCS_POLICY }),
-    });
-  return [
-    page('showStart', '/', 'Show the same page as `/docs`'),
-    page('showDocs', '/docs', 'Show the documents of both APIs as a page'),
+    }),
     route({
       id: 'getDocsFile',
       method: 'GET',

@@ -5,14 +5,14 @@ import { totalOf } from '../../readmodels/result-pages.ts';
 import { results } from '../../readmodels/results.ts';
 import { jobStats } from '../../readmodels/stats.ts';
 import { GATEWAY } from '../apis/gateway.ts';
-import { HttpError, jobNotFound } from '../errors.ts';
+import { assertResultsKept, jobNotFound } from '../errors.ts';
 import { exportFilename } from '../export/file-name.ts';
 import { EXPORT_FORMATS, jobExport, NO_TABLE, TOO_WIDE } from '../export/job-export.ts';
 import { groupOf, type Parts } from '../group.ts';
-import { filterOf, NON_2XX, resultFilters } from '../result-view.ts';
-import { anError, routeOf } from '../route.ts';
+import { filterOf, NON_2XX, resultFilters, statusGroup } from '../result-view.ts';
+import { routeOf } from '../route.ts';
 import { Count, Time } from '../schemas.ts';
-import { openSignedLinks } from '../signed-links.ts';
+import { assertValid, linkErrors, linkParameters, openSignedLinks } from '../signed-links.ts';
 
 const wire = ({ read, log, blobs, config, keys, public_url, now }: Parts) => ({
   ...{ log, blobs, max_inflated_bytes: config.max_inflated_bytes },
@@ -28,6 +28,7 @@ const tags = ['exports'];
 const contents = {
   ...resultFilters,
   non_2xx: Type.Optional(Type.Boolean(NON_2XX)),
+  status_group: statusGroup,
   original: Type.Optional(
     Type.Boolean({
       description:
@@ -72,6 +73,7 @@ export const exportFile = route({
   path: '/jobs/{job_id}/export',
   access: 'owner',
   heavy: true,
+  of_results: true,
   summary: 'Export the results of a job as a CSV or XLSX file',
   description: `${ORIGINAL} ${DEFUSED}`,
   tags,
@@ -90,6 +92,7 @@ export const download = route({
   path: '/jobs/{job_id}/download',
   access: 'owner',
   heavy: true,
+  of_results: true,
   summary: 'Create a link to the results of a job as a CSV file',
   description:
     'The link works for an hour without credentials. It returns the results that the job has when somebody opens it.',
@@ -119,43 +122,34 @@ export const download = route({
   },
 });
 
-const LINK_INVALID = 'This link is not valid.';
-const LINK_EXPIRED = 'This link has expired. Create a new one.';
-
 export const signedDownload = route({
   id: 'downloadJob',
   method: 'GET',
   path: '/downloads/{job_id}',
   access: 'none',
   heavy: true,
+  of_results: true,
   summary: 'Download by a signed link',
   description: `The service refuses a link with any changed parameter. ${DEFUSED}`,
   tags,
   query: Type.Object({
     format,
     ...contents,
-    expires: Type.String({ pattern: '^[0-9]{1,12}$', description: 'Seconds since 1970.', examples: ['1769853600'] }),
-    signature: Type.String({
-      minLength: 1,
-      maxLength: 100,
-      description: 'The signature of the path and the other parameters.',
-      examples: ['sgQtxHzWenOlm7n0Yc2mXw'],
-    }),
+    ...linkParameters,
   }),
   responses: { 200: file },
   errors: {
-    403: anError('The service did not create this link.', 'link_invalid', LINK_INVALID),
+    ...linkErrors,
     404: 'The job was deleted.',
     ...errors,
-    410: anError('The link has expired.', 'link_expired', LINK_EXPIRED),
   },
-  async handler({ params, query, ctx, signal }, parts) {
+  async handler(request, parts) {
+    const { params, query, signal } = request;
     const { read, links } = parts;
-    const link = links.verify(ctx.path, ctx.querystring);
-    if (link === 'forged') throw new HttpError(403, 'link_invalid', LINK_INVALID);
-    if (link === 'expired') throw new HttpError(410, 'link_expired', LINK_EXPIRED);
+    assertValid(links, request);
     const job = await read.jobs.get(params.job_id);
     if (!job) throw jobNotFound();
+    assertResultsKept(job);
     const { format: of, original = false } = query;
     return await jobExport(parts, { job, filter: filterOf(query), format: of, original, signal });
   },

@@ -4,7 +4,7 @@ import { Nullable } from '../../events/nullable.ts';
 import { type Static, Type } from '../../events/schema.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { closed, wrongSignature } from '../callers/access.ts';
-import { usableAddress } from '../callers/identity.ts';
+import { usableAddress, usableName } from '../callers/identity.ts';
 import { ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { parseJson } from '../input/bodies.ts';
@@ -42,6 +42,9 @@ const Changed = Type.Object({
     email_verified: Type.Optional(Type.Boolean()),
     email_addresses: Type.Optional(Type.Array(Address)),
     primary_email_address_id: Type.Optional(Nullable(Type.String())),
+    name: Type.Optional(Nullable(Type.String())),
+    first_name: Type.Optional(Nullable(Type.String())),
+    last_name: Type.Optional(Nullable(Type.String())),
   }),
 });
 const Deleted = Type.Object({ type: Type.String(), data: Type.Object({ id: user_id }) });
@@ -75,7 +78,7 @@ export const identityWebhook = route({
   summary: 'Receive an event of the identity provider',
   description:
     'The sender signs as Standard Webhooks or Svix say, with the secret of IDENTITY_WEBHOOK_SECRET. `user.created` and `user.updated` set ' +
-    "the user's address, unless a later change is known; `user.deleted` erases the user. The service ignores messages of other types, and " +
+    "the user's address and name, unless a later change is known; `user.deleted` erases the user. The service ignores messages of other types, and " +
     'repeated ones.',
   tags: ['inbound'],
   headers: Type.Object({
@@ -137,7 +140,8 @@ function reportOf({ data, timestamp }: Changed) {
   if (moment === undefined) {
     throw new ValidationError([{ loc: ['body', 'data', 'updated_at'], msg: 'is required', type: 'missing' }]);
   }
-  return { user_id: data.id, email: emailOf(data), updated_at: new Date(millisecondsOf(moment)).toISOString() };
+  const updated_at = new Date(millisecondsOf(moment)).toISOString();
+  return { user_id: data.id, email: emailOf(data), name: nameOf(data), updated_at };
 }
 
 /** Before this many milliseconds there were no webhooks, so a smaller number counts seconds. */
@@ -152,5 +156,8 @@ function emailOf({ email, email_verified, email_addresses = [], primary_email_ad
   const status = primary?.verification?.status ?? 'verified';
   return primary && status === 'verified' ? usableAddress(primary.email_address) : null;
 }
+
+const nameOf = ({ name, first_name, last_name }: Changed['data']) =>
+  usableName(name ?? [first_name, last_name].filter(Boolean).join(' '));
 
 export const group = groupOf(wire, [identityWebhook]);

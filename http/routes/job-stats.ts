@@ -1,19 +1,21 @@
 // The routes about a job as a whole: its statistics, the values that filter its results, and its URLs.
 import { Readable } from 'node:stream';
 import { ERROR_CODES, VERDICTS } from '../../events/checks.ts';
-import type { UrlsListed } from '../../events/job.ts';
+import { MAX_DOMAINS_SUMMARIZED, type UrlsListed } from '../../events/job.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
 import { urlsStream } from '../../events/streams.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
 import { STATUS_GROUPS } from '../../readmodels/results.ts';
 import {
+  histogram,
   jobDomains,
   jobResponseTimes,
   jobStats,
   NO_STATUS,
   namedCounts,
   noStats,
+  PERCENTS,
   percentiles,
   type StatsDocument,
   statusGroups,
@@ -24,6 +26,7 @@ import { NO_SUCH_JOB } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { routeOf } from '../route.ts';
 import { Count, CountsOf } from '../schemas.ts';
+import { removedMeanwhile } from '../whole-results.ts';
 
 const wire = ({ read, log }: Parts) => ({
   read: read({ jobStats, jobResponseTimes, jobDomains }),
@@ -37,8 +40,7 @@ const route = routeOf<Deps>(GATEWAY);
 const tags = ['jobs'];
 const errors = { 404: NO_SUCH_JOB };
 const DOMAINS_IN_STATS = 100;
-const DOMAINS_IN_OPTIONS = 1000;
-const PERCENTS = [50, 90, 95, 99];
+const DOMAINS_IN_OPTIONS = MAX_DOMAINS_SUMMARIZED;
 
 const Milliseconds = Nullable(Type.Integer({ minimum: 0 }));
 
@@ -87,6 +89,10 @@ export const stats = route({
             max: Milliseconds,
             mean: Nullable(Type.Number({ minimum: 0, description: 'Rounded to a tenth.' })),
             ...Object.fromEntries(PERCENTS.map((percent) => [`p${percent}`, Milliseconds])),
+            histogram: Type.Array(Type.Object({ below_ms: Type.Integer({ minimum: 1 }), count: Count('URLs.') }), {
+              description:
+                'URLs by time, in ascending order without gaps: each entry counts from the one before it to `below_ms`.',
+            }),
           },
           { description: 'The times of the URLs that answered; null when none did.' },
         ),
@@ -106,7 +112,17 @@ export const stats = route({
         error_codes: namedCounts(ERROR_CODES, { dns_not_found: 8 }),
         redirected_urls: 41,
         soft_404_urls: 3,
-        response_times_ms: { measured: 652, min: 9, max: 4120, mean: 212.4, p50: 95, p90: 480, p95: 760, p99: 2311 },
+        response_times_ms: {
+          measured: 652,
+          min: 9,
+          max: 4120,
+          mean: 212.4,
+          p50: 95,
+          p90: 480,
+          p95: 760,
+          p99: 2311,
+          histogram: [{ below_ms: 16, count: 652 }],
+        },
         domains: [domainExample, { domain: 'example.org', count: 20, broken: 8 }],
         domains_total: 2,
       },
@@ -116,8 +132,9 @@ export const stats = route({
   async handler({ job }, { read }) {
     const counted = await countedOf(job, read);
     const { count, sum_ms, min_ms, max_ms } = counted.response_times;
-    const [percentile_ms, domains] = await Promise.all([
+    const [percentile_ms, buckets, domains] = await Promise.all([
       percentiles(read.jobResponseTimes, counted, PERCENTS),
+      histogram(read.jobResponseTimes, counted),
       topDomains(read.jobDomains, counted, DOMAINS_IN_STATS),
     ]);
     return {
@@ -137,6 +154,7 @@ export const stats = route({
           max: max_ms,
           mean: count === 0 ? null : Math.round((sum_ms / count) * 10) / 10,
           ...Object.fromEntries(PERCENTS.map((percent, n) => [`p${percent}`, percentile_ms[n]])),
+          histogram: buckets,
         },
         domains,
         domains_total: counted.domains_total,
@@ -220,6 +238,7 @@ export const urlList = route({
   access: 'none',
   job: 'job_id',
   heavy: true,
+  of_results: true,
   summary: 'List the URLs of a job as text, one a line',
   description: 'The URLs are in order of submission, with those not yet checked. The last line has no line break.',
   tags,
@@ -232,15 +251,19 @@ export const urlList = route({
     },
   },
   errors,
-  handler: ({ job }, { urls }) => ({ stream: Readable.from(lines(urls(job._id)), { objectMode: false }) }),
+  handler: ({ job }, { urls }) => ({
+    stream: Readable.from(lines(urls(job._id), job.total_urls), { objectMode: false }),
+  }),
 });
 
-async function* lines(chunks: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
-  let separator = '';
+/** Throws when fewer than `total` URLs come, because the listing was removed meanwhile: the cut connection tells the client. */
+async function* lines(chunks: AsyncIterable<readonly string[]>, total: number): AsyncGenerator<string> {
+  let count = 0;
   for await (const urls of chunks) {
-    yield separator + urls.join('\n');
-    separator = '\n';
+    yield (count === 0 ? '' : '\n') + urls.join('\n');
+    count += urls.length;
   }
+  if (count < total) throw removedMeanwhile();
 }
 
 /** The counts of the job so far. */

@@ -87,7 +87,7 @@ export const list = route({
     email: Type.String({
       minLength: 1,
       maxLength: 320,
-      description: "Your own address; administrators may give anyone's.",
+      description: "Your own address, or your user id; administrators may give anyone's address.",
       examples: ['alice@example.com'],
     }),
     status: Type.Optional(Type.Enum(JOB_STATUSES, { type: 'string', description: 'Only jobs with this status.' })),
@@ -100,7 +100,8 @@ export const list = route({
   async handler({ query, caller }, { read }) {
     const { status } = query;
     const email = query.email.toLowerCase();
-    const own = email === caller.email?.toLowerCase();
+    // A user without an address has an id.
+    const own = email === caller.email?.toLowerCase() || query.email === caller.user_id;
     if (!own && !caller.is_admin) throw new HttpError(403, 'forbidden', 'You may list only your own jobs.');
     const of = own ? { owner_id: caller.user_id } : { owner_email: email };
     const filter = { ...of, ...(status ? { status } : {}) };
@@ -126,6 +127,7 @@ export const results = route({
   access: 'none',
   job: 'job_id',
   heavy: true,
+  of_results: true,
   summary: 'List the results of a job, in order of submission',
   tags,
   query: Type.Object({ ...paging(50), ...resultFilters, status_group: statusGroup }),

@@ -6,9 +6,9 @@ import { hasReason, leftOutLines, leftOutOf } from '../../commands/left-out.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { type Static, Type } from '../../events/schema.ts';
 import { INVALID_REASONS } from '../../intake/classify-url.ts';
-import { breather } from '../../intake/event-loop.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
 import type { Paging } from '../../readmodels/pages.ts';
+import { breather } from '../../time/event-loop.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
@@ -47,6 +47,7 @@ export const rejected = route({
   path: '/jobs/{job_id}/rejected',
   access: 'owner',
   heavy: true,
+  of_results: true,
   summary: 'List the rows of a job that are not checked, each with its reason',
   description:
     'Duplicates, URLs of blocked domains and texts that are no valid URL, in the order of the list. A cell with several URLs may be ' +

@@ -9,21 +9,22 @@ import { results, STATUS_GROUPS } from '../../readmodels/results.ts';
 import { SHARE_STATUSES, type ShareDocument, shares as shareDocuments, shareStatus } from '../../readmodels/shares.ts';
 import { jobStats, namedCounts, noStats, type StatsDocument, statusGroups } from '../../readmodels/stats.ts';
 import { GATEWAY } from '../apis/gateway.ts';
-import { accepted, HttpError } from '../errors.ts';
+import { accepted, assertResultsKept, HttpError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
 import { listOf, listReply } from '../list-replies.ts';
-import { filterOf, paging, ResultView, resultExample, resultFilters, resultViews } from '../result-view.ts';
-import { anError, jsonBody, routeOf } from '../route.ts';
+import { filterOf, formFilters, paging, ResultView, resultExample, resultViews } from '../result-view.ts';
+import { anError, jsonBody, type Reply, routeOf } from '../route.ts';
 import { Count, CountsOf, NullableTime, pick, Time } from '../schemas.ts';
+import { expiredSharePage, MOST_SHOWN, noSharePage, SHARE_POLICY, sharePage } from '../share-page.ts';
 import { openShareUses, type ShareUses } from '../share-uses.ts';
 
-function wire({ log, logger, read, now, public_url, atEnd }: Parts) {
+function wire({ log, logger, read, now, public_url, consoleFiles, atEnd }: Parts) {
   const commands = openShares(log);
   const shareUses = openShareUses(commands, logger, now);
   atEnd(shareUses.close);
   const collections = read({ jobs, results, shares: shareDocuments, jobStats });
-  return { shares: commands, shareUses, read: collections, now, public_url };
+  return { shares: commands, shareUses, read: collections, now, public_url, consoleFiles };
 }
 export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(GATEWAY);
@@ -38,6 +39,7 @@ export const create = route({
   method: 'POST',
   path: '/jobs/{job_id}/share',
   access: 'owner',
+  of_results: true,
   summary: 'Create a public link to the results of a job',
   description: 'Only this answer shows the token: the service keeps its hash alone.',
   tags,
@@ -198,13 +200,18 @@ export const view = route({
   path: '/share/{token}',
   access: 'none',
   heavy: true,
+  of_results: true,
   summary: 'Show a shared job',
-  description: 'The statistics cover all results; the page holds results that pass the filters.',
+  description:
+    'The statistics cover all results; the page holds results that pass the filters. Other parameters count for nothing: mail programs and ' +
+    'social networks add theirs to links.',
   tags,
-  query: Type.Object({ ...paging(50), ...resultFilters }),
+  query: Type.Object({ ...paging(50), ...formFilters }, { additionalProperties: true }),
   responses: {
     200: {
-      description: 'The job, its statistics, and a page of its results in order of submission.',
+      description:
+        'The job, its statistics, and a page of its results in order of submission. Browsers, which ask for HTML first, get a page.',
+      other_content_types: ['text/html'],
       schema: Type.Object({
         job: SharedJob,
         stats: SharedStats,
@@ -237,28 +244,48 @@ export const view = route({
       'There is no such shared job.',
     ),
   },
-  async handler({ params, query, signal }, { read, shareUses, now }) {
-    const { limit, offset } = query;
+  async handler({ params, query, signal, ctx }, { read, shareUses, now, consoleFiles }) {
+    const { offset } = query;
     const share = await read.shares.get(idOfShareToken(params.token));
     const is_active = share !== null && shareStatus(share, now()) === 'active';
     const job = is_active ? await read.jobs.get(share.job_id) : null;
-    if (!is_active || !job) throw new HttpError(404, 'share_not_found', 'There is no such shared job.');
-    const [page, stats] = await Promise.all([
+    const is_page = ctx.accepts('json', 'html') === 'html';
+    const style = is_page ? (await consoleFiles()).style : '';
+    if (!is_active || !job) {
+      if (is_page) return { ...htmlReply(noSharePage(style)), status: 404 };
+      throw new HttpError(404, 'share_not_found', 'There is no such shared job.');
+    }
+    if (is_page && job.results_expired_at) return { ...htmlReply(expiredSharePage(style)), status: 410 };
+    assertResultsKept(job);
+    const limit = is_page ? MOST_SHOWN : query.limit;
+    const [page, counted] = await Promise.all([
       resultsPage(read, job, filterOf(query), { limit, offset, signal }),
       read.jobStats.get(job._id),
     ]);
     shareUses.count(share._id);
+    const shown = pick(jobView(job), SHOWN);
+    const stats = sharedStats(counted ?? noStats(job._id));
+    const { total } = page;
+    if (is_page) {
+      const filter = pick(query, ['url_contains', 'status_codes', 'non_2xx']);
+      const items = await Array.fromAsync(resultViews(job, page.items));
+      return htmlReply(sharePage(style, { job: shown, verdicts: stats.verdicts, items, total, offset, filter }));
+    }
     return {
-      body: {
-        job: pick(jobView(job), SHOWN),
-        stats: sharedStats(stats ?? noStats(job._id)),
-        items: resultViews(job, page.items),
-        total: page.total,
-        limit,
-        offset,
-      },
-      headers: { 'x-robots-tag': 'noindex' },
+      body: { job: shown, stats, items: resultViews(job, page.items), total, limit, offset },
+      headers: SHARE_HEADERS,
     };
+  },
+});
+
+/** Of a public link: no search engine keeps it, and a cache tells the page from the JSON. */
+const SHARE_HEADERS = { 'x-robots-tag': 'noindex', vary: 'Accept' };
+const htmlReply = (body: string): Reply => ({
+  body,
+  headers: {
+    ...SHARE_HEADERS,
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': SHARE_POLICY,
   },
 });
 

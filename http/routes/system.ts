@@ -4,6 +4,7 @@ import { APIS } from '../apis/all.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { openApi } from '../openapi/document.ts';
 import { type Route, routeOf } from '../route.ts';
+import { Time } from '../schemas.ts';
 import { PROBES, type ProbeOptions } from '../server/probes.ts';
 import { docsRoutes } from './docs.ts';
 
@@ -20,6 +21,12 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
   const { registry, base_path } = options;
   const state = Type.Object({
     status: Type.Enum(['ok', 'unavailable']),
+    maintenance: Type.Optional(
+      Type.Object(
+        { message: Type.String({ description: 'The sentence that users get.' }), started_at: Time() },
+        { description: 'Only while maintenance mode is on: the service refuses commands of users, and is ready.' },
+      ),
+    ),
     failed: Type.Optional(Type.Array(Type.String(), { description: 'The checks that fail.' })),
     checks: Type.Optional(
       Type.Record(Type.String(), Type.Object({ ok: Type.Boolean(), detail: Type.Optional(Type.String()) }), {

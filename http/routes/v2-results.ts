@@ -8,7 +8,7 @@ import { jobStats } from '../../readmodels/stats.ts';
 import { PUBLIC } from '../apis/public.ts';
 import { jobWhen } from '../await-job.ts';
 import { openCursors } from '../cursors.ts';
-import { jobNotFound } from '../errors.ts';
+import { assertResultsKept, jobNotFound } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import {
   filterOf,
@@ -40,6 +40,7 @@ export const results = route({
   access: 'owner',
   heavy: true,
   job: 'id',
+  of_results: true,
   summary: 'List the results of a job, in order of submission',
   description:
     'Pages by offset may shift while results arrive. Pages by cursor neither repeat nor miss a result: begin with an empty `cursor`, ' +
@@ -100,6 +101,7 @@ export const results = route({
     signal.throwIfAborted();
     const then = await read.jobs.get(job._id);
     if (!then) throw jobNotFound();
+    assertResultsKept(then);
     return answer(await cursorPage(then, { cursor, limit, signal }, filter, services));
   },
 });

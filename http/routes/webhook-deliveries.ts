@@ -1,4 +1,4 @@
-// The public API's deliveries to a webhook endpoint: their log, a resend, and a test.
+// The deliveries to a webhook endpoint, in both APIs: their log, a resend, and a test.
 import { randomUUID } from 'node:crypto';
 import { openWebhookDeliveries } from '../../commands/webhook-delivery.ts';
 import { Nullable } from '../../events/nullable.ts';
@@ -11,22 +11,31 @@ import {
   webhookDeliveries,
   webhookEndpoints,
 } from '../../readmodels/webhooks.ts';
+import { GATEWAY } from '../apis/gateway.ts';
 import { PUBLIC } from '../apis/public.ts';
 import { accepted, HttpError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
+import { openRequestLimit, overLimit } from '../limits/request-limit.ts';
 import { listOf, listReply } from '../list-replies.ts';
 import { exampleEvent, WebhookEventView } from '../openapi/conventions.ts';
 import { paging } from '../result-view.ts';
-import { anError, routeOf } from '../route.ts';
+import { alsoIn, anError, routeOf } from '../route.ts';
 import { NullableTime, Time } from '../schemas.ts';
 import { assertEnabled, disabledError, endpointOf, errors, tags } from './webhooks.ts';
 
-const wire = ({ log, read }: Parts) => ({
+const SUBJECT = 'A user';
+/** Tests and resends, which post to a server that may be anybody's. */
+const MOST_A_MINUTE = 60;
+
+const wire = ({ log, read, rates }: Parts) => ({
+  limit: openRequestLimit(rates, { name: 'webhook-sends', subject: SUBJECT, most: MOST_A_MINUTE }),
   redeliveries: openWebhookDeliveries(log),
   read: read({ webhookEndpoints, webhookDeliveries }),
 });
 export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(PUBLIC);
+
+const over_limit = overLimit(SUBJECT, MOST_A_MINUTE);
 
 const AttemptView = Type.Object(
   {
@@ -116,9 +125,11 @@ export const resend = route({
       'There is no such delivery of this endpoint.',
     ),
     409: disabledError,
+    429: over_limit,
   },
-  async handler(request, { redeliveries, read }) {
+  async handler(request, { redeliveries, read, limit }) {
     const { params, caller } = request;
+    await limit.admit(caller.user_id);
     const endpoint = await endpointOf(params.id, caller.user_id, read);
     const delivery = await read.webhookDeliveries.get(params.delivery_id);
     if (delivery?.endpoint_id !== endpoint._id) {
@@ -160,9 +171,10 @@ export const test = route({
       },
     },
   },
-  errors: { ...errors, 409: disabledError },
-  async handler(request, { redeliveries, read }) {
+  errors: { ...errors, 409: disabledError, 429: over_limit },
+  async handler(request, { redeliveries, read, limit }) {
     const { params, caller } = request;
+    await limit.admit(caller.user_id);
     const endpoint = await endpointOf(params.id, caller.user_id, read);
     assertEnabled(endpoint);
     const { _id: endpoint_id, user_id } = endpoint;
@@ -180,4 +192,4 @@ export const test = route({
   },
 });
 
-export const group = groupOf(wire, [deliveries, resend, test]);
+export const group = groupOf(wire, alsoIn(GATEWAY, [deliveries, resend, test]));

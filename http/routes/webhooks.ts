@@ -1,4 +1,4 @@
-// The public API's webhook endpoints: users create, list, enable and delete them, and change their secrets.
+// Webhook endpoints, in both APIs: users create, list, enable and delete them, and change their secrets.
 import { randomUUID } from 'node:crypto';
 import type { Refusal } from '../../commands/aggregate.ts';
 import {
@@ -12,12 +12,13 @@ import { Type } from '../../events/schema.ts';
 import { DISABLED_REASONS, WEBHOOK_EVENT_TYPES } from '../../events/webhook.ts';
 import { NEWEST_FIRST, pageOf } from '../../readmodels/pages.ts';
 import { type WebhookEndpointDocument, webhookEndpoints } from '../../readmodels/webhooks.ts';
+import { GATEWAY } from '../apis/gateway.ts';
 import { PUBLIC } from '../apis/public.ts';
 import { accepted, HttpError, ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { listOf, listReply } from '../list-replies.ts';
 import { paging } from '../result-view.ts';
-import { anError, jsonBody, routeOf } from '../route.ts';
+import { alsoIn, anError, jsonBody, routeOf } from '../route.ts';
 import { pick, Time } from '../schemas.ts';
 import { openWebhookTargets } from '../webhook-targets.ts';
 
@@ -303,4 +304,4 @@ export const rotate = route({
 const rotated = <Outcome extends { ok: true }>(outcome: Outcome | { ok: false; refused: Refusal }): Outcome =>
   accepted(outcome, !outcome.ok && outcome.refused.code === 'too_many_secrets' ? 409 : 404);
 
-export const group = groupOf(wire, [create, list, get, remove, enable, rotate]);
+export const group = groupOf(wire, alsoIn(GATEWAY, [create, list, get, remove, enable, rotate]));

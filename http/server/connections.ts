@@ -1,9 +1,9 @@
 // Keeps the server's connections below the open-file limit, and ends idle ones when the server closes.
-import { readFileSync } from 'node:fs';
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { openFilesAllowed } from '../../net/open-files.ts';
 import type { Config } from '../../settings/config.ts';
 import { openCounter, openGauge } from './metrics.ts';
 
@@ -32,16 +32,6 @@ export function mostConnections(
   open_files = openFilesAllowed(),
 ): number {
   return Math.max(FEWEST, Math.min(wanted, open_files - OWN_FILES - FILES_A_CHECK * checks_at_once));
-}
-
-/** The open-file limit of the process; infinity when the system does not say. */
-export function openFilesAllowed(read = () => readFileSync('/proc/self/limits', 'utf8')): number {
-  try {
-    const found = /^Max open files +(\d+)/m.exec(read())?.[1];
-    return found === undefined ? Number.POSITIVE_INFINITY : Number(found);
-  } catch {
-    return Number.POSITIVE_INFINITY; // not Linux
-  }
 }
 
 /** Opens the connections of a process, and leaves its checker enough open files. */

@@ -1,4 +1,5 @@
-// Prometheus metrics of requests, projections and checker threads. Other roles add theirs to the same registry.
+// The metrics of requests, and how any metric is registered: names, help texts and units as Prometheus asks. A metric is read when
+// Prometheus scrapes it. No label has a value that a client chooses.
 import {
   Counter,
   type CounterConfiguration,
@@ -8,28 +9,74 @@ import {
   type Registry,
 } from 'prom-client';
 
-type Measured = Pick<CounterConfiguration<string>, 'name' | 'help'>;
+export interface Measured extends Pick<CounterConfiguration<string>, 'name' | 'help'> {
+  labelNames?: readonly string[];
+}
+
+/** The value of a metric without labels, or the value for each set of labels. */
+export type Values = number | readonly (readonly [labels: Readonly<Record<string, string>>, value: number])[];
+
+const rowsOf = (values: Values) => (typeof values === 'number' ? [[{}, values] as const] : values);
 
 /**
- * Registers a gauge without labels. It calls `read` each time that Prometheus scrapes the metrics.
+ * Registers a gauge. It calls `read` each time that Prometheus scrapes the metrics. A process that reopens its stores registers again.
  * @example openGauge(registry, { name: 'http_connections', help: 'Open connections.' }, () => sockets.size);
  */
-export function openGauge(registry: Registry, measured: Measured, read: () => number): void {
-  const collect = () => gauge.set(read());
-  const gauge: Gauge = new Gauge({ ...measured, registers: [registry], collect });
+export function openGauge(
+  registry: Registry,
+  { labelNames = [], ...measured }: Measured,
+  read: () => Values | Promise<Values>,
+): void {
+  registry.removeSingleMetric(measured.name);
+  new Gauge({
+    ...measured,
+    labelNames: [...labelNames],
+    registers: [registry],
+    async collect() {
+      const values = await read();
+      // What has no value now has no line: a gauge without labels would be 0.
+      this.reset();
+      if (labelNames.length === 0) this.remove();
+      for (const [labels, value] of rowsOf(values)) this.set(labels, value);
+    },
+  });
 }
 
-/** Registers a counter without labels. It calls `read`, which returns the total, each time that Prometheus scrapes the metrics. */
-export function openCounter(registry: Registry, measured: Measured, read: () => number): void {
-  const collect = () => {
-    counter.reset();
-    counter.inc(read());
-  };
-  const counter: Counter = new Counter({ ...measured, registers: [registry], collect });
+/** Registers a counter. It calls `read`, which returns the total, each time that Prometheus scrapes the metrics. */
+export function openCounter(registry: Registry, { labelNames = [], ...measured }: Measured, read: () => Values): void {
+  registry.removeSingleMetric(measured.name);
+  new Counter({
+    ...measured,
+    labelNames: [...labelNames],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [labels, total] of rowsOf(read())) this.inc(labels, total);
+    },
+  });
 }
+
+/** The library's metrics of the process, but for gauges whose names would make them counters. */
+export function openProcessMetrics(registry: Registry, version: string): void {
+  if (registry.getSingleMetric('service_build_info')) return;
+  collectDefaultMetrics({ register: registry });
+  for (const what of ['handles', 'requests', 'resources']) {
+    registry.removeSingleMetric(`nodejs_active_${what}`);
+    registry.removeSingleMetric(`nodejs_active_${what}_total`);
+  }
+  const labelNames = ['version'];
+  openGauge(registry, { name: 'service_build_info', help: 'The version of the service; always 1.', labelNames }, () => [
+    [{ version }, 1],
+  ]);
+}
+
+/** A client may send any of thirty more. */
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 export function openHttpMetrics(registry: Registry) {
-  if (!registry.getSingleMetric('process_cpu_seconds_total')) collectDefaultMetrics({ register: registry });
+  for (const name of ['http_request_duration_seconds', 'http_requests_in_flight', 'http_lasting_streams']) {
+    registry.removeSingleMetric(name);
+  }
   const durations = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'Duration of requests by route and status.',
@@ -51,46 +98,11 @@ export function openHttpMetrics(registry: Registry) {
     started: () => in_flight.inc(),
     /** `route` is the path pattern, because each distinct path would be a time series of its own. */
     finished(request: { method: string; route: string; status: number; duration_ms: number }): void {
-      const { duration_ms, ...labels } = request;
+      const { method, duration_ms, ...labels } = request;
       in_flight.dec();
-      durations.observe(labels, duration_ms / 1000);
+      durations.observe({ method: METHODS.has(method) ? method : '(other)', ...labels }, duration_ms / 1000);
     },
     /** Adds to the number of open event streams. An open stream does not count as a request in flight. */
     openStreams: (delta: 1 | -1) => open_streams.inc(delta),
   };
-}
-
-/** `replaced` returns the number of checker threads that the service has replaced since its start. */
-export function openThreadMetrics(registry: Registry, replaced: () => number): void {
-  const help = 'Checker threads of this process that the service replaced because they hung or crashed.';
-  openCounter(registry, { name: 'checker_threads_replaced_total', help }, replaced);
-}
-
-/** Registers the state of each projection, read at each scrape. A read model with parked events is incomplete. */
-export function openProjectionMetrics(
-  registry: Registry,
-  projections: () => Promise<readonly { _id: string; parked: number; next: object | null }[]>,
-): void {
-  const labelNames = ['projection'] as const;
-  // A process that reopened its stores has registered these before.
-  for (const name of ['projection_building', 'projection_parked_events']) registry.removeSingleMetric(name);
-  const building = new Gauge({
-    name: 'projection_building',
-    help: '1 while the projector rebuilds the projection, otherwise 0.',
-    labelNames,
-    registers: [registry],
-  });
-  new Gauge({
-    name: 'projection_parked_events',
-    help: 'Events that the projection could not apply. Its read model lacks them until a rebuild.',
-    labelNames,
-    registers: [registry],
-    async collect() {
-      // While the document store is away there are no values, and /readyz reports the outage.
-      for (const { _id, parked, next } of await projections().catch(() => [])) {
-        this.set({ projection: _id }, parked);
-        building.set({ projection: _id }, next === null ? 0 : 1);
-      }
-    },
-  });
 }

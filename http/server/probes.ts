@@ -1,23 +1,30 @@
 // The probes /healthz, /readyz and /metrics, for the routes of http and for METRICS_PORT.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { collectDefaultMetrics, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { EventStore } from '../../events/event-store.ts';
+import { backups } from '../../readmodels/backups.ts';
 import type { Documents } from '../../readmodels/documents.ts';
 import type { ReadModels } from '../../readmodels/read-models.ts';
-import { openRoleWatch } from '../../roles/role-signs.ts';
+import { openRoleWatch, type RoleWatch } from '../../roles/role-signs.ts';
+import { VERSION } from '../../roles/version.ts';
 import { answerAndClose } from '../answers/replies.ts';
 import { apiOf } from '../apis/all.ts';
 import { HttpError } from '../errors.ts';
+import { openFollowers } from '../followers.ts';
+import type { Maintenance } from '../maintenance.ts';
 import type { Reply } from '../route.ts';
-import { openProjectionMetrics } from './metrics.ts';
-import { NotReady, openReadiness, type Readiness } from './readiness.ts';
+import { openProcessMetrics } from './metrics.ts';
+import { NotReady, openReadiness, type Readiness, type ReadinessOptions } from './readiness.ts';
+import { openWatchMetrics } from './watch-metrics.ts';
 
 export interface ProbeOptions {
   log: Logger;
   registry: Registry;
   /** The conditions of readiness by name. Each throws when it does not hold. */
   readiness: Readonly<Record<string, () => Promise<unknown>>>;
+  /** `/readyz` shows maintenance mode, which leaves the service ready. */
+  maintenance?: Pick<Maintenance, 'current'>;
 }
 
 const READY_MS = 2000;
@@ -28,8 +35,10 @@ export const PROBES: Readonly<Record<string, (options: ProbeOptions) => Promise<
   async '/readyz'(options) {
     const checks = await checkAll(options);
     const failed = Object.keys(checks).filter((name) => !checks[name]!.ok);
-    if (failed.length === 0) return { body: { status: 'ok', checks } };
-    return { status: 503, body: { status: 'unavailable', failed, checks }, headers: { 'retry-after': '5' } };
+    const maintenance = options.maintenance?.current ?? null;
+    const body = { checks, ...(maintenance && { maintenance }) };
+    if (failed.length === 0) return { body: { status: 'ok', ...body } };
+    return { status: 503, body: { status: 'unavailable', failed, ...body }, headers: { 'retry-after': '5' } };
   },
   '/metrics': async ({ registry }) => ({
     body: await registry.metrics(),
@@ -67,16 +76,21 @@ async function checkAll({ log, readiness }: ProbeOptions): Promise<Record<string
 /** Watches the stores and the roles, and registers their metrics. The caller closes the watch. */
 export function openWatch(
   { log, documents }: { log: EventStore; documents: Documents },
-  { position, projections }: ReadModels,
-  registry: Registry,
-): Readiness {
-  openProjectionMetrics(registry, projections);
-  return openReadiness({ head: () => log.head(), position, roles: openRoleWatch(documents), registry });
+  readmodels: ReadModels,
+  { registry, kinds }: { registry: Registry; kinds?: ReadinessOptions['kinds'] },
+): Readiness & { roles: RoleWatch } {
+  openProcessMetrics(registry, VERSION);
+  const roles = openRoleWatch(documents);
+  const { position } = readmodels;
+  const readiness = openReadiness({ head: () => log.head(), position, roles, registry, ...(kinds && { kinds }) });
+  // Of the events that a follower lacks, the age of the first is enough.
+  const followers = openFollowers({ log, documents, now: Date.now, count_to: 1 });
+  openWatchMetrics(registry, { followers, backups: readmodels.collection(backups), roles, stores: readiness.stores });
+  return { ...readiness, roles };
 }
 
 /** Answers the probes of a process without the http role. */
 export function probesListener(options: ProbeOptions): RequestListener {
-  collectDefaultMetrics({ register: options.registry });
   return async (request, response) => {
     const probe = probeOf(request)!;
     const { status = 200, body, headers } = await probe(options);

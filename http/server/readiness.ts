@@ -1,7 +1,9 @@
 // Watches whether the service does its work, wherever its roles run. It looks every second, so that a probe costs nothing.
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { type DependencyState, measureDependency } from '../../roles/dependencies.ts';
 import type { RoleWatch } from '../../roles/role-signs.ts';
 import { openGauge } from './metrics.ts';
+import { repeatedly } from './repeatedly.ts';
 
 export interface ReadinessOptions {
   /** The head of the log, and the position of the read models. */
@@ -9,6 +11,8 @@ export interface ReadinessOptions {
   position(): Promise<string>;
   roles: RoleWatch;
   registry: Registry;
+  /** What the log and the store of documents are, for operators. */
+  kinds?: { event_log: string; documents: string };
   monotonic?: () => number;
   every_ms?: number;
 }
@@ -29,6 +33,8 @@ const WORKERS = ['projector', 'processes', 'checker'] as const;
 export interface Readiness {
   /** The conditions by name. Each throws `NotReady` when it does not hold. */
   checks: Readonly<Record<string, () => Promise<void>>>;
+  /** The log and the store of documents, as the looks find them. */
+  stores(): DependencyState[];
   /** Looks at all stores and roles once. */
   look(): Promise<void>;
   close(): void;
@@ -36,6 +42,11 @@ export interface Readiness {
 
 export function openReadiness(options: ReadinessOptions): Readiness {
   const { roles, monotonic = () => performance.now() } = options;
+  const { event_log, documents } = options.kinds ?? { event_log: 'unknown', documents: 'unknown' };
+  const measured = {
+    event_log: measureDependency({ name: 'event_log', kind: event_log }, monotonic),
+    documents: measureDependency({ name: 'documents', kind: documents }, monotonic),
+  };
   const opened_at = monotonic();
   /** The monotonic time of each store's last answer. */
   const answered = new Map<string, number>();
@@ -61,13 +72,14 @@ export function openReadiness(options: ReadinessOptions): Readiness {
   }
   /** The looks run concurrently, so that a store that is away delays no other look. */
   const looks = [
-    () => ask('event_log', options.head, seenHead),
-    () => ask('documents', options.position, seenPosition),
+    () => ask('event_log', () => measured.event_log.ask(options.head), seenHead),
+    () => ask('documents', () => measured.documents.ask(options.position), seenPosition),
     () => ask('roles', () => roles.look()),
   ];
   const look = async () => {
     await Promise.allSettled(looks.map((one) => one()));
   };
+  // A failed look shows in the age of the last answer.
   const timers = looks.map((one) => repeatedly(one, options.every_ms ?? LOOK_MS));
 
   const lag_ms = () => (ahead[0] ? monotonic() - ahead[0].at : 0);
@@ -109,6 +121,7 @@ export function openReadiness(options: ReadinessOptions): Readiness {
   measure(options.registry, checks, roles, lag_ms);
   return {
     checks,
+    stores: () => Object.values(measured).map((one) => one.state()),
     look,
     close() {
       for (const stop of timers) stop();
@@ -118,47 +131,34 @@ export function openReadiness(options: ReadinessOptions): Readiness {
 
 const MAX_AHEAD = 1_000;
 
-/** Runs `work` again `every_ms` after its end, whatever its outcome: a failure shows in the age of the last answer. */
-function repeatedly(work: () => Promise<void>, every_ms: number): () => void {
-  let stopped = false;
-  let timer: NodeJS.Timeout;
-  const run = async () => {
-    await work().catch(() => {});
-    if (!stopped) timer = setTimeout(run, every_ms);
-  };
-  void run();
-  return () => {
-    stopped = true;
-    clearTimeout(timer);
-  };
-}
-
 function measure(registry: Registry, checks: Readiness['checks'], roles: RoleWatch, lag_ms: () => number): void {
-  new Gauge({
-    name: 'service_ready',
-    help: '1 while the named condition of readiness holds, otherwise 0.',
-    labelNames: ['check'] as const,
-    registers: [registry],
-    async collect() {
-      for (const [check, holds] of Object.entries(checks)) {
-        const [outcome] = await Promise.allSettled([holds()]);
-        this.set({ check }, outcome.status === 'fulfilled' ? 1 : 0);
-      }
+  openGauge(
+    registry,
+    {
+      name: 'service_ready',
+      help: '1 while the named condition of readiness holds, otherwise 0.',
+      labelNames: ['check'],
     },
-  });
-  new Gauge({
-    name: 'service_roles_alive',
-    help: 'Processes that give signs of life, by role and state.',
-    labelNames: ['role', 'state'] as const,
-    registers: [registry],
-    collect() {
-      for (const role of WORKERS) {
-        for (const state of ['working', 'standing_by', 'waiting']) {
-          this.set({ role, state }, roles.alive(role).filter((sign) => sign.state === state).length);
-        }
-      }
+    async () => {
+      const names = Object.keys(checks);
+      const outcomes = await Promise.allSettled(names.map((name) => checks[name]!()));
+      return outcomes.map(({ status }, n) => [{ check: names[n]! }, status === 'fulfilled' ? 1 : 0]);
     },
-  });
+  );
+  openGauge(
+    registry,
+    {
+      name: 'service_roles_alive',
+      help: 'Processes that give signs of life, by role and state.',
+      labelNames: ['role', 'state'],
+    },
+    () =>
+      WORKERS.flatMap((role) =>
+        ['working', 'standing_by', 'waiting'].map(
+          (state) => [{ role, state }, roles.alive(role).filter((sign) => sign.state === state).length] as const,
+        ),
+      ),
+  );
   const help = 'Age of the oldest position of the log that the read models have not reached.';
   openGauge(registry, { name: 'read_models_lag_seconds', help }, () => lag_ms() / 1000);
 }

@@ -1,0 +1,57 @@
+// A cookie that no script can read and nobody can change: claims signed by a key of the service.
+import { hkdfSync } from 'node:crypto';
+import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
+
+export interface SignedCookie {
+  /** The value for `Set-Cookie`. `lasts_s`: seconds. */
+  made(claims: JWTPayload, lasts_s: number, now: number): Promise<string>;
+  /** The claims; null for no cookie, a changed one and an old one. `cookies`: the header of a request. */
+  read(cookies: string): Promise<JWTPayload | null>;
+  /** The value for `Set-Cookie` that removes it. */
+  readonly removed: string;
+}
+
+const ALGORITHM = 'HS256';
+
+export interface SignedCookieOptions {
+  /** Part of the cookie's name, and of its key: a cookie of one kind is never taken for another. */
+  name: string;
+  /** The same on all machines. */
+  key: Uint8Array;
+  path: string;
+  /** `Lax` where a page of another site leads here. */
+  same_site: 'Strict' | 'Lax';
+  /** Whether clients reach the service only by https. */
+  https: boolean;
+}
+
+export function openSignedCookie({ name: plain, key, path, same_site, https }: SignedCookieOptions): SignedCookie {
+  const secret = new Uint8Array(hkdfSync('sha256', key, '', `cookie ${plain}`, 32));
+  // No other host, not even a subdomain's, can set a cookie with the first prefix: nobody puts a session of theirs in its place.
+  const name = https ? `${path === '/' ? '__Host-' : '__Secure-'}${plain}` : plain;
+  const cookie = (value: string, lasts_s: number) =>
+    `${name}=${value}; Path=${path}; Max-Age=${lasts_s}; HttpOnly; SameSite=${same_site}${https ? '; Secure' : ''}`;
+  return {
+    async made(claims, lasts_s, now) {
+      const expires_s = Math.floor(now / 1000) + lasts_s;
+      const token = new SignJWT(claims).setProtectedHeader({ alg: ALGORITHM }).setExpirationTime(expires_s);
+      return cookie(await token.sign(secret), lasts_s);
+    },
+    async read(cookies) {
+      const value = valueIn(cookies, name);
+      if (value === undefined) return null;
+      try {
+        return (await jwtVerify(value, secret, { algorithms: [ALGORITHM], requiredClaims: ['exp'] })).payload;
+      } catch (error) {
+        if (error instanceof errors.JOSEError) return null;
+        throw error;
+      }
+    },
+    removed: cookie('', 0),
+  };
+}
+
+function valueIn(cookies: string, name: string): string | undefined {
+  const found = cookies.split('; ').find((one) => one.startsWith(`${name}=`));
+  return found?.slice(name.length + 1);
+}

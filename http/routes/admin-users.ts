@@ -1,0 +1,390 @@
+// The administrators' routes for users.
+import { openUserAdministration } from '../../commands/administer-users.ts';
+import type { Refusal } from '../../commands/aggregate.ts';
+import { openUsageLimits } from '../../commands/usage-limits.ts';
+import { Nullable } from '../../events/nullable.ts';
+import { Type } from '../../events/schema.ts';
+import { subscriptionAt } from '../../events/subscription-state.ts';
+import { MAX_USER_NOTES_CHARS } from '../../events/user.ts';
+import { auditPage, auditTrail } from '../../readmodels/audit.ts';
+import { balances, transactions } from '../../readmodels/credits.ts';
+import { jobs } from '../../readmodels/jobs.ts';
+import { NEWEST_FIRST } from '../../readmodels/pages.ts';
+import {
+  ACTIVE_DAYS,
+  MAX_FOUND,
+  searchBlocks,
+  USER_FILTERS,
+  USER_SORTS,
+  userCounts,
+  userList,
+  usersPage,
+} from '../../readmodels/user-list.ts';
+import { users } from '../../readmodels/users.ts';
+import { GATEWAY } from '../apis/gateway.ts';
+import { BEHIND, HttpError, retryLater, ValidationError } from '../errors.ts';
+import { groupOf, type Parts } from '../group.ts';
+import { JobView, jobExample, jobView } from '../job-view.ts';
+import {
+  SubscriptionView,
+  subscriptionExample,
+  subscriptionView,
+  UsageView,
+  usageExample,
+  usageView,
+} from '../profile-view.ts';
+import { paging } from '../result-view.ts';
+import { anError, jsonBody, routeOf } from '../route.ts';
+import { Count } from '../schemas.ts';
+import { AuditEntry, auditExample, auditView, UserRow, userExample, userRow } from '../user-view.ts';
+import { Transaction, transactionExample, transactionView } from './credits.ts';
+
+const wire = ({ log, credits, read, now, passed }: Parts) => ({
+  ...{ now, passed, limits: openUsageLimits(log, credits), administration: openUserAdministration(log, credits) },
+  read: read({ userList, searchBlocks, userCounts, users, balances, transactions, jobs, auditTrail }),
+});
+export type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY);
+const tags = ['administration'];
+
+const params = Type.Object({
+  user_id: Type.String({ minLength: 1, maxLength: 255, description: "The user's id.", examples: ['alice'] }),
+});
+const yesOrNo = (value: boolean, description: string) => Type.Boolean({ default: value, description });
+
+export const listUsers = route({
+  id: 'listUsers',
+  method: 'GET',
+  path: '/admin/users',
+  access: 'admin',
+  summary: 'List, filter and search users',
+  tags,
+  query: Type.Object({
+    ...paging(20, 100),
+    search: Type.String({
+      maxLength: 200,
+      default: '',
+      description: `A part of the id, the address or the name, in any case, with or without accents. It finds the ${MAX_FOUND.toLocaleString('en')} newest users that have it.`,
+      examples: ['alice@'],
+    }),
+    filter_type: Type.Enum(USER_FILTERS, {
+      type: 'string',
+      default: 'all',
+      description:
+        `\`paying\`: has a paid plan today (UTC), \`trial\`: tries one, \`free\`: neither; \`active\`: created a job within ${ACTIVE_DAYS} ` +
+        'days, today included, `inactive`: did not; `flagged`: has `flags`.',
+    }),
+    hide_deleted: yesOrNo(true, 'Leaves out users whose erasure was asked for.'),
+    hide_admin: yesOrNo(true, 'Leaves out administrators.'),
+    only_starred: yesOrNo(false, 'Only starred users.'),
+    sort_by: Type.Enum(USER_SORTS, {
+      type: 'string',
+      default: 'pinned',
+      description: '`pinned`: starred users first in either order, then by registration.',
+    }),
+    sort_order: Type.Enum(['asc', 'desc'], {
+      type: 'string',
+      default: 'desc',
+      description: 'Ascending or descending.',
+    }),
+  }),
+  responses: {
+    200: {
+      description: 'A page of users.',
+      schema: Type.Object({
+        items: Type.Array(UserRow),
+        total: Count('The users on all pages.'),
+        is_cut: Type.Boolean({ description: 'More users match the search than it finds: narrow it.' }),
+        limit: Type.Integer(),
+        offset: Type.Integer(),
+      }),
+      example: { items: [userExample], total: 1, is_cut: false, limit: 20, offset: 0 },
+    },
+  },
+  async handler({ query }, { read, now }) {
+    const time = now();
+    const { items, total, is_cut } = await usersPage(read, query, time);
+    const { limit, offset } = query;
+    return { body: { items: items.map((user) => userRow(user, time)), total, is_cut, limit, offset } };
+  },
+});
+
+const NO_USER = 'There is no such user.';
+const notFound = anError('There is no such user.', 'user_not_found', NO_USER);
+const erased = { user_erased: { message: 'The account was erased.' } };
+const ERASED = { description: 'The user was erased.', examples: erased };
+
+const refusal = ({ code, message }: Refusal, details?: object) =>
+  new HttpError(code === 'user_not_found' ? 404 : 409, code, message, details);
+
+function done<Outcome extends { ok: true }>(outcome: Outcome | { ok: false; refused: Refusal }): Outcome {
+  if (outcome.ok) return outcome;
+  throw refusal(outcome.refused);
+}
+
+/** Transactions, jobs and entries of the trail beside a user. */
+const TAIL = 20;
+const tail = (description: string) => ({ description: `${description}, the newest first, at most ${TAIL}.` });
+
+export const getUser = route({
+  id: 'getUser',
+  method: 'GET',
+  path: '/admin/users/{user_id}',
+  access: 'admin',
+  params,
+  summary: 'Show a user: profile, plan, balance, and what happened last',
+  tags,
+  responses: {
+    200: {
+      description: 'The user. Of an erased one the personal fields are null, and the ledger stays.',
+      schema: Type.Object({
+        ...UserRow.properties,
+        notes: Nullable(Type.String({ description: 'What administrators wrote of the user.' })),
+        signup_bonus: Type.Enum(['pending', 'granted', 'withheld'], { description: 'The credits of a new account.' }),
+        subscription: Nullable(SubscriptionView),
+        usage: UsageView,
+        transactions: Type.Array(Transaction, tail('The end of the ledger')),
+        jobs: Type.Array(JobView, tail('Jobs that are not deleted')),
+        audit_trail: Type.Array(AuditEntry, tail('What administrators did to the user')),
+      }),
+      example: {
+        ...{ ...userExample, notes: 'Asked for an invoice in euro.', signup_bonus: 'granted' },
+        ...{ subscription: subscriptionExample, usage: usageExample, transactions: [transactionExample] },
+        ...{ jobs: [jobExample], audit_trail: [auditExample] },
+      },
+    },
+  },
+  errors: { 404: notFound },
+  async handler({ params: { user_id } }, { read, now }) {
+    const time = now();
+    const [listed, user, balance, ledger, recent, trail] = await Promise.all([
+      read.userList.get(user_id),
+      read.users.get(user_id),
+      read.balances.get(user_id),
+      read.transactions.find({ user_id }, { sort: { number: -1 }, limit: TAIL }),
+      read.jobs.find({ owner_id: user_id }, { sort: NEWEST_FIRST, limit: TAIL }),
+      auditPage(read.auditTrail, { user_id }, { limit: TAIL, offset: 0 }),
+    ]);
+    if (!listed?.is_listed) throw new HttpError(404, 'user_not_found', NO_USER);
+    return {
+      body: {
+        ...userRow(listed, time),
+        ...{ notes: user?.notes ?? null, signup_bonus: user?.bonus.status ?? 'pending' },
+        subscription: subscriptionView(subscriptionAt(listed.subscription, time)),
+        usage: usageView(balance, user, time),
+        transactions: ledger.map(transactionView),
+        jobs: recent.map(jobView),
+        audit_trail: trail.items.map(auditView),
+      },
+    };
+  },
+});
+
+const MAX_REASON_CHARS = 500;
+const reason = Type.String({
+  maxLength: MAX_REASON_CHARS,
+  default: '',
+  description: 'Why, for the audit trail. Write nothing personal: the ledger keeps it.',
+});
+
+export const setLimit = route({
+  id: 'setUserLimit',
+  method: 'PATCH',
+  path: '/admin/users/{user_id}',
+  access: 'admin',
+  params,
+  summary: "Set or remove a limit on a user's usage",
+  description:
+    'Jobs of the user use at most so many credits in a period, whatever the plan and the balance allow. It counts from the next job on.',
+  tags,
+  body: jsonBody(
+    Type.Object({
+      custom_limit: Nullable(
+        Type.Integer({ minimum: 0, maximum: 1_000_000_000, description: 'Null removes the limit.' }),
+      ),
+      reason,
+    }),
+    { example: { custom_limit: 1000, reason: 'A trial of the agency' } },
+  ),
+  responses: {
+    200: {
+      description: 'The limit from now on.',
+      schema: Type.Object({ user_id: Type.String(), custom_limit: Nullable(Count('Credits in a period.')) }),
+      example: { user_id: 'alice', custom_limit: 1000 },
+    },
+  },
+  errors: { 404: notFound, 409: ERASED },
+  async handler({ params: { user_id }, body, command }, { limits }) {
+    const { custom_limit, reason } = body;
+    const { position } = done(await limits.setLimit(user_id, { limit: custom_limit, reason }, command()));
+    return { body: { user_id, custom_limit }, position };
+  },
+});
+
+const MOST = 1_000_000_000;
+
+export const adjustCredits = route({
+  id: 'adjustCredits',
+  method: 'POST',
+  path: '/admin/users/{user_id}/adjust-credits',
+  access: 'admin',
+  params,
+  summary: "Add or remove a user's credits",
+  description: 'Added credits never expire. The balance never goes below zero: 409 says how many can be removed.',
+  tags,
+  query: Type.Object({
+    amount: Type.Integer({
+      ...{ minimum: -MOST, maximum: MOST },
+      description: 'Credits to add, or to remove when it is negative; not 0.',
+      examples: [500],
+    }),
+    reason,
+  }),
+  headers: Type.Object({
+    'idempotency-key': Type.Optional(
+      Type.String({
+        ...{ minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]*$' },
+        description: 'Your own key for this one adjustment of this user. The service never makes it twice.',
+      }),
+    ),
+  }),
+  responses: {
+    200: {
+      description: 'The adjustment is made.',
+      schema: Type.Object({
+        user_id: Type.String(),
+        amount: Type.Integer({ description: 'Credits added; negative for credits removed.' }),
+        credit_balance: Count('The balance now.'),
+      }),
+      example: { user_id: 'alice', amount: 500, credit_balance: 780 },
+      headers: { 'Idempotency-Replayed': '`true` when an earlier request with the key made the adjustment.' },
+    },
+  },
+  errors: {
+    404: notFound,
+    409: {
+      description:
+        'More would be removed than there is, with the balance in `details`; or the key was sent with another amount or reason; or the ' +
+        'user was erased.',
+      examples: {
+        insufficient_credits: {
+          message: 'The balance is 280: 300 cannot be removed, at most 280.',
+          details: { credit_balance: 280 },
+        },
+        idempotency_key_mismatch: {
+          message: 'The key was sent with another amount or reason. Take a new key for a new adjustment.',
+        },
+        ...erased,
+      },
+    },
+  },
+  async handler({ params: { user_id }, query: { amount, reason }, headers, command }, { administration }) {
+    if (amount === 0) throw new ValidationError([{ loc: ['query', 'amount'], msg: 'must not be 0', type: 'zero' }]);
+    const idempotency_key = headers['idempotency-key'] ?? null;
+    const adjusted = await administration.adjustCredits(user_id, { amount, reason, idempotency_key }, command());
+    if (!adjusted.ok) {
+      const { refused } = adjusted;
+      throw refusal(refused, 'balance' in refused ? { credit_balance: refused.balance } : undefined);
+    }
+    const { balance: credit_balance, position, is_repeated } = adjusted;
+    const replayed = { headers: { 'Idempotency-Replayed': 'true' } };
+    return { body: { user_id, amount, credit_balance }, position, ...(is_repeated && replayed) };
+  },
+});
+
+export const setUsage = route({
+  id: 'setUserUsage',
+  method: 'POST',
+  path: '/admin/users/{user_id}/set-usage',
+  access: 'admin',
+  params,
+  summary: "Set a user's usage of the current period",
+  description: "It is what the user's limit is held against. The ledger and the balance stay as they are.",
+  tags,
+  query: Type.Object({
+    new_usage: Type.Integer({
+      minimum: 0,
+      maximum: MOST,
+      description: 'The credits used in the period.',
+      examples: [0],
+    }),
+    reason: Type.Optional(
+      Type.String({
+        maxLength: MAX_REASON_CHARS,
+        description: 'Why, for the audit trail.',
+        examples: ['The first import was a test of ours'],
+      }),
+    ),
+  }),
+  responses: { 200: { description: 'The usage from now on.', schema: UsageView, example: usageExample } },
+  errors: { 404: notFound, 409: ERASED },
+  async handler(
+    { params: { user_id }, query: { new_usage: usage, reason = '' }, command },
+    { limits, passed, read, now },
+  ) {
+    const { position } = done(await limits.setUsage(user_id, { usage, reason }, command()));
+    if (!(await passed(position))) throw retryLater(503, 'unavailable', BEHIND);
+    const [balance, user] = await Promise.all([read.balances.get(user_id), read.users.get(user_id)]);
+    return { body: usageView(balance, user, now()), position };
+  },
+});
+
+export const updateNotes = route({
+  id: 'updateUserNotes',
+  method: 'PATCH',
+  path: '/admin/users/{user_id}/notes',
+  access: 'admin',
+  params,
+  summary: 'Replace what administrators wrote of a user',
+  description:
+    'Users do not see the notes, but get them when they ask for all that the service keeps of them (`GET /users/me/export`).',
+  tags,
+  body: jsonBody(
+    Type.Object({
+      notes: Nullable(Type.String({ maxLength: MAX_USER_NOTES_CHARS, description: 'Null or empty for none.' })),
+    }),
+    { example: { notes: 'Asked for an invoice in euro.' } },
+  ),
+  responses: {
+    200: {
+      description: 'The notes from now on.',
+      schema: Type.Object({ user_id: Type.String(), notes: Nullable(Type.String()) }),
+      example: { user_id: 'alice', notes: 'Asked for an invoice in euro.' },
+    },
+  },
+  errors: { 404: notFound, 409: ERASED },
+  async handler({ params: { user_id }, body, command }, { administration }) {
+    const notes = body.notes || null;
+    const { position } = done(await administration.updateNotes(user_id, notes, command()));
+    return { body: { user_id, notes }, position };
+  },
+});
+
+export const star = route({
+  id: 'starUser',
+  method: 'PATCH',
+  path: '/admin/users/{user_id}/star',
+  access: 'admin',
+  params,
+  summary: 'Star a user, or take the star away',
+  description:
+    'All administrators share the stars. Without `is_starred` it turns what is so into the other; with it a repeat changes nothing.',
+  tags,
+  body: jsonBody(Type.Object({ is_starred: Type.Optional(Type.Boolean()) }), {
+    ...{ optional: true, example: { is_starred: true } },
+  }),
+  responses: {
+    200: {
+      description: 'What is so from now on.',
+      schema: Type.Object({ user_id: Type.String(), is_starred: Type.Boolean() }),
+      example: { user_id: 'alice', is_starred: true },
+    },
+  },
+  errors: { 404: notFound, 409: ERASED },
+  async handler({ params: { user_id }, body, command }, { administration }) {
+    const { is_starred, position } = done(await administration.star(user_id, body.is_starred ?? null, command()));
+    return { body: { user_id, is_starred }, position };
+  },
+});
+
+export const group = groupOf(wire, [...[listUsers, getUser, setLimit, adjustCredits, setUsage, updateNotes, star]]);
