@@ -3,14 +3,18 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
+import { issueLocalCode } from '../adapters/identity/index.ts';
 import { textOf } from './check/text.ts';
 import { bill, checkFile } from './check-file.ts';
 import { onInterrupts } from './interrupts.ts';
 import { startLocalService } from './local-service.ts';
 import { openSampleSite, SAMPLE_PORT, type SampleSite } from './sample-site.ts';
+import { signInLink } from './sign-in-link.ts';
 
 const EXAMPLE = 'examples/urls.csv';
 const RESULTS = 'results.csv';
+/** The slow pages of the job that still runs when a browser shows it: it takes half a minute. */
+const SLOW_PAGES = 200;
 
 const { values } = parseArgs({ options: { exit: { type: 'boolean', default: false } } });
 const { signal } = onInterrupts();
@@ -35,6 +39,10 @@ try {
     say(`\n${styleText('bold', 'Credits')}\n${bill(checked.job, checked.credits)}`);
     say(`\nAll results: ${styleText('cyan', RESULTS)}`);
     if (!values.exit && !signal.aborted) {
+      const { job_id } = await client.upload(await slowListFor(site, folder));
+      const code = await issueLocalCode(config.data_dir, identityOf(user));
+      say(`\nSee a job at work in a browser: ${styleText('cyan', signInLink(url, code, `/jobs/${job_id}`))}`);
+      say('The link signs in once, within ten minutes.');
       say(`\nThe service keeps running at ${styleText('cyan', url)}; its API reference is at ${url}/docs.`);
       say(`A token for it: DATA_DIR=${config.data_dir} npm run -s token -- --user ${user} --email ${user}@example.com`);
       say('Ctrl-C ends it.');
@@ -54,6 +62,17 @@ async function exampleFor({ port }: SampleSite, into: string): Promise<string> {
   const path = join(into, 'urls.csv');
   await writeFile(path, (await readFile(EXAMPLE, 'utf8')).replaceAll(`:${SAMPLE_PORT}/`, `:${port}/`));
   return path;
+}
+
+async function slowListFor({ port }: SampleSite, into: string): Promise<string> {
+  const path = join(into, 'slow-pages.txt');
+  const urls = Array.from({ length: SLOW_PAGES }, (_, n) => `http://127.0.0.1:${port}/slow/${n + 1}\n`);
+  await writeFile(path, urls.join(''));
+  return path;
+}
+
+function identityOf(user_id: string) {
+  return { user_id, email: `${user_id}@example.com`, is_admin: false, hours: 24 };
 }
 
 function aborted(of: AbortSignal): Promise<void> {

@@ -37,3 +37,9 @@ export function onInterrupts(of: Signals = process, now = () => performance.now(
     },
   };
 }
+
+/** Ends the process at the first signal by its code, so that its handlers of `exit` remove what it has begun to write. */
+export function exitAtInterrupts(): void {
+  const interrupts = onInterrupts();
+  interrupts.signal.addEventListener('abort', () => process.exit(interrupts.code));
+}

@@ -1,10 +1,17 @@
-// Shows how far a check is: a bar on a terminal, a line every few seconds elsewhere.
+// Shows how far a work is: a bar on a terminal, a line every few seconds elsewhere.
 import { styleText } from 'node:util';
 
 export interface Progress {
   total: number;
   done: number;
 }
+
+/** What is counted: beside a rate, and in a line. */
+export interface Unit {
+  rate: string;
+  done: string;
+}
+const URLS: Unit = { rate: 'URL', done: 'URLs checked' };
 
 const DRAW_MS = 150;
 const LINE_MS = 5000;
@@ -18,7 +25,7 @@ const RATE_WINDOW_MS = 5000;
 export type Out = NodeJS.WritableStream & Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>>;
 
 /** Shows what `look` returns until it is stopped. A bar disappears then. */
-export function showProgress(look: () => Progress, out: Out = process.stderr): { stop(): void } {
+export function showProgress(look: () => Progress, out: Out = process.stderr, unit = URLS): { stop(): void } {
   const has_bar = out.isTTY === true && process.env.TERM !== 'dumb';
   const rate = rateOf(look().done);
   let drawn = false;
@@ -26,8 +33,8 @@ export function showProgress(look: () => Progress, out: Out = process.stderr): {
     const seen = look();
     const per_second = rate(seen.done);
     drawn = has_bar;
-    if (has_bar) out.write(`\r\x1b[K${bar(seen, per_second, out.columns ?? USUAL_COLUMNS, out)}`);
-    else out.write(`${line(seen, per_second)}\n`);
+    if (has_bar) out.write(`\r\x1b[K${bar(seen, per_second, out.columns ?? USUAL_COLUMNS, out, unit)}`);
+    else out.write(`${line(seen, per_second, unit)}\n`);
   };
   const timer = setInterval(draw, has_bar ? DRAW_MS : LINE_MS);
   return {
@@ -51,10 +58,10 @@ function rateOf(begun_with: number): (done: number) => number {
 }
 
 /** A bar with as much beside it as fits into `columns` together with the ^C that a terminal shows. */
-export function bar({ total, done }: Progress, per_second: number, columns: number, out?: Out): string {
+export function bar({ total, done }: Progress, per_second: number, columns: number, out?: Out, unit = URLS): string {
   const percent = `${percentOf({ total, done })} %`.padStart(5);
   const counts = `${count(done).padStart(count(total).length)} of ${count(total)}`;
-  const rate = per_second >= 0.5 ? `${count(Math.round(per_second))} URL/s` : '';
+  const rate = per_second >= 0.5 ? `${count(Math.round(per_second))} ${unit.rate}/s` : '';
   const left = per_second > 0 && done < total ? `${duration((total - done) / per_second)} left` : '';
   const choices = [[percent, counts, rate, left], [percent, counts, left], [percent, counts], [percent]];
   const width = Math.max(1, columns - SPARE_COLUMNS);
@@ -70,10 +77,11 @@ export function bar({ total, done }: Progress, per_second: number, columns: numb
 }
 
 /** @example line({ total: 200, done: 50 }, 12) // '50 of 200 URLs checked (25 %), 12 URL/s, 13 s left' */
-export function line(progress: Progress, per_second: number): string {
+export function line(progress: Progress, per_second: number, unit = URLS): string {
   const { total, done } = progress;
   const left = per_second > 0 && done < total ? `, ${duration((total - done) / per_second)} left` : '';
-  return `${count(done)} of ${count(total)} URLs checked (${percentOf(progress)} %), ${count(Math.round(per_second))} URL/s${left}`;
+  const rate = `${count(Math.round(per_second))} ${unit.rate}/s`;
+  return `${count(done)} of ${count(total)} ${unit.done} (${percentOf(progress)} %), ${rate}${left}`;
 }
 
 const percentOf = ({ total, done }: Progress) => (total === 0 ? 0 : Math.floor((done / total) * 100));
@@ -81,7 +89,7 @@ const percentOf = ({ total, done }: Progress) => (total === 0 ? 0 : Math.floor((
 const painted = (style: 'green' | 'gray', text: string, out: Out | undefined) =>
   out === undefined ? text : styleText(style, text, { stream: out });
 
-export const count = (n: number) => n.toLocaleString('en-US').replaceAll(',', ' ');
+export const count = (n: number) => Math.round(n).toLocaleString('en-US').replaceAll(',', ' ');
 
 export function duration(seconds: number): string {
   const whole = Math.ceil(seconds);

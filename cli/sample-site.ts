@@ -52,9 +52,9 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   if (error) return void html(error[0], page(error[1], 'Something is wrong.'));
   // Never answers.
   if (path.startsWith('/asleep/')) return;
-  const [is_slow, number = '1'] = /^\/slow(?:\/([1-9]\d?))?$/.exec(path) ?? [];
+  const [is_slow, number = '1'] = /^\/slow(?:\/([1-9]\d{0,2}))?$/.exec(path) ?? [];
   if (is_slow) {
-    const slow = page(`Slow but sure, part ${number}`, `${PARAGRAPH} This is box ${number} of our ninety-nine.`);
+    const slow = page(`Slow but sure, part ${number}`, `${PARAGRAPH} This is box ${number} of very many.`);
     return void setTimeout(() => html(200, slow), SLOW_MS);
   }
   // A soft 404: the shop answers 200 for a book that it does not have.

@@ -1,9 +1,11 @@
-// Prints a token of the local issuer: npm run token -- --user alice --email a@example.com [--admin] [--hours 24]
+// Prints a token of the local issuer: npm run token -- --user alice --email a@example.com [--admin] [--hours 24]. With --link it
+// prints a link that signs a browser in once.
 import { parseArgs } from 'node:util';
-import { issueLocalToken } from '../adapters/identity/index.ts';
+import { issueLocalCode, issueLocalToken } from '../adapters/identity/index.ts';
 import { readConfig } from '../settings/config.ts';
+import { signInLink } from './sign-in-link.ts';
 
-const USAGE = 'usage: npm run token -- --user ID [--email ADDRESS] [--admin] [--hours 24]';
+const USAGE = 'usage: npm run token -- --user ID [--email ADDRESS] [--admin] [--hours 24] [--link]';
 const MAX_HOURS = 24 * 366;
 
 function read() {
@@ -13,6 +15,7 @@ function read() {
       email: { type: 'string' },
       admin: { type: 'boolean', default: false },
       hours: { type: 'string', default: '24' },
+      link: { type: 'boolean', default: false },
     },
   });
   const hours = Number(values.hours);
@@ -22,16 +25,23 @@ function read() {
   if (values.email !== undefined && !/^[^\s@]+@[^\s@]+$/.test(values.email))
     throw new Error('--email wants an address');
   if (!(hours > 0 && hours <= MAX_HOURS)) throw new Error(`--hours wants a number up to ${MAX_HOURS}`);
-  return { user_id: values.user, email: values.email?.toLowerCase() ?? null, is_admin: values.admin, hours };
+  return {
+    user_id: values.user,
+    email: values.email?.toLowerCase() ?? null,
+    is_admin: values.admin,
+    hours,
+    link: values.link,
+  };
 }
 
 try {
-  const wanted = read();
+  const { link, ...wanted } = read();
   const config = readConfig(process.env);
   if (config.identity_jwks_url !== null) {
     throw new Error('IDENTITY_JWKS_URL is set: that identity provider issues the tokens');
   }
-  console.log(await issueLocalToken(config.data_dir, wanted));
+  const issued = await (link ? issueLocalCode : issueLocalToken)(config.data_dir, wanted);
+  console.log(link ? signInLink(config.public_url, issued) : issued);
 } catch (error) {
   console.error(`${error instanceof Error ? error.message : error}\n${USAGE}`);
   process.exitCode = 2;

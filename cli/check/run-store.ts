@@ -171,7 +171,7 @@ export class RunStore {
   }
 }
 
-function compact(outcome: Outcome): string {
+function compact({ proxy_id: _, earlier_attempts: _earlier, ...outcome }: Outcome): string {
   return JSON.stringify(boundedOutcome(outcome), (key, value) =>
     key !== '' && isUsual(key as keyof Outcome, value) ? undefined : value,
   );

@@ -1,0 +1,188 @@
+// Backups from a terminal: npm run backup -- create | list | verify FILE | restore FILE
+import { randomUUID } from 'node:crypto';
+import { createReadStream, existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { keyPath } from '../adapters/identity/key-file.ts';
+import { backupsPrefix } from '../backups/keys.ts';
+import type { Line } from '../backups/lines.ts';
+import { type OpenBackup, type VerifiedBackup, verifyBackup } from '../backups/read-backup.ts';
+import { restoreBackup } from '../backups/restore-backup.ts';
+import type { CommandContext } from '../commands/aggregate.ts';
+import { openBackups } from '../commands/backups.ts';
+import type { Blobs } from '../commands/blobs.ts';
+import { isKey } from '../commands/blobs.ts';
+import { assertOpens } from '../events/personal-keys.ts';
+import { personalKeyStream } from '../events/streams.ts';
+import { performBackup } from '../processes/backups.ts';
+import { openRemovals } from '../processes/removals.ts';
+import { openBackupProgress } from '../readmodels/backups.ts';
+import { openLeases, whileHeld } from '../roles/leases.ts';
+import { openLogger } from '../service/logger.ts';
+import { openBlobs, openStoredLog, openStores, type Waiting } from '../service/stores.ts';
+import { type Config, readConfig } from '../settings/config.ts';
+import { pause } from '../time/pause.ts';
+
+const USAGE = `usage: npm run backup -- create          writes a backup among the stored files
+       npm run backup -- list            lists the backups there
+       npm run backup -- verify FILE     proves that a backup is whole
+       npm run backup -- restore FILE    restores one into an empty event log
+FILE is a path, or a key that \`list\` prints. The settings say where the log and the stored files are.`;
+
+const LOOK_MS = 300;
+const SERVICE_KEY = personalKeyStream('service');
+const config = readSettings();
+// Standard output is for the answer.
+const logger = openLogger({ ...config, log_level: config.log_file ? config.log_level : 'silent' });
+const waiting = (for_what: Waiting | null) => for_what && console.error(for_what.reason);
+const { signal } = new AbortController();
+const opening = { of: 'others', signal, waiting } as const;
+
+/**
+ * Asks for a backup, or finds the one that runs, and waits until it has ended. It is written by the service's processes if they run, and
+ * else by this one.
+ */
+async function create(): Promise<void> {
+  const stores = await openStores(config, logger, opening);
+  const blobs = await openBlobs(config, logger, opening);
+  try {
+    const backups = openBackups(stores.log);
+    const progress = openBackupProgress(stores.documents);
+    const causation_id = randomUUID();
+    const context = (): CommandContext => {
+      return { command_id: randomUUID(), causation_id, actor: 'admin:backup', now: Date.now() };
+    };
+    const started = await backups.start(causation_id, context());
+    const backup_id = started.ok ? causation_id : started.refused.backup_id;
+    if (!started.ok) console.error(`${started.refused.message} This command waits for it.`);
+    const ended = new AbortController();
+    const writing = {
+      stored_log: stores.stored_log,
+      blobs,
+      backups,
+      progress,
+      removals: openRemovals(),
+      logger,
+      context,
+    };
+    const clocks = { now: Date.now, monotonic: () => performance.now() };
+    const leases = await openLeases(stores.documents);
+    const held = whileHeld(leases, 'processes', ended.signal, (lease) =>
+      performBackup(backup_id, { ...writing, ...clocks }, lease).then(() => ended.abort()),
+    );
+    held.catch(() => ended.abort());
+    while (!ended.signal.aborted) {
+      if ((await backups.read(backup_id)).status !== 'running') ended.abort();
+      const [written] = await progress.read([backup_id]);
+      if (written && process.stderr.isTTY)
+        process.stderr.write(`\r${written.events} events, ${megabytes(written.size_bytes)} `);
+      await pause(LOOK_MS, ended.signal);
+    }
+    await held;
+    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
+    const backup = await backups.read(backup_id);
+    if (backup.status !== 'completed') throw new Error('the backup failed: GET /admin/backups and the log say why');
+    console.log(backup.key);
+  } finally {
+    await blobs.close();
+    await stores.close();
+  }
+}
+
+async function list(blobs: Blobs): Promise<void> {
+  for await (const { key, size_bytes } of blobs.list(backupsPrefix())) {
+    console.log(`${megabytes(size_bytes).padStart(12)}  ${key}`);
+  }
+}
+
+async function verify(open: OpenBackup): Promise<void> {
+  print(await verifyBackup(open));
+}
+
+async function restore(open: OpenBackup, blobs: Blobs): Promise<void> {
+  const log = await openStoredLog(config, logger, opening);
+  let service_key: unknown = null;
+  try {
+    const restored = await restoreBackup({
+      ...{ open, log, blobs },
+      look(line: Line) {
+        if (line.kind === 'event' && line.line.stream === SERVICE_KEY) service_key = line.line.data;
+      },
+      async verified() {
+        if (service_key !== null) assertOpens(await personalDataKey(), SERVICE_KEY, service_key);
+      },
+      restored(events) {
+        if (process.stderr.isTTY) process.stderr.write(`\r${events} events `);
+      },
+    });
+    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
+    print(restored);
+    console.log(`Erase again who was erased after ${restored.began_at}: npm run erase -- --user ID`);
+  } finally {
+    await log.close();
+  }
+}
+
+function readSettings(): Config {
+  try {
+    return readConfig(process.env);
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exit(2);
+  }
+}
+
+/** The key under which the log holds the keys of personal data. None is made: a new one would open nothing. */
+async function personalDataKey(): Promise<Uint8Array> {
+  if (config.personal_data_key !== null) return Buffer.from(config.personal_data_key);
+  const path = keyPath(config.data_dir, 'personal-data-key');
+  return readFile(path).catch(() => {
+    throw new Error(
+      `PERSONAL_DATA_KEY is unset and there is no ${path}: give the one of the service that made the backup`,
+    );
+  });
+}
+
+function print({ backup_id, began_at, events, files, deleted_streams, size_bytes, sha256 }: VerifiedBackup): void {
+  console.log(`backup   ${backup_id}, begun ${began_at}
+events   ${events}, and ${deleted_streams} deleted streams
+files    ${files}
+size     ${size_bytes} bytes
+sha256   ${sha256}`);
+}
+
+const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
+
+/** A file of this machine, or else one of the stored files. */
+function opener(name: string, blobs: Blobs): OpenBackup {
+  // npm runs its scripts in the project's folder; INIT_CWD is where the user stands.
+  const path = resolve(process.env.INIT_CWD ?? '.', name);
+  return async () => {
+    const stored = !existsSync(path) && isKey(name) ? await blobs.get(name) : null;
+    if (stored === null && !existsSync(path)) throw new Error(`there is no file ${path}, and no stored file ${name}`);
+    return stored ?? createReadStream(path);
+  };
+}
+
+try {
+  const { positionals } = parseArgs({ allowPositionals: true });
+  const [command, file] = positionals;
+  const wanted = command === 'verify' || command === 'restore' ? 2 : 1;
+  if (!['create', 'list', 'verify', 'restore'].includes(command ?? '') || positionals.length !== wanted)
+    throw new Error(USAGE);
+  if (command === 'create') await create();
+  else {
+    const blobs = await openBlobs(config, logger, opening);
+    try {
+      if (command === 'list') await list(blobs);
+      else if (command === 'verify') await verify(opener(file!, blobs));
+      else await restore(opener(file!, blobs), blobs);
+    } finally {
+      await blobs.close();
+    }
+  }
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}

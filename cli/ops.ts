@@ -1,0 +1,34 @@
+#!/usr/bin/env node
+// `npm run ops -- COMMAND`: the operators' commands. `--help` lists them.
+import '../boot.js';
+import { join } from 'node:path';
+import { EXIT } from './ops/command.ts';
+import { failureOf, runOps } from './ops/run-ops.ts';
+
+// Without these, an error of this program would end it with the code of a violation.
+process.on('uncaughtException', (error) => fail(error));
+process.on('unhandledRejection', (error) => fail(error));
+// EPIPE: nobody reads the output any more, such as `head` that has seen enough. Other errors are those of a file, such as a full disk.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(EXIT.unknown);
+  fail(error);
+});
+
+try {
+  // npm runs its scripts in the project's folder; INIT_CWD is where the user stands, and names files from.
+  const { INIT_CWD, npm_package_json } = process.env;
+  const is_by_npm = INIT_CWD && npm_package_json === join(import.meta.dirname, '..', 'package.json');
+  process.exitCode = await runOps(process.argv.slice(2), {
+    env: process.env,
+    folder: is_by_npm ? INIT_CWD : process.cwd(),
+    out: process.stdout,
+    err: process.stderr,
+  });
+} catch (error) {
+  fail(error);
+}
+
+function fail(error: unknown): never {
+  process.stderr.write(failureOf(error));
+  process.exit(EXIT.unknown);
+}

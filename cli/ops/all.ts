@@ -1,0 +1,40 @@
+// All commands of `npm run ops`.
+import type { Command } from './command.ts';
+import { eventsExport } from './events-export.ts';
+import { eventsQuery } from './events-query.ts';
+import { eventsCount, eventsRead } from './events-read.ts';
+import { eventsTail } from './events-tail.ts';
+import { fsck } from './fsck.ts';
+import { ledgerExport, ledgerVerifyExport } from './ledger-export.ts';
+import { ledgerHeads, ledgerProveConsistency, ledgerProveInclusion } from './ledger-proofs.ts';
+import { ledgerStatement } from './ledger-statement.ts';
+import { ledgerTrialBalance } from './ledger-trial-balance.ts';
+import { ledgerVerify } from './ledger-verify.ts';
+import { parkList, parkRetry } from './park.ts';
+import { projectionsDiff } from './projections-diff.ts';
+import { projectionsList } from './projections-list.ts';
+import { projectionsRebuild } from './projections-rebuild.ts';
+import { storeCompact } from './store-compact.ts';
+
+export const COMMANDS: readonly Command[] = [
+  ledgerVerify,
+  ledgerStatement,
+  ledgerTrialBalance,
+  ledgerExport,
+  ledgerVerifyExport,
+  ledgerHeads,
+  ledgerProveConsistency,
+  ledgerProveInclusion,
+  projectionsList,
+  projectionsDiff,
+  projectionsRebuild,
+  parkList,
+  parkRetry,
+  fsck,
+  storeCompact,
+  eventsTail,
+  eventsRead,
+  eventsCount,
+  eventsExport,
+  eventsQuery,
+];

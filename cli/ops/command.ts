@@ -1,0 +1,100 @@
+// What a command of `npm run ops` is: its words, its options and what it does. The help is made of this.
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+
+/** 0: all is as it should be. 1: a rule is broken. 2: the command could not find out. */
+export const EXIT = { clean: 0, violation: 1, unknown: 2 } as const;
+export type Exit = (typeof EXIT)[keyof typeof EXIT];
+
+/** The user called a command wrongly, or it cannot work with what it is given. */
+export class UsageError extends Error {}
+
+export interface Option {
+  type: 'string' | 'boolean';
+  /** Stands for the value in the help. */
+  value?: string;
+  means: string;
+  multiple?: boolean;
+}
+
+export type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
+
+export interface Run {
+  values: Values;
+  arguments: readonly string[];
+  env: Readonly<Record<string, string | undefined>>;
+  /** Whether the output is JSON. */
+  json: boolean;
+  /** Paths of files are relative to it. */
+  folder: string;
+  out: NodeJS.WritableStream;
+  err: NodeJS.WritableStream;
+}
+
+export interface Command {
+  /** Such as `ledger verify`. */
+  name: string;
+  /** Its arguments, such as `FILE`, or `[NAME…]` for any number. */
+  arguments?: string;
+  summary: string;
+  options: Readonly<Record<string, Option>>;
+  run(run: Run): Promise<Exit>;
+}
+
+const COMMON: Readonly<Record<string, Option>> = {
+  json: { type: 'boolean', means: 'print JSON' },
+  help: { type: 'boolean', means: 'print this' },
+};
+
+export type Parsed = { help: string } | { command: Command; values: Values; arguments: string[] };
+
+/** Throws `UsageError` for what no command takes. */
+export function parse(commands: readonly Command[], words: readonly string[]): Parsed {
+  const names = words.filter((word) => !word.startsWith('-'));
+  const command = commands.find(({ name }) => name.split(' ').every((part, n) => words[n] === part));
+  if (!command) {
+    if (names.length === 0) return { help: overview(commands) };
+    const group = commands.filter(({ name }) => name.startsWith(`${names[0]} `));
+    if (group.length > 0 && names.length === 1) return { help: overview(group) };
+    throw new UsageError(`there is no command \`${names.slice(0, 2).join(' ')}\`: \`npm run ops -- --help\` lists all`);
+  }
+  const all = { ...command.options, ...COMMON };
+  try {
+    const { values, positionals } = parseArgs({
+      args: words.slice(command.name.split(' ').length),
+      options: all as ParseArgsOptionsConfig,
+      allowPositionals: command.arguments !== undefined,
+    });
+    if (values.help) return { help: helpOf(command) };
+    const wanted = command.arguments?.split(' ').length ?? 0;
+    if (!command.arguments?.endsWith('…]') && positionals.length !== wanted)
+      throw new UsageError(`it wants ${command.arguments}`);
+    return { command, values: values as Values, arguments: positionals };
+  } catch (error) {
+    throw new UsageError(`${command.name}: ${(error as Error).message}\n${usageOf(command)}`);
+  }
+}
+
+function overview(commands: readonly Command[]): string {
+  const rows = commands.map((command) => [nameOf(command), command.summary] as const);
+  const widest = Math.max(...rows.map(([name]) => name.length));
+  const lines = rows.map(([name, summary]) => `  ${name.padEnd(widest)}  ${summary}`);
+  return `usage: npm run ops -- COMMAND [OPTIONS]
+
+${lines.join('\n')}
+
+The commands read, and change nothing unless they say so. They take the settings of the service: DATA_DIR or EVENTSTORE_URL names the log.
+\`npm run -s ops -- COMMAND --help\` explains one, \`--json\` prints JSON. Exit codes: 0 clean, 1 a violation, 2 could not check.
+`;
+}
+
+const nameOf = ({ name, arguments: given }: Command) => (given === undefined ? name : `${name} ${given}`);
+const usageOf = (command: Command) => `usage: npm run ops -- ${nameOf(command)} [OPTIONS]`;
+
+function helpOf(command: Command): string {
+  const rows = Object.entries({ ...command.options, ...COMMON }).map(
+    ([name, { value, means }]) => [`--${name}${value === undefined ? '' : ` ${value}`}`, means] as const,
+  );
+  const widest = Math.max(...rows.map(([name]) => name.length));
+  const lines = rows.map(([name, means]) => `  ${name.padEnd(widest)}  ${means}`);
+  return `${usageOf(command)}\n\n${command.summary}\n\n${lines.join('\n')}\n`;
+}

@@ -1,0 +1,58 @@
+// `ledger export` writes the ledger and all that proves it to a file; `ledger verify-export` audits such a file without the service.
+import { resolve } from 'node:path';
+import { exportLines, sourceOfFile } from '../../audit/export-file.ts';
+import { sourceOfLog } from '../../audit/source.ts';
+import { LOG_IDENTITY_STREAM } from '../../events/streams.ts';
+import { type Command, EXIT } from './command.ts';
+import { AS_OF, asOf, GRACE, graceOf, HEADS, headsOf } from './ledger-options.ts';
+import { verify } from './ledger-verify.ts';
+import { openLogToRead } from './open-log.ts';
+import { openOutput } from './output-file.ts';
+import { count } from './text.ts';
+
+export const ledgerExport: Command = {
+  name: 'ledger export',
+  summary: 'write the ledger, and the jobs, results and payments that prove it, to a file',
+  options: {
+    out: { type: 'string', value: 'FILE', means: 'the file; without it, standard output' },
+    'as-of': AS_OF,
+  },
+  async run(run) {
+    const as_of = asOf(run);
+    const { log } = await openLogToRead(run);
+    const source = sourceOfLog(log);
+    const output = await openOutput(run, run.values.out as string | undefined);
+    try {
+      let log_id: string | null = null;
+      for await (const { data } of log.readStream(LOG_IDENTITY_STREAM, { limit: 1 })) {
+        ({ log_id } = data as { log_id: string });
+      }
+      const lines = exportLines(source, as_of, { log_id, exported_at: new Date().toISOString() });
+      let next = await lines.next();
+      for (; !next.done; next = await lines.next()) await output.write(next.value);
+      await output.finish();
+      const { entries, events, position, root_hash } = next.value;
+      run.err.write(
+        run.json
+          ? `${JSON.stringify({ entries, events, position, root_hash })}\n`
+          : `${count(entries, 'entry', 'entries')} and ${count(events - entries, 'other event')} up to position ${position || '(the beginning)'}\n`,
+      );
+      return EXIT.clean;
+    } finally {
+      await output.abandon();
+      await source.close();
+    }
+  },
+};
+
+export const ledgerVerifyExport: Command = {
+  name: 'ledger verify-export',
+  arguments: 'FILE',
+  summary: 'audit an exported file: every byte of it, and every rule that `ledger verify` knows',
+  options: { 'as-of': AS_OF, ...HEADS, grace: GRACE },
+  async run(run) {
+    const wanted = { as_of: asOf(run), grace_ms: graceOf(run), heads: await headsOf(run) };
+    const path = resolve(run.folder, run.arguments[0]!);
+    return verify(run, (found) => sourceOfFile(path, found), wanted);
+  },
+};

@@ -1,0 +1,105 @@
+// The options that the commands of the ledger share.
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { streamGaps } from '../../adapters/eventstore/sqlite/stream-gaps.ts';
+import { sourceOfFile } from '../../audit/export-file.ts';
+import type { Violation } from '../../audit/findings.ts';
+import { keptHead } from '../../audit/heads.ts';
+import { isVerifier } from '../../audit/signed-note.ts';
+import { type AsOf, type LedgerSource, type SignedHead, sourceOfLog } from '../../audit/source.ts';
+import { type Option, type Run, UsageError } from './command.ts';
+import { openLogToRead } from './open-log.ts';
+
+export const AS_OF: Option = {
+  type: 'string',
+  value: 'WHEN',
+  means:
+    'up to a position of the log, a time such as 2026-01-31T12:00:00Z, or the end of a day (UTC) such as 2026-01-31',
+};
+
+const DAY = /^\d{4}-\d\d-\d\d$/;
+const DAY_MS = 86_400_000;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
+/** Of the embedded log, whose leading zeros may be left out, and of EventStoreDB. */
+const ROWID = /^\d{1,16}$/;
+const SERVER_POSITION = /^[0-9a-f]{32}$/;
+
+export const asOf = (run: Pick<Run, 'values'>): AsOf | null => pointOf(run, 'as-of');
+
+/** The position or time that an option names, of a day its start or its end; null without it. */
+export function pointOf({ values }: Pick<Run, 'values'>, option: string, of_day: 'start' | 'end' = 'end'): AsOf | null {
+  const given = values[option];
+  if (typeof given !== 'string') return null;
+  if (SERVER_POSITION.test(given)) return { position: given };
+  if (ROWID.test(given)) return { position: given.padStart(16, '0') };
+  const time = DAY.test(given)
+    ? Date.parse(given) + (of_day === 'end' ? DAY_MS - 1 : 0)
+    : TIME.test(given)
+      ? Date.parse(given)
+      : Number.NaN;
+  if (Number.isNaN(time) || !isDay(given.slice(0, 10)))
+    throw new UsageError(`--${option} ${given}: it wants a position, a time or a day`);
+  return { time };
+}
+
+/** `Date.parse` takes the 30th of February for the 2nd of March. */
+const isDay = (day: string) => new Date(day).toISOString().startsWith(day);
+
+export const FILE: Option = { type: 'string', value: 'FILE', means: 'read an exported file instead of the log' };
+
+export const GRACE: Option = {
+  type: 'string',
+  value: 'MINUTES',
+  means: 'how long the service may take for a refund, a release or a grant before its lack is a violation (120)',
+};
+const MINUTE_MS = 60_000;
+
+export function graceOf({ values: { grace } }: Pick<Run, 'values'>): number | undefined {
+  if (grace === undefined) return undefined;
+  const minutes = Number(grace);
+  if (!(minutes >= 0)) throw new UsageError(`--grace ${grace}: it wants a number of minutes`);
+  return minutes * MINUTE_MS;
+}
+
+export const HEADS: Readonly<Record<string, Option>> = {
+  head: {
+    type: 'string',
+    value: 'FILE',
+    multiple: true,
+    means: 'a signed head that you have kept: the ledger must begin with its entries',
+  },
+  key: { type: 'string', value: 'KEY', multiple: true, means: 'the only public key that may have signed the heads' },
+};
+
+/** What the options say about heads. Throws `UsageError` for a file that is no head. */
+export async function headsOf({
+  values,
+  folder,
+}: Pick<Run, 'values' | 'folder'>): Promise<{ kept: SignedHead[]; keys: string[] | null }> {
+  const all = (option: string) => (values[option] as string[] | undefined) ?? [];
+  const kept = await Promise.all(
+    all('head').map(async (file) => {
+      const head = keptHead(await readFile(resolve(folder, file), 'utf8'));
+      if (head === null) throw new UsageError(`${file} holds no signed head`);
+      return head;
+    }),
+  );
+  const keys = all('key');
+  for (const key of keys) {
+    if (!isVerifier(key)) throw new UsageError(`--key ${key}: it wants a key as \`GET /audit/heads\` names it`);
+  }
+  return { kept, keys: keys.length > 0 ? keys : null };
+}
+
+const NEVER_DELETED = ['credits', 'job', 'payment', 'ledger_heads'];
+
+/** The log that the settings name, or the file of `--file`. */
+export async function openSource(run: Run): Promise<LedgerSource> {
+  const { file } = run.values;
+  if (typeof file === 'string') return sourceOfFile(resolve(run.folder, file));
+  const { log, path } = await openLogToRead(run);
+  if (path === null) return sourceOfLog(log);
+  const gaps = async () =>
+    (await streamGaps(path, NEVER_DELETED)).map((gap): Violation => ({ rule: 'streams', ...gap }));
+  return { ...sourceOfLog(log), gaps };
+}

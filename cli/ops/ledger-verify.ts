@@ -1,0 +1,159 @@
+// `ledger verify`: replays every account from the log alone, and names each entry that breaks a rule.
+import { placeOf, RULES, type Violation } from '../../audit/findings.ts';
+import { problemOfHead } from '../../audit/heads.ts';
+import { AUDITED, type AuditReport, openLedgerAudit } from '../../audit/ledger-audit.ts';
+import { type AsOf, isAfter, type LedgerSource, type SignedHead, timeOf, UnreadableEvent } from '../../audit/source.ts';
+import type { RecordedEvent } from '../../events/event-store.ts';
+import { categoryOf } from '../../events/streams.ts';
+import { type Command, EXIT, type Exit, type Run } from './command.ts';
+import { AS_OF, asOf, GRACE, graceOf, HEADS, headsOf, openSource } from './ledger-options.ts';
+import { count } from './text.ts';
+
+/** Violations that are printed; all are counted. */
+const SHOWN = 1_000;
+
+export const ledgerVerify: Command = {
+  name: 'ledger verify',
+  summary: 'replay every account from the log alone, and name each entry that breaks a rule',
+  options: { 'as-of': AS_OF, ...HEADS, grace: GRACE },
+  async run(run) {
+    const wanted = { as_of: asOf(run), grace_ms: graceOf(run), heads: await headsOf(run) };
+    const source = await openSource(run);
+    try {
+      return await verify(run, () => source, wanted);
+    } finally {
+      await source.close();
+    }
+  },
+};
+
+/** Audits a source and prints what it finds. */
+export async function verify(
+  run: Run,
+  open: (found: (violation: Violation) => void) => LedgerSource,
+  wanted: Wanted,
+): Promise<Exit> {
+  const shown: Violation[] = [];
+  let damaged = 0;
+  const note = (violation: Violation) => {
+    if (shown.length < SHOWN) shown.push(violation);
+  };
+  const source = open((violation) => {
+    damaged += 1;
+    note(violation);
+  });
+  const report = await audit(source, wanted, note);
+  report.violations += damaged;
+  if (run.json) run.out.write(`${JSON.stringify({ ...report, found: shown }, null, 2)}\n`);
+  else run.out.write(textOf(report, shown));
+  return report.violations > 0 ? EXIT.violation : EXIT.clean;
+}
+
+export interface Wanted {
+  as_of: AsOf | null;
+  grace_ms: number | undefined;
+  /** Heads that the auditor has kept, and the keys that may have signed any; null: those that the heads name. */
+  heads: { kept: readonly SignedHead[]; keys: readonly string[] | null };
+}
+
+async function audit(
+  source: LedgerSource,
+  { as_of, grace_ms, heads: { kept, keys } }: Wanted,
+  found: (violation: Violation) => void,
+): Promise<AuditReport> {
+  const wrong: Violation[] = [];
+  const listed = await listedHeads(source, as_of, wrong);
+  // Without a key that the auditor trusts, a kept head is what they say it is.
+  const signed = keys === null ? listed : [...listed, ...kept];
+  for (const head of signed) {
+    const message = problemOfHead(head, keys);
+    if (message !== null) wrong.push({ rule: 'head', ...head.place, message });
+  }
+  wrong.push(...((await source.gaps?.()) ?? []));
+  for (const violation of wrong) found(violation);
+  const heads = [...listed, ...kept];
+  const auditing = openLedgerAudit({
+    ...{ found, heads },
+    ...(grace_ms !== undefined && { grace_ms }),
+  });
+  try {
+    let position = '';
+    let first: RecordedEvent | null = null;
+    let is_partial = false;
+    for await (const event of source.events(AUDITED, null)) {
+      is_partial = as_of !== null && isAfter(event, as_of);
+      if (is_partial) break;
+      auditing.take(event);
+      if (first === null && categoryOf(event.stream) === 'credits') first = event;
+      position = event.position;
+    }
+    for await (const job_id of source.deletedAfter(position)) auditing.deletedLater(job_id);
+    const report = auditing.finish(is_partial);
+    // The first entry's head is signed within seconds.
+    if (
+      first !== null &&
+      wrong.every(({ rule }) => rule !== 'head') &&
+      listed.length === 0 &&
+      auditing.isLate(timeOf(first))
+    ) {
+      const message = 'the ledger has entries from here on, but the log has no signed head';
+      const missing: Violation = { rule: 'head', ...placeOf(first), message };
+      wrong.push(missing);
+      found(missing);
+    }
+    report.violations += wrong.length;
+    return report;
+  } finally {
+    auditing.close();
+  }
+}
+
+/** The heads up to the first that cannot be read. Adds what is wrong with their stream to `wrong`. */
+async function listedHeads(source: LedgerSource, as_of: AsOf | null, wrong: Violation[]): Promise<SignedHead[]> {
+  const listed: SignedHead[] = [];
+  try {
+    for await (const head of source.heads(as_of)) {
+      const { place } = head;
+      const before = listed.at(-1)?.place.revision ?? -1;
+      if (place.revision !== before + 1) {
+        wrong.push({
+          rule: 'head',
+          ...place,
+          message: `the head of revision ${place.revision} comes after ${before + 1} heads`,
+        });
+      }
+      listed.push(head);
+    }
+  } catch (error) {
+    if (!(error instanceof UnreadableEvent)) throw error;
+    const message = 'the head cannot be read, and those after it are not compared';
+    wrong.push({ rule: 'head', ...error.place, message });
+  }
+  return listed;
+}
+
+function textOf(report: AuditReport, shown: readonly Violation[]): string {
+  const { position, at, events, entries, accounts, balance, owed, root_hash, heads_checked, open, violations } = report;
+  const waiting = [
+    [open.reservations, 'reservations that no job has used yet'],
+    [open.jobs, 'ended jobs without their refund yet'],
+    [open.payments, 'payments that the ledger has not followed yet'],
+  ] as const;
+  const lines = [
+    `head: position ${position || '(the beginning)'}${at === null ? '' : ` of ${at}`}`,
+    `  ${count(entries, 'entry', 'entries')} under the root ${root_hash}`,
+    `  ${count(heads_checked, 'signed head')} compared`,
+    `${count(accounts, 'account')}: ${count(balance, 'credit')}${owed > 0 ? `, ${count(owed, 'credit')} owed` : ''}`,
+    `${count(events, 'event')} read, ${count(report.jobs, 'job')}, ${count(report.jobs_purged, 'of them deleted', 'of them deleted')}`,
+    ...waiting.filter(([number]) => number > 0).map(([number, what]) => `in progress: ${number} ${what}`),
+    ...shown.map(lineOf),
+    ...(violations > shown.length ? [`… and ${count(violations - shown.length, 'violation')} more`] : []),
+    violations === 0 ? 'ok: every rule holds' : `${count(violations, 'violation')}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function lineOf({ rule, position, stream, revision, message }: Violation): string {
+  const place = position === null ? '' : ` at position ${position}${stream === null ? '' : `, ${stream} ${revision}`}`;
+  return `violation${place}: ${message} (${rule}: ${RULES[rule]})`;
+}

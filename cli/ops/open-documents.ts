@@ -1,0 +1,16 @@
+// Opens the documents that the settings of the service name, for reading, and changes nothing.
+import { join, resolve } from 'node:path';
+import { pino } from 'pino';
+import { readSqliteDocuments } from '../../adapters/documents/sqlite/read-sqlite-documents.ts';
+import type { Documents } from '../../readmodels/documents.ts';
+import { readConfig } from '../../settings/config.ts';
+import type { Run } from './command.ts';
+
+export type ReadDocuments = Pick<Documents, 'reading' | 'names' | 'close'>;
+
+export async function openDocumentsToRead({ env }: Pick<Run, 'env'>): Promise<ReadDocuments> {
+  const { data_dir, mongodb_url: url } = readConfig(env);
+  if (url === null) return readSqliteDocuments(resolve(join(data_dir, 'documents.db')));
+  const { openMongoDocuments } = await import('../../adapters/documents/mongodb/mongodb-documents.ts');
+  return openMongoDocuments({ url, log: pino({ level: 'silent' }) });
+}

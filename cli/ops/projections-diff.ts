@@ -1,0 +1,92 @@
+// `projections diff`: makes the documents of projections of the log in a temporary file, and compares the live ones with them.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
+import type { EventStore } from '../../events/event-store.ts';
+import { openUrlListing } from '../../events/url-listing.ts';
+import { compareDocuments, type Read } from '../../projections/compare.ts';
+import type { Projection } from '../../projections/projection.ts';
+import { openReplica } from '../../projections/replica.ts';
+import { type Comparison, inGeneration } from '../../readmodels/projection-state.ts';
+import { showProgress } from '../progress.ts';
+import { type Command, EXIT, type Run } from './command.ts';
+import { textOfComparison } from './comparisons.ts';
+import { placeOf, unitOf } from './log-progress.ts';
+import { openDocumentsToRead, type ReadDocuments } from './open-documents.ts';
+import { openDecodedLog } from './open-log.ts';
+import { ALL, namedProjections } from './projection-names.ts';
+import { openSteadyReads } from './steady-reads.ts';
+
+export const projectionsDiff: Command = {
+  name: 'projections diff',
+  arguments: '[NAME…]',
+  summary: 'compare each live document with what the log makes of it, in a temporary file of that size (TMPDIR)',
+  options: { all: ALL },
+  async run(run) {
+    const projections = namedProjections(run);
+    const log = await openDecodedLog(run);
+    try {
+      const documents = await openDocumentsToRead(run);
+      try {
+        const compared: (Comparison & { name: string })[] = [];
+        for (const projection of projections) {
+          const found = { name: projection.name, ...(await diff(run, log, documents, projection)) };
+          compared.push(found);
+          if (!run.json) run.out.write(`${[`${found.name}:`, ...textOfComparison(found)].join('\n  ')}\n`);
+        }
+        if (run.json) run.out.write(`${JSON.stringify({ projections: compared }, null, 2)}\n`);
+        return compared.every(({ differing }) => differing === 0) ? EXIT.clean : EXIT.violation;
+      } finally {
+        await documents.close();
+      }
+    } finally {
+      await log.close();
+    }
+  },
+};
+
+async function diff(run: Run, log: EventStore, documents: ReadDocuments, projection: Projection): Promise<Comparison> {
+  const { name } = projection;
+  const folder = await mkdtemp(join(tmpdir(), 'url-checker-diff-'));
+  const made = await openSqliteDocuments({ path: join(folder, 'documents.db') });
+  const { signal } = new AbortController();
+  try {
+    const steady = await openSteadyReads(documents, [projection]);
+    const { first } = steady;
+    const replica = await openReplica({
+      ...{ log, listing: openUrlListing(log), documents: made, projection, signal },
+      logger: pino({ level: 'silent' }),
+    });
+    const total = placeOf(first.checkpoint);
+    const shown = showProgress(() => ({ total, done: placeOf(replica.position) }), run.err, unitOf(first.checkpoint));
+    await replica.advance(first.checkpoint).finally(() => shown.stop());
+    const live: Read = (spec) => documents.reading(inGeneration(spec, first.generations[name]!));
+
+    const found = await compareDocuments({
+      ...{ projection, live, rebuilt: replica.read, signal },
+      async readBoth(spec, ids) {
+        const read = await steady.read(() => live(spec).getMany(ids));
+        if (read !== null) {
+          await replica.advance(read.at.checkpoint);
+          return [read.found, await replica.read(spec).getMany(ids)] as never;
+        }
+        // A projector writes too often.
+        const half = Math.ceil(ids.length / 2);
+        const [one, other] = [
+          await this.readBoth(spec, ids.slice(0, half)),
+          await this.readBoth(spec, ids.slice(half)),
+        ];
+        return [
+          [...one[0], ...other[0]],
+          [...one[1], ...other[1]],
+        ];
+      },
+    });
+    return { position: replica.position, ...found };
+  } finally {
+    await made.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,23 @@
+// Runs one command of `npm run ops` by the words of its command line: the program around it is cli/ops.ts.
+import { COMMANDS } from './all.ts';
+import { EXIT, type Exit, parse, type Run, UsageError } from './command.ts';
+
+/** Throws where the command could not do its work: `failureOf` says why, and the exit code is 2. */
+export async function runOps(
+  words: readonly string[],
+  { env, folder, out, err }: Pick<Run, 'env' | 'folder' | 'out' | 'err'>,
+): Promise<Exit> {
+  const parsed = parse(COMMANDS, words);
+  if ('help' in parsed) {
+    out.write(parsed.help);
+    return EXIT.clean;
+  }
+  const { command, values } = parsed;
+  return command.run({ values, arguments: parsed.arguments, env, json: values.json === true, folder, out, err });
+}
+
+/** What the user reads of an error: a stack only where nobody foresaw it. */
+export function failureOf(error: unknown): string {
+  const { message, stack, code } = error as Error & { code?: unknown };
+  return `${error instanceof UsageError || code !== undefined ? message : stack}\n`;
+}
