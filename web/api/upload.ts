@@ -1,0 +1,38 @@
+// Sends a file, and tells how much of it is sent: `fetch` cannot.
+import { SERVICE } from '../app/address.ts';
+import { type AnswerOf, ApiError, queryOf, refusalOf, SAME_SITE } from './ask.ts';
+import type { Operations } from './gateway.d.ts';
+
+interface UploadOptions {
+  signal?: AbortSignal;
+  /** From 0 to 1. */
+  onProgress?(share: number): void;
+}
+
+/** @example await upload('POST /jobs', { column: 'B' }, file, { onProgress: setShare }) */
+export function upload<Name extends 'POST /jobs' | 'POST /analyze-csv'>(
+  name: Name,
+  query: Operations[Name]['query'],
+  file: File,
+  { signal, onProgress }: UploadOptions = {},
+): Promise<AnswerOf<Name>> {
+  const form = new FormData();
+  form.append('file', file);
+  const request = new XMLHttpRequest();
+  const header = (of: string) => request.getResponseHeader(of);
+  return new Promise((resolve, reject) => {
+    request.open('POST', `${SERVICE}${name.split(' ')[1]}${queryOf(query)}`);
+    for (const [of, value] of Object.entries(SAME_SITE)) request.setRequestHeader(of, value);
+    request.responseType = 'json';
+    request.upload.onprogress = ({ loaded, total }) => onProgress?.(loaded / total);
+    request.onload = () => {
+      if (request.status < 300) resolve(request.response as AnswerOf<Name>);
+      else reject(refusalOf(request.status, request.response, header));
+    };
+    const lost = 'The upload broke off. Check the connection and send the file again.';
+    request.onerror = () => reject(new ApiError(lost, { status: 0, code: 'unreachable' }));
+    request.onabort = () => reject(signal?.reason);
+    signal?.addEventListener('abort', () => request.abort());
+    request.send(form);
+  });
+}

@@ -1,0 +1,77 @@
+// The console as a whole: who is signed in, the frame around each page, and the page that the address names.
+import type { ComponentType } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { Empty } from '../ui/empty.tsx';
+import { Failure } from '../ui/failure.tsx';
+import { Toasts } from '../ui/toasts.tsx';
+import { to, useAddress } from './address.ts';
+import { Frame } from './frame.tsx';
+import type { PageProps } from './page-props.ts';
+import { pageAt } from './pages.ts';
+import { SessionProvider, useSession } from './session.tsx';
+
+export function App() {
+  return (
+    <SessionProvider>
+      <Frame>
+        <CurrentPage />
+      </Frame>
+      <Toasts />
+    </SessionProvider>
+  );
+}
+
+function CurrentPage() {
+  const { path } = useAddress();
+  const session = useSession();
+  const found = pageAt(path);
+  const page = found?.page;
+  const [loaded, setLoaded] = useState<{ path: string; Page: ComponentType<PageProps> } | null>(null);
+  const [is_stale, setStale] = useState(false);
+
+  useEffect(() => {
+    if (!page) return;
+    document.title = `${page.title} · URL checker`;
+    page.load().then(
+      ({ Page }) => setLoaded({ path: page.path, Page }),
+      () => setStale(true),
+    );
+  }, [page]);
+
+  if (is_stale) {
+    return (
+      <Empty title="This page is of an older version of the service" is_page>
+        <a href={location.href} target="_self" class="button">
+          Load the new version
+        </a>
+      </Empty>
+    );
+  }
+  if (!page) {
+    return (
+      <Empty title="There is no such page" is_page>
+        <a href={to('/jobs')}>Your jobs</a>
+      </Empty>
+    );
+  }
+  if (page.access !== 'none' && !session.value) {
+    if (session.error?.status === 401) return <SignInFirst />;
+    return session.error ? <Failure of={session} title={page.title} /> : null;
+  }
+  if (page.access === 'admin' && !session.value?.flags.is_admin)
+    return <Empty title="Only administrators may see this" is_page />;
+  if (loaded?.path !== page.path) return null;
+  return <loaded.Page key={path} params={found.params} />;
+}
+
+function SignInFirst() {
+  const { path, query } = useAddress();
+  const next = `${path}${query.size ? `?${query}` : ''}`;
+  return (
+    <Empty title="You are not signed in" is_page>
+      <a href={to('/sign-in', { next: next === '/jobs' ? undefined : next })} class="button">
+        Sign in
+      </a>
+    </Empty>
+  );
+}

@@ -1,0 +1,30 @@
+// The head of each page of administration: the way to the others.
+import { to, useAddress } from '../../app/address.ts';
+
+const AREAS = [
+  { path: '/admin', label: 'Users' },
+  { path: '/admin/audit-trail', label: 'Audit trail' },
+  { path: '/admin/growth', label: 'Growth' },
+  { path: '/admin/revenue', label: 'Revenue' },
+  { path: '/admin/retention', label: 'Retention' },
+  { path: '/admin/paywall', label: 'Paywall' },
+  { path: '/admin/domains', label: 'Domains' },
+  { path: '/admin/blocklist', label: 'Blocklist' },
+  { path: '/admin/logs', label: 'Worker log' },
+  { path: '/admin/proxies', label: 'Proxies' },
+  { path: '/admin/services', label: 'Services' },
+  { path: '/admin/maintenance', label: 'Maintenance' },
+] as const;
+
+export function Areas() {
+  const { path } = useAddress();
+  return (
+    <nav class="tabs" aria-label="Administration">
+      {AREAS.map((area) => (
+        <a key={area.path} href={to(area.path)} aria-current={path === area.path ? 'page' : undefined}>
+          {area.label}
+        </a>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,90 @@
+// What administrators did, the newest first: to whom, and why.
+import type { AnswerOf, Given } from '../../../api/ask.ts';
+import { useAnswer } from '../../../api/use-answer.ts';
+import { setQuery, to, useAddress } from '../../../app/address.ts';
+import { Check } from '../../../ui/check.tsx';
+import { Empty } from '../../../ui/empty.tsx';
+import { Failure } from '../../../ui/failure.tsx';
+import { Field } from '../../../ui/field.tsx';
+import { offsetIn, Pager } from '../../../ui/pager.tsx';
+import { type Column, Table } from '../../../ui/table.tsx';
+import { Areas } from '../areas.tsx';
+import { TRAIL, words } from '../trail.tsx';
+import { userPath } from '../user-badges.tsx';
+
+type Entry = AnswerOf<'GET /admin/audit-trail'>['items'][number];
+
+const LIMIT = 25;
+const MAX_CHARS = 255;
+const FILTERS = { user_id: 'About the user', admin_id: 'By the administrator' } as const;
+type Filter = keyof typeof FILTERS;
+
+const given = (query: URLSearchParams, name: Filter) => query.get(name)?.slice(0, MAX_CHARS) || undefined;
+
+export function Page() {
+  const { query } = useAddress();
+  const action = (query.get('action') || undefined) as Given<'GET /admin/audit-trail'>['action'];
+  const trail = useAnswer('GET /admin/audit-trail', {
+    ...{ user_id: given(query, 'user_id'), admin_id: given(query, 'admin_id'), action },
+    limit: LIMIT,
+    offset: offsetIn(query),
+  });
+  return (
+    <>
+      <h1>Administration</h1>
+      <Areas />
+      <search class="fields">
+        {(Object.keys(FILTERS) as Filter[]).map((name) => (
+          <Field key={name} label={FILTERS[name]}>
+            {(control) => (
+              <input
+                {...control}
+                type="search"
+                maxLength={MAX_CHARS}
+                placeholder="The whole id"
+                value={given(query, name) ?? ''}
+                onChange={(event) =>
+                  setQuery({ [name]: event.currentTarget.value.trim(), offset: undefined }, { replace: true })
+                }
+              />
+            )}
+          </Field>
+        ))}
+        {action && <Check label={`only: ${words(action)}`} is_on set={() => setQuery({ action: undefined })} />}
+      </search>
+      <Failure of={trail} />
+      {trail.value?.total === 0 && <Empty title="No administrator did anything like that" />}
+      {trail.value && trail.value.total > 0 && (
+        <>
+          <Table
+            caption="What administrators did"
+            columns={COLUMNS}
+            items={trail.value.items}
+            keyOf={({ entry_id }) => entry_id}
+          />
+          <Pager {...trail.value} />
+        </>
+      )}
+    </>
+  );
+}
+
+const about: Column<Entry> = {
+  label: 'About',
+  cell: ({ user_id, target }) =>
+    user_id === null ? (
+      <bdi>{target ?? '–'}</bdi>
+    ) : (
+      <a href={to(userPath(user_id))}>
+        <bdi>{user_id}</bdi>
+      </a>
+    ),
+};
+
+const what: Column<Entry> = {
+  label: 'What',
+  cell: ({ action }) => <a href={to('/admin/audit-trail', { action })}>{words(action)}</a>,
+};
+
+const [when, , ...rest] = TRAIL;
+const COLUMNS: readonly Column<Entry>[] = [when!, what, about, ...rest];

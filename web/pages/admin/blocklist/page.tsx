@@ -1,0 +1,145 @@
+// The blocklist: whether it has a domain, its entries, and what changes them.
+import { useState } from 'preact/hooks';
+import { type AnswerOf, ask } from '../../../api/ask.ts';
+import { useAnswer } from '../../../api/use-answer.ts';
+import { useAddress } from '../../../app/address.ts';
+import { Confirm } from '../../../ui/dialog.tsx';
+import { Empty } from '../../../ui/empty.tsx';
+import { Failure } from '../../../ui/failure.tsx';
+import { offsetIn, Pager } from '../../../ui/pager.tsx';
+import { SearchField, searchIn } from '../../../ui/search-field.tsx';
+import { useSort } from '../../../ui/sort.ts';
+import { type Column, Table } from '../../../ui/table.tsx';
+import { Time } from '../../../ui/time.tsx';
+import { say } from '../../../ui/toasts.tsx';
+import { Areas } from '../areas.tsx';
+import { BlockDialog } from '../block-dialog.tsx';
+import { DomainLink } from '../domain-badges.tsx';
+
+type Entry = AnswerOf<'GET /domains/blocked'>['items'][number];
+type Sort = ReturnType<typeof useSort<(typeof SORTS)[number]>>;
+
+const LIMIT = 25;
+const MAX_CHARS = 2048;
+const SORTS = ['added_at', 'domain', 'reason', 'block_type'] as const;
+
+/** What is open over the page: a new entry, one to change, or one to remove. */
+type Open = { is: 'new' } | { is: 'change' | 'remove'; entry: Entry } | null;
+
+export function Page() {
+  const { query } = useAddress();
+  const { sort_by, sort_order, by } = useSort(SORTS);
+  const offset = offsetIn(query);
+  const list = useAnswer('GET /domains/blocked', { sort_by, sort_order, limit: LIMIT, offset });
+  const [open, setOpen] = useState<Open>(null);
+  const close = () => setOpen(null);
+  const block = (
+    <button type="button" class="primary" onClick={() => setOpen({ is: 'new' })}>
+      Block a domain
+    </button>
+  );
+  return (
+    <>
+      <header class="title">
+        <h1>Administration</h1>
+        {list.value && list.value.total > 0 && block}
+      </header>
+      <Areas />
+      <LookUp version={JSON.stringify(list.value)} />
+      <Failure of={list} />
+      {list.value?.total === 0 && (
+        <Empty title="No domain is blocked">
+          <p>Lists of users are checked without the URLs of blocked domains.</p>
+          {block}
+        </Empty>
+      )}
+      {list.value && list.value.total > 0 && (
+        <>
+          <Table
+            caption="Blocked domains"
+            columns={columnsOf(by, setOpen)}
+            items={list.value.items}
+            keyOf={({ domain }) => domain}
+          />
+          <Pager {...list.value} />
+        </>
+      )}
+      {open?.is === 'new' && <BlockDialog onClose={close} onDone={list.again} />}
+      {open?.is === 'change' && <BlockDialog entry={open.entry} onClose={close} onDone={list.again} />}
+      {open?.is === 'remove' && <Remove domain={open.entry.domain} onClose={close} onDone={list.again} />}
+    </>
+  );
+}
+
+/** `version`: the answer is asked for again when the list has changed. */
+function LookUp({ version }: { version: string }) {
+  const { query } = useAddress();
+  const search = searchIn(query, MAX_CHARS);
+  const found = useAnswer('POST /check-domains', search === undefined ? null : { domains: [search] }, { version });
+  const [entry] = found.value?.blocked ?? [];
+  return (
+    <search class="card">
+      <SearchField label="Is a domain blocked?" placeholder="www.example.com" max_chars={MAX_CHARS} />
+      {search !== undefined && (
+        <>
+          <Failure of={found} />
+          <p aria-live="polite">
+            {found.value &&
+              (entry ? (
+                <>
+                  <bdi>{entry.domain}</bdi> <span class="badge is-broken">blocked</span> <bdi>{entry.reason}</bdi>
+                </>
+              ) : (
+                'It is not blocked.'
+              ))}
+          </p>
+        </>
+      )}
+    </search>
+  );
+}
+
+function Remove({ domain, onClose, onDone }: { domain: string; onClose(): void; onDone(): void }) {
+  return (
+    <Confirm
+      title="Take this domain off the blocklist?"
+      action="Take it off"
+      is_dangerous
+      onClose={onClose}
+      onConfirm={async () => {
+        await ask('DELETE /domains/blocked/{domain}', { domain });
+        say('The domain is blocked no more.');
+        onDone();
+      }}
+    >
+      <p>
+        Jobs from now on check the URLs of <bdi>{domain}</bdi> again.
+      </p>
+    </Confirm>
+  );
+}
+
+const columnsOf = (by: Sort['by'], open: (open: Open) => void): readonly Column<Entry>[] => [
+  {
+    label: 'Domain',
+    sort: by('domain'),
+    cell: ({ domain }) => <DomainLink domain={domain} />,
+  },
+  { label: 'Reason', sort: by('reason'), cell: ({ reason }) => <bdi>{reason}</bdi> },
+  { label: 'Kind', sort: by('block_type'), cell: ({ block_type }) => <bdi>{block_type}</bdi> },
+  { label: 'Errors', cell: ({ error_codes }) => <bdi>{error_codes.join(', ') || '–'}</bdi> },
+  { label: 'Added', sort: by('added_at'), cell: ({ added_at }) => <Time at={added_at} /> },
+  {
+    label: 'Actions',
+    cell: (entry) => (
+      <span class="actions">
+        <button type="button" aria-label={`Change ${entry.domain}`} onClick={() => open({ is: 'change', entry })}>
+          Change
+        </button>
+        <button type="button" aria-label={`Remove ${entry.domain}`} onClick={() => open({ is: 'remove', entry })}>
+          Remove
+        </button>
+      </span>
+    ),
+  },
+];

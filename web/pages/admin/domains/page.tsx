@@ -1,0 +1,135 @@
+// The health of checked domains over all jobs, the worst first. A row leads to the page of its domain.
+import type { AnswerOf } from '../../../api/ask.ts';
+import { useAnswer } from '../../../api/use-answer.ts';
+import { go, setQuery, to, useAddress } from '../../../app/address.ts';
+import { Empty } from '../../../ui/empty.tsx';
+import { Failure } from '../../../ui/failure.tsx';
+import { Field } from '../../../ui/field.tsx';
+import { grouped, shareOf, span } from '../../../ui/numbers.ts';
+import { offsetIn, Pager } from '../../../ui/pager.tsx';
+import { useSort } from '../../../ui/sort.ts';
+import { type Column, Table } from '../../../ui/table.tsx';
+import { Time } from '../../../ui/time.tsx';
+import { Areas } from '../areas.tsx';
+import { DomainBadges, DomainLink, domainPath } from '../domain-badges.tsx';
+
+type Domain = AnswerOf<'GET /domains/health'>['items'][number];
+type Sort = ReturnType<typeof useSort<(typeof SORTS)[number]>>;
+
+const LIMIT = 25;
+const SORTS = [
+  'failure_rate',
+  'checks',
+  'failures',
+  'blocked_count',
+  'avg_response_time_ms',
+  'last_checked_at',
+  'domain',
+] as const;
+/** With few checks a rate says little. */
+const LEAST = ['1', '10', '100', '1000'];
+const DEFAULT_LEAST = '10';
+
+export function Page() {
+  const { query } = useAddress();
+  const { sort_by, sort_order, by } = useSort(SORTS);
+  const least = LEAST.find((checks) => checks === query.get('min_checks')) ?? DEFAULT_LEAST;
+  const domains = useAnswer('GET /domains/health', {
+    ...{ sort_by, sort_order, min_checks: Number(least), limit: LIMIT },
+    offset: offsetIn(query),
+  });
+  return (
+    <>
+      <h1>Administration</h1>
+      <Areas />
+      <div class="fields">
+        <LookUp />
+        <Field label="With at least">
+          {(control) => (
+            <select
+              {...control}
+              value={least}
+              onChange={(event) => setQuery({ min_checks: event.currentTarget.value, offset: undefined })}
+            >
+              {LEAST.map((checks) => (
+                <option key={checks} value={checks}>
+                  {checks} checks
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+      </div>
+      <Failure of={domains} />
+      {domains.value?.total === 0 && (
+        <Empty title={`No domain has ${least} checks yet`}>
+          {least !== '1' && (
+            <a class="button" href={to('/admin/domains', { min_checks: '1' })}>
+              Show all domains
+            </a>
+          )}
+        </Empty>
+      )}
+      {domains.value && domains.value.total > 0 && (
+        <>
+          <Table caption="Domains" columns={columnsOf(by)} items={domains.value.items} keyOf={({ domain }) => domain} />
+          <Pager {...domains.value} />
+        </>
+      )}
+    </>
+  );
+}
+
+function LookUp() {
+  return (
+    <search>
+      <form
+        class="fields"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const domain = new FormData(event.currentTarget).get('domain') as string;
+          go(to(domainPath(domain.trim())));
+        }}
+      >
+        <Field label="Domain">
+          {(control) => <input {...control} type="search" name="domain" size={30} maxLength={2048} required />}
+        </Field>
+        <button type="submit">Look it up</button>
+      </form>
+    </search>
+  );
+}
+
+const columnsOf = (by: Sort['by']): readonly Column<Domain>[] => [
+  {
+    label: 'Domain',
+    sort: by('domain'),
+    cell: ({ domain }) => <DomainLink domain={domain} />,
+  },
+  { label: 'State', cell: (domain) => <DomainBadges domain={domain} /> },
+  {
+    label: 'Broken',
+    is_number: true,
+    sort: by('failure_rate'),
+    cell: ({ failure_rate }) => shareOf(failure_rate),
+  },
+  { label: 'Failures', is_number: true, sort: by('failures'), cell: ({ failures }) => grouped(failures) },
+  { label: 'Checks', is_number: true, sort: by('checks'), cell: ({ checks }) => grouped(checks) },
+  {
+    label: 'By bot protection',
+    is_number: true,
+    sort: by('blocked_count'),
+    cell: ({ blocked_count }) => grouped(blocked_count),
+  },
+  {
+    label: 'Answers after',
+    is_number: true,
+    sort: by('avg_response_time_ms'),
+    cell: ({ avg_response_time_ms }) => span(avg_response_time_ms),
+  },
+  {
+    label: 'Last check',
+    sort: by('last_checked_at'),
+    cell: ({ last_checked_at }) => <Time at={last_checked_at} />,
+  },
+];

@@ -1,0 +1,174 @@
+// Maintenance mode and backups: what an administrator turns on and makes before a risky change.
+import { useState } from 'preact/hooks';
+import { type AnswerOf, ask } from '../../../api/ask.ts';
+import { useAnswer } from '../../../api/use-answer.ts';
+import { useEvery } from '../../../api/use-every.ts';
+import { useAddress } from '../../../app/address.ts';
+import { useAction } from '../../../ui/action.ts';
+import { Confirm } from '../../../ui/dialog.tsx';
+import { Empty } from '../../../ui/empty.tsx';
+import { Failure, FailureText } from '../../../ui/failure.tsx';
+import { Field } from '../../../ui/field.tsx';
+import { bytes, counted, grouped, span } from '../../../ui/numbers.ts';
+import { offsetIn, Pager } from '../../../ui/pager.tsx';
+import { type Column, Table } from '../../../ui/table.tsx';
+import { Time } from '../../../ui/time.tsx';
+import { say } from '../../../ui/toasts.tsx';
+import { Areas } from '../areas.tsx';
+
+export function Page() {
+  return (
+    <>
+      <h1>Administration</h1>
+      <Areas />
+      <Mode />
+      <Backups />
+    </>
+  );
+}
+
+function Mode() {
+  const mode = useAnswer('GET /admin/maintenance', {});
+  return (
+    <section class="card" aria-label="Maintenance mode">
+      <Failure of={mode} />
+      {mode.value &&
+        (mode.value.enabled ? <On mode={mode.value} onChange={mode.again} /> : <Off onChange={mode.again} />)}
+    </section>
+  );
+}
+
+function On({ mode, onChange }: { mode: AnswerOf<'GET /admin/maintenance'>; onChange(): void }) {
+  const end = useAction(async () => {
+    await ask('POST /admin/maintenance', { enabled: false });
+    say('Maintenance mode is off.');
+    onChange();
+  });
+  return (
+    <>
+      <header>
+        <h2>
+          Maintenance mode <span class="badge is-paused">on</span>
+        </h2>
+        <button type="button" class="primary" disabled={end.is_running} onClick={end.run}>
+          Turn it off
+        </button>
+      </header>
+      <p>
+        Since <Time at={mode.started_at} />, users who change anything are told: <bdi>{mode.message}</bdi>
+      </p>
+      {end.error && (
+        <p class="failure" role="alert">
+          <FailureText error={end.error} />
+        </p>
+      )}
+    </>
+  );
+}
+
+function Off({ onChange }: { onChange(): void }) {
+  const [is_asked, setAsked] = useState(false);
+  const [message, setMessage] = useState('');
+  return (
+    <>
+      <header>
+        <h2>
+          Maintenance mode <span class="badge">off</span>
+        </h2>
+        <button type="button" onClick={() => setAsked(true)}>
+          Turn it on
+        </button>
+      </header>
+      <p>While it is on, users read but change nothing; running jobs and administrators go on.</p>
+      {is_asked && (
+        <Confirm
+          title="Turn maintenance mode on?"
+          action="Turn it on"
+          is_dangerous
+          onClose={() => setAsked(false)}
+          onConfirm={async () => {
+            await ask('POST /admin/maintenance', { enabled: true, message: message.trim() || undefined });
+            say('Maintenance mode is on.');
+            onChange();
+          }}
+        >
+          <p>Within a second, no user can begin a job or change anything else. Reading and running jobs go on.</p>
+          <Field label="What users are told" hint="Empty: a sentence of the service.">
+            {(control) => (
+              <input
+                {...control}
+                maxLength={500}
+                value={message}
+                onInput={(event) => setMessage(event.currentTarget.value)}
+              />
+            )}
+          </Field>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+type Backup = AnswerOf<'GET /admin/backups'>['items'][number];
+
+const WAIT_MS = 2000;
+const LIMIT = 20;
+
+function Backups() {
+  const { query } = useAddress();
+  const backups = useAnswer('GET /admin/backups', { limit: LIMIT, offset: offsetIn(query) });
+  useEvery(WAIT_MS, backups);
+  const start = useAction(async () => {
+    await ask('POST /admin/backups', {});
+    say('The backup is being written.');
+    backups.again();
+  });
+  return (
+    <section class="section">
+      <header class="title">
+        <h2>Backups</h2>
+        <button type="button" disabled={start.is_running} onClick={start.run}>
+          Make a backup
+        </button>
+      </header>
+      {start.error && (
+        <p class="failure" role="alert">
+          <FailureText error={start.error} />
+        </p>
+      )}
+      <Failure of={backups} />
+      {backups.value?.total === 0 && (
+        <Empty title="There is no backup yet">
+          <p>A backup has the whole log and the stored files. Copy it to another machine.</p>
+        </Empty>
+      )}
+      {backups.value && backups.value.total > 0 && (
+        <>
+          <Table caption="Backups" columns={COLUMNS} items={backups.value.items} keyOf={({ backup_id }) => backup_id} />
+          <Pager {...backups.value} />
+        </>
+      )}
+    </section>
+  );
+}
+
+const COLUMNS: readonly Column<Backup>[] = [
+  { label: 'Started', cell: ({ started_at }) => <Time at={started_at} /> },
+  {
+    label: 'State',
+    cell: ({ status, failure, progress }) => (
+      <>
+        <span class={`badge is-${status}`}>{status}</span>{' '}
+        <small>
+          {failure?.message}
+          {progress && `${counted(progress.events, 'event')} so far`}
+        </small>
+      </>
+    ),
+  },
+  { label: 'Took', is_number: true, cell: ({ duration_ms }) => (duration_ms === null ? '–' : span(duration_ms)) },
+  { label: 'Events', is_number: true, cell: ({ events }) => (events === null ? '–' : grouped(events)) },
+  { label: 'Files', is_number: true, cell: ({ files }) => (files === null ? '–' : grouped(files)) },
+  { label: 'Size', is_number: true, cell: ({ size_bytes }) => (size_bytes === null ? '–' : bytes(size_bytes)) },
+  { label: 'File', cell: ({ key }) => <small>{key ?? '–'}</small> },
+];

@@ -1,0 +1,177 @@
+// The pool of proxies: how it does as a whole, each proxy, and the domains that one has trouble with. The provider's list says which there are.
+import { type AnswerOf, ask } from '../../../api/ask.ts';
+import { useAnswer } from '../../../api/use-answer.ts';
+import { to, useAddress } from '../../../app/address.ts';
+import { useAction } from '../../../ui/action.ts';
+import { Empty } from '../../../ui/empty.tsx';
+import { Failure, Refusal } from '../../../ui/failure.tsx';
+import { Figure, Figures } from '../../../ui/figures.tsx';
+import { counted, grouped, shareOf, span } from '../../../ui/numbers.ts';
+import { offsetIn, Pager } from '../../../ui/pager.tsx';
+import { SearchField, searchIn } from '../../../ui/search-field.tsx';
+import { type Column, Table } from '../../../ui/table.tsx';
+import { Time } from '../../../ui/time.tsx';
+import { say } from '../../../ui/toasts.tsx';
+import { Areas } from '../areas.tsx';
+
+type Stats = AnswerOf<'GET /proxies/stats'>;
+type Proxy = AnswerOf<'GET /proxies'>['items'][number];
+
+const LIMIT = 25;
+const STATUSES = ['healthy', 'degraded', 'quarantined', 'unused', 'removed'] as const;
+
+function askedIn(query: URLSearchParams) {
+  return {
+    status: STATUSES.find((name) => name === query.get('status')),
+    search: searchIn(query),
+  };
+}
+
+export function Page() {
+  const { query } = useAddress();
+  const stats = useAnswer('GET /proxies/stats', {});
+  const offset = offsetIn(query);
+  const page = Math.floor(offset / LIMIT) + 1;
+  const proxies = useAnswer('GET /proxies', { ...askedIn(query), page, limit: LIMIT });
+  function again() {
+    stats.again();
+    proxies.again();
+  }
+  return (
+    <>
+      <h1>Administration</h1>
+      <Areas />
+      <Failure of={stats} />
+      {stats.value && <Pool stats={stats.value} onRefresh={again} />}
+      {stats.value && <Filters stats={stats.value} />}
+      <Failure of={proxies} />
+      {proxies.value?.total === 0 && <NoProxy is_configured={stats.value?.is_configured ?? true} />}
+      {proxies.value && proxies.value.total > 0 && (
+        <>
+          <Table caption="Proxies" columns={COLUMNS} items={proxies.value.items} keyOf={({ proxy_id }) => proxy_id} />
+          <Pager total={proxies.value.total} limit={LIMIT} offset={offset} />
+        </>
+      )}
+    </>
+  );
+}
+
+function NoProxy({ is_configured }: { is_configured: boolean }) {
+  if (is_configured) return <Empty title="No proxy matches" />;
+  return (
+    <Empty title="The service has no proxies">
+      <p>It checks from its own address. Set PROXY_LIST_URL to the list of a provider to check through proxies.</p>
+    </Empty>
+  );
+}
+
+function Pool({ stats, onRefresh }: { stats: Stats; onRefresh(): void }) {
+  const refresh = useAction(async () => {
+    const { total, added, removed } = await ask('POST /proxies/refresh', {});
+    say(`The list has ${counted(total, 'proxy', 'proxies')}: ${grouped(added)} new, ${grouped(removed)} gone.`);
+    onRefresh();
+  });
+  return (
+    <section class="card" aria-label="The pool">
+      <header>
+        <h2>The pool</h2>
+        <button type="button" disabled={refresh.is_running || !stats.is_configured} onClick={refresh.run}>
+          Read the list now
+        </button>
+      </header>
+      <Refusal error={refresh.error} />
+      <Figures>
+        <Figure label="Proxies">{grouped(stats.total)}</Figure>
+        <Figure label="Answered" note="of the last requests">
+          {shareOf(stats.success_rate)}
+        </Figure>
+        <Figure label="By bot protection" note="of the last requests">
+          {shareOf(stats.block_rate)}
+        </Figure>
+        <Figure label="Answers after">{span(stats.latency_ms)}</Figure>
+        <Figure
+          label="Requests"
+          note={`${grouped(stats.timed_out)} timed out, ${grouped(stats.failed)} failed otherwise`}
+        >
+          {grouped(stats.requests)}
+        </Figure>
+        <Figure label="Troubled domains">{grouped(stats.troubled_domains)}</Figure>
+        <Figure label="Last request">
+          <Time at={stats.last_used_at} />
+        </Figure>
+      </Figures>
+    </section>
+  );
+}
+
+function Filters({ stats: { by_status } }: { stats: Stats }) {
+  const { path, query } = useAddress();
+  const { status } = askedIn(query);
+  return (
+    <>
+      <nav class="filters" aria-label="State of proxies">
+        {[undefined, ...STATUSES].map((name) => (
+          <a
+            key={name}
+            href={to(path, { ...Object.fromEntries(query), status: name, offset: undefined })}
+            aria-current={name === status ? 'true' : undefined}
+          >
+            {name ? `${name} ${grouped(by_status[name])}` : 'all'}
+          </a>
+        ))}
+      </nav>
+      <search class="fields">
+        <SearchField placeholder="A part of the address" />
+      </search>
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<Proxy>[] = [
+  { label: 'Address', cell: ({ address }) => <bdi>{address}</bdi> },
+  {
+    label: 'State',
+    cell: ({ status, quarantined_since, retry_at }) => (
+      <>
+        <span class={`badge is-${status}`}>{status}</span>{' '}
+        {quarantined_since && (
+          <small>
+            since <Time at={quarantined_since} />, tried again <Time at={retry_at} />
+          </small>
+        )}
+      </>
+    ),
+  },
+  { label: 'Answered', is_number: true, cell: ({ success_rate }) => shareOf(success_rate) },
+  { label: 'By bot protection', is_number: true, cell: ({ block_rate }) => shareOf(block_rate) },
+  { label: 'Answers after', is_number: true, cell: ({ latency_ms }) => span(latency_ms) },
+  { label: 'Requests', is_number: true, cell: ({ requests }) => grouped(requests) },
+  { label: 'Timed out', is_number: true, cell: ({ timed_out }) => grouped(timed_out) },
+  { label: 'Failed', is_number: true, cell: ({ failed }) => grouped(failed) },
+  {
+    label: 'Troubled domains',
+    is_number: true,
+    cell: ({ proxy_id, address, troubled_domains }) => (
+      <a
+        href={to(`/admin/proxies/${encodeURIComponent(proxy_id)}`)}
+        aria-label={`${grouped(troubled_domains)} troubled domains of ${address}`}
+      >
+        {grouped(troubled_domains)}
+      </a>
+    ),
+  },
+  { label: 'Last request', cell: ({ last_used_at }) => <Time at={last_used_at} /> },
+  {
+    label: 'On the list',
+    cell: ({ listed_at, removed_at }) => (
+      <>
+        since <Time at={listed_at} />{' '}
+        {removed_at && (
+          <small>
+            until <Time at={removed_at} />
+          </small>
+        )}
+      </>
+    ),
+  },
+];

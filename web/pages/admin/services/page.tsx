@@ -1,0 +1,123 @@
+// What the service consists of now: what works, what waits, what lags, and its read models, which can be made anew.
+import type { AnswerOf } from '../../../api/ask.ts';
+import { useAnswer } from '../../../api/use-answer.ts';
+import { useEvery } from '../../../api/use-every.ts';
+import { Failure } from '../../../ui/failure.tsx';
+import { Figure, Figures } from '../../../ui/figures.tsx';
+import { grouped, span } from '../../../ui/numbers.ts';
+import { type Column, Table } from '../../../ui/table.tsx';
+import { Time } from '../../../ui/time.tsx';
+import { Areas } from '../areas.tsx';
+import { Projections } from './projections.tsx';
+
+type Services = AnswerOf<'GET /admin/services'>;
+
+const WAIT_MS = 2000;
+
+export function Page() {
+  const services = useAnswer('GET /admin/services', {});
+  useEvery(WAIT_MS, services);
+  return (
+    <>
+      <h1>Administration</h1>
+      <Areas />
+      <Failure of={services} />
+      {services.value && <Shown services={services.value} />}
+      <Projections />
+    </>
+  );
+}
+
+function Shown({ services }: { services: Services }) {
+  const { status, failed, version, uptime_seconds, at, dependencies, processes } = services;
+  return (
+    <>
+      <section class="card" aria-label="The service">
+        <header>
+          <h2>
+            The service <span class={`badge is-${status}`}>{status}</span>
+          </h2>
+          <small>
+            version {version}, running for {span(uptime_seconds * 1000)}, seen <Time at={at} />
+          </small>
+        </header>
+        {failed.map(({ check, reason }) => (
+          <p key={check} class="is-error">
+            {check}: {reason}
+          </p>
+        ))}
+        <Work services={services} />
+      </section>
+      <section class="section">
+        <h2>Stores and senders</h2>
+        <Table caption="Stores and senders" columns={DEPENDENCIES} items={dependencies} keyOf={({ name }) => name} />
+      </section>
+      <section class="section">
+        <h2>Processes</h2>
+        <Table
+          caption="Processes"
+          columns={PROCESSES}
+          items={processes}
+          keyOf={({ role, machine, pid }) => `${role} ${machine} ${pid}`}
+        />
+      </section>
+    </>
+  );
+}
+
+function Work({ services: { work, ledger_audit } }: { services: Services }) {
+  return (
+    <Figures>
+      <Figure label="Waiting in the queue">{orDash(work?.queue_depth)}</Figure>
+      <Figure label="Jobs being checked">{orDash(work?.jobs)}</Figure>
+      <Figure label="Batches in flight">{orDash(work?.batches_in_flight)}</Figure>
+      <Figure label="URLs in flight">{orDash(work?.urls_in_flight)}</Figure>
+      <Figure label="Oldest batch">{work?.oldest_batch ? span(work.oldest_batch.age_seconds * 1000) : '–'}</Figure>
+      {ledger_audit && (
+        <Figure
+          label="Faults in the ledger"
+          note={`of ${grouped(ledger_audit.entries)} entries`}
+          is_error={ledger_audit.violations > 0}
+        >
+          {grouped(ledger_audit.violations)}
+        </Figure>
+      )}
+    </Figures>
+  );
+}
+
+/** A dash for what is not known. */
+const orDash = (value: number | null | undefined) => (value === null || value === undefined ? '–' : grouped(value));
+
+const words = (name: string) => name.replaceAll('_', ' ');
+
+const DEPENDENCIES: readonly Column<Services['dependencies'][number]>[] = [
+  { label: 'Name', cell: ({ name }) => words(name) },
+  { label: 'Kind', cell: ({ kind }) => kind },
+  { label: 'State', cell: ({ status }) => <span class={`badge is-${status}`}>{status}</span> },
+  {
+    label: 'Answers after',
+    is_number: true,
+    cell: ({ latency_ms }) => (latency_ms === null ? '–' : `${latency_ms.toFixed(1)} ms`),
+  },
+  { label: 'Since', cell: ({ since }) => <Time at={since} /> },
+];
+
+const PROCESSES: readonly Column<Services['processes'][number]>[] = [
+  { label: 'Role', cell: ({ role }) => role },
+  {
+    label: 'State',
+    cell: ({ state, reason }) => (
+      <>
+        <span class={`badge is-${state}`}>{words(state)}</span> {reason && <small>{reason}</small>}
+      </>
+    ),
+  },
+  { label: 'Machine', cell: ({ machine, pid }) => `${machine}${pid === null ? '' : `, process ${pid}`}` },
+  { label: 'Version', cell: ({ version }) => version ?? '–' },
+  {
+    label: 'Running for',
+    is_number: true,
+    cell: ({ uptime_seconds }) => (uptime_seconds === null ? '–' : span(uptime_seconds * 1000)),
+  },
+];

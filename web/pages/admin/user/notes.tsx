@@ -1,0 +1,50 @@
+// What administrators wrote of a user.
+import { useState } from 'preact/hooks';
+import { ask } from '../../../api/ask.ts';
+import { useAction } from '../../../ui/action.ts';
+import { FailureText } from '../../../ui/failure.tsx';
+import { Field } from '../../../ui/field.tsx';
+import { say } from '../../../ui/toasts.tsx';
+import type { User } from './user.ts';
+
+const MAX_CHARS = 10_000;
+
+export function Notes({ user: { user_id, notes }, onSaved }: { user: User; onSaved(): void }) {
+  const [text, setText] = useState(notes ?? '');
+  const save = useAction(async () => {
+    await ask('PATCH /admin/users/{user_id}/notes', { user_id, notes: text || null });
+    say('The notes are saved.');
+    onSaved();
+  });
+  return (
+    <form
+      class="card notes"
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.run();
+      }}
+    >
+      <Field label="Notes" hint="Users get the notes with the export of their data: write what they may read.">
+        {(control) => (
+          <textarea
+            {...control}
+            dir="auto"
+            maxLength={MAX_CHARS}
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+      {save.error && (
+        <p class="failure" role="alert">
+          <FailureText error={save.error} />
+        </p>
+      )}
+      <div>
+        <button type="submit" disabled={save.is_running || text === (notes ?? '')}>
+          Save the notes
+        </button>
+      </div>
+    </form>
+  );
+}

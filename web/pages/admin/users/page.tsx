@@ -1,0 +1,156 @@
+// All users: find one by what is known of them, star them, and open their page.
+import { type AnswerOf, ask } from '../../../api/ask.ts';
+import { useAnswer } from '../../../api/use-answer.ts';
+import { setQuery, to, useAddress } from '../../../app/address.ts';
+import { Check } from '../../../ui/check.tsx';
+import { Empty } from '../../../ui/empty.tsx';
+import { Failure } from '../../../ui/failure.tsx';
+import { grouped } from '../../../ui/numbers.ts';
+import { offsetIn, Pager } from '../../../ui/pager.tsx';
+import { SearchField, searchIn } from '../../../ui/search-field.tsx';
+import { useSort } from '../../../ui/sort.ts';
+import { type Column, Table } from '../../../ui/table.tsx';
+import { Time } from '../../../ui/time.tsx';
+import { sayFailure } from '../../../ui/toasts.tsx';
+import { Areas } from '../areas.tsx';
+import { Badges, userPath } from '../user-badges.tsx';
+
+type User = AnswerOf<'GET /admin/users'>['items'][number];
+
+const LIMIT = 25;
+const KINDS = ['paying', 'free', 'trial', 'active', 'inactive', 'flagged'] as const;
+const SORTS = ['registered_at', 'last_job_at', 'jobs_created', 'credit_balance', 'email'] as const;
+
+function askedIn(query: URLSearchParams) {
+  return {
+    search: searchIn(query),
+    filter_type: KINDS.find((name) => name === query.get('filter_type')),
+    only_starred: query.get('only_starred') === 'true' || undefined,
+    hide_deleted: query.get('hide_deleted') === 'false' ? false : undefined,
+    hide_admin: query.get('hide_admin') === 'false' ? false : undefined,
+    offset: offsetIn(query),
+  };
+}
+
+export function Page() {
+  const { query } = useAddress();
+  const asked = askedIn(query);
+  const { sort_by, sort_order, by } = useSort(SORTS);
+  const users = useAnswer('GET /admin/users', { ...asked, sort_by, sort_order, limit: LIMIT });
+  return (
+    <>
+      <h1>Administration</h1>
+      <Areas />
+      <Filters asked={asked} />
+      <Failure of={users} />
+      {users.value && users.value.total === 0 && (
+        <Empty title="No user matches">
+          <a class="button" href={to('/admin')}>
+            Show all users
+          </a>
+        </Empty>
+      )}
+      {users.value && users.value.total > 0 && (
+        <>
+          {users.value.is_cut && (
+            <p class="notice">Only the newest users that match are listed. Search for more of the name.</p>
+          )}
+          <Table
+            caption="Users"
+            columns={columnsOf(by, users.again)}
+            items={users.value.items}
+            keyOf={(user) => user.user_id}
+          />
+          <Pager {...users.value} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** Another filter begins at the first page; it replaces the address, so that Back leaves the list. */
+const change = (changed: Readonly<Record<string, string | undefined>>) =>
+  setQuery({ ...changed, offset: undefined }, { replace: true });
+
+function Filters({ asked }: { asked: ReturnType<typeof askedIn> }) {
+  const { query } = useAddress();
+  const kept = Object.fromEntries(query);
+  return (
+    <>
+      <nav class="filters" aria-label="Kind of user">
+        {[undefined, ...KINDS].map((name) => (
+          <a
+            key={name}
+            href={to('/admin', { ...kept, filter_type: name, offset: undefined })}
+            aria-current={name === asked.filter_type ? 'true' : undefined}
+          >
+            {name ?? 'all'}
+          </a>
+        ))}
+      </nav>
+      <search class="fields">
+        <SearchField placeholder="Name, e-mail address or id" />
+        <Check
+          label="starred only"
+          is_on={asked.only_starred === true}
+          set={(on) => change({ only_starred: on ? 'true' : '' })}
+        />
+        <Check
+          label="with administrators"
+          is_on={asked.hide_admin === false}
+          set={(on) => change({ hide_admin: on ? 'false' : '' })}
+        />
+        <Check
+          label="with deleted users"
+          is_on={asked.hide_deleted === false}
+          set={(on) => change({ hide_deleted: on ? 'false' : '' })}
+        />
+      </search>
+    </>
+  );
+}
+
+function columnsOf(
+  by: ReturnType<typeof useSort<(typeof SORTS)[number]>>['by'],
+  again: () => void,
+): readonly Column<User>[] {
+  return [
+    { label: 'Star', cell: (user) => <Star user={user} onChange={again} /> },
+    {
+      label: 'User',
+      sort: by('email'),
+      cell: (user) => (
+        <span class="person">
+          <a href={to(userPath(user.user_id))}>
+            <bdi>{user.email ?? user.user_id}</bdi>
+          </a>
+          {user.name !== null && (
+            <small>
+              <bdi>{user.name}</bdi>
+            </small>
+          )}
+        </span>
+      ),
+    },
+    { label: 'Plan', cell: (user) => <Badges user={user} /> },
+    {
+      label: 'Credits',
+      is_number: true,
+      sort: by('credit_balance'),
+      cell: (user) => grouped(user.credit_balance),
+    },
+    { label: 'Jobs', is_number: true, sort: by('jobs_created'), cell: (user) => grouped(user.jobs_created) },
+    { label: 'Last job', sort: by('last_job_at'), cell: (user) => <Time at={user.last_job_at} /> },
+    { label: 'Registered', sort: by('registered_at'), cell: (user) => <Time at={user.registered_at} /> },
+  ];
+}
+
+function Star({ user: { user_id, email, is_starred }, onChange }: { user: User; onChange(): void }) {
+  const star = () =>
+    ask('PATCH /admin/users/{user_id}/star', { user_id, is_starred: !is_starred }).then(onChange, sayFailure);
+  return (
+    <button type="button" class="star" aria-pressed={is_starred} aria-label={`Star ${email ?? user_id}`} onClick={star}>
+      {is_starred ? '★' : '☆'}
+    </button>
+  );
+}

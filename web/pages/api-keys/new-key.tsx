@@ -1,0 +1,54 @@
+// Makes an API key and shows it, once.
+import { useState } from 'preact/hooks';
+import { ask } from '../../api/ask.ts';
+import { useAction } from '../../ui/action.ts';
+import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
+import { Refusal } from '../../ui/failure.tsx';
+import { Field } from '../../ui/field.tsx';
+import { ShownOnce } from '../../ui/shown-once.tsx';
+
+export function NewKey({ onMade, onClose }: { onMade(): void; onClose(): void }) {
+  const [name, setName] = useState('');
+  const [key, setKey] = useState<string | null>(null);
+  const make = useAction(async () => {
+    setKey((await ask('POST /users/me/api-keys', { name })).key);
+    onMade();
+  });
+  if (key !== null) {
+    return (
+      <Dialog title="Copy your API key" onClose={onClose}>
+        <ShownOnce label="The key" hint="It is shown this once: the service keeps only its hash." value={key} />
+        <DialogFooter onClose={onClose} />
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog title="New API key" onClose={onClose}>
+      <form
+        class="section"
+        onSubmit={(event) => {
+          event.preventDefault();
+          make.run();
+        }}
+      >
+        <Field label="Name" hint="Says where the key is used, such as “nightly check”.">
+          {(control) => (
+            <input
+              {...control}
+              required
+              maxLength={100}
+              value={name}
+              onInput={(event) => setName(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <Refusal error={make.error} />
+        <DialogFooter onClose={onClose}>
+          <button type="submit" class="primary" disabled={make.is_running}>
+            Make the key
+          </button>
+        </DialogFooter>
+      </form>
+    </Dialog>
+  );
+}

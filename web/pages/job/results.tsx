@@ -1,0 +1,144 @@
+// The results of a job as a table that may have a million rows: only those in view exist. A row opens to what was found.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { setQuery, useAddress } from '../../app/address.ts';
+import { Empty } from '../../ui/empty.tsx';
+import { Failure } from '../../ui/failure.tsx';
+import { counted, grouped } from '../../ui/numbers.ts';
+import { VERDICTS } from '../../ui/verdicts.ts';
+import { ROW_PX, windowOf } from '../../ui/windowed.ts';
+import { Filters, filterIn, NO_FILTER } from './filters.tsx';
+import { ResultDetails } from './result-details.tsx';
+import type { Job } from './use-job.ts';
+import { type Result, usePages } from './use-pages.ts';
+
+const LABELS = Object.fromEntries(VERDICTS.map(({ name, label }) => [name, label]));
+
+export function Results({ job, version }: { job: Job; version: string }) {
+  const { job_id } = job;
+  const { query } = useAddress();
+  const [view, setView] = useState({ top_px: 0, height_px: 0 });
+  const [rows, setRows] = useState(0);
+  const [opened, setOpened] = useState<Result | null>(null);
+  const shown = windowOf(rows, view);
+  const pages = usePages(job_id, filterIn(query), version, shown);
+  const { total } = pages;
+  useEffect(() => {
+    if (total !== null) setRows(total);
+  }, [total]);
+  // Scrolling renders this component for each frame, and the filters not.
+  const filters = useMemo(() => <Filters job_id={job_id} version={version} />, [job_id, version]);
+
+  return (
+    <section class="results">
+      <header class="title">
+        <h2>Results</h2>
+        {total !== null && <small aria-live="polite">{counted(total, 'result')}</small>}
+      </header>
+      {filters}
+      <Failure of={{ ...pages, value: total ?? undefined }} />
+      {total === 0 ? (
+        <NoResults is_filtered={Object.values(filterIn(query)).some((value) => value !== undefined)} />
+      ) : (
+        <Rows {...{ rows, shown, view, onView: setView, onOpen: setOpened }} row={pages.row} />
+      )}
+      {opened && <ResultDetails result={opened} onClose={() => setOpened(null)} />}
+    </section>
+  );
+}
+
+function NoResults({ is_filtered }: { is_filtered: boolean }) {
+  if (!is_filtered) return <Empty title="No result yet" />;
+  return (
+    <Empty title="No result passes these filters">
+      <button type="button" onClick={() => setQuery(NO_FILTER)}>
+        Show all results
+      </button>
+    </Empty>
+  );
+}
+
+interface RowsProps {
+  rows: number;
+  shown: ReturnType<typeof windowOf>;
+  view: { top_px: number; height_px: number };
+  onView(view: { top_px: number; height_px: number }): void;
+  onOpen(result: Result): void;
+  row(index: number): Result | undefined;
+}
+
+/** The rows of the table are laid out by themselves, because only those in view exist. */
+function Rows({ rows, shown, onView, onOpen, row }: RowsProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const element = frame.current!;
+    const look = () => onView({ top_px: element.scrollTop, height_px: element.clientHeight });
+    const resized = new ResizeObserver(look);
+    resized.observe(element);
+    element.addEventListener('scroll', look, { passive: true });
+    return () => {
+      resized.disconnect();
+      element.removeEventListener('scroll', look);
+    };
+  }, [onView]);
+  const indexes = Array.from({ length: shown.end - shown.first }, (_, n) => shown.first + n);
+  return (
+    <section
+      ref={frame}
+      class="grid"
+      aria-label="Results"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard
+      tabIndex={0}
+      style={{ height: `min(70vh, ${(rows + 1) * ROW_PX + 2}px)` }}
+    >
+      <table aria-rowcount={rows + 1} style={{ height: `${shown.height_px + ROW_PX}px` }}>
+        <thead>
+          <tr aria-rowindex={1}>
+            {COLUMNS.map((label) => (
+              <th key={label} scope="col" class={label === 'Time' ? 'number' : undefined}>
+                {label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody style={{ transform: `translateY(${shown.top_px}px)` }}>
+          {indexes.map((index) => (
+            <Row key={index} index={index} result={row(index)} onOpen={onOpen} />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+const COLUMNS = ['Row', 'URL', 'Verdict', 'Code', 'Time'];
+
+interface RowProps {
+  index: number;
+  result: Result | undefined;
+  onOpen(result: Result): void;
+}
+
+/** The same element for the same result, so that scrolling renders only the rows that come into view. */
+function Row({ index, result, onOpen }: RowProps) {
+  return useMemo(() => cellsOf({ index, result, onOpen }), [index, result, onOpen]);
+}
+
+function cellsOf({ index, result, onOpen }: RowProps) {
+  if (!result) return <tr aria-rowindex={index + 2} />;
+  const { row, url, verdict, status_code, response_time_ms, error_code } = result;
+  return (
+    <tr aria-rowindex={index + 2}>
+      <td>{row === null ? '' : grouped(row)}</td>
+      <td>
+        <button type="button" class="plain" title={url} onClick={() => onOpen(result)}>
+          <bdi>{url}</bdi>
+        </button>
+      </td>
+      <td>
+        <span class={`badge is-${verdict}`}>{LABELS[verdict] ?? verdict}</span>
+      </td>
+      <td title={error_code ?? undefined}>{status_code ?? error_code?.replaceAll('_', ' ') ?? '–'}</td>
+      <td class="number">{response_time_ms === null ? '–' : `${grouped(response_time_ms)} ms`}</td>
+    </tr>
+  );
+}

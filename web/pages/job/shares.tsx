@@ -1,0 +1,99 @@
+// Public links to a job's results: make one, copy it, revoke it.
+import { useState } from 'preact/hooks';
+import { type AnswerOf, ask } from '../../api/ask.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { useAction } from '../../ui/action.ts';
+import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
+import { Failure, Refusal } from '../../ui/failure.tsx';
+import { Field } from '../../ui/field.tsx';
+import { counted } from '../../ui/numbers.ts';
+import { ShownOnce } from '../../ui/shown-once.tsx';
+import { Time } from '../../ui/time.tsx';
+import { sayFailure } from '../../ui/toasts.tsx';
+
+const LIFETIMES = [
+  { hours: 24, label: 'a day' },
+  { hours: 168, label: 'a week' },
+  { hours: 720, label: '30 days' },
+  { hours: undefined, label: 'until you revoke it' },
+];
+
+export function Shares({ job_id, onClose }: { job_id: string; onClose(): void }) {
+  const shares = useAnswer('GET /jobs/{job_id}/shares', { job_id });
+  const [lifetime, setLifetime] = useState(1);
+  const [made, setMade] = useState<string | null>(null);
+  const share = useAction(async () => {
+    const expires_in_hours = LIFETIMES[lifetime]!.hours;
+    setMade((await ask('POST /jobs/{job_id}/share', { job_id, expires_in_hours })).url);
+    shares.again();
+  });
+  return (
+    <Dialog title="Share the results" onClose={onClose}>
+      <p>Whoever has the link sees the results, without an account. They see neither your name nor your credits.</p>
+      {made === null ? (
+        <form
+          class="fields"
+          onSubmit={(event) => {
+            event.preventDefault();
+            share.run();
+          }}
+        >
+          <Field label="The link works for">
+            {(control) => (
+              <select
+                {...control}
+                value={lifetime}
+                onChange={(event) => setLifetime(Number(event.currentTarget.value))}
+              >
+                {LIFETIMES.map(({ label }, n) => (
+                  <option key={label} value={n}>
+                    {label}
+                  </option>
+                ))}
+              </select>
+            )}
+          </Field>
+          <button type="submit" class="primary" disabled={share.is_running}>
+            Make a link
+          </button>
+        </form>
+      ) : (
+        <ShownOnce label="The link" hint="It is shown this once: the service keeps no links." value={made} />
+      )}
+      <Refusal error={share.error} />
+      <Failure of={shares} />
+      <ul class="rows">
+        {shares.value?.items.map((one) => (
+          <Share key={one.id} share={one} job_id={job_id} onRevoked={shares.again} />
+        ))}
+      </ul>
+      <DialogFooter onClose={onClose} />
+    </Dialog>
+  );
+}
+
+type ShareView = AnswerOf<'GET /jobs/{job_id}/shares'>['items'][number];
+
+function Share({ share, job_id, onRevoked }: { share: ShareView; job_id: string; onRevoked(): void }) {
+  const { id, status, created_at, expires_at, use_count } = share;
+  const revoke = () => ask('DELETE /jobs/{job_id}/share/{token}', { job_id, token: id }).then(onRevoked, sayFailure);
+  return (
+    <li>
+      <span>
+        Made <Time at={created_at} />, {counted(use_count, 'view')}
+        {status === 'active' && expires_at && (
+          <>
+            , until <Time at={expires_at} />
+          </>
+        )}
+      </span>
+      {status === 'active' ? (
+        <button type="button" onClick={revoke}>
+          Revoke
+        </button>
+      ) : (
+        <small>{status}</small>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,92 @@
+// The list of your jobs, the newest first.
+import type { AnswerOf } from '../../api/ask.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { useEvery } from '../../api/use-every.ts';
+import { setQuery, to, useAddress } from '../../app/address.ts';
+import { useMe } from '../../app/session.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { Failure } from '../../ui/failure.tsx';
+import { JobProgress, JobStatus } from '../../ui/job-status.tsx';
+import { grouped } from '../../ui/numbers.ts';
+import { offsetIn, Pager } from '../../ui/pager.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+
+type Job = AnswerOf<'GET /jobs'>['items'][number];
+
+const LIMIT = 25;
+const AGAIN_MS = 5000;
+const STATUSES = ['processing', 'paused', 'completed', 'cancelled', 'failed'] as const;
+
+const COLUMNS: readonly Column<Job>[] = [
+  {
+    label: 'Job',
+    cell: (job) => (
+      <a href={to(`/jobs/${job.job_id}`)}>
+        <bdi>{job.filename ?? 'List by a program'}</bdi>
+      </a>
+    ),
+  },
+  { label: 'Created', cell: (job) => <Time at={job.created_at} /> },
+  { label: 'Status', cell: (job) => <JobStatus job={job} /> },
+  { label: 'Progress', cell: (job) => <JobProgress job={job} /> },
+  { label: 'URLs', is_number: true, cell: (job) => grouped(job.total_urls) },
+  { label: 'Credits', is_number: true, cell: (job) => grouped(job.credits_allocated - job.credits_refunded) },
+  { label: 'Ended', cell: (job) => <Time at={job.completed_at} /> },
+];
+
+export function Page() {
+  const { query } = useAddress();
+  const me = useMe();
+  const status = STATUSES.find((name) => name === query.get('status'));
+  const offset = offsetIn(query);
+  const jobs = useAnswer('GET /jobs', { email: me.email ?? me.user_id, status, limit: LIMIT, offset });
+  useEvery(AGAIN_MS, jobs);
+  return (
+    <>
+      <header class="title">
+        <h1>Jobs</h1>
+        <a class="button primary" href={to('/jobs/new')}>
+          New job
+        </a>
+      </header>
+      <nav class="filters" aria-label="Status">
+        {[undefined, ...STATUSES].map((name) => (
+          <a key={name} href={to('/jobs', { status: name })} aria-current={name === status ? 'true' : undefined}>
+            {name ?? 'all'}
+          </a>
+        ))}
+      </nav>
+      <Failure of={jobs} />
+      {jobs.value && <Jobs page={jobs.value} is_filtered={status !== undefined} />}
+    </>
+  );
+}
+
+function Jobs({ page, is_filtered }: { page: AnswerOf<'GET /jobs'>; is_filtered: boolean }) {
+  if (page.total > 0) {
+    return (
+      <>
+        <Table caption="Your jobs" columns={COLUMNS} items={page.items} keyOf={(job) => job.job_id} />
+        <Pager {...page} />
+      </>
+    );
+  }
+  if (is_filtered) {
+    return (
+      <Empty title="No job has this status">
+        <button type="button" onClick={() => setQuery({ status: undefined })}>
+          Show all jobs
+        </button>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="You have no jobs yet">
+      <p>Drop a spreadsheet or paste a list of URLs; you see what it costs before anything is checked.</p>
+      <a class="button primary" href={to('/jobs/new')}>
+        Check your first list
+      </a>
+    </Empty>
+  );
+}

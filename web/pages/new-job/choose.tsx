@@ -1,0 +1,47 @@
+// Where the reader drops a file, picks one, or pastes a list.
+import { useId, useState } from 'preact/hooks';
+import { Field } from '../../ui/field.tsx';
+
+const FORMATS = '.csv,.tsv,.txt,.md,.xlsx,.ods,.json,.jsonl,.ndjson,.xml,.html,.gz';
+
+export function Choose({ onChoose }: { onChoose(file: File): void }) {
+  const [list, setList] = useState('');
+  const id = useId();
+  const choose = (files: FileList | null) => files?.[0] && onChoose(files[0]);
+  return (
+    <>
+      <section class="card drop">
+        <label for={id}>
+          <b>Drop a file here</b>, or choose one
+        </label>
+        <small>CSV, Excel, ODS, JSON, sitemap, HTML or plain text. The column with the URLs is found for you.</small>
+        {/* It covers the card: a browser's own file input takes what is dropped on it. */}
+        <input id={id} type="file" accept={FORMATS} onChange={(event) => choose(event.currentTarget.files)} />
+      </section>
+      <form
+        class="card"
+        onSubmit={(event) => {
+          event.preventDefault();
+          onChoose(new File([list], 'pasted.txt', { type: 'text/plain' }));
+        }}
+      >
+        <Field label="Or paste a list" hint="One URL a line.">
+          {(control) => (
+            <textarea
+              {...control}
+              rows={8}
+              value={list}
+              placeholder="https://example.com/"
+              onInput={(event) => setList(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <p>
+          <button type="submit" disabled={list.trim() === ''}>
+            Look at the list
+          </button>
+        </p>
+      </form>
+    </>
+  );
+}

@@ -1,0 +1,77 @@
+// A new job: choose a list, see what a job of it would check and cost, then start it.
+import { useState } from 'preact/hooks';
+import { upload } from '../../api/upload.ts';
+import { go, to } from '../../app/address.ts';
+import { useSession } from '../../app/session.tsx';
+import { useAction } from '../../ui/action.ts';
+import { Refusal } from '../../ui/failure.tsx';
+import { bytes } from '../../ui/numbers.ts';
+import { type Place, useAnalysis } from './analysis.ts';
+import { Choose } from './choose.tsx';
+import { Preview } from './preview.tsx';
+
+export function Page() {
+  const [file, setFile] = useState<File | null>(null);
+  return (
+    <>
+      <header class="title">
+        <h1>New job</h1>
+      </header>
+      {file ? (
+        <Chosen key={`${file.name}${file.lastModified}`} file={file} onOther={() => setFile(null)} />
+      ) : (
+        <Choose onChoose={setFile} />
+      )}
+    </>
+  );
+}
+
+function Chosen({ file, onOther }: { file: File; onOther(): void }) {
+  const [place, setPlace] = useState<Place>({});
+  const [share, setShare] = useState(0);
+  const analysis = useAnalysis(file, place, setShare);
+  const { again } = useSession();
+  const start = useAction(async () => {
+    setShare(0);
+    const { job_id } = await upload('POST /jobs', place, file, { onProgress: setShare });
+    again();
+    go(to(`/jobs/${job_id}`));
+  });
+  const error = start.error ?? analysis.error;
+  return (
+    <>
+      <section class="card">
+        <header class="title">
+          <h2>
+            {file.name} <small>{bytes(file.size)}</small>
+          </h2>
+          <button type="button" onClick={onOther} disabled={start.is_running}>
+            Choose another list
+          </button>
+        </header>
+        {(analysis.is_waiting || start.is_running) && (
+          <UploadProgress share={share} then={start.is_running ? 'Starting the job' : 'Reading the list'} />
+        )}
+        <Refusal error={error} />
+      </section>
+      {analysis.value && (
+        <Preview
+          analysis={analysis.value}
+          onPlace={setPlace}
+          onStart={start.run}
+          is_busy={start.is_running || analysis.is_waiting}
+        />
+      )}
+    </>
+  );
+}
+
+function UploadProgress({ share, then }: { share: number; then: string }) {
+  const label = share < 1 ? 'Sending the file' : then;
+  return (
+    <p class="progress">
+      <progress value={share < 1 ? share : undefined} aria-label={label} />
+      {label} …
+    </p>
+  );
+}

@@ -1,0 +1,138 @@
+// What a job of the list would check and cost, before anything is spent.
+import { to } from '../../app/address.ts';
+import { Field } from '../../ui/field.tsx';
+import { Figure, Figures } from '../../ui/figures.tsx';
+import { counted, grouped } from '../../ui/numbers.ts';
+import type { Analysis, Place } from './analysis.ts';
+
+interface PreviewProps {
+  analysis: Analysis;
+  onPlace(place: Place): void;
+  onStart(): void;
+  is_busy: boolean;
+}
+
+export function Preview({ analysis, onPlace, onStart, is_busy }: PreviewProps) {
+  const { cost, credit_balance } = analysis;
+  return (
+    <>
+      <section class="card">
+        <Found analysis={analysis} onPlace={onPlace} />
+        <footer class="title">
+          <p>
+            <b>{counted(cost, 'credit')}</b> of your {grouped(credit_balance)}
+          </p>
+          <button type="button" class="primary" onClick={onStart} disabled={is_busy || cost === 0}>
+            Check {counted(cost, 'URL')}
+          </button>
+        </footer>
+        <Shortage cost={cost} balance={credit_balance} />
+      </section>
+      <Samples analysis={analysis} />
+    </>
+  );
+}
+
+function Shortage({ cost, balance }: { cost: number; balance: number }) {
+  if (cost <= balance) return null;
+  return (
+    <p class="notice">
+      {balance === 0
+        ? 'You have no credits: the job waits until you have some.'
+        : `The job checks the first ${grouped(balance)}, then waits for the other ${counted(cost - balance, 'credit')}.`}{' '}
+      <a href={to('/account/buy')}>Buy credits</a>
+    </p>
+  );
+}
+
+/** The kinds of rows, and what a job does with each. */
+const KINDS = [
+  { name: 'valid', label: 'Valid', what: 'checked' },
+  { name: 'missing_prefix', label: 'Fixable', what: 'checked with https:// before them' },
+  { name: 'blocked', label: 'Blocked', what: 'left out: their domain is on the blocklist' },
+  { name: 'invalid', label: 'Invalid', what: 'left out: no valid URL' },
+] as const;
+
+function Found({ analysis, onPlace }: Pick<PreviewProps, 'analysis' | 'onPlace'>) {
+  return (
+    <>
+      <PlaceFields analysis={analysis} onPlace={onPlace} />
+      <Figures>
+        <Figure label="Rows">{grouped(analysis.total_rows)}</Figure>
+        {KINDS.map(({ name, label, what }) => (
+          <Figure key={name} label={label} note={what}>
+            {grouped(analysis[name].count)}
+          </Figure>
+        ))}
+        <Figure label="Duplicates" note="checked once">
+          {grouped(analysis.duplicates)}
+        </Figure>
+      </Figures>
+    </>
+  );
+}
+
+/** The column and the sheet: which were read, and which others hold URLs. */
+function PlaceFields({ analysis, onPlace }: Pick<PreviewProps, 'analysis' | 'onPlace'>) {
+  const { column, other_columns, sheet_name, other_sheets } = analysis;
+  const label = ({ letter, name }: { letter: string; name: string | null }) =>
+    name === null ? `Column ${letter}` : `${letter}: ${name}`;
+  const sheet = sheet_name ?? undefined;
+  return (
+    <div class="fields">
+      {other_columns.length > 0 && (
+        <Field label="Column">
+          {(control) => (
+            <select
+              {...control}
+              value={column.letter}
+              onChange={(event) => onPlace({ column: event.currentTarget.value, sheet })}
+            >
+              {[column, ...other_columns].map((one) => (
+                <option key={one.letter} value={one.letter}>
+                  {label(one)}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+      )}
+      {other_sheets.length > 0 && (
+        <Field label="Sheet">
+          {(control) => (
+            <select {...control} value={sheet} onChange={(event) => onPlace({ sheet: event.currentTarget.value })}>
+              {[...new Set([sheet_name, ...other_sheets.map((other) => other.sheet_name)])].map((name) => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
+          )}
+        </Field>
+      )}
+      {other_columns.length === 0 && other_sheets.length === 0 && column.name !== null && (
+        <small>URLs from {label(column)}</small>
+      )}
+    </div>
+  );
+}
+
+function Samples({ analysis }: Pick<PreviewProps, 'analysis'>) {
+  return (
+    <>
+      {KINDS.filter(({ name }) => analysis[name].samples.length > 0).map(({ name, label }) => (
+        <details key={name} class="card" open={name !== 'valid'}>
+          <summary>
+            {label}: {counted(analysis[name].count, 'row')}
+          </summary>
+          <ul class="samples">
+            {analysis[name].samples.map(({ row, value, reason, blocked_domain }) => (
+              <li key={`${row}${value}`}>
+                <small>{grouped(row)}</small> <bdi>{value}</bdi>
+                {reason && <small> {blocked_domain ?? reason.replaceAll('_', ' ')}</small>}
+              </li>
+            ))}
+          </ul>
+        </details>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,41 @@
+// Numbers and spans of time for people.
+const GROUPED = new Intl.NumberFormat('en');
+const PERCENT = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 });
+
+/** @example grouped(1234567) // '1,234,567' */
+export const grouped = (value: number): string => GROUPED.format(value);
+
+/** @example counted(1, 'URL') // '1 URL', counted(2, 'URL') // '2 URLs' */
+export const counted = (value: number, noun: string, plural = `${noun}s`): string =>
+  `${grouped(value)} ${value === 1 ? noun : plural}`;
+
+/** @example percent(17, 420) // '4%'; of nothing it is 0 */
+export const percent = (part: number, whole: number): string => PERCENT.format(whole === 0 ? 0 : part / whole);
+
+/** @example shareOf(0.042) // '4.2%'; a dash for null */
+export const shareOf = (share: number | null): string => (share === null ? '–' : PERCENT.format(share));
+
+/** @example span(125_000) // '2 min 5 s'; a dash for null */
+export function span(ms: number | null): string {
+  if (ms === null) return '–';
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const s = Math.round(ms / 1000);
+  if (s < 60) return `${s} s`;
+  const min = Math.floor(s / 60);
+  if (min < 60) return s % 60 === 0 ? `${min} min` : `${min} min ${s % 60} s`;
+  const h = Math.floor(min / 60);
+  return h < 48 ? `${h} h ${min % 60} min` : `${Math.floor(h / 24)} days`;
+}
+
+/** @example bytes(1_500_000) // '1.5 MB' */
+export function bytes(size: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(size, 1)) / 3));
+  return `${(size / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`;
+}
+
+/** @example money(1_900, 'usd') // '$19' */
+export const money = (cents: number, currency: string): string =>
+  new Intl.NumberFormat('en', { style: 'currency', currency, trailingZeroDisplay: 'stripIfInteger' }).format(
+    cents / 100,
+  );
