@@ -5,7 +5,8 @@ import { resultsTable } from '../http/export/columns.ts';
 import { xlsxOf } from '../http/export/xlsx.ts';
 import type { Place } from '../http/result-place.ts';
 import type { ResultDocument } from '../readmodels/results.ts';
-import { type Filled, lots, URLS, urlAt } from './event-loop-store.ts';
+import type { Filled } from './event-loop-store.ts';
+import { lots, URLS, urlAt } from './event-loop-urls.ts';
 
 export interface Request {
   path: string;
@@ -53,6 +54,8 @@ function unwanted(path: string, field: string, method_path = path): Case[] {
 export async function casesOf(filled: Filled, made: { share: string; link: string }): Promise<Record<string, Case[]>> {
   const { job_id, redirected_id, ended, large_ended, endpoint_id, spare_endpoints, spare_keys, spare_shares } = filled;
   const job = `/jobs/${job_id}`;
+  const user = `/admin/users/${filled.user_id}`;
+  const search = (text: string) => `/admin/users?limit=100&search=${encodeURIComponent(text)}`;
   const [deep, page] = [`offset=${URLS - 1000}&limit=1000`, 'limit=1000'];
   const csv = Buffer.from(`url\n${lots(URLS, urlAt).join('\n')}`);
   const no_lines = Buffer.alloc(100 * MiB - 100, 'https://www.example.com/a,');
@@ -83,6 +86,22 @@ export async function casesOf(filled: Filled, made: { share: string; link: strin
     what,
     request: (n) => ({ path: path(ids[n % ids.length]!) }),
   });
+  const webhooks = (base: string, spare: string[]): Record<string, Case[]> => {
+    const path = `${base}/webhooks/endpoints`;
+    return {
+      [`POST ${path}`]: unwanted(path, 'events'),
+      [`GET ${path}`]: [small(path)],
+      [`GET ${path}/{id}`]: [small(`${path}/${endpoint_id}`)],
+      [`DELETE ${path}/{id}`]: [each('2,000 deliveries', spare, (id) => `${path}/${id}`)],
+      [`POST ${path}/{id}/enable`]: [small(`${path}/${endpoint_id}/enable`)],
+      [`POST ${path}/{id}/test`]: [small(`${path}/${endpoint_id}/test`)],
+      [`POST ${path}/{id}/secret`]: unwanted(`${path}/${endpoint_id}/secret`, 'overlap_seconds'),
+      [`GET ${path}/{id}/deliveries`]: [
+        get('1,000 of 2,000 with 20 attempts each', `${path}/${endpoint_id}/deliveries?${page}&offset=1000`),
+      ],
+      [`POST ${path}/{id}/deliveries/{delivery_id}/resend`]: [small(`${path}/${endpoint_id}/deliveries/none/resend`)],
+    };
+  };
   return {
     'POST /jobs': files.map(([what, content, name]) => ({ what, request: () => upload('/jobs', content, name) })),
     'GET /jobs': [get('1,000 of 4,000, the last', `/jobs?email=bench@example.com&limit=1000&offset=3000`)],
@@ -156,6 +175,71 @@ export async function casesOf(filled: Filled, made: { share: string; link: strin
     'GET /users/me/export': [get('4,000 jobs and 10,000 transactions', '/users/me/export')],
     'POST /users/me/fingerprint': unwanted('/users/me/fingerprint', 'os'),
     'POST /paywall-events': unwanted('/paywall-events', 'event'),
+    'GET /admin/growth-dashboard': [get('ten years', '/admin/growth-dashboard?period=all')],
+    'GET /admin/revenue-review': [get('ten years', '/admin/revenue-review?period=all')],
+    'GET /admin/cohort-table': [small('/admin/cohort-table')],
+    'GET /admin/retention-stats': [small('/admin/retention-stats')],
+    'GET /admin/user-activity/{user_id}': [get('ten years', `/admin/user-activity/${filled.user_id}?period=all`)],
+    'GET /admin/paywall-users': [
+      get('1,000 of 100,000, the last', `/admin/paywall-users?period=all&${page}&offset=99000`),
+    ],
+    'POST /admin/growth-notes': unwanted('/admin/growth-notes', 'text'),
+    'DELETE /admin/growth-notes/{note_id}': [small(`/admin/growth-notes/${'x'.repeat(8000)}`)],
+    'GET /public-stats': [small('/public-stats')],
+    'POST /admin/jobs/{job_id}/rerun': [small(`/admin${job}/rerun`)],
+    'GET /admin/jobs/{job_id}/input-csv': [small(`/admin${job}/input-csv`)],
+    'GET /admin/backups': [small('/admin/backups')],
+    'POST /admin/backups': [small('/admin/backups')],
+    'GET /admin/users': [
+      get('100 of 100,000, the last, by e-mail', '/admin/users?limit=100&offset=99900&sort_by=email'),
+      get('inactive, by balance', '/admin/users?limit=100&offset=40000&filter_type=inactive&sort_by=credit_balance'),
+      get('a search that most match', '/admin/users?limit=100&search=gmail.com'),
+      get('a search that none matches', '/admin/users?limit=100&search=nobody%20at%20all'),
+      get('a search of 200 characters, each of them 18 when folded', search('\ufdfa'.repeat(200))),
+      get('a search of 200 characters with four accents each', search('\u1f82'.repeat(200))),
+      get('a search of 200 spaces and accents', search(' \u0301'.repeat(100))),
+    ],
+    'GET /admin/users/{user_id}': [get('10,000 transactions', user)],
+    'PATCH /admin/users/{user_id}': unwanted(user, 'custom_limit'),
+    'POST /admin/users/{user_id}/adjust-credits': unwanted(`${user}/adjust-credits`, 'reason'),
+    'POST /admin/users/{user_id}/set-usage': unwanted(`${user}/set-usage`, 'reason'),
+    'PATCH /admin/users/{user_id}/notes': unwanted(`${user}/notes`, 'notes'),
+    'PATCH /admin/users/{user_id}/star': unwanted(`${user}/star`, 'is_starred'),
+    'GET /admin/audit-trail': [get('of an administrator', `/admin/audit-trail?limit=100&admin_id=${filled.user_id}`)],
+    'GET /admin/services': [small('/admin/services')],
+    'GET /logs': [
+      get('200 of 1,000,000', '/logs?page_size=200&page=3'),
+      get('the last', '/logs?page_size=200&page=5000'),
+      get('of a domain', '/logs?page_size=200&domain=www.example7.com'),
+      get('of a domain that the log lacks', `/logs?domain=${'a.'.repeat(120)}example`),
+      get('a status, an error and a job', `/logs?page_size=200&page=400&has_error=true&job_id=${job_id}`),
+      get('not 2xx, the last', '/logs?page_size=200&non_2xx=true&page=2500'),
+      get('200 late ones of a listing of 2,000 characters a URL', '/logs?page_size=200'),
+    ],
+    'GET /logs/filter-options': [get('100,000 domains', '/logs/filter-options')],
+    'GET /logs/stats': [get('a month', '/logs/stats?hours=744')],
+    'DELETE /logs': [
+      { what: 'of a domain', request: (n) => ({ path: `/logs?domain=www.example${100 + n}.com` }) },
+      { what: 'of a job, not 2xx', request: () => ({ path: `/logs?job_id=${job_id}&non_2xx=true` }) },
+      get('without a filter', '/logs'),
+    ],
+    'DELETE /logs/{log_id}': [{ what: '', request: (n) => ({ path: `/logs/${job_id}.${5000 + n}.1` }) }],
+    'POST /logs/truncate': [get('1,000,000 entries', '/logs/truncate')],
+    'GET /proxies': [
+      get('1,000', '/proxies?limit=1000'),
+      get('a search that few match', '/proxies?limit=1000&search=proxy-99'),
+    ],
+    'GET /proxies/{proxy_id}/blocked-domains': [
+      get('500 of names of 190 characters', `/proxies/${filled.proxy_id}/blocked-domains?limit=1000`),
+    ],
+    'POST /proxies/refresh': [get('without a list', '/proxies/refresh')],
+    'GET /proxies/stats': [get('1,000 proxies', '/proxies/stats')],
+    'GET /audit/heads': [small('/audit/heads?limit=1000')],
+    'GET /audit/consistency': [small('/audit/consistency?first=5001')],
+    'GET /audit/inclusion': [small('/audit/inclusion?transaction_id=none')],
+    'GET /files': [get('a forged link', `/files?key=${'x'.repeat(1000)}&expires=1769853600&signature=x`)],
+    'GET /admin/maintenance': [small('/admin/maintenance')],
+    'POST /admin/maintenance': unwanted('/admin/maintenance', 'message'),
     'POST /agency-events': unwanted('/agency-events', 'event'),
     'POST /internal/identity-webhook': unwanted('/internal/identity-webhook', 'type'),
     'GET /credits/packages': [small('/credits/packages')],
@@ -195,27 +279,19 @@ export async function casesOf(filled: Filled, made: { share: string; link: strin
     ],
     'DELETE /api/v2/jobs/{id}': [each('', ended.slice(-5), (id) => `/api/v2/jobs/${id}`)],
     'GET /api/v2/usage': [small('/api/v2/usage')],
-    'POST /api/v2/webhooks/endpoints': unwanted('/api/v2/webhooks/endpoints', 'events'),
-    'GET /api/v2/webhooks/endpoints': [small('/api/v2/webhooks/endpoints')],
-    'GET /api/v2/webhooks/endpoints/{id}': [small(`/api/v2/webhooks/endpoints/${endpoint_id}`)],
-    'DELETE /api/v2/webhooks/endpoints/{id}': [
-      each('2,000 deliveries', spare_endpoints, (id) => `/api/v2/webhooks/endpoints/${id}`),
+    ...webhooks('/api/v2', spare_endpoints.slice(0, spare_endpoints.length / 2)),
+    ...webhooks('', spare_endpoints.slice(spare_endpoints.length / 2)),
+    'GET /jobs/{job_id}/changes': [
+      get('the largest job against a small one', `${job}/changes?limit=1000&since=${redirected_id}`),
     ],
-    'POST /api/v2/webhooks/endpoints/{id}/enable': [small(`/api/v2/webhooks/endpoints/${endpoint_id}/enable`)],
-    'POST /api/v2/webhooks/endpoints/{id}/test': [small(`/api/v2/webhooks/endpoints/${endpoint_id}/test`)],
-    'POST /api/v2/webhooks/endpoints/{id}/secret': unwanted(
-      `/api/v2/webhooks/endpoints/${endpoint_id}/secret`,
-      'overlap_seconds',
-    ),
-    'GET /api/v2/webhooks/endpoints/{id}/deliveries': [
-      get(
-        '1,000 of 2,000 with 20 attempts each',
-        `/api/v2/webhooks/endpoints/${endpoint_id}/deliveries?${page}&offset=1000`,
-      ),
-    ],
-    'POST /api/v2/webhooks/endpoints/{id}/deliveries/{delivery_id}/resend': [
-      small(`/api/v2/webhooks/endpoints/${endpoint_id}/deliveries/none/resend`),
-    ],
+    'GET /console/{area}': [small('/console/users')],
+    'GET /console/{area}/{item}': [small(`/console${job}`)],
+    'GET /console/{area}/{item}/{part}': [small(`/console${job}/results`)],
+    'GET /console/assets/{file}': [small('/console/assets/none.js')],
+    'POST /console/session': unwanted('/console/session', 'token'),
+    'DELETE /console/session': [small('/console/session')],
+    'GET /console/provider/sign-in': [small('/console/provider/sign-in')],
+    'GET /console/provider/return': [small(`/console/provider/return?code=${'x'.repeat(2000)}&state=x`)],
     'GET /healthz': [small('/healthz')],
     'GET /readyz': [small('/readyz')],
     'GET /metrics': [small('/metrics')],

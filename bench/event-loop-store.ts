@@ -7,6 +7,7 @@ import { MAX_BLOCKED } from '../commands/blocklist.ts';
 import { openCredits } from '../commands/credits.ts';
 import { idOfShareToken, newShareToken } from '../commands/shares.ts';
 import { appendRuns, type EventStore, type ExpectedRevision } from '../events/event-store.ts';
+import { MAX_NOTE_CHARS } from '../events/growth-note.ts';
 import {
   apiKeysStream,
   BLOCKLIST_STREAM,
@@ -15,12 +16,18 @@ import {
   urlsStream,
   webhookEndpointsStream,
 } from '../events/streams.ts';
+import { dayNumbered, dayOf, MAX_DAYS, numberOf } from '../readmodels/calendar.ts';
+import { type DayCountsDocument, idOfDay } from '../readmodels/day-counts.ts';
 import type { Collection, CollectionSpec, Document } from '../readmodels/documents.ts';
 import { type DomainHealthDocument, domainHealth } from '../readmodels/domain-health.ts';
+import { FUNNEL_STEPS, GROWTH, growthCounts } from '../readmodels/growth.ts';
+import { growthNotes, MAX_NOTES } from '../readmodels/growth-notes.ts';
 import { jobs } from '../readmodels/jobs.ts';
+import { PAYWALL, paywallCounts, paywallUsers } from '../readmodels/paywall.ts';
 import { inGeneration } from '../readmodels/projection-state.ts';
 import { openReadModels } from '../readmodels/read-models.ts';
 import { type ResultDocument, resultId, results } from '../readmodels/results.ts';
+import { counterOf, MOVEMENTS, revenueCounts } from '../readmodels/revenue.ts';
 import { domainId, jobDomains, jobStats, noStats } from '../readmodels/stats.ts';
 import { type WebhookDeliveryDocument, webhookDeliveries } from '../readmodels/webhooks.ts';
 import { openLogger } from '../service/logger.ts';
@@ -29,6 +36,8 @@ import { openStores, type Stores } from '../service/stores.ts';
 import type { Config } from '../settings/config.ts';
 import { appendLongLedger } from '../test/support/long-ledger.ts';
 import { commandContext } from '../test/support/stores.ts';
+import { fillAdministration, LATE_A_CHUNK, LATE_URL, LATE_URLS } from './event-loop-administration.ts';
+import { DOMAINS, lots, URLS, urlAt } from './event-loop-urls.ts';
 
 export interface Filled {
   user_id: string;
@@ -36,6 +45,10 @@ export interface Filled {
   job_id: string;
   /** A job whose results all have the most and longest redirects that a result may keep. */
   redirected_id: string;
+  /** An ended job of whose URLs the worker log has entries without a result: their URLs are read from its listing. */
+  late_id: string;
+  /** The proxy with the most troubled domains. */
+  proxy_id: string;
   /** Ended jobs to delete, more than one bulk deletion takes. */
   ended: string[];
   /** Ended jobs with `LARGE_ENDED` results, to delete. */
@@ -47,7 +60,6 @@ export interface Filled {
   spare_shares: string[];
 }
 
-export const URLS = 1_000_000;
 const REDIRECTED = 1001;
 const ENDED = 4000;
 const LARGE_ENDED = 100_000;
@@ -55,8 +67,8 @@ const LARGE_ENDED = 100_000;
 const SPARE = 5;
 const CREDITS = 1_000_000_000;
 const TRANSACTIONS = 10_000;
-const DOMAINS = 100_000;
 const DELIVERIES = 2000;
+const PAYWALL_USERS = 100_000;
 const HOPS = 10;
 const HOP_CHARS = 8192;
 const A_WRITE = 1000;
@@ -67,6 +79,8 @@ export async function fill(config: Config): Promise<Filled> {
     user_id: '',
     job_id: randomUUID(),
     redirected_id: randomUUID(),
+    late_id: randomUUID(),
+    proxy_id: randomUUID(),
     ended: Array.from({ length: ENDED }, () => randomUUID()),
     large_ended: lots(SPARE, () => randomUUID()),
     endpoint_id: randomUUID(),
@@ -97,10 +111,10 @@ const open = (config: Config) =>
   openStores(config, openLogger(config), { of: 'others', signal: new AbortController().signal, waiting() {} });
 
 async function fillLog(log: EventStore, filled: Filled): Promise<void> {
-  const { user_id: owner_id, job_id, redirected_id, ended, large_ended } = filled;
+  const { user_id: owner_id, job_id, redirected_id, late_id, ended, large_ended } = filled;
   await append(log, BLOCKLIST_STREAM, lots(MAX_BLOCKED - 1000, blocked));
   const unended = { [job_id]: URLS, [redirected_id]: REDIRECTED };
-  for (const id of [job_id, redirected_id, ...large_ended, ...ended]) {
+  for (const id of [job_id, redirected_id, late_id, ...large_ended, ...ended]) {
     const total_urls = unended[id] ?? (large_ended.includes(id) ? LARGE_ENDED : 1);
     const job = {
       ...{ job_id: id, owner_id, owner_email: null, source: 'api', total_urls, batch_size: 100 },
@@ -121,6 +135,14 @@ async function fillLog(log: EventStore, filled: Filled): Promise<void> {
       }),
     );
   }
+  await append(
+    log,
+    urlsStream(late_id),
+    lots(LATE_URLS / LATE_A_CHUNK, (n) => {
+      const from_index = n * LATE_A_CHUNK;
+      return { type: 'UrlsListed', data: { job_id: late_id, from_index, urls: lots(LATE_A_CHUNK, () => LATE_URL) } };
+    }),
+  );
   const { endpoint_id, spare_endpoints, spare_keys, spare_shares } = filled;
   await append(
     log,
@@ -176,13 +198,14 @@ async function project(config: Config): Promise<void> {
   }
 }
 
+type Live = <T extends Document>(spec: CollectionSpec<T>) => Promise<Collection<T>>;
+
 async function fillDocuments({ documents }: Stores, filled: Filled): Promise<void> {
   const { job_id, redirected_id, large_ended, endpoint_id, spare_endpoints, user_id } = filled;
   const generations = new Map(
     (await openReadModels(documents).projections()).flatMap((p) => p.collections.map((n) => [n, p.generation])),
   );
-  const live = <T extends Document>(spec: CollectionSpec<T>) =>
-    documents.collection(inGeneration(spec, generations.get(spec.name)!));
+  const live: Live = (spec) => documents.collection(inGeneration(spec, generations.get(spec.name)!));
   await insert(await live(results), URLS, (n) => resultAt(job_id, n));
   await insert(await live(results), REDIRECTED, (n) => redirectedAt(redirected_id, n), 50);
   await insert(await live(domainHealth), DOMAINS, healthAt);
@@ -194,6 +217,8 @@ async function fillDocuments({ documents }: Stores, filled: Filled): Promise<voi
   for (const id of [endpoint_id, ...spare_endpoints]) {
     await insert(await live(webhookDeliveries), DELIVERIES, (n) => deliveryAt(n, id, user_id), 100);
   }
+  await fillFigures(live);
+  await fillAdministration(documents, (spec) => inGeneration(spec, generations.get(spec.name)!), filled);
   const stats = {
     ...noStats(job_id),
     ...{ checked_urls: URLS, broken_urls: URLS / 10, domains_total: DOMAINS },
@@ -212,6 +237,28 @@ async function fillDocuments({ documents }: Stores, filled: Filled): Promise<voi
   }
 }
 
+/** Figures of each day of ten years, and as many notes as one page shows. */
+async function fillFigures(live: Live): Promise<void> {
+  const today = numberOf(dayOf(Date.now()));
+  const money = [...MOVEMENTS, 'mrr', 'customers', 'packages', 'subscriptions'] as const;
+  const counters: [CollectionSpec<DayCountsDocument>, string[]][] = [
+    [growthCounts, [GROWTH.signups, GROWTH.jobs, GROWTH.urls, ...FUNNEL_STEPS.map(GROWTH.reached)]],
+    [revenueCounts, money.map((name) => counterOf('usd', name))],
+    [paywallCounts, [PAYWALL.views, PAYWALL.users, PAYWALL.listed]],
+  ];
+  for (const [spec, names] of counters) {
+    const n = Object.fromEntries(names.map((name) => [name, 1000]));
+    await insert(await live(spec), MAX_DAYS, (day) => ({ _id: idOfDay(dayNumbered(today - 1 - day)), n }));
+  }
+  await insert(await live(growthNotes), MAX_NOTES, (n) => ({
+    ...{ _id: randomUUID(), date: dayNumbered(today - n), text: '€'.repeat(MAX_NOTE_CHARS) },
+    ...{ added_at: at(n), added_by: 'admin:bench' },
+  }));
+  await insert(await live(paywallUsers), PAYWALL_USERS, (n) => ({
+    ...{ _id: `met${n}`, events: 3, views: 2, first_seen_at: at(n), last_seen_at: at(n), converted_at: at(n + 1) },
+  }));
+}
+
 async function insert<T extends Document>(
   collection: Collection<T>,
   count: number,
@@ -223,9 +270,7 @@ async function insert<T extends Document>(
   }
 }
 
-export const lots = <T>(length: number, make: (n: number) => T): T[] => Array.from({ length }, (_, n) => make(n));
 const at = (n: number) => new Date(1_767_225_600_000 + n * 1000).toISOString();
-export const urlAt = (n: number) => `https://www.example${n % DOMAINS}.com/a/path/to/page/${n}?q=${n * 7}&lang=en`;
 
 function blocked(n: number) {
   const said = { reason: 'The domain refuses automated checks.'.repeat(5), block_type: 'legal', error_codes: ['451'] };

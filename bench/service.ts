@@ -1,5 +1,5 @@
 // The embedded service of a benchmark in a process of its own, with a folder and a website on loopback to check.
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { issueLocalToken } from '../adapters/identity/index.ts';
@@ -22,10 +22,15 @@ export interface BenchService {
   stop(): Promise<void>;
 }
 
-/** Starts a service whose users have a million credits, and whose limits hold no benchmark up. */
-export async function startBenchService(): Promise<BenchService> {
+/**
+ * Starts a service whose users have a million credits, and whose limits hold no benchmark up. `prepare` runs before it, when its folder of
+ * data is empty.
+ */
+export async function startBenchService(prepare = async (_data_dir: string) => {}): Promise<BenchService> {
   const folder = await mkdtemp(join(tmpdir(), 'url-checker-bench-'));
   const data_dir = join(folder, 'data');
+  await mkdir(data_dir);
+  await prepare(data_dir);
   const website = await startLoopbackServer();
   const service = await startServiceProcess({
     DATA_DIR: data_dir,

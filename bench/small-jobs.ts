@@ -6,7 +6,6 @@
 // polling: this process reads the jobs' progress from the file of the read models.
 // node bench/small-jobs.ts [--jobs 1000] [--rounds 3]
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -14,6 +13,7 @@ import { openSqliteDocuments } from '../adapters/documents/sqlite/sqlite-documen
 import { jobs as jobDocuments } from '../readmodels/jobs.ts';
 import { openReadModels } from '../readmodels/read-models.ts';
 import { median, urlsOver } from './loopback-urls.ts';
+import { cpuMs } from './process-cpu.ts';
 import { startBenchService } from './service.ts';
 
 export interface SmallJobs {
@@ -28,8 +28,6 @@ export interface SmallJobs {
 const SMALL = 10;
 const HOSTS = 200;
 const AT_ONCE = 8;
-/** Clock ticks a second in `/proc/PID/stat`, on every Linux that Node runs on. */
-const TICK_MS = 10;
 const LOOK_MS = 100;
 
 export async function benchSmallJobs({ jobs = 1000, rounds = 3 } = {}): Promise<SmallJobs> {
@@ -80,13 +78,6 @@ export async function benchSmallJobs({ jobs = 1000, rounds = 3 } = {}): Promise<
     await documents.close();
     await service.stop();
   }
-}
-
-/** Processor time of all threads of a process since its start. */
-function cpuMs(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }
 
 export function smallJobsTable({ jobs, small_us, large_us, ratio }: SmallJobs): string {
