@@ -1,4 +1,4 @@
-import { COMPILED, TMPDIR } from './ava.config.js';
+import { COMPILED, REQUIRE, TIMEOUT, TMPDIR } from './ava.config.js';
 
 // The suites that need real servers: named by NATS_URL, MONGODB_URL and EVENTSTORE_URL, or started where Docker runs.
 export default {
@@ -8,6 +8,7 @@ export default {
   workerThreads: false,
   // They wait for servers as much as they work.
   concurrency: 3,
-  timeout: '300s',
+  timeout: TIMEOUT,
+  require: REQUIRE,
   environmentVariables: { NODE_COMPILE_CACHE: COMPILED, TMPDIR },
 };

@@ -1,7 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import test from 'ava';
+import { ALL_ROUTES } from '../http/routes/all.ts';
 import { ConfigError, envExample, isLoopback, ROLES, readConfig, SETTINGS } from '../settings/config.ts';
+import { SERVICE_GROUPS } from '../settings/service-urls.ts';
 
 const wrong = (env: Record<string, string>): string => {
   try {
@@ -136,12 +138,76 @@ test('the public URL has brackets around an IPv6 host', (t) => {
   t.is(readConfig({ HOST: '::1', PORT: '81' }).public_url, 'http://[::1]:81');
 });
 
-test('readConfig refuses a planned setting, and says what happens instead', (t) => {
-  t.regex(
-    wrong({ BLOB_URL: 's3://bucket' }),
-    /BLOB_URL is set, and this version does not read it: the service keeps uploaded files/,
-  );
-  t.regex(wrong({ SERVICE_URLS: 'billing=http://10.0.0.7:8080' }), /SERVICE_URLS is set/);
+test('BLOB_URL names a bucket, an endpoint with its region, or a folder', (t) => {
+  const of = (BLOB_URL: string) => readConfig({ BLOB_URL }).blob_url;
+  const amazon = {
+    ...{ kind: 's3', bucket: 'my.bucket', prefix: '', endpoint: null, public_endpoint: null, region: null },
+    ...{ path_style: false, credentials: null },
+  };
+  t.deepEqual(of('s3://my.bucket'), amazon as never);
+  t.deepEqual(of('s3://my.bucket/a/b-1/?region=eu-west-1'), {
+    ...amazon,
+    prefix: 'a/b-1/',
+    region: 'eu-west-1',
+  } as never);
+  t.like(of('s3://b0b?endpoint=http://minio:9000'), {
+    endpoint: 'http://minio:9000',
+    region: 'us-east-1',
+    path_style: true,
+  });
+  t.like(of('s3://b0b?endpoint=https://r2.example&path_style=false&public_endpoint=https://cdn.example'), {
+    ...{ path_style: false, public_endpoint: 'https://cdn.example' },
+  });
+  const credentials = { access_key_id: 'ID', secret_access_key: 's/e+c@r=t' };
+  t.like(of('s3://ID:s%2Fe%2Bc%40r%3Dt@b0b/p'), { bucket: 'b0b', prefix: 'p/', credentials });
+  t.deepEqual(of('file:///var/my%20files'), { kind: 'files', folder: '/var/my files' });
+});
+
+for (const value of [
+  ...[
+    's3://',
+    's3:///prefix',
+    's3://b',
+    's3://-bucket',
+    's3://bucket:9000',
+    's3://bucket#a',
+    'https://bucket',
+    'bucket',
+  ],
+  ...['s3://bucket/a//b', 's3://bucket/ä', 's3://bucket/~', `s3://bucket/${'a'.repeat(201)}`],
+  ...[
+    's3://bucket?regoin=a',
+    's3://bucket?region=a&region=b',
+    's3://bucket?region=a%20b',
+    's3://bucket?path_style=yes',
+  ],
+  ...['s3://bucket?endpoint=minio:9000', 's3://bucket?endpoint=http://a/b', 's3://bucket?endpoint=http://hunter2@a'],
+  ...['s3://hunter2@bucket', 's3://:hunter2@bucket', 's3://ID:%E0hunter2@bucket', 's3://bucket?secret=hunter2'],
+  ...['file://host/a', 'file:///a?b', 'file:///%00', 's3://ID:hunter2/secret@bucket'],
+]) {
+  test(`readConfig refuses BLOB_URL=${value}, and does not show it`, (t) => {
+    const message = wrong({ BLOB_URL: value });
+    t.regex(message, /BLOB_URL is \(a secret of \d+ characters\): it wants s3:/);
+    t.notRegex(message, /hunter2/);
+  });
+}
+
+test('SERVICE_URLS names groups of routes, each once, with the origin of another deployment', (t) => {
+  const of = (SERVICE_URLS: string) => readConfig({ SERVICE_URLS }).service_urls;
+  t.is(readConfig({}).service_urls, null);
+  t.deepEqual(of('billing=http://10.0.0.7:8080, jobs=https://jobs.internal/'), {
+    billing: 'http://10.0.0.7:8080',
+    jobs: 'https://jobs.internal',
+  });
+  const urls = ['jobs', 'service=http://a', 'jobs=a', 'jobs=ftp://a', 'jobs=http://a/b', 'jobs=http://u:p@a'];
+  for (const url of [...urls, 'jobs=http://a,jobs=http://b', 'jobs=http://a,']) {
+    t.regex(wrong({ SERVICE_URLS: url }), /SERVICE_URLS is .*: it wants GROUP=http:/, url);
+  }
+  const tags = new Set(ALL_ROUTES.map((route) => route.tags[0]!));
+  t.deepEqual([...SERVICE_GROUPS].sort(), [...tags].sort() as never);
+});
+
+test('a secret of a setting is not shown', (t) => {
   t.notRegex(wrong({ PAYMENT_SECRET_KEY: 'sk_live_secret' }), /sk_live/);
 });
 
@@ -191,4 +257,15 @@ test('docker-compose.yml names only settings that exist', (t) => {
     named.filter((name) => !(name in SETTINGS)),
     [],
   );
+});
+
+test('PROXY_LIST_URL names a server or a file, and an error does not show it', (t) => {
+  for (const url of ['https://key:secret@lists.example/a?token=b', 'file:///etc/url-checker/proxies.txt']) {
+    t.is(readConfig({ PROXY_LIST_URL: url }).proxy_list_url, url);
+  }
+  for (const wrong of ['file://', 'file:///', 'http://', 'ftp://secret.example/x', 'https://secret.example:99999/']) {
+    const { message } = t.throws(() => readConfig({ PROXY_LIST_URL: wrong }))!;
+    t.regex(message, /PROXY_LIST_URL is \(a secret of \d+ characters\): it wants a URL that starts with http/);
+    t.notRegex(message, /secret\.example/);
+  }
 });

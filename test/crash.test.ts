@@ -15,7 +15,7 @@ import { openSite, page } from './support/sites.ts';
 const KILLS = 3;
 /** Jobs under way at each kill: each begins when the one before it has had a random number of requests. */
 const JOBS = 4;
-const URLS = 200;
+const URLS = 100;
 /** The moments are between any two requests of a job, and up to this long after one: a job takes about ten times as long. */
 const LATER_MS = 30;
 

@@ -43,13 +43,6 @@ test('the service serves the page and all its files, and nothing from other host
   }
 });
 
-test('the start shows the page too', async (t) => {
-  const [start, page] = [await get('/'), await get('/docs')];
-  t.is(start.status, 200);
-  t.is(start.headers.get('content-security-policy'), page.headers.get('content-security-policy'));
-  t.is(await start.text(), await page.text());
-});
-
 test('the page shows both documents', async (t) => {
   const script = await (await get('/docs/page.js')).text();
   const urls = [...script.matchAll(/url: at\('([^']+)'\)/g)].map((match) => match[1]!);

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import test from 'ava';
 import { VOCABULARY } from '../events/vocabulary.ts';
+import { ALL_PROJECTIONS } from '../projections/all.ts';
 import { SETTINGS } from '../settings/config.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -138,5 +139,20 @@ test('docker-compose.yml passes on every setting and no other', (t) => {
     Object.keys(SETTINGS)
       .filter((name) => !set_by_image.includes(name))
       .sort(),
+  );
+});
+
+test('architecture.md says of every stream and of every collection what it costs and when it goes', (t) => {
+  const section = /^## What is kept.*$([\s\S]*?)^## /m.exec(read('docs/architecture.md'))![1]!;
+  const rows = section.split('\n').flatMap((line) => {
+    const cells = /^\| (.+) \| (.+) \| (.+) \|$/.exec(line);
+    return cells ? [cells.slice(1)] : [];
+  });
+  const named = new Set(rows.flatMap(([what]) => what!.match(/`[^`]+`/g) ?? []));
+  const streams = Object.keys(VOCABULARY).map((category) => `\`${category}-\``);
+  const collections = ALL_PROJECTIONS.flatMap((each) => each.collections.map(({ name }) => `\`${name}\``));
+  t.deepEqual(
+    [...streams, ...collections].filter((name) => !named.has(name)),
+    [],
   );
 });

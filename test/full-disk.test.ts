@@ -20,7 +20,7 @@ const limitOf =
     execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:`]);
 
 test('without room the service answers reads and refuses writes, and loses nothing', async (t) => {
-  t.timeout(180_000);
+  t.timeout(300_000);
   const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-full-'));
   let answered = 0;
   const held: (() => void)[] = [];
@@ -97,7 +97,7 @@ for (const [where, leaveBehind] of Object.entries({
   },
 })) {
   test(`a service that starts without room in ${where} says so once, waits, and goes on with room`, async (t) => {
-    t.timeout(120_000);
+    t.timeout(300_000);
     const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-full-'));
     t.teardown(() => rm(data_dir, { recursive: true, force: true }));
     const env = { DATA_DIR: data_dir, LOG_LEVEL: 'warn', CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8', CHECKER_RETRIES: '0' };

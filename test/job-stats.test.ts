@@ -44,7 +44,11 @@ test('statistics and filter options count every result of a job', async (t) => {
   const job_id = await checkedJob('counter', [...paths.map((path) => site.url + path), ...dead]);
   const { status, body } = await ask(`/jobs/${job_id}/stats`);
   t.is(status, 200);
-  const { error_codes, response_times_ms, ...counts } = body;
+  const {
+    error_codes,
+    response_times_ms: { histogram, ...response_times_ms },
+    ...counts
+  } = body;
   t.deepEqual(counts, {
     job_id,
     total_urls: 8,
@@ -69,6 +73,11 @@ test('statistics and filter options count every result of a job', async (t) => {
   const mean = Math.round((times.reduce((sum, ms) => sum + ms) / 6) * 10) / 10;
   const [min, , p50, , , max] = times;
   t.deepEqual(response_times_ms, { measured: 6, min, max, mean, p50, p90: max, p95: max, p99: max });
+  const counted = histogram.map(({ below_ms, count }: { below_ms: number; count: number }, n: number) => {
+    const from = n === 0 ? 0 : below_ms / 2;
+    return count === times.filter((ms) => ms >= from && ms < below_ms).length;
+  });
+  t.true(counted.length > 0 && counted.every(Boolean));
 
   const options = await ask(`/jobs/${job_id}/filter-options`);
   t.deepEqual(options.body, {
@@ -172,4 +181,17 @@ test('the service reads the list of URLs at the pace of its client, and stops wh
   leaving.abort();
   await until(() => seen.closed);
   await t.throwsAsync(reader.read());
+});
+
+test('a list of URLs that is removed while it is read breaks off', async (t) => {
+  const services = {
+    async *urls() {
+      yield ['https://a.example/', 'https://b.example/'];
+    },
+  } as unknown as routes.Deps;
+  const jobs = jobsBy((total) => ({ total_urls: Number(total) }));
+  const sample = await startSample([routes.urlList], services, { jobs });
+  t.teardown(() => sample.close());
+  t.is(await (await sample.request('/jobs/2/url-list')).text(), 'https://a.example/\nhttps://b.example/');
+  await t.throwsAsync(async () => (await sample.request('/jobs/3/url-list')).text());
 });

@@ -239,14 +239,12 @@ test('a deleted job disappears at once and its content soon; its events and ledg
   const job_id = uploaded.body.job_id as string;
   await alice.ended(job_id);
   t.truthy(await stores.blobs.get(`uploads/${job_id}`));
-  const found = Object.keys(await occurrences(service.data_dir, ['/deleted/']));
-  // The queue overwrites its messages once they are acknowledged.
-  for (const file of ['events.db', 'documents.db', job_id]) {
-    t.true(
-      found.some((each) => each.includes(file)),
-      `${file} holds the job's URLs`,
-    );
-  }
+  // The queue overwrites its messages once they are acknowledged. A checkpoint may move rows from a file that is not read yet to one that is.
+  const holders = ['events.db', 'documents.db', job_id];
+  await until(async () => {
+    const found = Object.keys(await occurrences(service.data_dir, ['/deleted/']));
+    return holders.every((file) => found.some((each) => each.includes(file)));
+  });
   const { status, body } = await remove(alice, job_id);
   t.deepEqual([status, body], [200, { job_id, deleted: true }]);
   t.is((await alice.ask('GET', `/jobs/${job_id}`)).status, 404);

@@ -7,7 +7,7 @@ const HOPS = 9;
 const URLS = 101;
 
 test('a page of the longest results is equal by offset, by cursor and through a share', async (t) => {
-  t.timeout(120_000);
+  t.timeout(300_000);
   const site = await openSite((request, response) => {
     const [, url, hop] = /^\/(\d+)\/(\d+)/.exec(request.url!)!;
     if (Number(hop) === HOPS) return void response.end('here');

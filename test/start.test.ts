@@ -1,7 +1,7 @@
 // Starting where something is wrong: one line that says what, no stack, exit code 2; and damaged stores that can be made again.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -293,4 +293,10 @@ test('a start with another PERSONAL_DATA_KEY than the log was begun with is refu
   const error = await t.throwsAsync(open('b'), { instanceOf: StartError });
   t.regex(error.message, /is sealed under another PERSONAL_DATA_KEY/);
   await (await open('a')).close();
+});
+
+test('other users of the machine cannot read a new data folder', async (t) => {
+  const data_dir = join(await folderOf(t), 'data');
+  await prepareDataDir({ data_dir, ...OPEN }, pino({ enabled: false }));
+  t.is((await stat(data_dir)).mode & 0o777, 0o700);
 });

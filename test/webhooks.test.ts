@@ -189,6 +189,22 @@ test("endpoints and their deliveries are their owner's alone", async (t) => {
   t.is((await alice.ask('GET', path)).status, 200);
 });
 
+test('the gateway has the same endpoints, and a user sends only so many tests a minute', async (t) => {
+  const [key, signed_in] = [await service.keyHolder('both'), await service.client('both')];
+  const made = await signed_in.ask('POST', '/webhooks/endpoints', { url: 'http://127.0.0.1:9/hook' });
+  t.is((await key.ask('GET', `${ENDPOINTS}/${made.body.id}`)).body.url, made.body.url);
+  const refused = await signed_in.ask('POST', '/webhooks/endpoints', { url: 'ftp://example.com/' });
+  t.deepEqual(refused.body.detail[0].loc, ['body', 'url']);
+  const sends = [];
+  for (let n = 0; n < 60; n++) {
+    const client = n % 2 ? key : signed_in;
+    sends.push((await client.ask('POST', `${n % 2 ? ENDPOINTS : '/webhooks/endpoints'}/none/test`)).status);
+  }
+  t.deepEqual([...new Set(sends)], [404]);
+  const over = await signed_in.ask('POST', `/webhooks/endpoints/${made.body.id}/test`);
+  t.deepEqual([over.status, over.body.code], [429, 'rate_limited']);
+});
+
 test('a deleted endpoint disappears at once, and gets no more events', async (t) => {
   const alice = await service.keyHolder('deleter');
   const receiver = await openReceiver();
@@ -334,7 +350,7 @@ test('while a secret changes, receivers verify a delivery by either secret, and 
 });
 
 test('a killed service delivers after its start, under the same ids', async (t) => {
-  t.timeout(120_000);
+  t.timeout(300_000);
   const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-webhooks-'));
   const receiver = await openReceiver();
   receiver.status = null;

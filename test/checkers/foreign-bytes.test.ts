@@ -16,7 +16,7 @@ import { parseHosts } from '../../checkers/engine/resolver.ts';
 import { parseRetryAfter } from '../../checkers/engine/retries.ts';
 import { folderOf, siblingOf, suspicionOf } from '../../checkers/engine/soft-404.ts';
 import { parseProxy } from '../../checkers/proxies/endpoint.ts';
-import { parseProxyList } from '../../checkers/proxies/list.ts';
+import { parseProxyList } from '../../checkers/proxies/read-list.ts';
 import { requestSocks5 } from '../../checkers/proxies/socks5.ts';
 import type { TunnelFailure } from '../../checkers/proxies/tunnel-failure.ts';
 import { leastCpuMs } from '../support/cpu-time.ts';

@@ -116,6 +116,45 @@ test('the others forget a checker that falls silent', async (t) => {
   t.true(passed_ms > 5 * ANNOUNCE_MS, 'and not before it missed five announcements');
 });
 
+test('a checker that is cut off has no share before the others forget it, and until they know of it again', async (t) => {
+  const open = await oneQueue(t);
+  let passed_ms = 0;
+  const monotonic = () => passed_ms;
+  const queue = await open();
+  let is_cut = false;
+  const line: Queue = {
+    ...queue,
+    broadcast: async (subject, body) => (is_cut ? undefined : queue.broadcast(subject, body)),
+    listen: (subject, take, signal) => queue.listen(subject, (body) => is_cut || take(body), signal),
+  };
+  let known = Promise.withResolvers<void>();
+  known.resolve();
+  const cut = await peer(t, line, { monotonic, waitForPeers: () => known.promise });
+  const other = await peer(t, await open(), { monotonic });
+  const parts = () => [cut, other].map(({ heard }) => heard.peers?.shareOf('a.example', 5) ?? 5);
+  await until(() => isShared(parts()));
+  is_cut = true;
+  passed_ms += 4.5 * ANNOUNCE_MS;
+  await until(() => parts()[0] === 0);
+  t.true(parts()[1]! < 5, 'the other has not forgotten it yet');
+  await until(() => {
+    passed_ms += 1;
+    return parts()[1] === 5;
+  });
+  known = Promise.withResolvers();
+  is_cut = false;
+  await until(() => parts()[1]! < 5);
+  t.is(parts()[0], 0, 'requests of the other above its share end meanwhile');
+
+  is_cut = true;
+  passed_ms += 6 * ANNOUNCE_MS;
+  known.resolve();
+  await new Promise(setImmediate);
+  t.is(parts()[0], 0, 'it is cut off again');
+  is_cut = false;
+  await until(() => isShared(parts()));
+});
+
 test('a checker announces a Retry-After to the others and not to itself', async (t) => {
   const open = await oneQueue(t);
   const first = await peer(t, await open());
@@ -180,6 +219,12 @@ test('two checkers together never exceed the limit of requests to a host', async
       },
       get backlog() {
         return engine.backlog;
+      },
+      get running() {
+        return engine.running;
+      },
+      get hosts_held() {
+        return engine.hosts_held;
       },
       check: (...asked) => {
         checked[n]!++;

@@ -98,3 +98,11 @@ test('nothing is run again when four files failed, when no file is known, or whe
   const cut = runOf('ok 1 - a › 0', 'not ok 2 - e › 1');
   t.like(rerun(cut, FILES, never), { passed: 1, failed: 2, flaky_files: [] });
 });
+
+test('a run that was stopped names the files that still ran, keeps its totals and is not run again', (t) => {
+  const read = tapReader();
+  const lines = [...tapOf('a › one', '!b › c › two'), '# stopped after 900 s'].flatMap((line) => read(line) ?? []);
+  const verdict = rerun(summaryOf(lines, ['test/e.test.ts']), FILES, never);
+  t.like(verdict, { passed: 1, failed: 2 });
+  t.deepEqual(verdict.lines, ['failed: stopped after 900 s; what ran then: test/e.test.ts']);
+});

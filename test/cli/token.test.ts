@@ -1,25 +1,16 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { openIdentity } from '../../adapters/identity/index.ts';
-
-const CLI = fileURLToPath(new URL('../../cli/token.ts', import.meta.url));
-const { PATH, NODE_COMPILE_CACHE } = process.env;
+import { runProgram } from '../support/run-program.ts';
 
 let data_dir: string;
 test.before(async () => void (data_dir = await mkdtemp(join(tmpdir(), 'token-'))));
 test.after.always(() => rm(data_dir, { recursive: true }));
 
 const run = (args: string[], env: Record<string, string> = {}) =>
-  new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) => {
-    const options = { env: { PATH, NODE_COMPILE_CACHE, DATA_DIR: data_dir, ...env } };
-    execFile(process.execPath, [CLI, ...args], options, (error, stdout, stderr) =>
-      resolve({ code: error?.code ?? 0, stdout, stderr }),
-    );
-  });
+  runProgram('token', args, { DATA_DIR: data_dir, ...env });
 
 test('the command prints the token and nothing else', async (t) => {
   const { stdout, stderr, code } = await run([

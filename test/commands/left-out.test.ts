@@ -12,7 +12,7 @@ function heldBlobs() {
   const held = new Map<string, Buffer>();
   const gate = Promise.withResolvers<void>();
   let fault: Error | null = null;
-  const blobs: Blobs = {
+  const blobs: Pick<Blobs, 'put' | 'get' | 'delete'> = {
     async put(key, content) {
       await gate.promise;
       if (fault) throw fault;
@@ -26,7 +26,6 @@ function heldBlobs() {
         ? null
         : Readable.from([bytes.subarray(0, 10), bytes.subarray(10)], { objectMode: false });
     },
-    file: async () => null,
     delete: async (key) => void held.delete(key),
   };
   const open = (error: Error | null = null) => {

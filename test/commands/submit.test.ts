@@ -4,7 +4,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { openFileBlobs } from '../../adapters/blobs/files/file-blobs.ts';
 import { openCredits } from '../../commands/credits.ts';
 import type { Given } from '../../commands/intake.ts';
 import { openJobs } from '../../commands/job.ts';
@@ -12,6 +11,7 @@ import { openSubmissions } from '../../commands/submit.ts';
 import { creditsStream, jobStream, urlsStream } from '../../events/streams.ts';
 import { blockedDomains } from '../../intake/blocked-domains.ts';
 import { openIntake } from '../../intake/intake.ts';
+import { fileBlobs } from '../support/file-blobs.ts';
 import { commandContext, openTestStores } from '../support/stores.ts';
 
 const COUNTS = { duplicates_removed: 1, invalid_urls_rejected: 1, blocked_urls_skipped: 1 };
@@ -22,7 +22,7 @@ async function start(t: ExecutionContext) {
   const { log } = await openTestStores(t);
   const folder = await mkdtemp(join(tmpdir(), 'url-checker-submit-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
-  const [jobs, credits, files] = [openJobs(log), openCredits(log), await openFileBlobs({ folder })];
+  const [jobs, credits, files] = [openJobs(log), openCredits(log), await fileBlobs(folder)];
   const lot = { type: 'grant', transaction_type: 'purchase', reference_id: randomUUID(), expires_at: null } as const;
   await credits.run('alice', { ...lot, amount: 10 }, commandContext());
   const blocked_domain_of = blockedDomains(new Map([['b.example', {}]]));

@@ -10,21 +10,24 @@ import {
   report,
   see,
   setUsage,
+  star,
   type User,
+  updateNotes,
 } from '../../commands/user.ts';
 import type { UserEvent } from '../../events/user.ts';
 
 const NOW = Date.parse('2026-11-22T09:00:00.000Z');
 const registered: UserEvent = { type: 'UserRegistered', data: { user_id: 'alice', email: 'old@example.com' } };
 const erased: UserEvent = { type: 'UserErased', data: {} };
-const given = (...events: UserEvent[]): User => events.reduce(evolve, initial());
+const given = (...events: UserEvent[]): User => fold(events);
+const fold = (events: readonly UserEvent[], user = initial()): User => events.reduce(evolve, user);
 const reported = (message_id: string, updated_at: string, email: string): UserEvent => ({
   type: 'IdentityReported',
   data: { message_id, updated_at, email },
 });
 const LINUX = { os: 'Linux', device_type: 'desktop', screen_size: '1920x1080' };
 const message = (message_id: string, updated_at: string, email: string) => ({
-  ...{ user_id: 'alice', message_id, updated_at, email },
+  ...{ user_id: 'alice', message_id, updated_at, email, name: null },
 });
 
 test("a report of the identity provider's webhook sets the address", (t) => {
@@ -119,4 +122,48 @@ test('an administrator sets a limit for known users only, and a repeated command
   const events: UserEvent[] = [{ type: 'UsageLimitSet', data: set }];
   t.deepEqual(limitUsage(given(registered), set), { events });
   t.deepEqual(limitUsage(given(registered, ...events), set), { events: [] });
+});
+
+test('a name comes from a token until the provider reports one, and a role from the last token', (t) => {
+  const seen = { user_id: 'alice', email: null, name: 'Alice', is_admin: true };
+  const first = see(initial(), seen);
+  t.deepEqual('events' in first && first.events.map(({ type }) => type), [
+    'UserRegistered',
+    'UserNamed',
+    'UserRoleSeen',
+  ]);
+  const alice = fold('events' in first ? first.events : []);
+  t.like(alice, { name: 'Alice', is_admin: true });
+  t.deepEqual(see(alice, seen), { events: [] });
+  t.deepEqual(see(alice, { user_id: 'alice', email: null }), { events: [] }, 'an API key says neither');
+  t.deepEqual(see(alice, { ...seen, is_admin: false }), {
+    events: [{ type: 'UserRoleSeen', data: { is_admin: false } }],
+  });
+  const updated_at = '2026-11-22T09:00:00.000Z';
+  const told = report(alice, { user_id: 'alice', message_id: 'm', email: null, name: 'Alice Arden', updated_at });
+  const reported = fold('events' in told ? told.events : [], alice);
+  t.is(reported.name, 'Alice Arden');
+  t.deepEqual(see(reported, seen), { events: [] }, 'the token may be older');
+  const nameless = report(reported, { user_id: 'alice', message_id: 'n', email: null, name: null, updated_at });
+  t.is(fold('events' in nameless ? nameless.events : [], reported).name, 'Alice Arden');
+});
+
+test('notes and stars change once, and nothing of an unknown or erased user', (t) => {
+  const alice = fold([{ type: 'UserRegistered', data: { user_id: 'alice', email: null } }]);
+  t.deepEqual(updateNotes(alice, null), { events: [] });
+  const noted = fold([{ type: 'NotesUpdated', data: { notes: 'a' } }], alice);
+  t.deepEqual(updateNotes(noted, 'a'), { events: [] });
+  t.deepEqual(star(alice, false), { events: [] });
+  t.deepEqual(star(alice, true), { events: [{ type: 'UserStarred', data: {} }] });
+  const starred = fold([{ type: 'UserStarred', data: {} }], alice);
+  t.deepEqual(star(starred, true), { events: [] });
+  t.deepEqual(star(starred, null), { events: [{ type: 'UserUnstarred', data: {} }] });
+  const erased = fold([{ type: 'UserErased', data: {} }], noted);
+  t.is(erased.notes, null);
+  for (const [user, code] of [
+    [initial(), 'user_not_found'],
+    [erased, 'user_erased'],
+  ] as const) {
+    for (const decision of [updateNotes(user, 'b'), star(user, null)]) t.like(decision, { refused: { code } });
+  }
 });

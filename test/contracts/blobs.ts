@@ -1,12 +1,12 @@
 // What every adapter of stored files promises. An adapter's test enrols it with one line and a fixture.
 import { readFile } from 'node:fs/promises';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
-import type { Blobs } from '../../commands/blobs.ts';
+import type { BlobEntry, BlobLink, Blobs } from '../../commands/blobs.ts';
 
 export interface BlobsFixture {
-  /** Opens another instance over the same data. */
+  /** Opens another instance over the same data. The links of all instances are served. */
   open(): Promise<Blobs>;
   /** The names of all stored files, finished or not. The suite only counts them. */
   stored(): Promise<string[]>;
@@ -25,6 +25,11 @@ export function blobsContract(name: string, start: () => Promise<BlobsFixture>):
     const content = await blobs.get(key);
     return content && buffer(content);
   };
+  const linkUntil = (lasts_ms: number): BlobLink => {
+    const expires_at = new Date(Date.now() + lasts_ms).toISOString();
+    return { expires_at, file_name: 'Ü " %.html', content_type: 'text/html' };
+  };
+  const byKey = (a: BlobEntry, b: BlobEntry) => (a.key < b.key ? -1 : 1);
   const bytes = (length: number, seed = 1) => Buffer.from(Array.from({ length }, (_, i) => (i * seed + seed) % 256));
 
   it('a blob reads back byte for byte, also from another instance', async (t, fixture, blobs) => {
@@ -124,6 +129,11 @@ export function blobsContract(name: string, start: () => Promise<BlobsFixture>):
       await t.throwsAsync(blobs.put(key, Readable.from([bytes(1)])), expected, key);
       await t.throwsAsync(blobs.get(key), expected, key);
       await t.throwsAsync(blobs.delete(key), expected, key);
+      await t.throwsAsync(blobs.file(key), expected, key);
+      await t.throwsAsync(blobs.link(key, linkUntil(60_000)), expected, key);
+    }
+    for (const prefix of ['/', '/a', 'a//', '../', 'a/../', './', '.', 'a/..', 'a b', '~', 'é', 'a'.repeat(201)]) {
+      await t.throwsAsync(Array.fromAsync(blobs.list(prefix)), { code: 'invalid_key' }, prefix);
     }
     t.deepEqual(await fixture.stored(), []);
   });
@@ -132,6 +142,71 @@ export function blobsContract(name: string, start: () => Promise<BlobsFixture>):
     for (const key of ['...', '..a', 'a..', '-rf', '.hidden', 'a/.../b']) {
       await blobs.put(key, Readable.from([Buffer.from(key)]));
       t.is((await read(blobs, key))?.toString(), key);
+    }
+  });
+
+  it('a list has each blob whose key begins with the prefix, with its size', async (t, _fixture, blobs) => {
+    t.deepEqual(await Array.fromAsync(blobs.list('')), []);
+    const keys = ['a', 'a-b', 'a.b/c', 'ab/c', 'ab/cd/e', 'ab/d', 'b/a', '.hidden', 'ab/..c'];
+    for (const [n, key] of keys.entries()) await blobs.put(key, Readable.from(n === 0 ? [] : [bytes(n)]));
+    const unfinished = new PassThrough();
+    const putting = blobs.put('ab/unfinished', unfinished);
+    unfinished.write(bytes(100_000));
+    const sizes = Object.fromEntries(keys.map((key, n) => [key, n]));
+    for (const prefix of [
+      '',
+      'a',
+      'ab',
+      'ab/',
+      'ab/c',
+      'ab/cd/',
+      'ab/cd/e',
+      'ab/cd/e/',
+      'a.b',
+      '.h',
+      'ab/..c',
+      'c',
+      'c/d/',
+    ]) {
+      const listed = await Array.fromAsync(blobs.list(prefix));
+      const expected = keys.filter((key) => key.startsWith(prefix)).map((key) => ({ key, size_bytes: sizes[key]! }));
+      t.deepEqual(listed.sort(byKey), expected.sort(byKey), prefix);
+    }
+    for await (const { key } of blobs.list('ab/')) await blobs.delete(key);
+    t.deepEqual(await Array.fromAsync(blobs.list('ab')), [], 'a reader may delete what it is given');
+    unfinished.destroy();
+    await t.throwsAsync(putting);
+  });
+
+  it('a link gives the file with its name to anybody, until it expires', async (t, _fixture, blobs) => {
+    const content = Buffer.from('<script>alert(1)</script>');
+    await blobs.put('a/b', Readable.from([content]));
+    const got = await fetch(await blobs.link('a/b', linkUntil(60_000)));
+    t.deepEqual([got.status, got.headers.get('content-type')], [200, 'text/html']);
+    t.is(
+      got.headers.get('content-disposition'),
+      `attachment; filename="_ _ _.html"; filename*=UTF-8''%C3%9C%20%22%20%25.html`,
+    );
+    t.true(Buffer.from(await got.arrayBuffer()).equals(content));
+    const expired = await fetch(await blobs.link('a/b', linkUntil(-1000)));
+    t.true([403, 410].includes(expired.status));
+    t.false((await expired.text()).includes('script'));
+    t.is((await fetch(await blobs.link('a/c', linkUntil(60_000)))).status, 404);
+  });
+
+  it('a changed link gives nothing', async (t, _fixture, blobs) => {
+    for (const key of ['mine', 'other']) await blobs.put(key, Readable.from(['content']));
+    const link = await blobs.link('mine', linkUntil(60_000));
+    t.is((await fetch(link)).status, 200);
+    for (const [from, to] of [
+      ['mine', 'other'],
+      ['html', 'htm'],
+      ['ignature=', 'ignature=0'],
+      ['xpires=', 'xpires=1'],
+    ] as const) {
+      const changed = await fetch(link.replaceAll(from, to));
+      t.true([400, 403].includes(changed.status), `${from}: ${changed.status}`);
+      t.false((await changed.text()).includes('content'), from);
     }
   });
 }

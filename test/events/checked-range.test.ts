@@ -3,7 +3,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
 import { foldRange, unfold } from '../../events/checked-range.ts';
-import { CHECKS_EVENTS, ERROR_CODES, type Outcome, VERDICTS } from '../../events/checks.ts';
+import { CHECKS_EVENTS, ERROR_CODES, type Outcome, type URLChecked, VERDICTS } from '../../events/checks.ts';
 import { jsonBytes } from '../../events/event-store.ts';
 import { FOUND } from '../support/behind.ts';
 
@@ -22,6 +22,15 @@ const anOutcome: fc.Arbitrary<Outcome> = fc.record(
     protection: fc.option(fc.constantFrom('shield', '')),
     attempts: fc.integer({ min: 1, max: 3 }),
     meta_refresh: url,
+    proxy_id: fc.constantFrom('p1', 'p2'),
+    earlier_attempts: fc.array(
+      fc.record({
+        status_code: fc.option(fc.constantFrom(429, 503)),
+        error_code: fc.option(fc.constantFrom(...ERROR_CODES)),
+        response_time_ms: fc.option(fc.nat(20)),
+      }),
+      { minLength: 1, maxLength: 3 },
+    ),
   },
   { requiredKeys: Object.keys(FOUND) as (keyof Outcome)[] as never },
 ) as never;
@@ -41,6 +50,30 @@ test('each URL gets its outcome back, whatever they have in common', (t) => {
       );
     }),
   );
+});
+
+test('an event of before proxies and earlier attempts were recorded is read as it was', (t) => {
+  const data: URLChecked = {
+    ...{ job_id: 'j', from_index: 4, response_times_ms: [31, null], usual: { content_type: 'text/html' } },
+    differences: [{ at: 1, status_code: null, is_broken: true, verdict: 'unreachable', error_code: 'dns_not_found' }],
+  };
+  t.true(Compile(CHECKS_EVENTS.URLChecked.schema).Check(data));
+  const page = { ...FOUND, job_id: 'j', content_type: 'text/html' };
+  t.deepEqual(unfold(data, ['a', 'b']), [
+    { ...page, index: 4, url: 'a', final_url: 'a', response_time_ms: 31 },
+    {
+      ...{ ...page, index: 5, url: 'b', final_url: null, response_time_ms: null, status_code: null, is_broken: true },
+      ...{ verdict: 'unreachable', error_code: 'dns_not_found' },
+    },
+  ]);
+});
+
+test('the proxy of most URLs is written once', (t) => {
+  const outcomes: Outcome[] = [FOUND, FOUND, FOUND].map((found) => ({ ...found, final_url: 'a', proxy_id: 'p1' }));
+  delete outcomes[1]!.proxy_id;
+  const { usual, differences } = foldRange('j', 0, ['a', 'a', 'a'], outcomes);
+  t.is(usual.proxy_id, 'p1');
+  t.deepEqual(differences, [{ at: 1, proxy_id: null }]);
 });
 
 test('a range of ordinary pages takes a few bytes a URL', (t) => {

@@ -10,6 +10,8 @@ export interface Users {
   key: string;
   other_key: string;
   admin: string;
+  /** Lets a job fail. */
+  fail: (job_id: string) => Promise<void>;
   urls: (count: number) => string[];
   /** That nobody answers. */
   asleep: (count: number) => string[];
@@ -61,6 +63,20 @@ const jobOfTheApi: Chain = async (session, { key, other_key, token, urls }) => {
   expect(session, 'a look after it', await session.ask('GET', '/api/v2/jobs/{id}', key, { places }), 404);
 };
 
+/** A job that failed is run again by an administrator, twice with one answer. */
+const runAgain: Chain = async (session, { key, admin, asleep, fail }) => {
+  const made = await session.ask('POST', '/api/v2/jobs', key, { body: { urls: asleep(10) } });
+  const failed = { places: { job_id: made.body.job_id } };
+  const rerun = () => session.ask('POST', '/admin/jobs/{job_id}/rerun', admin, failed);
+  expect(session, 'a rerun of a job that works', await rerun(), 409);
+  await fail(made.body.job_id);
+  const first = expect(session, 'a rerun', await rerun(), 201);
+  const second = expect(session, 'another', await rerun(), 201);
+  if (first.body.job_id !== second.body.job_id) session.faults.push('a job is run again twice');
+  const id = { places: { id: first.body.job_id } };
+  expect(session, "the owner's cancellation of it", await session.ask('DELETE', '/api/v2/jobs/{id}', key, id), 200);
+};
+
 /** Of URLs that never answer: paused, resumed and cancelled by either API, twice. */
 const cancelled: Chain = async (session, { key, token, asleep }) => {
   const made = await session.ask('POST', '/api/v2/jobs', key, { body: { urls: asleep(20) } });
@@ -72,6 +88,9 @@ const cancelled: Chain = async (session, { key, token, asleep }) => {
   const third = expect(session, 'a third one', await session.ask('DELETE', '/api/v2/jobs/{id}', key, id), 200);
   if (again.body.credits_refunded !== 20 || JSON.stringify(again.body) !== JSON.stringify(third.body))
     session.faults.push(`a cancelled job has given back ${again.body.credits_refunded} of 20 credits`);
+  const itself = { ...job_id, query: { since: made.body.job_id } };
+  const changes = await session.ask('GET', '/jobs/{job_id}/changes', token, itself);
+  if (expect(session, 'a comparison', changes, 200).body.total !== 0) session.faults.push('a job differs from itself');
 };
 
 /** Waited for, with its results in the answer. */
@@ -86,40 +105,45 @@ const waited: Chain = async (session, { key, admin, urls }) => {
   expect(session, 'a breakdown', await session.ask('GET', '/domains/breakdown', admin, domain), 200, 404);
 };
 
-const webhooks: Chain = async (session, { key, other_key, urls }) => {
-  const path = '/api/v2/webhooks/endpoints';
-  const body = { url: `https://example.com/${randomUUID()}`, events: [] };
-  const made = expect(session, 'an endpoint', await session.ask('POST', path, key, { body }), 201, 409);
-  if (made.status === 409) return;
-  const places = { id: made.body.id };
-  expect(session, 'the list', await session.ask('GET', path, key), 200);
-  expect(session, 'a look', await session.ask('GET', `${path}/{id}`, key, { places }), 200);
-  expect(session, "another user's look", await session.ask('GET', `${path}/{id}`, other_key, { places }), 404);
-  for (const [step, status] of [
-    ['secret', 200],
-    ['enable', 200],
-    ['test', 202],
-  ] as const)
-    expect(session, step, await session.ask('POST', `${path}/{id}/${step}`, key, { places }), status);
-  const query = { wait_seconds: '10' };
-  await session.ask('POST', '/api/v2/jobs/wait', key, { query, body: { urls: urls(1) } });
-  const log = expect(session, 'the log', await session.ask('GET', `${path}/{id}/deliveries`, key, { places }), 200);
-  for (const { id } of log.body.items ?? []) {
-    const resent = { places: { ...places, delivery_id: id } };
-    expect(
-      session,
-      'a resend',
-      await session.ask('POST', `${path}/{id}/deliveries/{delivery_id}/resend`, key, resent),
-      202,
-    );
-  }
-  expect(session, 'a deletion', await session.ask('DELETE', `${path}/{id}`, key, { places }), 204);
-  expect(session, 'a look after it', await session.ask('GET', `${path}/{id}`, key, { places }), 404);
-  expect(session, 'the same deletion', await session.ask('DELETE', `${path}/{id}`, key, { places }), 204);
-};
+/** In one of the two APIs. Tests and resends are limited by the minute. */
+const webhooks =
+  (base: '' | '/api/v2'): Chain =>
+  async (session, users) => {
+    const [key, other_key] = base === '' ? [users.token, users.admin] : [users.key, users.other_key];
+    const path = `${base}/webhooks/endpoints`;
+    const body = { url: `https://example.com/${randomUUID()}`, events: [] };
+    const made = expect(session, 'an endpoint', await session.ask('POST', path, key, { body }), 201, 409);
+    if (made.status === 409) return;
+    const places = { id: made.body.id };
+    expect(session, 'the list', await session.ask('GET', path, key), 200);
+    expect(session, 'a look', await session.ask('GET', `${path}/{id}`, key, { places }), 200);
+    expect(session, "another user's look", await session.ask('GET', `${path}/{id}`, other_key, { places }), 404);
+    for (const [step, ...statuses] of [
+      ['secret', 200],
+      ['enable', 200],
+      ['test', 202, 429],
+    ] as const)
+      expect(session, step, await session.ask('POST', `${path}/{id}/${step}`, key, { places }), ...statuses);
+    const query = { wait_seconds: '10' };
+    await session.ask('POST', '/api/v2/jobs/wait', users.key, { query, body: { urls: users.urls(1) } });
+    const log = expect(session, 'the log', await session.ask('GET', `${path}/{id}/deliveries`, key, { places }), 200);
+    for (const { id } of log.body.items ?? []) {
+      const resent = { places: { ...places, delivery_id: id } };
+      expect(
+        session,
+        'a resend',
+        await session.ask('POST', `${path}/{id}/deliveries/{delivery_id}/resend`, key, resent),
+        202,
+        429,
+      );
+    }
+    expect(session, 'a deletion', await session.ask('DELETE', `${path}/{id}`, key, { places }), 204);
+    expect(session, 'a look after it', await session.ask('GET', `${path}/{id}`, key, { places }), 404);
+    expect(session, 'the same deletion', await session.ask('DELETE', `${path}/{id}`, key, { places }), 204);
+  };
 
 /** From a file to a share, a link, an export and the end. */
-const jobOfTheGateway: Chain = async (session, { token, urls }) => {
+const jobOfTheGateway: Chain = async (session, { token, admin, urls }) => {
   const form = new FormData();
   form.append('file', new Blob([urls(8).join('\n')]), 'urls.csv');
   const made = expect(session, 'an upload', await session.ask('POST', '/jobs', token, { body: form }), 201);
@@ -144,6 +168,9 @@ const jobOfTheGateway: Chain = async (session, { token, urls }) => {
   const link = expect(session, 'a link', await to('GET', '/jobs/{job_id}/download'), 200);
   const query = Object.fromEntries(new URL(link.body.url).searchParams);
   expect(session, 'a download', await session.ask('GET', '/downloads/{job_id}', '', { places, query }), 200);
+  const input = await session.ask('GET', '/admin/jobs/{job_id}/input-csv', admin, { places });
+  const stored = Object.fromEntries(new URL(expect(session, 'the input', input, 200).body.url).searchParams);
+  expect(session, 'the upload', await session.ask('GET', '/files', '', { query: stored }), 200);
   await to('POST', '/jobs/{job_id}/cancel');
   const body = { job_ids: [places.job_id] };
   expect(session, 'a deletion of many', await session.ask('POST', '/jobs/bulk-delete', token, { body }), 200);
@@ -215,14 +242,59 @@ const subscribed: Chain = async (session, { token }) => {
   expect(session, 'a cancellation', await session.ask('POST', `${page}/{action}`, '', { places }), 200);
 };
 
+const proxies: Chain = async (session, { admin }) => {
+  const refreshed = expect(session, 'a refresh', await session.ask('POST', '/proxies/refresh', admin), 200).body;
+  const listed = expect(session, 'the proxies', await session.ask('GET', '/proxies', admin), 200).body;
+  if (listed.total !== refreshed.total)
+    session.faults.push(`${listed.total} proxies after a refresh, not ${refreshed.total}`);
+  const { proxy_id } = listed.items[0];
+  const domains = session.ask('GET', '/proxies/{proxy_id}/blocked-domains', admin, { places: { proxy_id } });
+  expect(session, 'the domains of a proxy', await domains, 200);
+};
+
+/** Others delete entries too, and the newest ones come a moment later. */
+const logged: Chain = async (session, { admin }) => {
+  const listed = expect(session, 'the worker log', await session.ask('GET', '/logs', admin), 200).body;
+  const log_id = listed.items[0]?.log_id ?? 'unknown';
+  expect(session, 'a deletion', await session.ask('DELETE', '/logs/{log_id}', admin, { places: { log_id } }), 204, 404);
+  const query = { job_id: randomUUID() };
+  expect(session, 'a deletion of none', await session.ask('DELETE', '/logs', admin, { query }), 200);
+};
+
+const proven: Chain = async (session, { token }) => {
+  const listed = expect(
+    session,
+    'a ledger',
+    await session.ask('GET', '/users/me/credit-transactions', token),
+    200,
+  ).body;
+  const { transaction_id } = listed.items.at(-1);
+  const query = { transaction_id };
+  expect(session, 'a proof', await session.ask('GET', '/audit/inclusion', token, { query }), 200, 503);
+};
+
+/** A read model that is made anew while others read it. */
+const rebuilt: Chain = async (session, { admin }) => {
+  const listed = expect(session, 'the projections', await session.ask('GET', '/admin/projections', admin), 200).body;
+  const places = { projection: listed.items[0].projection };
+  const asked = await session.ask('POST', '/admin/projections/{projection}/rebuild', admin, { places, body: {} });
+  expect(session, 'a rebuild', asked, 202);
+};
+
 export const CHAINS: readonly Chain[] = [
   jobOfTheApi,
+  runAgain,
   cancelled,
   waited,
-  webhooks,
+  webhooks('/api/v2'),
+  webhooks(''),
   jobOfTheGateway,
   keys,
   purchase,
   blocked,
   subscribed,
+  proxies,
+  logged,
+  proven,
+  rebuilt,
 ];

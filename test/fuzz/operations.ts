@@ -18,6 +18,8 @@ export interface Operation {
   body: { kind: 'json' | 'file'; schema: Schema; required: boolean } | null;
   security: 'bearer' | 'api_key' | 'shared_secret' | null;
   for_admins: boolean;
+  /** Whether it ignores the query, as pages do whose scripts read it. */
+  takes_any_query: boolean;
   /** Whether only a sender who signs the body gets in. */
   is_signed: boolean;
 }
@@ -51,25 +53,28 @@ export function openOperations(): Operation[] {
       return { ...(resolved(target.reduce((at, key) => at[key], root)) as object), ...own };
     }
     return Object.entries<Record<string, never>>(root.paths).flatMap(([path, item]) =>
-      Object.entries<OperationObject>(item).map(([method, { parameters, requestBody, security, responses }]) => {
-        const [media_type, media] = Object.entries(requestBody?.content ?? {})[0] ?? [];
-        return {
-          name: `${method.toUpperCase()} ${path}`,
-          method: method.toUpperCase(),
-          path,
-          parameters: resolved(parameters) as Parameter[],
-          body: media
-            ? {
-                kind: media_type === 'application/json' ? 'json' : 'file',
-                schema: resolved(media.schema) as Schema,
-                required: requestBody!.required,
-              }
-            : null,
-          security: (Object.keys(security[0] ?? {})[0] ?? null) as Operation['security'],
-          for_admins: responses[403]?.$ref?.endsWith('/NotAdministrator') ?? false,
-          is_signed: responses[401]?.$ref?.endsWith('/BadSignature') ?? false,
-        };
-      }),
+      Object.entries<OperationObject>(item).map(
+        ([method, { parameters, requestBody, security, responses, ...more }]) => {
+          const [media_type, media] = Object.entries(requestBody?.content ?? {})[0] ?? [];
+          return {
+            name: `${method.toUpperCase()} ${path}`,
+            method: method.toUpperCase(),
+            path,
+            parameters: resolved(parameters) as Parameter[],
+            body: media
+              ? {
+                  kind: media_type === 'application/json' ? 'json' : 'file',
+                  schema: resolved(media.schema) as Schema,
+                  required: requestBody!.required,
+                }
+              : null,
+            security: (Object.keys(security[0] ?? {})[0] ?? null) as Operation['security'],
+            takes_any_query: more['x-any-query'] === true,
+            for_admins: responses[403]?.$ref?.endsWith('/NotAdministrator') ?? false,
+            is_signed: responses[401]?.$ref?.endsWith('/BadSignature') ?? false,
+          };
+        },
+      ),
     );
   });
 }
@@ -78,6 +83,7 @@ interface OperationObject {
   requestBody?: { required: boolean; content: Record<string, { schema: Schema }> };
   security: Record<string, never>[];
   responses: Record<string, { $ref?: string }>;
+  'x-any-query'?: true;
 }
 
 /** The segment before a path parameter says what it names. */
@@ -163,13 +169,17 @@ export function wrongRequest(operation: Operation, hints: Hints): Arbitrary<Plan
       wrong: fc.constant('X-Log-Position'),
       headers: fc.constantFrom({ 'X-Log-Position': '!' }, { 'X-Log-Position': 'x'.repeat(65) }),
     }),
-    fc.record({
-      wrong: fc.constant('query'),
-      query: fc.constantFrom([['no_such_parameter', '1']], [['__proto__', '1']], [['', '']]) as Arbitrary<
-        [string, string][]
-      >,
-    }),
   ];
+  if (!operation.takes_any_query) {
+    ways.push(
+      fc.record({
+        wrong: fc.constant('query'),
+        query: fc.constantFrom([['no_such_parameter', '1']], [['__proto__', '1']], [['', '']]) as Arbitrary<
+          [string, string][]
+        >,
+      }),
+    );
+  }
   for (const { name, schema } of of(operation, 'query')) {
     const bad = invalid(schema, hints)
       ?.map(asText)

@@ -102,17 +102,30 @@ function plain(schema: Schema, hints: Hints): Arbitrary<unknown> {
 
 function text(schema: Schema): Arbitrary<string> {
   const { minLength = 0, maxLength = 200, pattern, format } = schema;
-  if (format === 'date-time') return fc.date({ noInvalidDate: true, ...YEARS }).map((date) => date.toISOString());
+  if (format === 'date-time' || format === 'date') {
+    const times = fc.date({ noInvalidDate: true, ...YEARS }).map((date) => date.toISOString());
+    return format === 'date' ? times.map((time) => time.slice(0, 10)) : times;
+  }
   if (pattern !== undefined) {
-    return fc
-      .stringMatching(new RegExp(pattern), { maxLength: Math.min(maxLength, 100) })
-      .filter((one) => accepts(schema, one));
+    return taken(schema, fc.stringMatching(new RegExp(pattern), { maxLength: Math.min(maxLength, 100) }));
   }
   const long = 'x'.repeat(Math.min(maxLength, 5000));
   const any = fc
     .string({ minLength, maxLength: Math.min(maxLength, 60), unit: 'binary' })
     .map((one) => one.replaceAll('\0', '0'));
-  return fc.oneof(fc.constantFrom(...ODD_TEXTS, long), any).filter((one) => accepts(schema, one));
+  return taken(schema, fc.oneof(fc.constantFrom(...ODD_TEXTS, long), any));
+}
+
+const MAX_REFUSED = 10_000;
+
+/** The texts that the schema accepts. Throws when it refuses one text after the other, rather than draw for ever. */
+function taken(schema: Schema, texts: Arbitrary<string>): Arbitrary<string> {
+  let refused = 0;
+  return texts.filter((one) => {
+    refused = accepts(schema, one) ? 0 : refused + 1;
+    if (refused > MAX_REFUSED) throw new Error(`no text is drawn that this schema accepts: ${JSON.stringify(schema)}`);
+    return refused === 0;
+  });
 }
 
 /** RFC 3339 has years of four digits. */

@@ -25,6 +25,19 @@ export interface Session {
 }
 
 const KEPT = 40;
+/** How long the read models of a busy machine may be behind. */
+const BEHIND_MS = 20_000;
+
+/** Asks again, as clients do, while the answer is a 503 that says when to. */
+async function whenCaughtUp(ask: () => Promise<Response>): Promise<Response> {
+  const end = performance.now() + BEHIND_MS;
+  for (;;) {
+    const response = await ask();
+    if (response.status !== 503 || !response.headers.has('retry-after') || performance.now() > end) return response;
+    await response.arrayBuffer();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
 
 const shown = (body: RequestInit['body']) =>
   (body instanceof Uint8Array ? new TextDecoder().decode(body) : String(body ?? '')).slice(0, 200);
@@ -35,6 +48,9 @@ export function openSession(base_url: string): Session {
     ['docs', ['page.js', 'page.css', 'favicon-32x32.png']],
     ['blocked', ['example.com', 'shop.example.org']],
     ['checkouts', ['done', 'cancelled']],
+    ['user-activity', ['alice', 'bob']],
+    // Nobody else's requests depend on what administrators do to this user.
+    ['users', ['erin']],
     // The kind of a place is what its path has before it.
     ['{session_id}', ['cancel', 'renew', 'fail']],
   ]);
@@ -47,7 +63,7 @@ export function openSession(base_url: string): Session {
   }
   /** Ids of what the answer shows, under the kind that paths name them by. */
   function learn(name: string, body: unknown): void {
-    const { job_id, id, token, session_id, items } = (body ?? {}) as Record<string, unknown>;
+    const { job_id, id, token, session_id, note_id, items } = (body ?? {}) as Record<string, unknown>;
     const remember = (kind: string, value: unknown) => {
       if (typeof value !== 'string') return;
       const ids = known.get(kind) ?? [];
@@ -56,6 +72,7 @@ export function openSession(base_url: string): Session {
     remember('jobs', job_id);
     remember('downloads', job_id);
     remember('share', token);
+    remember('growth-notes', note_id);
     remember(name.includes('/portal') ? 'portal' : 'checkout', session_id);
     // Keys are not learnt from lists, which have those that are asked with.
     if (name === 'POST /users/me/api-keys') remember('api-keys', id);
@@ -67,7 +84,7 @@ export function openSession(base_url: string): Session {
   async function request(name: string, path: string, init: RequestInit, wrong: string | null): Promise<Answer> {
     const [method, template] = name.split(' ') as [string, string];
     session.count++;
-    const response = await fetch(base_url + path, { ...init, method, redirect: 'manual' });
+    const response = await whenCaughtUp(() => fetch(base_url + path, { ...init, method, redirect: 'manual' }));
     const is_stream = response.headers.get('content-type')?.startsWith('text/event-stream');
     if (is_stream) await response.body!.cancel();
     const answer = is_stream

@@ -36,3 +36,14 @@ test('a key keeps its place when the set has become large', (t) => {
   );
   t.is(set.size, 300);
 });
+
+test('the set has the keys that were added, and no others, whether it is small or large', (t) => {
+  for (const size of [100, 10_000]) {
+    const set = new DigestSet();
+    for (let n = 0; n < size; n += 1) set.add(`in/${n}`);
+    let wrong = 0;
+    for (let n = 0; n < size; n += 1) if (!set.has(`in/${n}`) || set.has(`out/${n}`)) wrong += 1;
+    t.is(wrong, 0);
+    t.is(set.size, size);
+  }
+});

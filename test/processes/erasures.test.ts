@@ -3,10 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { openFileBlobs } from '../../adapters/blobs/files/file-blobs.ts';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
+import { readBackup } from '../../backups/read-backup.ts';
+import { writeBackup } from '../../backups/write-backup.ts';
 import { openAccounts } from '../../commands/accounts.ts';
+import { openUserAdministration } from '../../commands/administer-users.ts';
 import { openAnalyticsIntake } from '../../commands/analytics-intake.ts';
 import { openApiKeys } from '../../commands/api-keys.ts';
 import { openCredits } from '../../commands/credits.ts';
@@ -14,12 +16,14 @@ import { openDeleteJob } from '../../commands/delete-job.ts';
 import { openJobs } from '../../commands/job.ts';
 import { openShares } from '../../commands/shares.ts';
 import { openSubscriptions } from '../../commands/subscription.ts';
+import { openUsageLimits } from '../../commands/usage-limits.ts';
 import { openErasures } from '../../commands/user.ts';
 import { openWebhookEndpoints } from '../../commands/webhook-endpoints.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { userStream } from '../../events/streams.ts';
 import { LAST_REQUESTS_MS, openEraser, type SubscriptionEnder } from '../../processes/erasures.ts';
-import { purgeSome } from '../../processes/purge.ts';
+import { openPurger } from '../../processes/purge.ts';
+import { openRemovals } from '../../processes/removals.ts';
 import { settleJobs } from '../../processes/settlement.ts';
 import { apiKeys } from '../../readmodels/api-keys.ts';
 import { erasures as erasureDocuments } from '../../readmodels/erasures.ts';
@@ -27,6 +31,7 @@ import { endedJob, jobs } from '../../readmodels/jobs.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { webhookEndpoints } from '../../readmodels/webhooks.ts';
 import { occurrences } from '../support/bytes.ts';
+import { fileBlobs } from '../support/file-blobs.ts';
 import { assertExact } from '../support/ledger.ts';
 import { coded, commandContext, project, silent } from '../support/stores.ts';
 import { submitUpload } from '../support/submitted.ts';
@@ -36,7 +41,7 @@ const ACCOUNTS = { signup_credits: 300, bonus_at: 'first_sight' } as const;
 /** The personal texts of the erased user, each in some event. */
 const PERSONAL = [
   ...['ada@lovelace.example', 'analytical-engine.csv', 'ada-key-name', 'hooks.lovelace.example'],
-  ...['ada-difference-engine', 'ada-saw-the-paywall'],
+  ...['ada-difference-engine', 'ada-saw-the-paywall', 'ada-countess', 'ada-note-of-root', 'ada-limit-reason'],
 ];
 
 const JOBS = {
@@ -63,7 +68,7 @@ async function twoUsers(t: ExecutionContext) {
     await close();
     await rm(folder, { recursive: true, force: true });
   });
-  const blobs = await openFileBlobs({ folder: join(folder, 'blobs') });
+  const blobs = await fileBlobs(join(folder, 'blobs'));
   const [commands, credits, context] = [openJobs(log), openCredits(log), () => commandContext()];
   const readmodels = openReadModels(documents);
 
@@ -79,7 +84,11 @@ async function twoUsers(t: ExecutionContext) {
     { user_id: 'u-1', email: PERSONAL[0]!, filename: PERSONAL[1]!, host: PERSONAL[3]! },
     { user_id: 'u-2', email: 'charles@babbage.example', filename: 'difference.csv', host: 'hooks.babbage.example' },
   ]) {
-    await openAccounts(log, credits, ACCOUNTS).see({ user_id, email }, context());
+    const [named, noted, limited] = user_id === 'u-1' ? PERSONAL.slice(6) : ['charles', 'a note', 'a reason'];
+    await openAccounts(log, credits, ACCOUNTS).see({ user_id, email, name: named! }, context());
+    const administrator = { ...context(), actor: 'admin:root' };
+    await openUserAdministration(log, credits).updateNotes(user_id, noted!, administrator);
+    await openUsageLimits(log, credits).setLimit(user_id, { limit: 9_999, reason: limited! }, administrator);
     const [machine, seen] = user_id === 'u-1' ? [PERSONAL[4]!, PERSONAL[5]!] : ['an-engine', 'the-paywall'];
     const fingerprint = { os: machine, device_type: null, screen_size: null };
     const claim = { address: 'home', user: 'f'.repeat(64), fingerprint: 'f'.repeat(64) };
@@ -120,8 +129,11 @@ async function twoUsers(t: ExecutionContext) {
       deleteJob,
       context,
       payments,
+      removals: openRemovals(),
       logger: silent,
     };
+    const purging = { log: over, readmodels, commands: own, blobs, removals: openRemovals(), context };
+    const purger = openPurger({ ...purging, logger: silent, monotonic: () => now });
     const eraser = openEraser({ ...options, mailer: { erase: async () => {} }, monotonic: () => now });
     return async () => {
       const { signal } = new AbortController();
@@ -129,7 +141,7 @@ async function twoUsers(t: ExecutionContext) {
       await project({ log, documents });
       await settleJobs(readmodels.collection(jobs), own, openCredits(over), context);
       await project({ log, documents });
-      await purgeSome({ log: over, readmodels, commands: own, blobs, context }, signal);
+      await purger.purgeSome(signal);
       await project({ log, documents });
     };
   }
@@ -157,11 +169,28 @@ async function twoUsers(t: ExecutionContext) {
   const erase = () => openErasures(log).erase('u-1', context());
   const typesOf = async () =>
     (await Array.fromAsync(log.readStream(userStream('u-1')))).map(({ type }) => type as string);
-  return { folder, log, documents, readmodels, process, finish, erase, assertGone, isDone, typesOf, close, submit };
+  const pass_ms = (ms: number) => void (now += ms);
+  return {
+    ...{ stored_log: store, blobs },
+
+    folder,
+    log,
+    documents,
+    readmodels,
+    pass_ms,
+    process,
+    finish,
+    erase,
+    assertGone,
+    isDone,
+    typesOf,
+    close,
+    submit,
+  };
 }
 
 test('no byte of any file names an erased user, and a replay makes the same documents', async (t) => {
-  const { folder, documents, log, finish, erase, assertGone, close, typesOf } = await twoUsers(t);
+  const { folder, documents, log, finish, erase, assertGone, close, typesOf, ...parts } = await twoUsers(t);
   t.deepEqual(
     Object.keys(await occurrences(folder, PERSONAL)).filter((found) => found.startsWith('events.db')),
     [],
@@ -172,9 +201,28 @@ test('no byte of any file names an erased user, and a replay makes the same docu
   await project({ log, documents });
   await finish();
   await assertGone();
-  t.deepEqual(await typesOf(), ['UserRegistered', 'FingerprintRecorded', 'UserErased', 'UserForgotten']);
+  t.deepEqual(await typesOf(), [
+    ...['UserRegistered', 'UserNamed', 'NotesUpdated', 'UsageLimitSet', 'FingerprintRecorded', 'UserErased'],
+    'UserForgotten',
+  ]);
   const [registered] = await Array.fromAsync(log.readStream(userStream('u-1')));
   t.like(registered, { data: { user_id: 'u-1', email: null } });
+  const { stored_log, blobs } = parts;
+  const key = 'backups/after/file.ndjson.zst';
+  const { signal } = new AbortController();
+  await writeBackup({ backup_id: 'after', log: stored_log, blobs, key, now: Date.now(), signal });
+  const lines = await Array.fromAsync(readBackup((await blobs.get(key))!));
+  const backup = JSON.stringify(lines.map(({ line }) => line));
+  t.deepEqual(
+    PERSONAL.filter((text) => backup.includes(text)),
+    [],
+  );
+  const streams = lines.flatMap((line) => (line.kind === 'event' ? [line.line.stream] : []));
+  t.false(streams.includes('personal_keys-user/u-1'), 'a backup from after the erasure has no key of the user');
+  t.true(streams.includes('personal_keys-user/u-2'));
+  t.true(lines.some((line) => line.kind === 'deleted' && line.line.deleted_stream === 'personal_keys-user/u-1'));
+  const files = lines.flatMap((line) => (line.kind === 'file' ? [line.line.file] : []));
+  t.true(files.length > 0 && files.every((file) => !file.includes(JOBS['done-of-ada'])));
   await close();
   const urls = Array.from({ length: URLS }, (_, i) => `https://site-${i}.example/`);
   const texts = [...PERSONAL, ...urls.flatMap((url) => [`${url}done-of-ada`, `${url}running-of-ada`])];
@@ -223,6 +271,24 @@ test('an erasure ends the running subscriptions at the provider once, and is not
   t.deepEqual(asked, ['sub_active', 'sub_past_due']);
 });
 
+test('users who are erased at once do not wait for each other', async (t) => {
+  const { log, documents, process, isDone, pass_ms } = await twoUsers(t);
+  const users = Array.from({ length: 120 }, (_, n) => `many-${n}`);
+  for (const user_id of users) {
+    await openAccounts(log, openCredits(log), ACCOUNTS).see({ user_id, email: null }, commandContext());
+    await openErasures(log).erase(user_id, commandContext());
+  }
+  await project({ log, documents });
+  const pass = process();
+  const STEP_MS = LAST_REQUESTS_MS / 4;
+  let passes = 0;
+  for (; !(await isDone()) && passes < 20; passes++) {
+    await pass();
+    pass_ms(STEP_MS);
+  }
+  t.true(passes <= 7, `the last one was forgotten at pass ${passes}`);
+});
+
 test('an erased user who comes back with a token that is still valid is refused', async (t) => {
   const { log, erase } = await twoUsers(t);
   await erase();
@@ -252,7 +318,7 @@ test('two concurrent processes, and one that is killed between any two steps, re
     const dying =
       <Args extends unknown[], R>(step: (...args: Args) => Promise<R>) =>
       async (...args: Args): Promise<R> => {
-        if (++steps >= fatal) throw new Error('killed');
+        if (++steps >= fatal) throw Object.assign(new Error('killed'), { code: 'unavailable' });
         return step(...args);
       };
     const killed: EventStore = {

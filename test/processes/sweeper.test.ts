@@ -5,6 +5,7 @@ import { openCredits } from '../../commands/credits.ts';
 import { openJobs } from '../../commands/job.ts';
 import { openSubmitJob } from '../../commands/submit-job.ts';
 import { creditsStream, urlsStream } from '../../events/streams.ts';
+import { openRemovals } from '../../processes/removals.ts';
 import { openSweeper } from '../../processes/sweeper.ts';
 import { pending } from '../../readmodels/pending.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
@@ -58,6 +59,7 @@ async function abandoned(t: ExecutionContext) {
     commands,
     credits,
     blobs: { delete: async (key) => void deleted.push(key) },
+    removals: openRemovals(),
     context: () => commandContext(wall_ms),
     monotonic: () => elapsed_ms,
   });

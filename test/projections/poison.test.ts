@@ -94,6 +94,8 @@ function troubled(documents: Documents, random: ReturnType<typeof openRandom>, e
     names: () => documents.names(),
     close: async () => {},
     watch: (name, changed) => documents.watch(name, changed),
+    client: documents.client,
+    endTransactionsOf: (client) => documents.endTransactionsOf(client),
   };
 }
 

@@ -12,6 +12,7 @@ import { results, toResult } from '../../readmodels/results.ts';
 import {
   domainOf,
   FIRST_DOMAINS,
+  histogram,
   jobDomains,
   jobResponseTimes,
   jobStats,
@@ -116,6 +117,7 @@ async function counted(open: Open, job_id: string, limit: number) {
     ...times,
     groups: statusGroups(document),
     percentiles: await percentiles(await open(jobResponseTimes), document, PERCENTS),
+    histogram: await histogram(await open(jobResponseTimes), document),
     domains: await topDomains(await open(jobDomains), document, limit),
   };
 }
@@ -159,11 +161,21 @@ function recount(of: readonly CheckedUrl[], limit: number) {
       const not_above = (ms: number) => times.filter((other) => other <= ms).length * 100 >= percent * times.length;
       return times.find(not_above) ?? null;
     }),
+    histogram: bucketsOf(times),
     domains: [...domains]
       .map(([domain, some]) => ({ domain, count: some.length, broken: broken(some) }))
       .sort((a, b) => b.count - a.count || (a.domain < b.domain ? -1 : 1))
       .slice(0, limit),
   };
+}
+
+/** `times` in ascending order. */
+function bucketsOf(times: readonly number[]) {
+  const buckets: { below_ms: number; count: number }[] = [];
+  for (let [from, below_ms] = [0, 16]; from <= (times.at(-1) ?? -1); [from, below_ms] = [below_ms, below_ms * 2]) {
+    buckets.push({ below_ms, count: times.filter((ms) => ms >= from && ms < below_ms).length });
+  }
+  return buckets;
 }
 
 const host = fc.constantFrom('a.example', 'A.example:8080', 'www.a.example', '[::1]', '127.0.0.1', 'bücher.example');
@@ -268,7 +280,8 @@ test('one transaction holds more results and domains than one write of the store
 
 test('a deleted job leaves no statistics, also not within one transaction', async (t) => {
   const { documents } = await openTestStores(t);
-  const events = ofManyDomains(FIRST_DOMAINS + 20);
+  // More results than a page holds at once.
+  const events = ofManyDomains(FIRST_DOMAINS + 1600);
   const urls = (events[0]!.data as JobCreated).total_urls;
   const ending = [
     recorded(jobStream(JOB), 'JobCancelled', 1, {}),

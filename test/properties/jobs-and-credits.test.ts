@@ -2,6 +2,7 @@
 // every ledger stays right. What is done is drawn from a seed; a failure says how to have it again.
 import test from 'ava';
 import fc from 'fast-check';
+import { checkBounded } from '../support/smaller.ts';
 import { assertNothingLeft, type Known } from './holds.ts';
 import { PRELUDE, steps } from './steps.ts';
 import { openWorld } from './world.ts';
@@ -33,10 +34,10 @@ test('jobs and credits stay exact under concurrent clients, lost acknowledgement
     ...(PROPERTY_PATH ? { path: PROPERTY_PATH } : {}),
   };
   // The time limit cuts a run off. The first run has none, so that a busy machine makes one.
-  let details = await fc.check(property, { ...options, numRuns: 1 });
+  let details = await checkBounded(property, { ...options, numRuns: 1 });
   if (!details.failed) {
     const until_s = { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: SECONDS * 1000 };
-    details = await fc.check(property, { ...options, ...until_s });
+    details = await checkBounded(property, { ...options, ...until_s });
   }
   t.log(`seed ${details.seed}: ${details.numRuns} runs, ${done} steps`);
   for (const [command, answers] of Map.groupBy([...tally].sort(), ([what]) => what.split(':')[0])) {

@@ -26,7 +26,8 @@ import { openUrlListing } from '../../events/url-listing.ts';
 import { completeJobs } from '../../processes/completion.ts';
 import { openDispatcher } from '../../processes/dispatch.ts';
 import { recordSomeDomains } from '../../processes/domain-checks.ts';
-import { purgeSome } from '../../processes/purge.ts';
+import { openPurger } from '../../processes/purge.ts';
+import { openRemovals } from '../../processes/removals.ts';
 import { settleJobs } from '../../processes/settlement.ts';
 import { openSweeper } from '../../processes/sweeper.ts';
 import { endedJob, jobs } from '../../readmodels/jobs.ts';
@@ -48,12 +49,7 @@ const MAX_FAILURES = 5;
 const CLIENTS = 4;
 const MAX_ROUNDS = 100;
 /** The jobs here have no file. */
-const NO_BLOBS: Blobs = {
-  put: async () => ({ size_bytes: 0 }),
-  get: async () => null,
-  file: async () => null,
-  delete: async () => {},
-};
+const NO_BLOBS: Pick<Blobs, 'delete'> = { delete: async () => {} };
 
 export type World = Awaited<ReturnType<typeof openWorld>>;
 type Client = ReturnType<typeof openClient>;
@@ -130,7 +126,17 @@ export async function openWorld() {
       commands: job_commands,
       credits,
       blobs: NO_BLOBS,
+      removals: openRemovals(),
       context,
+      monotonic: now,
+    });
+    const purger = openPurger({
+      ...{ log: of.log, readmodels, commands: job_commands, blobs: NO_BLOBS, removals: openRemovals(), context },
+      logger: {
+        error({ err }: { err: unknown }) {
+          throw err;
+        },
+      },
       monotonic: now,
     });
     return {
@@ -142,8 +148,7 @@ export async function openWorld() {
         await dispatcher.pass();
         await recordSomeDomains({ readmodels, commands: domain_checks, context }, closing.signal);
         await sweeper.pass();
-        const purging = { log: of.log, readmodels, commands: job_commands, blobs: NO_BLOBS, context };
-        await purgeSome(purging, closing.signal);
+        await purger.purgeSome(closing.signal);
       },
     };
   }

@@ -42,7 +42,7 @@ async function openJob(t: ExecutionContext) {
     },
     jobStats: { get: async () => null },
   };
-  return { read, results, indexes, seen, job: { _id: JOB, completed_urls: indexes.length } };
+  return { read, results, indexes, seen, job: { _id: JOB, completed_urls: indexes.length, total_urls: 120 } };
 }
 
 const indexesOf = async (items: AsyncIterable<ResultDocument> | Iterable<ResultDocument>) =>
@@ -60,6 +60,17 @@ test('a page by offset of long results is complete, and loads while its reader r
   await results.write([{ insert: result(LATE) }]);
   t.deepEqual(await indexesOf(items), expected, 'the same again, without the one that came meanwhile');
   t.true(seen.longest <= MOST_HELD_CHARS, `${seen.longest} characters in one read`);
+});
+
+test('a page by offset of a job that is checked whole begins at its index', async (t) => {
+  const { read, results, job } = await openJob(t);
+  await results.write([{ insert: result(LATE) }]);
+  const whole = { ...job, completed_urls: 120 };
+  const page = async (offset: number) => indexesOf((await resultsPage(read, whole, {}, { limit: 3, offset })).items);
+  t.deepEqual(await page(0), [0, 1, 2]);
+  t.deepEqual(await page(LATE - 1), [LATE - 1, LATE, LATE + 1]);
+  t.deepEqual(await page(118), [118, 119]);
+  t.deepEqual(await page(120), []);
 });
 
 test('a page whose results are deleted meanwhile ends with an error', async (t) => {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import test from 'ava';
-import { openLeases, whileHeld } from '../../roles/leases.ts';
+import { type LeaseStore, openLeases, whileHeld } from '../../roles/leases.ts';
 import { hasEnded, type ProcessIdentity, thisProcess } from '../../roles/this-process.ts';
 import { until } from '../support/behind.ts';
 import { openTestStores } from '../support/stores.ts';
@@ -83,6 +83,30 @@ test('two holders in one process of one machine exclude each other', async (t) =
   const [one, other] = [await openLeases(documents), await openLeases(documents)];
   t.true(await one.hold('work', TTL_MS));
   t.false(await other.hold('work', TTL_MS));
+});
+
+test('who takes a lease over first ends the transactions of its last holder, and not those of one that lives', async (t) => {
+  const { documents } = await openTestStores(t);
+  const ended: string[] = [];
+  let ms = 0;
+  const open = (client: string) => {
+    const own: LeaseStore = {
+      client,
+      collection: (spec) => documents.collection(spec),
+      transaction: (fn) => documents.transaction(fn),
+      endTransactionsOf: async (of) => void ended.push(`${client} ends ${of}`),
+    };
+    return openLeases(own, { process: null, monotonic: () => ms });
+  };
+  const [one, other] = [await open('one'), await open('other')];
+  for (let renewal = 0; renewal < 2; renewal++) {
+    t.true(await one.hold('work', TTL_MS));
+    t.false(await other.hold('work', TTL_MS));
+  }
+  t.deepEqual(ended, []);
+  ms += TTL_MS;
+  t.true(await other.hold('work', TTL_MS));
+  t.deepEqual(ended, ['other ends one']);
 });
 
 test('while the store is away the role waits without a limit, and works when the store is back', async (t) => {

@@ -10,7 +10,10 @@ import { openReadModels } from '../../readmodels/read-models.ts';
 import { THINGS, type Thing } from '../contracts/documents/fixture.ts';
 import { documentsContract, type Opened } from '../contracts/documents.ts';
 import { exportContract } from '../contracts/exports.ts';
+import { ledgerTreeContract } from '../contracts/ledger-tree.ts';
 import { projectorContract } from '../contracts/projector.ts';
+import { userListContract } from '../contracts/user-list.ts';
+import { workerLogContract } from '../contracts/worker-log.ts';
 import { serverSuite } from '../support/server-suites.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 
@@ -33,6 +36,8 @@ const url = await serverSuite('mongodb', {
 });
 
 const log = { debug() {}, warn() {} };
+/** A busy machine is no server that is away. */
+const PATIENTLY = { server_wait_ms: 60_000 };
 
 if (url === null) test.todo('documents in MongoDB: left out by SERVER_SUITES');
 else suite(url);
@@ -42,7 +47,7 @@ function suite(url: string): void {
     const database = `contract_${randomBytes(8).toString('hex')}`;
     const opened: Documents[] = [];
     const reopen = async () => {
-      const documents = await openMongoDocuments({ url, database, log });
+      const documents = await openMongoDocuments({ url, database, log, ...PATIENTLY });
       opened.push(documents);
       return documents;
     };
@@ -57,10 +62,13 @@ function suite(url: string): void {
   documentsContract(test, 'documents in MongoDB', { open });
   projectorContract(test, 'projectors over MongoDB', { open });
   exportContract(test, 'exports from MongoDB', { open });
+  userListContract(test, 'the list of users in MongoDB', { open });
+  workerLogContract(test, 'the worker log in MongoDB', { open });
+  ledgerTreeContract(test, "the ledger's tree in MongoDB", { open });
 
   test('documents in MongoDB: a read of a read model costs one command, and none of the catalogue', async (t) => {
     const database = `counted_${randomBytes(8).toString('hex')}`;
-    const documents = await openMongoDocuments({ url, database, log });
+    const documents = await openMongoDocuments({ url, database, log, ...PATIENTLY });
     await using client = new MongoClient(url);
     try {
       const spec = { name: 'tallies', fields: { n: 'number' }, indexes: [{ fields: { n: 1 } }] } as const;
@@ -179,9 +187,36 @@ function suite(url: string): void {
     }
   });
 
+  test('documents in MongoDB: another client ends the transaction of one that ended in its middle', async (t) => {
+    const { documents: ended, reopen, close } = await open();
+    try {
+      const others = await reopen();
+      const things = await others.collection<Thing>(THINGS);
+      await things.write([{ insert: { _id: 'a', n: 1 } }]);
+      const written = Promise.withResolvers<void>();
+      const ending = Promise.withResolvers<never>();
+      const gone = ended.transaction(async (inside) => {
+        await (await inside.collection<Thing>(THINGS)).write([{ update: 'a', set: { $set: { n: 2 } } }]);
+        written.resolve();
+        await ending.promise;
+      });
+      await written.promise;
+      await others.endTransactionsOf(ended.client!);
+      // Otherwise the server would keep this write waiting for a minute.
+      const since = performance.now();
+      await things.write([{ update: 'a', set: { $inc: { n: 10 } } }]);
+      t.true(performance.now() - since < 30_000);
+      ending.reject(new Error('the process has ended'));
+      await t.throwsAsync(gone, { message: 'the process has ended' });
+      t.deepEqual(await things.get('a'), { _id: 'a', n: 11 });
+    } finally {
+      await close();
+    }
+  });
+
   test('a window that an earlier clock made too long ends, and no window exceeds its duration', async (t) => {
     const database = `rates_${randomBytes(8).toString('hex')}`;
-    const rates = await openMongoRates({ url, database, log });
+    const rates = await openMongoRates({ url, database, log, ...PATIENTLY });
     await using client = new MongoClient(url);
     try {
       const minute = rates.open({ name: 'minute', duration_s: 60 });
@@ -206,14 +241,15 @@ function suite(url: string): void {
     await proxy.open();
     const database = `rates_${randomBytes(8).toString('hex')}`;
     const behind = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`;
-    // A busy machine is no server that is away: only what the proxy cuts is waited for in vain.
-    const server_wait_ms = 10_000;
-    const processes = await Promise.all(
-      [url, behind].map((one) => openMongoRates({ url: one, database, log, server_wait_ms })),
-    );
+    const processes = await Promise.all([
+      openMongoRates({ url, database, log, ...PATIENTLY }),
+      openMongoRates({ url: behind, database, log, ...PATIENTLY }),
+      // Its server is only asked for in vain, and it waits as long as the service does.
+      openMongoRates({ url: behind, database, log }),
+    ]);
     await using client = new MongoClient(url);
     try {
-      const [here, there] = processes.map((rates) => rates.open({ name: 'minute', duration_s: 60 }));
+      const [here, there, cut_off] = processes.map((rates) => rates.open({ name: 'minute', duration_s: 60 }));
       const day = processes[0]!.open({ name: 'day', duration_s: 86_400 });
       const counts = await Promise.all(Array.from({ length: 40 }, (_, n) => [here!, there!][n % 2]!.count('k')));
       t.deepEqual(
@@ -223,8 +259,9 @@ function suite(url: string): void {
       const { used, resets_in_ms } = await day.count('k');
       t.is(used, 1);
       t.true(resets_in_ms > 86_000_000);
+      await cut_off!.count('another');
       await proxy.cut();
-      t.is((await there!.count('k')).used, 1);
+      t.is((await cut_off!.count('k')).used, 1);
       t.is((await here!.count('k')).used, 41);
     } finally {
       await Promise.all(processes.map((rates) => rates.close()));

@@ -20,14 +20,14 @@ const ANSWER_MS = 30_000;
 
 const listed = listedSuites(process.env.SERVER_SUITES);
 if (listed.includes('nats') && listed.includes('mongodb')) {
-  test.serial('all roles in one process outlive every server, absent at the start too', oneProcess);
-  test.serial('separate roles outlive every server, and report which one is missing', rolesApart);
+  test('all roles in one process outlive every server, absent at the start too', oneProcess);
+  test('separate roles outlive every server, and report which one is missing', rolesApart);
 } else test.todo('outages of servers: left out by SERVER_SUITES');
 
 type World = Awaited<ReturnType<typeof openWorld>>;
 
 async function oneProcess(t: ExecutionContext): Promise<void> {
-  t.timeout(170_000);
+  t.timeout(600_000);
   const world = await openWorld(t);
   const { mongod, nats, eventstore } = world;
   await Promise.all([mongod.kill(), nats.kill()]);
@@ -66,7 +66,7 @@ async function oneProcess(t: ExecutionContext): Promise<void> {
 }
 
 async function rolesApart(t: ExecutionContext): Promise<void> {
-  t.timeout(170_000);
+  t.timeout(600_000);
   const world = await openWorld(t);
   const { mongod, nats } = world;
   const http = await world.start('http');

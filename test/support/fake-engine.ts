@@ -7,6 +7,8 @@ import { FOUND } from './behind.ts';
 export const fakeEngine = (does: Partial<Engine>): Engine => ({
   free: 0,
   backlog: 0,
+  running: 0,
+  hosts_held: 0,
   check: () => Promise.reject(new Error('not asked')),
   share: () => {},
   hold: () => {},

@@ -6,7 +6,7 @@ import Provider from 'oidc-provider';
 import { CookieJar } from 'tough-cookie';
 
 export const AUDIENCE = 'url-checker';
-const CLIENT = { client_id: 'console', client_secret: 'a-secret-of-the-console' };
+export const CLIENT = { client_id: 'console', client_secret: 'a-secret-of-the-console' };
 const REDIRECT_URI = 'http://127.0.0.1:9/signed-in';
 
 export interface TestProvider {
@@ -16,6 +16,8 @@ export interface TestProvider {
   keys(): JWK[];
   /** Signs a user in, as a browser does, and returns the access token. The claims are those of the token. */
   signIn(user_id: string, claims?: Record<string, unknown>): Promise<string>;
+  /** Sets the claims of a user's tokens, before they sign in by themselves. */
+  know(user_id: string, claims?: Record<string, unknown>): void;
   /** Goes on with a new key. */
   rotate(): Promise<void>;
   /** Closes the port; `start` opens it again. */
@@ -23,22 +25,29 @@ export interface TestProvider {
   start(): Promise<void>;
 }
 
-export async function startProvider(alg: 'RS256' | 'ES256' = 'RS256'): Promise<TestProvider> {
+/** `redirect_uri`: where the console's client may lead back to. */
+export async function startProvider(
+  alg: 'RS256' | 'ES256' = 'RS256',
+  redirect_uri = REDIRECT_URI,
+): Promise<TestProvider> {
   let server: Server = createServer();
   let keys = [await newKey(alg)];
   const claims_of = new Map<string, Record<string, unknown>>();
   await listen(server, 0);
   const { port } = server.address() as AddressInfo;
   const issuer = `http://127.0.0.1:${port}`;
-  const serve = () => server.on('request', providerOf(issuer, keys, alg, claims_of).callback());
+  const serve = () => server.on('request', providerOf(issuer, keys, alg, redirect_uri, claims_of).callback());
   serve();
+  const know = (user_id: string, claims: Record<string, unknown> = {}) =>
+    void claims_of.set(user_id, { email: `${user_id}@example.com`, email_verified: true, ...claims });
 
   return {
     issuer,
     jwks_url: `${issuer}/jwks`,
     keys: () => keys,
-    async signIn(user_id, claims = {}) {
-      claims_of.set(user_id, { email: `${user_id}@example.com`, email_verified: true, ...claims });
+    know,
+    async signIn(user_id, claims) {
+      know(user_id, claims);
       return signIn(issuer, user_id);
     },
     async rotate() {
@@ -70,13 +79,14 @@ function providerOf(
   issuer: string,
   keys: JWK[],
   alg: 'RS256' | 'ES256',
+  redirect_uri: string,
   claims_of: Map<string, Record<string, unknown>>,
 ): Provider {
   return new Provider(issuer, {
     clients: [
       {
         ...CLIENT,
-        redirect_uris: [REDIRECT_URI],
+        redirect_uris: [redirect_uri],
         token_endpoint_auth_method: 'client_secret_post',
         id_token_signed_response_alg: alg,
       },

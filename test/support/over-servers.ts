@@ -41,7 +41,7 @@ export function overServers(
   if (!listed.includes('nats') || !listed.includes('mongodb')) test.todo(`${title}: left out by SERVER_SUITES`);
   else
     test(title, async (t) => {
-      t.timeout(170_000);
+      t.timeout(600_000);
       const { MONGODB_URL } = process.env;
       if (!MONGODB_URL) throw new Error('set MONGODB_URL to a replica set');
       const mongodb_url = new URL(MONGODB_URL);

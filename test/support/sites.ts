@@ -9,7 +9,7 @@ export interface Site {
   close(): Promise<void>;
 }
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
 const PAGE =
   '<!doctype html><title>A page</title><h1>A page</h1><p>There is enough on this page for nobody to think that it is empty: words, and more words after them.</p>';

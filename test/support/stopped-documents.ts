@@ -24,6 +24,8 @@ export function stoppedAt(documents: Documents, place: number): StoppedDocuments
     drop: (name) => documents.drop(name),
     names: () => documents.names(),
     watch: (name, changed) => documents.watch(name, changed),
+    client: documents.client,
+    endTransactionsOf: (client) => documents.endTransactionsOf(client),
     close: () => documents.close(),
     async transaction(fn) {
       await pass();

@@ -6,6 +6,7 @@ import type { Jobs } from '../../commands/job.ts';
 import { leftOutKey } from '../../commands/job-blobs.ts';
 import { recordChecks } from '../../commands/record-checks.ts';
 import { openSubmitJob } from '../../commands/submit-job.ts';
+import type { Outcome } from '../../events/checks.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { FOUND } from './behind.ts';
 import { commandContext } from './stores.ts';
@@ -19,11 +20,13 @@ export interface Submitted {
   batch_size: number;
   /** How many of the first URLs are checked; a multiple of `batch_size`, or all. */
   checked: number;
+  /** Default: each is found alike. */
+  outcomeOf?: (index: number) => Outcome;
 }
 
 export async function submitUpload(
   { log, blobs, commands, credits }: { log: EventStore; blobs: Blobs; commands: Jobs; credits: CreditsLedger },
-  { urls, batch_size, checked, ...of }: Submitted,
+  { urls, batch_size, checked, outcomeOf = () => FOUND, ...of }: Submitted,
 ): Promise<void> {
   const { job_id } = of;
   const submission = {
@@ -43,6 +46,7 @@ export async function submitUpload(
   for (let from_index = 0; from_index < checked; from_index += batch_size) {
     const range = { job_id, batch: from_index / batch_size, batch_from_index: from_index, from_index };
     const some = urls.slice(from_index, from_index + batch_size);
-    await recordChecks(log, { ...range, urls: some }, Array(some.length).fill(FOUND), commandContext());
+    const outcomes = some.map((_, at) => outcomeOf(from_index + at));
+    await recordChecks(log, { ...range, urls: some }, outcomes, commandContext());
   }
 }

@@ -101,6 +101,7 @@ export async function startTestProxy(options: TestProxyOptions = {}): Promise<Te
       behaviour = next;
     },
     async close() {
+      if (!server.listening) return;
       server.close();
       for (const socket of sockets) socket.destroy();
       await once(server, 'close');

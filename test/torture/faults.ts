@@ -17,7 +17,7 @@ const KILLED = 137;
 const KILLS_ITSELF = 'the service kills itself';
 /** The driver's own processes make it some 5. */
 const STARVED = 10;
-/** Past the lease of a role, which is 10 s. */
+/** Past the lease of a role, which is 6 s. */
 const PAST_LEASE_MS = 12_000;
 
 /** A time in which something was wrong, by the fair clock. */

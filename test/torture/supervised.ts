@@ -21,13 +21,14 @@ export interface Program {
 
 export interface Supervised {
   name: string;
+  /** Undefined while it does not run. */
   pid(): number | undefined;
   /** The last lines of its log, joined. */
   lastLines(): string;
   /** kill -9; after a while it runs again. */
   kill(down_ms: number): Promise<void>;
-  /** SIGTERM, and a new start; its exit code, which is 143 where it had not begun to listen to signals. */
-  restart(): Promise<number | null>;
+  /** SIGTERM, and after a while a new start; its exit code, which is 143 where it had not begun to listen to signals. */
+  restart(down_ms?: number): Promise<number | null>;
   /** SIGSTOP, and after a while SIGCONT. */
   freeze(ms: number): Promise<void>;
   /** SIGTERM for good: its exit code. */
@@ -84,7 +85,7 @@ export function supervise(program: Program, ended_by_itself: (how: string) => vo
   process.once('exit', kill);
   return {
     name,
-    pid: () => child?.pid,
+    pid: () => (isRunning() ? child!.pid : undefined),
     lastLines,
     async kill(down_ms) {
       if (!isRunning()) return;
@@ -92,9 +93,10 @@ export function supervise(program: Program, ended_by_itself: (how: string) => vo
       await sleep(down_ms);
       start();
     },
-    async restart() {
+    async restart(down_ms = 0) {
       if (!isRunning()) return 0;
       const code = await end('SIGTERM');
+      await sleep(down_ms);
       start();
       return code;
     },

@@ -21,7 +21,7 @@ const USERS = 4;
 /** With nothing new in the log for so long, what is not settled is stuck. Times are of the fair clock. */
 const STUCK_MS = 30_000;
 const SETTLED_WITHIN_MS = 120_000;
-/** A lease lasts for 10 s, and whoever waits for a store looks every 5 s. */
+/** A lease lasts for 6 s, and whoever waits for a store looks every 5 s. */
 const READY_MS = 30_000;
 const LOOK_MS = 500;
 const EXPORTS = 12;

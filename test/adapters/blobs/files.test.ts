@@ -5,18 +5,28 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
 import { openFileBlobs } from '../../../adapters/blobs/files/file-blobs.ts';
+import { blobLink, storedFile } from '../../../http/routes/files.ts';
+import { openSignedLinks } from '../../../http/signed-links.ts';
 import { blobsContract } from '../../contracts/blobs.ts';
+import { startSample } from '../../http/sample-app.ts';
+import { fileBlobs } from '../../support/file-blobs.ts';
 
 blobsContract('files', async () => {
   const parent = await mkdtemp(join(tmpdir(), 'blobs-'));
+  const links = openSignedLinks({ key: Buffer.from('key'), base_url: () => served.url, now: Date.now });
+  const open = () => openFileBlobs({ folder: join(parent, 'blobs'), sign: (key, link) => blobLink(links, key, link) });
+  const served = await startSample([storedFile], { blobs: await open(), links });
   return {
-    open: () => openFileBlobs({ folder: join(parent, 'blobs') }),
+    open,
     // The folder around it counts too: nothing may end up there.
     stored: async () => {
       const entries = await readdir(parent, { recursive: true, withFileTypes: true });
       return entries.filter((it) => it.isFile()).map((it) => join(it.parentPath, it.name));
     },
-    remove: () => rm(parent, { recursive: true }),
+    async remove() {
+      await served.close();
+      await rm(parent, { recursive: true });
+    },
   };
 });
 
@@ -27,13 +37,13 @@ test('the sweep removes unfinished files of a crash after a day, and nothing els
     await writeFile(join(folder, name), 'content');
     if (name !== '~young') await utimes(join(folder, name), old, old);
   }
-  await openFileBlobs({ folder });
+  await fileBlobs(folder);
   t.deepEqual((await readdir(folder)).sort(), ['a-blob', '~young']);
 });
 
 test('a put that cannot rename its file leaves nothing unfinished', async (t) => {
   const folder = await folderOf(t);
-  const blobs = await openFileBlobs({ folder });
+  const blobs = await fileBlobs(folder);
   await mkdir(join(folder, 'a', 'b'), { recursive: true });
   await t.throwsAsync(blobs.put('a', Readable.from(['content'])));
   t.deepEqual(await readdir(folder), ['a']);
@@ -41,7 +51,7 @@ test('a put that cannot rename its file leaves nothing unfinished', async (t) =>
 
 test('only the owner can read blobs and their folders', async (t) => {
   const folder = join(await folderOf(t), 'blobs');
-  const blobs = await openFileBlobs({ folder });
+  const blobs = await fileBlobs(folder);
   await blobs.put('a/b', Readable.from(['content']));
   const modes = await Promise.all(['', 'a', 'a/b'].map(async (path) => (await stat(join(folder, path))).mode & 0o777));
   t.deepEqual(modes, [0o700, 0o700, 0o600]);

@@ -1,6 +1,6 @@
 // The errors of MongoDB's driver: the adapter distinguishes faults of a document from faults of the server.
 import test from 'ava';
-import { MongoInvalidArgumentError, MongoServerError } from 'mongodb';
+import { MongoInvalidArgumentError, MongoNetworkError, MongoServerError } from 'mongodb';
 import { portError } from '../../../adapters/documents/mongodb/errors.ts';
 import { isOfStore } from '../../../projections/take-events.ts';
 
@@ -33,3 +33,18 @@ for (const [what, [code, port_code]] of Object.entries(FAULTS)) {
     t.true(isOfStore(error));
   });
 }
+
+test('every error of the network counts as a server that is away, also one that the driver does not export', (t) => {
+  class PoolClearedOnNetworkError extends MongoNetworkError {
+    override get name(): string {
+      return 'PoolClearedOnNetworkError';
+    }
+  }
+  const ended = Object.assign(new Error('This socket has been ended by the other party'), { code: 'EPIPE' });
+  for (const error of [
+    ended,
+    new MongoNetworkError('reset'),
+    new PoolClearedOnNetworkError('no answer to the monitor'),
+  ])
+    t.is((portError(error) as { code?: unknown }).code, 'unavailable');
+});

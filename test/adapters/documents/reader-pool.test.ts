@@ -56,6 +56,18 @@ test('an abandoned read ends, and its thread serves the next one', async (t) => 
   }
 });
 
+test('a statement whose read was abandoned serves the next one', async (t) => {
+  const pool = await openPool(t, { threads: 1 });
+  const text =
+    'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT ?) SELECT count(*) FROM c WHERE wanted()';
+  const counted = (most: number): ReadPlan => ({ ...HEAVY, statements: [{ text, params: [most] }] });
+  const left = new AbortController();
+  const endless = pool.run(counted(1e12), left.signal);
+  left.abort(reason);
+  t.is(await t.throwsAsync(endless), reason);
+  t.deepEqual((await pool.run(counted(3))).values, [3]);
+});
+
 test('the pool does not begin an abandoned read', async (t) => {
   const pool = await openPool(t, { threads: 1 });
   t.is(await t.throwsAsync(pool.run(HEAVY, AbortSignal.abort(reason))), reason);

@@ -38,6 +38,7 @@ function fixtureOf(version: ServerVersion, long = LONG): Fixture {
       return {
         store: await open(),
         reopen: open,
+        scavenge: () => server.log.scavenge(),
         async close() {
           await Promise.all(stores.map((store) => store.close()));
           await server.close();

@@ -157,6 +157,30 @@ test('the write-ahead log stays short beside an endless read', async (t) => {
   await reading.return?.();
 });
 
+test('a log that is opened for reading gives the same events, which a thread reads ahead', async (t) => {
+  const path = await newPath(t);
+  const store = await openStore(t, path);
+  for (let n = 0; n < 3; n += 1) await fill(store, `long-${n}`, newEvents(4_000));
+  await fill(store, 'odd-1', [newEvent({ text: 'ä\0😀\ud83d"', long: 'x'.repeat(900_000) })]);
+  const reader = await openSqliteEventStore({ path, read_only: true });
+  t.teardown(() => reader.close());
+  const [from] = (await all(store.readStream('long-1', { from: 1_234, limit: 1 }))).map(({ position }) => position);
+  for (const options of [{}, { from }, { filter: { categories: ['odd'] } }, { filter: { categories: ['none'] } }]) {
+    t.deepEqual(await all(reader.readAll(options)), await all(store.readAll(options)));
+  }
+  for await (const event of reader.readAll()) {
+    t.is(event.revision, 0);
+    break;
+  }
+  const reading = reader.readAll()[Symbol.asyncIterator]();
+  await reading.next();
+  await rm(path);
+  // The thread of the first read has the file open; that of the next one finds none.
+  t.is((await reading.next()).value.revision, 1);
+  await reading.return?.();
+  await t.throwsAsync(all(reader.readAll()), { code: 'no_log' });
+});
+
 test('a thread checkpoints the write-ahead log during appends, and the log restarts', async (t) => {
   const path = await newPath(t);
   const store = await openSqliteEventStore({ path, checkpoint_pages: 100, checkpoint_thread: true });

@@ -1,8 +1,9 @@
 // Tokens of a real OpenID provider: a sign-in, forgeries with its published key, a rotation, and an absence.
 import test from 'ava';
 import { decodeJwt, importJWK, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
+import { openIdentity } from '../../../adapters/identity/index.ts';
 import { openJwksIdentity } from '../../../adapters/identity/jwks.ts';
-import { AUDIENCE, startProvider, type TestProvider } from '../../support/identity-provider.ts';
+import { AUDIENCE, CLIENT, startProvider, type TestProvider } from '../../support/identity-provider.ts';
 
 let provider: TestProvider;
 test.before(async () => void (provider = await startProvider()));
@@ -112,4 +113,27 @@ test('a service that starts before its provider takes tokens as soon as it is th
   await t.throwsAsync(async () => identity.verify(token), { code: 'unavailable' });
   await late.start();
   t.like(await identity.verify(token), { user_id: 'alice' });
+});
+
+test('a provider that is away, answers rubbish or is another one cannot be asked, and is asked again', async (t) => {
+  const leaving = await startProvider('ES256');
+  t.teardown(() => leaving.stop().catch(() => {}));
+  const { issuer, jwks_url } = leaving;
+  const identityAt = (at: string) =>
+    openIdentity({ jwks_url, issuer: at, audience: AUDIENCE, client: { ...CLIENT, scope: 'openid' } });
+  const { provider: client } = await identityAt(issuer);
+  const { provider: other } = await identityAt(`${issuer}/other`);
+  const begin = async (of = client) => await of!.begin('http://127.0.0.1:9/signed-in');
+  await t.throwsAsync(async () => begin(other), { code: 'unavailable' });
+  await leaving.stop();
+  await t.throwsAsync(async () => begin(), { code: 'unavailable' });
+  await leaving.start();
+  const { url, pending } = await begin();
+  t.true(url.startsWith(issuer));
+  const returned = new URL(
+    `http://127.0.0.1:9/signed-in?${new URLSearchParams({ code: 'x', iss: issuer, state: pending.state })}`,
+  );
+  t.is(await client!.finish(returned, pending), null, 'the provider knows no such code');
+  await leaving.stop();
+  await t.throwsAsync(async () => client!.finish(returned, pending), { code: 'unavailable' });
 });

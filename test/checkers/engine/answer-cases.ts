@@ -1,4 +1,5 @@
 // The outcomes of what a server answers: statuses, redirects and bodies, with and without bot protection.
+import type { EarlierAttempt } from '../../../events/checks.ts';
 import {
   astray,
   BODY_MS,
@@ -82,7 +83,10 @@ export const ANSWER_SECTIONS: readonly Section[] = [
       ...each([429, 502, 503, 504], (status) =>
         row(`${status} to the end`, `/status/${status}`, { ...broken, status_code: Number(status), attempts: 3 }),
       ),
-      row('503 once', '/503-once', { ...ok, attempts: 2 }),
+      row('503 once', '/503-once', {
+        ...{ ...ok, attempts: 2 },
+        earlier_attempts: [{ status_code: 503, error_code: null } as EarlierAttempt],
+      }),
       row('429 twice', '/429-twice', { ...ok, attempts: 3 }),
       row('999', '/999', { ...blocked, status_code: 999, protection: 'linkedin' }),
       ...each([600, 700, 998], (status) =>

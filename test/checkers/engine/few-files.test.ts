@@ -39,7 +39,7 @@ const MANY = `
 `;
 
 test('requests beyond the open files wait, and succeed at their first attempt', async (t) => {
-  t.timeout(120_000);
+  t.timeout(300_000);
   const later: Behaviour = (_request, socket) => setTimeout(() => page(socket, html('Things', 'Things')), 50);
   const site = await startTestSite({ host: '0.0.0.0', behaviours: { '/later/*': later } });
   t.teardown(() => site.close());

@@ -5,7 +5,8 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test from 'ava';
 import { type ProxyEndpoint, parseProxy } from '../../../checkers/proxies/endpoint.ts';
-import { followProxyList, parseProxyList } from '../../../checkers/proxies/list.ts';
+import { followProxyList } from '../../../checkers/proxies/list.ts';
+import { parseProxyList } from '../../../checkers/proxies/read-list.ts';
 import { silent } from '../../support/stores.ts';
 
 const LINES: [line: string, expected: Partial<ProxyEndpoint> | null][] = [
@@ -79,7 +80,7 @@ test('the service fetches the list again, and a failed, empty or too long list c
   const listed: string[] = [];
   await followProxyList({
     url: `http://key:s%3Aecret@127.0.0.1:${(server.address() as AddressInfo).port}/list`,
-    listed(proxies) {
+    listed({ proxies }) {
       listed.push(...proxies.map(({ host }) => host));
       if (listed.includes('second.example')) stop.abort();
     },
@@ -91,4 +92,30 @@ test('the service fetches the list again, and a failed, empty or too long list c
   t.deepEqual(listed, ['first.example', 'second.example']);
   t.is(asked.length, answers.length);
   t.is(asked[0], `Basic ${Buffer.from('key:s:ecret').toString('base64')}`);
+});
+
+test('the list is read at once when somebody asks, also while the log was away before', async (t) => {
+  let reads = 0;
+  const server = http.createServer((_request, response) => response.end(`http://p${reads++}.example`));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const stop = new AbortController();
+  const looks = [Promise.resolve(false), Promise.reject(new Error('away')), Promise.resolve(true)];
+  for (const look of looks) look.catch(() => {});
+  const listed: string[] = [];
+  await followProxyList({
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    listed({ proxies }) {
+      listed.push(...proxies.map(({ host }) => host));
+      if (listed.length === 2) stop.abort();
+    },
+    wasAsked: () => looks.shift()!,
+    logger: silent,
+    signal: stop.signal,
+    refresh_ms: 3_600_000,
+    look_ms: 1,
+  });
+  t.deepEqual(listed, ['p0.example', 'p1.example']);
+  t.is(looks.length, 0);
 });

@@ -123,8 +123,8 @@ test('the pool hands over its counts once, with a bounded number of troubled hos
   const [drained] = pool.drain();
   t.like(drained!.counts, { requests: 3, answered: 1, blocked: 1, timed_out: 1, failed: 0, response_time_ms: 200 });
   t.deepEqual(Object.fromEntries(drained!.counts.hosts), {
-    'guarded.example': { blocked: 1, failed: 0 },
-    'slow.example': { blocked: 0, failed: 1 },
+    'guarded.example': { blocked: 1, failed: 0, answered: 0 },
+    'slow.example': { blocked: 0, failed: 1, answered: 0 },
   });
   for (let i = 0; i < 3 * MAX_TROUBLED_HOSTS; i++) pool.record(proxy, 'blocked', `site-${i}.example`);
   const { counts } = pool.drain()[0]!;

@@ -61,11 +61,55 @@ test('an event has the outcomes since the last one, without the credentials', as
     status: 'healthy',
     interval: 0,
   });
-  t.deepEqual(first!.domains, [{ domain: 'guarded.example', blocked: 1, failed: 0 }]);
+  t.deepEqual(first!.domains, [{ domain: 'guarded.example', blocked: 1, failed: 0, answered: 0 }]);
   t.like(second, { requests: 1, failed: 1, status: 'benched', interval: 1, from: first!.until });
   t.deepEqual(more, []);
   t.true(Value.Check(PROXY_EVENTS.ProxyObserved.schema, first));
   t.notRegex(JSON.stringify([first, second]), /secret|user/);
+});
+
+test('a troubled domain is counted until an interval without trouble', async (t) => {
+  const { log } = await openTestStores(t);
+  const { pool, proxy, statistics } = checker(t, log);
+  const rounds = [['answered', 'failed', 'answered'], ['answered', 'answered'], ['answered'], ['blocked']] as const;
+  for (const round of rounds) {
+    for (const result of round) pool.record(proxy, result, 'site.example');
+    await statistics.flush();
+  }
+  const counted = (await recorded(log)).map(({ domains }) => domains.map(({ domain: _, ...counts }) => counts));
+  t.deepEqual(counted, [
+    [{ blocked: 0, failed: 1, answered: 1 }],
+    [{ blocked: 0, failed: 0, answered: 2 }],
+    [],
+    [{ blocked: 1, failed: 0, answered: 0 }],
+  ]);
+});
+
+test('a proxy that failed is benched until an answer, and the event says when it is tried again', async (t) => {
+  const { log } = await openTestStores(t);
+  let now = 0;
+  const pool = new ProxyPool({ per_proxy: 100, now: () => now });
+  pool.list([ENDPOINT]);
+  const statistics = keepProxyStatistics({ pool, log, logger: silent, now: () => now });
+  t.teardown(() => statistics.close());
+  const proxy = pool.take()!;
+  pool.record(proxy, 'proxy_down', 'site.example');
+  await statistics.flush();
+  // The pause is over: the next request tries the proxy.
+  now = 5000;
+  pool.record(proxy, 'proxy_down', 'site.example');
+  now = 60_000;
+  await statistics.flush();
+  pool.record(proxy, 'answered', 'site.example');
+  await statistics.flush();
+  t.deepEqual(
+    (await recorded(log)).map(({ status, retry_at }) => [status, retry_at]),
+    [
+      ['benched', '1970-01-01T00:00:01.000Z'],
+      ['benched', '1970-01-01T00:01:00.000Z'],
+      ['healthy', undefined],
+    ],
+  );
 });
 
 test('a proxy without news gets no event, and a removed proxy gets a last one', async (t) => {

@@ -254,7 +254,7 @@ test('a block counts for the proxy and the host, and is not retried through anot
   t.like(outcome, { verdict: 'blocked', protection: 'cloudflare' });
   t.is(proxies.flatMap(({ asked }) => asked).length, 1);
   const blocked = counted(pool).find((counts) => counts.blocked === 1)!;
-  t.deepEqual([...blocked.hosts], [['127.0.0.1', { blocked: 1, failed: 0 }]]);
+  t.deepEqual([...blocked.hosts], [['127.0.0.1', { blocked: 1, failed: 0, answered: 0 }]]);
 });
 
 function at(names: { [name: string]: readonly string[] }): Lookup {

@@ -38,6 +38,25 @@ export function paging(sentence: Sentence): void {
     },
   );
 
+  sentence(
+    'any declared index gives the same pages, and one that is not declared is refused',
+    async (t, { documents }) => {
+      await fill(documents, 50, (n) => ({ group: `g${n % 3}`, n: n % 7 }));
+      const things = await documents.collection<Thing>(THINGS);
+      for (const sort of [{ group: 1 }, { n: -1 }] as Sort[]) {
+        const query = { sort, skip: 5, limit: 9 };
+        const expected = ids(await things.find({ n: { $gt: 1 } }, query));
+        t.is(expected.length, 9);
+        for (const index of THINGS.indexes) {
+          t.deepEqual(ids(await things.find({ n: { $gt: 1 } }, { ...query, index })), expected, JSON.stringify(index));
+        }
+      }
+      await t.throwsAsync(things.find({}, { index: { fields: { group: 1, n: -1, _id: -1 } } }), {
+        code: 'unsupported_query',
+      });
+    },
+  );
+
   sentence('pages by keyset and by skip give the whole order, for any sort and filter', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     const made = fc.sample(thing, 120).map((fields, n): Thing => ({ _id: idOf(n), ...fields }));

@@ -77,6 +77,35 @@ export function writing(sentence: Sentence): void {
     },
   );
 
+  sentence(
+    'the writes of one call take effect in their order, however many of a kind follow each other',
+    async (t, { documents }) => {
+      const things = await documents.collection<Thing>(THINGS);
+      const replaced = (count: number, round: number) =>
+        Array.from({ length: count }, (_, n) => ({ replace: { _id: idOf(n), n, round } }));
+      for (const count of [1, 49, 50, 51, 100, 149]) {
+        await things.write([
+          ...replaced(count, 1),
+          { update: idOf(0), set: { $inc: { round: 1 } } },
+          ...replaced(count - 1, 3).map(({ replace }) => ({ replace: { ...replace, _id: idOf(replace.n + 1) } })),
+          { replace: { _id: 'twice', n: 1 } },
+          { replace: { _id: 'twice', n: 2 } },
+          { delete: idOf(count - 1) },
+          ...Array.from({ length: count }, (_, n) => ({ insert: { _id: `more-${idOf(n)}`, n } })),
+        ]);
+        const kept = Array.from({ length: count - 1 }, (_, n) => ({
+          _id: idOf(n),
+          n: Math.max(0, n - 1),
+          round: n === 0 ? 2 : 3,
+        }));
+        t.deepEqual(await things.find({ _id: { $lt: idOf(count) } }), kept);
+        t.deepEqual(await things.get('twice'), { _id: 'twice', n: 2 });
+        t.is(await things.count({ _id: { $gte: 'more-', $lt: 'more-~' } }), count);
+        await things.write([{ deleteMany: {} }]);
+      }
+    },
+  );
+
   sentence('a replace stores the document whether or not one exists', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     await things.write([{ replace: { _id: 'a', n: 1, text: 'x' } }]);

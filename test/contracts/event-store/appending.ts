@@ -277,4 +277,21 @@ export function appending(sentence: Sentence): void {
     await store.close();
     await t.throwsAsync(store.append(`${category}-1`, 'no_stream', newEvents(1)));
   });
+
+  sentence('ordered appends enter the log in their order, and may be made again', async (t, scene) => {
+    const { store, other, category, filter } = scene;
+    const appends = Array.from({ length: 60 }, (_, n) => ({
+      stream: `${category}-${n % 7}`,
+      expected: n < 7 ? ('no_stream' as const) : 2 * Math.floor(n / 7) - 1,
+      events: newEvents(2, n),
+    }));
+    const results = await store.appendInOrder(appends);
+    t.true(results.every(({ ok }) => ok));
+    t.deepEqual(await other.appendInOrder(appends), results);
+    t.deepEqual(ids(await all(store.readAll({ filter }))), ids(appends.flatMap(({ events }) => events)));
+    const late = { stream: `${category}-0`, expected: 0, events: newEvents(1) };
+    const [conflict] = await store.appendInOrder([late]);
+    t.false(conflict!.ok);
+    t.deepEqual(await store.appendInOrder([]), []);
+  });
 }

@@ -19,6 +19,17 @@ export function deleting(sentence: Sentence, fixture: Fixture): void {
     t.deepEqual(await all(store.readStream(stream)), []);
   });
 
+  sentence(
+    'the head does not move back when the newest stream is deleted',
+    async (t, { store, other, category, scavenge }) => {
+      await fill(store, `${category}-1`, newEvents(1));
+      const newest = await fill(store, `${category}-2`, newEvents(3));
+      await store.deleteStream(`${category}-2`);
+      scavenge();
+      for (const connection of [store, other]) t.true((await connection.head()) >= newest);
+    },
+  );
+
   sentence('other streams keep their events and positions', async (t, { store, category, filter }) => {
     const kept = newEvents(3);
     await fill(store, `${category}-1`, newEvents(1_200));
@@ -47,6 +58,20 @@ export function deleting(sentence: Sentence, fixture: Fixture): void {
       await t.notThrowsAsync(other.deleteStream(`${category}-1`));
       await t.notThrowsAsync(store.deleteStream(`${category}-never`));
       t.deepEqual(await all(store.readStream(`${category}-never`)), []);
+    },
+  );
+
+  sentence(
+    'the names of deleted streams are known, also to other connections',
+    async (t, { store, other, category }) => {
+      const names = Array.from({ length: 40 }, (_, n) => `${category}-${n}`);
+      for (const name of names) await fill(store, name, newEvents(1));
+      for (const name of names.slice(10)) await store.deleteStream(name);
+      await store.deleteStream(`${category}-never`);
+      for (const connection of [store, other]) {
+        const deleted = (await all(connection.deletedStreams())).filter((name) => name.startsWith(category));
+        t.deepEqual([...new Set(deleted)].sort(), [...names.slice(10), `${category}-never`].sort());
+      }
     },
   );
 }

@@ -11,6 +11,7 @@ import {
   type NewEvent,
   type Position,
   type RecordedEvent,
+  type StoredLog,
   type SubscriptionBatch,
 } from '../../../events/event-store.ts';
 
@@ -20,11 +21,13 @@ export const DEADLINE_MS = 30_000;
 const LONG = 10_000;
 
 export interface Opened {
-  store: EventStore;
+  store: StoredLog;
   /** Opens another connection to the same data. The suite may have closed `store` before. */
-  reopen(): Promise<EventStore>;
+  reopen(): Promise<StoredLog>;
   /** Closes every open store and removes the data. The suite may have closed some. */
   close(): Promise<void>;
+  /** What a server's operator runs to get the room of deleted streams back; missing where a deletion gives it back. */
+  scavenge?(): void;
 }
 
 export interface Fixture {
@@ -36,16 +39,17 @@ export interface Fixture {
 }
 
 export interface Scene {
-  store: EventStore;
+  store: StoredLog;
   /** A second connection to the same data. */
-  other: EventStore;
-  reopen(): Promise<EventStore>;
+  other: StoredLog;
+  reopen(): Promise<StoredLog>;
   /** A category that no other test uses. */
   category: string;
   /** The filter of that category. */
   filter: EventFilter;
   /** The events of a long stream. */
   long: number;
+  scavenge(): void;
 }
 
 export type Sentence = (sentence: string, body: (t: ExecutionContext, scene: Scene) => Promise<void>) => void;
@@ -66,6 +70,7 @@ export function sentences(test: TestFn, name: string, fixture: Fixture): Sentenc
           category,
           filter,
           long: fixture.long ?? LONG,
+          scavenge: () => opened.scavenge?.(),
         });
       } finally {
         await opened.close();

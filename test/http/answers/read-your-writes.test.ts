@@ -21,6 +21,7 @@ const ROUTES: Route<unknown>[] = [
   }),
   route({ ...about, method: 'PUT', path: '/save', access: 'user', handler: () => ({ body: {}, position: '005' }) }),
   route({ ...about, method: 'GET', path: '/read', access: 'user', handler: () => ({ body: {} }) }),
+  route({ ...about, method: 'GET', path: '/read-log', access: 'user', of_log: true, handler: () => ({ body: {} }) }),
   route({ ...about, method: 'GET', path: '/open', access: 'none', handler: () => ({ body: {} }) }),
   route({ ...about, method: 'GET', path: '/jobs/{job_id}', access: 'owner', handler: () => ({ body: {} }) }),
   publicRoute({
@@ -69,6 +70,14 @@ test('the answer to a command is sent after reads see its position, unless the r
   await sample.close();
 });
 
+test('a read of the log alone waits for no read model', async (t) => {
+  const { sample, log, as, write } = await start();
+  await write('005');
+  t.is((await sample.request('/read-log', { as })).status, 200);
+  t.deepEqual(log, []);
+  await sample.close();
+});
+
 test('a command that succeeded answers although the document store is away', async (t) => {
   const sample = await startSample(ROUTES, undefined, {
     await_position: () => Promise.reject(Object.assign(new Error('away'), { code: 'unavailable' })),
@@ -97,6 +106,19 @@ test('what a read does not find is a 503 while the read models lack the position
   t.deepEqual(await read(missing, '006'), [503, 'unavailable']);
   t.deepEqual(await read(missing, '005'), [404, 'job_not_found']);
   t.deepEqual(await read(`/jobs/${ALICES_JOB}`, '006'), [200, undefined]);
+  await sample.close();
+});
+
+test('a read of a job that only the log has yet is a 503 for its owner and a 404 for others', async (t) => {
+  const job = async (_id: string) => (_id === ALICES_JOB ? { _id, owner_id: 'alice' } : null);
+  const sample = await startSample(ROUTES, undefined, { jobs: { shown: async () => null, owned: job } });
+  const read = async (as: string, job_id: string) => {
+    const response = await sample.request(`/jobs/${job_id}`, { as });
+    return [response.status, ((await response.json()) as { code: string }).code, response.headers.get('retry-after')];
+  };
+  t.deepEqual(await read(sample.tokens.alice, ALICES_JOB), [503, 'unavailable', '1']);
+  t.deepEqual(await read(sample.tokens.bob, ALICES_JOB), [404, 'job_not_found', null]);
+  t.deepEqual(await read(sample.tokens.alice, '00000000-0000-4000-8000-000000000000'), [404, 'job_not_found', null]);
   await sample.close();
 });
 

@@ -5,7 +5,7 @@ import { GATEWAY } from '../../../http/apis/gateway.ts';
 import { openHeavyRequests } from '../../../http/limits/heavy-requests.ts';
 import type { Caller } from '../../../http/route.ts';
 import { routeOf } from '../../../http/route.ts';
-import { startSample, until } from '../sample-app.ts';
+import { ALICES_JOB, jobsBy, startSample, until } from '../sample-app.ts';
 
 const user = (user_id: string): { caller: Caller; ip: string } => ({
   caller: { user_id, email: null, is_admin: false, kind: 'user' },
@@ -110,6 +110,50 @@ const routes = [
     },
   }),
 ];
+
+const ofResults = route({
+  method: 'GET',
+  path: '/jobs/{job_id}/export',
+  access: 'owner',
+  heavy: true,
+  of_results: true,
+  summary: 'An export of results',
+  tags: ['test'],
+  responses: { 200: { description: 'Nothing.' } },
+  handler(_, counts) {
+    counts.begun++;
+    return {};
+  },
+});
+
+test('a job that is deleted, or whose results expire, before the turn comes is answered as it is then', async (t) => {
+  const heavy_requests = openHeavyRequests({ per_caller: 5, at_once: 1 });
+  let reads = 0;
+  let job: object | null = { owner_id: 'alice' };
+  const find = () => {
+    reads++;
+    return job;
+  };
+  const counts = { begun: 0, rows: 0 };
+  const sample = await startSample([ofResults], counts, { heavy_requests, jobs: jobsBy(find) });
+  t.teardown(() => sample.close());
+  const path = `/jobs/${ALICES_JOB}/export`;
+  for (const [now, status] of [
+    [{ owner_id: 'alice', results_expired_at: '2026-03-02T09:00:00.000Z' }, 410],
+    [null, 404],
+  ] as const) {
+    job = { owner_id: 'alice' };
+    const holder = heavy_requests.enter(user('holder'));
+    await holder.work(here);
+    reads = 0;
+    const answer = sample.request(path, { as: sample.tokens.alice });
+    await until(() => reads > 0);
+    job = now;
+    holder.leave();
+    t.is((await answer).status, status);
+  }
+  t.is(counts.begun, 0);
+});
 
 test('unread exports hold only their sockets: the service refuses one too many, and answers probes', async (t) => {
   const counts = { begun: 0, rows: 0 };

@@ -4,8 +4,9 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import test from 'ava';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { mostConnections, openConnections, openFilesAllowed } from '../../../http/server/connections.ts';
+import { mostConnections, openConnections } from '../../../http/server/connections.ts';
 import { startServer } from '../../../http/server/server.ts';
+import { openFilesAllowed } from '../../../net/open-files.ts';
 import { until } from '../sample-app.ts';
 
 test('the server leaves the checker the open files that it needs', (t) => {

@@ -4,9 +4,9 @@
 // It does, by the rules of the version that it plays: ServerFeatures.GetSupportedMethods; Streams.Append and BatchAppend with
 // the real rules of expected revisions and repeated ids; the limit in bytes of Append; Delete and Tombstone; Read of a stream
 // and of $all in both directions; subscriptions to $all with filters by stream or type, prefix or regex, or without one;
-// system events and tombstones in the log; tombstoned events that stay in $all.
+// system events and tombstones in the log; tombstoned events that stay in $all until a test scavenges.
 // It does not: users and access, TLS, clusters and gossip, links, subscriptions to one stream, persistent subscriptions,
-// projections, stream metadata ($maxAge, $maxCount), scavenging, size limits of BatchAppend, `any` remembering recent ids.
+// projections, stream metadata ($maxAge, $maxCount), size limits of BatchAppend, `any` remembering recent ids.
 import { once } from 'node:events';
 import { createServer, type Server as NetServer, type Socket } from 'node:net';
 import featureServices from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';

@@ -101,6 +101,12 @@ export class MemoryLog {
     return written(tombstone!);
   }
 
+  /** Removes the events of the streams that are gone for good, as an operator's scavenge does; their tombstones stay. */
+  scavenge(): void {
+    const kept = this.all.filter(({ stream, revision }) => !this.#tombstones.has(stream) || revision === TOMBSTONE);
+    this.all.splice(0, this.all.length, ...kept);
+  }
+
   /** The index in `all` of the first event at or after the position, or only after it. */
   indexOf({ commit, prepare }: LogPosition, { exclusive }: { exclusive: boolean }): number {
     let low = 0;

@@ -1,0 +1,119 @@
+// A used store: jobs that ended, one that was purged, a user who was erased, events with sealed fields, stored files.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { ExecutionContext } from 'ava';
+import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
+import { openEventStoreDb } from '../../adapters/eventstore/eventstoredb/eventstoredb-event-store.ts';
+import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
+import type { Blobs } from '../../commands/blobs.ts';
+import { openCredits } from '../../commands/credits.ts';
+import { openDeleteJob } from '../../commands/delete-job.ts';
+import { openGrowthNotes } from '../../commands/growth-notes.ts';
+import { openJobs } from '../../commands/job.ts';
+import { identifyLog } from '../../commands/log-identity.ts';
+import { openErasures, openUserAggregate, see } from '../../commands/user.ts';
+import type { EventStore, RecordedEvent, StoredLog } from '../../events/event-store.ts';
+import { personalKeyStream, userStream } from '../../events/streams.ts';
+import { openPurger } from '../../processes/purge.ts';
+import { openRemovals } from '../../processes/removals.ts';
+import { settleJobs } from '../../processes/settlement.ts';
+import type { Documents } from '../../readmodels/documents.ts';
+import { endedJob, jobs } from '../../readmodels/jobs.ts';
+import { openReadModels } from '../../readmodels/read-models.ts';
+import { startEventStoreDbServer } from '../support/eventstoredb-server/eventstoredb-server.ts';
+import { fileBlobs } from '../support/file-blobs.ts';
+import { coded, commandContext, project, silent } from '../support/stores.ts';
+import { submitUpload } from '../support/submitted.ts';
+
+export type Kind = 'sqlite' | 'eventstoredb';
+
+export interface World {
+  stored_log: StoredLog;
+  /** The same log behind the codec. */
+  log: EventStore;
+  documents: Documents;
+  blobs: Blobs;
+  folder: string;
+}
+
+/** An empty store of a kind, removed at the test's end. */
+export async function openWorld(t: ExecutionContext, kind: Kind): Promise<World> {
+  const folder = await mkdtemp(join(tmpdir(), 'url-checker-backups-'));
+  const server = kind === 'eventstoredb' ? await startEventStoreDbServer() : null;
+  const stored_log = server
+    ? await openEventStoreDb({ url: server.url, log: silent })
+    : await openSqliteEventStore({ path: join(folder, 'events.db') });
+  const documents = await openSqliteDocuments({ path: join(folder, 'documents.db') });
+  t.teardown(async () => {
+    await Promise.all([stored_log.close(), documents.close()]);
+    await server?.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return { stored_log, log: coded(stored_log), documents, blobs: await fileBlobs(join(folder, 'blobs')), folder };
+}
+
+const TOTAL = 25;
+const BATCH = 10;
+
+/** The jobs `kept`, `gone` (purged) and `running`; the user `bob`, erased; a note; a file of no job. */
+export async function use({ log, documents, blobs }: World): Promise<void> {
+  await identifyLog(log, 'process:test', Date.now());
+  const [commands, credits] = [openJobs(log), openCredits(log)];
+  const users = openUserAggregate(log);
+  for (const user_id of ['alice', 'bob']) {
+    const seen = { user_id, email: `${user_id}@example.com` };
+    await users.handle(userStream(user_id), commandContext(), (user) => see(user, seen));
+  }
+  await openErasures(log).erase('bob', commandContext());
+  await log.deleteStream(personalKeyStream('user/bob'));
+  await openErasures(log).forget('bob', commandContext());
+  const grant = { transaction_type: 'purchase', reference_id: 'p', amount: 4 * TOTAL, expires_at: null } as const;
+  await credits.run('alice', { type: 'grant', ...grant }, commandContext());
+  for (const job_id of ['gone', 'kept', 'running']) {
+    const urls = Array.from({ length: TOTAL }, (_, i) => `https://site-${i}.example/${job_id}/"é🙂\u2028`);
+    const of = { job_id, owner_id: 'alice', owner_email: null, filename: `${job_id}.csv`, urls, batch_size: BATCH };
+    await submitUpload({ log, blobs, commands, credits }, { ...of, checked: 2 * BATCH });
+    if (job_id !== 'running') await commands.run(job_id, { type: 'cancel' }, commandContext());
+  }
+  await openGrowthNotes(log).add({ text: 'New pricing page', date: '2026-01-30' }, commandContext());
+  await blobs.put('notes/large', Readable.from([Buffer.alloc(192 * 1024, 7), Buffer.alloc(300_001, 1)]));
+  await blobs.put('notes/empty', Readable.from([]));
+
+  await project({ log, documents });
+  const readmodels = openReadModels(documents);
+  const ended = async (job_id: string) => endedJob((await readmodels.collection(jobs).get(job_id))!);
+  await openDeleteJob(commands, credits, ended)('gone', commandContext());
+  await settleJobs(readmodels.collection(jobs), commands, credits, () => commandContext());
+  const purging = { log, blobs, readmodels, commands, removals: openRemovals(), context: () => commandContext() };
+  const purger = openPurger({ ...purging, logger: silent, monotonic: () => 0 });
+  do await project({ log, documents });
+  while ((await purger.purgeSome(new AbortController().signal)) !== null);
+}
+
+/** What the streams hold, byte for byte, in the order of the log; without what a store gives to events by itself. */
+export async function eventsOf(log: StoredLog): Promise<string[]> {
+  const deleted = new Set(await gathered(log.deletedStreams()));
+  const events: string[] = [];
+  for await (const event of log.readAll()) if (!deleted.has(event.stream)) events.push(bytesOf(event));
+  return events;
+}
+
+const bytesOf = ({ stream, revision, id, type, data, metadata }: RecordedEvent) =>
+  JSON.stringify([stream, revision, id, type, data, metadata]);
+
+export async function filesOf(blobs: Blobs): Promise<Map<string, string>> {
+  const files = new Map<string, string>();
+  for await (const { key } of blobs.list('')) {
+    if (key.startsWith('backups/')) continue;
+    files.set(key, Buffer.concat(await gathered((await blobs.get(key))!)).toString('base64'));
+  }
+  return new Map([...files].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+export async function gathered<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}

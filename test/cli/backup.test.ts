@@ -1,0 +1,110 @@
+// `npm run backup` as a program: without a service, with the wrong key, with wrong arguments.
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
+import { openBackups } from '../../commands/backups.ts';
+import { openUserAggregate, see } from '../../commands/user.ts';
+import { userStream } from '../../events/streams.ts';
+import { eventsOf } from '../backups/used-store.ts';
+import { commandContext, openFolderLog } from '../support/stores.ts';
+
+const PROGRAM = join(import.meta.dirname, '../../cli/backup.ts');
+
+interface Ran {
+  code: number;
+  out: string;
+  err: string;
+}
+
+const run = (DATA_DIR: string, args: readonly string[], env: Record<string, string> = {}) =>
+  new Promise<Ran>((resolve) => {
+    const { INIT_CWD: _, ...inherited } = process.env;
+    const child = execFile(
+      process.execPath,
+      [PROGRAM, ...args],
+      { env: { ...inherited, DATA_DIR, ...env }, cwd: DATA_DIR },
+      (_error, out, err) => resolve({ code: child.exitCode!, out, err }),
+    );
+  });
+
+async function newFolder(t: ExecutionContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'url-checker-backup-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function stored(folder: string): Promise<string[]> {
+  const log = await openSqliteEventStore({ path: join(folder, 'events.db') });
+  const events = await eventsOf(log);
+  await log.close();
+  return events;
+}
+
+test('where no service runs, a backup is made, listed, verified and restored', async (t) => {
+  const [folder, other] = [await newFolder(t), await newFolder(t)];
+  const log = await openFolderLog(folder);
+  const seen = { user_id: 'alice', email: 'alice@example.com' };
+  await openUserAggregate(log).handle(userStream('alice'), commandContext(), (user) => see(user, seen));
+  await log.close();
+
+  const created = await run(folder, ['create']);
+  t.is(created.code, 0, created.err);
+  const key = created.out.trim();
+  t.regex(key, /^backups\/[0-9a-f-]{36}\/[0-9TZ-]+-[0-9a-f]{8}\.ndjson\.zst$/);
+  t.true((await run(folder, ['list'])).out.includes(key));
+  const verified = await run(folder, ['verify', key]);
+  t.regex(verified.out, /^events {3}3, and 0 deleted streams$/m);
+
+  const path = join(folder, 'blobs', key);
+  const without = await run(other, ['restore', path]);
+  t.is(without.code, 1);
+  t.regex(without.err, /^PERSONAL_DATA_KEY is unset and there is no .*personal-data-key/);
+  const wrong = await run(other, ['restore', path], { PERSONAL_DATA_KEY: 'w'.repeat(32) });
+  t.regex(wrong.err, /sealed under another PERSONAL_DATA_KEY/);
+  t.deepEqual(await stored(other), []);
+
+  await cp(join(folder, 'identity'), join(other, 'identity'), { recursive: true });
+  const restored = await run(other, ['restore', path]);
+  t.is(restored.code, 0, restored.err);
+  const own = ['service-backups', `backup-${key.split('/')[1]}`];
+  t.deepEqual(
+    await stored(other),
+    (await stored(folder)).filter((event) => !own.includes(JSON.parse(event)[0])),
+  );
+});
+
+test('a backup that a killed process has left is written by the next command', async (t) => {
+  const folder = await newFolder(t);
+  const log = await openFolderLog(folder);
+  const left = randomUUID();
+  await openBackups(log).start(left, commandContext());
+  await log.close();
+  const { code, out, err } = await run(folder, ['create']);
+  t.is(code, 0, err);
+  t.is(err, `The backup ${left} is being written. This command waits for it.\n`);
+  t.is(out.split('/')[1], left);
+});
+
+test('a backup whose folder cannot be read ends it with a sentence', async (t) => {
+  const folder = await newFolder(t);
+  await mkdir(join(folder, 'blobs'));
+  await symlink('backups', join(folder, 'blobs/backups'));
+  const { code, err } = await run(folder, ['create']);
+  t.is(code, 1);
+  t.regex(err, /^ELOOP: [^\n]*\n$/);
+});
+
+test('wrong arguments, settings and files end it with a sentence', async (t) => {
+  const folder = await newFolder(t);
+  for (const args of [[], ['erase'], ['verify'], ['create', 'x'], ['restore', 'a', 'b']]) {
+    const { code, err } = await run(folder, args);
+    t.is(code, 1);
+    t.regex(err, /^usage: npm run backup/);
+  }
+  t.regex((await run(folder, ['verify', 'none'])).err, /^there is no file .*none, and no stored file none$/m);
+  t.like(await run(folder, ['list'], { BACKUP_KEEP: 'x' }), { code: 2 });
+});

@@ -1,0 +1,111 @@
+// `npm run ops -- fsck`: it names what the documents of jobs and ledgers hold otherwise than the log says, and nothing else.
+import { randomUUID } from 'node:crypto';
+import test from 'ava';
+import type { EventStore } from '../../events/event-store.ts';
+import { urlsStream } from '../../events/streams.ts';
+import { ALL_PROJECTIONS } from '../../projections/all.ts';
+import { balances, transactions } from '../../readmodels/credits.ts';
+import type { CollectionSpec, Document, Write } from '../../readmodels/documents.ts';
+import { jobs } from '../../readmodels/jobs.ts';
+import { resultId, results } from '../../readmodels/results.ts';
+import { jobStats } from '../../readmodels/stats.ts';
+import { fillLedger, openFiller } from '../support/audited-ledger.ts';
+import { openLive, projectedFolder, withDocuments } from '../support/projected-folder.ts';
+import { opsHere } from '../support/run-ops.ts';
+import { commandContext, openFolderLog } from '../support/stores.ts';
+import { startProjector } from '../support/tallies.ts';
+
+const fsck = (DATA_DIR: string, ...args: string[]) => opsHere(['fsck', ...args], { DATA_DIR });
+
+/** A job with results in every batch but the last two. */
+async function listedJob(log: EventStore): Promise<string> {
+  const filler = openFiller(log);
+  await filler.buy('carol', 'pi-carol', 100);
+  const job_id = await filler.job('carol', 50, 30, 'running');
+  const urls = Array.from({ length: 50 }, (_, n) => `https://a.example/${n}`);
+  const { now: _, ...metadata } = { ...commandContext(), at: '2026-01-31T09:00:00Z' };
+  const listed = { id: randomUUID(), type: 'UrlsListed', data: { job_id, from_index: 0, urls }, metadata };
+  await log.append(urlsStream(job_id), 'no_stream', [listed]);
+  return job_id;
+}
+
+test('fsck names each kind of difference, and a rebuild mends all', async (t) => {
+  t.timeout(120_000);
+  let job_id = '';
+  const DATA_DIR = await projectedFolder(t, async (log) => {
+    await fillLedger(log);
+    job_id = await listedJob(log);
+  });
+  const clean = await fsck(DATA_DIR, '--json');
+  t.is(clean.code, 0, clean.stdout + clean.stderr);
+  t.like(JSON.parse(clean.stdout), { jobs: 9, results: 144, accounts: 3, differing: 0, found: [] });
+
+  await withDocuments(DATA_DIR, async (documents) => {
+    const write = async <T extends Document>(of: string, spec: CollectionSpec<T>, ...ops: Write<T>[]) =>
+      (await openLive(documents, of, spec)).write(ops);
+    await write('jobs', jobs, { update: job_id, set: { $set: { status: 'failed' } } });
+    await write('jobs', jobStats, { update: job_id, set: { $inc: { broken_urls: 2 } } });
+    const result = (await (await openLive(documents, 'jobs', results)).get(resultId(job_id, 3)))!;
+    await write(
+      'jobs',
+      results,
+      { delete: resultId(job_id, 3) },
+      { update: resultId(job_id, 12), set: { $set: { status_code: 599 } } },
+      ...Array.from({ length: 10 }, (_, n) => ({ delete: resultId(job_id, 20 + n) })),
+      { insert: { ...result, _id: 'other', job_id: 'nobody' } },
+    );
+    await write('credits', balances, { update: 'alice', set: { $inc: { balance: 5 } } });
+    await write('credits', transactions, { delete: 'bob:4' });
+  });
+  const found = await fsck(DATA_DIR, '--json');
+  t.is(found.code, 1, found.stderr);
+  t.deepEqual(JSON.parse(found.stdout).found.sort(), [
+    `job ${job_id}: status is "failed", the log has "processing"; broken_urls is 2, the log has 0`,
+    'ledger of alice: balance is 831, the log has 826',
+    `results 0 to 9 of job ${job_id}: there are 9, the log has 10`,
+    `results 10 to 19 of job ${job_id}: they are not as the log has them`,
+    `results 20 to 29 of job ${job_id}: there are 0, the log has 10`,
+    'results of job nobody: the log has no such job',
+    'transactions 0 to 499 of bob: there are 10, the log has 11',
+  ]);
+  t.regex((await fsck(DATA_DIR)).stdout, /\n7 differences\n$/);
+  const rebuilt = await opsHere(['projections', 'rebuild', 'jobs', 'credits'], { DATA_DIR });
+  t.is(rebuilt.code, 0, rebuilt.stderr);
+  t.is((await fsck(DATA_DIR)).code, 0);
+});
+
+test('fsck finds nothing in documents that change while it reads them', async (t) => {
+  const DATA_DIR = await projectedFolder(t);
+  const log = await openFolderLog(DATA_DIR);
+  const stop = new AbortController();
+  const running = withDocuments(DATA_DIR, (documents) =>
+    startProjector({ log, documents }, ALL_PROJECTIONS, stop.signal),
+  );
+  const checking = fsck(DATA_DIR).finally(() => stop.abort());
+  const filler = openFiller(log);
+  await filler.buy('alice', 'pi-more', 100_000);
+  while (!stop.signal.aborted) await filler.job('alice', 20, 20, 'completed');
+  await running;
+  await log.close();
+  const { code, stdout, stderr } = await checking;
+  t.is(code, 0, stdout + stderr);
+});
+
+test('fsck audits the settlements of the log, and ends with 2 where it has no documents of its version', async (t) => {
+  const DATA_DIR = await projectedFolder(t, async (log) => {
+    const filler = openFiller(log);
+    await filler.buy('dave', 'pi-dave', 100);
+    await filler.job('dave', 40, 12, 'cancelled');
+    await openFiller(log, Date.parse('2026-02-02T09:00:00Z')).buy('dave', 'pi-later', 1);
+  });
+  const { code, stdout } = await fsck(DATA_DIR);
+  t.is(code, 1);
+  t.regex(
+    stdout,
+    /^the log at position \d{16}: job .*: 40 allocated, 12 completed, 0 refunded: cancelled \(settlement\)$/m,
+  );
+  t.is((await fsck(DATA_DIR, '--grace', '100000')).code, 0);
+  const bare = await projectedFolder(t, async () => {});
+  await withDocuments(bare, (documents) => documents.drop('projector_states'));
+  t.is((await fsck(bare)).code, 2);
+});

@@ -1,0 +1,14 @@
+import { runGuide } from '../support/guide.ts';
+import { testWith } from '../support/programs.ts';
+import { startTestService } from '../support/service.ts';
+
+testWith('bash', 'curl')('read models are listed, compared and rebuilt as their guide says', async (t) => {
+  t.timeout(180_000);
+  const service = await startTestService();
+  try {
+    const replace = { '127.0.0.1:8080': new URL(service.url).host, 'data/demo': service.data_dir };
+    t.is(await runGuide('docs/guides/projections.md', { replace }), null);
+  } finally {
+    await service.stop();
+  }
+});

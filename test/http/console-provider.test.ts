@@ -1,0 +1,48 @@
+// What a browser is answered on its way to the identity provider and back, where the provider fails.
+import test, { type ExecutionContext } from 'ava';
+import { openSignedCookie } from '../../http/callers/signed-cookie.ts';
+import { begin, type Deps, finish } from '../../http/routes/console-provider.ts';
+import { silent } from '../support/stores.ts';
+import { startSample } from './sample-app.ts';
+
+const cookie = openSignedCookie({
+  ...{ name: 'sign-in', key: Buffer.alloc(32), path: '/console/provider', same_site: 'Lax', https: false },
+});
+const CONSOLE = 'http://127.0.0.1:9/console';
+const PENDING = { state: 's', nonce: 'n', verifier: 'v' };
+
+async function startWith(t: ExecutionContext, provider: Partial<Deps['provider']>) {
+  const services = {
+    provider,
+    cookie,
+    limit: { admit: async () => {} },
+    logger: silent,
+    console_url: () => CONSOLE,
+  };
+  const sample = await startSample([begin, finish], services as unknown as Deps);
+  t.teardown(() => sample.close());
+  const sign_in = (await cookie.made(PENDING, 60, Date.now())).split(';')[0]!;
+  return async (path: string) => {
+    const answer = await sample.request(path, { headers: { cookie: sign_in } });
+    return { status: answer.status, leads_to: /<a href="([^"]*)"/.exec(await answer.text())?.[1] };
+  };
+}
+
+test('a provider that is away leads back to the page that says so', async (t) => {
+  const away = async () => Promise.reject(Object.assign(new Error('away'), { code: 'unavailable' }));
+  const look = await startWith(t, { begin: away, finish: away });
+  for (const path of ['/console/provider/sign-in', '/console/provider/return?state=s&code=c']) {
+    const { status, leads_to } = await look(path);
+    t.is(status, 200, path);
+    t.regex(leads_to!, /^http:\/\/127.0.0.1:9\/console\/sign-in\?away=[\w-]+$/, path);
+  }
+});
+
+test('a provider that refuses leads back, and another fault is a fault', async (t) => {
+  const look = await startWith(t, {
+    begin: async () => Promise.reject(new Error('a defect')),
+    finish: async () => null,
+  });
+  t.regex((await look('/console/provider/return?error=access_denied')).leads_to!, /\/console\/sign-in\?failed=/);
+  t.is((await look('/console/provider/sign-in')).status, 500);
+});

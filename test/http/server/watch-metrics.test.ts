@@ -1,0 +1,102 @@
+// The metrics of the whole service: scrapes share their reads, stores that are away leave gaps, and no client chooses a label.
+import test from 'ava';
+import { Registry } from 'prom-client';
+import type { Followers } from '../../../http/followers.ts';
+import { openWatchMetrics } from '../../../http/server/watch-metrics.ts';
+import type { RoleWatch } from '../../../roles/role-signs.ts';
+import { until } from '../../support/behind.ts';
+import { startTestService } from '../../support/service.ts';
+
+const found: Followers = {
+  head: '0000000000000042',
+  followers: [
+    {
+      ...{ follower: 'live', projection: 'jobs', version: 1, state: 'live', position: '0000000000000040' },
+      ...{ parked_events: 3, lag_events: 1, lag_ms: 1500 },
+    },
+  ],
+};
+const nobody: RoleWatch = { look: async () => {}, alive: () => [], all: () => [] };
+
+test('a hundred scrapes at once read the stores once, and the next second once more', async (t) => {
+  const registry = new Registry();
+  const at = { ms: 0 };
+  let reads = 0;
+  openWatchMetrics(registry, {
+    followers: async () => {
+      reads += 1;
+      return found;
+    },
+    backups: { find: async () => [] },
+    roles: nobody,
+    stores: () => [],
+    monotonic: () => at.ms,
+  });
+  const texts = await Promise.all(Array.from({ length: 100 }, () => registry.metrics()));
+  t.is(reads, 1);
+  t.is(new Set(texts).size, 1);
+  t.regex(texts[0]!, /^log_position 42$/m);
+  t.regex(texts[0]!, /^projection_lag_seconds\{projection="jobs",state="live"\} 1\.5$/m);
+  t.regex(texts[0]!, /^projection_parked_events\{projection="jobs",state="live"\} 3$/m);
+  t.regex(texts[0]!, /^backup_started_timestamp_seconds\{status="completed"\} 0$/m);
+  at.ms += 1_000;
+  await registry.metrics();
+  t.is(reads, 2);
+});
+
+test('while the stores are away their metrics have no values, and the others do', async (t) => {
+  const registry = new Registry();
+  const away = () => Promise.reject(new Error('away'));
+  openWatchMetrics(registry, {
+    followers: away,
+    backups: { find: away },
+    roles: nobody,
+    stores: () => [{ name: 'event_log', kind: 'sqlite', status: 'away', latency_ms: null, for_ms: 1 }],
+  });
+  const text = await registry.metrics();
+  t.notRegex(text, /^(log_position|projection_\w+|backup_\w+|queue_messages|dispatched_\w+|ledger_\w+)[ {]/m);
+  t.regex(text, /^service_dependency_up\{dependency="event_log"\} 0$/m);
+});
+
+test('positions of EventStoreDB are the commit position', async (t) => {
+  const registry = new Registry();
+  const head = (4096).toString(16).padStart(16, '0').repeat(2);
+  openWatchMetrics(registry, {
+    followers: async () => ({ head, followers: [] }),
+    backups: { find: async () => [] },
+    roles: nobody,
+    stores: () => [],
+  });
+  t.regex(await registry.metrics(), /^log_position 4096$/m);
+});
+
+test('no client chooses a label, and a scrape costs no more after hostile requests', async (t) => {
+  const service = await startTestService();
+  t.teardown(() => service.stop());
+  const scrape = async () => (await fetch(`${service.url}/metrics`)).text();
+  await until(async () => /^ledger_audit_violations 0$/m.test(await scrape()));
+  const before = (await scrape()).split('\n').length;
+  const paths = [
+    '"}\nservice_ready 0',
+    '%22%7D%0Ax 1',
+    '../../etc',
+    'jobs/"',
+    'a'.repeat(4_000),
+    '%F0%9F%92%A9',
+    'jobs/1e9',
+  ];
+  await Promise.all(
+    Array.from({ length: 200 }, (_, n) => fetch(`${service.url}/${encodeURI(paths[n % paths.length]!)}${n}`)),
+  );
+  for (const method of ['PROPFIND', 'PURGE', 'SEARCH']) await fetch(`${service.url}/nowhere`, { method });
+  const text = await scrape();
+  const routes = new Set([...text.matchAll(/route="([^"]*)"/g)].map(([, route]) => route!));
+  t.true([...routes].every((route) => route === '(none)' || route.startsWith('/')));
+  t.notRegex(text, /etc|1e9|aaaa|%22/);
+  const methods = new Set([...text.matchAll(/method="([^"]*)"/g)].map(([, method]) => method!));
+  t.deepEqual(
+    [...methods].filter((method) => !['GET', 'POST', 'HEAD', '(other)'].includes(method)),
+    [],
+  );
+  t.true(text.split('\n').length < before + 100);
+});

@@ -1,0 +1,60 @@
+// The recurring revenue of payments that the provider dates to the same second.
+import test from 'ava';
+import type { LogEvent } from '../../events/vocabulary.ts';
+import { revenueProjection } from '../../projections/revenue.ts';
+import { countsOf, levelsOf } from '../../readmodels/day-counts.ts';
+import { counterOf, revenueCounts, revenueCustomers } from '../../readmodels/revenue.ts';
+import { openTestStores } from '../support/stores.ts';
+
+const PAID_AT = '2026-01-31T09:00:00.000Z';
+const DAYS = { from: '2026-01-30', to: '2026-02-01' };
+
+const paid = (payment_id: string, period_end: string, monthly_cents: number): LogEvent => {
+  const period = { subscription_id: 's', plan: 'pro', interval: 'month', period_end, monthly_cents };
+  const of = {
+    user_id: 'alice',
+    amount_cents: monthly_cents,
+    currency: 'usd',
+    package_id: null,
+    period,
+    paid_at: PAID_AT,
+  };
+  const metadata = { command_id: '', causation_id: '', actor: 'test', at: PAID_AT };
+  const at = { revision: 0, position: '', metadata };
+  return {
+    id: payment_id,
+    stream: `payment-${payment_id}`,
+    type: 'PaymentReceived',
+    data: of,
+    ...at,
+  } as unknown as LogEvent;
+};
+
+const permutations = <T>(items: readonly T[]): T[][] =>
+  items.length < 2
+    ? [[...items]]
+    : items.flatMap((first, n) => permutations(items.toSpliced(n, 1)).map((rest) => [first, ...rest]));
+
+test('of payments of one second the one that ends last counts, then the one for more, in whatever order they come', async (t) => {
+  const payments = [
+    paid('c', '2026-02-28T09:00:00.000Z', 9_900),
+    paid('b', '2026-03-31T09:00:00.000Z', 2_900),
+    paid('a', '2026-03-31T09:00:00.000Z', 4_900),
+    paid('d', '2026-03-31T09:00:00.000Z', 900),
+  ];
+  const documents_of_first: unknown[] = [];
+  for (const order of permutations(payments)) {
+    const { documents } = await openTestStores(t);
+    for (const event of order) {
+      await documents.transaction((inside) => revenueProjection.apply([event], (spec) => inside.collection(spec)));
+    }
+    const counts = await countsOf(documents.reading(revenueCounts), DAYS);
+    t.is(levelsOf(counts, counterOf('usd', 'mrr')).get('2026-02-01'), 4_900);
+    const made = [
+      await Array.fromAsync(documents.reading(revenueCounts).stream({})),
+      await documents.reading(revenueCustomers).get('alice'),
+    ];
+    if (documents_of_first.length === 0) documents_of_first.push(...made);
+    t.deepEqual(made, documents_of_first);
+  }
+});

@@ -1,0 +1,217 @@
+// Jobs in a browser: a list is looked at, checked and read; hostile data stays text; what is shared is seen without an account.
+import test from 'ava';
+import type { Page } from 'playwright-core';
+import { assertAccessible, consoleAndSite, newUser } from '../support/console.ts';
+
+const { service, site } = consoleAndSite(test);
+
+const HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>';
+const LONG = `/${'a'.repeat(1900)}`;
+const PATHS = [
+  '/',
+  '/about',
+  '/status/404',
+  '/status/500',
+  LONG,
+  '/😀',
+  `/?q=${encodeURIComponent(HOSTILE)}`,
+  '/עברית',
+];
+const list = () => PATHS.map((path) => `${site.url}${path}`).join('\n');
+
+/** A job that has ended, with this name of its file. */
+async function endedJob(user: string, filename = 'urls.csv'): Promise<string> {
+  const client = await service.client(user);
+  const { body } = await client.upload(`url\n${list()}\n`, '', filename);
+  await client.ended(body.job_id);
+  return body.job_id;
+}
+
+const row = (page: Page, url: string) => page.getByRole('row').filter({ hasText: url });
+
+test('a pasted list is looked at before a credit is spent, then checked before the eyes', async (t) => {
+  const page = await service.open(t, '/jobs', { user: newUser() });
+  await page.getByRole('link', { name: 'Check your first list' }).click();
+  await page.getByLabel('Or paste a list').fill(`${list()}\n${site.url}/\nexample.com/x\nno url here\n`);
+  await page.getByRole('button', { name: 'Look at the list' }).click();
+  await page.getByRole('button', { name: 'Check 9 URLs' }).waitFor();
+  await page.getByText('9 credits').waitFor();
+  await page.getByText('Invalid: 1 row').waitFor();
+  await assertAccessible(t, page);
+  t.is(await page.getByText('300 credits').count(), 1);
+  await page.getByRole('button', { name: 'Check 9 URLs' }).click();
+  await page.getByText('completed').waitFor();
+  t.regex(page.url(), /\/console\/jobs\/[0-9a-f-]{36}$/);
+  await row(page, '/status/404').getByText('Broken').waitFor();
+});
+
+test('a dropped file is taken, and its other column can be chosen', async (t) => {
+  const page = await service.open(t, '/jobs/new', { user: newUser() });
+  const csv = `a,b\n${site.url}/a,${site.url}/1\n${site.url}/b,${site.url}/2\n`;
+  await page
+    .getByLabel('Drop a file here')
+    .setInputFiles({ name: 'two.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
+  await page.getByRole('heading', { name: 'two.csv' }).waitFor();
+  await page.getByLabel('Column').selectOption({ index: 1 });
+  await page.getByRole('button', { name: 'Check 2 URLs' }).click();
+  await row(page, `${site.url}/2`).waitFor();
+  t.pass();
+});
+
+test('too few credits: the page says what will happen', async (t) => {
+  const page = await service.open(t, '/jobs/new', { user: newUser() });
+  await page.getByLabel('Or paste a list').fill(Array.from({ length: 310 }, (_, n) => `${site.url}/${n}`).join('\n'));
+  await page.getByRole('button', { name: 'Look at the list' }).click();
+  await page.getByText('The job checks the first 300, then waits for the other 10 credits.').waitFor();
+  t.pass();
+});
+
+test('the filters are in the address, and the export has what they leave', async (t) => {
+  const user = newUser();
+  const job_id = await endedJob(user);
+  const page = await service.open(t, `/jobs/${job_id}?status_group=4xx`, { user });
+  await page.getByText('1 result').waitFor();
+  await page.getByRole('button', { name: 'Export' }).click();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'CSV', exact: true }).click(),
+  ]);
+  const lines = (await (await download.createReadStream()).toArray()).join('').trim().split('\r\n');
+  t.is(lines.length, 2);
+  t.true(lines[1]!.includes('/status/404'));
+  await page.keyboard.press('Escape');
+  await page.getByLabel('Status').selectOption('');
+  await page.getByLabel('URL contains').fill('about');
+  await row(page, `${site.url}/about`).waitFor();
+  t.true(page.url().endsWith('?url_contains=about'));
+  await page.reload();
+  await page.getByText('1 result').waitFor();
+});
+
+test('hostile data stays text, in the list, on the page and in its details', async (t) => {
+  const user = newUser();
+  const job_id = await endedJob(user, `${HOSTILE}\u202e.csv`);
+  const page = await service.open(t, '/jobs', { user });
+  await page.getByRole('row').nth(1).waitFor();
+  await page.goto(`${service.url}/console/jobs/${job_id}`);
+  await page.getByRole('heading', { name: 'onerror=alert(1)' }).waitFor();
+  await row(page, LONG).getByRole('button').click();
+  const link = page.getByRole('dialog').getByRole('link', { name: LONG });
+  t.is(await link.getAttribute('rel'), 'noopener noreferrer nofollow');
+  t.is(await page.locator('main img, main script, dialog img').count(), 0);
+  await assertAccessible(t, page);
+  await page.keyboard.press('Escape');
+  t.is(await page.getByRole('dialog').count(), 0);
+  await assertAccessible(t, page);
+});
+
+test('the list of jobs and the menus are accessible, empty and full, light and dark', async (t) => {
+  const user = newUser();
+  const page = await service.open(t, '/jobs', { user });
+  await page.getByRole('heading', { name: 'You have no jobs yet' }).waitFor();
+  await assertAccessible(t, page);
+  const job_id = await endedJob(user);
+  await page.reload();
+  await page.getByRole('row').nth(1).waitFor();
+  await assertAccessible(t, page);
+  await page.getByRole('button', { name: user }).click();
+  await assertAccessible(t, page);
+  await page.getByRole('radio', { name: 'dark' }).check();
+  t.is(await page.evaluate('getComputedStyle(document.documentElement).colorScheme'), 'dark');
+  await page.getByRole('radio', { name: 'system' }).check();
+  await page.goto(`${service.url}/console/jobs/${job_id}`);
+  await page.getByRole('button', { name: 'Export' }).click();
+  await page.getByRole('link', { name: 'CSV', exact: true }).waitFor();
+  await assertAccessible(t, page);
+});
+
+test('the list follows its jobs, and the page of a job says when it is not current', async (t) => {
+  const user = newUser();
+  const client = await service.client(user);
+  const page = await service.open(t, '/jobs', { user });
+  await page.getByRole('link', { name: 'Check your first list' }).waitFor();
+  // More URLs than credits: the job waits for more.
+  const urls = Array.from({ length: 301 }, (_, n) => `${site.url}/?n=${n}`).join('\n');
+  const { body } = await client.upload(`url\n${urls}\n`, '', 'long.csv');
+  await client.ended(body.job_id);
+  await page.reload();
+  const events = /\/events$/;
+  const results = /\/results\?/;
+  await page.route(events, (route) => route.abort());
+  await page.route(results, (route) => route.fulfill({ status: 503, json: { detail: 'It is away.' } }));
+  await page.getByRole('link', { name: 'long.csv' }).click();
+  await page.getByText('what you see is not current').waitFor();
+  const alert = page.getByRole('alert').filter({ hasText: 'It is away. Trying again' });
+  await alert.waitFor();
+  await page.unroute(results);
+  await alert.getByRole('button', { name: 'Try again' }).click();
+  await alert.waitFor({ state: 'detached' });
+  await page.unroute(events);
+  await page.getByText('what you see is not current').waitFor({ state: 'detached' });
+  await page.goBack();
+  await page.getByText('paused: waits for credits').waitFor();
+  await client.ask('POST', `/jobs/${body.job_id}/cancel`);
+  await page.getByText('cancelled', { exact: true }).nth(1).waitFor();
+  t.pass();
+});
+
+test('a job is deleted only after a question, and Back leads to a page that says so', async (t) => {
+  const user = newUser();
+  const job_id = await endedJob(user);
+  const page = await service.open(t, `/jobs/${job_id}`, { user });
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('cannot be brought back').waitFor();
+  await assertAccessible(t, page);
+  await page.getByRole('button', { name: 'Delete for good' }).click();
+  await page.getByRole('heading', { name: 'You have no jobs yet' }).waitFor();
+  await page.goBack();
+  await page.getByText('There is no such job.').waitFor();
+  t.pass();
+});
+
+test("another user's job is not shown", async (t) => {
+  const job_id = await endedJob(newUser());
+  const page = await service.open(t, `/jobs/${job_id}`, { user: newUser() });
+  await page.getByText('There is no such job.').waitFor();
+  t.is(await page.getByText(/Request [0-9a-f-]{36}/).count(), 1);
+});
+
+test('whoever has the link of a share sees the results without an account or a script, until it is revoked', async (t) => {
+  const user = newUser();
+  const job_id = await endedJob(user, HOSTILE);
+  const page = await service.open(t, `/jobs/${job_id}`, { user });
+  await page.getByRole('button', { name: 'Share' }).click();
+  await page.getByRole('button', { name: 'Make a link' }).click();
+  const url = await page.getByLabel('The link', { exact: true }).inputValue();
+  await assertAccessible(t, page);
+
+  const shared = await service.open(t, url, { has_scripts: false });
+  await row(shared, `${site.url}/status/404`).getByText('broken').waitFor();
+  await shared.getByLabel('Status codes').fill('gone');
+  await shared.getByRole('button', { name: 'Show' }).click();
+  t.is(shared.url(), url, 'the browser sends no codes that the service would refuse');
+  await shared.getByLabel('Status codes').fill('500');
+  await shared.getByRole('button', { name: 'Show' }).click();
+  t.is(await shared.getByRole('link', { name: site.url }).count(), 1);
+  t.is((await fetch(url, { headers: { accept: 'text/html' } })).headers.get('x-robots-tag'), 'noindex');
+  await (await service.open(t, `${url}?offset=5000`)).getByText('None of ').waitFor();
+  await assertAccessible(t, await service.open(t, url));
+
+  await page.getByRole('button', { name: 'Revoke' }).click();
+  await page.getByText('revoked').waitFor();
+  await shared.reload();
+  await shared.getByRole('heading', { name: 'This link shows nothing any more' }).waitFor();
+});
+
+test('the first page stays under 150 kB compressed', async (t) => {
+  const page = await service.open(t, '/jobs', { user: newUser() });
+  await page.reload();
+  await page.getByRole('heading', { name: 'You have no jobs yet' }).waitFor();
+  const [bytes, ms] = await page.evaluate<[number, number]>(
+    "[performance.getEntriesByType('resource').reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0), performance.now()]",
+  );
+  t.log(
+    `the first page takes ${Math.round(bytes / 1000)} kB compressed, and shows the jobs after ${Math.round(ms)} ms`,
+  );
+  t.true(bytes > 10_000 && bytes < 150_000, `${bytes} bytes`);
+});
