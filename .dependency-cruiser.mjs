@@ -12,20 +12,31 @@ export const FOLDERS = {
   // The limits that settings may lower.
   settings: ['intake/limits.ts', 'net'],
   // The port that it implements, and the blocklist that it leaves URLs out by.
-  intake: ['commands/intake.ts', 'readmodels'],
+  intake: ['commands/intake.ts', 'readmodels', 'time/event-loop.ts'],
+  // The ledger is proven from the log alone.
+  audit: ['events'],
+  // Exported ledgers and backups are files of events too.
+  analysis: ['events', 'audit/export-file.ts', 'audit/ledger-audit.ts', 'backups'],
   // The vocabulary: a read model says what happened in the same words.
-  readmodels: ['events'],
+  readmodels: ['events', 'time/event-loop.ts'],
   examples: [],
-  commands: ['events'],
+  commands: ['events', 'audit'],
+  // The port of stored files, which keeps backups too, and a set that holds the names of deleted streams in little memory.
+  backups: ['events', 'commands/blobs.ts', 'commands/job-blobs.ts', 'intake/digest-set.ts'],
   roles: ['readmodels/documents.ts', 'time'],
-  projections: ['events', 'readmodels', 'roles', 'time'],
+  projections: ['events', 'audit/merkle.ts', 'readmodels', 'roles', 'time'],
   // The queue's port and what travels in it: the processes publish the work that the checkers pull.
-  processes: [...['events', 'commands', 'readmodels', 'roles', 'time'], ...['checkers/queue.ts', 'checkers/work.ts']],
+  processes: [
+    ...['events', 'audit', 'commands', 'readmodels', 'roles', 'time', 'backups'],
+    ...['checkers/queue.ts', 'checkers/work.ts'],
+  ],
   checkers: ['events', 'commands', 'time', 'net'],
-  http: ['events', 'commands', 'readmodels', 'intake', 'roles', 'net', 'settings'],
+  http: ['events', 'audit', 'commands', 'readmodels', 'intake', 'roles', 'net', 'settings', 'time/event-loop.ts'],
   adapters: [], // and the port that each implements: see PORTS
   // It puts everything together: the only folder that picks adapters.
   service: 'any',
+  // The browser's: it knows the service by its operations alone.
+  web: [],
   cli: 'any',
   bench: 'any',
   test: 'any',
@@ -39,12 +50,17 @@ export const PORTS = {
   queue: 'checkers/queue.ts',
   blobs: 'commands/blobs.ts',
   'webhook-sender': 'processes/webhook-sender.ts',
+  tracing: 'events/tracing.ts',
 };
 /** What an adapter may import besides its port. */
 export const BESIDES_PORTS = {
   // The waits between tries while a server is away.
   eventstore: ['time/back-off.ts'],
+  // Long reads share the turns of the event loop with other long work.
+  documents: ['time/event-loop.ts'],
   queue: ['time/back-off.ts', 'time/pause.ts'],
+  // A link of S3 has the header of a download in it.
+  blobs: ['http/export/file-name.ts'],
   // Webhooks go where their owners say: there is one address guard, the checker's.
   'webhook-sender': ['addresses', 'errors', 'resolver', 'retries'].map((name) => `checkers/engine/${name}.ts`),
 };

@@ -44,7 +44,7 @@ async function checkProject(): Promise<string[]> {
     .split('\n')
     // They import what .ci/clients.ts generates.
     .filter((file) => !file.startsWith('test/clients/programs/'))
-    .filter((file) => /\.[cm]?[jt]s$/.test(file) && existsSync(join(root, file)));
+    .filter((file) => /\.[cm]?[jt]sx?$/.test(file) && existsSync(join(root, file)));
   const { modules, summary } = await cruiseModules(files, root);
   const by_source = new Map(modules.map((module) => [module.source, module]));
   console.log(`import rules: ${files.length} modules, ${summary.totalDependenciesCruised} imports`);

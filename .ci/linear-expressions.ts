@@ -15,7 +15,7 @@ const VERDICTS = join(import.meta.dirname, 'linear-expressions.tsv');
 const { judge: judges, anew } = parseArgs({
   options: { judge: { type: 'boolean' }, anew: { type: 'boolean' } },
 }).values;
-const PRODUCT = /^(?!(?:test|bench|examples|\.ci)\/).*\.(?:ts|js)$/;
+const PRODUCT = /^(?!(?:test|bench|examples|\.ci)\/).*\.(?:tsx?|js)$/;
 /** Expressions with `{0,200}` have an automaton too. The seed makes the search repeatable. */
 const SEARCH = { timeout: 20_000, maxRepeatCount: 1000, randomSeed: 1 };
 /** For expressions that only get short texts: there are hundreds, and their time for a text is measured too. */
@@ -91,11 +91,11 @@ function expressionsIn(file: string, text: string): { file: string; literals: Ex
       constructions++;
     for (const child of Object.values(node)) walk(child);
   };
-  walk(parseSync(text, { syntax: 'typescript', target: 'esnext' }));
+  walk(parseSync(text, { syntax: 'typescript', tsx: file.endsWith('x'), target: 'esnext' }));
   return { file, literals, constructions };
 }
 
-/** The expressions that modules build while they load. */
+/** The expressions that modules build while they load, or in `makeExpressions` where they have it. */
 async function expressionsAtLoad(): Promise<Expression[]> {
   const made: Expression[] = [];
   const Native = globalThis.RegExp;
@@ -108,7 +108,8 @@ async function expressionsAtLoad(): Promise<Expression[]> {
     }
     globalThis.RegExp = Recorded as RegExpConstructor;
     try {
-      await import(join(root, file));
+      const { makeExpressions } = await import(join(root, file));
+      makeExpressions?.();
     } finally {
       globalThis.RegExp = Native;
     }

@@ -1,6 +1,6 @@
 // Reads AVA's TAP from standard input: prints it for people, and writes `passed failed` to NAME.counts, failures with their
-// details to NAME.failures, and all of it to NAME.json.
-import { writeFileSync } from 'node:fs';
+// details to NAME.failures, and all of it to NAME.json. NAME.running is the folder of `running-files.ts`.
+import { readdirSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { summaryOf, type TapLine, tapReader } from './tap.ts';
 
@@ -18,7 +18,7 @@ for await (const text of createInterface({ input: process.stdin })) {
   if (line.kind === 'detail') console.log(`    ${line.text}`);
 }
 
-const run = summaryOf(lines);
+const run = summaryOf(lines, readdirSync(`${name}.running`).map(decodeURIComponent).sort());
 for (const title of run.failures) console.log(`failed: ${title}`);
 for (const problem of run.problems) console.log(`failed: ${problem}`);
 console.log(`${run.passed} passed, ${run.failed} failed`);

@@ -13,6 +13,8 @@ export type TapLine =
   | { kind: 'total'; name: string; count: number }
   /** Tests of a file that never ended, because its process or thread did. */
   | { kind: 'remaining'; file: string }
+  /** The run was stopped after this time; the totals count what it had done. */
+  | { kind: 'stopped'; after: string }
   /** A line of a failure's YAML block, or of what a test logged. */
   | { kind: 'detail'; text: string; is_of_failure: boolean };
 
@@ -31,6 +33,8 @@ export function tapReader(): (line: string) => TapLine | null {
     if (total) return { kind: 'total', name: total[1]!, count: Number(total[2]) };
     const remaining = /^# \d+ tests? remaining in (\S+)$/.exec(line);
     if (remaining) return { kind: 'remaining', file: remaining[1]! };
+    const stopped = /^# stopped after (\d+ s)$/.exec(line);
+    if (stopped) return { kind: 'stopped', after: stopped[1]! };
     if (/^ {2}---$/.test(line)) in_details = true;
     else if (/^ {2}\.\.\.$/.test(line)) in_details = false;
     else if (in_details || /^# {3}/.test(line)) return { kind: 'detail', text: line, is_of_failure: in_details };
@@ -48,28 +52,33 @@ export interface TestRun {
   details: Record<string, string[]>;
   /** Files with tests that never ended. */
   cut_short: string[];
-  /** What is wrong with the output itself: it ended early, or names no test. */
+  /** What is wrong with the output itself: it ended early, or names no test; or the run was stopped. */
   problems: string[];
 }
 
-/** Sums up a run. Output that ends early, a run without a test, and totals that differ from the lines count as failures. */
-export function summaryOf(lines: Iterable<TapLine>): TestRun {
+/**
+ * Sums up a run. Output that ends early, a run without a test, totals that differ from the lines, and a run that was stopped
+ * count as failures. `running` are the files that ran at its end.
+ */
+export function summaryOf(lines: Iterable<TapLine>, running: readonly string[] = []): TestRun {
   const tests: TestLine[] = [];
   const totals: Record<string, number> = {};
   const details: Record<string, string[]> = {};
   const cut_short: string[] = [];
+  const problems: string[] = [];
+  const ran = `what ran then: ${running.join(', ') || 'nothing that is known'}`;
   for (const line of lines) {
     if (line.kind === 'test') tests.push(line.test);
     else if (line.kind === 'total') totals[line.name] = line.count;
     else if (line.kind === 'remaining') cut_short.push(line.file);
+    else if (line.kind === 'stopped') problems.push(`stopped after ${line.after}; ${ran}`);
     else if (line.is_of_failure && tests.length > 0) (details[tests.at(-1)!.title] ??= []).push(line.text);
   }
   const titlesOf = (outcome: TestLine['outcome']) =>
     tests.filter((test) => test.outcome === outcome).map(({ title }) => title);
   const passed = titlesOf('passed').length;
   const failures = titlesOf('failed');
-  const problems: string[] = [];
-  if (totals.pass === undefined) problems.push('the output of the tests ended before its totals');
+  if (totals.pass === undefined) problems.push(`the output of the tests ended before its totals; ${ran}`);
   else if (totals.pass !== passed) problems.push(`${totals.pass} passed by the totals, ${passed} by the lines`);
   if (passed === 0) problems.push('no test passed');
   // Tests that never ended appear only in the total, where AVA counts them as failed.
