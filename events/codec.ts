@@ -16,7 +16,7 @@ export class EventFromLater extends Error {
   readonly code = 'unavailable';
 }
 
-/** A sealed text of the event cannot be opened, although its key is there: a byte of the text or of the key was changed. Thrown by whoever looks at its data. */
+/** A sealed text of the event cannot be opened although its key is there: one of both was changed. Thrown by whoever looks at the data. */
 export class DamagedEvent extends Error {
   readonly code = 'damaged_event';
 }

@@ -22,9 +22,9 @@ import {
 } from '../readmodels/projection-state.ts';
 import { pause } from '../time/pause.ts';
 import { readUrls, type UrlsOf } from './checked-urls.ts';
-import { type CompareOptions, compareDocuments, type Read } from './compare.ts';
+import { compareDocuments } from './compare.ts';
 import { type Commit, type Fence, Overtaken } from './fence.ts';
-import type { Projection, Target } from './projection.ts';
+import type { Projection, Read, Target } from './projection.ts';
 import { BUILD_PART_URLS, partsOf, type Reached, takeEvents } from './take-events.ts';
 
 export interface BuildOptions {
@@ -125,12 +125,10 @@ async function verify(
   const rebuilt: Read = (spec) => documents.reading(inGeneration(spec, generation));
   const found = await compareDocuments({
     ...{ projection, live, rebuilt, signal },
-    async readBoth(spec, ids) {
-      let both: Awaited<ReturnType<CompareOptions['readBoth']>> = [[], []];
-      await atOnePosition(async () => {
-        both = [await live(spec).getMany(ids), await rebuilt(spec).getMany(ids)];
-      });
-      return both as never;
+    async readBoth<R>(reading: (side: Read) => Promise<R>) {
+      const both: R[] = [];
+      await atOnePosition(async () => void both.push(await reading(live), await reading(rebuilt)));
+      return both as [R, R];
     },
   });
   const { differing } = found;

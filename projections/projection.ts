@@ -2,10 +2,21 @@
 // own, so that the same events make the same documents whenever it runs.
 import type { RecordedEvent } from '../events/event-store.ts';
 import type { Category, EventType, EventTypeOf, LogEvent } from '../events/vocabulary.ts';
-import type { Collection, CollectionSpec, Document } from '../readmodels/documents.ts';
+import type { Collection, CollectionSpec, Document, Reading } from '../readmodels/documents.ts';
+import type { Difference } from '../readmodels/projection-state.ts';
 import type { UrlsOf } from './checked-urls.ts';
 
 export type OpenCollection = <T extends Document>(spec: CollectionSpec<T>) => Promise<Collection<T>>;
+export type Read = <T extends Document>(spec: CollectionSpec<T>) => Reading<T>;
+
+/** The live documents of a projection, and those that were made of the log anew, while both may go on. */
+export interface Sides {
+  live: Read;
+  rebuilt: Read;
+  /** Reads both sides when they have applied the log up to one position. Null: a projector writes so often that only a shorter read succeeds. */
+  readBoth<R>(read: (side: Read) => Promise<R>): Promise<[live: R, rebuilt: R] | null>;
+  signal: AbortSignal;
+}
 
 interface ProjectionFacts {
   readonly name: string;
@@ -18,6 +29,8 @@ interface ProjectionFacts {
   readonly collections: readonly CollectionSpec<any>[];
   /** Fields that depend on how the events were split into transactions: a comparison of documents leaves them out. */
   readonly incidental?: readonly string[];
+  /** Where one log can make different documents: compares what they mean instead. Returns the number of rebuilt documents. */
+  compare?(sides: Sides, found: (difference: Difference) => void): Promise<number>;
 }
 
 /** A projection as the projector runs it. */

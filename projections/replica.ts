@@ -5,9 +5,8 @@ import type { UrlListing } from '../events/url-listing.ts';
 import type { Documents } from '../readmodels/documents.ts';
 import { inGeneration, parkedEvents, projectionStates } from '../readmodels/projection-state.ts';
 import { readParts } from './build.ts';
-import type { Read } from './compare.ts';
 import type { Commit } from './fence.ts';
-import type { Projection, Target } from './projection.ts';
+import type { Projection, Read, Target } from './projection.ts';
 import { takeEvents } from './take-events.ts';
 
 export interface ReplicaOptions {

@@ -26,6 +26,7 @@ import type { WorkerLogLimits } from '../readmodels/worker-log.ts';
 import { type Checked, isChecked, type UrlsOf } from './checked-urls.ts';
 import { type OpenCollection, type Projection, projection } from './projection.ts';
 import { readAll, writeAll } from './slices.ts';
+import { compareWorkerLogs } from './worker-log-comparison.ts';
 
 interface Page {
   urls_of: UrlsOf;
@@ -46,7 +47,7 @@ export const workerLogProjection = (limits: WorkerLogLimits): Projection =>
     name: 'worker_log',
     version: 1,
     collections: [logStates, logSegments, logJobs],
-    incidental: ['revision', 'oldest'],
+    compare: compareWorkerLogs,
     covers: ['worker_log'],
     isHeavy: ({ type }) => type === 'JobDeleted' || type === 'ResultsExpired' || isDeletion(type),
     clear,

@@ -84,7 +84,8 @@ test('results that have expired are gone from both APIs, links and files; the jo
 
   is_stopped = true;
   await service.stop(async (data_dir) => {
-    for (const command of ['ledger verify', 'fsck', 'projections diff jobs credits domain_health growth shares']) {
+    const commands = ['ledger verify', 'fsck', 'projections diff --all', 'projections rebuild worker_log --verify'];
+    for (const command of commands) {
       const { code, stdout, stderr } = await opsHere(command.split(' '), { DATA_DIR: data_dir });
       t.is(code, 0, `${command}: ${stdout}${stderr}`);
     }

@@ -6,8 +6,8 @@ import { pino } from 'pino';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { openUrlListing } from '../../events/url-listing.ts';
-import { compareDocuments, type Read } from '../../projections/compare.ts';
-import type { Projection } from '../../projections/projection.ts';
+import { compareDocuments } from '../../projections/compare.ts';
+import type { Projection, Read } from '../../projections/projection.ts';
 import { openReplica } from '../../projections/replica.ts';
 import { type Comparison, inGeneration } from '../../readmodels/projection-state.ts';
 import { showProgress } from '../progress.ts';
@@ -66,22 +66,11 @@ async function diff(run: Run, log: EventStore, documents: ReadDocuments, project
 
     const found = await compareDocuments({
       ...{ projection, live, rebuilt: replica.read, signal },
-      async readBoth(spec, ids) {
-        const read = await steady.read(() => live(spec).getMany(ids));
-        if (read !== null) {
-          await replica.advance(read.at.checkpoint);
-          return [read.found, await replica.read(spec).getMany(ids)] as never;
-        }
-        // A projector writes too often.
-        const half = Math.ceil(ids.length / 2);
-        const [one, other] = [
-          await this.readBoth(spec, ids.slice(0, half)),
-          await this.readBoth(spec, ids.slice(half)),
-        ];
-        return [
-          [...one[0], ...other[0]],
-          [...one[1], ...other[1]],
-        ];
+      async readBoth(reading) {
+        const read = await steady.read(() => reading(live));
+        if (read === null) return null;
+        await replica.advance(read.at.checkpoint);
+        return [read.found, await reading(replica.read)];
       },
     });
     return { position: replica.position, ...found };

@@ -35,8 +35,9 @@ or 431), which ends the connection.
 ## Webhooks
 
 When a job of yours completes, pauses, fails or is cancelled, the service posts \`job.completed\`, \`job.paused\`, \`job.failed\` or
-\`job.cancelled\` to your webhook endpoints and signs it in the header \`Service-Signature\`. Answer with any 2xx within 15 s; otherwise the service sends it again, 8 times within about 28 hours. An event may
-arrive more than once: drop an event whose \`Service-Event-Id\` you know.`;
+\`job.cancelled\` to your webhook endpoints and signs it in the header \`Service-Signature\`. Answer with any 2xx within
+15 s; otherwise the service sends it again, 8 times within about 28 hours. An event may arrive more than once: drop an
+event whose \`Service-Event-Id\` you know.`;
 
 /** The closed list of the public API's error codes, by status. The first code of a status replaces all codes outside the list. */
 export const PUBLIC_CODES: Readonly<Record<number, readonly [string, ...string[]]>> = {

@@ -4,7 +4,7 @@ import { type HttpError, retryLater } from '../errors.ts';
 import type { Caller } from '../route.ts';
 
 export interface HeavyRequest {
-  /** Resolves at this request's turn, with whether it had to wait for it. Throws the signal's reason when the client leaves first, and 503 after 30 s without a turn. */
+  /** Resolves at this request's turn: whether it waited. Throws the signal's reason when the client leaves first, 503 after 30 s without a turn. */
   work(signal: AbortSignal): Promise<boolean>;
   /** Passes the turn to another request, because this one only waits, or sends at its client's pace. */
   rest(): void;

@@ -7,7 +7,6 @@ import type { WorkerLogEvent } from '../../events/worker-log.ts';
 import { type LogEntry, SEGMENT_ENTRIES } from '../../readmodels/log-segments.ts';
 import { requestRebuild } from '../../readmodels/projection-state.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
-import { noStats, summaryOf } from '../../readmodels/stats.ts';
 import { until } from '../support/behind.ts';
 import { commandContext } from '../support/stores.ts';
 import {
@@ -20,6 +19,7 @@ import {
   combinations,
   D,
   documentsOf,
+  expire,
   follow,
   MINUTE_MS,
   openOver,
@@ -109,11 +109,8 @@ export function workerLogContract(test: TestFn, name: string, fixture: Fixture):
       const expired_job = randomUUID();
       // So do those of a job whose results expired.
       await check(world, { job_id: expired_job, urls: urlsOf(3, 3) });
-      const none = { domains: { find: async () => [] }, times: { getMany: async () => [] } };
-      const expired = { completed_urls: 3, started_at: null, summary: await summaryOf(none, noStats(expired_job)) };
-      await append(world, expired_job, 'ResultsExpired', 'no_stream', expired);
+      await expire(world, expired_job);
       world.expected = world.expected.filter(({ job_id }) => job_id !== expired_job);
-      await append(world, expired_job, 'ResultsRemoved', 0);
       await follow(stores);
       await assertSame(t, worker_log, world.expected, {});
 

@@ -32,9 +32,9 @@ async function openSides(t: Parameters<typeof openTestStores>[0]) {
   const compare = (before: () => Promise<void> = async () => {}) =>
     compareDocuments({
       ...{ projection: listing, ...sides, signal: new AbortController().signal },
-      async readBoth(_spec, ids) {
+      async readBoth(read) {
         await before();
-        return [await live.getMany(ids), await rebuilt.getMany(ids)] as never;
+        return [await read(sides.live), await read(sides.rebuilt)];
       },
     });
   return { live, rebuilt, compare };

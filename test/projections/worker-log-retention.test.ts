@@ -1,10 +1,17 @@
 // How much of the worker log is kept, and how it is deleted.
-import test from 'ava';
+import { randomUUID } from 'node:crypto';
+import test, { type ExecutionContext } from 'ava';
 import { openWorkerLogCommands } from '../../commands/worker-log.ts';
-import { logSegments, SEGMENT_ENTRIES } from '../../readmodels/log-segments.ts';
+import { categoryOf, checksOf } from '../../events/streams.ts';
+import { openWorkerLogFollower } from '../../projections/all.ts';
+import { compareDocuments } from '../../projections/compare.ts';
+import type { Read } from '../../projections/projection.ts';
+import type { CollectionSpec, Document } from '../../readmodels/documents.ts';
+import { logJobs, logSegments, SEGMENT_ENTRIES } from '../../readmodels/log-segments.ts';
+import { inGeneration } from '../../readmodels/projection-state.ts';
 import { FOUND } from '../support/behind.ts';
 import { stoppedAt } from '../support/stopped-documents.ts';
-import { commandContext } from '../support/stores.ts';
+import { commandContext, openTestStores } from '../support/stores.ts';
 import {
   A,
   assertSame,
@@ -12,11 +19,13 @@ import {
   C,
   check,
   documentsOf,
+  expire,
   follow,
   openOver,
   openWorld,
   START_MS,
   urlsOf,
+  type World,
 } from '../support/worker-log-world.ts';
 
 test('the newest entries are kept, by number and by age', async (t) => {
@@ -59,6 +68,83 @@ test('the newest entries are kept, by number and by age', async (t) => {
   );
   const [first] = (await documentsOf(world.stores)).segments;
   t.true(first!.until_ms > START_MS);
+});
+
+/** Compares the worker log with one that is made of what the log has now. */
+async function compared(t: ExecutionContext, { stores }: World, settings: Parameters<typeof follow>[1]) {
+  const anew = { log: stores.log, documents: (await openTestStores(t)).documents };
+  await follow(anew, settings);
+  const [live, rebuilt] = [stores, anew].map(
+    ({ documents }): Read =>
+      (spec) =>
+        documents.reading(inGeneration(spec, 1)),
+  ) as [Read, Read];
+  const [projection] = openWorkerLogFollower({ worker_log_entries: 1, worker_log_days: 1 }).projections;
+  return compareDocuments({
+    ...{ projection: projection!, live, rebuilt, signal: new AbortController().signal },
+    readBoth: async (read) => [await read(live), await read(rebuilt)],
+  });
+}
+
+async function purge({ stores: { log } }: World, job_id: string): Promise<void> {
+  const events = await Array.fromAsync(log.readAll());
+  const streams = new Set(events.map(({ stream }) => stream));
+  for (const stream of streams) {
+    if (categoryOf(stream) === 'checks' && checksOf(stream).job_id === job_id) await log.deleteStream(stream);
+  }
+}
+
+test('the worker log compares equal with a new one of a log from which the checks of purged jobs are gone', async (t) => {
+  const few = { worker_log_entries: 3000, worker_log_days: 30 };
+  const world = await openWorld(t);
+  const ids = Array.from({ length: 5 }, () => randomUUID());
+  for (const [n, job_id] of ids.entries()) {
+    await check(world, { job_id, urls: urlsOf(900 + 100 * n, 5) });
+    if (n === 1)
+      await openWorkerLogCommands(world.stores.log).delete(
+        { type: 'LogsDeleted', data: { domain: 'host-1.example' } },
+        commandContext(),
+      );
+    await follow(world.stores, few);
+    t.like(await compared(t, world, few), { differing: 0 }, `after ${n}`);
+  }
+  for (const job_id of [ids[2]!, ids[4]!]) {
+    await expire(world, job_id);
+    await follow(world.stores, few);
+    t.like(await compared(t, world, few), { differing: 0 }, 'expired');
+    await purge(world, job_id);
+    t.like(await compared(t, world, few), { differing: 0 }, 'purged');
+    const more = randomUUID();
+    ids.push(more);
+    await check(world, { job_id: more, urls: urlsOf(450, 5) });
+    await follow(world.stores, few);
+    t.like(await compared(t, world, few), { differing: 0 }, 'more is checked');
+  }
+
+  const live = async <T extends Document>(spec: CollectionSpec<T>) =>
+    world.stores.documents.collection(inGeneration(spec, 1));
+  const jobs = await live(logJobs);
+  const last = (await jobs.get(ids.at(-1)!))!;
+  await jobs.write([{ replace: { ...last, last: last.last - 1 } }]);
+  const kind = 'changed';
+  t.like(await compared(t, world, few), {
+    differences: [{ collection: 'worker_log_jobs', id: last._id, kind, fields: ['is_found'] }],
+  });
+  await jobs.write([{ replace: last }]);
+  const segments = await live(logSegments);
+  const newest = (await segments.find({}, { limit: 100 })).at(-1)!;
+  await segments.write([{ replace: { ...newest, duration: newest.duration.replace(/^..../, 'AAAA') } }]);
+  const { differences } = await compared(t, world, few);
+  t.deepEqual(
+    differences.map(({ fields }) => fields),
+    [['digest']],
+  );
+  await segments.write([{ replace: { ...newest, outcome: newest.outcome.slice(0, -4), duration: 'A' } }]);
+  t.true((await compared(t, world, few)).differing > 0, 'a damaged segment');
+  await segments.write([{ delete: newest._id }]);
+  const lost = await compared(t, world, few);
+  t.deepEqual(lost.differences[0], { collection: 'worker_log_states', id: 'log', kind, fields: ['entries'] });
+  t.true(lost.differing > 1);
 });
 
 test('a deletion is made in slices, each in a transaction of its own', async (t) => {

@@ -8,6 +8,7 @@ import { openWorkerLogFollower } from '../../projections/all.ts';
 import type { Documents } from '../../readmodels/documents.ts';
 import { LOG_STATE, type LogEntry, logJobs, logSegments, logStates } from '../../readmodels/log-segments.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
+import { noStats, summaryOf } from '../../readmodels/stats.ts';
 import { type LogFilter, openWorkerLog, type WorkerLog, workerLogLimits } from '../../readmodels/worker-log.ts';
 import { FOUND } from './behind.ts';
 import { coded, commandContext, openTestStores, type TestStores } from './stores.ts';
@@ -103,6 +104,14 @@ export const append = (
       metadata: { ...commandContext(), at: new Date(START_MS).toISOString() },
     },
   ]);
+
+/** The results of a job without an event in its stream expire, and are removed. */
+export async function expire(world: World, job_id: string): Promise<void> {
+  const none = { domains: { find: async () => [] }, times: { getMany: async () => [] } };
+  const expired = { completed_urls: 3, started_at: null, summary: await summaryOf(none, noStats(job_id)) };
+  await append(world, job_id, 'ResultsExpired', 'no_stream', expired);
+  await append(world, job_id, 'ResultsRemoved', 0);
+}
 
 export const urlsOf = (count: number, hosts: number, from = 0) =>
   Array.from({ length: count }, (_, n) => `https://host-${(from + n) % hosts}.example/${n}`);

@@ -16,7 +16,8 @@ const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 30_000;
 
 /**
- * Asks once for each different `given`, and again for another `version`; null asks nothing. While the service is away it tries again, so that a page survives a restart.
+ * Asks once for each different `given`, and again for another `version`; null asks nothing. While the service is away it
+ * tries again, so that a page survives a restart.
  * @example const stats = useAnswer('GET /jobs/{job_id}/stats', { job_id });
  */
 export function useAnswer<Name extends Operation>(
