@@ -30,11 +30,17 @@ const NOT_THERE = [6, 7, 74, 76, 89, 91, 94, 133, 134, 189, 262, 9001, 10107, 11
 
 const hasLabel = (error: unknown, label: string): boolean => error instanceof MongoError && error.hasErrorLabel(label);
 
-/** The server aborted the transaction without any effect, so the caller can run it again. */
-export const isTransient = (error: unknown): boolean => hasLabel(error, 'TransientTransactionError');
+/** The driver gives no label to the errors of a connection whose pool it has meanwhile cleared, nor to the socket's own. */
+const isBrokenConnection = (error: unknown): boolean =>
+  error instanceof MongoNetworkError || (error instanceof Error && BROKEN.has((error as NodeJS.ErrnoException).code));
 
-/** The commit may have succeeded; the caller can repeat the commit. */
-export const isUnknownCommit = (error: unknown): boolean => hasLabel(error, 'UnknownTransactionCommitResult');
+/** Before its commit the transaction has no effect, so the caller can run it again. */
+export const isTransient = (error: unknown): boolean =>
+  hasLabel(error, 'TransientTransactionError') || isBrokenConnection(error);
+
+/** Of an error of the commit: it may have succeeded; the caller can repeat the commit. */
+export const isUnknownCommit = (error: unknown): boolean =>
+  hasLabel(error, 'UnknownTransactionCommitResult') || isBrokenConnection(error);
 
 export const isNamespaceExists = (error: unknown): boolean => codeOf(error) === NAMESPACE_EXISTS;
 
@@ -45,8 +51,7 @@ export function portError(error: unknown): unknown {
   if (error instanceof Error && NOT_SENT.includes(error.name))
     return new UnsupportedQuery(error.message, { cause: error });
   const options = { cause: error };
-  if (error instanceof Error && BROKEN.has((error as NodeJS.ErrnoException).code))
-    return new StoreUnavailable(error.message, options);
+  if (error instanceof Error && isBrokenConnection(error)) return new StoreUnavailable(error.message, options);
   if (!(error instanceof MongoError)) return error;
   const code = codeOf(error);
   if (code === MAX_TIME_EXPIRED) return new ReadTooSlow(error.message, options);

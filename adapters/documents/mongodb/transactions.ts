@@ -1,6 +1,6 @@
 // Runs transactions on MongoDB and retries transient failures for a bounded time.
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ClientSession, type MongoClient, MongoError } from 'mongodb';
+import type { ClientSession, MongoClient } from 'mongodb';
 import type { Logger } from 'pino';
 import { TransactionScope } from '../transaction-scope.ts';
 import { StoreUnavailable } from '../unavailable.ts';
@@ -43,17 +43,19 @@ export class Transactions {
     deadline: number,
   ): Promise<{ result: R } | { retry: unknown }> {
     const session = this.#client.startSession();
+    let is_committing = false;
     try {
       session.startTransaction({ readConcern: { level: 'snapshot' }, writeConcern: { w: 'majority' } });
       const scope = new TransactionScope(store);
       const result = await scope.run(() => work(session, scope));
+      is_committing = true;
       await this.#commit(session, deadline);
       return { result };
     } catch (error) {
       // After a commit there is nothing to abort. The driver swallows errors of the abort.
       if (session.inTransaction()) await session.abortTransaction();
-      const cause = error instanceof Error && error.cause instanceof MongoError ? error.cause : error;
-      if (isTransient(cause) && !isUnknownCommit(cause)) return { retry: portError(error) };
+      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+      if (isTransient(cause) && !(is_committing && isUnknownCommit(cause))) return { retry: portError(error) };
       throw portError(error);
     } finally {
       await session.endSession();

@@ -1,0 +1,69 @@
+// A connection that breaks in a transaction on MongoDB, when the driver gives its error no label: it does so once its pool is cleared.
+import test from 'ava';
+import { type MongoClient, MongoNetworkError } from 'mongodb';
+import { Transactions } from '../../../adapters/documents/mongodb/transactions.ts';
+import { silent } from '../../support/stores.ts';
+
+const broken = () => new MongoNetworkError('connection 1 closed');
+const reset = () => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+
+/** A driver whose commits fail with these, one after the other. */
+function transactionsWith(failures: Error[], retry_for_ms = 60_000) {
+  const counts = { commits: 0, aborts: 0, sessions: 0 };
+  let is_open = false;
+  const session = {
+    startTransaction: () => (is_open = true),
+    inTransaction: () => is_open,
+    async commitTransaction() {
+      is_open = false;
+      counts.commits += 1;
+      const failure = failures.shift();
+      if (failure) throw failure;
+    },
+    async abortTransaction() {
+      is_open = false;
+      counts.aborts += 1;
+    },
+    async endSession() {},
+  };
+  const startSession = () => {
+    counts.sessions += 1;
+    return session;
+  };
+  return { counts, transactions: new Transactions({ startSession } as unknown as MongoClient, silent, retry_for_ms) };
+}
+
+for (const failure of [broken, reset]) {
+  test(`${failure().message} before the commit: the transaction runs again`, async (t) => {
+    const { counts, transactions } = transactionsWith([]);
+    const failures = [failure(), new Error('wrapped', { cause: failure() })];
+    const result = await transactions.run({}, async () => {
+      const error = failures.shift();
+      if (error) throw error;
+      return 'done';
+    });
+    t.is(result, 'done');
+    t.deepEqual(counts, { commits: 1, aborts: 2, sessions: 3 });
+  });
+
+  test(`${failure().message} in the commit: the commit is repeated, the transaction is not`, async (t) => {
+    const { counts, transactions } = transactionsWith([failure(), failure()]);
+    let runs = 0;
+    await transactions.run({}, async () => {
+      runs += 1;
+    });
+    t.is(runs, 1);
+    t.deepEqual(counts, { commits: 3, aborts: 0, sessions: 1 });
+  });
+
+  test(`${failure().message} in the commit for longer than it is retried: it is not run again`, async (t) => {
+    const { counts, transactions } = transactionsWith([failure()], -1);
+    let runs = 0;
+    const failed = transactions.run({}, async () => {
+      runs += 1;
+    });
+    await t.throwsAsync(failed, { message: 'it is not known whether the transaction was committed' });
+    t.is(runs, 1);
+    t.is(counts.commits, 1);
+  });
+}
