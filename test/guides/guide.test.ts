@@ -100,6 +100,15 @@ test("the runner replaces the reader's machine by this one, in commands and in o
   t.is(await run(env, { env: { WHO: 'alice' } }), null);
 });
 
+testWith('npm')('scripts of the project run as npm runs them', async (t) => {
+  const failing = `npm run -s check -- "two words" --no-such || echo "exit code $?"`;
+  const elsewhere = 'cd /; npm run -s check -- --help 2> /dev/null || echo none';
+  for (const npm of [false, true]) {
+    const guide = guideOf([failing, 'text', '…--no-such…\n…\nexit code 2'], [elsewhere, 'text', 'none']);
+    t.is(await run(guide, { npm }), null);
+  }
+});
+
 test('output may have other times and ids of the same kind', async (t) => {
   const right: [printed: string, shown: string][] = [
     [OTHER_ID, ID],

@@ -20,7 +20,7 @@ testWith('bash', 'curl')('webhooks are as their guide says, line by line', async
     };
     // `node` is the one that runs this.
     const env = { PATH: [dirname(process.execPath), process.env.PATH].join(delimiter) };
-    t.is(await runGuide('docs/guides/webhooks.md', { replace, env }), null);
+    t.is(await runGuide('docs/guides/webhooks.md', { npm: true, replace, env }), null);
   } finally {
     await service.stop();
     await site.close();

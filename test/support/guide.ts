@@ -20,10 +20,10 @@
 //   that is removed in the end. Needs bash and what the guide itself calls, such as curl.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { differenceOf, type Names, type Output } from './guide-output.ts';
 
@@ -33,6 +33,7 @@ const BLOCK_MS = 60_000;
 export interface GuideOptions {
   replace?: Readonly<Record<string, string>>;
   env?: Readonly<Record<string, string>>;
+  npm?: boolean;
 }
 
 interface Step {
@@ -44,11 +45,16 @@ interface Step {
 }
 
 /** What is wrong with the guide, for a person to read, or null. `path`: from the root of the project. */
-export async function runGuide(path: string, { replace = {}, env = {} }: GuideOptions = {}): Promise<string | null> {
+export async function runGuide(
+  path: string,
+  { replace = {}, env = {}, npm = false }: GuideOptions = {},
+): Promise<string | null> {
   const steps = stepsOf(await readFile(resolve(ROOT, path), 'utf8'));
   if (steps.length === 0) return `${path} has no block to run`;
   const folder = await mkdtemp(join(tmpdir(), 'url-checker-guide-'));
-  const session = openSession(folder, { ...env, TMPDIR: folder });
+  if (!npm) await writeFile(join(folder, 'npm'), NPM, { mode: 0o755 });
+  const PATH = [folder, env.PATH ?? process.env.PATH].join(delimiter);
+  const session = openSession(folder, { ...env, PATH, TMPDIR: folder });
   const names: Names = { here: new Map(), shown: new Map() };
   const pairs = Object.entries(replace);
   try {
@@ -121,6 +127,22 @@ run_js() {
   cat > "$TMPDIR/block.mjs"
   node "$TMPDIR/block.mjs"
 }
+`;
+
+const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
+/** As npm runs a script in the folder of the project: with its programs, and the folder where the user stands. */
+const NPM = `#!/bin/sh
+me=$0
+case "$PWD/ $1 $2 $4" in
+  "${ROOT} run -s --") ;;
+  *) PATH="\${PATH#\${me%/npm}:}"; exec npm "$@" ;;
+esac
+export INIT_CWD="$PWD" npm_package_json="${ROOT}package.json" PATH="${ROOT}node_modules/.bin:$PATH"
+case "$3" in
+${Object.entries(scripts)
+  .map(([name, command]) => `  ${name}) shift 4; exec ${command} "$@" ;;`)
+  .join('\n')}
+esac
 `;
 
 interface Session {
