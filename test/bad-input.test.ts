@@ -9,6 +9,7 @@ import { inlineRow, workbook } from './intake/uploads.ts';
 import { type Descriptions, readDescriptions } from './support/described.ts';
 import { type Answer, startTestService, type TestClient, type TestService } from './support/service.ts';
 import { listings, NO_TRACES, openLog, tracesOf } from './support/traces.ts';
+import { until } from './support/until.ts';
 
 const MAX_FILE_BYTES = 200_000;
 const MAX_URLS = 10;
@@ -288,11 +289,6 @@ test.serial('20,001 URLs in a list: 413', async (t) => {
   assertRefused(t, usual, '/api/v2/jobs', answer, [413, 'too_many_urls', /more than 20,000 unique/]);
   await nothingStays(t, usual, person);
 });
-
-/** The test's own time limit ends it when it never holds. */
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
-}
 
 test.serial('a client that leaves while it sends its file leaves nothing', async (t) => {
   const person = await newcomer(usual);

@@ -16,7 +16,7 @@ import { type ServiceProcess, startServiceProcess } from './support/service-proc
 const EVENTS = 200_000;
 
 test('a backup whose service was killed is complete after the next start', async (t) => {
-  t.timeout(170_000);
+  t.timeout(300_000);
   const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-killed-'));
   let service: ServiceProcess | null = null;
   t.teardown(async () => {

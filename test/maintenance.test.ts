@@ -30,7 +30,7 @@ async function halfAnUpload(url: string, token: string, content: string) {
 }
 
 test('two processes that serve HTTP refuse commands alike, also after a kill and in the middle of an upload', async (t) => {
-  t.timeout(120_000);
+  t.timeout(300_000);
   const held: (() => void)[] = [];
   let is_held = true;
   const site = await openSite((request, response) => {

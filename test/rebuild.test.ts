@@ -9,7 +9,7 @@ const ROWS = 3_000;
 const PATH = 'x'.repeat(1_500);
 
 test('an administrator rebuilds a read model, and an export that began before ends whole after it', async (t) => {
-  t.timeout(120_000);
+  t.timeout(300_000);
   const site = await openSite(page);
   const service = await startTestService({ CHECKER_PER_HOST: '100' });
   try {

@@ -30,7 +30,7 @@ async function listedJob(log: EventStore): Promise<string> {
 }
 
 test('fsck names each kind of difference, and a rebuild mends all', async (t) => {
-  t.timeout(120_000);
+  t.timeout(300_000);
   let job_id = '';
   const DATA_DIR = await projectedFolder(t, async (log) => {
     await fillLedger(log);

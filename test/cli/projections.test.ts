@@ -107,7 +107,7 @@ test('projections rebuild --verify names each live document that was changed beh
 });
 
 test('a rebuild that was killed goes on where it was, and two at once are one', async (t) => {
-  t.timeout(120_000);
+  t.timeout(300_000);
   const DATA_DIR = await projectedFolder(t, (log) => appendLongLedger(log, 30_000));
   const rebuild = ['projections', 'rebuild', 'credits'];
   const first = start(t, DATA_DIR, ...rebuild);
@@ -128,7 +128,7 @@ test('a rebuild that was killed goes on where it was, and two at once are one', 
 });
 
 test('where there were no documents, a rebuild ends when they are complete, and until then none are compared', async (t) => {
-  t.timeout(120_000);
+  t.timeout(300_000);
   const DATA_DIR = await projectedFolder(t, (log) => appendLongLedger(log, 20_000));
   await rm(join(DATA_DIR, 'documents.db'));
   const rebuild = start(t, DATA_DIR, 'projections', 'rebuild', '--all');
@@ -159,7 +159,7 @@ test('SIGTERM ends a rebuild with 2, and leaves it to the next projector', async
 });
 
 test('projections diff finds nothing where nothing differs, also in documents that change meanwhile', async (t) => {
-  t.timeout(120_000);
+  t.timeout(300_000);
   const DATA_DIR = await projectedFolder(t, (log) => appendLongLedger(log, 5_000));
   const log = await openFolderLog(DATA_DIR);
   const filler = openFiller(log);

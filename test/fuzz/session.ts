@@ -26,7 +26,7 @@ export interface Session {
 
 const KEPT = 40;
 /** How long the read models of a busy machine may be behind. */
-const BEHIND_MS = 20_000;
+const BEHIND_MS = 280_000;
 
 /** Asks again, as clients do, while the answer is a 503 that says when to. */
 async function whenCaughtUp(ask: () => Promise<Response>): Promise<Response> {

@@ -3,7 +3,7 @@ import { testWith } from '../support/programs.ts';
 import { startTestService } from '../support/service.ts';
 
 testWith('bash', 'curl')('the service is administered as its guide says, line by line', async (t) => {
-  t.timeout(120_000);
+  t.timeout(300_000);
   const service = await startTestService();
   try {
     const replace = { '127.0.0.1:8080': new URL(service.url).host, 'data/demo': service.data_dir };

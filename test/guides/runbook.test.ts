@@ -11,7 +11,7 @@ const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', f
 const alerts = [...read('monitoring/alerts.yml').matchAll(/^ +- alert: (\w+)$/gm)].map(([, name]) => name!);
 
 testWith('bash', 'curl')('the commands of the runbook work, line by line', async (t) => {
-  t.timeout(120_000);
+  t.timeout(300_000);
   const service = await startTestService();
   try {
     await until(async () => (await fetch(`${service.url}/readyz`)).ok);

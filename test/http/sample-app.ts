@@ -96,7 +96,4 @@ export function jobsBy(find: (job_id: string) => object | null): JobFinder {
   return { shown: job, owned: job };
 }
 
-/** Resolves when it holds; the test's own time limit ends it when it never does. */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
-}
+export { until } from '../support/until.ts';

@@ -85,7 +85,7 @@ async function newBucket({ url, credentials }: Place) {
 }
 
 /** Requests of these tests wait no longer for an answer. */
-const ANSWER_MS = 2_000;
+const ANSWER_MS = 5_000;
 const unavailable = { code: 'unavailable' };
 const bytes = (length: number) => Buffer.alloc(length, randomBytes(1021));
 const piecewise = (content: Buffer) =>

@@ -9,6 +9,8 @@ import type { EventStore, RecordedEvent } from '../../events/event-store.ts';
 import { fileBlobs } from './file-blobs.ts';
 import { commandContext, openFolderLog } from './stores.ts';
 
+export { until } from './until.ts';
+
 /** Embedded ones, in a data folder. */
 export async function openBehind(data_dir: string) {
   const log = await openFolderLog(data_dir);
@@ -34,21 +36,6 @@ export type Behind = Awaited<ReturnType<typeof openBehind>>;
 
 export const eventsOf = (log: EventStore, stream: string): Promise<RecordedEvent[]> =>
   Array.fromAsync(log.readStream(stream));
-
-/** Under AVA's own limit, which would end the test and leave this loop, its services and so its process running. */
-const LONGEST_WAIT_MS = 280_000;
-
-/**
- * Resolves when it holds, and throws when it does not within 280 s. What takes long is looked at less and less often, for a look may
- * be a request that takes the processor from what is waited for.
- */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + LONGEST_WAIT_MS;
-  for (let pause_ms = 5; !(await holds()); pause_ms = Math.min(pause_ms * 1.5, 40)) {
-    if (performance.now() > end) throw new Error(`after ${LONGEST_WAIT_MS / 1000} s it still does not hold`);
-    await new Promise((resolve) => setTimeout(resolve, pause_ms));
-  }
-}
 
 /** What is found of a URL where it does not matter what. */
 export const FOUND: Outcome = {

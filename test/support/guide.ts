@@ -28,7 +28,7 @@ import { fileURLToPath } from 'node:url';
 import { differenceOf, type Names, type Output } from './guide-output.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const BLOCK_MS = 60_000;
+const BLOCK_MS = 280_000;
 
 export interface GuideOptions {
   replace?: Readonly<Record<string, string>>;

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { MongoClient } from 'mongodb';
 import { freePort } from './free-port.ts';
 
-const START_MS = 60_000;
+const START_MS = 120_000;
 
 export interface Mongod {
   url: string;

@@ -8,7 +8,7 @@ import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { freePort } from './free-port.ts';
 
-const START_LIMIT_MS = 20_000;
+const START_LIMIT_MS = 120_000;
 /** A shell that kills the server when its own input ends: however a test process ends, it leaves no server behind. */
 const WATCHED = '"$0" "$@" & server=$!; echo $server; read -r _; kill -9 $server; wait $server';
 

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { STARTS } from '../../http/server/starting.ts';
 import { freePort } from './free-port.ts';
+import { until } from './until.ts';
 
 const MAIN = fileURLToPath(new URL('../../main.ts', import.meta.url));
 
@@ -41,10 +42,11 @@ export async function startServiceProcess(
   child.stderr.on('data', (chunk) => (output += chunk));
   const url = `http://127.0.0.1:${port}`;
   const runs = has_http ? () => answers(url) : async () => output.includes('the service runs');
-  while (!(await runs())) {
+  await until(async () => {
+    if (await runs()) return true;
     if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}:\n${output}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+    return false;
+  });
   return {
     url,
     pid: child.pid!,

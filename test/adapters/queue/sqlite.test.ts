@@ -9,6 +9,7 @@ import { openSqliteQueue } from '../../../adapters/queue/sqlite/sqlite-queue.ts'
 import type { Queue } from '../../../checkers/queue.ts';
 import { queueContract } from '../../contracts/queue.ts';
 import { patientClock } from '../../support/patient-clock.ts';
+import { until } from '../../support/until.ts';
 import { startPeer } from './peer.ts';
 
 queueContract('SQLite', { restart: 'end', depth_after_nak: 'counted' }, async () => {
@@ -250,11 +251,4 @@ async function openHere(t: ExecutionContext, now?: () => number): Promise<{ path
   const queue = await openSqliteQueue({ path, ...(now && { clock: { now, boot: 'one' } }) });
   t.teardown(() => queue.close());
   return { path, queue };
-}
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let waited_ms = 0; !(await condition()); waited_ms += 5) {
-    if (waited_ms >= 10_000) throw new Error(`still not so after 10 s: ${condition}`);
-    await pause(5);
-  }
 }

@@ -100,9 +100,4 @@ export function handles(): number {
   return process.getActiveResourcesInfo().filter((it) => it !== 'MessagePort').length;
 }
 
-export async function until(condition: () => boolean): Promise<void> {
-  for (let waited_ms = 0; !condition(); waited_ms += 5) {
-    if (waited_ms >= LONG_MS) throw new Error(`still not so after ${LONG_MS} ms: ${condition}`);
-    await pause(5);
-  }
-}
+export { until } from '../../support/until.ts';
