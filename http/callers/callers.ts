@@ -9,7 +9,7 @@ import { BEHIND, retryLater } from '../errors.ts';
 import type { Parts } from '../group.ts';
 import { invalidToken } from './access.ts';
 
-const MAX_KNOWN = 100_000;
+const MAX_KNOWN = 10_000;
 /** An erased user's token is refused after this long. */
 const KNOWN_MS = 60_000;
 
@@ -52,7 +52,7 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
   };
 }
 
-const MAX_KEYS = 100_000;
+const MAX_KEYS = 10_000;
 
 /** Appends to the log that an API key is in use: at most once an hour for each key, while the request goes on without waiting. */
 function openApiKeyUses(keys: Pick<ApiKeys, 'recordUse'>, log: Logger, now: () => number) {
