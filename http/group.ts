@@ -18,6 +18,7 @@ import type { Identity } from './callers/identity.ts';
 import type { BrowserSessions } from './callers/sessions.ts';
 import type { ConsoleFiles } from './console-files.ts';
 import type { Followers } from './followers.ts';
+import type { InFlight } from './in-flight.ts';
 import type { JobWatch } from './job-watch.ts';
 import type { RateCounters } from './limits/rate-counters.ts';
 import type { Maintenance } from './maintenance.ts';
@@ -52,6 +53,7 @@ export interface Parts {
   blocklist: Blocklist;
   jobFinder: JobFinder;
   jobWatch: JobWatch;
+  inFlight: InFlight;
   /** The key that signs links and cursors, and the key that the secrets of webhook endpoints derive from. */
   keys: { links: Uint8Array; webhooks: Uint8Array };
   /** Null when the operator has set up none. */

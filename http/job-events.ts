@@ -2,12 +2,12 @@
 // id of its last event therefore gets the current state from any process, and no process keeps a history.
 import { hasEnded } from '../events/job.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
-import { jobView } from './job-view.ts';
+import type { JobStatusView } from './job-view.ts';
 
 /** The pattern of `Last-Event-ID`; an empty value means none. */
 export const EVENT_ID = '^([0-9]{1,15}(-[0-9]{1,15}){2})?$';
 
-/** Every change of a job's view raises one of these three numbers, and none of them ever falls. */
+/** Every change of a job raises one of these three numbers, and none of them ever falls. The URLs in flight are no part of it. */
 export const eventId = ({ revision, completed_urls, credits_refunded }: JobDocument) =>
   [revision, completed_urls, credits_refunded].join('-');
 
@@ -25,7 +25,7 @@ export function isAfter(id: string, other: string): boolean {
 /** Whether the job will never change again: it has ended, and the ledger has its unused credits back. */
 export const isOver = ({ status, due }: JobDocument) => hasEnded(status) && due !== 'settlement';
 
-export const jobEvent = (name: 'progress' | 'end', job: JobDocument) => frame(name, jobView(job), eventId(job));
+export const jobEvent = (name: 'progress' | 'end', view: JobStatusView, id: string) => frame(name, view, id);
 
 /** The event of a deleted job. It has no id, because there is nothing to reconnect to. */
 export const deletedEvent = (job_id: string) => frame('deleted', { job_id });

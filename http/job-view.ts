@@ -3,6 +3,7 @@ import { FAILURE_REASONS, JOB_SOURCES, JOB_STATUSES, type JobCreated, PAUSE_REAS
 import { Nullable } from '../events/nullable.ts';
 import { type Static, Type } from '../events/schema.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
+import type { InFlight } from './in-flight.ts';
 import { Count, pick, Time } from './schemas.ts';
 
 export const JobView = Type.Object(
@@ -76,6 +77,26 @@ const SHOWN = [
 export const jobView = (job: JobDocument): JobView => ({
   ...{ job_id: job._id, ...pick(job, SHOWN) },
   results_expired_at: job.results_expired_at ?? null,
+});
+
+/** A job and what is known of its work now. */
+export const JobStatusView = Type.Object(
+  {
+    ...JobView.properties,
+    urls_in_flight: Nullable(
+      Count(
+        'URLs that were handed out to be checked and have no results yet, as of about a second ago. Null while no process hands out work.',
+      ),
+    ),
+  },
+  { $id: 'JobWithWork' },
+);
+export type JobStatusView = Static<typeof JobStatusView>;
+export const jobStatusExample: JobStatusView = { ...jobExample, urls_in_flight: 400 };
+
+export const jobStatusView = (job: JobDocument, inFlight: InFlight): JobStatusView => ({
+  ...jobView(job),
+  urls_in_flight: inFlight(job),
 });
 
 /** The view of a job that was created just now and may not be in the read model yet. `now`: Unix milliseconds. */

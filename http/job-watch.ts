@@ -1,9 +1,10 @@
 // Watches jobs for their followers. However many followers and jobs there are, one look reads the documents once for all
-// of them, and only when the documents have changed.
+// of them, and only when the documents, or the URLs in flight of a followed job, have changed.
 import type { Logger } from 'pino';
 import type { Position } from '../events/event-store.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
+import type { HandedOut } from '../roles/role-signs.ts';
 
 /** The interval between looks. */
 const LOOK_MS = 250;
@@ -25,14 +26,16 @@ export interface JobWatchOptions {
   position(): Promise<Position>;
   /** Whether a job without a document was deleted: its document can also be missing during a rebuild. */
   is_deleted(job_id: string): Promise<boolean>;
+  /** What is handed out now. */
+  work(): Pick<HandedOut, 'urls_by_job'> | null;
   log: Logger;
   look_ms?: number;
 }
 
-export function openJobWatch({ jobs, position, is_deleted, log, look_ms = LOOK_MS }: JobWatchOptions): JobWatch {
+export function openJobWatch({ jobs, position, is_deleted, work, log, look_ms = LOOK_MS }: JobWatchOptions): JobWatch {
   const followed = new Map<string, Set<Follower>>();
-  /** The position at the last look; null when a follower has come since and may have missed a change. */
-  let seen: Position | null = null;
+  /** The position and the URLs in flight at the last look; null when a follower has come since and may have missed a change. */
+  let seen: string | null = null;
   let timer: NodeJS.Timeout | null = null;
   let failing = false;
   let looking = false;
@@ -42,9 +45,11 @@ export function openJobWatch({ jobs, position, is_deleted, log, look_ms = LOOK_M
 
   async function look(): Promise<void> {
     const at = await position();
-    if (at === seen) return;
-    seen = at;
     const ids = [...followed.keys()];
+    const in_flight = work()?.urls_by_job ?? {};
+    const now = `${at} ${ids.map((id) => in_flight[id])}`;
+    if (now === seen) return;
+    seen = now;
     const found = new Map((await jobs.getMany(ids)).map((job) => [job._id, job]));
     for (const id of ids) {
       const job = found.get(id) ?? null;

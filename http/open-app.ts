@@ -22,7 +22,7 @@ import { jobs } from '../readmodels/jobs.ts';
 import { requestRebuild } from '../readmodels/projection-state.ts';
 import { openReadModels } from '../readmodels/read-models.ts';
 import { type Probe, probeDependencies, reachServer, within } from '../roles/dependencies.ts';
-import { giveRoleSigns } from '../roles/role-signs.ts';
+import { giveRoleSigns, workOf } from '../roles/role-signs.ts';
 import type { Config } from '../settings/config.ts';
 import { createApp } from './app.ts';
 import { openJobFinder } from './callers/access.ts';
@@ -34,6 +34,7 @@ import { openConsoleFiles } from './console-files.ts';
 import { openFollowers } from './followers.ts';
 import { openForwarding } from './forwarding.ts';
 import type { Parts } from './group.ts';
+import { openInFlight } from './in-flight.ts';
 import { removeAbandonedUploads } from './input/uploads.ts';
 import { openJobWatch } from './job-watch.ts';
 import { openHeavyRequests } from './limits/heavy-requests.ts';
@@ -94,12 +95,6 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
   const blocklist = openBlocklist(readmodels.collection(blockedDomains), readmodels.collection(blocklistVersion));
   const intake = openIntake(blocklist, limitsOf(config));
   const jobFinder = openJobFinder(job_documents, job_commands);
-  const jobWatch = openJobWatch({
-    jobs: job_documents,
-    position: readmodels.position,
-    is_deleted: async (job_id) => (await jobFinder.owned(job_id)) === null,
-    log: logger,
-  });
   const https = config.public_url.startsWith('https:');
   const { pathname } = new URL(config.public_url);
   const base_path = pathname.replace(/\/$/, '');
@@ -113,6 +108,13 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
     documents: config.mongodb_url ? 'mongodb' : 'sqlite',
   };
   const { roles, ...readiness } = openWatch(stores, readmodels, { registry, kinds });
+  const jobWatch = openJobWatch({
+    jobs: job_documents,
+    position: readmodels.position,
+    is_deleted: async (job_id) => (await jobFinder.owned(job_id)) === null,
+    work: () => workOf(roles),
+    log: logger,
+  });
   const probed = probeDependencies(probesOf(config, blobs), { signal: closing.signal });
   const status = openServiceStatus({ ...{ log, documents, roles, probed, now }, ...readiness });
   const signs = giveRoleSigns({ documents, role: 'http' });
@@ -136,6 +138,7 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
       blocklist,
       jobFinder,
       jobWatch,
+      inFlight: openInFlight(roles),
       maintenance,
       status,
       now,

@@ -9,6 +9,7 @@ import { BEGINNING, jsonBytes, type Position } from '../events/event-store.ts';
 import type { UrlListing } from '../events/url-listing.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
+import { type HandedOut, MAX_HANDED_OUT_JOBS } from '../roles/role-signs.ts';
 import { Flight, type Progress } from './flights.ts';
 import { Turns } from './turns.ts';
 
@@ -55,7 +56,7 @@ export interface Dispatcher {
   /** Takes a checker's report of its batches in hand, which are not lost. */
   hear(in_hand: InHand): void;
   /** The work that is published and not done. */
-  inFlight(): { jobs: number; batches: number; urls: number; oldest: { job_id: string; for_ms: number } | null };
+  inFlight(): Omit<HandedOut, 'queue_depth'>;
 }
 
 export function openDispatcher(options: DispatchOptions): Dispatcher {
@@ -239,9 +240,11 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
     inFlight() {
       // A job whose listing lacks URLs has the batch -1, and a dropped job's batches wait for `findLost`.
       const batches = [...published.values()].filter(({ job_id, batch }) => batch >= 0 && flights.has(job_id));
+      const ids = [...new Set(batches.map(({ job_id }) => job_id))].slice(0, MAX_HANDED_OUT_JOBS);
+      const urls_by_job = Object.fromEntries(ids.map((id) => [id, flights.get(id)!.held]));
       const oldest = batches.reduce<(typeof batches)[number] | null>((a, b) => (a && a.since <= b.since ? a : b), null);
       return {
-        ...{ jobs: flights.size, batches: batches.length, urls: held },
+        ...{ jobs: flights.size, batches: batches.length, urls: held, urls_by_job },
         oldest: oldest && { job_id: oldest.job_id, for_ms: Math.round(monotonic() - oldest.since) },
       };
     },

@@ -55,6 +55,8 @@ export interface HandedOut {
   jobs: number;
   batches: number;
   urls: number;
+  /** The URLs of each job; of the first jobs where there are very many. Missing in heartbeats of an earlier version. */
+  urls_by_job?: Readonly<Record<string, number>>;
   /** The batch that was published first. */
   oldest: { job_id: string; for_ms: number } | null;
   /** Messages that wait in the queue. */
@@ -63,6 +65,8 @@ export interface HandedOut {
 
 const roleSigns: CollectionSpec<RoleSign> = { name: 'role_signs', fields: {}, indexes: [] };
 
+/** A heartbeat names at most this many jobs. */
+export const MAX_HANDED_OUT_JOBS = 1000;
 export const SIGN_MS = 1_000;
 /** A role without a heartbeat for this long counts as dead. */
 export const SILENT_MS = 5_000;
@@ -206,6 +210,10 @@ export function openRoleWatch(
     },
   };
 }
+
+/** What the process that hands out the work says of it; null while none does. */
+export const workOf = (roles: Pick<RoleWatch, 'alive'>): HandedOut | null =>
+  roles.alive('processes').find(({ state, work }) => state === 'working' && work)?.work ?? null;
 
 /** More than the roles of any deployment. */
 const MAX_SIGNS = 10_000;

@@ -5,13 +5,13 @@ import { openEventStreams, STREAM_LIMITS } from '../answers/event-streams.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { deletedEvent, EVENT_ID, eventId, isAfter, isOver, jobEvent } from '../job-events.ts';
-import { JobView, jobExample } from '../job-view.ts';
+import { JobStatusView, jobStatusExample, jobStatusView } from '../job-view.ts';
 import { routeOf } from '../route.ts';
 
-function wire({ jobWatch, closing }: Parts) {
+function wire({ jobWatch, inFlight, closing }: Parts) {
   const eventStreams = openEventStreams();
   closing.addEventListener('abort', eventStreams.close);
-  return { jobWatch, eventStreams };
+  return { jobWatch, inFlight, eventStreams };
 }
 export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(GATEWAY);
@@ -23,7 +23,7 @@ const StreamedEvent = Type.Union(
       {
         id: Type.String({ pattern: EVENT_ID, description: 'The state of the job, to send as `Last-Event-ID`.' }),
         event: Type.Enum(['progress', 'end'] as const, { $id: 'JobEventName' }),
-        data: JobView,
+        data: JobStatusView,
       },
       { $id: 'JobChanged' },
     ),
@@ -42,7 +42,7 @@ const EXAMPLE = `retry: 2000
 
 id: 0-420-0
 event: progress
-data: ${JSON.stringify(jobExample)}
+data: ${JSON.stringify(jobStatusExample)}
 
 `;
 
@@ -55,7 +55,7 @@ export const events = route({
   summary: 'Follow the progress of a job as server-sent events',
   description:
     'The stream begins with the current state, and sends `progress` after each change, at most a few times a second. Each event holds ' +
-    'the whole job, like `GET /jobs/{job_id}`. `end` is the last event, when the job has ended and its credits are settled; ' +
+    'the whole job, like `GET /jobs/{job_id}`; an event whose id is that of the one before has another number of URLs in flight. `end` is the last event, when the job has ended and its credits are settled; ' +
     '`deleted` ends the stream of a deleted job. A paused job keeps its stream. Comments in between keep proxies from closing the ' +
     'stream. It lasts half an hour at most, and no longer than the process. When it ends without `end` or `deleted`, open it again ' +
     'with the id of the last event as `Last-Event-ID`.\n\n' +
@@ -82,19 +82,25 @@ export const events = route({
     204: { description: '`Last-Event-ID` is the id of the event `end`: no further event will come.' },
   },
   errors: { 429: `You follow ${STREAM_LIMITS.of_a_user} jobs already. The header Retry-After says when to try again.` },
-  handler({ job, headers, caller }, { jobWatch, eventStreams }) {
+  handler({ job, headers, caller }, { jobWatch, inFlight, eventStreams }) {
     const { _id: job_id } = job;
     let sent = headers['last-event-id'] ?? '';
+    let sent_in_flight = inFlight(job);
     if (isOver(job) && eventId(job) === sent) return { status: 204 };
     const stream = eventStreams.open(caller.user_id);
 
     function send(now: JobDocument | null): void {
-      if (now === null) stream.end(deletedEvent(job_id));
-      else if (isOver(now)) stream.end(jobEvent('end', now));
-      else if (isAfter(eventId(now), sent)) {
-        sent = eventId(now);
-        stream.send(jobEvent('progress', now));
+      if (now === null) {
+        stream.end(deletedEvent(job_id));
+        return;
       }
+      const [id, view] = [eventId(now), jobStatusView(now, inFlight)];
+      if (isOver(now)) stream.end(jobEvent('end', view, id));
+      const is_news = isAfter(id, sent) || (id === sent && view.urls_in_flight !== sent_in_flight);
+      if (isOver(now) || !is_news) return;
+      sent = id;
+      sent_in_flight = view.urls_in_flight;
+      stream.send(jobEvent('progress', view, id));
     }
     send(job);
     stream.readable.once('close', jobWatch.follow(job_id, send));

@@ -9,7 +9,7 @@ import { jobStats } from '../../readmodels/stats.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError, NO_SUCH_JOB } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
-import { JobView, jobExample, jobView } from '../job-view.ts';
+import { JobStatusView, JobView, jobExample, jobStatusExample, jobStatusView, jobView } from '../job-view.ts';
 import { columnOption, LIST_FILE, readingExample, readingFields, sheetOption } from '../list-reading.ts';
 import { listOf, listReply } from '../list-replies.ts';
 import {
@@ -24,8 +24,8 @@ import {
 import { fileBody, routeOf } from '../route.ts';
 import { submit } from '../submit.ts';
 
-const wire = ({ submissions, read }: Parts) => ({
-  submissions,
+const wire = ({ submissions, inFlight, read }: Parts) => ({
+  ...{ submissions, inFlight },
   read: read({ jobs, results: jobResults, jobStats }),
 });
 export type Deps = ReturnType<typeof wire>;
@@ -116,8 +116,8 @@ export const get = route({
   access: 'owner',
   summary: 'Show the status and progress of a job',
   tags,
-  responses: { 200: { description: 'The job.', schema: JobView, example: jobExample } },
-  handler: ({ job }) => ({ body: jobView(job) }),
+  responses: { 200: { description: 'The job.', schema: JobStatusView, example: jobStatusExample } },
+  handler: ({ job }, { inFlight }) => ({ body: jobStatusView(job, inFlight) }),
 });
 
 export const results = route({

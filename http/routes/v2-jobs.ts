@@ -11,15 +11,15 @@ import { jobWhen } from '../await-job.ts';
 import { openCursors, openListCursors } from '../cursors.ts';
 import { HttpError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
-import { JobView, jobExample, jobView } from '../job-view.ts';
+import { JobStatusView, JobView, jobExample, jobStatusExample, jobStatusView, jobView } from '../job-view.ts';
 import { MAX_PAGE, ResultView, resultExample } from '../result-view.ts';
 import { anError, type Caller, listBody, type RouteRequest, routeOf, type StringList } from '../route.ts';
 import { submit, submitOnce } from '../submit.ts';
 import { CANCELLED, cancelJob } from './job-lifecycle.ts';
 import { cursorPage } from './v2-results.ts';
 
-const wire = ({ jobs, submissions, jobFinder, jobWatch, read, keys, passed, closing }: Parts) => ({
-  ...{ jobs, submissions, jobFinder, jobWatch, passed, closing },
+const wire = ({ jobs, submissions, jobFinder, jobWatch, inFlight, read, keys, passed, closing }: Parts) => ({
+  ...{ jobs, submissions, jobFinder, jobWatch, inFlight, passed, closing },
   cursors: openCursors(keys.links),
   listCursors: openListCursors(keys.links),
   read: read({ jobs: jobDocuments, results: resultDocuments, jobStats }),
@@ -261,8 +261,8 @@ export const get = route({
   job: 'id',
   summary: 'Show the status and progress of a job',
   tags,
-  responses: { 200: { description: 'The job.', schema: JobView, example: jobExample } },
-  handler: ({ job }) => ({ body: jobView(job) }),
+  responses: { 200: { description: 'The job.', schema: JobStatusView, example: jobStatusExample } },
+  handler: ({ job }, { inFlight }) => ({ body: jobStatusView(job, inFlight) }),
 });
 
 export const cancel = route({

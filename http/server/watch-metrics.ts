@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 import type { BackupDocument } from '../../readmodels/backups.ts';
 import type { Reading } from '../../readmodels/documents.ts';
 import { within } from '../../roles/dependencies.ts';
-import type { LedgerAuditSign, RoleWatch } from '../../roles/role-signs.ts';
+import { type LedgerAuditSign, type RoleWatch, workOf } from '../../roles/role-signs.ts';
 import type { Followers } from '../followers.ts';
 import { openGauge, type Values } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
@@ -157,9 +157,6 @@ export function openWatchMetrics(registry: Registry, options: WatchMetricsOption
 
 const WORKERS = ['projector', 'processes', 'checker'];
 const signsOf = (roles: RoleWatch) => WORKERS.flatMap((role) => roles.alive(role));
-/** Of the process that hands out the work; null while none does. */
-const workOf = (roles: RoleWatch) =>
-  roles.alive('processes').find(({ state, work }) => state === 'working' && work)?.work ?? null;
 
 /** Of the process that audits the ledger; null while none does. */
 const auditOf = (roles: RoleWatch) =>

@@ -1,8 +1,9 @@
 import { text } from 'node:stream/consumers';
 import test from 'ava';
 import { openEventStreams } from '../../http/answers/event-streams.ts';
+import type { InFlight } from '../../http/in-flight.ts';
 import { EVENT_ID, eventId, isAfter, isOver, jobEvent } from '../../http/job-events.ts';
-import { jobView } from '../../http/job-view.ts';
+import { jobStatusView } from '../../http/job-view.ts';
 import type { Follower } from '../../http/job-watch.ts';
 import type { Caller, RouteRequest } from '../../http/route.ts';
 import { type Deps, events } from '../../http/routes/job-events.ts';
@@ -24,9 +25,14 @@ const job = (changed: Partial<JobDocument> = {}) =>
 
 test('an event holds the whole job, and its id names the state', (t) => {
   const checked = job({ revision: 2, completed_urls: 17 });
-  const [id, name, data, ...rest] = jobEvent('progress', checked).split('\n');
+  const [id, name, data, ...rest] = jobEvent(
+    'progress',
+    jobStatusView(checked, () => 3),
+    eventId(checked),
+  ).split('\n');
   t.deepEqual([id, name, rest], ['id: 2-17-0', 'event: progress', ['', '']]);
-  t.deepEqual(JSON.parse(data!.replace('data: ', '')), JSON.parse(JSON.stringify(jobView(checked))));
+  const { completed_urls, urls_in_flight } = JSON.parse(data!.replace('data: ', ''));
+  t.deepEqual([completed_urls, urls_in_flight], [17, 3]);
 });
 
 test('every change of a job makes its event id later', (t) => {
@@ -60,10 +66,14 @@ test('a job is over when it has ended and its unused credits are refunded', (t) 
 });
 
 /** The route's stream over a job that the test changes by hand. */
-async function follow(first: JobDocument, last_event_id?: string) {
+async function follow(
+  first: JobDocument,
+  { last_event_id, inFlight = () => 0 as number | null }: { last_event_id?: string; inFlight?: InFlight } = {},
+) {
   let tell: Follower | undefined;
   const services = {
     eventStreams: openEventStreams(),
+    inFlight,
     jobWatch: {
       follow(_job_id: string, follower: Follower) {
         tell = follower;
@@ -94,7 +104,7 @@ test('a stream sends the deletion of its job without an id, and ends', async (t)
 });
 
 test('a stream does not repeat a state that it sent before', async (t) => {
-  const { sent, tell } = await follow(job({ completed_urls: 5 }), '0-5-0');
+  const { sent, tell } = await follow(job({ completed_urls: 5 }), { last_event_id: '0-5-0' });
   for (const completed_urls of [5, 4, 6, 6, 5, 7]) {
     tell(job({ completed_urls }));
     await turn();
@@ -102,4 +112,27 @@ test('a stream does not repeat a state that it sent before', async (t) => {
   tell(job({ completed_urls: 100, revision: 1, status: 'completed' }));
   const ids = [...(await sent).matchAll(/^id: (.*)$/gm)].map(([, id]) => id);
   t.deepEqual(ids, ['0-6-0', '0-7-0', '1-100-0']);
+});
+
+test('a stream sends a state again when the URLs in flight are others', async (t) => {
+  let in_flight = 0;
+  const { sent, tell } = await follow(job({ completed_urls: 5 }), {
+    last_event_id: '0-5-0',
+    inFlight: () => in_flight,
+  });
+  for (in_flight of [0, 40, 40, 20]) {
+    tell(job({ completed_urls: 5 }));
+    await turn();
+  }
+  in_flight = 70;
+  tell(job({ completed_urls: 4 }));
+  tell(null);
+  const events = [...(await sent).matchAll(/^id: (.*)\n.*\ndata: (.*)$/gm)];
+  t.deepEqual(
+    events.map(([, id, data]) => [id, JSON.parse(data!).urls_in_flight]),
+    [
+      ['0-5-0', 40],
+      ['0-5-0', 20],
+    ],
+  );
 });

@@ -13,6 +13,7 @@ function openWorld() {
     down: false,
     reads: [] as string[][],
     looks: 0,
+    in_flight: {} as Record<string, number>,
     logged: 0,
   };
   const watch = openJobWatch({
@@ -33,6 +34,7 @@ function openWorld() {
       },
     },
     is_deleted: async (job_id) => world.deleted.has(job_id),
+    work: () => ({ urls_by_job: world.in_flight }),
   });
   const change = (job_id: string, completed_urls: number, position: string) => {
     world.jobs.set(job_id, completed_urls);
@@ -88,6 +90,13 @@ test('the watch reads nothing while the documents stay the same', async (t) => {
   change('a', 2, '003');
   await until(() => alice.last() === 2);
   t.is(world.reads.length, 2);
+  // Those of a job that nobody follows concern nobody.
+  world.in_flight = { b: 40 };
+  await looked(10);
+  t.is(world.reads.length, 2);
+  world.in_flight = { a: 40 };
+  await until(() => alice.told.length === 3);
+  t.is(world.reads.length, 3);
   watch.close();
 });
 

@@ -100,6 +100,7 @@ function dispatcherOver(
     take: (n: number) => (waiting -= n),
     waiting: () => waiting,
     later: (ms: number) => (now += ms),
+    inFlight: dispatcher.inFlight,
   };
 }
 
@@ -120,6 +121,19 @@ test('the dispatcher fills the queue to its depth and no further, however large 
   large.published();
   await large.pass();
   t.is(large.published().length, 3);
+});
+
+test('the dispatcher tells how many URLs of each job are published and not done', async (t) => {
+  const [one, two] = [job('a', 'alice', 250), job('b', 'bob', 30)];
+  const { pass, inFlight } = dispatcherOver([one, two, job('c', 'carol', 0)]);
+  await pass();
+  t.deepEqual(inFlight().urls_by_job, { a: 250, b: 30 });
+  one.batches_done = { 1: 100 };
+  await pass();
+  t.deepEqual(inFlight().urls_by_job, { a: 150, b: 30 });
+  two.status = 'cancelled';
+  await pass();
+  t.deepEqual(inFlight().urls_by_job, { a: 150 });
 });
 
 test('after a flip the dispatcher reads all processing jobs, and drops those that have ended', async (t) => {

@@ -2,8 +2,16 @@
 import test from 'ava';
 import type { Page } from 'playwright-core';
 import { assertAccessible, consoleAndSite, newUser } from '../support/console.ts';
+import { page } from '../support/sites.ts';
 
-const { service, site } = consoleAndSite(test);
+/** Answers `/held` when this resolves. */
+const released = Promise.withResolvers<void>();
+const { service, site } = consoleAndSite(test, {
+  async answer(request, response) {
+    if (request.url === '/held') await released.promise;
+    page(request, response);
+  },
+});
 
 const HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>';
 const LONG = `/${'a'.repeat(1900)}`;
@@ -43,6 +51,17 @@ test('a pasted list is looked at before a credit is spent, then checked before t
   await page.getByText('completed').waitFor();
   t.regex(page.url(), /\/console\/jobs\/[0-9a-f-]{36}$/);
   await row(page, '/status/404').getByText('Broken').waitFor();
+});
+
+test('the page of a job says how many URLs are in flight', async (t) => {
+  const user = newUser();
+  const shown = await service.open(t, '/jobs', { user });
+  const { body } = await (await service.client(user)).upload(`url\n${site.url}/held\n`);
+  await shown.goto(`${service.url}/console/jobs/${body.job_id}`);
+  await shown.getByText('1 in flight').waitFor();
+  released.resolve();
+  await shown.getByText('completed').waitFor();
+  t.is(await shown.getByText('in flight').count(), 0);
 });
 
 test('a dropped file is taken, and its other column can be chosen', async (t) => {

@@ -17,6 +17,11 @@ export function Progress({ job, speed: { per_s } }: { job: Job; speed: Speed }) 
         <span>
           <b>{grouped(completed_urls)}</b> of {counted(total_urls, 'URL')} checked
         </span>
+        {status === 'processing' && job.urls_in_flight !== null && (
+          <span title="Handed out to be checked, and without a result yet">
+            {grouped(job.urls_in_flight)} in flight
+          </span>
+        )}
         {is_going && <span>{grouped(Math.round(per_s))} URLs a second</span>}
         {is_going && left > 0 && <span>{span((left / per_s) * 1000)} left</span>}
         {job.completed_at && <span>took {span(Date.parse(job.completed_at) - Date.parse(job.created_at))}</span>}
