@@ -7,7 +7,7 @@ import type { JobStatusView } from './job-view.ts';
 /** The pattern of `Last-Event-ID`; an empty value means none. */
 export const EVENT_ID = '^([0-9]{1,15}(-[0-9]{1,15}){2})?$';
 
-/** Every change of a job raises one of these three numbers, and none of them ever falls. The URLs in flight are no part of it. */
+/** Every change of a job raises one of these three numbers, and none of them ever falls. The URLs in flight are no change of the job. */
 export const eventId = ({ revision, completed_urls, credits_refunded }: JobDocument) =>
   [revision, completed_urls, credits_refunded].join('-');
 
@@ -26,6 +26,9 @@ export function isAfter(id: string, other: string): boolean {
 export const isOver = ({ status, due }: JobDocument) => hasEnded(status) && due !== 'settlement';
 
 export const jobEvent = (name: 'progress' | 'end', view: JobStatusView, id: string) => frame(name, view, id);
+
+/** Between two changes of the job: other URLs are in flight. It has no id, because a client that reconnects is told them anew. */
+export const inFlightEvent = (view: JobStatusView) => frame('in_flight', view);
 
 /** The event of a deleted job. It has no id, because there is nothing to reconnect to. */
 export const deletedEvent = (job_id: string) => frame('deleted', { job_id });

@@ -4,7 +4,7 @@ import type { JobDocument } from '../../readmodels/jobs.ts';
 import { openEventStreams, STREAM_LIMITS } from '../answers/event-streams.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { groupOf, type Parts } from '../group.ts';
-import { deletedEvent, EVENT_ID, eventId, isAfter, isOver, jobEvent } from '../job-events.ts';
+import { deletedEvent, EVENT_ID, eventId, inFlightEvent, isAfter, isOver, jobEvent } from '../job-events.ts';
 import { JobStatusView, jobStatusExample, jobStatusView } from '../job-view.ts';
 import { routeOf } from '../route.ts';
 
@@ -27,6 +27,7 @@ const StreamedEvent = Type.Union(
       },
       { $id: 'JobChanged' },
     ),
+    Type.Object({ event: Type.Literal('in_flight'), data: JobStatusView }, { $id: 'JobInFlight' }),
     Type.Object(
       { event: Type.Literal('deleted'), data: Type.Object({ job_id: Type.String() }, { $id: 'DeletedJob' }) },
       { $id: 'JobDeleted' },
@@ -55,7 +56,7 @@ export const events = route({
   summary: 'Follow the progress of a job as server-sent events',
   description:
     'The stream begins with the current state, and sends `progress` after each change, at most a few times a second. Each event holds ' +
-    'the whole job, like `GET /jobs/{job_id}`; an event whose id is that of the one before has another number of URLs in flight. `end` is the last event, when the job has ended and its credits are settled; ' +
+    'the whole job, like `GET /jobs/{job_id}`. Between two changes `in_flight`, without an id, says that other URLs are in flight. `end` is the last event, when the job has ended and its credits are settled; ' +
     '`deleted` ends the stream of a deleted job. A paused job keeps its stream. Comments in between keep proxies from closing the ' +
     'stream. It lasts half an hour at most, and no longer than the process. When it ends without `end` or `deleted`, open it again ' +
     'with the id of the last event as `Last-Event-ID`.\n\n' +
@@ -96,11 +97,11 @@ export const events = route({
       }
       const [id, view] = [eventId(now), jobStatusView(now, inFlight)];
       if (isOver(now)) stream.end(jobEvent('end', view, id));
-      const is_news = isAfter(id, sent) || (id === sent && view.urls_in_flight !== sent_in_flight);
-      if (isOver(now) || !is_news) return;
+      else if (isAfter(id, sent)) stream.send(jobEvent('progress', view, id));
+      else if (id === sent && view.urls_in_flight !== sent_in_flight) stream.send(inFlightEvent(view));
+      else return;
       sent = id;
       sent_in_flight = view.urls_in_flight;
-      stream.send(jobEvent('progress', view, id));
     }
     send(job);
     stream.readable.once('close', jobWatch.follow(job_id, send));

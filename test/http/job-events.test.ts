@@ -114,7 +114,7 @@ test('a stream does not repeat a state that it sent before', async (t) => {
   t.deepEqual(ids, ['0-6-0', '0-7-0', '1-100-0']);
 });
 
-test('a stream sends a state again when the URLs in flight are others', async (t) => {
+test('between two states a stream says that other URLs are in flight', async (t) => {
   let in_flight = 0;
   const { sent, tell } = await follow(job({ completed_urls: 5 }), {
     last_event_id: '0-5-0',
@@ -127,12 +127,13 @@ test('a stream sends a state again when the URLs in flight are others', async (t
   in_flight = 70;
   tell(job({ completed_urls: 4 }));
   tell(null);
-  const events = [...(await sent).matchAll(/^id: (.*)\n.*\ndata: (.*)$/gm)];
+  const events = [...(await sent).matchAll(/\n\nevent: (.*)\ndata: (.*)$/gm)];
   t.deepEqual(
-    events.map(([, id, data]) => [id, JSON.parse(data!).urls_in_flight]),
+    events.map(([, name, data]) => [name, JSON.parse(data!).urls_in_flight]),
     [
-      ['0-5-0', 40],
-      ['0-5-0', 20],
+      ['in_flight', 40],
+      ['in_flight', 20],
+      ['deleted', undefined],
     ],
   );
 });

@@ -44,6 +44,7 @@ export function useJob(job_id: string): Followed {
       const take = ({ data }: MessageEvent<string>) => setLive(JSON.parse(data) as Job);
       source.addEventListener('open', () => setLost(false));
       source.addEventListener('progress', take);
+      source.addEventListener('in_flight', take);
       source.addEventListener('end', (event) => {
         take(event);
         source.close();
