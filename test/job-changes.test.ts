@@ -1,5 +1,9 @@
 // What changed between two checks of a list, from outside.
+import { Readable } from 'node:stream';
 import test from 'ava';
+import type { RouteRequest } from '../http/route.ts';
+import { changes, type Deps } from '../http/routes/job-changes.ts';
+import type { JobDocument } from '../readmodels/jobs.ts';
 import { startTestService } from './support/service.ts';
 import { openSite, page } from './support/sites.ts';
 
@@ -83,3 +87,28 @@ test('jobs that have not ended are not compared', async (t) => {
   const answer = await client.ask('GET', `/jobs/${body.job_id}/changes?since=${body.job_id}`);
   t.like(answer, { status: 409, body: { code: 'not_ended' } });
 });
+
+for (const expired of ['earlier', 'later']) {
+  test(`results of the ${expired} job that expire while they are compared are expired, not missing`, async (t) => {
+    const job = (_id: string) => ({ _id, owner_id: 'alice', status: 'completed', total_urls: 1, completed_urls: 1 });
+    const jobs = new Map([job('earlier'), job('later')].map((one) => [one._id, one]));
+    const results = {
+      // They go at the moment when they are read.
+      stream() {
+        jobs.set(expired, Object.assign(job(expired), { results_expired_at: '2026-01-31T09:00:00.000Z' }));
+        return Readable.from([]);
+      },
+    };
+    const read = { jobs: { get: async (id: string) => jobs.get(id) ?? null }, results };
+    const request = {
+      job: jobs.get('later') as unknown as JobDocument,
+      query: { since: 'earlier', limit: 50, offset: 0 },
+      signal: new AbortController().signal,
+    };
+    const answer = changes.handler(
+      request as unknown as RouteRequest,
+      { read, kept: new Map() } as unknown as Deps,
+    ) as Promise<unknown>;
+    t.like(await t.throwsAsync(answer), { status: 410, code: 'results_expired' });
+  });
+}

@@ -6,7 +6,7 @@ import { Type } from '../../events/schema.ts';
 import { type JobDocument, jobs } from '../../readmodels/jobs.ts';
 import { results } from '../../readmodels/results.ts';
 import { GATEWAY } from '../apis/gateway.ts';
-import { CHANGES, type Comparison, compareChecks } from '../changes/compare-checks.ts';
+import { CHANGES, type Change, type Comparison, compareChecks } from '../changes/compare-checks.ts';
 import { assertResultsKept, HttpError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { paging, ResultView, resultExample, resultViewsOf } from '../result-view.ts';
@@ -113,35 +113,60 @@ export const changes = route({
     409: anError('One of the jobs has not ended.', 'not_ended', NOT_ENDED),
   },
   async handler({ job, query, signal }, { read, kept }) {
-    const { since, change, limit, offset } = query;
-    const earlier = await read.jobs.get(since);
-    if (earlier?.owner_id !== job.owner_id) throw new HttpError(404, 'since_not_found', NO_EARLIER);
-    assertResultsKept(earlier);
+    const earlier = await earlierJob(read, job, query.since);
     if (!hasEnded(job.status) || !hasEnded(earlier.status)) throw new HttpError(409, 'not_ended', NOT_ENDED);
-
-    const key = `${job._id} ${since}`;
-    let comparison = kept.get(key);
-    if (!comparison) {
-      comparison = await compareChecks(checkOf(read.results, earlier, signal), checkOf(read.results, job, signal));
-      kept.set(key, comparison, { size: 1024 + BYTES_A_URL * (job.total_urls + earlier.total_urls) });
-    }
-
-    const page = comparison.page({ change, offset, limit });
-    const indexes = (side: 'before' | 'after') => page.map((row) => row[side]).filter((index) => index !== null);
-    const [before, after] = await Promise.all([
-      viewsAt(read.results, earlier, indexes('before'), signal),
-      viewsAt(read.results, job, indexes('after'), signal),
-    ]);
-    const items = page.map((row) => {
-      const [was, is] = [before(row.before), after(row.after)];
-      return { change: row.change, url: (is ?? was)!.url, before: was, after: is };
-    });
-    const { counts, unchanged } = comparison;
-    const total = change === undefined ? CHANGES.reduce((sum, each) => sum + counts[each], 0) : counts[change];
-    const of = { job_id: since, ...pick(earlier, ['filename', 'completed_at', 'completed_urls']) };
-    return { body: { items, total, limit, offset, counts, unchanged, since: of } };
+    const body = comparedPage({ job, earlier, signal, ...query }, { read, kept });
+    return {
+      body: await body.catch(async (error: unknown) => {
+        // Reading takes a while: results that are missing may have expired since it began.
+        assertResultsKept((await read.jobs.get(job._id)) ?? {});
+        await earlierJob(read, job, query.since);
+        throw error;
+      }),
+    };
   },
 });
+
+async function earlierJob(read: Deps['read'], job: JobDocument, since: string): Promise<JobDocument> {
+  const earlier = await read.jobs.get(since);
+  if (earlier?.owner_id !== job.owner_id) throw new HttpError(404, 'since_not_found', NO_EARLIER);
+  assertResultsKept(earlier);
+  return earlier;
+}
+
+interface Compared {
+  job: JobDocument;
+  earlier: JobDocument;
+  change?: Change;
+  limit: number;
+  offset: number;
+  signal: AbortSignal;
+}
+
+async function comparedPage({ job, earlier, change, limit, offset, signal }: Compared, { read, kept }: Deps) {
+  const since = earlier._id;
+  const key = `${job._id} ${since}`;
+  let comparison = kept.get(key);
+  if (!comparison) {
+    comparison = await compareChecks(checkOf(read.results, earlier, signal), checkOf(read.results, job, signal));
+    kept.set(key, comparison, { size: 1024 + BYTES_A_URL * (job.total_urls + earlier.total_urls) });
+  }
+
+  const page = comparison.page({ change, offset, limit });
+  const indexes = (side: 'before' | 'after') => page.map((row) => row[side]).filter((index) => index !== null);
+  const [before, after] = await Promise.all([
+    viewsAt(read.results, earlier, indexes('before'), signal),
+    viewsAt(read.results, job, indexes('after'), signal),
+  ]);
+  const items = page.map((row) => {
+    const [was, is] = [before(row.before), after(row.after)];
+    return { change: row.change, url: (is ?? was)!.url, before: was, after: is };
+  });
+  const { counts, unchanged } = comparison;
+  const total = change === undefined ? CHANGES.reduce((sum, each) => sum + counts[each], 0) : counts[change];
+  const of = { job_id: since, ...pick(earlier, ['filename', 'completed_at', 'completed_urls']) };
+  return { items, total, limit, offset, counts, unchanged, since: of };
+}
 
 type Results = Deps['read']['results'];
 
