@@ -219,12 +219,18 @@ export function openJobRules(spill: Spill, in_memory: number, say: Say, known?: 
   }
 
   function check(event: RecordedEvent): void {
-    if (event.type !== 'URLChecked') return;
-    const job = jobs.get(checksOf(event.stream).job_id);
+    const { job_id } = checksOf(event.stream);
+    // The results of other jobs are not even read.
+    if (jobs.get(job_id)?.end === null) count(job_id, urlsOf(event.data as URLChecked), Date.parse(event.metadata.at));
+  }
+
+  /** Of results; `at`: in milliseconds since the epoch. */
+  function count(job_id: string, urls: number, at: number): void {
+    const job = jobs.get(job_id);
     // What comes after the job's end costs nothing.
     if (job === undefined || job.end !== null) return;
-    job.checked += urlsOf(event.data as URLChecked);
-    if (job.checked === job.total) job.checked_at = Date.parse(event.metadata.at);
+    job.checked += urls;
+    if (job.checked === job.total) job.checked_at = at;
   }
 
   /** May be called at any time, and again. `isLate`: of a time in milliseconds since the epoch. */
@@ -271,6 +277,7 @@ export function openJobRules(spill: Spill, in_memory: number, say: Say, known?: 
     refund,
     step,
     check,
+    count,
     deletedLater(job_id: string): void {
       const job = jobs.get(job_id);
       if (job !== undefined) job.is_deleted = true;

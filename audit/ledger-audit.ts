@@ -7,6 +7,7 @@ import { JOB_EVENTS } from '../events/job.ts';
 import { PAYMENT_EVENTS } from '../events/payment.ts';
 import { categoryOf, idOf } from '../events/streams.ts';
 import { type Account, Breach, move, newAccount, openLots, type Taken } from './account.ts';
+import { type Digests, KIND } from './digests.ts';
 import { type Place, placeOf, type Rule, type Violation } from './findings.ts';
 import { type JobCounts, openJobRules } from './job-rules.ts';
 import { GrowingTree, leafOf } from './merkle.ts';
@@ -85,6 +86,8 @@ const IN_MEMORY = 40_000;
 export interface LedgerAudit {
   /** Takes the events of `AUDITED` categories in the order of the log. */
   take(event: RecordedEvent): void;
+  /** Takes the same events, as a thread that reads ahead gives them. */
+  takeDigests(digests: Digests): void;
   /** A job was deleted, or its results expired, after the last event that the audit took, so some of its results may be gone. */
   deletedLater(job_id: string): void;
   /**
@@ -94,6 +97,10 @@ export interface LedgerAudit {
   finish(is_partial?: boolean): AuditReport;
   /** Whether the service should long have done what was due at a time, in milliseconds since the epoch. */
   isLate(at: number): boolean;
+  /** Of the last event so far. */
+  position(): Position;
+  /** Where and when the first entry that this audit took was appended; null before it. */
+  firstEntry(): { place: Place; at: number } | null;
   /** The entries, and the violations of events, so far. */
   entries(): number;
   violations(): number;
@@ -113,6 +120,7 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
   const payments = openPaymentRules(spill, in_memory, say);
   const tree = state === null ? new GrowingTree() : GrowingTree.from(state.tree.size, state.tree.frontier);
   const known = heads.filter(({ tree_size }) => tree_size > tree.size).sort((a, b) => a.tree_size - b.tree_size);
+  let first: { place: Place; at: number } | null = null;
   let next_head = 0;
   let last_at = state?.last_at ?? Number.NEGATIVE_INFINITY;
   const report: AuditReport = state?.report ?? {
@@ -143,35 +151,70 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
     report.position = event.position;
     try {
       const category = categoryOf(event.stream);
-      if (!Object.hasOwn(KNOWN[category] ?? {}, event.type)) {
-        say(
-          'unreadable',
-          placeOf(event),
-          `a stream of the category ${category} has no events of the type ${event.type}`,
-        );
-      }
       // Most events, whose time nobody asks for.
       if (category === 'checks') {
-        jobs.check(event);
+        if (isKnown(event)) jobs.check(event);
         return;
       }
-      const { at } = event.metadata;
-      const time = Date.parse(at);
-      // Without a time, a step would never be late.
-      if (Number.isNaN(time)) say('unreadable', placeOf(event), `${event.type} has the time ${at}, which is none`);
-      if (!(time <= last_at)) {
-        last_at = time;
-        report.at = at;
-      }
-      if (category === 'credits') enter(event, time);
-      else if (category === 'job') jobs.step(event, time);
-      else if (category === 'payment') payments.pay(event, time);
+      judge(event, Date.parse(event.metadata.at), null);
     } catch (error) {
-      // A defect of this program must not pass for a defect of the log.
-      if (!(error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError)) throw error;
-      say('unreadable', placeOf(event), `${event.type} cannot be read: ${error.message}`);
-      if (categoryOf(event.stream) === 'credits') skip(event);
+      blame(event, error);
     }
+  }
+
+  function takeDigests({ kinds, numbers, whole, position, ...lists }: Digests): void {
+    const names = JSON.parse(lists.names) as string[];
+    const facts = JSON.parse(lists.data) as unknown[];
+    let [fact, name, other] = [0, 0, 0];
+    for (let n = 0; n < kinds.length; n += 1) {
+      if (kinds[n] === KIND.whole) {
+        take(eventOf(whole[other++]!));
+        continue;
+      }
+      const [time, number] = [numbers[2 * n]!, numbers[2 * n + 1]!];
+      report.events += 1;
+      if (kinds[n] === KIND.results) jobs.count(names[name++]!, number, time);
+      else {
+        const [position, stream, type] = [names[name++]!, names[name++]!, names[name++]!];
+        const event = { position, stream, type, revision: number, data: facts[fact++] } as RecordedEvent;
+        try {
+          judge(event, time, kinds[n] === KIND.entry ? names[name++]! : null);
+        } catch (error) {
+          blame(event, error);
+        }
+      }
+    }
+    report.position = position;
+  }
+
+  function isKnown(event: RecordedEvent): boolean {
+    const { stream, type } = event;
+    const category = categoryOf(stream);
+    const is_known = Object.hasOwn(KNOWN[category] ?? {}, type);
+    if (!is_known)
+      say('unreadable', placeOf(event), `a stream of the category ${category} has no events of the type ${type}`);
+    return is_known;
+  }
+
+  /** `previous`: the hash before an entry, where its own is known to be computed of it. */
+  function judge(event: RecordedEvent, time: number, previous: string | null): void {
+    const category = categoryOf(event.stream);
+    isKnown(event);
+    // Without a time, a step would never be late.
+    if (Number.isNaN(time)) {
+      const message = `${event.type} has the time ${event.metadata.at}, which is none`;
+      say('unreadable', placeOf(event), message);
+    } else if (time > last_at) last_at = time;
+    if (category === 'credits') enter(event, time, previous);
+    else if (category === 'job') jobs.step(event, time);
+    else if (category === 'payment') payments.pay(event, time);
+  }
+
+  function blame(event: RecordedEvent, error: unknown): void {
+    // A defect of this program must not pass for a defect of the log.
+    if (!(error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError)) throw error;
+    say('unreadable', placeOf(event), `${event.type} cannot be read: ${error.message}`);
+    if (categoryOf(event.stream) === 'credits') skip(event);
   }
 
   /** Goes on after an entry that cannot be read, so that the next ones are not blamed for its revision. */
@@ -182,7 +225,7 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
     accounts.set(idOf(stream), account);
   }
 
-  function enter(event: RecordedEvent, at: number): void {
+  function enter(event: RecordedEvent, at: number, previous: string | null): void {
     const user_id = idOf(event.stream);
     let account = accounts.get(user_id);
     if (!account) {
@@ -192,6 +235,7 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
     const entry = event as unknown as CreditsEvent;
     const { data } = entry;
     report.entries += 1;
+    first ??= { place: placeOf(event), at };
     if (event.revision !== account.entries) {
       say('revisions', placeOf(event), `revision ${event.revision} comes after ${account.entries} entries`);
     }
@@ -202,8 +246,11 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
     if (!is_typed && Object.hasOwn(CREDITS_EVENTS, event.type)) {
       say('unreadable', placeOf(event), `${event.type} records no ${transaction_type}`);
     }
-    const computed = entryHash(account.hash, event);
-    if (computed !== data.hash) say('chain', placeOf(event), `the entry's hash is ${data.hash}, computed ${computed}`);
+    if (previous === null) {
+      const hash = entryHash(account.hash, event);
+      if (hash !== data.hash) say('chain', placeOf(event), `the entry's hash is ${data.hash}, computed ${hash}`);
+    } else if (previous !== account.hash)
+      throw new Error(`the thread lost the chain of ${event.stream} ${event.revision}`);
     // From here on by what the log says, so that one changed entry is one violation.
     account.hash = data.hash;
     if (account.balance + data.amount !== data.balance_after || data.balance_after < 0) {
@@ -277,6 +324,7 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
     }
   }
 
+  const lastTime = () => (Number.isFinite(last_at) ? new Date(last_at).toISOString() : null);
   const isLate = (at: number) => last_at - at > grace_ms;
 
   function finish(is_partial = false): AuditReport {
@@ -289,14 +337,14 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
     const { violations } = report;
     report.violations = before;
     return {
-      ...{ ...report, ...counts, violations, open: { ...open, payments: of_payments } },
+      ...{ ...report, at: lastTime(), ...counts, violations, open: { ...open, payments: of_payments } },
       root_hash: tree.root().toString('hex'),
     };
   }
 
   function stateNow(): AuditState {
     return {
-      report: { ...report, ...jobs.known() },
+      report: { ...report, at: lastTime(), ...jobs.known() },
       last_at: Number.isFinite(last_at) ? last_at : null,
       tree: { size: tree.size, frontier: tree.frontier() },
     };
@@ -304,9 +352,12 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
 
   return {
     take,
+    takeDigests,
     deletedLater: jobs.deletedLater,
     finish,
     isLate,
+    position: () => report.position,
+    firstEntry: () => first,
     entries: () => report.entries,
     violations: () => report.violations,
     state: stateNow,
@@ -316,3 +367,15 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
     close: () => spill.close(),
   };
 }
+
+/** Its parts are parsed where they are used, and what cannot be parsed throws there. */
+const eventOf = ({ position, row: [, revision, type, id, metadata, data, stream] }: Digests['whole'][number]) =>
+  ({
+    ...{ position, stream, revision, type, id },
+    get metadata() {
+      return JSON.parse(metadata);
+    },
+    get data() {
+      return JSON.parse(data);
+    },
+  }) as RecordedEvent;

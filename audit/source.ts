@@ -3,6 +3,7 @@ import type { CreditsEvent } from '../events/credits.ts';
 import type { EventStore, Position, RecordedEvent } from '../events/event-store.ts';
 import type { LedgerHeadSigned } from '../events/ledger-head.ts';
 import { categoryOf, creditsStream, idOf, LEDGER_HEADS_STREAM } from '../events/streams.ts';
+import type { Digests } from './digests.ts';
 import { type Place, placeOf, type Violation } from './findings.ts';
 import type { KnownHead } from './ledger-audit.ts';
 import { leafOf } from './merkle.ts';
@@ -19,6 +20,8 @@ export interface SignedHead extends KnownHead {
 export interface LedgerSource {
   /** The events of these categories in log order, up to `as_of`, as the log holds them: nothing is upcast or unsealed. */
   events(categories: readonly string[], as_of: AsOf | null): AsyncIterable<RecordedEvent>;
+  /** The same events of `AUDITED` categories as an audit takes them, where a thread can read ahead of it. */
+  digests?(): AsyncIterable<Digests>;
   /** The entries of one user in their order. */
   entriesOf(user_id: string, as_of: AsOf | null): AsyncIterable<RecordedEvent>;
   /** The jobs that were deleted, or whose results expired, after a position. */

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { openSqliteEventStore } from '../adapters/eventstore/sqlite/sqlite-event-store.ts';
-import { AUDITED, openLedgerAudit } from '../audit/ledger-audit.ts';
-import { sourceOfLog } from '../audit/source.ts';
+import { openLedgerAudit } from '../audit/ledger-audit.ts';
+import { openSource } from '../cli/ops/ledger-options.ts';
 import { metadataOf } from '../commands/aggregate.ts';
 import { type Credits, type CreditsCommand, decide, evolve, initial, seal } from '../commands/credits.ts';
 import { foldRange } from '../events/checked-range.ts';
@@ -30,6 +30,8 @@ interface Measured {
   seconds: number;
   /** Of the processor. */
   cpu_seconds: number;
+  /** Of that, the thread that judges: the one that reads, parses and hashes has most of the rest. */
+  judging_seconds: number;
   max_rss_mb: number;
   violations: number;
 }
@@ -42,10 +44,12 @@ else {
       await fill(folder, entries);
       const args = [fileURLToPath(import.meta.url), '--measure', folder];
       const { stdout } = await promisify(execFile)(process.execPath, args);
-      const { events, seconds, cpu_seconds, max_rss_mb, violations, ...found } = JSON.parse(stdout) as Measured;
+      const { events, seconds, cpu_seconds, judging_seconds, max_rss_mb, violations, ...found } = JSON.parse(
+        stdout,
+      ) as Measured;
       const per_s = Math.round(found.entries / seconds).toLocaleString('en');
       console.log(
-        `${found.entries.toLocaleString('en')} entries, ${events.toLocaleString('en')} events: ${seconds.toFixed(1)} s (${cpu_seconds.toFixed(1)} s of the processor), ` +
+        `${found.entries.toLocaleString('en')} entries, ${events.toLocaleString('en')} events: ${seconds.toFixed(1)} s (${cpu_seconds.toFixed(1)} s of the processor, ${judging_seconds.toFixed(1)} in the thread that judges), ` +
           `${per_s} entries/s, ${max_rss_mb} MB, ${violations} violations`,
       );
     } finally {
@@ -56,22 +60,26 @@ else {
 
 /** In a process of its own, whose memory is the audit's. */
 async function measure(folder: string): Promise<Measured> {
-  const log = await openSqliteEventStore({ path: join(folder, 'events.db'), read_only: true });
+  const env = { DATA_DIR: folder };
+  const [out, err] = [process.stdout, process.stderr];
+  const source = await openSource({ values: {}, arguments: [], env, json: false, folder, out, err });
   const audit = openLedgerAudit({ found: () => {} });
   const began = performance.now();
-  const cpu = process.cpuUsage();
-  for await (const event of sourceOfLog(log).events(AUDITED, null)) audit.take(event);
+  const [cpu, judging] = [process.cpuUsage(), process.threadCpuUsage()];
+  for await (const page of source.digests!()) audit.takeDigests(page);
   const { entries, events, violations } = audit.finish();
   const seconds = (performance.now() - began) / 1000;
   const { user, system } = process.cpuUsage(cpu);
   audit.close();
-  await log.close();
+  await source.close();
   const cpu_seconds = (user + system) / 1e6;
+  const judged = process.threadCpuUsage(judging);
   return {
     entries,
     events,
     seconds,
     cpu_seconds,
+    judging_seconds: (judged.user + judged.system) / 1e6,
     violations,
     max_rss_mb: Math.round(process.resourceUsage().maxRSS / 1024),
   };

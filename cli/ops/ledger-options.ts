@@ -1,10 +1,14 @@
 // The options that the commands of the ledger share.
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { toRowid } from '../../adapters/eventstore/sqlite/position.ts';
+import { readPagesAhead } from '../../adapters/eventstore/sqlite/read-ahead.ts';
 import { streamGaps } from '../../adapters/eventstore/sqlite/stream-gaps.ts';
+import type { Digests } from '../../audit/digests.ts';
 import { sourceOfFile } from '../../audit/export-file.ts';
 import type { Violation } from '../../audit/findings.ts';
 import { keptHead } from '../../audit/heads.ts';
+import { AUDITED } from '../../audit/ledger-audit.ts';
 import { isVerifier } from '../../audit/signed-note.ts';
 import { type AsOf, type LedgerSource, type SignedHead, sourceOfLog } from '../../audit/source.ts';
 import { type Option, type Run, UsageError } from './command.ts';
@@ -91,6 +95,9 @@ export async function headsOf({
   return { kept, keys: keys.length > 0 ? keys : null };
 }
 
+/** What the thread that reads ahead of an audit runs. */
+const DIGESTS = new URL('../../audit/digests.ts', import.meta.url).href;
+
 const NEVER_DELETED = ['credits', 'job', 'payment', 'ledger_heads'];
 
 /** The log that the settings name, or the file of `--file`. */
@@ -101,5 +108,9 @@ export async function openSource(run: Run): Promise<LedgerSource> {
   if (path === null) return sourceOfLog(log);
   const gaps = async () =>
     (await streamGaps(path, NEVER_DELETED)).map((gap): Violation => ({ rule: 'streams', ...gap }));
-  return { ...sourceOfLog(log), gaps };
+  async function* digests() {
+    const end = toRowid(await log.head());
+    yield* readPagesAhead<Digests>({ path: path!, filter: { categories: AUDITED }, from: 0, end, packer: DIGESTS });
+  }
+  return { ...sourceOfLog(log), gaps, digests };
 }

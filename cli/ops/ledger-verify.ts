@@ -1,10 +1,8 @@
 // `ledger verify`: replays every account from the log alone, and names each entry that breaks a rule.
-import { placeOf, RULES, type Violation } from '../../audit/findings.ts';
+import { RULES, type Violation } from '../../audit/findings.ts';
 import { problemOfHead } from '../../audit/heads.ts';
 import { AUDITED, type AuditReport, openLedgerAudit } from '../../audit/ledger-audit.ts';
-import { type AsOf, isAfter, type LedgerSource, type SignedHead, timeOf, UnreadableEvent } from '../../audit/source.ts';
-import type { RecordedEvent } from '../../events/event-store.ts';
-import { categoryOf } from '../../events/streams.ts';
+import { type AsOf, isAfter, type LedgerSource, type SignedHead, UnreadableEvent } from '../../audit/source.ts';
 import { type Command, EXIT, type Exit, type Run } from './command.ts';
 import { AS_OF, asOf, GRACE, graceOf, HEADS, headsOf, openSource } from './ledger-options.ts';
 import { count } from './text.ts';
@@ -77,27 +75,27 @@ async function audit(
     ...(grace_ms !== undefined && { grace_ms }),
   });
   try {
-    let position = '';
-    let first: RecordedEvent | null = null;
     let is_partial = false;
-    for await (const event of source.events(AUDITED, null)) {
-      is_partial = as_of !== null && isAfter(event, as_of);
-      if (is_partial) break;
-      auditing.take(event);
-      if (first === null && categoryOf(event.stream) === 'credits') first = event;
-      position = event.position;
+    if (as_of === null && source.digests) for await (const page of source.digests()) auditing.takeDigests(page);
+    else {
+      for await (const event of source.events(AUDITED, null)) {
+        is_partial = as_of !== null && isAfter(event, as_of);
+        if (is_partial) break;
+        auditing.take(event);
+      }
     }
-    for await (const job_id of source.deletedAfter(position)) auditing.deletedLater(job_id);
+    for await (const job_id of source.deletedAfter(auditing.position())) auditing.deletedLater(job_id);
     const report = auditing.finish(is_partial);
+    const first = auditing.firstEntry();
     // The first entry's head is signed within seconds.
     if (
       first !== null &&
       wrong.every(({ rule }) => rule !== 'head') &&
       listed.length === 0 &&
-      auditing.isLate(timeOf(first))
+      auditing.isLate(first.at)
     ) {
       const message = 'the ledger has entries from here on, but the log has no signed head';
-      const missing: Violation = { rule: 'head', ...placeOf(first), message };
+      const missing: Violation = { rule: 'head', ...first.place, message };
       wrong.push(missing);
       found(missing);
     }

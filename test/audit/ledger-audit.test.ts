@@ -1,7 +1,15 @@
 // The audit passes what the service writes, and names each entry that somebody has changed.
+import assert from 'node:assert/strict';
 import test, { type ExecutionContext } from 'ava';
+import { openPacker, type TextRow } from '../../audit/digests.ts';
 import type { Rule, Violation } from '../../audit/findings.ts';
-import { AUDITED, type AuditOptions, type AuditReport, openLedgerAudit } from '../../audit/ledger-audit.ts';
+import {
+  AUDITED,
+  type AuditOptions,
+  type AuditReport,
+  type LedgerAudit,
+  openLedgerAudit,
+} from '../../audit/ledger-audit.ts';
 import { entryHash } from '../../events/credits.ts';
 import type { EventStore, RecordedEvent } from '../../events/event-store.ts';
 import { fillLedger, openFiller } from '../support/audited-ledger.ts';
@@ -11,14 +19,45 @@ import { openTestStores } from '../support/stores.ts';
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-01-31T09:00:00Z');
 
-function auditOf(events: Iterable<RecordedEvent>, options: Partial<AuditOptions> = {}) {
+/** Audits the events one by one, and as a thread that reads ahead gives them: both find the same. */
+function auditOf(events: readonly RecordedEvent[], options: Partial<AuditOptions> = {}) {
+  const one_by_one = audited(options, (audit) => {
+    for (const event of events) audit.take(event);
+  });
+  const pack = openPacker((rowid) => events[rowid]!.position);
+  const rows = events.map(rowOf);
+  const ahead = audited(options, (audit) => {
+    for (let n = 0; n < rows.length; n += PAGE) audit.takeDigests(structuredClone(pack(rows.slice(n, n + PAGE))));
+  });
+  assert.deepEqual(ahead, one_by_one);
+  return one_by_one;
+}
+
+const PAGE = 7;
+
+function audited(options: Partial<AuditOptions>, take: (audit: LedgerAudit) => void) {
   const found: Violation[] = [];
   const audit = openLedgerAudit({ found: (violation) => found.push(violation), ...options });
-  for (const event of events) audit.take(event);
+  take(audit);
   const report: AuditReport = audit.finish();
   const balances = [...audit.balances()].sort((a, b) => (a.user_id < b.user_id ? -1 : 1));
+  const first = audit.firstEntry();
   audit.close();
-  return { found, report, balances };
+  return { found, report, balances, first };
+}
+
+const rowOf = (event: RecordedEvent, rowid: number): TextRow => [
+  ...([rowid, event.revision, event.type, event.id, JSON.stringify(event.metadata)] as const),
+  ...([textOf(event), event.stream] as const),
+];
+/** Of data that cannot be read. */
+const UNREADABLE = '{"amount":-2"';
+function textOf(event: RecordedEvent): string {
+  try {
+    return JSON.stringify(event.data);
+  } catch {
+    return UNREADABLE;
+  }
 }
 
 /** Copies, because a test changes them. */
@@ -35,9 +74,10 @@ const rulesOf = (found: readonly Violation[]): Rule[] => [...new Set(found.map((
 
 test('what the service writes breaks no rule, also with almost nothing in memory', async (t) => {
   const events = await filled(t);
-  const { found, report, balances } = auditOf(events);
+  const clean = auditOf(events);
+  const { found, report, balances } = clean;
   t.deepEqual(found, []);
-  t.deepEqual(auditOf(events, { in_memory: 2 }), { found, report, balances });
+  t.deepEqual(auditOf(events, { in_memory: 2 }), clean);
   t.is(report.entries, events.filter(({ stream }) => stream.startsWith('credits-')).length);
   t.is(report.accounts, 2);
   const balance = 1_000 - 25 - 12 - 10 - 7 - 100 - 20;
@@ -155,10 +195,31 @@ test('an entry that cannot be read is named, and the ones after it are not blame
   const events = await filled(t);
   const n = events.findIndex(({ type }) => type === 'CreditsReserved');
   const broken = structuredClone(events[n]!);
-  Object.defineProperty(broken, 'data', { get: () => JSON.parse('{"amount":-2"') });
+  Object.defineProperty(broken, 'data', { get: () => JSON.parse(UNREADABLE) });
   const { found } = auditOf(events.with(n, broken));
   t.deepEqual([found[0]!.rule, found[0]!.position], ['unreadable', broken.position]);
   t.false(rulesOf(found).includes('revisions'));
+});
+
+test('a byte changed in the text of an entry is found where the thread reads ahead, whatever it makes of the JSON', async (t) => {
+  const events = await filled(t);
+  const n = events.findIndex(({ type }) => type === 'CreditsReserved');
+  const [rowid, revision, type, id, metadata, data, stream] = rowOf(events[n]!, n);
+  const rows = events.map(rowOf);
+  const found = (changed: TextRow) => {
+    const take = (audit: LedgerAudit) =>
+      audit.takeDigests(openPacker((at) => events[at]!.position)(rows.with(n, changed)));
+    return audited({}, take).found;
+  };
+  t.deepEqual(found(rows[n]!), []);
+  for (let place = 0; place < data.length; place += 1) {
+    const changed = `${data.slice(0, place)}${data[place] === '1' ? '2' : '1'}${data.slice(place + 1)}`;
+    const [first] = found([rowid, revision, type, id, metadata, changed, stream]);
+    t.is(first?.position, events[n]!.position, changed);
+  }
+  // Texts that are JSON only between those of others, and a field that comes twice.
+  for (const changed of [`${data},${data}`, `${data}]`, `{"amount":-2,${data.slice(1, -1)},"amount":-1}`])
+    t.is(found([rowid, revision, type, id, metadata, changed, stream])[0]?.position, events[n]!.position, changed);
 });
 
 test('steps that the service still has to do are no violations, until they are late', async (t) => {
@@ -228,11 +289,12 @@ function adjusted(entries: number): RecordedEvent[] {
 }
 
 test('the time for an account grows with its entries, and not with their square', (t) => {
-  const audited = (entries: number) => {
+  const cpuMs = (entries: number) => {
     const events = adjusted(entries);
-    return leastCpuMs(() => t.deepEqual(auditOf(events).found, []));
+    const take = (audit: LedgerAudit) => events.forEach(audit.take);
+    return leastCpuMs(() => t.deepEqual(audited({}, take).found, []));
   };
-  const [few_ms, many_ms] = [audited(2_000), audited(32_000)];
+  const [few_ms, many_ms] = [cpuMs(2_000), cpuMs(32_000)];
   t.true(many_ms < 60 * few_ms, `16 times the entries took ${many_ms / few_ms} times the time`);
 });
 

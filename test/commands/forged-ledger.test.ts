@@ -1,5 +1,6 @@
 // Whoever changes an entry of the ledger in the store is found out by its hash: every field of every type is forged.
 import test from 'ava';
+import { KIND, openPacker } from '../../audit/digests.ts';
 import { openCredits } from '../../commands/credits.ts';
 import { CREDITS_EVENTS, type CreditsEvent, entryHash } from '../../events/credits.ts';
 import type { EventStore, RecordedEvent } from '../../events/event-store.ts';
@@ -42,6 +43,17 @@ function firstForged(user_id: string, entries: readonly RecordedEvent[]): number
   return null;
 }
 
+/** The revision of the first entry whose hash the thread that reads ahead of an audit does not confirm; null when it confirms all. */
+function firstUnconfirmed(entries: readonly RecordedEvent[]): number | null {
+  const pack = openPacker(String);
+  const text = JSON.stringify;
+  const { kinds } = pack(
+    entries.map(({ type, id, metadata, data, stream }, n) => [n, n, type, id, text(metadata), text(data), stream]),
+  );
+  const unconfirmed = kinds.findIndex((kind) => kind !== KIND.entry);
+  return unconfirmed < 0 ? null : unconfirmed;
+}
+
 /** Every copy of `value` with one of its fields changed, left out or added, at any depth, and where. */
 function* forgeries(value: unknown, path: string): Generator<[path: string, forged: unknown]> {
   if (typeof value === 'string') yield [path, `${value}x`];
@@ -69,12 +81,15 @@ test('the hash of an entry covers every field of every type', async (t) => {
   const entries = await ledgerOf(log, 'alice');
   t.deepEqual([...new Set(entries.map(({ type }) => type))].sort(), Object.keys(CREDITS_EVENTS).sort());
   t.is(firstForged('alice', entries), null);
+  t.is(firstUnconfirmed(entries), null);
   let forged_count = 0;
   for (const [n, entry] of entries.entries()) {
     for (const field of ['id', 'type', 'data', 'metadata'] as const) {
       for (const [path, forged] of forgeries(entry[field], `${entry.type}.${field}`)) {
         forged_count++;
-        t.is(firstForged('alice', entries.with(n, { ...entry, [field]: forged } as RecordedEvent)), n, path);
+        const changed = entries.with(n, { ...entry, [field]: forged } as RecordedEvent);
+        t.is(firstForged('alice', changed), n, path);
+        t.is(firstUnconfirmed(changed), n, path);
       }
     }
   }

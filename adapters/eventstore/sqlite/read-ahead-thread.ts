@@ -1,12 +1,14 @@
 // Entry of the thread that reads ahead: sends a page of rows at each message, and null at the end.
 import { parentPort, workerData } from 'node:worker_threads';
 import { connectToRead, whenLogIsFree } from './connection.ts';
-import { packRows } from './packed-rows.ts';
 import { LogPages } from './pages.ts';
-import type { ReadAheadData } from './read-ahead.ts';
+import { toPosition } from './position.ts';
+import type { OpenPacker, ReadAheadData } from './read-ahead.ts';
 
-const { path, filter, from, end } = workerData as ReadAheadData;
+const { path, filter, from, end, packer } = workerData as ReadAheadData;
 const port = parentPort!;
+const { openPacker } = (await import(packer)) as { openPacker: OpenPacker<object> };
+const pack = openPacker(toPosition);
 const db = await connectToRead(path);
 const pages = new LogPages(db, filter);
 let reached = from;
@@ -17,8 +19,12 @@ async function sendPage(): Promise<void> {
     const page = await whenLogIsFree(() => pages.readRows(reached, end));
     reached = page.reached;
     if (page.rows.length === 0) continue;
-    const packed = packRows(page.rows);
-    port.postMessage(packed, [packed.numbers.buffer, packed.lengths.buffer]);
+    const packed = pack(page.rows);
+    const moved = Object.values(packed).filter((field) => ArrayBuffer.isView(field));
+    port.postMessage(
+      packed,
+      moved.map(({ buffer }) => buffer as ArrayBuffer),
+    );
     return;
   }
   port.postMessage(null);
