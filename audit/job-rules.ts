@@ -55,13 +55,16 @@ export type JobRules = ReturnType<typeof openJobRules>;
 /** `in_memory`: the values of each kind in memory. */
 export function openJobRules(spill: Spill, in_memory: number, say: Say, known?: KnownJobs) {
   const reservations: SpillMap<Reservation> = spill.map('reservations', in_memory);
+  /** The reservations that were voided before they came: an append may be stored after whoever waited for it has given up. */
+  const voided: SpillMap<true> = spill.map('voided_reservations', in_memory);
   /** A job whose credits add up is forgotten. */
   const jobs: SpillMap<Job> = spill.map('jobs', in_memory);
   const counts: KnownJobs = known ?? { jobs: 0, jobs_purged: 0 };
 
   function reserve(id: string, reservation: Omit<Reservation, 'state'>): void {
     if (reservations.get(id)) say('reservation', reservation.place, `reservation ${id} comes twice`);
-    reservations.set(id, { ...reservation, state: 'open' });
+    reservations.set(id, { ...reservation, state: voided.get(id) ? 'voided' : 'open' });
+    voided.delete(id);
   }
 
   function release(id: string, user_id: string, amount: number, place: Place): Taken[] {
@@ -138,7 +141,8 @@ export function openJobRules(spill: Spill, in_memory: number, say: Say, known?: 
       }
       case 'ReservationVoided': {
         const reservation = reservations.get(data.reservation_id);
-        if (reservation?.state === 'open') reservation.state = 'voided';
+        if (reservation === undefined) voided.set(data.reservation_id, true);
+        else if (reservation.state === 'open') reservation.state = 'voided';
         return;
       }
     }

@@ -241,6 +241,23 @@ test('steps that the service still has to do are no violations, until they are l
   t.deepEqual(rulesOf(late.found).sort(), ['reservation', 'settlement']);
 });
 
+test('a reservation that is stored after its job was made to refuse it may be released', async (t) => {
+  const { log } = await openTestStores(t);
+  const { buy, credits, jobs, context } = openFiller(log, START);
+  await buy('alice', 'pi-1', 100);
+  for (const job_id of ['late', 'free']) {
+    const reservation_id = `${job_id}:0`;
+    if (job_id === 'late') await jobs.run(job_id, { type: 'voidReservation', reservation_id }, context());
+    await credits.run('alice', { type: 'reserve', reservation_id, job_id, up_to: 5 }, context());
+    await credits.run('alice', { type: 'release', reservation_id }, context());
+  }
+  const { found } = auditOf(await eventsOf(log));
+  t.deepEqual(
+    found.map(({ message }) => message),
+    ['reservation free:0 is released, but its job could still use it'],
+  );
+});
+
 test('each end of a job that is paid twice, released twice or released although it is used is found', async (t) => {
   const { log } = await openTestStores(t);
   const filler = openFiller(log, START);
