@@ -43,6 +43,7 @@ import { runMails } from './mails.ts';
 import { passOnMoves } from './passes.ts';
 import { type ProgressWatch, watchProgress } from './progress.ts';
 import { runPurges } from './purge.ts';
+import { openPutOff } from './put-off.ts';
 import { openRemovals } from './removals.ts';
 import { runRetention } from './retention.ts';
 import { settleJobs } from './settlement.ts';
@@ -140,6 +141,7 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
         commands.run(job_id, { type: 'fail', reason: 'no_progress' }, contextOf('dispatch', now)(job_id)),
     });
     options.measure?.(() => dispatcher.inFlight());
+    const failed_purges = openPutOff(monotonic);
     const progress = watchProgress({ log, commands, context: contextOf('progress', now), monotonic });
     const sweeper = openSweeper({
       log,
@@ -207,11 +209,13 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
         }),
       options.ledger_audit && part('ledger audit', (onPass) => runLedgerAudit(options.ledger_audit!, signal, onPass)),
       part('purges', (onPass) => {
-        return runPurges({ ...options, monotonic, removals, context: contextOf('purge', now) }, signal, onPass);
+        const context = contextOf('purge', now);
+        return runPurges({ ...options, monotonic, removals, context, put_off: failed_purges }, signal, onPass);
       }),
       options.results_days !== null &&
         part('retention', (onPass) => {
-          const of = { readmodels, commands, logger, context: contextOf('retention', steady), now: steady, monotonic };
+          const context = contextOf('retention', steady);
+          const of = { readmodels, commands, failed_purges, logger, context, now: steady, monotonic };
           return runRetention({ ...of, days: options.results_days! }, signal, onPass);
         }),
       part('key retirement', (onPass) => {

@@ -13,7 +13,7 @@ import { type PurgeDocument, purges } from '../readmodels/purges.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { inParallel } from './in-parallel.ts';
 import { passOnMoves } from './passes.ts';
-import { openPutOff } from './put-off.ts';
+import { openPutOff, type PutOff } from './put-off.ts';
 import type { Removals } from './removals.ts';
 
 const SLICE = 5000;
@@ -34,6 +34,8 @@ export interface PurgeOptions {
   monotonic: () => number;
   /** Results that one transaction of the read models removes. */
   slice?: number;
+  /** The purges that failed; default: known to nobody else. */
+  put_off?: PutOff;
 }
 
 /** Runs until `signal` aborts; calls `onPass` after each pass. */
@@ -60,8 +62,7 @@ export interface Purger {
 }
 
 export function openPurger(options: PurgeOptions): Purger {
-  const { readmodels, removals, logger, monotonic, slice = SLICE } = options;
-  const put_off = openPutOff(monotonic);
+  const { readmodels, removals, logger, monotonic, slice = SLICE, put_off = openPutOff(monotonic) } = options;
 
   async function step(purge: PurgeDocument, to_index: number): Promise<Position> {
     const { _id: job_id, purged_to: from_index, urls, is_deleted = true } = purge;

@@ -10,9 +10,9 @@ import { purges } from '../readmodels/purges.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { jobDomains, jobResponseTimes, jobStats, noStats, summaryOf } from '../readmodels/stats.ts';
 import { pause } from '../time/pause.ts';
-import { openPutOff } from './put-off.ts';
+import { openPutOff, type PutOff } from './put-off.ts';
 
-/** Jobs in one pass. While so many purges are under way no further results expire, so that a user's deletion waits for few. */
+/** Jobs in one pass. While so many purges are under way, those that fail not counted, no further results expire, so that a user's deletion waits for few. */
 const AT_ONCE = 100;
 const IDLE_PASS_MS = 60_000;
 /** The pause while earlier purges are under way: a service that ends many jobs a second must keep up. */
@@ -26,6 +26,8 @@ export interface RetentionOptions {
   commands: Jobs;
   /** Days after a job's end. */
   days: number;
+  /** The purges that failed. */
+  failed_purges: Pick<PutOff, 'count'>;
   logger: Pick<Logger, 'error'>;
   context: (job_id: string) => CommandContext;
   /** Wall time in Unix milliseconds, without its steps back. */
@@ -60,7 +62,7 @@ export interface Retention {
 }
 
 export function openRetention(options: RetentionOptions): Retention {
-  const { readmodels, commands, days, logger, context, now, monotonic } = options;
+  const { readmodels, commands, days, failed_purges, logger, context, now, monotonic } = options;
   const put_off = openPutOff(monotonic);
 
   /** The statistics of an ended job change no more. */
@@ -81,10 +83,12 @@ export function openRetention(options: RetentionOptions): Retention {
   return {
     async expireSome(signal) {
       const before = new Date(now() - days * DAY_MS).toISOString();
-      const purging = await readmodels.collection(purges).find({}, { limit: AT_ONCE });
-      if (purging.length === AT_ONCE) return { position: null, is_held_up: true };
+      const failed = failed_purges.count();
+      const found = await readmodels.collection(purges).find({}, { limit: AT_ONCE + failed });
+      const room = AT_ONCE - Math.max(0, found.length - failed);
+      if (room === 0) return { position: null, is_held_up: true };
       let position: Position | null = null;
-      const limit = AT_ONCE - purging.length + put_off.count();
+      const limit = room + put_off.count();
       const due = { results_kept_since: { $lt: before } };
       const sort = { results_kept_since: 1 } as const;
       for (const job of await readmodels.collection(jobs).find(due, { sort, limit })) {

@@ -13,6 +13,7 @@ import { answerOf, startTestService } from './support/service.ts';
 import { openSite, page } from './support/sites.ts';
 import { commandContext, openFolderLog, silent } from './support/stores.ts';
 
+const NONE = { count: () => 0 };
 const TWO_DAYS_MS = 2 * 24 * 3_600_000;
 
 test('results that have expired are gone from both APIs, links and files; the job and its statistics stay', async (t) => {
@@ -39,7 +40,7 @@ test('results that have expired are gone from both APIs, links and files; the jo
   const log = await openFolderLog(service.data_dir);
   const documents = await openSqliteDocuments({ path: join(service.data_dir, 'documents.db') });
   const retention = openRetention({
-    ...{ readmodels: openReadModels(documents), commands: openJobs(log), days: 1, logger: silent },
+    ...{ readmodels: openReadModels(documents), commands: openJobs(log), days: 1, failed_purges: NONE, logger: silent },
     ...{ context: () => commandContext(), now: () => Date.now() + TWO_DAYS_MS, monotonic: () => 0 },
   });
   // The last step that the processes owe the job may be under way.

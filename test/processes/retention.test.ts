@@ -14,6 +14,7 @@ import { batchSize } from '../../events/job.ts';
 import { jobStream } from '../../events/streams.ts';
 import { recordSomeDomains } from '../../processes/domain-checks.ts';
 import { openPurger } from '../../processes/purge.ts';
+import { openPutOff } from '../../processes/put-off.ts';
 import { openRemovals } from '../../processes/removals.ts';
 import { openRetention } from '../../processes/retention.ts';
 import { settleJobs } from '../../processes/settlement.ts';
@@ -32,6 +33,7 @@ import { submitUpload } from '../support/submitted.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const DAYS = 30;
+const NONE = { count: () => 0 };
 const never = new AbortController().signal;
 
 interface Wanted {
@@ -78,7 +80,7 @@ async function endedJobs(t: ExecutionContext, wanted: readonly Wanted[]) {
   async function pass(parts: Partial<{ log: typeof log; blobs: typeof blobs }> = {}, later_ms = 31 * DAY_MS) {
     const options = { log, blobs, readmodels, removals, context: () => commandContext(), slice: 400, ...parts };
     const common = { ...options, commands: openJobs(options.log), logger: silent, monotonic: () => 0 };
-    const retention = openRetention({ ...common, days: DAYS, now: () => Date.now() + later_ms });
+    const retention = openRetention({ ...common, days: DAYS, failed_purges: NONE, now: () => Date.now() + later_ms });
     const { position } = await retention.expireSome(never);
     if (position !== null) return true;
     return (await openPurger(common).purgeSome(never)) !== null;
@@ -210,21 +212,28 @@ test('results that the statistics do not count in full do not expire, and hold u
   t.is(await readmodels.collection(results).count({ job_id: 'failed' }), 0);
 });
 
-test('while as many purges are under way as may be, nothing expires, and the next look comes soon', async (t) => {
-  const { stores, readmodels } = await endedJobs(t, THREE.slice(3));
+test('while as many purges are under way as may be, nothing expires, and purges that fail are not counted', async (t) => {
+  const { stores, blobs, readmodels } = await endedJobs(t, THREE.slice(3));
   const commands = openJobs(stores.log);
-  const common = { readmodels, commands, days: DAYS, logger: silent, context: () => commandContext() };
-  const retention = openRetention({ ...common, now: () => Date.now() + 31 * DAY_MS, monotonic: () => 0 });
+  const put_off = openPutOff(() => 0);
+  const shared = { readmodels, commands, logger: silent, context: () => commandContext(), monotonic: () => 0 };
+  const common = { ...shared, days: DAYS, failed_purges: put_off };
+  const retention = openRetention({ ...common, now: () => Date.now() + 31 * DAY_MS });
   const name = (await stores.documents.names()).find((each) => each.startsWith(purges.name))!;
   const others = await stores.documents.collection({ ...purges, name });
   const of = { batch_size: 1, blob_key: null, purged_to: 0, urls: 1, is_deleted: false, since: '2026-01-31' };
-  await others.write(Array.from({ length: 100 }, (_, n) => ({ replace: { _id: `purged-${n}`, ...of } })));
+  await others.write(Array.from({ length: 250 }, (_, n) => ({ replace: { _id: `purged-${n}`, ...of } })));
   t.deepEqual(await retention.expireSome(never), { position: null, is_held_up: true });
 
-  await others.write([{ delete: 'purged-0' }]);
+  // There are no such jobs, so that each purge fails, and holds up nothing any more.
+  const removing = { log: stores.log, blobs, removals: openRemovals(), put_off };
+  const purger = openPurger({ ...shared, ...removing });
+  await purger.purgeSome(never);
+  t.is(put_off.count(), 100);
+  t.deepEqual(await retention.expireSome(never), { position: null, is_held_up: true }, '150 may be under way');
+  await purger.purgeSome(never);
   t.like(await retention.expireSome(never), { is_held_up: false });
   t.not((await commands.aggregate.read(jobStream('unchecked'))).state.expired, null);
   await project(stores);
-  await others.write([{ delete: 'purged-1' }]);
   t.deepEqual(await retention.expireSome(never), { position: null, is_held_up: false }, 'nothing is left to expire');
 });
