@@ -1,8 +1,8 @@
 // What may be done to the world, and what comes of it noted.
 import assert from 'node:assert/strict';
 import type { CreditsCommand } from '../../commands/credits.ts';
-import type { UrlsListed } from '../../events/job.ts';
-import { urlsStream } from '../../events/streams.ts';
+import type { Given } from '../../commands/intake.ts';
+import { openRerunJob } from '../../commands/rerun-job.ts';
 import { jobs } from '../../readmodels/jobs.ts';
 import type { Known } from './holds.ts';
 import { Killed, Unavailable } from './log-gate.ts';
@@ -25,6 +25,8 @@ export type Action =
   | { do: 'check'; batches: number }
   /** One pass of the processes, so many minutes after whatever is under way began. */
   | { do: 'pass'; minutes: number }
+  /** The results of all jobs that have ended are kept no longer. */
+  | { do: 'expire-results' }
   | { do: 'project'; batch: number };
 
 const USERS = ['alice', 'bob'];
@@ -70,6 +72,26 @@ export async function act(action: Action, known: Known, world: World): Promise<v
     assert.equal(submitted.refused.code, 'no_credits');
     const window = { owner_id, began, ended: world.gate.witnessed.length };
     assert.ok(needs_credits && balancesDuring(world.gate.witnessed, window).includes(0), 'there were credits');
+  }
+
+  async function rerun(client: number, job_id: string, owner_id: string): Promise<void> {
+    const { log, jobs: commands } = world.client(client);
+    const began = world.gate.witnessed.length;
+    const submissions = {
+      async submitOnce({ given }: { given: Given }): Promise<never> {
+        const urls = given.kind === 'list' ? (await Array.fromAsync(given.pages)).flat() : [];
+        await submit(client, owner_id, 'rerun', urls, false);
+        return { ok: true } as never;
+      },
+    };
+    const run = openRerunJob({ log, jobs: commands, blobs: { file: async () => null }, submissions });
+    const route = { method: 'POST', path: '/rerun' };
+    const rerunning = { route, signal: new AbortController().signal, answerOf: () => assert.fail() };
+    const answer = await run(job_id, rerunning, world.contextOf('admin:test'));
+    if (answer.ok) return;
+    const { code } = answer.refused;
+    note(`rerun: ${code}`);
+    known.refused.push({ job_id, owner_id, code, began, ended: world.gate.witnessed.length });
   }
 
   /** Notes what it was answered with, to be explained when all is quiet. */
@@ -127,12 +149,7 @@ export async function act(action: Action, known: Known, world: World): Promise<v
     case 'rerun': {
       const failed = await world.readmodels.collection(jobs).find({ status: 'failed' });
       const job = failed[action.job % Math.max(1, failed.length)];
-      if (!job) return;
-      const urls: string[] = [];
-      for await (const { data } of world.client(action.client).log.readStream(urlsStream(job._id))) {
-        urls.push(...(data as UrlsListed).urls);
-      }
-      if (urls.length > 0) await submit(action.client, job.owner_id, 'rerun', urls, false);
+      if (job) await rerun(action.client, job._id, job.owner_id);
       return;
     }
     case 'bulk-delete': {
@@ -164,6 +181,12 @@ export async function act(action: Action, known: Known, world: World): Promise<v
       world.later(action.minutes * MINUTE);
       await world.projectAll();
       return world.processes().pass();
+    case 'expire-results': {
+      await world.projectAll();
+      const { position } = await world.processes().expireResults();
+      note(`expire-results: ${position === null ? 'none' : 'some'}`);
+      return;
+    }
     case 'project':
       return world.projectAll(action.batch);
     default:

@@ -1,12 +1,22 @@
 // What must be true of the world whenever it is quiet, and what more when nothing is left to do.
 import assert from 'node:assert/strict';
+import { VERDICTS } from '../../events/checks.ts';
 import type { CreditsRefunded } from '../../events/credits.ts';
+import { assertResultsKept } from '../../http/errors.ts';
 import { jobs } from '../../readmodels/jobs.ts';
 import { pending } from '../../readmodels/pending.ts';
 import { results, toResult } from '../../readmodels/results.ts';
+import { jobStats } from '../../readmodels/stats.ts';
 import { type Asserting, assertExact, assertLedger } from '../support/ledger.ts';
 import type { Witnessed } from './log-gate.ts';
-import { type Asked, assertExplained, type ModelJob, modelOf } from './transitions.ts';
+import {
+  type Asked,
+  assertExplained,
+  assertRerunExplained,
+  type ModelJob,
+  modelOf,
+  type Window,
+} from './transitions.ts';
 import { LOST_AFTER_MS, MINUTE, outcomeOf, type World } from './world.ts';
 
 /** What the test knows. */
@@ -19,6 +29,8 @@ export interface Known {
   quiets: number;
   /** Of this step. */
   asked: Asked[];
+  /** Of this step: why a job was not run again. */
+  refused: (Window & { job_id: string; code: string })[];
   /** Nothing goes wrong: what is left to do is done without waiting for anything that was lost. */
   faultless: boolean;
   /** How often what was done, and answered. */
@@ -39,6 +51,7 @@ export async function assertHolds(known: Known, world: World): Promise<void> {
   const { witnessed } = world.gate;
   const model = modelOf(witnessed);
   for (const asked of known.asked.splice(0)) assertExplained(asked, witnessed, model);
+  for (const refused of known.refused.splice(0)) assertRerunExplained(refused, model.get(refused.job_id));
   for (const { job_id } of known.jobs) {
     if ((model.get(job_id)?.status ?? 'deleted') === 'deleted') known.gone.add(job_id);
   }
@@ -85,14 +98,25 @@ async function assertResults(
 ) {
   const document = await readmodels.collection(jobs).get(job_id);
   const found = await readmodels.collection(results).find({ job_id }, { sort: { index: 1 } });
+  const stats = await readmodels.collection(jobStats).get(job_id);
   if (!job || job.status === 'deleted') {
-    assert.deepEqual([document, found], [null, []], `of job ${job_id} nothing is left`);
+    assert.deepEqual([document, stats, found], [null, null, []], `of job ${job_id} nothing is left`);
     return;
   }
-  const { status, allocated, completed } = job;
+  const { status, allocated, completed, counted, expired_at } = job;
   const { status: shown, credits_allocated, completed_urls, total_urls } = document!;
   const expected = { shown: status, credits_allocated: allocated, completed_urls: completed, total_urls: urls.length };
   assert.deepEqual({ shown, credits_allocated, completed_urls, total_urls }, expected, `job ${job_id}`);
+  const verdicts = Object.groupBy(counted, (index) => outcomeOf(urls[index]!).verdict);
+  for (const verdict of VERDICTS) {
+    assert.equal(stats?.verdicts[verdict] ?? 0, verdicts[verdict]?.length ?? 0, `${verdict} of job ${job_id}`);
+  }
+  if (expired_at !== null) {
+    assert.throws(() => assertResultsKept(document!), { status: 410, code: 'results_expired' });
+    assert.deepEqual(found, [], `job ${job_id} has no results any more`);
+    return;
+  }
+  assertResultsKept(document!);
   assert.equal(found.length, completed, `job ${job_id} has a result for each URL that it is charged for`);
   assert.equal(new Set(found.map(({ index }) => index)).size, found.length, `job ${job_id} has one result a URL`);
   for (const { _id, job_id: _, index, url, ...outcome } of found.map(toResult)) {

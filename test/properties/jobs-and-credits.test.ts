@@ -20,7 +20,7 @@ test('jobs and credits stay exact under concurrent clients, lost acknowledgement
   const property = fc.asyncProperty(steps(MAX_STEPS), fc.boolean(), async (drawn, faultless) => {
     const world = await openWorld();
     try {
-      const known: Known = { jobs: [], gone: new Set(), quiets: 0, asked: [], faultless, tally };
+      const known: Known = { jobs: [], gone: new Set(), quiets: 0, asked: [], refused: [], faultless, tally };
       for (const step of PRELUDE) await step.run(known, world);
       await fc.asyncModelRun(() => ({ model: known, real: world }), drawn);
       await assertNothingLeft(known, world);

@@ -60,6 +60,7 @@ class Restart implements fc.AsyncCommand<Known, World> {
 
 const few = fc.nat({ max: 3 });
 const pass = fc.record({ do: fc.constant('pass' as const), minutes: fc.constantFrom(0, 11) });
+const fade = fc.record({ do: fc.constant('expire-results' as const) });
 const job = fc.oneof({ weight: 4, arbitrary: fc.nat({ max: 1 }) }, { weight: 1, arbitrary: fc.nat({ max: MANY + 3 }) });
 const transition = (name: Transition) => fc.record({ do: fc.constant(name), client: few, job });
 /** Mostly the first. */
@@ -112,6 +113,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('record' as const), pick: few }) },
   { weight: 5, arbitrary: fc.record({ do: fc.constant('check' as const), batches: fc.constantFrom(1, 2, 5, 20, 40) }) },
   { weight: 1, arbitrary: pass },
+  { weight: 1, arbitrary: fade },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('project' as const), batch: fc.constantFrom(1, 3, 1000) }) },
 );
 /** The races that there are over one job. */
@@ -123,6 +125,7 @@ const rivals: fc.Arbitrary<Action> = fc.oneof(
   { weight: 1, arbitrary: onLast('delete') },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('record' as const), pick: few }) },
   { weight: 2, arbitrary: pass },
+  { weight: 1, arbitrary: fade },
 );
 const faultsAmong = (calls: number, minLength: number) =>
   fc.array(fc.record({ call: fc.nat({ max: calls }), fault: fc.constantFrom(...FAULTS) }), { minLength, maxLength: 3 });

@@ -1,7 +1,7 @@
 // A small model of a job, made from the states and transitions that users are promised and from nothing of the code:
 // which events may follow which, and whether what a command was answered with can be explained by them.
 import assert from 'node:assert/strict';
-import { urlsOf } from '../../events/checked-range.ts';
+import { endOf, urlsOf } from '../../events/checked-range.ts';
 import type { URLChecked } from '../../events/checks.ts';
 import type { CreditsReserved } from '../../events/credits.ts';
 import type { JobEvent } from '../../events/job.ts';
@@ -15,11 +15,15 @@ const NEXT: Record<Status, Partial<Record<string, Status>>> = {
   processing: { JobPaused: 'paused', JobCancelled: 'cancelled', JobCompleted: 'completed', JobFailed: 'failed' },
   // The batches in hand are finished: they may be the last ones.
   paused: { JobResumed: 'processing', JobCancelled: 'cancelled', JobCompleted: 'completed' },
-  completed: { JobDeleted: 'deleted' },
-  cancelled: { JobDeleted: 'deleted' },
-  failed: { JobDeleted: 'deleted' },
+  completed: { JobDeleted: 'deleted', ...expiring('completed') },
+  cancelled: { JobDeleted: 'deleted', ...expiring('cancelled') },
+  failed: { JobDeleted: 'deleted', ...expiring('failed') },
   deleted: { ResultsPurged: 'deleted', JobPurged: 'deleted' },
 };
+/** The results go, and the job stays as it ended. */
+function expiring(status: Status) {
+  return { ResultsExpired: status, ResultsPurged: status, ResultsRemoved: status };
+}
 /** Of the log's own keeping: they change no job. */
 const ASIDE = ['ReservationVoided', 'ListingDiscarded'];
 
@@ -39,6 +43,10 @@ export interface ModelJob {
   allocated: number;
   /** URLs checked while it had not ended. */
   completed: number;
+  /** The indexes of those. */
+  counted: number[];
+  /** At which event of the log its results expired; null while they are kept. */
+  expired_at: number | null;
   /** The status after each event of the log from the job's first one on. */
   history: { at: number; status: Status }[];
 }
@@ -53,12 +61,14 @@ export function modelOf(witnessed: readonly Witnessed[]): Map<string, ModelJob> 
   return jobs;
 }
 
+const NOTHING = { total_urls: 0, allocated: 0, completed: 0, expired_at: null };
+
 function happened(jobs: Map<string, ModelJob>, event: Witnessed, at: number): void {
   if (ASIDE.includes(event.type)) return;
   const { type, data } = event as unknown as JobEvent;
   const job_id = idOf(event.stream);
   let job = jobs.get(job_id);
-  if (!job) jobs.set(job_id, (job = { status: 'none', total_urls: 0, allocated: 0, completed: 0, history: [] }));
+  if (!job) jobs.set(job_id, (job = { status: 'none', ...NOTHING, counted: [], history: [] }));
   const status = NEXT[job.status][type];
   assert.ok(status, `${type} of job ${job_id}, which is ${job.status}`);
   if (type === 'JobCreated') {
@@ -73,6 +83,14 @@ function happened(jobs: Map<string, ModelJob>, event: Witnessed, at: number): vo
   if (type === 'JobCompleted') {
     assert.deepEqual([data.completed_urls, job.completed], [job.total_urls, job.total_urls], `${job_id} is complete`);
   }
+  if (type === 'ResultsExpired') {
+    assert.equal(job.expired_at, null, `the results of ${job_id} expire once`);
+    const { completed_urls, summary } = data;
+    assert.deepEqual([completed_urls, summary.checked_urls], [job.completed, job.completed], `${job_id} is summarized`);
+    job.expired_at = at;
+  } else if (status !== 'deleted' && type.startsWith('Results')) {
+    assert.ok(job.expired_at !== null, `${type} of job ${job_id}, whose results are kept`);
+  }
   job.status = status;
   job.history.push({ at, status });
 }
@@ -82,7 +100,9 @@ function checked(jobs: ReadonlyMap<string, ModelJob>, event: Witnessed): void {
   const job = jobs.get(job_id);
   assert.ok(job, `a URL of ${job_id} is checked, which was never created`);
   if (job.status !== 'processing' && job.status !== 'paused') return;
-  job.completed += urlsOf(event.data as URLChecked);
+  const range = event.data as URLChecked;
+  job.completed += urlsOf(range);
+  for (let index = range.from_index; index < endOf(range); index++) job.counted.push(index);
   assert.ok(job.completed <= job.allocated, `job ${job_id} has more URLs checked than credits`);
 }
 
@@ -147,6 +167,14 @@ function statusesDuring(job: ModelJob | undefined, { began, ended }: Window): Se
   const history = job?.history ?? [];
   const before = history.findLast(({ at }) => at < began)?.status ?? 'none';
   return new Set([before, ...history.filter(({ at }) => at >= began && at < ended).map(({ status }) => status)]);
+}
+
+/** No rerun of a failed job is refused without a reason. */
+export function assertRerunExplained(refused: Window & { job_id: string; code: string }, job?: ModelJob): void {
+  const { job_id, code, ended } = refused;
+  const expired_at = job?.expired_at ?? ended;
+  const is_right = code === 'results_expired' ? expired_at < ended : statusesDuring(job, refused).has('deleted');
+  assert.ok(is_right, `a rerun of ${job_id} was refused as ${code}, and nothing was in its way`);
 }
 
 /** The balances that the owner had meanwhile. */

@@ -27,7 +27,9 @@ import { completeJobs } from '../../processes/completion.ts';
 import { openDispatcher } from '../../processes/dispatch.ts';
 import { recordSomeDomains } from '../../processes/domain-checks.ts';
 import { openPurger } from '../../processes/purge.ts';
+import { openPutOff } from '../../processes/put-off.ts';
 import { openRemovals } from '../../processes/removals.ts';
+import { openRetention } from '../../processes/retention.ts';
 import { settleJobs } from '../../processes/settlement.ts';
 import { openSweeper } from '../../processes/sweeper.ts';
 import { endedJob, jobs } from '../../readmodels/jobs.ts';
@@ -48,6 +50,8 @@ export const LOST_AFTER_MS = 5 * MINUTE;
 const MAX_FAILURES = 5;
 const CLIENTS = 4;
 const MAX_ROUNDS = 100;
+/** So that most jobs are purged in several steps. */
+const PURGE_SLICE = 25;
 /** The jobs here have no file. */
 const NO_BLOBS: Pick<Blobs, 'delete'> = { delete: async () => {} };
 
@@ -130,17 +134,19 @@ export async function openWorld() {
       context,
       monotonic: now,
     });
-    const purger = openPurger({
-      ...{ log: of.log, readmodels, commands: job_commands, blobs: NO_BLOBS, removals: openRemovals(), context },
-      logger: {
-        error({ err }: { err: unknown }) {
-          throw err;
-        },
+    const logger = {
+      error({ err }: { err: unknown }) {
+        throw err;
       },
-      monotonic: now,
-    });
+    };
+    const purging = { ...{ readmodels, commands: job_commands, context, logger, monotonic: now }, slice: PURGE_SLICE };
+    const put_off = openPutOff(now);
+    const purger = openPurger({ ...purging, log: of.log, blobs: NO_BLOBS, removals: openRemovals(), put_off });
+    const retention = openRetention({ ...purging, days: 0, failed_purges: put_off, now });
     return {
       killed: of.killed,
+      /** The results of all jobs that have ended expire now. */
+      expireResults: () => retention.expireSome(closing.signal),
       async pass() {
         const job_documents = readmodels.collection(jobs);
         await completeJobs(job_documents, readmodels.collection(jobStats), job_commands, context);

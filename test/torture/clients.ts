@@ -186,17 +186,17 @@ export async function openClient(
       '/users/me/credits',
       '/users/me/credit-transactions',
     ]);
-    await answered(`GET ${path.replace(job_id, '…')}`, gateway.ask('GET', path), [200, 404, 429]);
+    await answered(`GET ${path.replace(job_id, '…')}`, gateway.ask('GET', path), [200, 404, 410, 429]);
   }
 
   async function share(): Promise<void> {
     const chosen = anyJob();
     if (!chosen) return;
     const at = `/jobs/${chosen.job_id}/share`;
-    const answer = await answered('share', gateway.ask('POST', at, {}), [201, 404, 409]);
+    const answer = await answered('share', gateway.ask('POST', at, {}), [201, 404, 409, 410]);
     if (answer?.status !== 201) return;
     watch.count('share');
-    await answered('GET /share/…', gateway.ask('GET', `/share/${answer.body.token}`), [200, 404, 429]);
+    await answered('GET /share/…', gateway.ask('GET', `/share/${answer.body.token}`), [200, 404, 410, 429]);
     if (random.chance(0.5)) await answered('revoke', gateway.ask('DELETE', `${at}/${answer.body.token}`), [204, 404]);
   }
 

@@ -22,6 +22,8 @@ export interface LoggedJob {
   completed_at: Position | null;
   /** Its events are being deleted: they may be gone before they were read. */
   purged: boolean;
+  /** Its results have expired: that event says how many URLs were completed. */
+  is_expired: boolean;
 }
 
 interface Endpoint {
@@ -69,6 +71,7 @@ export function openLogView(log: EventStore): LogView {
         completed: 0,
         completed_at: null,
         purged: false,
+        is_expired: false,
       } as const;
       jobs.set(job_id, { job_id, owner_id, total_urls, allocated, refunded: refunded.get(job_id) ?? 0, ...begun });
     }
@@ -77,7 +80,8 @@ export function openLogView(log: EventStore): LogView {
     if (type === 'JobPaused') [job.status, job.reason] = ['paused', data.reason];
     else if (type === 'JobResumed') [job.status, job.allocated] = ['processing', data.credits_allocated];
     else if (type === 'JobDeleted') job.status = 'deleted';
-    else if (type === 'ResultsPurged' || type === 'JobPurged') job.purged = true;
+    else if (type === 'ResultsExpired') [job.is_expired, job.completed] = [true, data.completed_urls];
+    else if (type === 'ResultsPurged' || type === 'JobPurged') job.purged = !job.is_expired;
     else if (ENDS[type]) {
       job.status = ENDS[type];
       job.ended_as = job.status;

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { issueLocalToken } from '../../adapters/identity/index.ts';
 import { type Client, openClient, type Watch } from './clients.ts';
+import { expireResults } from './expiry.ts';
 import { fairNow } from './fair-clock.ts';
 import { openFaults } from './faults.ts';
 import { openLogView } from './log-view.ts';
@@ -77,7 +78,8 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
 
     const looking = setInterval(() => void view.follow().catch(() => {}), LOOK_MS);
     const for_ms = seconds * 1000;
-    await Promise.all([faults.run(for_ms), ...clients.map((client) => client.run(for_ms))]);
+    const expiring = expireResults(shape, log, random.fork('expiry'), for_ms);
+    await Promise.all([faults.run(for_ms), expiring, ...clients.map((client) => client.run(for_ms))]);
     clearInterval(looking);
     alone.looked = faults.spans.length;
     const ready = about('/readyz is 200 at the end');
@@ -135,7 +137,8 @@ async function settle(evidence: Evidence, found: Findings): Promise<void> {
 }
 
 async function checkExports({ view, clients }: Evidence, found: Findings): Promise<void> {
-  const completed = [...view.jobs.values()].filter(({ status }) => status === 'completed').slice(-EXPORTS);
+  const kept = [...view.jobs.values()].filter(({ is_expired }) => !is_expired);
+  const completed = kept.filter(({ status }) => status === 'completed').slice(-EXPORTS);
   for (const { job_id, owner_id, total_urls } of completed) {
     const { gateway } = clients.find(({ user_id }) => user_id === owner_id)!;
     const answer = await gateway.ask('GET', `/jobs/${job_id}/export?format=csv`).catch((error: Error) => error);
@@ -159,6 +162,7 @@ function count(
   );
   counts.set('jobs', view.jobs.size);
   for (const [status, of_status] of statuses) counts.set(`jobs ${status}`, of_status.length);
+  counts.set('jobs whose results expired', [...view.jobs.values()].filter(({ is_expired }) => is_expired).length);
   counts.set('URLs checked', view.checks.length);
   counts.set('requests to the target', target.total());
   counts.set('webhooks', target.notices.length);
