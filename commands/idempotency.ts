@@ -39,7 +39,6 @@ export type IdempotencyRefusal = Refusal &
     | { code: 'idempotency_in_progress'; left_ms: number }
     /** An earlier request's job may or may not exist: the caller settles that first. */
     | { code: 'unsettled'; job_id: string }
-    | { code: 'claim_lost' }
   );
 
 /** The key has another stream from now on. */
@@ -48,6 +47,7 @@ type Retired = Refusal & { code: 'retired' };
 export type IdempotencyCommand =
   /** `settled`: the id of an earlier request's job that can no longer be created. */
   | { type: 'claim'; fingerprint: string; job_id: string; lease_ms: number; settled: string | null }
+  /** Does nothing when another request has claimed the key meanwhile, because it was forgotten. */
   | { type: 'answer'; answer: RequestAnswered }
   | { type: 'release' | 'abandon'; job_id: string }
   | { type: 'retire' };
@@ -80,9 +80,8 @@ export function decide(
       return claim(key, command, now);
     case 'answer': {
       const { answer } = command;
-      const mine = key.job_id === answer.job_id && key.status !== 'free';
-      if (!mine) return { refused: { code: 'claim_lost', message: 'Another request has claimed the key.' } };
-      return { events: key.status === 'answered' ? [] : [{ type: 'RequestAnswered', data: answer }] };
+      const is_mine = key.job_id === answer.job_id && (key.status === 'claimed' || key.status === 'abandoned');
+      return { events: is_mine ? [{ type: 'RequestAnswered', data: answer }] : [] };
     }
     default: {
       const { type, job_id } = command;

@@ -51,7 +51,6 @@ export function openSubmitOnce(log: EventStore, keys: IdempotencyKeys, jobs: Job
       return;
     }
     const answer = { job_id, ...answerOf(found.job, found.created_at) };
-    // The key refuses the answer when another request has settled it first.
     await keys.run(scope, { type: 'answer', answer }, context);
   }
 
@@ -67,7 +66,6 @@ export function openSubmitOnce(log: EventStore, keys: IdempotencyKeys, jobs: Job
         return await make(job_id, submission, context);
       }
       const { refused } = claimed;
-      if (refused.code === 'claim_lost') throw new Error(refused.message);
       if (refused.code !== 'unsettled') return { ok: false, refused };
       await settle(refused.job_id, submission, context);
       settled = refused.job_id;

@@ -87,6 +87,32 @@ test('requests that come as their key is retired make one job between them', asy
   t.is((await streamsOf(log, 'job')).length, 2 * keys.length);
 });
 
+test('a request that sleeps until its key is forgotten gets its own job, and the key is that of a later request', async (t) => {
+  for (const retired of [false, true]) {
+    const { log } = await openTestStores(t);
+    await grant(openProcess(log), 100);
+    const now = NOW + (retired ? 30.5 : 2) * DAY_MS;
+    const later = () => openProcess(log).submit({ now, urls });
+    const slept = await openProcess(log).submit({
+      urls,
+      async during() {
+        if (retired) await pass(log, 30.5);
+        t.like(await later(), { ok: true, replayed: false });
+      },
+    });
+    const again = await later();
+    t.like(
+      [slept, again],
+      [
+        { ok: true, replayed: false },
+        { ok: true, replayed: true },
+      ],
+    );
+    t.not(slept.ok && slept.answer.job_id, again.ok && again.answer.job_id);
+    t.is((await streamsOf(log, 'job')).length, 2);
+  }
+});
+
 test('a stream whose process was killed before its deletion goes in the next pass, and none goes during a backup', async (t) => {
   const { log } = await openTestStores(t);
   await grant(openProcess(log), 100);
