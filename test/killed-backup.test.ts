@@ -41,7 +41,7 @@ test('a backup whose service was killed is complete after the next start', async
   t.is(status, 202);
   const { backup_id } = body;
   const found = async (client: TestClient) => (await client.ask('GET', '/admin/backups')).body.items?.[0];
-  await until(async () => (await found(first))?.progress?.events > 0);
+  await until(async () => (await found(first))?.progress?.events > 0, 5);
   const repeated = await first.ask('POST', '/admin/backups');
   t.like(repeated, { status: 409, body: { code: 'backup_running', details: { backup_id } } });
   await service!.kill();

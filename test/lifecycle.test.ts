@@ -77,7 +77,7 @@ test('a paused job finishes its URLs in flight; a resumed one checks the others,
   withFewSlots(t, async (slow) => {
     const alice = await slow.client('pauser');
     const job_id = await submit(alice, urlsOf(site, 'paused', 300));
-    await until(async () => (await jobOf(alice, job_id)).completed_urls > 0);
+    await until(async () => (await jobOf(alice, job_id)).completed_urls > 0, 20);
     const paused = await act(alice, job_id, 'pause');
     t.is(paused.status, 200);
     t.like(paused.body, { status: 'paused', pause_reason: 'owner', credits_allocated: 300 });

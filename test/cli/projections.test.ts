@@ -111,7 +111,7 @@ test('a rebuild that was killed goes on where it was, and two at once are one', 
   const DATA_DIR = await projectedFolder(t, (log) => appendLongLedger(log, 30_000));
   const rebuild = ['projections', 'rebuild', 'credits'];
   const first = start(t, DATA_DIR, ...rebuild);
-  await until(async () => ((await stateIn(DATA_DIR, 'credits'))?.next?.checkpoint ?? '') !== '');
+  await until(async () => ((await stateIn(DATA_DIR, 'credits'))?.next?.checkpoint ?? '') !== '', 5);
   first.child.kill('SIGKILL');
   await first.exited;
   const { next } = (await stateIn(DATA_DIR, 'credits'))!;
@@ -132,7 +132,7 @@ test('where there were no documents, a rebuild ends when they are complete, and 
   const DATA_DIR = await projectedFolder(t, (log) => appendLongLedger(log, 20_000));
   await rm(join(DATA_DIR, 'documents.db'));
   const rebuild = start(t, DATA_DIR, 'projections', 'rebuild', '--all');
-  await until(async () => existsSync(join(DATA_DIR, 'documents.db')) && (await projectorIn(DATA_DIR)) !== null);
+  await until(async () => existsSync(join(DATA_DIR, 'documents.db')) && (await projectorIn(DATA_DIR)) !== null, 5);
   rebuild.child.kill('SIGSTOP');
   t.not((await projectorIn(DATA_DIR))!.catching_up_to, null);
   for (const command of [['fsck'], ['projections', 'diff', 'credits']]) {
@@ -152,7 +152,7 @@ test('where there were no documents, a rebuild ends when they are complete, and 
 test('SIGTERM ends a rebuild with 2, and leaves it to the next projector', async (t) => {
   const DATA_DIR = await projectedFolder(t, (log) => appendLongLedger(log, 20_000));
   const { child, exited } = start(t, DATA_DIR, 'projections', 'rebuild', 'credits');
-  await until(async () => ((await stateIn(DATA_DIR, 'credits'))?.next?.checkpoint ?? '') !== '');
+  await until(async () => ((await stateIn(DATA_DIR, 'credits'))?.next?.checkpoint ?? '') !== '', 5);
   child.kill('SIGTERM');
   t.is(await exited, 2);
   t.not((await stateIn(DATA_DIR, 'credits'))?.next, null);

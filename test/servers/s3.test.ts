@@ -85,7 +85,7 @@ async function newBucket({ url, credentials }: Place) {
 }
 
 /** Requests of these tests wait no longer for an answer. */
-const ANSWER_MS = 5_000;
+const ANSWER_MS = 2_000;
 const unavailable = { code: 'unavailable' };
 const bytes = (length: number) => Buffer.alloc(length, randomBytes(1021));
 const piecewise = (content: Buffer) =>
@@ -211,13 +211,14 @@ function testFailures(program: string, own: Minio): void {
       'large put': () => blobs.put('b', Readable.from([bytes(PART_BYTES + 1)])),
       get: () => blobs.get('a'),
       file: () => blobs.file('a'),
-      delete: () => blobs.delete('a'),
+      // Of another blob: the store may still do it when it runs again.
+      delete: () => blobs.delete('none'),
       list: () => Array.fromAsync(blobs.list('')),
       open: () => open({ answer_ms: ANSWER_MS }),
     };
     const assertAway = (how: string, names = Object.keys(calls)) =>
       Promise.all(names.map((name) => t.throwsAsync(calls[name]!(), unavailable, `${how}: ${name}`)));
-    minio.freeze();
+    await minio.freeze();
     // A silent store may take its time to write.
     await assertAway('silent', ['get', 'delete', 'list', 'open']);
     minio.thaw();

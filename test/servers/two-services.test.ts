@@ -3,6 +3,7 @@
 import type { ProjectorState } from '../../readmodels/projection-state.ts';
 import { until } from '../support/behind.ts';
 import { overServers } from '../support/over-servers.ts';
+import { standStill } from '../support/stand-still.ts';
 
 const URLS = 600;
 const JOBS = 3;
@@ -27,10 +28,10 @@ overServers('a service that stops past its leases and goes on leaves exact docum
   };
   const jobs = [await submit(0), await submit(1)];
   const progress = async () => (await alice.ask('GET', `/jobs/${jobs[0]}`)).body.completed_urls as number;
-  await until(async () => (await progress()) > 0);
+  await until(async () => (await progress()) > 0, 20);
 
   const before = await state();
-  process.kill(first.pid, 'SIGSTOP');
+  await standStill(first.pid);
   await until(async () => (await state()).epoch > before.epoch);
   const taken_over = await state();
   await until(async () => (await state()).turn > taken_over.turn || (await state()).checkpoint > taken_over.checkpoint);

@@ -4,8 +4,9 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { until } from './behind.ts';
 import { freePort } from './free-port.ts';
+import { standStill } from './stand-still.ts';
+import { until } from './until.ts';
 
 const KEY_ID = 'minio-of-tests';
 const SECRET = 'secret/of+tests';
@@ -17,7 +18,7 @@ export interface Minio {
   kill(): Promise<void>;
   start(): Promise<void>;
   /** Stops it where it is: connections stay and nothing is answered, until `thaw`. */
-  freeze(): void;
+  freeze(): Promise<void>;
   thaw(): void;
   /** Ends it and removes its data. */
   remove(): Promise<void>;
@@ -58,7 +59,7 @@ export async function startMinio(program: string): Promise<Minio> {
     credentials: { access_key_id: KEY_ID, secret_access_key: SECRET },
     start,
     kill,
-    freeze: () => void server.kill('SIGSTOP'),
+    freeze: () => standStill(server.pid!),
     thaw: () => void server.kill('SIGCONT'),
     async remove() {
       await kill();

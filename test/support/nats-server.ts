@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { freePort } from './free-port.ts';
+import { standStill } from './stand-still.ts';
 
 const START_LIMIT_MS = 120_000;
 /** A shell that kills the server when its own input ends: however a test process ends, it leaves no server behind. */
@@ -19,7 +20,7 @@ export interface NatsServer {
   kill(): Promise<void>;
   start(): Promise<void>;
   /** Stops it where it is: connections stay and nothing is answered, until `thaw`. */
-  freeze(): void;
+  freeze(): Promise<void>;
   thaw(): void;
   /** Ends it and removes its data. */
   remove(): Promise<void>;
@@ -58,7 +59,7 @@ export async function startNatsServer(binary: string, ...options: string[]): Pro
     url: `nats://127.0.0.1:${port}`,
     start,
     kill,
-    freeze: () => process.kill(pid, 'SIGSTOP'),
+    freeze: () => standStill(pid),
     thaw: () => process.kill(pid, 'SIGCONT'),
     crash: async () => {
       await kill();
