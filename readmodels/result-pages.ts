@@ -1,7 +1,10 @@
 // Pages of a job's results by offset or by cursor, with the total. The total comes from the job's statistics where they have it,
 // because counting a million results takes a thousand times as long as reading a page.
+
+import { hasEnded } from '../events/job.ts';
 import type { Collection, Filter, Slice } from './documents.ts';
 import type { JobDocument } from './jobs.ts';
+import type { ResultPlaces } from './result-places.ts';
 import {
   groupHolds,
   type ResultDocument,
@@ -16,20 +19,27 @@ import { NO_STATUS, type StatsDocument } from './stats.ts';
 export interface ResultsRead {
   results: Pick<Collection<StoredResult>, 'slice' | 'count'>;
   jobStats: Pick<Collection<StatsDocument>, 'get'>;
+  /** For pages of filtered results far down the list. */
+  places?: ResultPlaces;
 }
 /** The fields of the job that a page needs. */
-type OfJob = Pick<JobDocument, '_id' | 'completed_urls' | 'total_urls'>;
+type OfJob = Pick<JobDocument, '_id' | 'status' | 'completed_urls' | 'total_urls'>;
+/** A store leaves out so many results in no time. */
+const NEAR = 1000;
 
 /** Returns the number of results that pass the filter. */
 export async function totalOf(
-  { results, jobStats }: ResultsRead,
+  { results, jobStats, places }: ResultsRead,
   job: OfJob,
   filter: ResultsFilter,
   signal?: AbortSignal,
 ): Promise<number> {
   const where = resultsFilter(job._id, filter);
   if (!('$and' in where)) return job.completed_urls;
-  if (!isCounted(filter)) return await results.count(where, { signal });
+  if (!isCounted(filter)) {
+    const is_final = places !== undefined && hasEnded(job.status);
+    return is_final ? await places.total(job, filter, signal) : await results.count(where, { signal });
+  }
   const stats = await jobStats.get(job._id);
   return stats === null ? 0 : countedOf(stats, filter);
 }
@@ -76,8 +86,14 @@ export async function resultsPage(
   const where = resultsFilter(job._id, filter);
   // Where every URL is checked the index is the place, so that no result before the page is read.
   const is_whole = total === job.total_urls;
-  const here: Filter = is_whole ? { $and: [where, { index: { $gt: skip - 1 } }] } : where;
-  const first = await read.results.slice(here, { sort, skip: is_whole ? 0 : skip, limit, signal });
+  const is_far = !is_whole && skip > NEAR && read.places !== undefined && hasEnded(job.status);
+  const place = is_whole
+    ? { from_index: skip, skip: 0 }
+    : is_far
+      ? await read.places!.placeOf(job, filter, skip, signal)
+      : { from_index: 0, skip };
+  const here: Filter = { $and: [where, { index: { $gt: place.from_index - 1 } }] };
+  const first = await read.results.slice(here, { sort, skip: place.skip, limit, signal });
   if (!first.is_cut) return { items: first.documents.map(toResult), total };
   return { items: new LongPage({ results: read.results, where, limit, signal }, first), total };
 }

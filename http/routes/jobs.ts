@@ -4,6 +4,7 @@ import { Type } from '../../events/schema.ts';
 import { jobs } from '../../readmodels/jobs.ts';
 import { NEWEST_FIRST, pageOf } from '../../readmodels/pages.ts';
 import { resultsPage } from '../../readmodels/result-pages.ts';
+import { openResultPlaces } from '../../readmodels/result-places.ts';
 import { results as jobResults } from '../../readmodels/results.ts';
 import { jobStats } from '../../readmodels/stats.ts';
 import { GATEWAY } from '../apis/gateway.ts';
@@ -24,10 +25,10 @@ import {
 import { fileBody, routeOf } from '../route.ts';
 import { submit } from '../submit.ts';
 
-const wire = ({ submissions, inFlight, read }: Parts) => ({
-  ...{ submissions, inFlight },
-  read: read({ jobs, results: jobResults, jobStats }),
-});
+function wire({ submissions, inFlight, read }: Parts) {
+  const documents = read({ jobs, results: jobResults, jobStats });
+  return { submissions, inFlight, read: { ...documents, places: openResultPlaces(documents.results) } };
+}
 export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(GATEWAY);
 const tags = ['jobs'];

@@ -42,7 +42,8 @@ async function openJob(t: ExecutionContext) {
     },
     jobStats: { get: async () => null },
   };
-  return { read, results, indexes, seen, job: { _id: JOB, completed_urls: indexes.length, total_urls: 120 } };
+  const job = { _id: JOB, status: 'processing' as const, completed_urls: indexes.length, total_urls: 120 };
+  return { read, results, indexes, seen, job };
 }
 
 const indexesOf = async (items: AsyncIterable<ResultDocument> | Iterable<ResultDocument>) =>

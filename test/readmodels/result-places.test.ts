@@ -1,0 +1,74 @@
+// A page far down a filtered list begins near its place, and what was counted is not counted again.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
+import { resultsPage } from '../../readmodels/result-pages.ts';
+import { openResultPlaces } from '../../readmodels/result-places.ts';
+import { resultId, results as resultsSpec, type StoredResult } from '../../readmodels/results.ts';
+
+const URLS = 6000;
+const job = { _id: 'j1', status: 'completed', total_urls: URLS, completed_urls: URLS } as const;
+
+/** Every third URL of a job, and none of a long stretch of it, has `/shop/`. */
+const isShop = (index: number) => index % 3 === 0 && (index < 2000 || index > 4500);
+const result = (index: number): StoredResult => ({
+  ...{ _id: resultId(job._id, index), job_id: job._id, index, status_code: 200, is_broken: false },
+  url: `https://example.com/${isShop(index) ? 'shop' : 'blog'}/${index}`,
+});
+const shops = Array.from({ length: URLS }, (_, index) => index).filter(isShop);
+
+async function openResults(t: ExecutionContext) {
+  const folder = await mkdtemp(join(tmpdir(), 'url-checker-test-'));
+  const documents = await openSqliteDocuments({ path: join(folder, 'documents.db') });
+  t.teardown(async () => {
+    await documents.close();
+    await rm(folder, { recursive: true });
+  });
+  const stored = await documents.collection(resultsSpec);
+  await stored.write(Array.from({ length: URLS }, (_, index) => ({ insert: result(index) })));
+  let counts = 0;
+  const results = {
+    slice: stored.slice.bind(stored),
+    count(...asked: Parameters<typeof stored.count>) {
+      counts++;
+      return stored.count(...asked);
+    },
+  };
+  return { results, counts: () => counts };
+}
+
+test('pages of a filtered list are those that skipping gives, in any order of asking', async (t) => {
+  const { results } = await openResults(t);
+  const read = {
+    results,
+    jobStats: { get: async () => null },
+    places: openResultPlaces(results, { step_urls: 500 }),
+  };
+  for (const offset of [1900, 0, 1164, 1001, 1165, 1010, shops.length - 1, shops.length]) {
+    const { items, total } = await resultsPage(read, job, { url_contains: '/SHOP/' }, { limit: 10, offset });
+    t.is(total, shops.length);
+    t.deepEqual(
+      (await Array.fromAsync(items)).map(({ index }) => index),
+      shops.slice(offset, offset + 10),
+      `from ${offset}`,
+    );
+  }
+});
+
+test('a place leaves out less than a step, and each step is counted once', async (t) => {
+  const { results, counts } = await openResults(t);
+  const places = openResultPlaces(results, { step_urls: 500 });
+  const filter = { url_contains: '/shop/' };
+  const { from_index, skip } = await places.placeOf(job, filter, 1000);
+  t.true(from_index > 4500 && skip < 500 / 3 + 1, `${skip} from ${from_index}`);
+  const counted = counts();
+  t.true(counted <= from_index / 500 + 1);
+  await places.placeOf(job, filter, 999);
+  t.is(counts(), counted);
+  t.is(await places.total(job, filter), shops.length);
+  t.is(counts(), URLS / 500);
+  t.is(await places.total(job, filter), shops.length);
+  t.is(counts(), URLS / 500);
+});
