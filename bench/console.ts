@@ -1,6 +1,6 @@
 // The table of results of a job of a million URLs in Chromium: frames a second while it is scrolled by the wheel and by its scroll bar, the
-// memory of the page, and the time until rows show after a jump.
-// node bench/console.ts [--urls 1000000]
+// memory of the page, and the time until rows show after a jump. Then the first page: the time until it shows the jobs, against a plain page.
+// node bench/console.ts [--urls 1000000] [--first-page]: the latter measures the first page alone
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Page } from 'playwright-core';
@@ -8,6 +8,7 @@ import { openSqliteEventStore } from '../adapters/eventstore/sqlite/sqlite-event
 import { appendCheckedJob } from '../test/support/checked-job.ts';
 import { startConsole } from '../test/support/console.ts';
 import { dragScrollBar, framesOf, type Memory, memoryOf, type Scrolled, wheel } from '../test/support/frames.ts';
+import { openSite } from '../test/support/sites.ts';
 
 export interface ConsoleBench {
   urls: number;
@@ -19,6 +20,17 @@ export interface ConsoleBench {
   jump_ms: Readonly<Record<string, { median: number; worst: number }>>;
 }
 
+export interface FirstPage {
+  /** Milliseconds until a browser that has nothing of the console shows the jobs; `compiled`: the first one after the service's start. */
+  compiled: number;
+  fresh: number;
+  /** With the files of the console at hand. */
+  again: number;
+  /** The same for a page of one line, from the same machine. */
+  plain: number;
+}
+
+const VISITS = 15;
 const ROUNDS = 2;
 const JUMPS = 20;
 const FILTERS = { all: '', broken: '?status_group=broken', '200': '?status_codes=200' };
@@ -75,6 +87,49 @@ const worstOf = (rounds: readonly Scrolled[]): Scrolled => ({
   smooth: Math.min(...rounds.map(({ smooth }) => smooth)),
 });
 
+export async function benchFirstPage(): Promise<FirstPage> {
+  const [service, site] = [await startConsole(), await openSite()];
+  try {
+    /** Until the heading shows, which waits for the answers of the service. */
+    const shown = async (page: Page, url: string, heading: string) => {
+      const since = performance.now();
+      await page.goto(url, { waitUntil: 'commit' });
+      await page.getByRole('heading', { name: heading }).waitFor();
+      return performance.now() - since;
+    };
+    const jobs = `${service.url}/console/jobs`;
+    const took: Record<'fresh' | 'again' | 'plain', number[]> = { fresh: [], again: [], plain: [] };
+    const first = await (await service.browser.newContext()).newPage();
+    const compiled = await shown(first, `${service.url}/console/sign-in`, 'Sign in');
+    await first.goto(await service.link('bench'));
+    await first.getByRole('button', { name: 'bench' }).waitFor();
+    const cookies = await first.context().cookies();
+    for (let n = 0; n < VISITS; n++) {
+      const context = await service.browser.newContext();
+      await context.addCookies(cookies);
+      const page = await context.newPage();
+      await page.goto('about:blank');
+      took.plain.push(await shown(page, site.url, 'A page'));
+      took.fresh.push(await shown(page, jobs, 'You have no jobs yet'));
+      took.again.push(await shown(page, jobs, 'You have no jobs yet'));
+      await context.close();
+    }
+    const median = (ms: number[]) => ms.sort((a, b) => a - b)[Math.floor(VISITS / 2)]!;
+    return { compiled, fresh: median(took.fresh), again: median(took.again), plain: median(took.plain) };
+  } finally {
+    await service.stop();
+    await site.close();
+  }
+}
+
+export const firstPageTable = ({ compiled, fresh, again, plain }: FirstPage): string =>
+  [
+    `The first page of the console, until the jobs show, against a plain page (${plain.toFixed(0)} ms)`,
+    ...Object.entries({ 'first after the start': compiled, 'nothing cached': fresh, 'files cached': again }).map(
+      ([name, ms]) => `  ${name.padEnd(22)} ${ms.toFixed(0)} ms, ${(ms / plain).toFixed(1)} times as long`,
+    ),
+  ].join('\n');
+
 /** To places spread over the whole list, each once. */
 async function jumps(page: Page): Promise<{ median: number; worst: number }> {
   const took: number[] = [];
@@ -117,6 +172,9 @@ export function consoleTable({ urls, wheel, drag, before, after, jump_ms }: Cons
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({ options: { urls: { type: 'string', default: '1000000' } } });
-  console.log(consoleTable(await benchConsole({ urls: Number(values.urls) })));
+  const { values } = parseArgs({
+    options: { urls: { type: 'string', default: '1000000' }, 'first-page': { type: 'boolean', default: false } },
+  });
+  if (!values['first-page']) console.log(`${consoleTable(await benchConsole({ urls: Number(values.urls) }))}\n`);
+  console.log(firstPageTable(await benchFirstPage()));
 }

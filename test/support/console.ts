@@ -101,7 +101,10 @@ export function consoleAndSite(
   return { service, site };
 }
 
-/** Fails for each fault that axe finds on the page as it is, in both themes, and for a page that is wider than the window at 360 px. */
+/**
+ * Fails for each fault that axe finds on the page as it is, in both themes, and for a page that is wider than the window on a phone or at
+ * 200 %. It asks for reduced motion, where nothing may move.
+ */
 export async function assertAccessible(t: ExecutionContext, page: Page): Promise<void> {
   const axe = await readFile(AXE, 'utf8');
   await page.evaluate(axe);
@@ -115,11 +118,17 @@ export async function assertAccessible(t: ExecutionContext, page: Page): Promise
     }
   }
   const viewport = page.viewportSize()!;
-  await page.setViewportSize({ width: 360, height: 740 });
-  const overhang = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-  t.true(overhang <= 0, `${page.url()}: ${overhang} px wider than a phone`);
+  // A phone, and a window of 1280 px at 200 %.
+  for (const [width, height] of [
+    [360, 740],
+    [640, 400],
+  ] as const) {
+    await page.setViewportSize({ width, height });
+    const overhang = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+    t.true(overhang <= 0, `${page.url()}: ${overhang} px wider than a window of ${width} px`);
+  }
   await page.setViewportSize(viewport);
-  t.pass();
+  t.is(await page.evaluate('document.getAnimations().length'), 0, `${page.url()}: something moves`);
 }
 
 /** A user of its own for a test, so that tests do not see each other's jobs. */

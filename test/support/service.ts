@@ -32,6 +32,8 @@ export interface TestService {
   client(user_id: string, options?: { is_admin?: boolean }): Promise<TestClient>;
   /** A client of the public API, with a key of that user. */
   keyHolder(user_id: string): Promise<TestClient>;
+  /** Ends the service, and starts it again at the same address over the same stores. `meanwhile` runs while it is away. */
+  restart(meanwhile?: () => Promise<void>): Promise<void>;
   /** `look` sees the folder after the end, before it is removed. */
   stop(look?: (data_dir: string) => Promise<void>): Promise<void>;
 }
@@ -52,7 +54,7 @@ export async function startTestService(env: Record<string, string> = {}): Promis
     TRIAL_CREDITS: '0',
     ...env,
   });
-  const service: Service = await startService(config, openLogger(config));
+  let service: Service = await startService(config, openLogger(config));
   const url = service.url!;
   const client = async (user_id: string, { is_admin = false } = {}) =>
     openTestClient(
@@ -66,6 +68,15 @@ export async function startTestService(env: Record<string, string> = {}): Promis
     async keyHolder(user_id) {
       const made = await (await client(user_id)).ask('POST', '/users/me/api-keys', { name: 'test' });
       return openTestClient(url, made.body.key, '/api/v2');
+    },
+    async restart(meanwhile) {
+      await service.stop();
+      const again = { ...config, port: Number(new URL(url).port) };
+      try {
+        await meanwhile?.();
+      } finally {
+        service = await startService(again, openLogger(again));
+      }
     },
     async stop(look) {
       await service.stop();

@@ -58,6 +58,10 @@ test('a note of any text stands beside its day until it is deleted', async (t) =
   await page.getByRole('alert').getByText('text').waitFor();
   await note.getByRole('button', { name: 'Delete' }).click();
   await page.getByText('There is none yet').waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await note.getByText(today()).waitFor();
+  await note.getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('There is none yet').waitFor();
 });
 
 test('revenue has its movements, also in other currencies', async (t) => {

@@ -52,9 +52,31 @@ test('an administrator finds a user, and changes credits, limit, notes and star 
   await page.getByRole('button', { name: 'Save the notes' }).click();
   await page.getByRole('button', { name: 'Save the notes', disabled: true }).waitFor();
   await page.reload();
-  t.is(await page.getByLabel('Notes').inputValue(), 'Asked for an invoice');
+  const notes = page.getByLabel('Notes');
+  t.is(await notes.inputValue(), 'Asked for an invoice');
+  await notes.fill('');
+  await page.getByRole('button', { name: 'Save the notes' }).click();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('It is as it was.').waitFor();
+  t.is(await notes.inputValue(), 'Asked for an invoice');
   await page.getByRole('row').filter({ hasText: 'A test of ours' }).waitFor();
   await assertAccessible(t, page);
+});
+
+test('a star shows at once, and goes again when the service refuses it', async (t) => {
+  const user = await knownUser();
+  const page = await service.open(t, `/admin?search=${user}`, ROOT);
+  const refusal = Promise.withResolvers<void>();
+  await page.route(/\/star$/, async (route) => {
+    await refusal.promise;
+    await route.fulfill({ status: 503, json: { detail: 'It is away.' } });
+  });
+  await page.getByRole('button', { name: `Star ${user}`, pressed: false }).click();
+  await page.getByRole('button', { name: `Star ${user}`, pressed: true }).waitFor();
+  refusal.resolve();
+  await page.getByText('It is away.').waitFor();
+  await page.getByRole('button', { name: `Star ${user}`, pressed: false }).waitFor();
+  t.pass();
 });
 
 test('the list is sorted and filtered by its address', async (t) => {

@@ -217,7 +217,10 @@ test('whoever has the link of a share sees the results without an account or a s
   await assertAccessible(t, await service.open(t, url));
 
   await page.getByRole('button', { name: 'Revoke' }).click();
-  await page.getByText('revoked').waitFor();
+  await page.getByText('cannot be brought back').waitFor();
+  await assertAccessible(t, page);
+  await page.getByRole('button', { name: 'Revoke the link' }).click();
+  await page.getByText('revoked', { exact: true }).waitFor();
   await shared.reload();
   await shared.getByRole('heading', { name: 'This link shows nothing any more' }).waitFor();
 });

@@ -48,7 +48,7 @@ const site = await openSite((request, response) => {
   if (path.startsWith('/slow/')) setTimeout(() => answer(request, response), SLOW_MS);
   else answer(request, response);
 });
-const service = await startConsole();
+const service = await startConsole({ WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8' });
 const shop = [...SOUND, ...statuses.keys(), ...redirects.keys()].map((path) => `${site.url}${path}`);
 try {
   await takeAll();
@@ -85,6 +85,10 @@ async function takeAll(): Promise<void> {
   await stranger.goto(shared);
   await take(stranger, 'share');
 
+  const hook = (await client.ask('POST', '/webhooks/endpoints', { url: `${site.url}/hook` })).body.id as string;
+  await client.ask('POST', `/webhooks/endpoints/${hook}/test`);
+  await ended(await submit(shop.slice(0, 4), 'banner.csv'));
+
   const page = await signedIn(USER);
   const show = (path: string) => page.goto(`${service.url}/console${path}`);
   await show(`/jobs/${running}`);
@@ -115,7 +119,21 @@ async function takeAll(): Promise<void> {
   await page.getByRole('row').nth(1).waitFor();
   await take(page, 'compare');
 
+  await page.emulateMedia({ colorScheme: 'light' });
+  await show(`/account/webhooks/${hook}`);
+  await page.getByText('delivered').nth(1).waitFor();
+  await take(page, 'webhook');
+
   const admin = await signedIn('root', true);
+  await admin.route(/\/admin\/growth-dashboard/, async (route) => {
+    const response = await route.fetch();
+    const json = await response.json();
+    await route.fulfill({ response, json: { ...json, series: json.series.map(drawnDay) } });
+  });
+  await admin.goto(`${service.url}/console/admin/growth?period=90d`);
+  await admin.locator('canvas').nth(3).waitFor();
+  await admin.evaluate("document.querySelector('.charts').scrollIntoView()");
+  await take(admin, 'growth');
   await admin.goto(`${service.url}/console/admin/logs?non_2xx=true`);
   await admin.getByRole('row').nth(4).waitFor();
   await admin.evaluate("document.querySelector('.section').scrollIntoView()");
@@ -123,6 +141,28 @@ async function takeAll(): Promise<void> {
   await admin.goto(`${service.url}/console/admin/domains/127.0.0.1`);
   await admin.getByRole('row').nth(4).waitFor();
   await take(admin, 'domain');
+}
+
+/** A day of a service that has been used for longer than this one. */
+function drawnDay(point: object, n: number) {
+  const week = 1 + Math.sin(n * 0.9) / 4;
+  const grown = Math.round(400 + n * 9 + Math.sin(n / 5) * 20);
+  return {
+    ...point,
+    ...{
+      users: grown,
+      mau: Math.round(grown * 0.6),
+      wau: Math.round(grown * 0.35 * week),
+      dau: Math.round(grown * 0.12 * week),
+    },
+    ...{
+      jobs: Math.round(40 * week + n),
+      signups: Math.round(9 * week),
+      urls_checked: Math.round(90_000 * week + n * 800),
+    },
+    ...{ broken_urls: Math.round(5_000 * week), soft_404_urls: Math.round(1_800 * week) },
+    ...{ paying_customers: Math.round(60 + n), mrr_cents: 190_000 + n * 2_900 },
+  };
 }
 
 async function signedIn(user: string, is_admin = false): Promise<Page> {

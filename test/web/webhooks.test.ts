@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import Stripe from 'stripe';
+import { until } from '../support/behind.ts';
 import { assertAccessible, consoleAndSite, newUser } from '../support/console.ts';
 
 const { service, site } = consoleAndSite(test, { env: { WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8' } });
@@ -55,6 +56,9 @@ test('an endpoint is made, gets a signed test and the event of a job, and is del
 
   const client = await service.client(user);
   const { body: job } = await client.upload(`url\n${site.url}/a\n`);
+  await until(() => received.some(({ body }) => body.includes('job.completed')));
+  // The page asks for new deliveries every 15 s by itself.
+  await page.reload();
   await page.getByRole('row', { name: 'job.completed' }).getByText('delivered').waitFor();
   await assertAccessible(t, page);
   await page.getByRole('row', { name: 'job.completed' }).getByRole('link').click();

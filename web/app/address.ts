@@ -60,6 +60,8 @@ export function followLinks(): void {
     const link = event.target instanceof Element && event.target.closest('a');
     if (!link || link.target || link.hasAttribute('download') || link.origin !== location.origin) return;
     if (!link.pathname.startsWith(`${CONSOLE}/`)) return;
+    // A place in this page, such as its beginning: the browser goes there, and takes the focus along.
+    if (link.hash && link.pathname === location.pathname && link.search === location.search) return;
     event.preventDefault();
     go(link.href);
   });

@@ -5,12 +5,14 @@ import { Empty } from '../ui/empty.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Toasts } from '../ui/toasts.tsx';
 import { to, useAddress } from './address.ts';
+import { useKeptFocus } from './focus.ts';
 import { Frame } from './frame.tsx';
 import type { PageProps } from './page-props.ts';
 import { pageAt } from './pages.ts';
 import { SessionProvider, useSession } from './session.tsx';
 
 export function App() {
+  useKeptFocus();
   return (
     <SessionProvider>
       <Frame>
@@ -21,24 +23,58 @@ export function App() {
   );
 }
 
+const RETRY_MS = 1000;
+
+/** Whether the service answers at all. */
+const answers = () =>
+  fetch(to('/jobs'), { method: 'HEAD', cache: 'no-store' }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
 function CurrentPage() {
   const { path } = useAddress();
   const session = useSession();
   const found = pageAt(path);
   const page = found?.page;
   const [loaded, setLoaded] = useState<{ path: string; Page: ComponentType<PageProps> } | null>(null);
-  const [is_stale, setStale] = useState(false);
+  const [failure, setFailure] = useState<'away' | 'stale' | null>(null);
 
   useEffect(() => {
     if (!page) return;
     document.title = `${page.title} · URL checker`;
-    page.load().then(
-      ({ Page }) => setLoaded({ path: page.path, Page }),
-      () => setStale(true),
-    );
+    let timer: ReturnType<typeof setTimeout>;
+    let is_current = true;
+    /** `was_there`: the service answered after an earlier failure, so that another one means that it has this page no more. */
+    const load = (was_there: boolean) =>
+      page.load().then(
+        ({ Page }) => {
+          if (is_current) setLoaded({ path: page.path, Page });
+          if (is_current) setFailure(null);
+        },
+        async () => {
+          const is_there = await answers();
+          if (!is_current) return;
+          if (is_there && was_there) return setFailure('stale');
+          if (!is_there) setFailure('away');
+          timer = setTimeout(load, RETRY_MS, is_there);
+        },
+      );
+    load(false);
+    return () => {
+      is_current = false;
+      clearTimeout(timer);
+    };
   }, [page]);
 
-  if (is_stale) {
+  if (failure === 'away') {
+    return (
+      <Empty title="The service cannot be reached" is_page>
+        <p role="status">Trying again …</p>
+      </Empty>
+    );
+  }
+  if (failure === 'stale') {
     return (
       <Empty title="This page is of an older version of the service" is_page>
         <a href={location.href} target="_self" class="button">

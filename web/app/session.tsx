@@ -3,15 +3,20 @@ import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect } from 'preact/hooks';
 import { type AnswerOf, ask, signedOut } from '../api/ask.ts';
 import { type Answer, useAnswer } from '../api/use-answer.ts';
+import { useEvery } from '../api/use-every.ts';
 import { to } from './address.ts';
 
 export type Profile = AnswerOf<'GET /users/me'>;
+
+/** A page that only listens hears after this long that its session has ended, and what the balance is. */
+const AGAIN_MS = 60_000;
 
 const Session = createContext<Answer<Profile>>({ value: undefined, error: null, is_waiting: true, again() {} });
 
 export function SessionProvider({ children }: { children: ComponentChildren }) {
   const profile = useAnswer('GET /users/me', {});
   const { value, again } = profile;
+  useEvery(AGAIN_MS, profile);
   useEffect(() => {
     if (value === undefined) return;
     // Once for each sign-in, because the answer to `again` is such a refusal too.

@@ -8,12 +8,15 @@ const TABS = [
   { path: '/account/webhooks', label: 'Webhooks' },
 ] as const;
 
+/** A page below a tab's own is of that tab; all of them are below the first one's. */
+const isAt = (tab: string, path: string) => path === tab || (tab !== TABS[0].path && path.startsWith(`${tab}/`));
+
 export function AccountTabs() {
   const { path } = useAddress();
   return (
     <nav class="filters" aria-label="Account">
       {TABS.map((tab) => (
-        <a key={tab.path} href={to(tab.path)} aria-current={tab.path === path ? 'page' : undefined}>
+        <a key={tab.path} href={to(tab.path)} aria-current={isAt(tab.path, path) ? 'page' : undefined}>
           {tab.label}
         </a>
       ))}

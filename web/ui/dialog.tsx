@@ -22,6 +22,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   return (
     <dialog
       ref={element}
+      tabIndex={-1}
       aria-labelledby={heading}
       onClose={({ currentTarget }) => currentTarget.isConnected && onClose()}
     >

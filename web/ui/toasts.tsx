@@ -1,20 +1,25 @@
-// Short notices of what has just happened, read aloud where the reader uses a screen reader.
-import { useEffect, useState } from 'preact/hooks';
+// Short notices of what has just happened, read aloud where the reader uses a screen reader. What can be taken back has a button for it.
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api/ask.ts';
 
 interface Toast {
   id: number;
   text: string;
   is_error: boolean;
+  undo: (() => Promise<unknown>) | undefined;
 }
 
 const SHOWN_MS = 6000;
+const UNDO_MS = 15_000;
 const notices = new EventTarget();
 let last_id = 0;
 
-/** @example say('The job is paused.') */
-export function say(text: string, { is_error = false } = {}): void {
-  notices.dispatchEvent(new CustomEvent<Toast>('toast', { detail: { id: ++last_id, text, is_error } }));
+/**
+ * `undo` takes back what was done.
+ * @example say('The note is deleted.', { undo: () => ask('POST /admin/growth-notes', note) })
+ */
+export function say(text: string, { is_error = false, undo }: Partial<Pick<Toast, 'is_error' | 'undo'>> = {}): void {
+  notices.dispatchEvent(new CustomEvent<Toast>('toast', { detail: { id: ++last_id, text, is_error, undo } }));
 }
 
 /** Tells the failure of an action; whatever is no answer of the service is a fault of the console. */
@@ -26,21 +31,46 @@ export function sayFailure(error: unknown): void {
 export function Toasts() {
   const [shown, setShown] = useState<readonly Toast[]>([]);
   useEffect(() => {
-    const add = (event: Event) => {
-      const { detail } = event as CustomEvent<Toast>;
-      setShown((before) => [...before, detail]);
-      setTimeout(() => setShown((before) => before.filter(({ id }) => id !== detail.id)), SHOWN_MS);
-    };
+    const add = (event: Event) => setShown((before) => [...before, (event as CustomEvent<Toast>).detail]);
     notices.addEventListener('toast', add);
     return () => notices.removeEventListener('toast', add);
   }, []);
   return (
     <div class="toasts" role="status" aria-live="polite">
-      {shown.map(({ id, text, is_error }) => (
-        <p key={id} class={is_error ? 'is-error' : ''}>
-          {text}
-        </p>
+      {shown.map((toast) => (
+        <Notice
+          key={toast.id}
+          toast={toast}
+          onEnd={() => setShown((before) => before.filter(({ id }) => id !== toast.id))}
+        />
       ))}
     </div>
+  );
+}
+
+function Notice({ toast: { text, is_error, undo }, onEnd }: { toast: Toast; onEnd(): void }) {
+  const element = useRef<HTMLParagraphElement>(null);
+  useEffect(() => {
+    // It stays for as long as the reader is at it.
+    const look = () =>
+      element.current?.matches(':hover, :focus-within') ? (timer = setTimeout(look, SHOWN_MS)) : onEnd();
+    let timer = setTimeout(look, undo ? UNDO_MS : SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <p ref={element} class={is_error ? 'is-error' : ''}>
+      {text}{' '}
+      {undo && (
+        <button
+          type="button"
+          onClick={() => {
+            onEnd();
+            undo().then(() => say('It is as it was.'), sayFailure);
+          }}
+        >
+          Undo
+        </button>
+      )}
+    </p>
   );
 }

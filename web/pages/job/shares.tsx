@@ -3,13 +3,12 @@ import { useState } from 'preact/hooks';
 import { type AnswerOf, ask } from '../../api/ask.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { useAction } from '../../ui/action.ts';
-import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
+import { Confirm, Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { Failure, Refusal } from '../../ui/failure.tsx';
 import { Field } from '../../ui/field.tsx';
 import { counted } from '../../ui/numbers.ts';
 import { ShownOnce } from '../../ui/shown-once.tsx';
 import { Time } from '../../ui/time.tsx';
-import { sayFailure } from '../../ui/toasts.tsx';
 
 const LIFETIMES = [
   { hours: 24, label: 'a day' },
@@ -76,7 +75,7 @@ type ShareView = AnswerOf<'GET /jobs/{job_id}/shares'>['items'][number];
 
 function Share({ share, job_id, onRevoked }: { share: ShareView; job_id: string; onRevoked(): void }) {
   const { id, status, created_at, expires_at, use_count } = share;
-  const revoke = () => ask('DELETE /jobs/{job_id}/share/{token}', { job_id, token: id }).then(onRevoked, sayFailure);
+  const [is_asked, setAsked] = useState(false);
   return (
     <li>
       <span>
@@ -88,11 +87,25 @@ function Share({ share, job_id, onRevoked }: { share: ShareView; job_id: string;
         )}
       </span>
       {status === 'active' ? (
-        <button type="button" onClick={revoke}>
+        <button type="button" onClick={() => setAsked(true)}>
           Revoke
         </button>
       ) : (
         <small>{status}</small>
+      )}
+      {is_asked && (
+        <Confirm
+          title="Revoke this link?"
+          action="Revoke the link"
+          is_dangerous
+          onClose={() => setAsked(false)}
+          onConfirm={async () => {
+            await ask('DELETE /jobs/{job_id}/share/{token}', { job_id, token: id });
+            onRevoked();
+          }}
+        >
+          <p>Whoever has it sees nothing from now on. A revoked link cannot be brought back; you can make another.</p>
+        </Confirm>
       )}
     </li>
   );

@@ -3,7 +3,6 @@ import { useState } from 'preact/hooks';
 import { type AnswerOf, ask } from '../../../api/ask.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
 import { useAddress } from '../../../app/address.ts';
-import { Confirm } from '../../../ui/dialog.tsx';
 import { Empty } from '../../../ui/empty.tsx';
 import { Failure } from '../../../ui/failure.tsx';
 import { offsetIn, Pager } from '../../../ui/pager.tsx';
@@ -11,7 +10,7 @@ import { SearchField, searchIn } from '../../../ui/search-field.tsx';
 import { useSort } from '../../../ui/sort.ts';
 import { type Column, Table } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
-import { say } from '../../../ui/toasts.tsx';
+import { say, sayFailure } from '../../../ui/toasts.tsx';
 import { Areas } from '../areas.tsx';
 import { BlockDialog } from '../block-dialog.tsx';
 import { DomainLink } from '../domain-badges.tsx';
@@ -23,8 +22,8 @@ const LIMIT = 25;
 const MAX_CHARS = 2048;
 const SORTS = ['added_at', 'domain', 'reason', 'block_type'] as const;
 
-/** What is open over the page: a new entry, one to change, or one to remove. */
-type Open = { is: 'new' } | { is: 'change' | 'remove'; entry: Entry } | null;
+/** What is open over the page: a new entry, or one to change. */
+type Open = { is: 'new' } | { is: 'change'; entry: Entry } | null;
 
 export function Page() {
   const { query } = useAddress();
@@ -33,6 +32,12 @@ export function Page() {
   const list = useAnswer('GET /domains/blocked', { sort_by, sort_order, limit: LIMIT, offset });
   const [open, setOpen] = useState<Open>(null);
   const close = () => setOpen(null);
+  const remove = ({ domain, reason, block_type, error_codes }: Entry) =>
+    ask('DELETE /domains/blocked/{domain}', { domain }).then(() => {
+      const entry = { domain, reason: reason || undefined, block_type: block_type || undefined, error_codes };
+      say(`${domain} is blocked no more.`, { undo: () => ask('POST /domains/blocked', entry).then(list.again) });
+      list.again();
+    }, sayFailure);
   const block = (
     <button type="button" class="primary" onClick={() => setOpen({ is: 'new' })}>
       Block a domain
@@ -57,7 +62,7 @@ export function Page() {
         <>
           <Table
             caption="Blocked domains"
-            columns={columnsOf(by, setOpen)}
+            columns={columnsOf(by, (entry) => setOpen({ is: 'change', entry }), remove)}
             items={list.value.items}
             keyOf={({ domain }) => domain}
           />
@@ -66,7 +71,6 @@ export function Page() {
       )}
       {open?.is === 'new' && <BlockDialog onClose={close} onDone={list.again} />}
       {open?.is === 'change' && <BlockDialog entry={open.entry} onClose={close} onDone={list.again} />}
-      {open?.is === 'remove' && <Remove domain={open.entry.domain} onClose={close} onDone={list.again} />}
     </>
   );
 }
@@ -99,27 +103,11 @@ function LookUp({ version }: { version: string }) {
   );
 }
 
-function Remove({ domain, onClose, onDone }: { domain: string; onClose(): void; onDone(): void }) {
-  return (
-    <Confirm
-      title="Take this domain off the blocklist?"
-      action="Take it off"
-      is_dangerous
-      onClose={onClose}
-      onConfirm={async () => {
-        await ask('DELETE /domains/blocked/{domain}', { domain });
-        say('The domain is blocked no more.');
-        onDone();
-      }}
-    >
-      <p>
-        Jobs from now on check the URLs of <bdi>{domain}</bdi> again.
-      </p>
-    </Confirm>
-  );
-}
-
-const columnsOf = (by: Sort['by'], open: (open: Open) => void): readonly Column<Entry>[] => [
+const columnsOf = (
+  by: Sort['by'],
+  change: (entry: Entry) => void,
+  remove: (entry: Entry) => void,
+): readonly Column<Entry>[] => [
   {
     label: 'Domain',
     sort: by('domain'),
@@ -133,10 +121,10 @@ const columnsOf = (by: Sort['by'], open: (open: Open) => void): readonly Column<
     label: 'Actions',
     cell: (entry) => (
       <span class="actions">
-        <button type="button" aria-label={`Change ${entry.domain}`} onClick={() => open({ is: 'change', entry })}>
+        <button type="button" aria-label={`Change ${entry.domain}`} onClick={() => change(entry)}>
           Change
         </button>
-        <button type="button" aria-label={`Remove ${entry.domain}`} onClick={() => open({ is: 'remove', entry })}>
+        <button type="button" aria-label={`Remove ${entry.domain}`} onClick={() => remove(entry)}>
           Remove
         </button>
       </span>

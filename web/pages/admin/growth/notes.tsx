@@ -11,9 +11,9 @@ type Note = AnswerOf<'GET /admin/growth-dashboard'>['notes'][number];
 const MAX_CHARS = 500;
 
 export function Notes({ notes, today, onChange }: { notes: readonly Note[]; today: string; onChange(): void }) {
-  const remove = ({ note_id }: Note) =>
+  const remove = ({ note_id, text, date }: Note) =>
     ask('DELETE /admin/growth-notes/{note_id}', { note_id }).then(() => {
-      say('The note is deleted.');
+      say('The note is deleted.', { undo: () => ask('POST /admin/growth-notes', { text, date }).then(onChange) });
       onChange();
     }, sayFailure);
   return (

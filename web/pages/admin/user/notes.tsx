@@ -12,9 +12,14 @@ const MAX_CHARS = 10_000;
 export function Notes({ user: { user_id, notes }, onSaved }: { user: User; onSaved(): void }) {
   const [text, setText] = useState(notes ?? '');
   const save = useAction(async () => {
-    await ask('PATCH /admin/users/{user_id}/notes', { user_id, notes: text || null });
-    say('The notes are saved.');
-    onSaved();
+    const before = notes;
+    const keep = async (kept: string | null) => {
+      await ask('PATCH /admin/users/{user_id}/notes', { user_id, notes: kept });
+      setText(kept ?? '');
+      onSaved();
+    };
+    await keep(text || null);
+    say('The notes are saved.', { undo: () => keep(before) });
   });
   return (
     <form

@@ -1,4 +1,5 @@
 // All users: find one by what is known of them, star them, and open their page.
+import { useEffect, useState } from 'preact/hooks';
 import { type AnswerOf, ask } from '../../../api/ask.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
 import { setQuery, to, useAddress } from '../../../app/address.ts';
@@ -146,11 +147,19 @@ function columnsOf(
 }
 
 function Star({ user: { user_id, email, is_starred }, onChange }: { user: User; onChange(): void }) {
-  const star = () =>
-    ask('PATCH /admin/users/{user_id}/star', { user_id, is_starred: !is_starred }).then(onChange, sayFailure);
+  // Shown at once, and taken back when the service refuses; a second click undoes it.
+  const [wanted, setWanted] = useState(is_starred);
+  useEffect(() => setWanted(is_starred), [is_starred]);
+  function star(): void {
+    setWanted(!wanted);
+    ask('PATCH /admin/users/{user_id}/star', { user_id, is_starred: !wanted }).then(onChange, (error: unknown) => {
+      setWanted(wanted);
+      sayFailure(error);
+    });
+  }
   return (
-    <button type="button" class="star" aria-pressed={is_starred} aria-label={`Star ${email ?? user_id}`} onClick={star}>
-      {is_starred ? '★' : '☆'}
+    <button type="button" class="star" aria-pressed={wanted} aria-label={`Star ${email ?? user_id}`} onClick={star}>
+      {wanted ? '★' : '☆'}
     </button>
   );
 }
