@@ -87,12 +87,12 @@ export async function startConsole(env: Record<string, string> = {}): Promise<Te
 /** A console and a website to check, for all tests of a file: they start before the first one and end after the last one. */
 export function consoleAndSite(
   { before, after }: Pick<TestFn, 'before' | 'after'>,
-  { answer, env }: { answer?: Answer; env?: Record<string, string> } = {},
+  { answer, env }: { answer?: Answer; env?: Record<string, string> | Promise<Record<string, string>> } = {},
 ): { service: TestConsole; site: Site } {
   const [service, site] = [{} as TestConsole, {} as Site];
   before(async () => {
     Object.assign(site, await openSite(answer));
-    Object.assign(service, await startConsole(env));
+    Object.assign(service, await startConsole(await env));
   });
   after.always(async () => {
     await service.stop?.();

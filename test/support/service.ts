@@ -32,7 +32,7 @@ export interface TestService {
   client(user_id: string, options?: { is_admin?: boolean }): Promise<TestClient>;
   /** A client of the public API, with a key of that user. */
   keyHolder(user_id: string): Promise<TestClient>;
-  /** Ends the service, and starts it again at the same address over the same stores. `meanwhile` runs while it is away. */
+  /** Ends the service, and starts it again over the same stores, at the port that it was given. `meanwhile` runs while it is away. */
   restart(meanwhile?: () => Promise<void>): Promise<void>;
   /** `look` sees the folder after the end, before it is removed. */
   stop(look?: (data_dir: string) => Promise<void>): Promise<void>;
@@ -71,11 +71,10 @@ export async function startTestService(env: Record<string, string> = {}): Promis
     },
     async restart(meanwhile) {
       await service.stop();
-      const again = { ...config, port: Number(new URL(url).port) };
       try {
         await meanwhile?.();
       } finally {
-        service = await startService(again, openLogger(again));
+        service = await startService(config, openLogger(config));
       }
     },
     async stop(look) {

@@ -1,8 +1,9 @@
 // A page that stays open while the service restarts, or while its session ends: it says so, and goes on where it can.
 import test from 'ava';
 import { consoleAndSite, newUser } from '../support/console.ts';
+import { freePort } from '../support/free-port.ts';
 
-const { service, site } = consoleAndSite(test);
+const { service, site } = consoleAndSite(test, { env: freePort().then((port) => ({ PORT: String(port) })) });
 
 const NOT_CURRENT = 'The service does not say how the job goes on: what you see is not current.';
 
