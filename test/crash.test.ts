@@ -8,7 +8,7 @@ import { issueLocalToken } from '../adapters/identity/index.ts';
 import { until } from './support/behind.ts';
 import { freePort } from './support/free-port.ts';
 import { assertExactFolder } from './support/ledger.ts';
-import { openTestClient } from './support/service.ts';
+import { type Answer, openTestClient } from './support/service.ts';
 import { startServiceProcess } from './support/service-process.ts';
 import { openSite, page } from './support/sites.ts';
 
@@ -18,6 +18,13 @@ const JOBS = 4;
 const URLS = 100;
 /** The moments are between any two requests of a job, and up to this long after one: a job takes about ten times as long. */
 const LATER_MS = 30;
+
+/** Asks as clients do: after 503 again, because an embedded store that was busy for too long, or documents behind the log, changed nothing. */
+async function answered(ask: () => Promise<Answer>): Promise<Answer> {
+  let answer = await ask();
+  await until(async () => answer.status !== 503 || (answer = await ask()).status !== 503);
+  return answer;
+}
 
 test('twelve jobs outlive kill -9, each at a random moment', async (t) => {
   t.timeout(300_000);
@@ -42,8 +49,8 @@ test('twelve jobs outlive kill -9, each at a random moment', async (t) => {
       const moments: string[] = [];
       for (let job = 0; job < JOBS; job++) {
         const urls = Array.from({ length: URLS }, (_, i) => `${site.url}/${kill}/${job}/${i}`);
-        const { status, body } = await alice.upload(urls.join('\n'));
-        t.is(status, 201);
+        const { status, body } = await answered(() => alice.upload(urls.join('\n')));
+        t.is(status, 201, JSON.stringify(body));
         started.push({ job_id: body.job_id, urls });
         const requests = randomInt(job === JOBS - 1 ? URLS + 1 : URLS / 2);
         await until(() => askedOf(urls) >= requests);
@@ -56,14 +63,14 @@ test('twelve jobs outlive kill -9, each at a random moment', async (t) => {
       service = await startServiceProcess(env);
       for (const { job_id, urls } of started) {
         t.like(await alice.ended(job_id), { status: 'completed', completed_urls: URLS }, killed);
-        const { body: results } = await alice.ask('GET', `/jobs/${job_id}/results?limit=1000`);
+        const { body: results } = await answered(() => alice.ask('GET', `/jobs/${job_id}/results?limit=1000`));
         t.deepEqual(
           results.items.map((result: { url: string }) => result.url),
           urls,
           killed,
         );
       }
-      const { body: credits } = await alice.ask('GET', '/users/me/credits');
+      const { body: credits } = await answered(() => alice.ask('GET', '/users/me/credits'));
       t.is(credits.credit_balance, (KILLS - kill - 1) * JOBS * URLS);
     }
     t.is(await service.stop(), 0);
