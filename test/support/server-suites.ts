@@ -26,7 +26,7 @@ export interface ServerSource {
   };
 }
 
-const CONNECT_MS = 10_000;
+const CONNECT_MS = 60_000;
 const START_MS = 120_000;
 
 /**

@@ -3,7 +3,7 @@ import test from 'ava';
 import pino from 'pino';
 import { openEventStoreDb } from '../../../adapters/eventstore/eventstoredb/eventstoredb-event-store.ts';
 import type { RecordedEvent } from '../../../events/event-store.ts';
-import { all, appended, fill, ids, newEvents, soon } from '../../contracts/event-store/fixture.ts';
+import { all, appended, DEADLINE_MS, fill, ids, newEvents, soon } from '../../contracts/event-store/fixture.ts';
 import { startEventStoreDbServer } from '../../support/eventstoredb-server/eventstoredb-server.ts';
 import { proposal, scene } from './eventstoredb-scene.ts';
 
@@ -26,7 +26,7 @@ test.serial(
       t.deepEqual(ids(await all(store.readAll({ from, filter }))), rest);
       if (from === position) break;
       const heard: RecordedEvent[] = [];
-      for await (const batch of store.subscribe({ from, filter, signal: AbortSignal.timeout(10_000) })) {
+      for await (const batch of store.subscribe({ from, filter, signal: AbortSignal.timeout(DEADLINE_MS) })) {
         heard.push(...batch.events);
         if (batch.position >= position) break;
       }
@@ -53,7 +53,7 @@ test.serial(
   scene({}, async (t, { store }) => {
     await fill(store, 'job-1', newEvents(1));
     await t.throwsAsync(all(store.readAll({ from: '000000000042' })), { instanceOf: RangeError });
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(DEADLINE_MS);
     await t.throwsAsync(all(store.subscribe({ from: '000000000042', signal })), { instanceOf: RangeError });
   }),
 );
@@ -74,7 +74,7 @@ for (const refusal of ['not_leader', 'no_leader_info', 'not_ready', 'aborted'] a
       t.true((await refused(() => store.head())) > before.position);
       t.is((await refused(() => all(store.readAll()))).length, 3);
       await refused(async () => {
-        for await (const batch of store.subscribe({ signal: AbortSignal.timeout(20_000) })) {
+        for await (const batch of store.subscribe({ signal: AbortSignal.timeout(DEADLINE_MS) })) {
           if (batch.events.length > 0) break;
         }
       });
@@ -104,7 +104,7 @@ test.serial(
     const heard: RecordedEvent[] = [];
     for await (const { events } of store.subscribe({
       filter: { types: ['Happened'] },
-      signal: AbortSignal.timeout(25_000),
+      signal: AbortSignal.timeout(DEADLINE_MS),
     })) {
       heard.push(...events);
       if (heard.length > 5_000) break;
@@ -144,7 +144,7 @@ test.serial(
     const filter = { categories: ['job'] };
     const last = await appended(store.append('other-1', 'no_stream', newEvents(1)));
     const heard: RecordedEvent[] = [];
-    for await (const batch of store.subscribe({ filter, signal: AbortSignal.timeout(20_000) })) {
+    for await (const batch of store.subscribe({ filter, signal: AbortSignal.timeout(DEADLINE_MS) })) {
       heard.push(...batch.events);
       if (batch.position >= last.position) break;
     }

@@ -2,7 +2,7 @@
 import { EventEmitter, once } from 'node:events';
 import test from 'ava';
 import type { EventStore, Position, RecordedEvent } from '../../../events/event-store.ts';
-import { all, appended, fill, ids, newEvents, soon } from '../../contracts/event-store/fixture.ts';
+import { all, appended, DEADLINE_MS, fill, ids, newEvents, soon } from '../../contracts/event-store/fixture.ts';
 import { proposal, scene } from './eventstoredb-scene.ts';
 
 // Serial: their time limits are short, and they would wait for each other.
@@ -198,7 +198,7 @@ test.serial(
       server.faults.silent = false;
     })();
     const heard: RecordedEvent[] = [];
-    for await (const batch of store.subscribe({ signal: AbortSignal.timeout(20_000) })) {
+    for await (const batch of store.subscribe({ signal: AbortSignal.timeout(DEADLINE_MS) })) {
       heard.push(...batch.events);
       if (heard.length >= 3) break;
     }

@@ -206,7 +206,7 @@ export function subscribing(sentence: Sentence): void {
     await soon(caught_up.promise, 'the subscription catches up');
     await idle();
     abort.abort();
-    await soon(ended, 'the subscription ends', 5_000);
+    await soon(ended, 'the subscription ends', 30_000);
     t.pass();
   });
 
@@ -221,13 +221,13 @@ export function subscribing(sentence: Sentence): void {
         abort.abort();
       }
     })();
-    await soon(ended, 'the subscription ends', 5_000);
+    await soon(ended, 'the subscription ends', 30_000);
     t.is(batches.length, 1);
   });
 
   sentence('an aborted signal gives an empty subscription', async (t, { store, category, filter }) => {
     await fill(store, `${category}-1`, newEvents(1));
-    t.deepEqual(await soon(all(store.subscribe({ filter, signal: AbortSignal.abort() })), 'the end', 5_000), []);
+    t.deepEqual(await soon(all(store.subscribe({ filter, signal: AbortSignal.abort() })), 'the end', 30_000), []);
   });
 
   sentence(
@@ -243,7 +243,7 @@ export function subscribing(sentence: Sentence): void {
       await soon(caught_up.promise, 'the subscription catches up');
       await idle();
       await store.close();
-      await soon(ended, 'the subscription ends', 5_000);
+      await soon(ended, 'the subscription ends', 30_000);
       t.true((await other.append(`${category}-1`, 0, newEvents(1))).ok, 'other connections go on');
     },
   );
