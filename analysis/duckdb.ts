@@ -31,6 +31,9 @@ const ROWS = 2_048;
 /** A chunk ends with the event that brings its data to this many characters: one may have a thousand URLs. */
 const CHUNK_CHARS = 4 * 2 ** 20;
 
+/** The appender gives its rows to the database after so many characters of data. */
+const FLUSH_CHARS = 16 * 2 ** 20;
+
 /** A value as JSON has it. Numbers beyond JSON's are texts, times are ISO 8601, and maps are lists of keys and values. */
 export type Value = null | boolean | number | string | readonly Value[] | { readonly [name: string]: Value };
 
@@ -161,14 +164,23 @@ async function load(
     return Number.isNaN(time) ? null : new Timestamp(BigInt(time) * 1000n);
   };
   const appender = await connection.createAppender('events');
+  // One for all: a chunk's memory is not JavaScript's, and goes only when the garbage collector finds the chunk.
+  const chunk: DuckDBDataChunk = Chunk.create(types);
   let columns: DuckDBValue[][] = types.map(() => []);
-  let [loaded, rows, chars] = [0, 0, 0];
+  let [loaded, rows, chars, held] = [0, 0, 0, 0];
   function append(): void {
-    const chunk: DuckDBDataChunk = Chunk.create(types, rows);
+    chunk.reset();
+    chunk.rowCount = rows;
     chunk.setColumns(columns);
     appender.appendDataChunk(chunk);
     columns = types.map(() => []);
     loaded += rows;
+    held += chars;
+    // What the appender holds is beyond DuckDB's limit of memory, and by itself it holds 204,800 rows.
+    if (held >= FLUSH_CHARS) {
+      appender.flushSync();
+      held = 0;
+    }
     [rows, chars] = [0, 0];
   }
   try {

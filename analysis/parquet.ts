@@ -4,12 +4,20 @@ import { openEventDatabase, type Rows } from './duckdb.ts';
 import { type EventSource, selected } from './event-source.ts';
 import { type Selection, startOf } from './selection.ts';
 
+const GROUP_ROWS = 20_480;
+const GROUP_BYTES = '16MB';
+
 /** Writes the events to a file, which keeps its permissions. Returns how many there were. */
 export async function writeParquet(path: string, events: AsyncIterable<RecordedEvent>): Promise<number> {
   const database = await openEventDatabase();
   try {
     const loaded = await database.load(events);
-    await database.run(`COPY events TO ${text(path)} (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)`);
+    // A group of rows is in memory before it is written, whatever the limit says. One thread writes the rows in their order.
+    await database.run("SET threads = 1; SET memory_limit = '1GB'; SET preserve_insertion_order = false");
+    const groups = `ROW_GROUP_SIZE ${GROUP_ROWS}, ROW_GROUP_SIZE_BYTES '${GROUP_BYTES}'`;
+    await database.run(
+      `COPY events TO ${text(path)} (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false, ${groups})`,
+    );
     return loaded;
   } finally {
     await database.close();
