@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { connect, type JetStreamManager, RetentionPolicy } from 'nats';
+import { openConnection } from '../../adapters/queue/nats/connection.ts';
 import { type NatsQueueOptions, openNatsQueue } from '../../adapters/queue/nats/nats-queue.ts';
 import type { Queue } from '../../checkers/queue.ts';
 import { type QueueFixture, queueContract } from '../contracts/queue.ts';
@@ -9,6 +10,7 @@ import { until } from '../support/behind.ts';
 import { findNatsServer, type NatsServer, startNatsServer } from '../support/nats-server.ts';
 import { patientClock } from '../support/patient-clock.ts';
 import { listedSuites, serverSuite } from '../support/server-suites.ts';
+import { TcpProxy } from '../support/tcp-proxy.ts';
 
 const log = { info: () => {}, warn: () => {}, error: () => {} };
 
@@ -33,6 +35,7 @@ if (binary !== null && own !== null) {
   test.after.always(() => own.remove());
   queueContract('NATS', { restart: 'outlived', depth_after_nak: 'unknown' }, () => fixture(own.url, own.crash));
   testFailures(binary);
+  testClock(own.url);
 }
 if (url !== null) {
   const restart = () => Promise.reject(new Error('the server is not ours'));
@@ -236,4 +239,30 @@ function options() {
 
 function numbered(count: number, from = 0): { id: string; body: number }[] {
   return Array.from({ length: count }, (_, i) => ({ id: `message-${from + i}`, body: from + i }));
+}
+
+function testClock(server_url: string): void {
+  // Serial: the clock is that of all tests of this file.
+  test.serial('a connection that was lost comes back although the clock was set back meanwhile', async (t) => {
+    const proxy = new TcpProxy({ host: '127.0.0.1', port: Number(new URL(server_url).port) });
+    await proxy.open();
+    const connection = await openConnection(`nats://127.0.0.1:${proxy.port}`, log, 20_000);
+    t.teardown(async () => {
+      await connection.close();
+      await proxy.cut();
+    });
+    const lost = Promise.withResolvers<void>();
+    connection.onLost(lost.resolve);
+    const { now } = Date;
+    Date.now = () => now() - 3_600_000;
+    try {
+      await proxy.cut();
+      await lost.promise;
+      await proxy.open();
+      await until(() => connection.connected(1_000, connection.closing));
+    } finally {
+      Date.now = now;
+    }
+    t.pass();
+  });
 }

@@ -25,7 +25,7 @@ export function backOff(failures: number): number {
  * @param url `nats://` or `tls://`, with user and password or a token; several servers are separated by commas.
  */
 export async function openConnection(url: string, log: Log, limit_ms: number): Promise<Connection> {
-  const reconnecting = { failures: 0, delay_ms: 0 };
+  const reconnecting: Reconnecting = { failures: 0, delay_ms: 0, since: 0 };
   const options: ConnectionOptions = {
     ...readUrl(url),
     name: 'url-checker',
@@ -35,8 +35,7 @@ export async function openConnection(url: string, log: Log, limit_ms: number): P
     pingInterval: PING_INTERVAL_MS,
     maxReconnectAttempts: -1,
     ignoreAuthErrorAbort: true,
-    // The client calls this several times in one attempt, so it must return the same wait each time.
-    reconnectDelayHandler: () => reconnecting.delay_ms,
+    reconnectDelayHandler: () => waitOf(reconnecting),
     noAsyncTraces: true,
   };
   const until = performance.now() + limit_ms;
@@ -52,6 +51,20 @@ export async function openConnection(url: string, log: Log, limit_ms: number): P
   }
 }
 
+interface Reconnecting {
+  failures: number;
+  /** The wait after the last attempt, which began at `since`, in milliseconds that never go back. */
+  delay_ms: number;
+  since: number;
+}
+
+/**
+ * The client adds this to the wall time of its last attempt: with a clock that was set back by an hour it would wait for an hour. Once the wait
+ * is over, any time is late enough.
+ */
+const waitOf = ({ delay_ms, since }: Reconnecting) =>
+  performance.now() - since >= delay_ms ? Number.NEGATIVE_INFINITY : delay_ms;
+
 export class Connection {
   readonly nats: NatsConnection;
   readonly log: Log;
@@ -60,7 +73,7 @@ export class Connection {
   /** A pending promise while disconnected; null while connected. */
   #connected: PromiseWithResolvers<void> | null = null;
 
-  constructor(nats: NatsConnection, log: Log, reconnecting: { failures: number; delay_ms: number }) {
+  constructor(nats: NatsConnection, log: Log, reconnecting: Reconnecting) {
     this.nats = nats;
     this.log = log;
     void this.#watch(reconnecting);
@@ -135,13 +148,14 @@ export class Connection {
     await this.nats.close();
   }
 
-  async #watch(reconnecting: { failures: number; delay_ms: number }): Promise<void> {
+  async #watch(reconnecting: Reconnecting): Promise<void> {
     for await (const { type, data } of this.nats.status()) {
       if (type === Events.Disconnect) {
         this.#connected ??= Promise.withResolvers();
         this.log.warn({ server: data }, 'NATS: connection lost');
         for (const lost of [...this.#lost]) lost();
       } else if (type === DebugEvents.Reconnecting) {
+        reconnecting.since = performance.now();
         reconnecting.delay_ms = backOff(reconnecting.failures);
         reconnecting.failures += 1;
       } else if (type === Events.Reconnect) {
