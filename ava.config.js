@@ -24,8 +24,8 @@ export default {
   extensions: ['ts'],
   files: ['test/**/*.test.ts', '!test/servers/**', '!test/web/**'],
   sortTestFiles: (a, b) => depthOf(a) - depthOf(b) || (a < b ? -1 : 1),
-  // Some files wait more than they work.
-  concurrency: 3,
+  // Some files wait more than they work, and beside other programs each that works gets a share of its own.
+  concurrency: 4,
   timeout: TIMEOUT,
   require: REQUIRE,
   environmentVariables: { NODE_NO_WARNINGS: '1', NODE_COMPILE_CACHE: COMPILED, TMPDIR },
