@@ -24,8 +24,6 @@ export interface ResultsRead {
 }
 /** The fields of the job that a page needs. */
 type OfJob = Pick<JobDocument, '_id' | 'status' | 'completed_urls' | 'total_urls'>;
-/** A store leaves out so many results in no time. */
-const NEAR = 1000;
 
 /** Returns the number of results that pass the filter. */
 export async function totalOf(
@@ -86,14 +84,14 @@ export async function resultsPage(
   const where = resultsFilter(job._id, filter);
   // Where every URL is checked the index is the place, so that no result before the page is read.
   const is_whole = total === job.total_urls;
-  const is_far = !is_whole && skip > NEAR && read.places !== undefined && hasEnded(job.status);
+  const places = !is_whole && hasEnded(job.status) ? read.places : undefined;
   const place = is_whole
     ? { from_index: skip, skip: 0 }
-    : is_far
-      ? await read.places!.placeOf(job, filter, skip, signal)
-      : { from_index: 0, skip };
+    : (places?.placeOf(job, filter, skip) ?? { from_index: 0, skip });
   const here: Filter = { $and: [where, { index: { $gt: place.from_index - 1 } }] };
   const first = await read.results.slice(here, { sort, skip: place.skip, limit, signal });
+  const [start] = first.documents;
+  if (start) places?.learn(job, filter, skip, start.index);
   if (!first.is_cut) return { items: first.documents.map(toResult), total };
   return { items: new LongPage({ results: read.results, where, limit, signal }, first), total };
 }

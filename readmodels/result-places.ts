@@ -1,52 +1,56 @@
-// How many results of an ended job pass a filter, in steps of its URLs: a page far down a filtered list then leaves out a step's results at the
-// most, instead of all before it. The steps are counted as pages ask for them, once: the results of an ended job never change.
+// Where results of a filtered list stand in an ended job, as pages that were read have shown it: a page far down begins at the last known place
+// before it, instead of leaving out all results from the first. The results of an ended job never change.
 import { LRUCache } from 'lru-cache';
-import type { Collection, Filter } from './documents.ts';
+import type { Collection } from './documents.ts';
 import type { JobDocument } from './jobs.ts';
 import { type ResultsFilter, resultsFilter, type StoredResult } from './results.ts';
 
-const STEP_URLS = 20_000;
-/** Of jobs and filters whose counts are kept: a few kB each at most. */
+/** One place is kept of so many results. */
+const APART = 5000;
+/** Of jobs and filters whose places are kept: up to 200 places each. */
 const MAX_KEPT = 1000;
 
 export interface ResultPlaces {
-  /** The number of results that pass. */
+  /** The number of results that pass, counted once. */
   total(job: OfJob, filter: ResultsFilter, signal?: AbortSignal): Promise<number>;
   /** From which index to read, and how many results to leave out there, to come to the `offset`th that passes. */
-  placeOf(
-    job: OfJob,
-    filter: ResultsFilter,
-    offset: number,
-    signal?: AbortSignal,
-  ): Promise<{ from_index: number; skip: number }>;
+  placeOf(job: OfJob, filter: ResultsFilter, offset: number): { from_index: number; skip: number };
+  /** The `offset`th result that passes has this index. */
+  learn(job: OfJob, filter: ResultsFilter, offset: number, index: number): void;
 }
 
-type OfJob = Pick<JobDocument, '_id' | 'total_urls'>;
+type OfJob = Pick<JobDocument, '_id'>;
+interface Known {
+  total: number | null;
+  /** By their offset in units of `APART`. */
+  places: Map<number, { offset: number; index: number }>;
+}
 
-export function openResultPlaces(
-  results: Pick<Collection<StoredResult>, 'count'>,
-  { step_urls = STEP_URLS } = {},
-): ResultPlaces {
-  const kept = new LRUCache<string, number[]>({ max: MAX_KEPT });
-
-  /** Counts step by step until `offset` is in one. */
-  async function placeOf({ _id, total_urls }: OfJob, filter: ResultsFilter, offset: number, signal?: AbortSignal) {
+export function openResultPlaces(results: Pick<Collection<StoredResult>, 'count'>): ResultPlaces {
+  const kept = new LRUCache<string, Known>({ max: MAX_KEPT });
+  function knownOf({ _id }: OfJob, filter: ResultsFilter): Known {
     const key = JSON.stringify([_id, filter]);
-    const counts = kept.get(key) ?? [];
-    kept.set(key, counts);
-    const where = resultsFilter(_id, filter);
-    let before = 0;
-    let from_index = 0;
-    for (; from_index < total_urls; from_index += step_urls) {
-      const step: Filter = { $and: [where, { index: { $gte: from_index, $lt: from_index + step_urls } }] };
-      const count = (counts[from_index / step_urls] ??= await results.count(step, { signal }));
-      if (before + count > offset) break;
-      before += count;
-    }
-    return { from_index, skip: offset - before, before };
+    const known = kept.get(key) ?? { total: null, places: new Map() };
+    kept.set(key, known);
+    return known;
   }
   return {
-    placeOf,
-    total: async (job, filter, signal) => (await placeOf(job, filter, Number.POSITIVE_INFINITY, signal)).before,
+    async total(job, filter, signal) {
+      const known = knownOf(job, filter);
+      known.total ??= await results.count(resultsFilter(job._id, filter), { signal });
+      return known.total;
+    },
+    placeOf(job, filter, offset) {
+      let last = { offset: 0, index: 0 };
+      for (const place of knownOf(job, filter).places.values()) {
+        if (place.offset <= offset && place.offset > last.offset) last = place;
+      }
+      return { from_index: last.index, skip: offset - last.offset };
+    },
+    learn(job, filter, offset, index) {
+      const { places } = knownOf(job, filter);
+      const unit = Math.floor(offset / APART);
+      if (!places.has(unit)) places.set(unit, { offset, index });
+    },
   };
 }
