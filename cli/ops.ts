@@ -8,9 +8,10 @@ import { failureOf, runOps } from './ops/run-ops.ts';
 // Without these, an error of this program would end it with the code of a violation.
 process.on('uncaughtException', (error) => fail(error));
 process.on('unhandledRejection', (error) => fail(error));
-// EPIPE: nobody reads the output any more, such as `head` that has seen enough. Other errors are those of a file, such as a full disk.
+// EPIPE: nobody reads the output any more, such as `head` that has seen enough. The code is the one of shells for SIGPIPE. Other errors
+// are those of a file, such as a full disk.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(EXIT.unknown);
+  if (error.code === 'EPIPE') process.exit(141);
   fail(error);
 });
 

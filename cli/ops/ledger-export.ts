@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { exportLines, sourceOfFile } from '../../audit/export-file.ts';
 import { sourceOfLog } from '../../audit/source.ts';
 import { LOG_IDENTITY_STREAM } from '../../events/streams.ts';
+import { exitAtInterrupts } from '../interrupts.ts';
 import { type Command, EXIT } from './command.ts';
 import { AS_OF, asOf, GRACE, graceOf, HEADS, headsOf } from './ledger-options.ts';
 import { verify } from './ledger-verify.ts';
@@ -19,6 +20,7 @@ export const ledgerExport: Command = {
   },
   async run(run) {
     const as_of = asOf(run);
+    exitAtInterrupts();
     const { log } = await openLogToRead(run);
     const source = sourceOfLog(log);
     const output = await openOutput(run, run.values.out as string | undefined);

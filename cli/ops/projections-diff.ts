@@ -1,5 +1,6 @@
 // `projections diff`: makes the documents of projections of the log in a temporary file, and compares the live ones with them.
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -10,6 +11,7 @@ import { compareDocuments } from '../../projections/compare.ts';
 import type { Projection, Read } from '../../projections/projection.ts';
 import { openReplica } from '../../projections/replica.ts';
 import { type Comparison, inGeneration } from '../../readmodels/projection-state.ts';
+import { exitAtInterrupts } from '../interrupts.ts';
 import { showProgress } from '../progress.ts';
 import { type Command, EXIT, type Run } from './command.ts';
 import { textOfComparison } from './comparisons.ts';
@@ -26,6 +28,7 @@ export const projectionsDiff: Command = {
   options: { all: ALL },
   async run(run) {
     const projections = namedProjections(run);
+    exitAtInterrupts();
     const log = await openDecodedLog(run);
     try {
       const documents = await openDocumentsToRead(run);
@@ -50,6 +53,8 @@ export const projectionsDiff: Command = {
 async function diff(run: Run, log: EventStore, documents: ReadDocuments, projection: Projection): Promise<Comparison> {
   const { name } = projection;
   const folder = await mkdtemp(join(tmpdir(), 'url-checker-diff-'));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  process.once('exit', remove);
   const made = await openSqliteDocuments({ path: join(folder, 'documents.db') });
   const { signal } = new AbortController();
   try {
@@ -76,6 +81,7 @@ async function diff(run: Run, log: EventStore, documents: ReadDocuments, project
     return { position: replica.position, ...found };
   } finally {
     await made.close();
-    await rm(folder, { recursive: true, force: true });
+    process.off('exit', remove);
+    remove();
   }
 }
