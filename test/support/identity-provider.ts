@@ -1,9 +1,9 @@
 // A real OpenID provider on a port of its own: it signs users in with a form, and signs their tokens with keys that it can rotate.
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import Provider from 'oidc-provider';
 import { CookieJar } from 'tough-cookie';
+import { freePort } from './free-port.ts';
 
 export const AUDIENCE = 'url-checker';
 export const CLIENT = { client_id: 'console', client_secret: 'a-secret-of-the-console' };
@@ -33,8 +33,8 @@ export async function startProvider(
   let server: Server = createServer();
   let keys = [await newKey(alg)];
   const claims_of = new Map<string, Record<string, unknown>>();
-  await listen(server, 0);
-  const { port } = server.address() as AddressInfo;
+  const port = await freePort();
+  await listen(server, port);
   const issuer = `http://127.0.0.1:${port}`;
   const serve = () => server.on('request', providerOf(issuer, keys, alg, redirect_uri, claims_of).callback());
   serve();

@@ -1,6 +1,7 @@
 // Administration in a browser: a user is found and changed, the service is looked at, and who is no administrator fetches nothing of it.
 import test from 'ava';
 import { assertAccessible, newUser, startConsole, type TestConsole } from '../support/console.ts';
+import { until } from '../support/until.ts';
 
 let service: TestConsole;
 test.before(async () => {
@@ -50,7 +51,7 @@ test('an administrator finds a user, and changes credits, limit, notes and star 
 
   await page.getByLabel('Notes').fill('Asked for an invoice');
   await page.getByRole('button', { name: 'Save the notes' }).click();
-  await page.getByRole('button', { name: 'Save the notes', disabled: true }).waitFor();
+  await page.getByText('The notes are saved.').waitFor();
   await page.reload();
   const notes = page.getByLabel('Notes');
   t.is(await notes.inputValue(), 'Asked for an invoice');
@@ -58,7 +59,7 @@ test('an administrator finds a user, and changes credits, limit, notes and star 
   await page.getByRole('button', { name: 'Save the notes' }).click();
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.getByText('It is as it was.').waitFor();
-  t.is(await notes.inputValue(), 'Asked for an invoice');
+  await until(async () => (await notes.inputValue()) === 'Asked for an invoice');
   await page.getByRole('row').filter({ hasText: 'A test of ours' }).waitFor();
   await assertAccessible(t, page);
 });

@@ -2,9 +2,10 @@
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import https from 'node:https';
-import type { AddressInfo, Server } from 'node:net';
+import type { Server } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { createEngine } from '../../../checkers/engine/engine.ts';
+import { freePort } from '../../support/free-port.ts';
 import { startRawServer } from '../../support/raw-server.ts';
 import { AUTHORITY, GOOD, SERVER_KEY } from '../../support/test-certificates.ts';
 import { html } from '../../support/test-site.ts';
@@ -19,10 +20,11 @@ function startEngine(t: ExecutionContext) {
 }
 
 async function originOf(t: ExecutionContext, server: Server): Promise<string> {
-  server.listen(0, '127.0.0.1');
+  const port = await freePort();
+  server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => server.close());
-  return `https://localhost:${(server.address() as AddressInfo).port}`;
+  return `https://localhost:${port}`;
 }
 
 /** Serves a page, redirects and a not-found page in HTTP/2 only. */

@@ -14,6 +14,7 @@ import featureMessages, { type SupportedMethods } from '@eventstore/db-client/ge
 import type { Empty } from '@eventstore/db-client/generated/shared_pb.js';
 import streamServices from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import { type handleUnaryCall, Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import { freePort } from '../free-port.ts';
 import { Faults } from './faults.ts';
 import { MemoryLog } from './memory-log.ts';
 import { refusalError } from './messages.ts';
@@ -53,7 +54,7 @@ export async function startEventStoreDbServer(options: EventStoreDbServerOptions
   };
 
   const grpc = new Server();
-  let port = 0;
+  const port = await freePort();
   const refused = () => {
     const refusal = faults.refusals.shift();
     return refusal === undefined ? null : refusalError(refusal, port);
@@ -87,7 +88,6 @@ export async function startEventStoreDbServer(options: EventStoreDbServerOptions
     });
     listener.listen(port, '127.0.0.1');
     await once(listener, 'listening');
-    port = (listener.address() as { port: number }).port;
   };
   const stop = async () => {
     const closed = listener && once(listener, 'close');

@@ -15,7 +15,6 @@ export function Notes({ user: { user_id, notes }, onSaved }: { user: User; onSav
     const before = notes;
     const keep = async (kept: string | null) => {
       await ask('PATCH /admin/users/{user_id}/notes', { user_id, notes: kept });
-      setText(kept ?? '');
       onSaved();
     };
     await keep(text || null);
