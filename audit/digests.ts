@@ -106,6 +106,7 @@ export function openPacker(positionOf: (rowid: number) => Position): (rows: read
   function chained([, revision, type, id, , , stream]: TextRow, data: CreditsEvent['data']): string {
     const user_id = idOf(stream);
     const previous = hashes.get(user_id) ?? '';
+    if (previous === UNKNOWN) throw new RangeError('the hash before it is not known');
     const hash = entryHash(previous, { stream, revision, id, type, data, metadata: read.metadata });
     if (typeof data.transaction_type !== 'string' || hash !== data.hash) throw new RangeError('no entry after it');
     hashes.set(user_id, data.hash);

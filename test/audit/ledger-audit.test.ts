@@ -222,6 +222,23 @@ test('a byte changed in the text of an entry is found where the thread reads ahe
     t.is(found([rowid, revision, type, id, metadata, changed, stream])[0]?.position, events[n]!.position, changed);
 });
 
+test('an entry whose hash is computed of what the thread notes of a ledger that it has lost is found', async (t) => {
+  const events = await filled(t);
+  const n = events.findIndex(({ type }) => type === 'CreditsReserved');
+  const { stream } = events[n]!;
+  const next = events.findIndex((event, place) => place > n && event.stream === stream);
+  const withHash = (event: RecordedEvent, hash: string) => ({ ...event, data: { ...(event.data as object), hash } });
+  const forged = withHash(events[next]!, entryHash('?', events[next]!));
+  const { found } = auditOf(events.with(n, withHash(events[n]!, 'lost')).with(next, forged));
+  t.deepEqual(
+    found
+      .filter(({ rule }) => rule === 'chain')
+      .map(({ position }) => position)
+      .slice(0, 2),
+    [events[n]!.position, forged.position],
+  );
+});
+
 test('steps that the service still has to do are no violations, until they are late', async (t) => {
   const { log } = await openTestStores(t);
   const filler = openFiller(log, START);
