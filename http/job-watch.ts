@@ -46,8 +46,8 @@ export function openJobWatch({ jobs, position, is_deleted, work, log, look_ms = 
   async function look(): Promise<void> {
     const at = await position();
     const ids = [...followed.keys()];
-    const in_flight = work()?.urls_by_job ?? {};
-    const now = `${at} ${ids.map((id) => in_flight[id])}`;
+    const in_flight = work()?.urls_by_job;
+    const now = `${at} ${ids.map((id) => in_flight && (in_flight[id] ?? 0))}`;
     if (now === seen) return;
     seen = now;
     const found = new Map((await jobs.getMany(ids)).map((job) => [job._id, job]));

@@ -4,8 +4,11 @@ import { ClientGone, retryLater } from '../errors.ts';
 
 export interface EventStream {
   readable: Readable;
-  /** Replaces a waiting event: a slow client misses some events, but gets the latest one. */
-  send(event: string): void;
+  /**
+   * Replaces a waiting event: a slow client misses some events, but gets the latest one. `instead` is sent where an event is replaced that
+   * came without one.
+   */
+  send(event: string, instead?: string): void;
   /** Sends this event, or else the waiting one, and ends the stream. */
   end(event?: string): void;
 }
@@ -68,6 +71,8 @@ interface LiveStream extends EventStream {
 
 function openStream(heartbeats: number): LiveStream {
   let waiting = '';
+  /** Whether an event without `instead` has come since the last one that was sent. */
+  let is_whole = false;
   let is_wanted = false;
   let is_over = false;
   let beats = 0;
@@ -87,14 +92,16 @@ function openStream(heartbeats: number): LiveStream {
   }
   function push(text: string): void {
     waiting = '';
+    is_whole = false;
     is_wanted = false;
     readable.push(text);
   }
   return {
     readable,
-    send(event) {
+    send(event, instead = event) {
       if (is_over) return;
-      waiting = event;
+      waiting = is_whole ? instead : event;
+      is_whole ||= event === instead;
       flush();
     },
     end(event) {

@@ -86,7 +86,8 @@ export const events = route({
   handler({ job, headers, caller }, { jobWatch, inFlight, eventStreams }) {
     const { _id: job_id } = job;
     let sent = headers['last-event-id'] ?? '';
-    let sent_in_flight = inFlight(job);
+    /** Undefined: what a client that reconnects was told. */
+    let sent_in_flight: number | null | undefined;
     if (isOver(job) && eventId(job) === sent) return { status: 204 };
     const stream = eventStreams.open(caller.user_id);
 
@@ -98,7 +99,8 @@ export const events = route({
       const [id, view] = [eventId(now), jobStatusView(now, inFlight)];
       if (isOver(now)) stream.end(jobEvent('end', view, id));
       else if (isAfter(id, sent)) stream.send(jobEvent('progress', view, id));
-      else if (id === sent && view.urls_in_flight !== sent_in_flight) stream.send(inFlightEvent(view));
+      else if (id === sent && view.urls_in_flight !== sent_in_flight)
+        stream.send(inFlightEvent(view), jobEvent('progress', view, id));
       else return;
       sent = id;
       sent_in_flight = view.urls_in_flight;

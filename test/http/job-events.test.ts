@@ -120,6 +120,7 @@ test('between two states a stream says that other URLs are in flight', async (t)
     last_event_id: '0-5-0',
     inFlight: () => in_flight,
   });
+  await turn();
   for (in_flight of [0, 40, 40, 20]) {
     tell(job({ completed_urls: 5 }));
     await turn();
@@ -131,9 +132,28 @@ test('between two states a stream says that other URLs are in flight', async (t)
   t.deepEqual(
     events.map(([, name, data]) => [name, JSON.parse(data!).urls_in_flight]),
     [
+      // Who reconnects knows an older number.
+      ['in_flight', 0],
       ['in_flight', 40],
       ['in_flight', 20],
       ['deleted', undefined],
     ],
   );
+});
+
+test('a client that is too slow for a state and the URLs in flight after it gets both in one event', async (t) => {
+  let in_flight = 0;
+  const { sent, tell } = await follow(job(), { inFlight: () => in_flight });
+  await turn();
+  tell(job({ completed_urls: 5 }));
+  tell(job({ completed_urls: 6 }));
+  in_flight = 40;
+  tell(job({ completed_urls: 6 }));
+  await turn();
+  for (in_flight of [30, 20, 10]) tell(job({ completed_urls: 6 }));
+  await turn();
+  tell(null);
+  const all = await sent;
+  t.deepEqual(names(all), ['progress', 'progress', 'progress', 'in_flight', 'in_flight', 'deleted']);
+  t.regex(all, /id: 0-6-0\nevent: progress\ndata: .*"urls_in_flight":40/);
 });

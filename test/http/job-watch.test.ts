@@ -13,7 +13,7 @@ function openWorld() {
     down: false,
     reads: [] as string[][],
     looks: 0,
-    in_flight: {} as Record<string, number>,
+    in_flight: {} as Record<string, number> | null,
     logged: 0,
   };
   const watch = openJobWatch({
@@ -34,7 +34,7 @@ function openWorld() {
       },
     },
     is_deleted: async (job_id) => world.deleted.has(job_id),
-    work: () => ({ urls_by_job: world.in_flight }),
+    work: () => world.in_flight && { urls_by_job: world.in_flight },
   });
   const change = (job_id: string, completed_urls: number, position: string) => {
     world.jobs.set(job_id, completed_urls);
@@ -96,7 +96,12 @@ test('the watch reads nothing while the documents stay the same', async (t) => {
   t.is(world.reads.length, 2);
   world.in_flight = { a: 40 };
   await until(() => alice.told.length === 3);
-  t.is(world.reads.length, 3);
+  world.in_flight = {};
+  await until(() => alice.told.length === 4);
+  // Nobody knows any more.
+  world.in_flight = null;
+  await until(() => alice.told.length === 5);
+  t.is(world.reads.length, 5);
   watch.close();
 });
 
