@@ -74,6 +74,7 @@ test('an API key is shown once, works, and is refused after its revocation', asy
   await page.getByLabel('Name').fill(HOSTILE);
   await page.getByRole('button', { name: 'Make the key' }).click();
   const key = await page.getByLabel('The key').inputValue();
+  t.regex(await page.evaluate<string>("getComputedStyle(document.querySelector('input.key')).fontFamily"), /mono/);
   await assertAccessible(t, page);
   const asked = () =>
     fetch(`${service.url}/api/v2/usage`, { headers: { authorization: `Bearer ${key}` } }).then(({ status }) => status);
