@@ -10,6 +10,11 @@ export async function standStill(pid: number): Promise<void> {
 }
 
 function stands(pid: number, thread: string): boolean {
-  const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
-  return stat.charAt(stat.lastIndexOf(')') + 2) === 'T';
+  try {
+    const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
+    return stat.charAt(stat.lastIndexOf(')') + 2) === 'T';
+  } catch {
+    // It has ended since it was listed: the next look does not find it.
+    return false;
+  }
 }
