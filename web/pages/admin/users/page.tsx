@@ -147,19 +147,20 @@ function columnsOf(
 }
 
 function Star({ user: { user_id, email, is_starred }, onChange }: { user: User; onChange(): void }) {
-  // Shown at once, and taken back when the service refuses; a second click undoes it.
-  const [wanted, setWanted] = useState(is_starred);
-  useEffect(() => setWanted(is_starred), [is_starred]);
+  // Shown at once; when the service refuses, the star is as the list has it. A second click undoes it.
+  const [wanted, setWanted] = useState<boolean | null>(null);
+  useEffect(() => setWanted(null), [is_starred]);
+  const shown = wanted ?? is_starred;
   function star(): void {
-    setWanted(!wanted);
-    ask('PATCH /admin/users/{user_id}/star', { user_id, is_starred: !wanted }).then(onChange, (error: unknown) => {
-      setWanted(wanted);
+    setWanted(!shown);
+    ask('PATCH /admin/users/{user_id}/star', { user_id, is_starred: !shown }).then(onChange, (error: unknown) => {
+      setWanted(null);
       sayFailure(error);
     });
   }
   return (
-    <button type="button" class="star" aria-pressed={wanted} aria-label={`Star ${email ?? user_id}`} onClick={star}>
-      {wanted ? '★' : '☆'}
+    <button type="button" class="star" aria-pressed={shown} aria-label={`Star ${email ?? user_id}`} onClick={star}>
+      {shown ? '★' : '☆'}
     </button>
   );
 }
