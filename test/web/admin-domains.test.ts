@@ -83,8 +83,11 @@ test.serial('a domain is blocked, found, changed and unblocked', async (t) => {
   await page.getByRole('heading', { name: 'No domain is blocked' }).waitFor();
   await page.getByText('It is not blocked.').waitFor();
   t.is(await page.evaluate('document.activeElement.id'), 'page', 'the focus is where the row was');
+  // It stays for as long as it has the focus.
+  const undo = page.getByRole('button', { name: 'Undo' });
+  await undo.focus();
   await assertAccessible(t, page);
-  await page.getByRole('button', { name: 'Undo' }).press('Enter');
+  await undo.press('Enter');
   await row.getByRole('cell', { name: 'The owner asked.' }).waitFor();
 });
 

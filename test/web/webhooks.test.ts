@@ -56,7 +56,14 @@ test('an endpoint is made, gets a signed test and the event of a job, and is del
 
   const client = await service.client(user);
   const { body: job } = await client.upload(`url\n${site.url}/a\n`);
-  await until(() => received.some(({ body }) => body.includes('job.completed')));
+  const [endpoint] = (await client.ask('GET', '/webhooks/endpoints')).body.items;
+  await until(async () => {
+    const { body } = await client.ask('GET', `/webhooks/endpoints/${endpoint.id}/deliveries`);
+    return body.items.some(
+      ({ event, status }: { event: { type: string }; status: string }) =>
+        event.type === 'job.completed' && status === 'delivered',
+    );
+  });
   // The page asks for new deliveries every 15 s by itself.
   await page.reload();
   await page.getByRole('row', { name: 'job.completed' }).getByText('delivered').waitFor();
