@@ -34,6 +34,8 @@ export interface Parts {
   logger: Logger;
   /** Opens read models, each under the name that the caller gives it. */
   read<Documents extends Record<string, Document>>(specs: Specs<Documents>): Live<Documents>;
+  /** How many times rebuilt read models took the place of earlier ones, as this process has noticed within a second. */
+  flips(): number;
   /** Opens the read models of a follower of its own, which has a position of its own. */
   follow(follower: Follower): ReadModels;
   /** Waits until the read models have reached the position. Returns false after 2 s. */

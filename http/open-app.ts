@@ -126,6 +126,7 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
       logger,
       blobs,
       read,
+      flips: () => readmodels.flips,
       follow: (follower) => openReadModels(documents, { follower, log_id }),
       credits,
       accounts,

@@ -1,5 +1,5 @@
 // Where results of a filtered list stand in an ended job, as pages that were read have shown it: a page far down begins at the last known place
-// before it, instead of leaving out all results from the first. The results of an ended job never change.
+// before it, instead of leaving out all results from the first. The results of an ended job never change, except by a rebuild that mends them.
 import { LRUCache } from 'lru-cache';
 import type { Collection } from './documents.ts';
 import type { JobDocument } from './jobs.ts';
@@ -26,9 +26,13 @@ interface Known {
   places: Map<number, { offset: number; index: number }>;
 }
 
-export function openResultPlaces(results: Pick<Collection<StoredResult>, 'count'>): ResultPlaces {
+/** `flips`: how many times rebuilt read models took the place of earlier ones; what is known of these is forgotten. */
+export function openResultPlaces(results: Pick<Collection<StoredResult>, 'count'>, flips: () => number): ResultPlaces {
   const kept = new LRUCache<string, Known>({ max: MAX_KEPT });
+  let seen = flips();
   function knownOf({ _id }: OfJob, filter: ResultsFilter): Known {
+    if (seen !== flips()) kept.clear();
+    seen = flips();
     const key = JSON.stringify([_id, filter]);
     const known = kept.get(key) ?? { total: null, places: new Map() };
     kept.set(key, known);

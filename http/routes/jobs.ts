@@ -25,9 +25,9 @@ import {
 import { fileBody, routeOf } from '../route.ts';
 import { submit } from '../submit.ts';
 
-function wire({ submissions, inFlight, read }: Parts) {
+function wire({ submissions, inFlight, read, flips }: Parts) {
   const documents = read({ jobs, results: jobResults, jobStats });
-  return { submissions, inFlight, read: { ...documents, places: openResultPlaces(documents.results) } };
+  return { submissions, inFlight, read: { ...documents, places: openResultPlaces(documents.results, flips) } };
 }
 export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(GATEWAY);

@@ -36,7 +36,7 @@ async function openResults(t: ExecutionContext) {
       return stored.count(...asked);
     },
   };
-  return { results, counts: () => counts };
+  return { results, stored, counts: () => counts };
 }
 
 test('pages of a filtered list are those that skipping gives, in any order of asking', async (t) => {
@@ -44,7 +44,7 @@ test('pages of a filtered list are those that skipping gives, in any order of as
   const read = {
     results,
     jobStats: { get: async () => null },
-    places: openResultPlaces(results),
+    places: openResultPlaces(results, () => 0),
   };
   for (const offset of [1900, 0, 1164, 1001, 1165, 1010, shops.length - 1, shops.length]) {
     const { items, total } = await resultsPage(read, job, { url_contains: '/SHOP/' }, { limit: 10, offset });
@@ -59,7 +59,7 @@ test('pages of a filtered list are those that skipping gives, in any order of as
 
 test('a page begins at the last known place before it, and what passes is counted once', async (t) => {
   const { results, counts } = await openResults(t);
-  const places = openResultPlaces(results);
+  const places = openResultPlaces(results, () => 0);
   const filter = { url_contains: '/shop/' };
   const read = { results, jobStats: { get: async () => null }, places };
   for (const offset of [1000, 1100, 1100]) await resultsPage(read, job, filter, { limit: 10, offset });
@@ -71,9 +71,24 @@ test('a page begins at the last known place before it, and what passes is counte
 
 test('the places of a job that goes on are not kept', async (t) => {
   const { results } = await openResults(t);
-  const places = openResultPlaces(results);
+  const places = openResultPlaces(results, () => 0);
   const read = { results, jobStats: { get: async () => null }, places };
   const going = { ...job, status: 'processing' as const };
   await resultsPage(read, going, { url_contains: '/shop/' }, { limit: 10, offset: 1000 });
   t.deepEqual(places.placeOf(job, { url_contains: '/shop/' }, 1000), { from_index: 0, skip: 1000 });
+});
+
+test('after a rebuild nothing is known of the results before it', async (t) => {
+  const { results, stored } = await openResults(t);
+  const [filter, page] = [{ url_contains: '/shop/' }, { limit: 10, offset: 1000 }];
+  let flips = 0;
+  const read = { results, jobStats: { get: async () => null }, places: openResultPlaces(results, () => flips) };
+  const lost = shops.slice(0, 10);
+  await stored.write(lost.map((index) => ({ delete: resultId(job._id, index) })));
+  t.is((await resultsPage(read, job, filter, page)).total, shops.length - lost.length);
+  await stored.write(lost.map((index) => ({ insert: result(index) })));
+  flips++;
+  const { items, total } = await resultsPage(read, job, filter, page);
+  t.is(total, shops.length);
+  t.like((await Array.fromAsync(items))[0], { index: shops[1000]! });
 });
