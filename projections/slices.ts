@@ -5,7 +5,10 @@ import type { Collection, Document, Write } from '../readmodels/documents.ts';
 const AT_ONCE = 5000;
 
 /** Returns the documents that exist, in the order of the ids. */
-export async function readAll<T extends Document>(collection: Collection<T>, ids: readonly string[]): Promise<T[]> {
+export async function readAll<T extends Document>(
+  collection: Pick<Collection<T>, 'getMany'>,
+  ids: readonly string[],
+): Promise<T[]> {
   const documents: T[] = [];
   for (let from = 0; from < ids.length; from += AT_ONCE) {
     for (const document of await collection.getMany(ids.slice(from, from + AT_ONCE))) documents.push(document);

@@ -16,6 +16,7 @@ import {
 import type { Difference } from '../readmodels/projection-state.ts';
 import { breather } from '../time/event-loop.ts';
 import type { Read, Sides } from './projection.ts';
+import { readAll } from './slices.ts';
 
 /** What a worker log has of a job. */
 interface OfJob {
@@ -69,7 +70,7 @@ function readable(document: SegmentDocument): LogEntry[] {
 function openSide(read: Read, signal: AbortSignal) {
   const segments = new Map<string, SegmentDocument>();
   let state = emptyLog();
-  let documents: LogJobDocument[] = [];
+  const known = new Map<string, LogJobDocument>();
 
   /** The oldest first. */
   function* all(): Generator<[number: number, entries: LogEntry[]]> {
@@ -82,10 +83,19 @@ function openSide(read: Read, signal: AbortSignal) {
     async refresh(): Promise<void> {
       const next = (await read(logStates).get(LOG_STATE)) ?? emptyLog();
       const changed = read(logSegments).stream({ revision: { $gt: state.revision } }, { signal });
-      for await (const document of changed) segments.set(document._id, document);
+      const ids = new Set<string>();
+      for await (const document of changed) {
+        segments.set(document._id, document);
+        for (const job_id of document.jobs) ids.add(job_id);
+      }
       state = next;
       for (const id of segments.keys()) if (Number(id) < state.first) segments.delete(id);
-      documents = await Array.fromAsync(read(logJobs).stream({}, { signal }));
+      // The document of a job changes with its segments, or when the job is deleted.
+      for (const { _id, is_deleted } of known.values()) if (is_deleted || ids.has(_id)) known.delete(_id);
+      for (const document of await readAll(read(logJobs), [...ids])) known.set(document._id, document);
+      for await (const document of read(logJobs).stream({ is_deleted: true }, { signal })) {
+        known.set(document._id, document);
+      }
     },
     size: () => segments.size,
     hasDropped: () => state.first > 0,
@@ -100,8 +110,7 @@ function openSide(read: Read, signal: AbortSignal) {
     },
     /** The entries from the one with this name on; all of them where there is none. */
     async jobs(oldest: string | null): Promise<Map<string, OfJob>> {
-      const known = new Map(documents.map((document) => [document._id, document]));
-      const deleted = documents.filter(({ is_deleted }) => is_deleted).map(({ _id }) => _id);
+      const deleted = [...known.values()].filter(({ is_deleted }) => is_deleted).map(({ _id }) => _id);
       const nothing = (job_id: string): OfJob => {
         const is_deleted = known.get(job_id)?.is_deleted ?? false;
         return { entries: 0, digest: '', is_found: true, is_deleted };

@@ -14,6 +14,7 @@ import { stoppedAt } from '../support/stopped-documents.ts';
 import { commandContext, openTestStores } from '../support/stores.ts';
 import {
   A,
+  append,
   assertSame,
   B,
   C,
@@ -71,9 +72,13 @@ test('the newest entries are kept, by number and by age', async (t) => {
 });
 
 /** Compares the worker log with one that is made of what the log has now. */
-async function compared(t: ExecutionContext, { stores }: World, settings: Parameters<typeof follow>[1]) {
+async function compared(
+  t: ExecutionContext,
+  { stores }: World,
+  settings: Parameters<typeof follow>[1],
+  meanwhile = async () => {},
+) {
   const anew = { log: stores.log, documents: (await openTestStores(t)).documents };
-  await follow(anew, settings);
   const [live, rebuilt] = [stores, anew].map(
     ({ documents }): Read =>
       (spec) =>
@@ -82,7 +87,11 @@ async function compared(t: ExecutionContext, { stores }: World, settings: Parame
   const [projection] = openWorkerLogFollower({ worker_log_entries: 1, worker_log_days: 1 }).projections;
   return compareDocuments({
     ...{ projection: projection!, live, rebuilt, signal: new AbortController().signal },
-    readBoth: async (read) => [await read(live), await read(rebuilt)],
+    async readBoth(read) {
+      await meanwhile();
+      await Promise.all([follow(stores, settings), follow(anew, settings)]);
+      return [await read(live), await read(rebuilt)];
+    },
   });
 }
 
@@ -145,6 +154,22 @@ test('the worker log compares equal with a new one of a log from which the check
   const lost = await compared(t, world, few);
   t.deepEqual(lost.differences[0], { collection: 'worker_log_states', id: 'log', kind, fields: ['entries'] });
   t.true(lost.differing > 1);
+});
+
+test('worker logs that change while they are compared are compared as they are in the end', async (t) => {
+  const settings = { worker_log_entries: 3000, worker_log_days: 30 };
+  const world = await openWorld(t);
+  const [grown, gone, purged, deleted, made] = Array.from({ length: 5 }, () => randomUUID()) as [string, ...string[]];
+  for (const job_id of [grown, gone!, purged!, deleted!]) await check(world, { job_id, urls: urlsOf(700, 5), to: 600 });
+  await append(world, purged!, 'JobDeleted', 'no_stream');
+  await follow(world.stores, settings);
+  const found = await compared(t, world, settings, async () => {
+    await append(world, purged!, 'JobPurged', 0);
+    await append(world, deleted!, 'JobDeleted', 'no_stream');
+    await expire(world, gone!);
+    for (const job_id of [grown, made!]) await check(world, { job_id, urls: urlsOf(700, 5), from: 600 });
+  });
+  t.like(found, { differing: 0, differences: [] });
 });
 
 test('a deletion is made in slices, each in a transaction of its own', async (t) => {

@@ -48,6 +48,9 @@ export async function openWorld(t: ExecutionContext, documents?: Documents): Pro
 interface Checks {
   job_id: string;
   urls: readonly string[];
+  /** Of these URLs, multiples of 100; unset: all. */
+  from?: number;
+  to?: number;
   outcomeOf?: (n: number) => Outcome;
   at_ms?: number;
   /** Null: as before the actor named the checker. */
@@ -69,7 +72,7 @@ export async function check({ stores: { log }, expected }: World, { outcomeOf = 
     revision = listed.ok ? listed.revision : revision;
   }
   const actor = worker === null ? 'checker' : checkerActor(worker);
-  for (let from = 0; from < urls.length; from += 100) {
+  for (let from = of.from ?? 0; from < (of.to ?? urls.length); from += 100) {
     const range = {
       job_id,
       batch: from / 100,
