@@ -38,9 +38,12 @@ const isBrokenConnection = (error: unknown): boolean =>
 export const isTransient = (error: unknown): boolean =>
   hasLabel(error, 'TransientTransactionError') || isBrokenConnection(error);
 
-/** Of an error of the commit: it may have succeeded; the caller can repeat the commit. */
+/**
+ * Of an error of the commit: it may have succeeded; the caller can repeat the commit. The driver throws a `TypeError` where the socket's own
+ * error ends a commit, because it looks for labels on it.
+ */
 export const isUnknownCommit = (error: unknown): boolean =>
-  hasLabel(error, 'UnknownTransactionCommitResult') || isBrokenConnection(error);
+  hasLabel(error, 'UnknownTransactionCommitResult') || isBrokenConnection(error) || !(error instanceof MongoError);
 
 export const isNamespaceExists = (error: unknown): boolean => codeOf(error) === NAMESPACE_EXISTS;
 

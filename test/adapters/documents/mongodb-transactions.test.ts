@@ -6,6 +6,8 @@ import { silent } from '../../support/stores.ts';
 
 const broken = () => new MongoNetworkError('connection 1 closed');
 const reset = () => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+/** What the driver makes of the socket's own error in a commit. */
+const unlabelled = () => new TypeError('error.hasErrorLabel is not a function');
 
 /** A driver whose commits fail with these, one after the other. */
 function transactionsWith(failures: Error[], retry_for_ms = 60_000) {
@@ -45,7 +47,9 @@ for (const failure of [broken, reset]) {
     t.is(result, 'done');
     t.deepEqual(counts, { commits: 1, aborts: 2, sessions: 3 });
   });
+}
 
+for (const failure of [broken, reset, unlabelled]) {
   test(`${failure().message} in the commit: the commit is repeated, the transaction is not`, async (t) => {
     const { counts, transactions } = transactionsWith([failure(), failure()]);
     let runs = 0;
