@@ -41,8 +41,16 @@ export async function startMinio(program: string): Promise<Minio> {
   };
   let server: ChildProcess;
   const start = async () => {
-    server = spawn(program, args, { env, stdio: 'ignore' });
-    const ended = once(server, 'exit').then(([code]) => Promise.reject(new Error(`minio ended with ${code}`)));
+    server = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let said = '';
+    for (const output of [server.stdout!, server.stderr!]) {
+      output.on('data', (text) => {
+        said = `${said}${text}`.slice(-2000);
+      });
+    }
+    const ended = once(server, 'close').then(([code]) =>
+      Promise.reject(new Error(`minio ended with ${code}: ${said}`)),
+    );
     const ready = until(async () => (await fetch(`${url}/minio/health/ready`).catch(() => null))?.ok ?? false);
     await Promise.race([ready, ended]);
     ended.catch(() => {}); // it ends some time: only until it is ready is this a failure
@@ -53,7 +61,11 @@ export async function startMinio(program: string): Promise<Minio> {
     server.kill('SIGKILL');
     await exited;
   };
-  await start();
+  // Beside much else its first start may end with 1, and say why.
+  await start().catch((error: Error) => {
+    console.warn(`${error.message}: it is started again`);
+    return start();
+  });
   return {
     url,
     credentials: { access_key_id: KEY_ID, secret_access_key: SECRET },

@@ -157,7 +157,9 @@ test('the list follows its jobs, and the page of a job says when it is not curre
   const events = /\/events$/;
   const results = /\/results\?/;
   await page.route(events, (route) => route.abort());
-  await page.route(results, (route) => route.fulfill({ status: 503, json: { detail: 'It is away.' } }));
+  // The page asks again by itself only then: first comes the click.
+  const away = { status: 503, headers: { 'Retry-After': '30' }, json: { detail: 'It is away.' } };
+  await page.route(results, (route) => route.fulfill(away));
   await page.getByRole('link', { name: 'long.csv' }).click();
   await page.getByText('what you see is not current').waitFor();
   const alert = page.getByRole('alert').filter({ hasText: 'It is away. Trying again' });
