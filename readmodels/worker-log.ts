@@ -187,7 +187,7 @@ export function openWorkerLog(
       });
       for await (const pass of passing({})) {
         const { segment, from } = pass;
-        if (segment.until_ms < from_ms) continue;
+        if (segment.until_ms < first * HOUR_MS) continue;
         const hour_of = segment.ranges.map(({ at_ms }) => hours[Math.floor(at_ms / HOUR_MS) - first]);
         const is_2xx = segment.outcomes.map(([status]) => status !== null && status >= 200 && status < 300);
         const is_error = segment.outcomes.map(([, error]) => error !== null);

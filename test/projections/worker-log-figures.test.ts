@@ -90,4 +90,7 @@ test('the hours count the entries, their failures and the time of their answers'
     [hours[1]!.answers, hours[1]!.duration_total_ms],
     [durations.length, durations.reduce((sum, ms) => sum + ms, 0)],
   );
+  // The first hour is whole, however late in it the time is from which they are counted.
+  const end_of_hour_ms = START_MS - (START_MS % (60 * MINUTE_MS)) + 60 * MINUTE_MS - 1;
+  t.deepEqual(await worker_log.stats(end_of_hour_ms, end_of_hour_ms), [hours[1]!]);
 });
