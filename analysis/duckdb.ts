@@ -110,7 +110,12 @@ async function loadDuckDb(): Promise<DuckDb> {
 }
 
 export function blame(cause: unknown): never {
-  throw new SqlError((cause as Error).message.replace('Failed to extract statements: ', '').trimEnd(), { cause });
+  const { message } = cause as Error;
+  // What DuckDB advises then are settings, which are locked.
+  const text = message.startsWith('Out of Memory Error:')
+    ? 'this takes more memory than it gets: choose fewer events, by --type, --from or --to, or export them for a DuckDB of your own'
+    : message.replace('Failed to extract statements: ', '').trimEnd();
+  throw new SqlError(text, { cause });
 }
 
 async function* rowsOf(

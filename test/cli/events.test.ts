@@ -157,6 +157,7 @@ test('a wrong option names what it wants, and ends with 2', async (t) => {
     [['query', 'SELECT'], /Parser Error/],
     [['query', ''], /it wants one statement that reads/],
     [['query'], /it wants SQL/],
+    [['query', 'SELECT list(range) FROM range(60000000)'], /^this takes more memory than it gets: .*\n$/],
     [['tail', '--file', 'x'], /--file/],
   ];
   for (const [args, message] of wrong) {
