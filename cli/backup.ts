@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { keyPath } from '../adapters/identity/key-file.ts';
 import { backupsPrefix } from '../backups/keys.ts';
 import type { Line } from '../backups/lines.ts';
@@ -23,6 +22,7 @@ import { openLogger } from '../service/logger.ts';
 import { openBlobs, openStoredLog, openStores, type Waiting } from '../service/stores.ts';
 import { type Config, readConfig } from '../settings/config.ts';
 import { pause } from '../time/pause.ts';
+import { readWords } from './usage.ts';
 
 const USAGE = `usage: npm run backup -- create          writes a backup among the stored files
        npm run backup -- list            lists the backups there
@@ -166,7 +166,7 @@ function opener(name: string, blobs: Blobs): OpenBackup {
 }
 
 try {
-  const { positionals } = parseArgs({ allowPositionals: true });
+  const { positionals } = readWords({ allowPositionals: true }, USAGE);
   const [command, file] = positionals;
   const wanted = command === 'verify' || command === 'restore' ? 2 : 1;
   if (!['create', 'list', 'verify', 'restore'].includes(command ?? '') || positionals.length !== wanted)

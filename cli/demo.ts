@@ -2,7 +2,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs, styleText } from 'node:util';
+import { styleText } from 'node:util';
 import { issueLocalCode } from '../adapters/identity/index.ts';
 import { textOf } from './check/text.ts';
 import { bill, checkFile } from './check-file.ts';
@@ -10,13 +10,17 @@ import { onInterrupts } from './interrupts.ts';
 import { startLocalService } from './local-service.ts';
 import { openSampleSite, SAMPLE_PORT, type SampleSite } from './sample-site.ts';
 import { signInLink } from './sign-in-link.ts';
+import { readWords } from './usage.ts';
 
 const EXAMPLE = 'examples/urls.csv';
 const RESULTS = 'results.csv';
 /** The slow pages of the job that still runs when a browser shows it: it takes half a minute. */
 const SLOW_PAGES = 200;
 
-const { values } = parseArgs({ options: { exit: { type: 'boolean', default: false } } });
+const { values } = readWords(
+  { options: { exit: { type: 'boolean', default: false } } },
+  'usage: npm run demo [-- --exit]',
+);
 const { signal } = onInterrupts();
 const say = (text: string) => console.log(text);
 

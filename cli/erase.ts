@@ -1,10 +1,10 @@
 // Erases a user: npm run erase -- --user ID. The processes of the service carry it out; it may run meanwhile, or start later.
 import { randomUUID } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import { openErasures } from '../commands/user.ts';
 import { openLogger } from '../service/logger.ts';
 import { openStores } from '../service/stores.ts';
 import { readConfig } from '../settings/config.ts';
+import { readWords } from './usage.ts';
 
 const USAGE = 'usage: npm run erase -- --user ID';
 
@@ -23,7 +23,7 @@ async function erase(user_id: string): Promise<string | null> {
 }
 
 try {
-  const { values } = parseArgs({ options: { user: { type: 'string' } } });
+  const { values } = readWords({ options: { user: { type: 'string' } } }, USAGE);
   if (!values.user) throw new Error(`--user is missing\n${USAGE}`);
   const problem = await erase(values.user);
   if (problem === null) {

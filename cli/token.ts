@@ -1,23 +1,22 @@
 // Prints a token of the local issuer: npm run token -- --user alice --email a@example.com [--admin] [--hours 24]. With --link it
 // prints a link that signs a browser in once.
-import { parseArgs } from 'node:util';
 import { issueLocalCode, issueLocalToken } from '../adapters/identity/index.ts';
 import { readConfig } from '../settings/config.ts';
 import { signInLink } from './sign-in-link.ts';
+import { readWords } from './usage.ts';
 
 const USAGE = 'usage: npm run token -- --user ID [--email ADDRESS] [--admin] [--hours 24] [--link]';
 const MAX_HOURS = 24 * 366;
 
 function read() {
-  const { values } = parseArgs({
-    options: {
-      user: { type: 'string' },
-      email: { type: 'string' },
-      admin: { type: 'boolean', default: false },
-      hours: { type: 'string', default: '24' },
-      link: { type: 'boolean', default: false },
-    },
-  });
+  const options = {
+    user: { type: 'string' },
+    email: { type: 'string' },
+    admin: { type: 'boolean', default: false },
+    hours: { type: 'string', default: '24' },
+    link: { type: 'boolean', default: false },
+  } as const;
+  const { values } = readWords({ options }, USAGE);
   const hours = Number(values.hours);
   if (!values.user || !/^[\x21-\x7e]{1,200}$/.test(values.user)) {
     throw new Error('--user wants 1 to 200 visible ASCII characters');

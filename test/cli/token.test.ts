@@ -50,3 +50,14 @@ for (const [what, args, env, message] of WRONG) {
     t.regex(stderr, /usage: /);
   });
 }
+
+for (const name of ['token', 'erase', 'backup', 'demo']) {
+  test(`${name} --help prints how the command is called, and an unknown option too`, async (t) => {
+    const help = await runProgram(name, ['--help'], { DATA_DIR: data_dir });
+    t.deepEqual([help.code, help.stderr], [0, '']);
+    t.regex(help.stdout, new RegExp(`^usage: npm run ${name}`));
+    const { code, stdout, stderr } = await runProgram(name, ['--no-such'], { DATA_DIR: data_dir });
+    t.deepEqual([code, stdout], [2, '']);
+    t.regex(stderr, new RegExp(`^[^\\n]*--no-such[^\\n]*\\nusage: npm run ${name}`));
+  });
+}
