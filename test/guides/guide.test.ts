@@ -63,6 +63,7 @@ test('a command that fails ends the run', async (t) => {
   t.regex((await run(guideOf(['echo one; false; echo two', 'text', 'one\ntwo'])))!, /exit code 1/);
   t.regex((await run(guideOf(['no-such-program', 'text', ''])))!, /exit code 127/);
   t.regex((await run(guideOf(['exit 0'], ['echo', 'text', ''])))!, /exit code 0/);
+  t.regex((await run(guideOf(['npm run -s no-such-script -- x', 'text', ''])))!, /exit code 1/);
 });
 
 test('a command gets no input, and its processes end with the guide', async (t) => {

@@ -142,6 +142,7 @@ case "$3" in
 ${Object.entries(scripts)
   .map(([name, command]) => `  ${name}) shift 4; exec ${command} "$@" ;;`)
   .join('\n')}
+  *) echo "npm error Missing script: \\"$3\\"" >&2; exit 1 ;;
 esac
 `;
 
