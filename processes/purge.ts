@@ -13,7 +13,7 @@ import { type PurgeDocument, purges } from '../readmodels/purges.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { inParallel } from './in-parallel.ts';
 import { passOnMoves } from './passes.ts';
-import { openPutOff, type PutOff } from './put-off.ts';
+import { firstOthers, openPutOff, type PutOff } from './put-off.ts';
 import type { Removals } from './removals.ts';
 
 const SLICE = 5000;
@@ -78,11 +78,10 @@ export function openPurger(options: PurgeOptions): Purger {
   async function purgeSome(signal: AbortSignal): Promise<Position | null> {
     let position: Position | null = null;
     let results = 0;
-    const limit = AT_ONCE + put_off.count();
-    for (const purge of await readmodels.collection(purges).find({}, { sort: { since: 1 }, limit })) {
+    for (const purge of await firstOthers(readmodels.collection(purges), {}, 'since', AT_ONCE, put_off)) {
       if (signal.aborted || results >= slice) break;
       const { _id: job_id, purged_to: from_index, urls } = purge;
-      if (put_off.has(job_id) || (from_index === urls && removals.are_held)) continue;
+      if (from_index === urls && removals.are_held) continue;
       const to_index = Math.min(from_index + slice, urls);
       results += to_index - from_index;
       try {

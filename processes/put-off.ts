@@ -1,27 +1,54 @@
 // Work that failed is left alone for a while, so that it holds up no other.
+import type { Document, Filter, Reading } from '../readmodels/documents.ts';
 
 /** Work that failed is tried again after this long. */
 const AGAIN_MS = 5 * 60_000;
-/** A read finds 10,000 documents at the most. */
-const MOST_COUNTED = 9_900;
+/** Documents of each read that follows a first one full of work that is put off. */
+const READ_AT_ONCE = 1_000;
 
 export interface PutOff {
-  /** Call it at the begin of a pass. Returns how many are put off, 9,900 at the most. */
-  count(): number;
   has(id: string): boolean;
   add(id: string): void;
 }
 
 /** `monotonic`: milliseconds that never go back. */
 export function openPutOff(monotonic: () => number): PutOff {
+  /** In the order in which they come due. */
   const again_at = new Map<string, number>();
+  function drop(): void {
+    const now = monotonic();
+    for (const [id, at] of again_at) {
+      if (at > now) return;
+      again_at.delete(id);
+    }
+  }
   return {
-    count() {
-      const now = monotonic();
-      for (const [id, at] of again_at) if (at <= now) again_at.delete(id);
-      return Math.min(again_at.size, MOST_COUNTED);
+    has(id) {
+      drop();
+      return again_at.has(id);
     },
-    has: (id) => again_at.has(id),
-    add: (id) => void again_at.set(id, monotonic() + AGAIN_MS),
+    add(id) {
+      again_at.delete(id);
+      again_at.set(id, monotonic() + AGAIN_MS);
+    },
   };
+}
+
+/** The first documents, in the order of a field, that are not put off; at most `limit`, however many stand before them. */
+export async function firstOthers<T extends Document>(
+  documents: Pick<Reading<T>, 'find'>,
+  filter: Filter,
+  field: keyof T & string,
+  limit: number,
+  put_off: Pick<PutOff, 'has'>,
+): Promise<T[]> {
+  const others: T[] = [];
+  const sort = { [field]: 1 } as const;
+  for (let [after, size]: [string[] | undefined, number] = [undefined, limit]; ; size = READ_AT_ONCE) {
+    const found = await documents.find(filter, { sort, limit: size, ...(after && { after }) });
+    others.push(...found.filter(({ _id }) => !put_off.has(_id)).slice(0, limit - others.length));
+    const last = found.at(-1);
+    if (last === undefined || found.length < size || others.length === limit) return others;
+    after = [last[field] as string, last._id];
+  }
 }

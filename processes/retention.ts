@@ -10,7 +10,7 @@ import { purges } from '../readmodels/purges.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { jobDomains, jobResponseTimes, jobStats, noStats, summaryOf } from '../readmodels/stats.ts';
 import { pause } from '../time/pause.ts';
-import { openPutOff, type PutOff } from './put-off.ts';
+import { firstOthers, openPutOff, type PutOff } from './put-off.ts';
 
 /** Jobs in one pass. While so many purges are under way, those that fail not counted, no further results expire, so that a user's deletion waits for few. */
 const AT_ONCE = 100;
@@ -27,7 +27,7 @@ export interface RetentionOptions {
   /** Days after a job's end. */
   days: number;
   /** The purges that failed. */
-  failed_purges: Pick<PutOff, 'count'>;
+  failed_purges: Pick<PutOff, 'has'>;
   logger: Pick<Logger, 'error'>;
   context: (job_id: string) => CommandContext;
   /** Wall time in Unix milliseconds, without its steps back. */
@@ -83,17 +83,13 @@ export function openRetention(options: RetentionOptions): Retention {
   return {
     async expireSome(signal) {
       const before = new Date(now() - days * DAY_MS).toISOString();
-      const failed = failed_purges.count();
-      const found = await readmodels.collection(purges).find({}, { limit: AT_ONCE + failed });
-      const room = AT_ONCE - Math.max(0, found.length - failed);
+      const under_way = await firstOthers(readmodels.collection(purges), {}, 'since', AT_ONCE, failed_purges);
+      const room = AT_ONCE - under_way.length;
       if (room === 0) return { position: null, is_held_up: true };
       let position: Position | null = null;
-      const limit = room + put_off.count();
       const due = { results_kept_since: { $lt: before } };
-      const sort = { results_kept_since: 1 } as const;
-      for (const job of await readmodels.collection(jobs).find(due, { sort, limit })) {
+      for (const job of await firstOthers(readmodels.collection(jobs), due, 'results_kept_since', room, put_off)) {
         if (signal.aborted) break;
-        if (put_off.has(job._id)) continue;
         try {
           position = await expire(job);
         } catch (err) {

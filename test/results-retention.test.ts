@@ -23,7 +23,7 @@ import { answerOf, openTestClient, startTestService } from './support/service.ts
 import { openSite, page } from './support/sites.ts';
 import { commandContext, openFolderLog, silent } from './support/stores.ts';
 
-const NONE = { count: () => 0 };
+const NONE = { has: () => false };
 const TWO_DAYS_MS = 2 * 24 * 3_600_000;
 
 test('results that have expired are gone from both APIs, links and files; the job and its statistics stay', async (t) => {

@@ -33,7 +33,7 @@ import { submitUpload } from '../support/submitted.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const DAYS = 30;
-const NONE = { count: () => 0 };
+const NONE = { has: () => false };
 const never = new AbortController().signal;
 
 interface Wanted {
@@ -229,11 +229,34 @@ test('while as many purges are under way as may be, nothing expires, and purges 
   const removing = { log: stores.log, blobs, removals: openRemovals(), put_off };
   const purger = openPurger({ ...shared, ...removing });
   await purger.purgeSome(never);
-  t.is(put_off.count(), 100);
+  t.deepEqual([put_off.has('purged-0'), put_off.has('purged-250')], [true, false]);
   t.deepEqual(await retention.expireSome(never), { position: null, is_held_up: true }, '150 may be under way');
   await purger.purgeSome(never);
   t.like(await retention.expireSome(never), { is_held_up: false });
   t.not((await commands.aggregate.read(jobStream('unchecked'))).state.expired, null);
   await project(stores);
   t.deepEqual(await retention.expireSome(never), { position: null, is_held_up: false }, 'nothing is left to expire');
+});
+
+test('however many purges fail, the next one is made, and results expire', async (t) => {
+  const { stores, blobs, readmodels } = await endedJobs(t, THREE.slice(2));
+  const commands = openJobs(stores.log);
+  const put_off = openPutOff(() => 0);
+  const shared = { readmodels, commands, logger: silent, context: () => commandContext(), monotonic: () => 0 };
+  const name = (await stores.documents.names()).find((each) => each.startsWith(purges.name))!;
+  const others = await stores.documents.collection({ ...purges, name });
+  const of = { batch_size: 1, blob_key: null, purged_to: 0, urls: 1, is_deleted: false, since: '2026-01-31' };
+  const failed = Array.from({ length: 12_345 }, (_, n) => `failed-${n}`);
+  for (const ids of [failed.slice(0, 10_000), failed.slice(10_000)])
+    await others.write(ids.map((_id) => ({ replace: { _id, ...of } })));
+  for (const id of failed) put_off.add(id);
+  const late = { now: () => Date.now() + 31 * DAY_MS, days: DAYS, failed_purges: put_off };
+  const retention = openRetention({ ...shared, ...late });
+  t.like(await retention.expireSome(never), { is_held_up: false });
+  await project(stores);
+  const of_jobs = () => others.find({ _id: { $in: THREE.map(({ job_id }) => job_id) } });
+  t.is((await of_jobs()).length, 2);
+  const purger = openPurger({ ...shared, log: stores.log, blobs, removals: openRemovals(), put_off });
+  while ((await purger.purgeSome(never)) !== null) await project(stores);
+  t.deepEqual(await of_jobs(), []);
 });
