@@ -140,6 +140,13 @@ export type CreditsRefunded = DataOf<typeof CREDITS_EVENTS.CreditsRefunded>;
 
 export type CreditsEvent = EventsOf<typeof CREDITS_EVENTS>;
 
+/** The credits that an entry adds to those that the user owes: negative where it pays off or forgives some. */
+export function owedBy({ type, data }: CreditsEvent): number {
+  if (type === 'CreditsReversed') return data.owed;
+  if (type === 'CreditsRestored') return -data.forgiven;
+  return type === 'CreditsRecovered' ? data.amount : 0;
+}
+
 /** The hash of an entry before its append: only the append knows the id, the revision and the time that the hash covers. */
 export const UNSEALED = '';
 

@@ -4,7 +4,7 @@ import type { EventType, LogEvent } from '../events/vocabulary.ts';
 import { AUDITED, type AuditDocument, auditEntry, auditTrail } from '../readmodels/audit.ts';
 import type { Collection } from '../readmodels/documents.ts';
 import { type Projection, projection } from './projection.ts';
-import { writeAll } from './slices.ts';
+import { replaceAll, writeAll } from './slices.ts';
 
 interface Page {
   entries: AuditDocument[];
@@ -39,10 +39,7 @@ export const auditProjection: Projection = projection<EventType, Page>({
   async end({ entries, erased }, open) {
     const trail = await open(auditTrail);
     for (const user_id of erased) await dropReasons(trail, user_id);
-    await writeAll(
-      trail,
-      entries.map((entry) => ({ replace: entry })),
-    );
+    await replaceAll(trail, entries);
   },
 });
 

@@ -1,5 +1,5 @@
 // The read models of balances, of the lots that they consist of, and of transactions.
-import type { CreditsEvent, LotPart } from '../events/credits.ts';
+import { type CreditsEvent, type LotPart, owedBy } from '../events/credits.ts';
 import { idOf } from '../events/streams.ts';
 import { usageAfter, usageAt } from '../events/usage.ts';
 import type { EventTypeOf, LogEvent } from '../events/vocabulary.ts';
@@ -12,7 +12,8 @@ import {
   type TransactionDocument,
   transactions,
 } from '../readmodels/credits.ts';
-import { type Projection, projection } from './projection.ts';
+import { handlersOf, type Projection, projection } from './projection.ts';
+import { readAll, replaceAll } from './slices.ts';
 
 interface Page {
   balance_of: Map<string, BalanceDocument>;
@@ -26,27 +27,16 @@ export const creditsProjection: Projection = projection({
   collections: [balances, creditLots, transactions],
   covers: ['credits'],
   async begin(open, events): Promise<Page> {
-    const users = [...new Set(events.map(({ stream }) => idOf(stream)))];
-    const found = await (await open(balances)).getMany(users);
-    const ids = new Set(
-      events.filter(isEntry).flatMap((event) => movesOf(event).map(({ lot_id }) => lotIdOf(event, lot_id))),
-    );
-    const lots = await (await open(creditLots)).getMany([...ids]);
+    const users = events.map(({ stream }) => idOf(stream));
+    const moved = events.filter(isEntry).flatMap((event) => movesOf(event).map(({ lot_id }) => lotIdOf(event, lot_id)));
     return {
-      balance_of: new Map(found.map((balance) => [balance._id, balance])),
-      lots: new Map(lots.map((lot) => [lot._id, lot])),
+      balance_of: await readAll(await open(balances), users),
+      lots: await readAll(await open(creditLots), moved),
       entries: [],
     };
   },
   on: {
-    CreditsGranted: enter,
-    CreditsReserved: enter,
-    CreditsRefunded: enter,
-    CreditsAdjusted: enter,
-    CreditsExpired: enter,
-    CreditsReversed: enter,
-    CreditsRestored: enter,
-    CreditsRecovered: enter,
+    ...handlersOf('credits', enter),
     UsageSet({ stream, data, metadata: { at } }, { balance_of }) {
       const user_id = idOf(stream);
       const { period_start, usage, counted } = data;
@@ -55,9 +45,9 @@ export const creditsProjection: Projection = projection({
     },
   },
   async end({ balance_of, lots, entries }, open) {
-    await (await open(creditLots)).write([...lots.values()].map((lot) => ({ replace: lot })));
-    await (await open(balances)).write([...balance_of.values()].map((balance) => ({ replace: balance })));
-    await (await open(transactions)).write(entries.map((entry) => ({ replace: entry })));
+    await replaceAll(await open(creditLots), lots.values());
+    await replaceAll(await open(balances), balance_of.values());
+    await replaceAll(await open(transactions), entries);
   },
 });
 
@@ -96,13 +86,6 @@ function enter(event: Entry, page: Page): void {
     balance_after,
     created_at: at,
   });
-}
-
-/** The credits that an entry adds to those that the user owes. */
-function owedBy({ type, data }: Entry): number {
-  if (type === 'CreditsReversed') return data.owed;
-  if (type === 'CreditsRestored') return -data.forgiven;
-  return type === 'CreditsRecovered' ? data.amount : 0;
 }
 
 /** The lot that an entry opens; null for most. */

@@ -18,9 +18,9 @@ export class CountChanges {
    * do not depend on which changes came in one transaction.
    */
   async writeTo(collection: Collection<DayCountsDocument>): Promise<void> {
-    const stored = new Map((await readAll(collection, [...this.#changes.keys()])).map(({ _id, n }) => [_id, n]));
+    const stored = await readAll(collection, this.#changes.keys());
     const writes = [...this.#changes].map(([_id, changes]): Write<DayCountsDocument> => {
-      const n = { ...stored.get(_id) };
+      const n = { ...stored.get(_id)?.n };
       for (const [name, by] of changes) {
         const count = (n[name] ?? 0) + by;
         if (count === 0) delete n[name];

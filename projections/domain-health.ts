@@ -3,7 +3,7 @@ import type { FoundOfDomain } from '../events/domain-checks.ts';
 import { type DomainHealthDocument, domainHealth } from '../readmodels/domain-health.ts';
 import type { Counts } from '../readmodels/stats.ts';
 import { type Projection, projection } from './projection.ts';
-import { readAll, writeAll } from './slices.ts';
+import { readAll, replaceAll } from './slices.ts';
 
 /** Events with at most this many domains share a transaction, because small jobs often name the same domains. */
 const FEW_DOMAINS = 20;
@@ -20,14 +20,10 @@ export const domainHealthProjection: Projection = projection({
   },
   async end(all_found, open) {
     const collection = await open(domainHealth);
-    const names = [...new Set(all_found.map(({ domain }) => domain))];
-    const there = await readAll(collection, names);
-    const documents = new Map<string, DomainHealthDocument>(there.map((document) => [document._id, document]));
+    const names = all_found.map(({ domain }) => domain);
+    const documents = await readAll(collection, names);
     for (const found of all_found) documents.set(found.domain, add(documents.get(found.domain), found));
-    await writeAll(
-      collection,
-      [...documents.values()].map((document) => ({ replace: document })),
-    );
+    await replaceAll(collection, documents.values());
   },
 });
 

@@ -17,7 +17,7 @@ import {
 import { activityOf } from './active-days.ts';
 import { DayCountChanges } from './day-counts.ts';
 import { type Projection, projection } from './projection.ts';
-import { readAll, writeAll } from './slices.ts';
+import { readAll, writeAll, writeChanged } from './slices.ts';
 
 interface Page {
   users: Map<string, GrowthUserDocument>;
@@ -40,9 +40,8 @@ export const growthProjection: Projection = projection({
     ...(['UserNamed', 'UserRoleSeen', 'NotesUpdated', 'UserStarred', 'UserUnstarred'] as const),
   ],
   async begin(open, events): Promise<Page> {
-    const ids = new Set(events.map(userOf).filter((user_id) => user_id !== null));
-    const found = await readAll(await open(growthUsers), [...ids]);
-    const users = new Map(found.map((user) => [user._id, user]));
+    const ids = events.map(userOf).filter((user_id) => user_id !== null);
+    const users = await readAll(await open(growthUsers), ids);
     return { users, changed: new Set(), counts: new DayCountChanges(), cohorts: [], activity: [] };
   },
   on: {
@@ -88,11 +87,7 @@ export const growthProjection: Projection = projection({
     },
   },
   async end({ users, changed, counts, ...writes }, open) {
-    const changes = [...changed].map((user_id): Write<GrowthUserDocument> => {
-      const user = users.get(user_id);
-      return user ? { replace: user } : { delete: user_id };
-    });
-    await writeAll(await open(growthUsers), changes);
+    await writeChanged(await open(growthUsers), changed, users);
     await counts.writeTo(await open(growthCounts));
     await writeAll(await open(cohorts), writes.cohorts);
     await writeAll(await open(userActivity), writes.activity);

@@ -10,7 +10,7 @@ import { type PurgeDocument, purges } from '../readmodels/purges.ts';
 import { resultIds, results, type StoredResult, toStored } from '../readmodels/results.ts';
 import type { Checked, UrlsOf } from './checked-urls.ts';
 import { type OpenCollection, type Projection, projection } from './projection.ts';
-import { writeAll } from './slices.ts';
+import { writeAll, writeChanged } from './slices.ts';
 import {
   type CheckedRange,
   type Counting,
@@ -145,9 +145,7 @@ export const jobsProjection: Projection = projection({
     for (const [job_id, summary] of summaries) if (documents.get(job_id)) await summarize(job_id, summary, open);
     for (const [job, { metadata }] of progress) job.progress_at = metadata.at;
     for (const job of documents.values()) if (job) setNextStep(job);
-    await (await open(jobs)).write(
-      [...documents].map(([id, document]) => (document ? { replace: document } : { delete: id })),
-    );
+    await writeChanged(await open(jobs), documents.keys(), documents);
   },
 });
 

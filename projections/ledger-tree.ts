@@ -12,8 +12,8 @@ import {
   ledgerTree,
   TREE_ID,
 } from '../readmodels/ledger-tree.ts';
-import { type Projection, projection } from './projection.ts';
-import { writeAll } from './slices.ts';
+import { handlersOf, type Projection, projection } from './projection.ts';
+import { replaceAll } from './slices.ts';
 
 interface Page {
   tree: GrowingTree;
@@ -32,28 +32,18 @@ export const ledgerTreeProjection: Projection = projection({
     return { tree, leaves: [], heads: [] };
   },
   on: {
-    CreditsGranted: grow,
-    CreditsReserved: grow,
-    CreditsRefunded: grow,
-    CreditsAdjusted: grow,
-    CreditsExpired: grow,
-    CreditsReversed: grow,
-    CreditsRestored: grow,
-    CreditsRecovered: grow,
+    ...handlersOf('credits', grow),
     LedgerHeadSigned({ data: { frontier: _, ...head } }, { heads }) {
       heads.push({ _id: leafId(head.tree_size), ...head });
     },
   },
   async end({ tree, leaves, heads }, open) {
-    await writeAll(
-      await open(ledgerLeaves),
-      leaves.map((leaf) => ({ replace: leaf })),
-    );
+    await replaceAll(await open(ledgerLeaves), leaves);
     if (leaves.length > 0) {
       const grown = { _id: TREE_ID, size: tree.size, frontier: tree.frontier() };
       await (await open(ledgerTree)).write([{ replace: grown }]);
     }
-    await (await open(ledgerHeads)).write(heads.map((head) => ({ replace: head })));
+    await replaceAll(await open(ledgerHeads), heads);
   },
 });
 

@@ -4,6 +4,7 @@ import { idOf } from '../events/streams.ts';
 import type { LogEvent } from '../events/vocabulary.ts';
 import { type MailDocument, type MailFacts, mails } from '../readmodels/mails.ts';
 import { type Projection, projection } from './projection.ts';
+import { readAll, replaceAll } from './slices.ts';
 
 type Page = Map<string, MailDocument>;
 type About = LogEvent<
@@ -18,8 +19,7 @@ export const mailsProjection: Projection = projection({
   async begin(open, events): Promise<Page> {
     const about_mails = events.filter((event) => event.type !== 'JobCreated' || isRerun(event));
     if (about_mails.length === 0) return new Map();
-    const found = await (await open(mails)).getMany([...new Set(about_mails.map(idOfMail))]);
-    return new Map(found.map((mail) => [mail._id, mail]));
+    return readAll(await open(mails), about_mails.map(idOfMail));
   },
   on: {
     PaymentReceived(event, page) {
@@ -45,7 +45,7 @@ export const mailsProjection: Projection = projection({
   },
   async end(page, open) {
     if (page.size === 0) return;
-    await (await open(mails)).write([...page.values()].map((mail) => ({ replace: mail })));
+    await replaceAll(await open(mails), page.values());
   },
 });
 

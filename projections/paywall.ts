@@ -2,11 +2,10 @@
 import { idOf } from '../events/streams.ts';
 import type { LogEvent } from '../events/vocabulary.ts';
 import { dayOf, earlierOf, laterOf } from '../readmodels/calendar.ts';
-import type { Write } from '../readmodels/documents.ts';
 import { isView, PAYWALL, type PaywallUserDocument, paywallCounts, paywallUsers } from '../readmodels/paywall.ts';
 import { DayCountChanges } from './day-counts.ts';
 import { type Projection, projection } from './projection.ts';
-import { readAll, writeAll } from './slices.ts';
+import { readAll, writeChanged } from './slices.ts';
 
 interface Page {
   users: Map<string, PaywallUserDocument>;
@@ -21,8 +20,7 @@ export const paywallProjection: Projection = projection({
   covers: ['intake'],
   ignores: ['AgencyEventReceived'],
   async begin(open, events): Promise<Page> {
-    const found = await readAll(await open(paywallUsers), [...new Set(events.map(userOf))]);
-    const users = new Map(found.map((user) => [user._id, user]));
+    const users = await readAll(await open(paywallUsers), events.map(userOf));
     return { users, changed: new Set(), counts: new DayCountChanges() };
   },
   on: {
@@ -47,11 +45,7 @@ export const paywallProjection: Projection = projection({
     UserForgotten: remove,
   },
   async end({ users, changed, counts }, open) {
-    const changes = [...changed].map((user_id): Write<PaywallUserDocument> => {
-      const user = users.get(user_id);
-      return user ? { replace: user } : { delete: user_id };
-    });
-    await writeAll(await open(paywallUsers), changes);
+    await writeChanged(await open(paywallUsers), changed, users);
     await counts.writeTo(await open(paywallCounts));
   },
 });

@@ -1,7 +1,7 @@
 // A projection: the events that it handles and the documents that it writes. It has no side effects and no state of its
 // own, so that the same events make the same documents whenever it runs.
 import type { RecordedEvent } from '../events/event-store.ts';
-import type { Category, EventType, EventTypeOf, LogEvent } from '../events/vocabulary.ts';
+import { type Category, type EventType, type EventTypeOf, type LogEvent, VOCABULARY } from '../events/vocabulary.ts';
 import type { Collection, CollectionSpec, Document, Reading } from '../readmodels/documents.ts';
 import type { Difference } from '../readmodels/projection-state.ts';
 import type { UrlsOf } from './checked-urls.ts';
@@ -99,6 +99,18 @@ export function projection<
     },
   };
   return made as never; // the caller's type arguments decide between the two return types
+}
+
+/**
+ * One handler for each event type of a category.
+ * @example on: { ...handlersOf('credits', enter), PaymentReceived: pay }
+ */
+export function handlersOf<Handled extends Category, Page>(
+  category: Handled,
+  handler: (event: LogEvent<EventTypeOf<Handled>>, page: Page) => unknown,
+) {
+  const handlers = Object.keys(VOCABULARY[category]).map((type) => [type, handler]);
+  return Object.fromEntries(handlers) as Record<EventTypeOf<Handled>, typeof handler>;
 }
 
 type Complete<Missing> = [Missing] extends [never] ? Projection : WithoutHandler<Missing>;

@@ -20,7 +20,7 @@ import {
 } from '../readmodels/proxies.ts';
 import { CountChanges } from './day-counts.ts';
 import { type OpenCollection, type Projection, projection } from './projection.ts';
-import { readAll, writeAll } from './slices.ts';
+import { readAll, replaceAll, writeChanged } from './slices.ts';
 
 /** When there are as many, all recent counts are halved: older requests weigh less and less. */
 const RECENT_REQUESTS = 1000;
@@ -60,21 +60,17 @@ export const proxiesProjection: Projection = projection({
     const listed = events.flatMap(({ type, data }) =>
       type === 'ProxyListRefreshed' ? (data as ProxyListRefreshed).proxies.map(({ proxy_id }) => proxy_id) : [],
     );
-    const [known, before, domains] = [
-      await readAll(collection, [...new Set([...observed, ...listed])]),
-      events.some(({ type }) => type === 'ProxyListRefreshed')
-        ? await collection.find({ is_listed: true }, { limit: MOST_LISTED })
-        : [],
-      await readAll(await open(proxyDomains), [...new Set(observed)]),
-    ];
+    const before = events.some(({ type }) => type === 'ProxyListRefreshed')
+      ? await collection.find({ is_listed: true }, { limit: MOST_LISTED })
+      : [];
+    const stored = new Map(before.map((document) => [document._id, document]));
+    for (const [id, document] of await readAll(collection, [...observed, ...listed])) stored.set(id, document);
     const [listed_before] = await collection.find({ is_listed: true }, { sort: { address: 1 }, limit: 1 });
-    const byId = <T extends { _id: string }>(all: readonly T[]) => new Map(all.map((one) => [one._id, one]));
-    const stored = byId([...before, ...known]);
     return {
       collection,
       stored,
       found: new Map(stored),
-      domains: byId(domains),
+      domains: await readAll(await open(proxyDomains), observed),
       changed: new Set(),
       has_list: listed_before !== undefined && listed_before.listed_at !== null,
       has_new_list: false,
@@ -107,14 +103,8 @@ export const proxiesProjection: Projection = projection({
       for (const [name, by] of stored.has(id) ? countersOf(stored.get(id)!) : []) sums.add(POOL, name, -by);
       for (const [name, by] of countersOf(found.get(id)!)) sums.add(POOL, name, by);
     }
-    await writeAll(
-      collection,
-      [...changed].map((id) => ({ replace: found.get(id)! })),
-    );
-    await writeAll(
-      await open(proxyDomains),
-      [...domains.values()].map((document) => ({ replace: document })),
-    );
+    await writeChanged(collection, changed, found);
+    await replaceAll(await open(proxyDomains), domains.values());
     const forgotten = has_new_list ? await forgetRemoved(collection, open) : 0;
     sums.add(POOL, POOL_COUNTERS.status('removed'), -forgotten);
     await sums.writeTo(await open(proxyPool));

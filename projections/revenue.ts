@@ -1,8 +1,7 @@
 // The read models of money: payments, refunds and disputes, and the monthly recurring revenue.
 
-import { idOf } from '../events/streams.ts';
+import { categoryOf, idOf } from '../events/streams.ts';
 import type { SubscriptionChanged } from '../events/subscription.ts';
-import type { EventTypeOf, LogEvent } from '../events/vocabulary.ts';
 import { dayOf } from '../readmodels/calendar.ts';
 import {
   type RevenueCustomerDocument,
@@ -15,7 +14,7 @@ import {
 import { DayCountChanges } from './day-counts.ts';
 import { type Projection, projection } from './projection.ts';
 import { byTime, type Entry, moneyOf, movementsOf } from './recurring-revenue.ts';
-import { readAll, writeAll } from './slices.ts';
+import { readAll, replaceAll } from './slices.ts';
 
 interface Page {
   counts: DayCountChanges;
@@ -34,17 +33,16 @@ export const revenueProjection: Projection = projection({
   // A trial is not paid, and a failed payment changes nothing before its grace has ended.
   ignores: ['PaymentDeclined', 'SubscriptionPeriodPaid', 'SubscriptionPaymentFailed', 'TrialStarted'],
   async begin(open, events): Promise<Page> {
-    const [payment_ids, user_ids] = [new Set<string>(), new Set<string>()];
-    for (const event of events) {
-      if (isOfPayment(event)) payment_ids.add(idOf(event.stream));
-      if (event.type === 'PaymentReceived') user_ids.add(event.data.user_id);
-      if (!isOfPayment(event)) user_ids.add(idOf(event.stream));
+    const payment_ids: string[] = [];
+    const user_ids: string[] = [];
+    for (const { type, stream, data } of events) {
+      (categoryOf(stream) === 'payment' ? payment_ids : user_ids).push(idOf(stream));
+      if (type === 'PaymentReceived') user_ids.push(data.user_id);
     }
-    const [payments, customers] = [await open(revenuePayments), await open(revenueCustomers)];
     return {
       counts: new DayCountChanges(),
-      payments: new Map((await readAll(payments, [...payment_ids])).map((document) => [document._id, document])),
-      customers: new Map((await readAll(customers, [...user_ids])).map((document) => [document._id, document])),
+      payments: await readAll(await open(revenuePayments), payment_ids),
+      customers: await readAll(await open(revenueCustomers), user_ids),
     };
   },
   on: {
@@ -99,18 +97,11 @@ export const revenueProjection: Projection = projection({
     },
   },
   async end({ counts, payments, customers }, open) {
-    const all = <T>(documents: Iterable<T>) => [...documents].map((replace) => ({ replace }));
-    await writeAll(await open(revenuePayments), all(payments.values()));
-    await writeAll(await open(revenueCustomers), all(customers.values()));
+    await replaceAll(await open(revenuePayments), payments.values());
+    await replaceAll(await open(revenueCustomers), customers.values());
     await counts.writeTo(await open(revenueCounts));
   },
 });
-
-type OfPayment = LogEvent<EventTypeOf<'payment'>>;
-const isOfPayment = ({ type }: LogEvent): boolean =>
-  (['PaymentReceived', 'PaymentReversed', 'PaymentReversalLifted'] satisfies OfPayment['type'][]).includes(
-    type as never,
-  );
 
 /** Times of providers compare as texts only in one form. */
 const isoOf = (time: string) => new Date(time).toISOString();

@@ -26,7 +26,7 @@ import {
   toStats,
 } from '../readmodels/stats.ts';
 import type { OpenCollection } from './projection.ts';
-import { readAll, writeAll } from './slices.ts';
+import { readAll, replaceAll } from './slices.ts';
 
 export const STATS_COLLECTIONS = [jobStats, jobResponseTimes, jobDomains] as const;
 
@@ -233,8 +233,7 @@ function touched<T extends Document>(spec: CollectionSpec<T>, open: OpenCollecti
   return {
     async load(ids) {
       if (ids.length === 0) return;
-      const there = await readAll(await open(spec), [...new Set(ids)]);
-      for (const document of there) documents.set(document._id, document);
+      for (const [id, document] of await readAll(await open(spec), ids)) documents.set(id, document);
     },
     get(id, make) {
       let document = documents.get(id);
@@ -244,10 +243,7 @@ function touched<T extends Document>(spec: CollectionSpec<T>, open: OpenCollecti
     async save(isKept) {
       const kept = [...documents.values()].filter(isKept);
       if (kept.length === 0) return;
-      await writeAll(
-        await open(spec),
-        kept.map((document) => ({ replace: document })),
-      );
+      await replaceAll(await open(spec), kept);
     },
   };
 }

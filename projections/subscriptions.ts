@@ -1,10 +1,10 @@
 // The read model of subscriptions and trials.
 import { idOf } from '../events/streams.ts';
-import type { SubscriptionEvent } from '../events/subscription.ts';
 import { afterSubscriptionEvent } from '../events/subscription-state.ts';
 import type { EventTypeOf, LogEvent } from '../events/vocabulary.ts';
 import { emptySubscription, type SubscriptionDocument, subscriptions } from '../readmodels/subscriptions.ts';
-import { type Projection, projection } from './projection.ts';
+import { handlersOf, type Projection, projection } from './projection.ts';
+import { readAll, writeChanged } from './slices.ts';
 
 interface Page {
   documents: Map<string, SubscriptionDocument>;
@@ -17,16 +17,11 @@ export const subscriptionsProjection: Projection = projection({
   collections: [subscriptions],
   covers: ['subscription'],
   async begin(open, events): Promise<Page> {
-    const users = new Set(events.map(userOf).filter((user_id) => user_id !== null));
-    const found = await (await open(subscriptions)).getMany([...users]);
-    return { documents: new Map(found.map((document) => [document._id, document])), changed: new Set() };
+    const users = events.map(userOf).filter((user_id) => user_id !== null);
+    return { documents: await readAll(await open(subscriptions), users), changed: new Set() };
   },
   on: {
-    SubscriptionChanged: apply,
-    SubscriptionPeriodPaid: apply,
-    SubscriptionPaymentFailed: apply,
-    SubscriptionDowngraded: apply,
-    TrialStarted: apply,
+    ...handlersOf('subscription', apply),
     JobCompleted(event, page) {
       const user_id = userOf(event);
       if (user_id === null) return;
@@ -50,8 +45,7 @@ export const subscriptionsProjection: Projection = projection({
     },
   },
   async end({ documents, changed }, open) {
-    const writes = [...changed].map((user_id) => ({ replace: documents.get(user_id)! }));
-    if (writes.length > 0) await (await open(subscriptions)).write(writes);
+    await writeChanged(await open(subscriptions), changed, documents);
   },
 });
 
@@ -72,7 +66,7 @@ function change(page: Page, user_id: string, changes: Partial<SubscriptionDocume
 function apply(event: LogEvent<EventTypeOf<'subscription'>>, page: Page): void {
   const user_id = idOf(event.stream);
   const before = documentOf(page, user_id);
-  const after = { ...before, ...afterSubscriptionEvent(before, event as SubscriptionEvent) };
+  const after = { ...before, ...afterSubscriptionEvent(before, event) };
   if (event.type === 'SubscriptionChanged') after.customer_id = event.data.customer_id ?? before.customer_id;
   if (after.trial) Object.assign(after, { trial_due: null, is_trial_due: false });
   const due = after.unpaid.filter(({ is_downgraded }) => !is_downgraded).map(({ grace_until }) => grace_until);

@@ -1,9 +1,10 @@
 // The read models of the administrators' list of users.
 
+import { owedBy } from '../events/credits.ts';
 import { idOf } from '../events/streams.ts';
 import type { SubscriptionEvent } from '../events/subscription.ts';
 import { afterSubscriptionEvent, noSubscription, planEnds } from '../events/subscription-state.ts';
-import type { EventTypeOf, LogEvent } from '../events/vocabulary.ts';
+import type { LogEvent } from '../events/vocabulary.ts';
 import { dayOf, laterOf } from '../readmodels/calendar.ts';
 import {
   ALL_USERS,
@@ -19,8 +20,8 @@ import {
   userList,
 } from '../readmodels/user-list.ts';
 import { CountChanges } from './day-counts.ts';
-import { type OpenCollection, type Projection, projection } from './projection.ts';
-import { readAll, writeAll } from './slices.ts';
+import { handlersOf, type OpenCollection, type Projection, projection } from './projection.ts';
+import { readAll, replaceAll } from './slices.ts';
 
 interface Page {
   before: ReadonlyMap<string, ListedUserDocument>;
@@ -36,9 +37,7 @@ export const userListProjection: Projection = projection({
   covers: ['user', 'credits', 'subscription'],
   ignores: ['FingerprintRecorded', 'SignupBonusApproved', 'UsageSet'],
   async begin(open, events): Promise<Page> {
-    const ids = new Set(events.map(userOf));
-    const found = await readAll(await open(userList), [...ids]);
-    const before = new Map(found.map((user) => [user._id, user]));
+    const before = await readAll(await open(userList), events.map(userOf));
     const places = events.some(({ type }) => type === 'UserRegistered')
       ? await (await open(userCounts)).get(ALL_USERS)
       : null;
@@ -50,35 +49,30 @@ export const userListProjection: Projection = projection({
       if (user.is_listed) return;
       page.users.set(user._id, { ...user, is_listed: true, email, registered_at: at, place: page.next_place++ });
     },
-    UserUpdated: change<'UserUpdated'>(({ data: { email } }) => ({ email })),
-    IdentityReported: change<'IdentityReported'>(({ data: { email } }) => ({ email })),
-    UserNamed: change<'UserNamed'>(({ data: { name } }) => ({ name })),
-    UserRoleSeen: change<'UserRoleSeen'>(({ data: { is_admin } }) => ({ is_admin })),
-    SignupBonusWithheld: change<'SignupBonusWithheld'>(() => ({ is_bonus_withheld: true })),
-    UsageLimitSet: change<'UsageLimitSet'>(({ data: { limit } }) => ({ custom_limit: limit })),
-    NotesUpdated: change<'NotesUpdated'>(({ data: { notes } }) => ({ has_notes: notes !== null })),
-    UserStarred: change<'UserStarred'>(() => ({ is_starred: true })),
-    UserUnstarred: change<'UserUnstarred'>(() => ({ is_starred: false })),
-    UserErased: change<'UserErased'>(({ metadata: { at } }) => ({ ...NOTHING, erased_at: at, is_erased: true })),
+    UserUpdated: change(({ data: { email } }) => ({ email })),
+    IdentityReported: change(({ data: { email } }) => ({ email })),
+    UserNamed: change(({ data: { name } }) => ({ name })),
+    UserRoleSeen: change(({ data: { is_admin } }) => ({ is_admin })),
+    SignupBonusWithheld: change(() => ({ is_bonus_withheld: true })),
+    UsageLimitSet: change(({ data: { limit } }) => ({ custom_limit: limit })),
+    NotesUpdated: change(({ data: { notes } }) => ({ has_notes: notes !== null })),
+    UserStarred: change(() => ({ is_starred: true })),
+    UserUnstarred: change(() => ({ is_starred: false })),
+    UserErased: change(({ metadata: { at } }) => ({ ...NOTHING, erased_at: at, is_erased: true })),
     // A request that had begun before the erasure may have recorded something after it.
-    UserForgotten: change<'UserForgotten'>(() => NOTHING),
-    JobCreated: change<'JobCreated'>(({ metadata: { at } }, { jobs_created, last_job_at }) => {
+    UserForgotten: change(() => NOTHING),
+    JobCreated: change(({ metadata: { at } }, { jobs_created, last_job_at }) => {
       const last = laterOf(at, last_job_at ?? at);
       return { jobs_created: jobs_created + 1, last_job_at: last, last_job_day: dayOf(last) };
     }),
-    CreditsGranted: enter,
-    CreditsReserved: enter,
-    CreditsRefunded: enter,
-    CreditsAdjusted: enter,
-    CreditsExpired: enter,
-    CreditsReversed: enter,
-    CreditsRestored: enter,
-    CreditsRecovered: enter,
-    SubscriptionChanged: subscribe,
-    SubscriptionPeriodPaid: subscribe,
-    SubscriptionPaymentFailed: subscribe,
-    SubscriptionDowngraded: subscribe,
-    TrialStarted: subscribe,
+    ...handlersOf(
+      'credits',
+      change((event, { owed }) => ({ balance: event.data.balance_after, owed: owed + owedBy(event) })),
+    ),
+    ...handlersOf(
+      'subscription',
+      change((event, user) => planOf(event, user)),
+    ),
   },
   async end({ before, users }, open) {
     const counts = new CountChanges();
@@ -88,10 +82,7 @@ export const userListProjection: Projection = projection({
       for (const [id, name] of countersOf(old)) counts.add(id, name, -1);
       for (const [id, name] of countersOf(user)) counts.add(id, name);
     }
-    await writeAll(
-      await open(userList),
-      [...users.values()].map((user) => ({ replace: user })),
-    );
+    await replaceAll(await open(userList), users.values());
     await counts.writeTo(await open(userCounts));
     await writeLines(
       open,
@@ -115,40 +106,29 @@ const userIn = ({ users, before }: Page, user_id: string): ListedUserDocument =>
   users.get(user_id) ?? before.get(user_id) ?? newUser(user_id);
 
 /** Makes a handler that changes fields of the event's user. */
-function change<Type extends LogEvent['type']>(
-  changes: (event: LogEvent<Type>, user: ListedUserDocument) => Partial<ListedUserDocument>,
+function change<Event extends LogEvent>(
+  changes: (event: Event, user: ListedUserDocument) => Partial<ListedUserDocument>,
 ) {
-  return (event: LogEvent<Type>, page: Page): void => {
-    const user = userIn(page, userOf(event as LogEvent));
+  return (event: Event, page: Page): void => {
+    const user = userIn(page, userOf(event));
     const changed = { ...user, ...changes(event, user) };
     changed.is_flagged = changed.is_bonus_withheld || changed.owed > 0;
     page.users.set(user._id, changed);
   };
 }
 
-function enter(event: LogEvent<EventTypeOf<'credits'>>, page: Page): void {
-  change<EventTypeOf<'credits'>>(({ type, data }, { owed }) => {
-    const balance = data.balance_after;
-    if (type === 'CreditsReversed') return { balance, owed: owed + data.owed };
-    if (type === 'CreditsRestored') return { balance, owed: owed - data.forgiven };
-    return { balance, owed: type === 'CreditsRecovered' ? owed + data.amount : owed };
-  })(event, page);
-}
-
 /** The last day on which a plan that ends at this time still stands. */
 const lastDayOf = (ends_at: string | null) => (ends_at === null ? '' : dayOf(Date.parse(ends_at) - 1));
 
-function subscribe(event: LogEvent<EventTypeOf<'subscription'>>, page: Page): void {
-  change<EventTypeOf<'subscription'>>((_event, user) => {
-    const after = afterSubscriptionEvent(user.subscription, event as SubscriptionEvent);
-    // The provider's ids of the user are of no use here, and would have to be erased.
-    const subscriptions = after.subscriptions.map((each) => ({ ...each, customer_id: null }));
-    const { paid_until, trial_until } = planEnds(after);
-    return {
-      subscription: { ...after, subscriptions },
-      ...{ paid_until: lastDayOf(paid_until), trial_until: lastDayOf(trial_until) },
-    };
-  })(event, page);
+function planOf(event: SubscriptionEvent, { subscription }: ListedUserDocument): Partial<ListedUserDocument> {
+  const after = afterSubscriptionEvent(subscription, event);
+  // The provider's ids of the user are of no use here, and would have to be erased.
+  const subscriptions = after.subscriptions.map((each) => ({ ...each, customer_id: null }));
+  const { paid_until, trial_until } = planEnds(after);
+  return {
+    subscription: { ...after, subscriptions },
+    ...{ paid_until: lastDayOf(paid_until), trial_until: lastDayOf(trial_until) },
+  };
 }
 
 const hasNewLine = (before: ListedUserDocument | undefined, user: ListedUserDocument) =>
@@ -157,8 +137,8 @@ const hasNewLine = (before: ListedUserDocument | undefined, user: ListedUserDocu
 async function writeLines(open: OpenCollection, users: readonly ListedUserDocument[]): Promise<void> {
   const by_block = Map.groupBy(users, ({ place }) => blockOf(place));
   const blocks = await open(searchBlocks);
-  const found = new Map((await readAll(blocks, [...by_block.keys()])).map((block) => [block._id, block]));
-  const changed = [...by_block].map(([_id, of_block]): { replace: SearchBlockDocument } => {
+  const found = await readAll(blocks, by_block.keys());
+  const changed = [...by_block].map(([_id, of_block]): SearchBlockDocument => {
     const { user_ids, text } = found.get(_id) ?? { user_ids: [], text: '' };
     const [ids, lines] = [[...user_ids], user_ids.length === 0 ? [] : text.split('\n')];
     for (const user of of_block) {
@@ -166,7 +146,7 @@ async function writeLines(open: OpenCollection, users: readonly ListedUserDocume
       ids[n] = user._id;
       lines[n] = searchLine(user);
     }
-    return { replace: { _id, user_ids: ids, text: lines.join('\n') } };
+    return { _id, user_ids: ids, text: lines.join('\n') };
   });
-  await writeAll(blocks, changed);
+  await replaceAll(blocks, changed);
 }

@@ -25,18 +25,18 @@ export const usersProjection: Projection = projection({
   on: {
     UserRegistered: ({ data: { user_id, email }, metadata: { at } }, page) =>
       void page.push({ replace: newUser(user_id, email, at) }),
-    UserUpdated: setOf<LogEvent<'UserUpdated'>>(({ data: { email } }) => ({ email })),
-    UserNamed: setOf<LogEvent<'UserNamed'>>(({ data: { name } }) => ({ name })),
-    IdentityReported: setOf<LogEvent<'IdentityReported'>>(({ data: { email } }) => ({ email })),
-    FingerprintRecorded: setOf<LogEvent<'FingerprintRecorded'>>(({ data: fingerprint }) => ({ fingerprint })),
-    SignupBonusWithheld: setOf<LogEvent<'SignupBonusWithheld'>>(({ data: { reason }, metadata: { at } }) => ({
+    UserUpdated: setOf(({ data: { email } }) => ({ email })),
+    UserNamed: setOf(({ data: { name } }) => ({ name })),
+    IdentityReported: setOf(({ data: { email } }) => ({ email })),
+    FingerprintRecorded: setOf(({ data: fingerprint }) => ({ fingerprint })),
+    SignupBonusWithheld: setOf(({ data: { reason }, metadata: { at } }) => ({
       bonus: { status: 'withheld', reason, at },
     })),
-    UsageLimitSet: setOf<LogEvent<'UsageLimitSet'>>(({ data: { limit } }) => ({ custom_limit: limit })),
-    NotesUpdated: setOf<LogEvent<'NotesUpdated'>>(({ data: { notes } }) => ({ notes })),
-    UserErased: setOf<LogEvent<'UserErased'>>(({ metadata: { at } }) => ({ ...GONE, erased_at: at })),
+    UsageLimitSet: setOf(({ data: { limit } }) => ({ custom_limit: limit })),
+    NotesUpdated: setOf(({ data: { notes } }) => ({ notes })),
+    UserErased: setOf(({ metadata: { at } }) => ({ ...GONE, erased_at: at })),
     // A request that had begun before the erasure may have recorded something after it.
-    UserForgotten: setOf<LogEvent<'UserForgotten'>>(() => GONE),
+    UserForgotten: setOf(() => GONE),
     CreditsGranted({ stream, data: { transaction_type }, metadata: { at } }, page) {
       if (transaction_type !== 'signup_bonus') return;
       update(page, idOf(stream), { $set: { bonus: { status: 'granted', reason: null, at } } });

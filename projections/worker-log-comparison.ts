@@ -92,7 +92,7 @@ function openSide(read: Read, signal: AbortSignal) {
       for (const id of segments.keys()) if (Number(id) < state.first) segments.delete(id);
       // The document of a job changes with its segments, or when the job is deleted.
       for (const { _id, is_deleted } of known.values()) if (is_deleted || ids.has(_id)) known.delete(_id);
-      for (const document of await readAll(read(logJobs), [...ids])) known.set(document._id, document);
+      for (const [id, document] of await readAll(read(logJobs), ids)) known.set(id, document);
       for await (const document of read(logJobs).stream({ is_deleted: true }, { signal })) {
         known.set(document._id, document);
       }

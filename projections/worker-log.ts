@@ -24,7 +24,7 @@ import {
 } from '../readmodels/log-segments.ts';
 import type { WorkerLogLimits } from '../readmodels/worker-log.ts';
 import { type Checked, isChecked, type UrlsOf } from './checked-urls.ts';
-import { type OpenCollection, type Projection, projection } from './projection.ts';
+import { handlersOf, type OpenCollection, type Projection, projection } from './projection.ts';
 import { readAll, writeAll } from './slices.ts';
 import { compareWorkerLogs } from './worker-log-comparison.ts';
 
@@ -52,8 +52,8 @@ export const workerLogProjection = (limits: WorkerLogLimits): Projection =>
     isHeavy: ({ type }) => type === 'JobDeleted' || type === 'ResultsExpired' || isDeletion(type),
     clear,
     async begin(open, events, urls_of): Promise<Page> {
-      const ids = new Set(events.filter(isChecked).map(({ stream }) => checksOf(stream).job_id));
-      const found = await readAll(await open(logJobs), [...ids]);
+      const ids = events.filter(isChecked).map(({ stream }) => checksOf(stream).job_id);
+      const found = (await readAll(await open(logJobs), ids)).values();
       const deleted_jobs = new Set(found.filter(({ is_deleted }) => is_deleted).map(({ _id }) => _id));
       return { urls_of, state: await stateOf(open), deleted_jobs, entries: [], job_writes: [] };
     },
@@ -65,9 +65,7 @@ export const workerLogProjection = (limits: WorkerLogLimits): Projection =>
       ResultsExpired: deleteEntries,
       JobPurged: ({ stream }, { job_writes }) => void job_writes.push({ delete: idOf(stream) }),
       ResultsRemoved: ({ stream }, { job_writes }) => void job_writes.push({ delete: idOf(stream) }),
-      LogsDeleted: (_, { state }) => void (state.clearing = null),
-      LogDeleted: (_, { state }) => void (state.clearing = null),
-      LogsTruncated: (_, { state }) => void (state.clearing = null),
+      ...handlersOf('worker_log', (_, { state }: Page) => void (state.clearing = null)),
     },
     async end({ state, entries, job_writes }, open) {
       state.revision++;
