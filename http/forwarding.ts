@@ -25,7 +25,7 @@ export type Forward = (
 
 export interface Forwarding {
   /** Null for a route that is served here. */
-  of(route: Pick<Route, 'tags' | 'query'>): Forward | null;
+  of(route: Pick<Route, 'tag' | 'query'>): Forward | null;
   close(): Promise<void>;
 }
 
@@ -127,8 +127,8 @@ export async function openForwarding(options: ForwardingOptions): Promise<Forwar
   }
 
   return {
-    of({ tags, query }) {
-      const origin = urls[tags[0] as keyof ServiceUrls];
+    of({ tag, query }) {
+      const origin = urls[tag as keyof ServiceUrls];
       return origin === undefined ? null : forwardTo(origin, query);
     },
     close: () => agent.destroy(),

@@ -207,7 +207,8 @@ export interface Route<Deps = unknown> {
   foreign: 403 | 404;
   summary: string;
   description?: string;
-  tags: readonly string[];
+  /** The section of the documents, and the group that another deployment may serve. */
+  tag: string;
   params: TObject;
   query: TObject;
   headers: TObject;
@@ -271,7 +272,7 @@ export interface RouteSpec<
   Headers extends TObject | undefined,
   Declared extends Body | undefined,
   Named extends string | undefined,
-> extends Pick<Route, 'summary' | 'description' | 'tags' | 'responses'>,
+> extends Pick<Route, 'summary' | 'description' | 'responses'>,
     Partial<
       Pick<Route, 'foreign' | 'errors' | 'quiet' | 'lasting' | 'of_log' | 'of_results' | 'heavy' | 'is_always_open'>
     > {
@@ -303,10 +304,11 @@ export interface RouteSpec<
 }
 
 /**
- * Returns the `route` function of an API, for handlers with these dependencies. That function throws for a contradictory route.
- * @example const route = routeOf<ReturnType<typeof wire>>(GATEWAY);
+ * Returns the `route` function of an API and a tag, for handlers with these dependencies. That function throws for a contradictory
+ * route.
+ * @example const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'jobs');
  */
-export function routeOf<Deps>(api: Api) {
+export function routeOf<Deps>(api: Api, tag: string) {
   return function route<
     const Verb extends Method,
     const Path extends string,
@@ -320,7 +322,7 @@ export function routeOf<Deps>(api: Api) {
     const { params, query, headers, body, job, ...rest } = spec;
     const names = [...spec.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
     const made: Route<Deps> = {
-      ...{ api, id: null, foreign: 404, errors: {}, quiet: false, lasting: false, of_log: false, heavy: false },
+      ...{ api, tag, id: null, foreign: 404, errors: {}, quiet: false, lasting: false, of_log: false, heavy: false },
       ...{ is_always_open: false, of_results: false },
       ...rest,
       path: api.prefix + spec.path,

@@ -48,7 +48,7 @@ function callbacksOf({ url, requests }: NonNullable<Description['callbacks']>, c
 }
 
 function tagsOf(routes: readonly Route<never>[], tags: Readonly<Record<string, string>>): Json[] {
-  const used = new Set(routes.flatMap((route) => route.tags));
+  const used = new Set(routes.map(({ tag }) => tag));
   const in_order = [...Object.keys(tags).filter((name) => used.has(name)), ...used];
   return [...new Set(in_order)].map((name) => {
     const description = tags[name];

@@ -80,7 +80,7 @@ const REQUEST_HEADERS = {
 /** The headers that requests to the route may have, besides its own. */
 export function commonParameters(route: Route<never>, components: Components): Json[] {
   const names: (keyof typeof REQUEST_HEADERS)[] = [
-    ...(route.method === 'GET' && route.tags.every((tag) => tag !== 'service') ? (['LogPosition'] as const) : []),
+    ...(route.method === 'GET' && route.tag !== 'service' ? (['LogPosition'] as const) : []),
     ...(isTagged(route) ? (['IfNoneMatch'] as const) : []),
   ];
   return names.map((name) => components.share('parameters', name, REQUEST_HEADERS[name]));

@@ -17,7 +17,7 @@ export function operationOf(route: Route<never>, components: Components): Json {
     operationId: route.id ?? idOf(route),
     summary: route.summary,
     ...(route.description === undefined ? {} : { description: route.description }),
-    tags: route.tags,
+    tags: [route.tag],
     security: scheme === undefined ? [] : [{ [scheme]: [] }],
     parameters: [
       ...parameters('path', route.params, route, components),

@@ -9,8 +9,8 @@ import { routeOf } from '../route.ts';
 import { AuditAction, AuditEntry, auditExample, auditView } from '../user-view.ts';
 
 const wire = ({ read }: Parts) => ({ read: read({ auditTrail }) });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'administration');
 
 const Id = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 255, description, examples: ['root'] }));
@@ -23,7 +23,6 @@ export const listAuditTrail = route({
   path: '/admin/audit-trail',
   access: 'admin',
   summary: 'List what administrators did, the newest first',
-  tags: ['administration'],
   query: Type.Object({
     ...paging(50),
     ...{

@@ -18,9 +18,8 @@ const wire = ({ log, read, backup_progress }: Parts) => ({
   documents: read({ backups }).backups,
   progress: backup_progress,
 });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-const tags = ['administration'];
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'administration');
 
 const counts = {
   events: Count('Events of the log.'),
@@ -28,7 +27,7 @@ const counts = {
   size_bytes: Count('Bytes of the backup.'),
 };
 
-export const BackupView = Type.Object(
+const BackupView = Type.Object(
   {
     backup_id: Type.String({ format: 'uuid' }),
     status: Type.Enum(['running', 'completed', 'failed', 'deleted'] as const, {
@@ -92,13 +91,12 @@ async function viewsOf(found: readonly BackupDocument[], { progress }: Deps) {
 
 const LIMIT = 20;
 
-export const list = route({
+const list = route({
   id: 'listBackups',
   method: 'GET',
   path: '/admin/backups',
   access: 'admin',
   summary: 'List backups, the newest first',
-  tags,
   query: Type.Object(paging(LIMIT)),
   responses: { 200: listOf('A page of backups.', BackupView, completedExample, LIMIT) },
   async handler({ query }, deps) {
@@ -107,7 +105,7 @@ export const list = route({
   },
 });
 
-export const start = route({
+const start = route({
   id: 'startBackup',
   method: 'POST',
   path: '/admin/backups',
@@ -116,7 +114,6 @@ export const start = route({
   description:
     'The service writes it in the background: `GET /admin/backups` shows its progress. One runs at a time. ' +
     '`npm run backup -- restore` restores it.',
-  tags,
   responses: { 202: { description: 'The backup that runs now.', schema: BackupView, example: startedExample } },
   errors: {
     409: {

@@ -55,8 +55,7 @@ const wire = ({ read, now }: Parts) => ({
   read: read({ growthCounts, cohorts, userActivity, growthNotes, paywallCounts, paywallUsers, revenueCounts, users }),
 });
 export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-const tags = ['growth'];
+const route = routeOf<Deps>(GATEWAY, 'growth');
 
 /** The cohorts of this many months are shown. */
 const COHORT_MONTHS = 36;
@@ -76,7 +75,6 @@ export const dashboard = route({
   path: '/admin/growth-dashboard',
   access: 'admin',
   summary: 'Show how users, jobs and revenue grow',
-  tags,
   query: Type.Object({ period: period('30d') }),
   responses: {
     200: {
@@ -125,7 +123,6 @@ export const revenueReview = route({
   path: '/admin/revenue-review',
   access: 'admin',
   summary: 'Show recurring revenue and its movements, payments and refunds',
-  tags,
   query: Type.Object({ period: period('30d') }),
   responses: {
     200: {
@@ -162,7 +159,6 @@ export const cohortTableRoute = route({
   path: '/admin/cohort-table',
   access: 'admin',
   summary: 'Show the users of each month, and how many of them came back in the months after',
-  tags,
   responses: {
     200: listOf(
       `The cohorts of the last ${COHORT_MONTHS} months, the oldest first.`,
@@ -183,7 +179,6 @@ export const retention = route({
   path: '/admin/retention-stats',
   access: 'admin',
   summary: 'Show how many users are active, stay and pay',
-  tags,
   responses: {
     200: {
       description: 'Active users now, the cohorts of the last year, and the funnel of all users.',
@@ -231,7 +226,6 @@ export const activity = route({
   path: '/admin/user-activity/{user_id}',
   access: 'admin',
   summary: 'Show how many jobs a user created on each day',
-  tags,
   query: Type.Object({ period: period('90d') }),
   responses: {
     200: {
@@ -283,7 +277,6 @@ export const paywall = route({
   path: '/admin/paywall-users',
   access: 'admin',
   summary: 'List the users who met the paywall, the last one first, and how many of them paid',
-  tags,
   query: Type.Object({ period: period('30d'), ...paging(50) }),
   responses: {
     200: {

@@ -17,9 +17,8 @@ const wire = ({ log, jobs, blobs, submissions, jobFinder, read, now }: Parts) =>
   rerunJob: openRerunJob({ log, jobs, blobs, submissions }),
   read: read({ jobs: jobDocuments }),
 });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-const tags = ['administration'];
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'administration');
 
 const LINK_S = 3600;
 
@@ -33,7 +32,7 @@ const MESSAGES = {
   usage_limit: 'The limit of the owner for this period is used up.',
 };
 
-export const rerun = route({
+const rerun = route({
   id: 'rerunJob',
   method: 'POST',
   path: '/admin/jobs/{job_id}/rerun',
@@ -45,7 +44,6 @@ export const rerun = route({
     "with the owner's credits and limits, and for the owner, who gets a mail. With fewer credits than URLs the new job checks as many URLs as there " +
     'are credits, then pauses. The failed job stays; deleting it returns its unused credits. Within 24 hours a job is run again once: the ' +
     'service answers another request with the first answer.',
-  tags,
   responses: {
     201: {
       description: 'The new job.',
@@ -110,7 +108,7 @@ const STATUSES: Readonly<Record<RerunRefusal['code'], number>> = {
 };
 const isOfReruns = (refused: { code: string }): refused is RerunRefusal => Object.hasOwn(STATUSES, refused.code);
 
-export const inputFile = route({
+const inputFile = route({
   id: 'createInputLink',
   method: 'GET',
   path: '/admin/jobs/{job_id}/input-csv',
@@ -120,7 +118,6 @@ export const inputFile = route({
   summary: 'Create a link to the file that a job was made from',
   description:
     'The link works for an hour without credentials. It returns the uploaded bytes, whatever format they have.',
-  tags,
   responses: {
     200: {
       description: 'The link.',

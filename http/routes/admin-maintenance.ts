@@ -10,9 +10,8 @@ import { jsonBody, routeOf } from '../route.ts';
 import { NullableTime } from '../schemas.ts';
 
 const wire = ({ log, maintenance }: Parts) => ({ mode: openMaintenanceMode(log), maintenance });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-const tags = ['administration'];
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'administration');
 
 export const MaintenanceView = Type.Object(
   {
@@ -39,27 +38,25 @@ const MEANING =
   'While it is on, each process answers commands of users with 503 `maintenance`, `Retry-After` and the message, within a second after ' +
   'the answer. Reads, running jobs, administrators, and webhooks of the payment and identity providers go on; `/readyz` stays ready.';
 
-export const getMaintenance = route({
+const getMaintenance = route({
   id: 'getMaintenance',
   method: 'GET',
   path: '/admin/maintenance',
   access: 'admin',
   summary: 'Show maintenance mode',
   description: MEANING,
-  tags,
   of_log: true,
   responses: { 200: { description: 'Whether it is on.', schema: MaintenanceView, example: maintenanceExample } },
   handler: async (_, { mode }) => ({ body: maintenanceView(await mode.read()) }),
 });
 
-export const setMaintenance = route({
+const setMaintenance = route({
   id: 'setMaintenance',
   method: 'POST',
   path: '/admin/maintenance',
   access: 'admin',
   summary: 'Turn maintenance mode on or off',
   description: `${MEANING} Asking for what is so already changes nothing, and another message replaces the first one.`,
-  tags,
   body: jsonBody(
     Type.Object({
       enabled: Type.Boolean(),

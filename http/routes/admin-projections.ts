@@ -10,9 +10,8 @@ import { anError, jsonBody, routeOf } from '../route.ts';
 import { Count } from '../schemas.ts';
 
 const wire = ({ projections }: Parts) => projections;
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-const tags = ['administration'];
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'administration');
 
 const Difference = Type.Object({
   collection: Type.String(),
@@ -74,13 +73,12 @@ function viewOf(state: ProjectionState, followers: readonly FollowerStatus[]) {
 
 const NO_PROJECTION = 'There is no such projection.';
 
-export const listProjections = route({
+const listProjections = route({
   id: 'listProjections',
   method: 'GET',
   path: '/admin/projections',
   access: 'admin',
   summary: 'List the projections, with their lag and their rebuilds',
-  tags,
   responses: {
     200: {
       description: 'All projections, by name.',
@@ -98,7 +96,7 @@ export const listProjections = route({
   },
 });
 
-export const rebuildProjection = route({
+const rebuildProjection = route({
   id: 'rebuildProjection',
   method: 'POST',
   path: '/admin/projections/{projection}/rebuild',
@@ -107,7 +105,6 @@ export const rebuildProjection = route({
   description:
     'The projector makes the new documents beside the live ones and puts them in their place when both are at the same position of the ' +
     'log; reads never stop. A build that is under way goes on, unless `anew` is true.',
-  tags,
   params: Type.Object({ projection: Type.String({ maxLength: 100, description: 'Its name.', examples: ['jobs'] }) }),
   body: jsonBody(
     Type.Object({

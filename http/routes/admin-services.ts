@@ -11,8 +11,8 @@ import type { ServiceStatus } from '../service-status.ts';
 import { MaintenanceView, maintenanceExample, maintenanceView } from './admin-maintenance.ts';
 
 const wire = ({ status, maintenance, now }: Parts) => ({ status, maintenance, now });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'administration');
 
 const Milliseconds = (description: string) => Nullable(Type.Number({ minimum: 0, description }));
 const Seconds = (description: string) => Nullable(Type.Number({ minimum: 0, description }));
@@ -91,7 +91,7 @@ const LedgerAudit = Type.Object(
   { description: 'The continuous audit of the ledger; null while no process runs it.' },
 );
 
-export const services = route({
+const services = route({
   id: 'getServices',
   method: 'GET',
   path: '/admin/services',
@@ -100,7 +100,6 @@ export const services = route({
   description:
     'It answers within 2 s whatever is away. `failed` has the conditions of `/readyz` that do not hold; that gives a store 3 s before it ' +
     'counts as away, and a process 5 s.',
-  tags: ['administration'],
   responses: {
     200: {
       description: 'The state of the service as this process sees it.',

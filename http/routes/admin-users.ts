@@ -43,9 +43,8 @@ const wire = ({ log, credits, read, now, passed }: Parts) => ({
   ...{ now, passed, limits: openUsageLimits(log, credits), administration: openUserAdministration(log, credits) },
   read: read({ userList, searchBlocks, userCounts, users, balances, transactions, jobs, auditTrail }),
 });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-const tags = ['administration'];
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'administration');
 
 const params = Type.Object({
   user_id: Type.String({ minLength: 1, maxLength: 255, description: "The user's id.", examples: ['alice'] }),
@@ -58,7 +57,6 @@ export const listUsers = route({
   path: '/admin/users',
   access: 'admin',
   summary: 'List, filter and search users',
-  tags,
   query: Type.Object({
     ...paging(20, 100),
     search: Type.String({
@@ -133,7 +131,6 @@ export const getUser = route({
   access: 'admin',
   params,
   summary: 'Show a user: profile, plan, balance, and what happened last',
-  tags,
   responses: {
     200: {
       description: 'The user. Of an erased one the personal fields are null, and the ledger stays.',
@@ -187,7 +184,7 @@ const reason = Type.String({
   description: 'Why, for the audit trail. Write nothing personal: the ledger keeps it.',
 });
 
-export const setLimit = route({
+const setLimit = route({
   id: 'setUserLimit',
   method: 'PATCH',
   path: '/admin/users/{user_id}',
@@ -196,7 +193,6 @@ export const setLimit = route({
   summary: "Set or remove a limit on a user's usage",
   description:
     'Jobs of the user use at most so many credits in a period, whatever the plan and the balance allow. It counts from the next job on.',
-  tags,
   body: jsonBody(
     Type.Object({
       custom_limit: Nullable(
@@ -223,7 +219,7 @@ export const setLimit = route({
 
 const MOST = 1_000_000_000;
 
-export const adjustCredits = route({
+const adjustCredits = route({
   id: 'adjustCredits',
   method: 'POST',
   path: '/admin/users/{user_id}/adjust-credits',
@@ -231,7 +227,6 @@ export const adjustCredits = route({
   params,
   summary: "Add or remove a user's credits",
   description: 'Added credits never expire. The balance never goes below zero: 409 says how many can be removed.',
-  tags,
   query: Type.Object({
     amount: Type.Integer({
       ...{ minimum: -MOST, maximum: MOST },
@@ -292,7 +287,7 @@ export const adjustCredits = route({
   },
 });
 
-export const setUsage = route({
+const setUsage = route({
   id: 'setUserUsage',
   method: 'POST',
   path: '/admin/users/{user_id}/set-usage',
@@ -300,7 +295,6 @@ export const setUsage = route({
   params,
   summary: "Set a user's usage of the current period",
   description: "It is what the user's limit is held against. The ledger and the balance stay as they are.",
-  tags,
   query: Type.Object({
     new_usage: Type.Integer({
       minimum: 0,
@@ -329,7 +323,7 @@ export const setUsage = route({
   },
 });
 
-export const updateNotes = route({
+const updateNotes = route({
   id: 'updateUserNotes',
   method: 'PATCH',
   path: '/admin/users/{user_id}/notes',
@@ -338,7 +332,6 @@ export const updateNotes = route({
   summary: 'Replace what administrators wrote of a user',
   description:
     'Users do not see the notes, but get them when they ask for all that the service keeps of them (`GET /users/me/export`).',
-  tags,
   body: jsonBody(
     Type.Object({
       notes: Nullable(Type.String({ maxLength: MAX_USER_NOTES_CHARS, description: 'Null or empty for none.' })),
@@ -360,7 +353,7 @@ export const updateNotes = route({
   },
 });
 
-export const star = route({
+const star = route({
   id: 'starUser',
   method: 'PATCH',
   path: '/admin/users/{user_id}/star',
@@ -369,7 +362,6 @@ export const star = route({
   summary: 'Star a user, or take the star away',
   description:
     'All administrators share the stars. Without `is_starred` it turns what is so into the other; with it a repeat changes nothing.',
-  tags,
   body: jsonBody(Type.Object({ is_starred: Type.Optional(Type.Boolean()) }), {
     ...{ optional: true, example: { is_starred: true } },
   }),

@@ -24,17 +24,16 @@ const wire = ({ config, blocklist, read }: Parts) => ({
   blocklist,
   read: read({ balances }),
 });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'analysis');
 
-const tags = ['analysis'];
 const MAX_DOMAINS = 1000;
 const MAX_DOMAIN_CHARS = 2048;
 const MAX_PROBLEMS = 50;
 /** Enough for MAX_DOMAINS domains of MAX_DOMAIN_CHARS characters, each written as a JSON escape. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
-export const checkDomains = route({
+const checkDomains = route({
   id: 'checkDomains',
   method: 'POST',
   path: '/check-domains',
@@ -43,7 +42,6 @@ export const checkDomains = route({
   summary: 'Check domains against the blocklist',
   description:
     'You may write a domain in any case or script, with a port, or as a URL. It is blocked when the list has it or a domain above it.',
-  tags,
   body: listBody('domains', {
     limit_bytes: MAX_BODY_BYTES,
     max_items: MAX_DOMAINS,
@@ -144,7 +142,7 @@ const analysisExample = {
   ...{ cost: 419, credit_balance: 300, affordable: false },
 };
 
-export const analyzeFile = route({
+const analyzeFile = route({
   id: 'analyzeFile',
   method: 'POST',
   path: '/analyze-csv',
@@ -153,7 +151,6 @@ export const analyzeFile = route({
   summary: 'Show what a job of a CSV or XLSX file would check and cost',
   description:
     'Sorts each row into one category, as `POST /jobs` would with its defaults. It creates no job, charges nothing, and discards the file.',
-  tags,
   query: Type.Object({ column: columnOption, sheet: sheetOption }),
   body: fileBody(LIST_FILE),
   responses: { 200: { description: 'The analysis.', schema: AnalysisView, example: analysisExample } },

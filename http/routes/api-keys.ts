@@ -13,10 +13,8 @@ const wire = ({ log, read }: Parts) => ({
   commands: openApiKeys(log),
   read: read({ apiKeys }),
 });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-
-const tags = ['account'];
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'account');
 
 const KeyView = Type.Object(
   {
@@ -39,14 +37,13 @@ const example = {
 const KEPT = ['name', 'prefix', 'created_at', 'last_used_at'] as const;
 const keyView = (key: Pick<ApiKeyDocument, '_id' | (typeof KEPT)[number]>) => ({ id: key._id, ...pick(key, KEPT) });
 
-export const create = route({
+const create = route({
   id: 'createApiKey',
   method: 'POST',
   path: '/users/me/api-keys',
   access: 'user',
   summary: 'Create an API key',
   description: 'Only this answer shows the key: the service keeps its hash alone.',
-  tags,
   body: jsonBody(Type.Object({ name: Type.String({ minLength: 1, maxLength: 100, default: 'default' }) }), {
     optional: true,
     example: { name: 'nightly' },
@@ -78,13 +75,12 @@ export const create = route({
   },
 });
 
-export const list = route({
+const list = route({
   id: 'listApiKeys',
   method: 'GET',
   path: '/users/me/api-keys',
   access: 'user',
   summary: 'List your API keys, the newest first',
-  tags,
   responses: {
     200: {
       description: 'The keys, without revoked ones.',
@@ -99,13 +95,12 @@ export const list = route({
   },
 });
 
-export const revoke = route({
+const revoke = route({
   id: 'revokeApiKey',
   method: 'DELETE',
   path: '/users/me/api-keys/{id}',
   access: 'user',
   summary: 'Revoke an API key',
-  tags,
   responses: { 204: { description: 'The key no longer works.' } },
   errors: {
     404: anError('You have no such key.', 'key_not_found', 'There is no such API key.'),

@@ -26,9 +26,8 @@ const wire = ({ read, log }: Parts) => {
   const collections = read({ leaves: ledgerLeaves, tree: ledgerTree, heads: ledgerHeads });
   return { read: collections, proofs: openLedgerProofs(collections.leaves), log };
 };
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-const tags = ['audit'];
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'audit');
 
 const MAX_SIZE = Number.MAX_SAFE_INTEGER;
 const HASH = '5f3c1d0e9a7b2c4d6e8f0a1b3c5d7e9f5f3c1d0e9a7b2c4d6e8f0a1b3c5d7e9f';
@@ -60,7 +59,7 @@ const headExample = {
 };
 const headView = ({ _id, ...head }: HeadDocument) => head;
 
-export const listHeads = route({
+const listHeads = route({
   id: 'listLedgerHeads',
   method: 'GET',
   path: '/audit/heads',
@@ -69,7 +68,6 @@ export const listHeads = route({
   description:
     'A head commits the service to every entry before it. Whoever keeps one can prove later that nothing before it was changed: see ' +
     '`GET /audit/consistency`. It tells how many entries there are, and nothing about anybody.',
-  tags,
   query: Type.Object(paging(20)),
   responses: { 200: listOf('A page of heads.', Head, headExample, 20) },
   handler: async ({ query }, { read }) =>
@@ -85,14 +83,13 @@ async function sizeWithin(given: number | undefined, { read }: Deps): Promise<nu
   return given;
 }
 
-export const consistency = route({
+const consistency = route({
   id: 'getLedgerConsistency',
   method: 'GET',
   path: '/audit/consistency',
   access: 'none',
   summary: 'Prove that the ledger of one size begins with that of another',
   description: 'The proof is that of RFC 9162, 2.1.4. Both sizes may be of any heads, kept or listed.',
-  tags,
   query: Type.Object({
     first: Type.Integer({
       minimum: 0,
@@ -130,7 +127,7 @@ export const consistency = route({
   },
 });
 
-export const inclusion = route({
+const inclusion = route({
   id: 'getLedgerInclusion',
   method: 'GET',
   path: '/audit/inclusion',
@@ -139,7 +136,6 @@ export const inclusion = route({
   description:
     'The proof is that of RFC 9162, 2.1.3. `entry_hash` is SHA-256 over the canonical JSON (RFC 8785) of `entry`; the leaf is SHA-256 over ' +
     'a zero byte and the bytes of that hash. An administrator may ask for any user.',
-  tags,
   query: Type.Object({
     transaction_id: Type.String({
       minLength: 1,

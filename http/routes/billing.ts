@@ -22,9 +22,8 @@ const wire = ({ log, logger, read, payments, now, public_url, config }: Parts) =
   urls: openReturnUrls(public_url, config.payment_return_origins),
   now,
 });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-const tags = ['billing'];
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'billing');
 
 const Cents = (description: string) => Type.Integer({ minimum: 0, description });
 const Currency = Type.String({ description: 'ISO 4217, in lower case.', examples: [CURRENCY] });
@@ -48,13 +47,12 @@ const PackageView = Type.Object(
 );
 const packageViews = PACKAGES.map((each) => ({ ...each, currency: CURRENCY }));
 
-export const packages = route({
+const packages = route({
   id: 'listCreditPackages',
   method: 'GET',
   path: '/credits/packages',
   access: 'none',
   summary: 'List the packages of credits to buy',
-  tags,
   responses: { 200: listOf('All packages.', PackageView, packageViews[0]!, PACKAGES.length) },
   handler: () => ({ body: whole(packageViews) }),
 });
@@ -82,7 +80,7 @@ const planViews = PLAN_NAMES.map((name) => {
   return { plan, ...rest, credits_per_month: credits, price_cents, currency: CURRENCY };
 });
 
-export const plans = route({
+const plans = route({
   id: 'listPlans',
   method: 'GET',
   path: '/v2/subscription/plans',
@@ -90,7 +88,6 @@ export const plans = route({
   summary: 'List the plans to subscribe to',
   description:
     'A yearly subscription gets the credits of twelve months with each payment. They expire at the end of the year.',
-  tags,
   responses: { 200: listOf('All plans, the smallest first.', PlanView, planViews[1]!, planViews.length) },
   handler: () => ({ body: whole(planViews) }),
 });
@@ -116,7 +113,7 @@ const AWAY = {
   ),
 };
 
-export const purchase = route({
+const purchase = route({
   id: 'purchaseCredits',
   method: 'POST',
   path: '/credits/purchase',
@@ -124,7 +121,6 @@ export const purchase = route({
   summary: 'Buy a package of credits',
   description:
     'The answer names a page on which to pay. The credits come when the payment provider confirms the payment.',
-  tags,
   body: jsonBody(
     Type.Object(
       {
@@ -157,7 +153,6 @@ const PlanOrder = Type.Object(
 const subscribing = {
   method: 'POST',
   access: 'user',
-  tags,
   responses: { 200: { description: 'The checkout.', schema: CheckoutView, example: checkoutExample } },
   errors: {
     ...AWAY,
@@ -171,7 +166,7 @@ const subscribing = {
 const description =
   'The answer names a page on which to pay. The plan begins when the payment provider confirms the payment, and renews itself.';
 
-export const subscribe = route({
+const subscribe = route({
   ...subscribing,
   id: 'createCheckout',
   path: '/checkout/create',
@@ -181,7 +176,7 @@ export const subscribe = route({
   handler: ({ body, caller }, deps) => subscribeTo(body, caller, deps),
 });
 
-export const subscribeV2 = route({
+const subscribeV2 = route({
   ...subscribing,
   id: 'createSubscriptionCheckout',
   path: '/v2/subscription/checkout',
@@ -191,13 +186,12 @@ export const subscribeV2 = route({
   handler: ({ body, caller }, deps) => subscribeTo(body, caller, deps),
 });
 
-export const portal = route({
+const portal = route({
   id: 'createPortal',
   method: 'POST',
   path: '/portal/create',
   access: 'user',
   summary: 'Open the portal in which you change or cancel your subscription',
-  tags,
   body: jsonBody(
     Type.Object({ return_url: ReturnUrl('Where the portal leads back to.') }, { $id: 'CreatePortalRequest' }),
     { optional: true, example: { return_url: '/docs' } },

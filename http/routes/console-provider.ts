@@ -34,8 +34,7 @@ function wire({ identity, sessions, rates, keys, config, logger, public_url }: P
   };
 }
 export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-const tags = ['console'];
+const route = routeOf<Deps>(GATEWAY, 'console');
 
 const NO_PROVIDER = 'This service has no client at an identity provider: see IDENTITY_CLIENT_ID.';
 const leading = {
@@ -68,7 +67,6 @@ export const begin = route({
   path: '/console/provider/sign-in',
   access: 'none',
   summary: 'Lead a browser to the identity provider',
-  tags,
   query: Type.Object({ next: Next }),
   responses: leading,
   errors,
@@ -90,7 +88,6 @@ export const finish = route({
   access: 'none',
   summary: 'Take a browser back from the identity provider',
   description: 'The code in the query is worth nothing without the cookie that the sign-in began with, and works once.',
-  tags,
   query: Type.Object({}, { additionalProperties: true }),
   responses: leading,
   errors,

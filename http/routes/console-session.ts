@@ -14,15 +14,14 @@ const wire = ({ identity, sessions, rates }: Parts) => ({
   sessions,
   limit: openRequestLimit(rates, { name: 'sign-ins', subject: SUBJECT, most: MOST_A_MINUTE }),
 });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-const tags = ['console'];
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'console');
 
 const MAX_CODE_CHARS = 4096;
 const wrongCode = () =>
   new HttpError(401, 'invalid_code', 'This link is not valid, or has expired. Ask for a new one.');
 
-export const begin = route({
+const begin = route({
   id: 'beginSession',
   method: 'POST',
   path: '/console/session',
@@ -32,7 +31,6 @@ export const begin = route({
   description:
     'The answer sets a cookie that no script can read. Requests that carry it need no token; those that change something need the header ' +
     '`X-Console: 1` beside it, which pages of other sites cannot send. A code works once.',
-  tags,
   body: jsonBody(Type.Object({ code: Type.String({ minLength: 1, maxLength: MAX_CODE_CHARS }) }), {
     example: { code: 'eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl' },
   }),
@@ -55,7 +53,7 @@ export const begin = route({
   },
 });
 
-export const end = route({
+const end = route({
   id: 'endSession',
   method: 'DELETE',
   path: '/console/session',
@@ -63,7 +61,6 @@ export const end = route({
   is_always_open: true,
   summary: 'Sign the browser out',
   description: 'The session ends on every machine at once. A token that the request carries is not affected.',
-  tags,
   responses: { 204: { description: 'Signed out.', headers: { 'Set-Cookie': 'Without the session.' } } },
   async handler({ ctx, command }, { sessions }) {
     return { status: 204, headers: { 'set-cookie': await sessions.end(ctx.get('cookie'), command()) } };

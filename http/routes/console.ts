@@ -9,9 +9,8 @@ import { groupOf, type Parts } from '../group.ts';
 import { anError, type Reply, routeOf } from '../route.ts';
 
 const wire = ({ consoleFiles }: Parts) => ({ files: consoleFiles });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-const tags = ['console'];
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'console');
 
 const unchanged = { description: 'Nothing has changed since the answer that `If-None-Match` names.' };
 const PAGE_HEADERS = { 'cache-control': 'no-cache', 'content-security-policy': CONSOLE_POLICY };
@@ -28,7 +27,6 @@ const item_part = Part('What of the area is shown.', '2f1c9f2e-5d0c-4b7b-9a43-0c
 const shown = {
   method: 'GET',
   access: 'none',
-  tags,
   // The scripts of the page read it.
   query: Type.Object({}, { additionalProperties: true }),
   responses: {
@@ -43,9 +41,9 @@ const shown = {
   },
 } as const;
 
-export const start = route({ ...shown, id: 'showStart', path: '/', summary: 'Show the console', handler: page });
+const start = route({ ...shown, id: 'showStart', path: '/', summary: 'Show the console', handler: page });
 
-export const area = route({
+const area = route({
   ...shown,
   id: 'showConsole',
   path: '/console/{area}',
@@ -54,7 +52,7 @@ export const area = route({
   handler: page,
 });
 
-export const item = route({
+const item = route({
   ...shown,
   id: 'showConsoleItem',
   path: '/console/{area}/{item}',
@@ -63,7 +61,7 @@ export const item = route({
   handler: page,
 });
 
-export const part = route({
+const part = route({
   ...shown,
   id: 'showConsolePart',
   path: '/console/{area}/{item}/{part}',
@@ -72,13 +70,12 @@ export const part = route({
   handler: page,
 });
 
-export const asset = route({
+const asset = route({
   id: 'getConsoleFile',
   method: 'GET',
   path: '/console/assets/{file}',
   access: 'none',
   summary: 'Get a script or a style of the console',
-  tags,
   params: Type.Object({
     file: Type.String({
       minLength: 1,

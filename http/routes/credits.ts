@@ -19,9 +19,8 @@ import { routeOf } from '../route.ts';
 import { Count, pick, Time } from '../schemas.ts';
 
 const wire = ({ read }: Parts) => ({ read: read({ balances, lots: creditLots, transactions: entries }) });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-const tags = ['account'];
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'account');
 
 export const Credits = Type.Object({
   credit_balance: Count('Credits that you can spend now.'),
@@ -85,13 +84,12 @@ const MAX_LOTS = 1000;
 const inOrder = (lots: readonly LotDocument[]) =>
   lots.toSorted((a, b) => ((a.expires_at ?? '~') < (b.expires_at ?? '~') ? -1 : 1));
 
-export const balance = route({
+const balance = route({
   id: 'getCredits',
   method: 'GET',
   path: '/users/me/credits',
   access: 'user',
   summary: 'Show your credits',
-  tags,
   responses: {
     200: {
       description: 'The balance, and the grants that it consists of.',
@@ -124,13 +122,12 @@ export const balance = route({
   },
 });
 
-export const transactions = route({
+const transactions = route({
   id: 'listCreditTransactions',
   method: 'GET',
   path: '/users/me/credit-transactions',
   access: 'user',
   summary: 'List your credit transactions, the newest first',
-  tags,
   query: Type.Object({
     ...paging(20),
     transaction_type: Type.Optional(

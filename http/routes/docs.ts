@@ -7,8 +7,7 @@ import { DOCS_FILES, DOCS_PAGE, DOCS_POLICY, openDocsFiles } from '../docs-page.
 import { HttpError } from '../errors.ts';
 import { anError, type Reply, type Route, routeOf } from '../route.ts';
 
-const route = routeOf<unknown>(GATEWAY);
-const tags = ['service'];
+const route = routeOf<unknown>(GATEWAY, 'service');
 /** Browsers cache the files and revalidate them each time, so that they show a new version of the service at once. */
 const CACHED = 'public, no-cache';
 
@@ -29,7 +28,6 @@ export function docsRoutes(): Route<unknown>[] {
       path: '/docs',
       access: 'none',
       summary: 'Show the documents of both APIs as a page',
-      tags,
       query: Type.Object({
         'urls.primaryName': Type.Optional(
           Type.String({
@@ -56,7 +54,6 @@ export function docsRoutes(): Route<unknown>[] {
       path: '/docs/{file}',
       access: 'none',
       summary: 'Get a file of the page',
-      tags,
       params: Type.Object({
         file: Type.String({
           minLength: 1,

@@ -29,22 +29,20 @@ const wire = ({ log, blocklist, read }: Parts) => ({
   blocklist,
   read: read({ blockedDomains, domainHealth }),
 });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-const tags = ['domains'];
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'domains');
 const sort_order = Type.Enum(['asc', 'desc'], {
   type: 'string',
   default: 'desc',
   description: 'Ascending or descending.',
 });
 
-export const listBlocked = route({
+const listBlocked = route({
   id: 'listBlockedDomains',
   method: 'GET',
   path: '/domains/blocked',
   access: 'admin',
   summary: 'List the blocklist',
-  tags,
   query: Type.Object({
     ...paging(50),
     sort_by: Type.Enum(BLOCKED_DOMAIN_SORTS, {
@@ -65,7 +63,7 @@ export const listBlocked = route({
 const Word = (options: { default?: string; description?: string } = {}) =>
   Type.String({ minLength: 1, maxLength: 50, pattern: '^\\S+$', ...options });
 
-export const block = route({
+const block = route({
   id: 'blockDomain',
   method: 'POST',
   path: '/domains/blocked',
@@ -74,7 +72,6 @@ export const block = route({
   description:
     'You may write the domain in any case or script, with a port, or as a URL. The entry also blocks all its subdomains. Uploads that ' +
     'begin after the answer leave its URLs out; existing jobs go on.',
-  tags,
   body: jsonBody(
     Type.Object({
       domain: Type.String({ minLength: 1, maxLength: 2048 }),
@@ -128,13 +125,12 @@ function domainAskedFor(written: string): string {
   return 'domain' in parsed ? parsed.domain : written.toLowerCase();
 }
 
-export const unblock = route({
+const unblock = route({
   id: 'unblockDomain',
   method: 'DELETE',
   path: '/domains/blocked/{domain}',
   access: 'admin',
   summary: 'Take a domain off the blocklist',
-  tags,
   params: Type.Object({ domain: Type.String({ minLength: 1, maxLength: 300 }) }),
   responses: {
     200: {
@@ -157,13 +153,12 @@ export const unblock = route({
   },
 });
 
-export const health = route({
+const health = route({
   id: 'listDomainHealth',
   method: 'GET',
   path: '/domains/health',
   access: 'admin',
   summary: 'List the health of checked domains, over all jobs',
-  tags,
   query: Type.Object({
     ...paging(50),
     sort_by: Type.Enum(DOMAIN_SORTS, {
@@ -193,13 +188,12 @@ export const health = route({
 
 const NEVER_CHECKED = 'The service has never checked a URL of this domain.';
 
-export const breakdown = route({
+const breakdown = route({
   id: 'getDomainBreakdown',
   method: 'GET',
   path: '/domains/breakdown',
   access: 'admin',
   summary: 'Show the outcomes of the checks of a domain',
-  tags,
   query: Type.Object({
     domain: Type.String({
       minLength: 1,

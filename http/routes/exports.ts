@@ -20,9 +20,7 @@ const wire = ({ read, log, blobs, config, keys, public_url, now }: Parts) => ({
   links: openSignedLinks({ key: keys.links, base_url: public_url, now }),
 });
 export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-
-const tags = ['exports'];
+const route = routeOf<Deps>(GATEWAY, 'exports');
 
 /** What an export holds: the filters of results, and whether the table is exported, without defaults. */
 const contents = {
@@ -76,7 +74,6 @@ export const exportFile = route({
   of_results: true,
   summary: 'Export the results of a job as a CSV or XLSX file',
   description: `${ORIGINAL} ${DEFUSED}`,
-  tags,
   query: Type.Object({ format, ...contents }),
   responses: { 200: file },
   errors,
@@ -96,7 +93,6 @@ export const download = route({
   summary: 'Create a link to the results of a job as a CSV file',
   description:
     'The link works for an hour without credentials. It returns the results that the job has when somebody opens it.',
-  tags,
   query: Type.Object(contents),
   responses: {
     200: {
@@ -131,7 +127,6 @@ export const signedDownload = route({
   of_results: true,
   summary: 'Download by a signed link',
   description: `The service refuses a link with any changed parameter. ${DEFUSED}`,
-  tags,
   query: Type.Object({
     format,
     ...contents,

@@ -12,8 +12,8 @@ const wire = ({ blobs, keys, public_url, now }: Parts) => ({
   blobs,
   links: openSignedLinks({ key: keys.links, base_url: public_url, now }),
 });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'exports');
 
 const PATH = '/files';
 
@@ -33,7 +33,6 @@ export const storedFile = route({
   access: 'none',
   summary: 'Download a stored file by a signed link',
   description: 'The service makes such a link, and refuses one with any changed parameter.',
-  tags: ['exports'],
   query: Type.Object({
     key: Type.String({
       minLength: 1,

@@ -10,17 +10,15 @@ import { Day, NoteView, noteExample } from '../growth-view.ts';
 import { anError, jsonBody, routeOf } from '../route.ts';
 
 const wire = ({ log }: Parts) => ({ notes: openGrowthNotes(log) });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-const tags = ['growth'];
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'growth');
 
-export const addNote = route({
+const addNote = route({
   id: 'addGrowthNote',
   method: 'POST',
   path: '/admin/growth-notes',
   access: 'admin',
   summary: 'Write a note about a day, which the dashboard shows',
-  tags,
   body: jsonBody(
     Type.Object({
       text: Type.String({ minLength: 1, maxLength: MAX_NOTE_CHARS, pattern: '\\S', description: 'What happened.' }),
@@ -38,13 +36,12 @@ export const addNote = route({
   },
 });
 
-export const deleteNote = route({
+const deleteNote = route({
   id: 'deleteGrowthNote',
   method: 'DELETE',
   path: '/admin/growth-notes/{note_id}',
   access: 'admin',
   summary: 'Delete a note',
-  tags,
   responses: { 204: { description: 'The note is deleted.' } },
   errors: { 404: anError('There is no such note.', 'growth_note_not_found', 'There is no such note.') },
   async handler({ params, command }, { notes }) {

@@ -17,8 +17,8 @@ const wire = ({ accounts, config: { identity_webhook_secret: secret } }: Parts) 
   accounts,
   webhook: secret === null ? null : new Webhook(secret),
 });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'inbound');
 
 /** The parts of a message that the service reads. Messages of other types may have any other data. */
 const Message = Type.Object({ type: Type.String() });
@@ -70,7 +70,7 @@ const Signature = Type.Optional(
   }),
 );
 
-export const identityWebhook = route({
+const identityWebhook = route({
   id: 'receiveIdentityWebhook',
   method: 'POST',
   path: '/internal/identity-webhook',
@@ -80,7 +80,6 @@ export const identityWebhook = route({
     'The sender signs as Standard Webhooks or Svix say, with the secret of IDENTITY_WEBHOOK_SECRET. `user.created` and `user.updated` set ' +
     "the user's address and name, unless a later change is known; `user.deleted` erases the user. The service ignores messages of other types, and " +
     'repeated ones.',
-  tags: ['inbound'],
   headers: Type.Object({
     ...{ 'webhook-id': Id, 'webhook-timestamp': Timestamp, 'webhook-signature': Signature },
     ...{ 'svix-id': Id, 'svix-timestamp': Timestamp, 'svix-signature': Signature },

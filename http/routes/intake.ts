@@ -16,9 +16,8 @@ const wire = ({ log, rates }: Parts) => ({
   agencies: openRequestLimit(rates, AGENCIES),
   users: openRequestLimit(rates, USERS),
 });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-const tags = ['intake'];
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'intake');
 
 const name = Type.String({ minLength: 1, maxLength: 100, description: 'The kind of event.' });
 const properties = Type.Optional(
@@ -35,14 +34,13 @@ const received = (context: { command_id: string; now: number }) => ({
   received_at: new Date(context.now).toISOString(),
 });
 
-export const agencyEvent = route({
+const agencyEvent = route({
   id: 'recordAgencyEvent',
   method: 'POST',
   path: '/agency-events',
   access: 'shared-secret',
   summary: "Record an agency's event",
   description: `An agency sends the secret of AGENCY_SECRET. ${AGENCIES.subject} may send ${AGENCIES.most} events a minute.`,
-  tags,
   body: jsonBody(
     Type.Object({
       event: name,
@@ -69,14 +67,13 @@ export const agencyEvent = route({
   },
 });
 
-export const paywallEvent = route({
+const paywallEvent = route({
   id: 'recordPaywallEvent',
   method: 'POST',
   path: '/paywall-events',
   access: 'user',
   summary: 'Record an event of the paywall',
   description: `${USERS.subject} may send ${USERS.most} events a minute.`,
-  tags,
   body: jsonBody(Type.Object({ event: name, properties }), {
     limit_bytes: MAX_BYTES,
     example: { event: 'paywall_shown', properties: { plan: 'pro' } },

@@ -23,7 +23,7 @@ const wire = ({ read }: Parts) => ({
   kept: new LRUCache<string, Comparison>({ maxSize: MAX_KEPT_BYTES }),
 });
 export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
+const route = routeOf<Deps>(GATEWAY, 'jobs');
 
 const NO_EARLIER = 'There is no such job to compare with, or the caller does not own it.';
 const NOT_ENDED = 'Both jobs must have ended: completed, cancelled or failed.';
@@ -55,7 +55,6 @@ export const changes = route({
   description:
     'Compares the results of two ended jobs of one owner, URL by URL as submitted, in any order of the lists. The changes come in the ' +
     'order of the later list, then what was removed. Response times are no change.',
-  tags: ['jobs'],
   query: Type.Object({
     since: Type.String({
       minLength: 1,

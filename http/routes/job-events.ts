@@ -14,7 +14,7 @@ function wire({ jobWatch, inFlight, closing }: Parts) {
   return { jobWatch, inFlight, eventStreams };
 }
 export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
+const route = routeOf<Deps>(GATEWAY, 'jobs');
 
 /** An event of the stream, as its lines `id:`, `event:` and `data:` make it. */
 const StreamedEvent = Type.Union(
@@ -62,7 +62,6 @@ export const events = route({
     'with the id of the last event as `Last-Event-ID`.\n\n' +
     'Send the token in the header `Authorization`, never in a URL, which proxies log. The `EventSource` of browsers cannot send this ' +
     'header: read the stream with `fetch`.',
-  tags: ['jobs'],
   headers: Type.Object({
     'last-event-id': Type.Optional(
       Type.String({

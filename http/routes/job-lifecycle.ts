@@ -27,10 +27,9 @@ function wire({ jobs, credits, jobFinder, jobWatch, read, passed }: Parts) {
     read: collections,
   };
 }
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'jobs');
 
-const tags = ['jobs'];
 const ILLEGAL = anError(
   'The status of the job does not allow this. `details` has the status and the legal changes.',
   'illegal_transition',
@@ -54,14 +53,13 @@ const DELETED_AT_ONCE = 50;
 
 type Asking = Pick<RouteRequest, 'command'> & { caller: Caller };
 
-export const pause = route({
+const pause = route({
   id: 'pauseJob',
   method: 'POST',
   path: '/jobs/{job_id}/pause',
   access: 'owner',
   summary: 'Pause a job',
   description: 'The service finishes and counts the URLs in flight, and begins no others.',
-  tags,
   responses: {
     200: {
       description: 'The job.',
@@ -75,7 +73,7 @@ export const pause = route({
   },
 });
 
-export const resume = route({
+const resume = route({
   id: 'resumeJob',
   method: 'POST',
   path: '/jobs/{job_id}/resume',
@@ -84,7 +82,6 @@ export const resume = route({
   description:
     'Reserves credits for the unchecked URLs, as many as the balance allows, and checks those URLs. When two requests resume a job at ' +
     'once, one of them may get 409; the ledger reserves the credits once.',
-  tags,
   responses: { 200: { description: 'The job.', schema: JobView, example: jobExample } },
   errors: {
     402: {
@@ -101,7 +98,7 @@ export const resume = route({
   },
 });
 
-export const cancel = route({
+const cancel = route({
   id: 'cancelJob',
   method: 'POST',
   path: '/jobs/{job_id}/cancel',
@@ -109,7 +106,6 @@ export const cancel = route({
   summary: 'Cancel a job',
   description:
     'Checking stops within a second. Results stay. The answer waits up to 5 s for the refund of unused credits.',
-  tags,
   responses: { 200: CANCELLED },
   errors: { 409: ILLEGAL },
   handler: cancelJob,
@@ -132,7 +128,7 @@ export async function cancelJob(
   return changed(job_id, { ok: true, position }, services);
 }
 
-export const remove = route({
+const remove = route({
   id: 'deleteJob',
   method: 'DELETE',
   path: '/jobs/{job_id}',
@@ -142,7 +138,6 @@ export const remove = route({
   description:
     'Erases the job, its URLs, its results and its file for good. The ledger refunds the unused credits of a failed job, and keeps its ' +
     'entries.',
-  tags,
   responses: {
     200: {
       description: 'The job is deleted.',
@@ -172,7 +167,7 @@ const Undeleted = Type.Object({
   detail: Type.String(),
 });
 
-export const removeMany = route({
+const removeMany = route({
   id: 'deleteJobs',
   method: 'POST',
   path: '/jobs/bulk-delete',
@@ -180,7 +175,6 @@ export const removeMany = route({
   heavy: true,
   summary: 'Delete many jobs that have ended',
   description: 'Deletes each job on its own: a refusal of one does not keep the others.',
-  tags,
   body: jsonBody(
     Type.Object({
       job_ids: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { minItems: 1, maxItems: MAX_DELETED }),

@@ -36,8 +36,7 @@ const wire = ({ read, log }: Parts) => ({
   },
 });
 export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-const tags = ['jobs'];
+const route = routeOf<Deps>(GATEWAY, 'jobs');
 const errors = { 404: NO_SUCH_JOB };
 const DOMAINS_IN_STATS = 100;
 const DOMAINS_IN_OPTIONS = MAX_DOMAINS_SUMMARIZED;
@@ -66,7 +65,6 @@ export const stats = route({
   description:
     'The statistics are exact at any time, over all checked URLs. Percentiles are by nearest rank: the 90th percentile is the least ' +
     'measured time that at least 90 % of the times do not exceed.',
-  tags,
   responses: {
     200: {
       description: 'The statistics.',
@@ -170,7 +168,6 @@ export const filterOptions = route({
   access: 'none',
   job: 'job_id',
   summary: 'List the status codes and domains that filter the results of a job',
-  tags,
   responses: {
     200: {
       description: 'The values that occur, with their counts.',
@@ -241,7 +238,6 @@ export const urlList = route({
   of_results: true,
   summary: 'List the URLs of a job as text, one a line',
   description: 'The URLs are in order of submission, with those not yet checked. The last line has no line break.',
-  tags,
   responses: {
     200: {
       description: 'The URLs.',

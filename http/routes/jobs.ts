@@ -29,11 +29,10 @@ function wire({ submissions, inFlight, read, flips }: Parts) {
   const documents = read({ jobs, results: jobResults, jobStats });
   return { submissions, inFlight, read: { ...documents, places: openResultPlaces(documents.results, flips) } };
 }
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-const tags = ['jobs'];
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'jobs');
 
-export const upload = route({
+const upload = route({
   id: 'createJob',
   method: 'POST',
   path: '/jobs',
@@ -43,7 +42,6 @@ export const upload = route({
   description:
     'Finds the column with the URLs, drops duplicates, and reserves one credit for each URL. With fewer credits than URLs the job ' +
     'checks as many URLs as there are credits, then pauses; without credits it pauses at once.',
-  tags,
   query: Type.Object({
     auto_add_prefix: Type.Boolean({ default: true, description: 'Add https:// to URLs that lack a scheme.' }),
     skip_blocked: Type.Boolean({ default: true, description: 'Leave out URLs of domains on the blocklist.' }),
@@ -77,13 +75,12 @@ export const upload = route({
   },
 });
 
-export const list = route({
+const list = route({
   id: 'listJobs',
   method: 'GET',
   path: '/jobs',
   access: 'user',
   summary: 'List the jobs of a user, the newest first',
-  tags,
   query: Type.Object({
     email: Type.String({
       minLength: 1,
@@ -110,18 +107,17 @@ export const list = route({
   },
 });
 
-export const get = route({
+const get = route({
   id: 'getJob',
   method: 'GET',
   path: '/jobs/{job_id}',
   access: 'owner',
   summary: 'Show the status and progress of a job',
-  tags,
   responses: { 200: { description: 'The job.', schema: JobStatusView, example: jobStatusExample } },
   handler: ({ job }, { inFlight }) => ({ body: jobStatusView(job, inFlight) }),
 });
 
-export const results = route({
+const results = route({
   id: 'listJobResults',
   method: 'GET',
   path: '/jobs/{job_id}/results',
@@ -130,7 +126,6 @@ export const results = route({
   heavy: true,
   of_results: true,
   summary: 'List the results of a job, in order of submission',
-  tags,
   query: Type.Object({ ...paging(50), ...resultFilters, status_group: statusGroup }),
   responses: {
     200: listOf('A page of the results that pass all filters.', ResultView, resultExample, 50),

@@ -28,9 +28,8 @@ const wire = ({ read, accounts, keys, config, now }: Parts) => ({
   client: openClientHash(keys.links),
   read: read({ users, balances, subscriptions }),
 });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-const tags = ['account'];
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'account');
 
 /** Reads what the views of one user need. */
 async function accountOf({ user_id }: Caller, { read, now }: Deps) {
@@ -50,13 +49,12 @@ const SignupBonus = Type.Enum(BONUSES, {
     '`none`: new accounts get none.',
 });
 
-export const me = route({
+const me = route({
   id: 'getProfile',
   method: 'GET',
   path: '/users/me',
   access: 'user',
   summary: 'Show your profile, plan, balance and usage',
-  tags,
   responses: {
     200: {
       description: 'The profile.',
@@ -122,13 +120,12 @@ export const me = route({
 const bonusOf = (status: (typeof BONUSES)[number], { config }: Deps) =>
   config.signup_credits === 0 && status === 'pending' ? 'none' : status;
 
-export const quota = route({
+const quota = route({
   id: 'getQuota',
   method: 'GET',
   path: '/users/me/quota',
   access: 'user',
   summary: 'Show your usage, limits and trial',
-  tags,
   responses: {
     200: {
       description: 'The quota.',
@@ -188,13 +185,12 @@ export const quota = route({
   },
 });
 
-export const periodUsage = route({
+const periodUsage = route({
   id: 'getPeriodUsage',
   method: 'GET',
   path: '/users/me/period-usage',
   access: 'user',
   summary: 'Show the credits used in the current period',
-  tags,
   responses: {
     200: {
       description: 'The usage.',
@@ -217,7 +213,7 @@ const Fingerprint = Type.Object({
   device_type: Detail('The kind of device.', 'desktop'),
   screen_size: Detail('Width and height of the screen.', '1920x1080'),
 });
-export const fingerprint = route({
+const fingerprint = route({
   id: 'recordFingerprint',
   method: 'POST',
   path: '/users/me/fingerprint',
@@ -226,7 +222,6 @@ export const fingerprint = route({
   description:
     'The first call brings the credits of a new account, unless three accounts at your address, or one on the same machine there, had ' +
     'theirs within 24 hours. Fields that you could not detect are null.',
-  tags,
   body: jsonBody(Type.Partial(Fingerprint), {
     example: { os: 'Linux', device_type: 'desktop', screen_size: '1920x1080' },
   }),

@@ -30,8 +30,8 @@ const wire = ({ log, now, read }: Parts) => ({
     ...{ apiKeys, webhookEndpoints, webhookDeliveries, intakeEvents },
   }),
 });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'account');
 
 /** Jobs whose shares are read at once. */
 const PAGE = 100;
@@ -52,7 +52,7 @@ const LISTS = {
 };
 const empty = Object.fromEntries(Object.keys(LISTS).map((name) => [name, []]));
 
-export const everything = route({
+const everything = route({
   id: 'exportMyData',
   method: 'GET',
   path: '/users/me/export',
@@ -62,7 +62,6 @@ export const everything = route({
   description:
     'The service reads the file while it sends it. The limit of signup bonuses keeps only keyed hashes of addresses, which lead back to ' +
     'nobody; they are not in the file.',
-  tags: ['account'],
   responses: {
     200: {
       description: 'The file.',

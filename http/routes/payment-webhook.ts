@@ -6,10 +6,10 @@ import { openPaymentEvents } from '../payment-events.ts';
 import { rawBody, routeOf } from '../route.ts';
 
 const wire = (parts: Parts) => ({ events: openPaymentEvents(parts) });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'billing');
 
-export const receive = route({
+const receive = route({
   id: 'receivePaymentEvent',
   method: 'POST',
   path: '/webhooks/payment',
@@ -18,7 +18,6 @@ export const receive = route({
   description:
     'The provider signs the body: Stripe in `Stripe-Signature`. An event may come repeatedly and in any order. Any answer but 2xx asks ' +
     'the provider to send it again.',
-  tags: ['billing'],
   body: rawBody({ example: '{"id": "evt_1PqQ2r", "type": "checkout.session.completed", "data": {"object": {}}}' }),
   responses: {
     200: {

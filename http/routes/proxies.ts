@@ -28,9 +28,8 @@ const wire = ({ log, read, readProxyList }: Parts) => ({
   read: read({ proxies, proxyDomains, proxyPool }),
   readProxyList,
 });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-const tags = ['proxies'];
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'proxies');
 
 const Share = (description: string) => Nullable(Type.Number({ minimum: 0, maximum: 1, description }));
 const counts = {
@@ -116,14 +115,13 @@ const pagedOf = (description: string, item: TSchema, example: object, page_size:
   example: { items: [example], total: 1, page: 1, page_size },
 });
 
-export const listProxies = route({
+const listProxies = route({
   id: 'listProxies',
   method: 'GET',
   path: '/proxies',
   access: 'admin',
   summary: 'List the proxies with their health, by address',
   description: 'Checkers report each minute. A service without proxies has an empty list.',
-  tags,
   query: Type.Object({
     ...pages(50),
     status: Type.Optional(
@@ -161,14 +159,13 @@ const domainExample = {
   ...{ first_seen_at: '2026-01-31T08:00:00.000Z', last_seen_at: '2026-01-31T09:00:00.000Z' },
 };
 
-export const listDomains = route({
+const listDomains = route({
   id: 'listProxyDomains',
   method: 'GET',
   path: '/proxies/{proxy_id}/blocked-domains',
   access: 'admin',
   summary: 'List the domains that block a proxy or fail through it, the one with the last request first',
   description: `At most ${MAX_TROUBLED_DOMAINS} domains of a proxy are kept. A domain that works again leaves the list.`,
-  tags,
   query: Type.Object({ ...pages(10), search: search('A part of the domain.', 'example.com') }),
   responses: { 200: pagedOf('A page of domains.', DomainView, domainExample, 10) },
   errors: { 404: anError('There is no such proxy.', 'proxy_not_found', NO_PROXY) },
@@ -183,7 +180,7 @@ export const listDomains = route({
 
 const NOT_CONFIGURED = 'PROXY_LIST_URL is not set, so there is no list of proxies.';
 
-export const refreshProxies = route({
+const refreshProxies = route({
   id: 'refreshProxies',
   method: 'POST',
   path: '/proxies/refresh',
@@ -192,7 +189,6 @@ export const refreshProxies = route({
   description:
     'Every checker then reads the list too, within some seconds; without this they do so every five minutes. Proxies that stay keep their ' +
     'health, and requests through proxies that leave run on. A provider that is away, or sends no list, changes nothing.',
-  tags,
   responses: {
     200: {
       description: 'What the list now has.',
@@ -228,13 +224,12 @@ export const refreshProxies = route({
   },
 });
 
-export const proxyStats = route({
+const proxyStats = route({
   id: 'getProxyStats',
   method: 'GET',
   path: '/proxies/stats',
   access: 'admin',
   summary: 'Show how the pool of proxies does as a whole',
-  tags,
   responses: {
     200: {
       description: 'The figures of the proxies on the list.',

@@ -47,17 +47,16 @@ const wire = ({ read, now }: Parts) => {
   };
   return { stats: cached(stats, ({ is_empty }) => (is_empty ? EMPTY_CACHED_S : CACHED_S)) };
 };
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'public');
 
-export const publicStats = route({
+const publicStats = route({
   id: 'getPublicStats',
   method: 'GET',
   path: '/public-stats',
   access: 'none',
   summary: 'Show what the service did in the last 30 days',
   description: 'The answer is up to an hour old; `Age` says how old. It has no personal data.',
-  tags: ['public'],
   responses: {
     200: {
       description: 'Counts over all users.',

@@ -18,8 +18,8 @@ import { paging } from '../result-view.ts';
 import { anError, routeOf } from '../route.ts';
 
 const wire = ({ blobs }: Parts) => ({ blobs });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'jobs');
 
 const REASONS: Readonly<Record<string, string>> = {
   duplicate: 'repeats the URL of an earlier row',
@@ -41,7 +41,7 @@ const RejectedView = Type.Object(
 
 const NOT_KEPT = 'The job is older than the record of rejected rows. Upload the file again, or analyze it.';
 
-export const rejected = route({
+const rejected = route({
   id: 'listRejectedRows',
   method: 'GET',
   path: '/jobs/{job_id}/rejected',
@@ -52,7 +52,6 @@ export const rejected = route({
   description:
     'Duplicates, URLs of blocked domains and texts that are no valid URL, in the order of the list. A cell with several URLs may be ' +
     'there several times. Of a list with more than 64 MB of them, the rest is counted in the job alone.',
-  tags: ['jobs'],
   query: Type.Object({
     ...paging(50),
     reason: Type.Optional(

@@ -23,10 +23,9 @@ function wire(parts: Parts) {
   const sandbox = isSandbox(payments) ? payments : null;
   return { sandbox, events: openPaymentEvents(parts), ...commands, read: read({ creditLots }), now };
 }
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'billing');
 
-const tags = ['billing'];
 const html = { content_type: 'text/html; charset=utf-8', schema: Type.String(), example: '<!doctype html>' };
 const SessionId = Type.String({
   minLength: 1,
@@ -42,13 +41,12 @@ const GONE = {
   ),
 };
 
-export const show = route({
+const show = route({
   id: 'showSandboxPortal',
   method: 'GET',
   path: '/sandbox/portal/{session_id}',
   access: 'none',
   summary: "Show the sandbox's portal",
-  tags,
   params: Type.Object({ session_id: SessionId }),
   responses: { 200: { description: 'The page, without scripts. It moves no money.', ...html } },
   errors: GONE,
@@ -63,14 +61,13 @@ export const show = route({
 const ACTIONS = ['cancel', 'renew', 'fail', 'refund', 'dispute', 'win'] as const;
 type Action = (typeof ACTIONS)[number];
 
-export const act = route({
+const act = route({
   id: 'actInSandboxPortal',
   method: 'POST',
   path: '/sandbox/portal/{session_id}/{action}',
   access: 'none',
   summary: "Change a subscription or take back a payment in the sandbox's portal",
   description: 'The sandbox sends signed events, as a payment provider would.',
-  tags,
   params: Type.Object({
     session_id: SessionId,
     action: Type.Enum(ACTIONS, {

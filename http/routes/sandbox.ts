@@ -20,9 +20,8 @@ function wire(parts: Parts) {
   const sandbox = isSandbox(payments) ? payments : null;
   return { sandbox, events: openPaymentEvents(parts), payments: openPayments(log), now };
 }
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-const tags = ['billing'];
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'billing');
 
 /** A session id holds the whole order. */
 const params = Type.Object({
@@ -50,13 +49,12 @@ const CLOSED = {
   ),
 };
 
-export const show = route({
+const show = route({
   id: 'showSandboxCheckout',
   method: 'GET',
   path: '/sandbox/checkout/{session_id}',
   access: 'none',
   summary: "Show the sandbox's checkout page",
-  tags,
   params,
   responses: { 200: { description: 'The page, without scripts. It moves no money.', ...html } },
   errors: GONE,
@@ -69,7 +67,6 @@ export const show = route({
 const answering = {
   method: 'POST',
   access: 'none',
-  tags,
   params,
   responses: {
     200: { description: 'A page that leads back to where the checkout was made.', ...html },
@@ -77,7 +74,7 @@ const answering = {
   errors: { ...GONE, ...CLOSED },
 } as const;
 
-export const pay = route({
+const pay = route({
   ...answering,
   id: 'paySandboxCheckout',
   path: '/sandbox/checkout/{session_id}/pay',
@@ -93,7 +90,7 @@ export const pay = route({
   },
 });
 
-export const decline = route({
+const decline = route({
   ...answering,
   id: 'declineSandboxCheckout',
   path: '/sandbox/checkout/{session_id}/decline',
@@ -113,13 +110,12 @@ export const decline = route({
 
 const OUTCOMES = ['done', 'cancelled'] as const;
 
-export const outcome = route({
+const outcome = route({
   id: 'showCheckoutOutcome',
   method: 'GET',
   path: '/checkouts/{outcome}',
   access: 'none',
   summary: 'Show what follows a checkout that names no page of its own',
-  tags,
   params: Type.Object({ outcome: Type.Enum(OUTCOMES, { description: 'Whether the user has paid.' }) }),
   responses: { 200: { description: 'The page, the same for everybody.', ...html } },
   handler: ({ params }) => page(outcomePage(params.outcome)),

@@ -27,14 +27,13 @@ function wire({ log, logger, read, now, public_url, consoleFiles, atEnd }: Parts
   return { shares: commands, shareUses, read: collections, now, public_url, consoleFiles };
 }
 export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
+const route = routeOf<Deps>(GATEWAY, 'shares');
 
-const tags = ['shares'];
 const MAX_HOURS = 8760;
 
 const exampleToken = 'q1Zx0mB6tq3o2iN5v9c4hX8yJ7wE-Lk_aGfRsUdPzTA';
 
-export const create = route({
+const create = route({
   id: 'createShare',
   method: 'POST',
   path: '/jobs/{job_id}/share',
@@ -42,7 +41,6 @@ export const create = route({
   of_results: true,
   summary: 'Create a public link to the results of a job',
   description: 'Only this answer shows the token: the service keeps its hash alone.',
-  tags,
   body: jsonBody(
     Type.Object({
       expires_in_hours: Type.Optional(
@@ -108,14 +106,13 @@ const ShareView = Type.Object(
   { $id: 'Share' },
 );
 
-export const list = route({
+const list = route({
   id: 'listShares',
   method: 'GET',
   path: '/jobs/{job_id}/shares',
   access: 'owner',
   summary: 'List the shares of a job, the newest first',
   description: 'The list shows ids and no tokens, because the service does not keep tokens.',
-  tags,
   query: Type.Object(paging(50)),
   responses: {
     200: listOf(
@@ -153,14 +150,13 @@ function shareView({ _id, job_id: _job, revoked_at, ...share }: ShareDocument, u
 /** An id is hex, and longer than any token. */
 const SHARE_ID = /^[0-9a-f]{64}$/;
 
-export const revoke = route({
+const revoke = route({
   id: 'revokeShare',
   method: 'DELETE',
   path: '/jobs/{job_id}/share/{token}',
   access: 'owner',
   summary: 'Revoke a share, by its token or its id',
   description: 'Its link returns 404 from now on. Revoking it again changes nothing.',
-  tags,
   responses: { 204: { description: 'The link no longer works.' } },
   errors: {
     404: anError('Your job has no such share.', 'share_not_found', 'There is no such share of this job.'),
@@ -205,7 +201,6 @@ export const view = route({
   description:
     'The statistics cover all results; the page holds results that pass the filters. Other parameters count for nothing: mail programs and ' +
     'social networks add theirs to links.',
-  tags,
   query: Type.Object({ ...paging(50), ...formFilters }, { additionalProperties: true }),
   responses: {
     200: {

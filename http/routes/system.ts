@@ -13,8 +13,7 @@ export interface SystemOptions extends ProbeOptions {
   base_path?: string;
 }
 
-const route = routeOf<unknown>(GATEWAY);
-const tags = ['service'];
+const route = routeOf<unknown>(GATEWAY, 'service');
 
 /** The documents describe `routes`, and the routes of this file. */
 export function systemRoutes(routes: readonly Route<never>[], options: SystemOptions): Route[] {
@@ -36,7 +35,7 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
   });
   const probe = (id: string, path: string, summary: string, responses: Route['responses']) =>
     route({
-      ...{ id, method: 'GET', path, access: 'none', summary, tags, quiet: true, responses },
+      ...{ id, method: 'GET', path, access: 'none', summary, quiet: true, responses },
       handler: () => PROBES[path]!(options),
     });
   const probes = [
@@ -77,13 +76,15 @@ function descriptions(others: readonly Route<never>[], base_path: string | undef
   return [...APIS].reverse().map((api) => {
     let document: object | undefined;
     const { title, version } = api.description;
-    const described: Route = routeOf<unknown>(api)({
+    const described: Route = routeOf<unknown>(
+      api,
+      'service',
+    )({
       id: 'getOpenApi',
       method: 'GET',
       path: '/openapi.json',
       access: 'none',
       summary: 'Get this document',
-      tags,
       responses: {
         200: {
           description: 'An OpenAPI 3.1 document.',

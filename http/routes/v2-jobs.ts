@@ -25,9 +25,8 @@ const wire = ({ jobs, submissions, jobFinder, jobWatch, inFlight, read, keys, pa
   read: read({ jobs: jobDocuments, results: resultDocuments, jobStats }),
 });
 export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(PUBLIC);
+const route = routeOf<Deps>(PUBLIC, 'jobs');
 
-const tags = ['jobs'];
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
 const MAX_WAIT_S = 900;
 
@@ -90,7 +89,7 @@ const submissionErrors = {
   },
 };
 
-export const create = route({
+const create = route({
   id: 'createJob',
   method: 'POST',
   path: '/jobs',
@@ -99,7 +98,6 @@ export const create = route({
   summary: 'Submit a list of URLs',
   description:
     'Reserves one credit for each URL. With fewer credits than URLs the job checks as many URLs as there are credits, then pauses.',
-  tags,
   headers,
   body,
   responses: {
@@ -114,7 +112,7 @@ export const create = route({
   handler: async (request, services) => (await submitted(request, services)).reply,
 });
 
-export const wait = route({
+const wait = route({
   id: 'createJobAndWait',
   method: 'POST',
   path: '/jobs/wait',
@@ -125,7 +123,6 @@ export const wait = route({
     'Answers when the job has completed, failed, paused or been cancelled, or when the time is up. Then the job goes on: follow it with ' +
     `\`GET /api/v2/jobs/{id}\`. \`results\` holds the first ${MAX_PAGE}; get the others with \`next_cursor\` from ` +
     '`GET /api/v2/jobs/{id}/results`. A client that leaves does not cancel the job, and waits for it again with the same idempotency key.',
-  tags,
   headers,
   query: Type.Object({
     wait_seconds: Type.Integer({ minimum: 0, maximum: MAX_WAIT_S, default: 60, description: 'How long to wait.' }),
@@ -214,7 +211,6 @@ export const list = route({
   description:
     'Go on with `next_cursor` and the same `status` until it is null. No job is repeated or missed while others are created or deleted; ' +
     'a job whose status changes meanwhile enters or leaves a list by `status`.',
-  tags,
   query: Type.Object({
     limit: Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 50, description: 'The most jobs in the page.' }),
     cursor: Type.String({
@@ -253,19 +249,18 @@ export const list = route({
   },
 });
 
-export const get = route({
+const get = route({
   id: 'getJob',
   method: 'GET',
   path: '/jobs/{id}',
   access: 'owner',
   job: 'id',
   summary: 'Show the status and progress of a job',
-  tags,
   responses: { 200: { description: 'The job.', schema: JobStatusView, example: jobStatusExample } },
   handler: ({ job }, { inFlight }) => ({ body: jobStatusView(job, inFlight) }),
 });
 
-export const cancel = route({
+const cancel = route({
   id: 'cancelJob',
   method: 'DELETE',
   path: '/jobs/{id}',
@@ -275,7 +270,6 @@ export const cancel = route({
   description:
     'Checking stops within a second, and the ledger refunds the credits of unchecked URLs. Results stay. Cancelling a cancelled job ' +
     'again changes nothing.',
-  tags,
   responses: { 200: CANCELLED },
   errors: {
     409: anError(

@@ -28,7 +28,7 @@ const wire = ({ jobWatch, read, keys, closing }: Parts) => ({
   read: read({ jobs, results: resultDocuments, jobStats }),
 });
 export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(PUBLIC);
+const route = routeOf<Deps>(PUBLIC, 'jobs');
 
 /** How long an empty page of a processing job waits for results, so that clients do not poll in a tight loop. */
 const EMPTY_PAGE_MS = 2000;
@@ -47,7 +47,6 @@ export const results = route({
     'and go on with `next_cursor` and the same filters until it is null. While the job is processing, every page has a `next_cursor`; ' +
     `a page without results then means that none has come yet, and its answer takes up to ${EMPTY_PAGE_MS / 1000} s. A page of long ` +
     'results (megabytes) holds fewer than `limit`. The pages of a paused job end before the first missing result.',
-  tags: ['jobs'],
   query: Type.Object({
     ...paging(50),
     cursor: Type.Optional(

@@ -9,16 +9,15 @@ import { Count, Time } from '../schemas.ts';
 import { Credits } from './credits.ts';
 
 const wire = ({ read, now }: Parts) => ({ read: read({ balances, subscriptions }), now });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(PUBLIC);
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(PUBLIC, 'usage');
 
-export const usage = route({
+const usage = route({
   id: 'getUsage',
   method: 'GET',
   path: '/usage',
   access: 'user',
   summary: 'Show your remaining credits, and the credits used in the period',
-  tags: ['usage'],
   responses: {
     200: {
       description: 'The balance, which the public API and the gateway share.',

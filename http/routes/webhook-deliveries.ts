@@ -21,7 +21,7 @@ import { exampleEvent, WebhookEventView } from '../openapi/conventions.ts';
 import { paging } from '../result-view.ts';
 import { alsoIn, anError, routeOf } from '../route.ts';
 import { NullableTime, Time } from '../schemas.ts';
-import { assertEnabled, disabledError, endpointOf, errors, tags } from './webhooks.ts';
+import { assertEnabled, disabledError, endpointOf, errors } from './webhooks.ts';
 
 const SUBJECT = 'A user';
 /** Tests and resends, which post to a server that may be anybody's. */
@@ -32,8 +32,8 @@ const wire = ({ log, read, rates }: Parts) => ({
   redeliveries: openWebhookDeliveries(log),
   read: read({ webhookEndpoints, webhookDeliveries }),
 });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(PUBLIC);
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(PUBLIC, 'webhook-endpoints');
 
 const over_limit = overLimit(SUBJECT, MOST_A_MINUTE);
 
@@ -86,13 +86,12 @@ function deliveryView(delivery: WebhookDeliveryDocument) {
   return { id: _id, ...view };
 }
 
-export const deliveries = route({
+const deliveries = route({
   id: 'listWebhookDeliveries',
   method: 'GET',
   path: '/webhooks/endpoints/{id}/deliveries',
   access: 'user',
   summary: 'List the deliveries of a webhook endpoint, the newest first',
-  tags,
   query: Type.Object(paging(50)),
   responses: {
     200: listOf('A page of deliveries with their attempts.', DeliveryView, exampleDelivery, 50),
@@ -105,7 +104,7 @@ export const deliveries = route({
   },
 });
 
-export const resend = route({
+const resend = route({
   id: 'resendWebhookDelivery',
   method: 'POST',
   path: '/webhooks/endpoints/{id}/deliveries/{delivery_id}/resend',
@@ -114,7 +113,6 @@ export const resend = route({
   description:
     'Sends the delivery again whatever its status, with the same event id, and retries it like a new one. A delivery that waits for its ' +
     'first attempt stays unchanged.',
-  tags,
   responses: {
     202: { description: 'The delivery, which the service sends next.', schema: DeliveryView, example: exampleDelivery },
   },
@@ -146,7 +144,7 @@ export const resend = route({
   },
 });
 
-export const test = route({
+const test = route({
   id: 'testWebhookEndpoint',
   method: 'POST',
   path: '/webhooks/endpoints/{id}/test',
@@ -155,7 +153,6 @@ export const test = route({
   description:
     'The service sends an `endpoint.test`, whatever the endpoint subscribes to: signed, retried and logged like the event of a job. Each ' +
     'request sends another.',
-  tags,
   responses: {
     202: {
       description: 'The delivery, which the service sends next.',

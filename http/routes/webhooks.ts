@@ -28,10 +28,8 @@ const wire = ({ config, log, read, keys, webhook_guard }: Parts) => ({
   key: keys.webhooks,
   read: read({ webhookEndpoints }),
 });
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(PUBLIC);
-
-export const tags = ['webhook-endpoints'];
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(PUBLIC, 'webhook-endpoints');
 
 const EventTypes = Type.Array(Type.Enum(WEBHOOK_EVENT_TYPES, { $id: 'WebhookEventType' }), {
   description: 'The event types that the endpoint receives. An empty list means all, with those of later versions.',
@@ -80,7 +78,7 @@ function endpointView(endpoint: WebhookEndpointDocument) {
   return { id, ...pick(endpoint, ['url', 'events', 'status', 'disabled_reason']), older_secrets_until, created_at };
 }
 
-export const create = route({
+const create = route({
   id: 'createWebhookEndpoint',
   method: 'POST',
   path: '/webhooks/endpoints',
@@ -89,7 +87,6 @@ export const create = route({
   description:
     'The service posts the events of your jobs from now on to its URL. Only this answer shows the signing secret. A URL may ' +
     'have several endpoints, each with its own secret.',
-  tags,
   body: jsonBody(
     Type.Object(
       {
@@ -144,13 +141,12 @@ export const create = route({
   },
 });
 
-export const list = route({
+const list = route({
   id: 'listWebhookEndpoints',
   method: 'GET',
   path: '/webhooks/endpoints',
   access: 'user',
   summary: 'List your webhook endpoints, the newest first',
-  tags,
   query: Type.Object(paging(MAX_ENDPOINTS)),
   responses: {
     200: listOf('A page of endpoints, with disabled ones.', EndpointView, exampleEndpoint, MAX_ENDPOINTS),
@@ -173,13 +169,12 @@ export async function endpointOf(endpoint_id: string, user_id: string, read: Pic
   return endpoint;
 }
 
-export const get = route({
+const get = route({
   id: 'getWebhookEndpoint',
   method: 'GET',
   path: '/webhooks/endpoints/{id}',
   access: 'user',
   summary: 'Show a webhook endpoint',
-  tags,
   responses: { 200: { description: 'The endpoint.', schema: EndpointView, example: exampleEndpoint } },
   errors,
   async handler({ params, caller }, { read }) {
@@ -187,7 +182,7 @@ export const get = route({
   },
 });
 
-export const remove = route({
+const remove = route({
   id: 'deleteWebhookEndpoint',
   method: 'DELETE',
   path: '/webhooks/endpoints/{id}',
@@ -195,7 +190,6 @@ export const remove = route({
   summary: 'Delete a webhook endpoint',
   description:
     'The service sends it no more events, and erases the log of its deliveries. Deleting it again changes nothing.',
-  tags,
   responses: { 204: { description: 'The endpoint is deleted.' } },
   errors,
   async handler(request, { endpoints }) {
@@ -214,7 +208,7 @@ export function assertEnabled({ status }: WebhookEndpointDocument): void {
   if (status === 'disabled') throw new HttpError(409, 'endpoint_disabled', DISABLED);
 }
 
-export const enable = route({
+const enable = route({
   id: 'enableWebhookEndpoint',
   method: 'POST',
   path: '/webhooks/endpoints/{id}/enable',
@@ -223,7 +217,6 @@ export const enable = route({
   description:
     'It receives the events of your jobs from now on. Those that were given up meanwhile can be sent again from the log of its deliveries. ' +
     'An enabled endpoint stays unchanged.',
-  tags,
   responses: { 200: { description: 'The endpoint.', schema: EndpointView, example: exampleEndpoint } },
   errors,
   async handler(request, { endpoints, read }) {
@@ -238,7 +231,7 @@ export const enable = route({
 const DAY_S = 86_400;
 const MAX_OVERLAP_S = 7 * DAY_S;
 
-export const rotate = route({
+const rotate = route({
   id: 'rotateWebhookSecret',
   method: 'POST',
   path: '/webhooks/endpoints/{id}/secret',
@@ -248,7 +241,6 @@ export const rotate = route({
     'Only this answer shows the new secret. For `overlap_seconds` every delivery carries a signature of each secret, so that a receiver ' +
     'that knows any of them verifies it: put the new secret into your receiver in that time. With 0 the older secrets end now, as is ' +
     `right for one that others have seen. At most ${MAX_OLDER_SECRETS} older secrets sign at a time.`,
-  tags,
   body: jsonBody(
     Type.Object(
       {

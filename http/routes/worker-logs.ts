@@ -51,9 +51,8 @@ function wire({ config, log, logger, read, follow, now, atEnd }: Parts) {
     passed: (position: string) => readmodels.passed(position, DELETED_MS),
   };
 }
-export type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY);
-const tags = ['worker-logs'];
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(GATEWAY, 'worker-logs');
 
 const MAX_PAGE_SIZE = 200;
 const MAX_DOMAINS = 500;
@@ -94,14 +93,13 @@ function filterOf({ domain, ...rest }: Filters): LogFilter {
   return { ...rest, domain: 'domain' in parsed ? parsed.domain : domain };
 }
 
-export const list = route({
+const list = route({
   id: 'listWorkerLogs',
   method: 'GET',
   path: '/logs',
   access: 'admin',
   summary: 'List attempts at URLs, the newest first',
   description: MEANING,
-  tags,
   query: Type.Object({
     page: Type.Integer({ minimum: 1, maximum: 10_000_000, default: 1, description: 'The page, from 1.' }),
     page_size: Type.Integer({
@@ -145,13 +143,12 @@ export const list = route({
 const Frequent = (fields: Parameters<typeof Type.Object>[0]) =>
   Type.Array(Type.Object({ ...fields, entries: Count('Entries with it.') }));
 
-export const options = route({
+const options = route({
   id: 'getWorkerLogFilterOptions',
   method: 'GET',
   path: '/logs/filter-options',
   access: 'admin',
   summary: 'Show the domains and codes that the log has, to filter by',
-  tags,
   responses: {
     200: {
       description: `The ${MAX_DOMAINS} most frequent domains, and all status and error codes.`,
@@ -174,13 +171,12 @@ export const options = route({
   handler: async (_, { worker_log }) => ({ body: await worker_log.options(MAX_DOMAINS) }),
 });
 
-export const stats = route({
+const stats = route({
   id: 'getWorkerLogStats',
   method: 'GET',
   path: '/logs/stats',
   access: 'admin',
   summary: 'Count attempts by hour',
-  tags,
   query: Type.Object({
     hours: Type.Integer({
       ...{ minimum: 1, maximum: MAX_HOURS, default: 24 },
@@ -223,14 +219,13 @@ async function deleteWhat(what: WorkerLogEvent, context: Parameters<Deps['comman
   return position;
 }
 
-export const deleteSome = route({
+const deleteSome = route({
   id: 'deleteWorkerLogs',
   method: 'DELETE',
   path: '/logs',
   access: 'admin',
   summary: 'Delete the entries to which all given filters apply',
   description: `${FOR_GOOD} At least one filter is needed; \`POST /logs/truncate\` deletes all entries.`,
-  tags,
   query: Type.Object({
     job_id,
     domain,
@@ -269,13 +264,12 @@ export const deleteSome = route({
 
 const NO_ENTRY = 'There is no such entry.';
 
-export const deleteOne = route({
+const deleteOne = route({
   id: 'deleteWorkerLog',
   method: 'DELETE',
   path: '/logs/{log_id}',
   access: 'admin',
   summary: 'Delete one entry',
-  tags,
   responses: { 204: { description: 'It is deleted, also when the log is built anew.' } },
   errors: { 404: anError(NO_ENTRY, 'log_not_found', NO_ENTRY) },
   async handler({ params, command }, deps) {
@@ -286,14 +280,13 @@ export const deleteOne = route({
   },
 });
 
-export const truncate = route({
+const truncate = route({
   id: 'truncateWorkerLogs',
   method: 'POST',
   path: '/logs/truncate',
   access: 'admin',
   summary: 'Delete all entries',
   description: FOR_GOOD,
-  tags,
   responses: { 200: { description: 'They are deleted.', schema: Deleted, example: deletedExample } },
   async handler({ command }, deps) {
     const { total: deleted } = await deps.worker_log.list({}, { page: 1, page_size: 1 });

@@ -17,13 +17,15 @@ import { startSample } from './sample-app.ts';
 const nobody = () => {
   throw new Error('the route is served elsewhere');
 };
-const answers = { summary: 'Sample', tags: ['jobs'], responses: { 200: { description: 'It is done.' } } };
-const [gateway, api] = [routeOf<object>(GATEWAY), routeOf<object>(PUBLIC)];
+const answers = { summary: 'Sample', responses: { 200: { description: 'It is done.' } } };
+const gateway = routeOf<object>(GATEWAY, 'jobs');
+const others = routeOf<object>(GATEWAY, 'public');
+const api = routeOf<object>(PUBLIC, 'jobs');
 const routes = [
   gateway({ id: 'a', method: 'GET', path: '/jobs/{job_id}', access: 'owner', ...answers, handler: nobody }),
   gateway({ id: 'b', method: 'POST', path: '/jobs', access: 'user', ...answers, handler: nobody }),
-  gateway({
-    ...{ id: 'c', method: 'GET', path: '/here', access: 'none', ...answers, tags: ['public'] },
+  others({
+    ...{ id: 'c', method: 'GET', path: '/here', access: 'none', ...answers },
     responses: { 200: { description: 'It is here.', schema: Type.Object({ here: Type.Boolean() }) } },
     handler: () => ({ body: { here: true } }),
   }),

@@ -8,7 +8,7 @@ import { ClientGone } from '../../http/errors.ts';
 import { type Route, routeOf } from '../../http/route.ts';
 import { startSample, until } from './sample-app.ts';
 
-const route = routeOf<EventStreams>(GATEWAY);
+const route = routeOf<EventStreams>(GATEWAY, 'sample');
 const ROUTES: Route<EventStreams>[] = [
   route({
     method: 'GET',
@@ -16,7 +16,6 @@ const ROUTES: Route<EventStreams>[] = [
     access: 'none',
     lasting: true,
     summary: 'A sample',
-    tags: ['sample'],
     responses: { 200: { description: 'Events.', content_type: 'text/event-stream', schema: Type.String() } },
     handler({ params: { how } }, streams) {
       const { readable, end } = streams.open('alice');

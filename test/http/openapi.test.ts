@@ -8,9 +8,9 @@ import { openApi } from '../../http/openapi/document.ts';
 import { fileBody, jsonBody, type Route, rawBody, routeOf } from '../../http/route.ts';
 import { startSample } from './sample-app.ts';
 
-const route = routeOf<unknown>(GATEWAY);
-const publicRoute = routeOf<unknown>(PUBLIC);
-const tags = ['jobs'];
+const route = routeOf<unknown>(GATEWAY, 'jobs');
+const shareRoute = routeOf<unknown>(GATEWAY, 'shares');
+const publicRoute = routeOf<unknown>(PUBLIC, 'jobs');
 const Job = Type.Object({ job_id: Type.String(), status: Type.Enum(['processing', 'paused']) }, { $id: 'Job' });
 const handler = () => ({});
 
@@ -20,7 +20,6 @@ const ROUTES: Route<unknown>[] = [
     path: '/jobs',
     access: 'user',
     summary: 'List jobs',
-    tags,
     query: Type.Object({
       email: Type.String({ description: 'Whose.' }),
       limit: Type.Integer({ default: 50, minimum: 1 }),
@@ -37,7 +36,6 @@ const ROUTES: Route<unknown>[] = [
     path: '/jobs',
     access: 'user',
     summary: 'Upload',
-    tags,
     body: fileBody('A CSV.'),
     responses: { 201: { description: 'The job.', schema: Job, headers: { Location: 'Where it is.' } } },
     handler,
@@ -48,7 +46,6 @@ const ROUTES: Route<unknown>[] = [
     access: 'owner-or-admin',
     foreign: 403,
     summary: 'Delete',
-    tags,
     responses: { 204: { description: 'Gone.' } },
     errors: { 409: 'It is running.' },
     handler,
@@ -58,16 +55,14 @@ const ROUTES: Route<unknown>[] = [
     path: '/jobs/{job_id}/export',
     access: 'owner',
     summary: 'Export',
-    tags,
     responses: { 200: { description: 'A file.', content_type: 'text/csv; charset=utf-8', schema: Type.String() } },
     handler,
   }),
-  route({
+  shareRoute({
     method: 'POST',
     path: '/jobs/{job_id}/share',
     access: 'owner',
     summary: 'Share',
-    tags: ['shares'],
     headers: Type.Object({ 'idempotency-key': Type.Optional(Type.String({ format: 'uuid' })) }),
     body: jsonBody(Type.Object({ hours: Type.Integer({ default: 24 }), name: Type.String() }), {
       optional: true,
@@ -81,7 +76,6 @@ const ROUTES: Route<unknown>[] = [
     path: '/admin/x',
     access: 'admin',
     summary: 'X',
-    tags,
     responses: { 200: { description: 'Done.' } },
     handler,
   }),
@@ -90,7 +84,6 @@ const ROUTES: Route<unknown>[] = [
     path: '/agency-events',
     access: 'shared-secret',
     summary: 'Y',
-    tags,
     responses: { 202: { description: 'Taken.' } },
     handler,
   }),
@@ -99,7 +92,6 @@ const ROUTES: Route<unknown>[] = [
     path: '/webhooks/payment',
     access: 'signature',
     summary: 'Z',
-    tags,
     body: rawBody(),
     responses: { 200: { description: 'Taken.' } },
     handler,
@@ -109,7 +101,6 @@ const ROUTES: Route<unknown>[] = [
     path: '/jobs',
     access: 'user',
     summary: 'Submit',
-    tags,
     body: jsonBody(Type.Object({ urls: Type.Array(Type.String()) })),
     responses: { 201: { description: 'The job.', schema: Job } },
     handler,
@@ -229,7 +220,6 @@ test('the document refuses two schemas with one id, and an operation twice', (t)
     path: '/other',
     access: 'none',
     summary: 'Other',
-    tags,
     responses: { 200: { description: '', schema: Type.Object({}, { $id: 'Job' }) } },
     handler,
   });
@@ -254,7 +244,6 @@ for (const [what, spec, message] of DEFECTS) {
       path: '/a',
       access: 'none',
       summary: '',
-      tags,
       responses: { 200: { description: '' } },
       handler,
     };

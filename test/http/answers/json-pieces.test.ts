@@ -60,9 +60,9 @@ test('jsonPieces reads a list at the pace of its client', async (t) => {
       }
     },
   };
-  const route = routeOf<unknown>(GATEWAY);
+  const route = routeOf<unknown>(GATEWAY, 'sample');
   const page = route({
-    ...{ method: 'GET', path: '/page', access: 'none', summary: 'A page', tags: ['sample'] },
+    ...{ method: 'GET', path: '/page', access: 'none', summary: 'A page' },
     responses: { 200: { description: 'It.', schema: Type.Object({ items: Type.Array(Type.String()) }) } },
     handler: () => ({ body: { items } }),
   });
@@ -84,9 +84,9 @@ test('the service answers a page of long items whole, and other requests meanwhi
   const items = Array.from({ length: 1000 }, (_, n) => ({ n, text: 'ü'.repeat(20_000) }));
   let turns = 0;
   const looking = setInterval(() => turns++, 0);
-  const route = routeOf<unknown>(GATEWAY);
+  const route = routeOf<unknown>(GATEWAY, 'sample');
   const page = route({
-    ...{ method: 'GET', path: '/page', access: 'none', summary: 'A page', tags: ['sample'] },
+    ...{ method: 'GET', path: '/page', access: 'none', summary: 'A page' },
     responses: { 200: { description: 'It.', schema: Type.Object({}, { additionalProperties: true }) } },
     handler() {
       turns = 0;

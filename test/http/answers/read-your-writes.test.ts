@@ -5,10 +5,10 @@ import { PUBLIC } from '../../../http/apis/public.ts';
 import { type Route, routeOf } from '../../../http/route.ts';
 import { ALICES_JOB, API_KEY, jobsBy, startSample } from '../sample-app.ts';
 
-const route = routeOf<unknown>(GATEWAY);
-const publicRoute = routeOf<unknown>(PUBLIC);
+const route = routeOf<unknown>(GATEWAY, 'sample');
+const publicRoute = routeOf<unknown>(PUBLIC, 'sample');
 const responses = { 200: { description: 'Fine.', schema: Type.Object({}, { additionalProperties: true }) } };
-const about = { summary: 'A sample', tags: ['sample'], responses } as const;
+const about = { summary: 'A sample', responses } as const;
 
 const ROUTES: Route<unknown>[] = [
   route({

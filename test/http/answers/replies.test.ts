@@ -9,10 +9,10 @@ import { type Route, routeOf } from '../../../http/route.ts';
 import { DocumentsNotReady } from '../../../readmodels/read-models.ts';
 import { API_KEY, type Sample, startSample, until } from '../sample-app.ts';
 
-const route = routeOf<object>(GATEWAY);
-const publicRoute = routeOf<object>(PUBLIC);
+const route = routeOf<object>(GATEWAY, 'sample');
+const publicRoute = routeOf<object>(PUBLIC, 'sample');
 const ok = { description: 'Fine.', schema: Type.Object({}, { additionalProperties: true }) };
-const about = { access: 'none', summary: 'A sample', tags: ['sample'], responses: { 200: ok } } as const;
+const about = { access: 'none', summary: 'A sample', responses: { 200: ok } } as const;
 class Unavailable extends Error {
   readonly code = 'unavailable';
 }
@@ -186,7 +186,7 @@ test('a store that is away is a 503 with Retry-After', async (t) => {
 test('read models that are not ready cost one log line a minute, without a stack', async (t) => {
   let now_ms = 0;
   const reads = route({
-    ...{ method: 'GET', path: '/reads', access: 'none', summary: 'Reads', tags: ['sample'], responses: { 200: ok } },
+    ...{ method: 'GET', path: '/reads', access: 'none', summary: 'Reads', responses: { 200: ok } },
     handler() {
       throw new DocumentsNotReady('they are built');
     },

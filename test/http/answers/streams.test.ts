@@ -14,8 +14,8 @@ interface Slow {
   started: number;
   left: unknown[];
 }
-const route = routeOf<Slow>(GATEWAY);
-const about = { access: 'none', summary: 'A sample', tags: ['sample'] } as const;
+const route = routeOf<Slow>(GATEWAY, 'sample');
+const about = { access: 'none', summary: 'A sample' } as const;
 
 async function* lines(count: number, fail_at = Number.POSITIVE_INFINITY) {
   for (let i = 0; i < count; i++) {

@@ -7,10 +7,10 @@ import { jsonBody, type Route, rawBody, routeOf } from '../../../http/route.ts';
 import { accessDifferences, allCredentials } from '../../support/access.ts';
 import { ALICES_JOB, API_KEY, type Sample, startSample } from '../sample-app.ts';
 
-const route = routeOf<unknown>(GATEWAY);
-const publicRoute = routeOf<unknown>(PUBLIC);
+const route = routeOf<unknown>(GATEWAY, 'sample');
+const publicRoute = routeOf<unknown>(PUBLIC, 'sample');
 const ok = { 200: { description: 'Fine.', schema: Type.Object({}, { additionalProperties: true }) } };
-const about = { summary: 'A sample', tags: ['sample'], responses: ok };
+const about = { summary: 'A sample', responses: ok };
 
 const ROUTES: Route<unknown>[] = [
   route({ method: 'GET', path: '/open', access: 'none', ...about, handler: ({ caller }) => ({ body: { caller } }) }),

@@ -6,10 +6,10 @@ import { PUBLIC } from '../../../http/apis/public.ts';
 import { jsonBody, type Route, routeOf } from '../../../http/route.ts';
 import { type Sample, startSample } from '../sample-app.ts';
 
-const route = routeOf<unknown>(GATEWAY);
-const publicRoute = routeOf<unknown>(PUBLIC);
+const route = routeOf<unknown>(GATEWAY, 'sample');
+const publicRoute = routeOf<unknown>(PUBLIC, 'sample');
 const responses = { 200: { description: 'Fine.', schema: Type.Object({}, { additionalProperties: true }) } };
-const about = { access: 'none', summary: 'A sample', tags: ['sample'], responses } as const;
+const about = { access: 'none', summary: 'A sample', responses } as const;
 const Nullable = Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]);
 
 const ROUTES: Route<unknown>[] = [

@@ -10,7 +10,7 @@ import { listBody, type Route, routeOf } from '../../../http/route.ts';
 import { type Sample, startSample, until } from '../sample-app.ts';
 
 const LIMIT_BYTES = 8 * 1024 * 1024;
-const publicRoute = routeOf<unknown>(PUBLIC);
+const publicRoute = routeOf<unknown>(PUBLIC, 'sample');
 let on_disk: string[] = [];
 let reading: (() => Promise<void>) | null = null;
 
@@ -20,7 +20,6 @@ const ROUTES: Route<unknown>[] = [
     path: '/list',
     access: 'none',
     summary: 'A list',
-    tags: ['sample'],
     body: listBody('urls', { limit_bytes: LIMIT_BYTES }),
     responses: { 200: { description: 'Fine.', schema: Type.Object({}, { additionalProperties: true }) } },
     async handler({ body: { length, fingerprint, pages, release }, ctx }) {

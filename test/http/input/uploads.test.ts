@@ -15,9 +15,9 @@ import { type Sample, startSample, until } from '../sample-app.ts';
 const MAX_FILE_BYTES = 1024 * 1024;
 /** What the handlers of one application were given. */
 type Received = UploadedFile[];
-const route = routeOf<Received>(GATEWAY);
+const route = routeOf<Received>(GATEWAY, 'sample');
 const responses = { 200: { description: 'Fine.', schema: Type.Object({}, { additionalProperties: true }) } };
-const about = { method: 'POST', summary: 'A sample', tags: ['sample'], responses, body: fileBody() } as const;
+const about = { method: 'POST', summary: 'A sample', responses, body: fileBody() } as const;
 
 const ROUTES: Route<Received>[] = [
   route({

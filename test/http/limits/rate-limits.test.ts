@@ -7,12 +7,11 @@ import { openRateLimits } from '../../../http/limits/rate-limits.ts';
 import { type Route, routeOf } from '../../../http/route.ts';
 import { API_KEY, startSample } from '../sample-app.ts';
 
-const route = routeOf<unknown>(GATEWAY);
-const publicRoute = routeOf<unknown>(PUBLIC);
+const route = routeOf<unknown>(GATEWAY, 'sample');
+const publicRoute = routeOf<unknown>(PUBLIC, 'sample');
 const about = {
   method: 'GET',
   summary: 'A sample',
-  tags: ['sample'],
   responses: { 200: { description: 'Fine.', schema: Type.Object({}) } },
   handler: () => ({ body: {} }),
 } as const;
