@@ -41,7 +41,7 @@ export type Condition =
       $in?: readonly Scalar[];
       $nin?: readonly Scalar[];
       $exists?: boolean;
-      /** A literal text anywhere in the value, case-insensitive in ASCII. MongoDB has no such operator: adapters use a regex or LIKE. */
+      /** A literal text anywhere in the value, in any case. MongoDB has no such operator: adapters use a regex, LIKE or GLOB. */
       $contains?: string;
       /** A regular expression in the part of the syntax that PCRE and ECMAScript share; `i` is the only option. */
       $regex?: string;

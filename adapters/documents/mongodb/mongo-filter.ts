@@ -1,6 +1,7 @@
 // Translates a checked filter to MongoDB's query language.
 import type { Document as Bson } from 'mongodb';
 import type { Scalar } from '../../../readmodels/documents.ts';
+import { formsOf } from '../letter-case.ts';
 import { type Segment, segmentsAfter } from '../pages.ts';
 import type { Comparison, Expression, Query } from '../query.ts';
 
@@ -26,12 +27,14 @@ function operator(test: Comparison): Bson {
   }
 }
 
-/** Ignores the case of ASCII letters only. The option `i` also folds other letters: it takes the Kelvin sign for a k. */
+/** Ignores case by itself: the option `i` also takes the Kelvin sign for a k. */
 function literalPattern(text: string): string {
-  return text.replaceAll(/[\0-\x7f]/g, (char) => {
-    if (/[a-z]/i.test(char)) return `[${char.toLowerCase()}${char.toUpperCase()}]`;
-    return /\d/.test(char) ? char : `\\${char}`;
+  const parts = Array.from(text, (char) => {
+    const forms = formsOf(char);
+    if (forms.length > 1) return `[${forms.join('')}]`;
+    return /[\0-/:-\x7f]/.test(char) ? `\\${char}` : char;
   });
+  return parts.join('');
 }
 
 /**

@@ -1,6 +1,7 @@
 // Translates a checked filter to SQL that matches the same documents as in MongoDB.
 import type { SQLInputValue } from 'node:sqlite';
 import type { Scalar } from '../../../readmodels/documents.ts';
+import { formsOf } from '../letter-case.ts';
 import type { Segment } from '../pages.ts';
 import type { Comparison, Expression } from '../query.ts';
 import type { Declared, Field } from '../spec.ts';
@@ -75,12 +76,22 @@ function elementSql(expression: string, test: Exclude<Test, { op: 'ne' } | { op:
       return { text: `${expression} ${operator} ?${below}`, params: [test.value] };
     }
     case 'contains': {
-      const pattern = `%${test.text.replaceAll(/[\\%_]/g, '\\$&')}%`;
-      return { text: `typeof(${expression}) = 'text' AND ${expression} LIKE ? ESCAPE '\\'`, params: [pattern] };
+      const [operator, pattern] = containing(test.text);
+      return { text: `typeof(${expression}) = 'text' AND ${expression} ${operator}`, params: [pattern] };
     }
     case 'regex':
       return { text: `matches(${expression}, ?, ?)`, params: [test.pattern, test.ignore_case ? 'iu' : 'u'] };
   }
+}
+
+/** LIKE ignores the case of ASCII letters alone. GLOB ignores none, but has sets. */
+function containing(text: string): [operator: string, pattern: string] {
+  const forms = Array.from(text, formsOf);
+  if (!forms.some(([letter, other]) => other !== undefined && letter! > '\x7f')) {
+    return [`LIKE ? ESCAPE '\\'`, `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`];
+  }
+  const sets = forms.map((same) => (same.length > 1 || '*?['.includes(same[0]!) ? `[${same.join('')}]` : same[0]));
+  return ['GLOB ?', `*${sets.join('')}*`];
 }
 
 /** Lists of any length share one statement: texts and numbers are one JSON parameter; booleans and null get their own tests. */

@@ -94,7 +94,7 @@ export function filtering(sentence: Sentence): void {
     for (const [where, expected] of cases) t.deepEqual(ids(await things.find(where)), expected, JSON.stringify(where));
   });
 
-  sentence('$contains matches its text literally, and ignores case only in ASCII', async (t, { documents }) => {
+  sentence('$contains matches its text literally, and ignores the case of letters', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     const texts = [
       '100%',
@@ -110,6 +110,10 @@ export function filtering(sentence: Sentence): void {
       'é',
       'Kk',
       '\u212a',
+      'Straße*?[x]',
+      'МОСКВА',
+      'Kİ',
+      '𐐀𐐨',
     ];
     await things.write(texts.map((text, n) => ({ insert: { _id: idOf(n), text } })));
     await things.write([{ insert: { _id: 'number', text: 100 } }]);
@@ -120,8 +124,16 @@ export function filtering(sentence: Sentence): void {
     t.deepEqual(await found('.B*'), ['a.b*c']);
     t.deepEqual(await found(')[Y]{'), ['(x)[y]{z}']);
     t.deepEqual(await found('^START$'), ['^start$']);
-    t.deepEqual(await found('É'), ['É']);
-    t.deepEqual(await found('k'), ['Kk']);
+    t.deepEqual(await found('É'), ['É', 'é']);
+    t.deepEqual(await found('e'), ['100 percent', 'Straße*?[x]']);
+    t.deepEqual(await found('k'), ['Kk', 'Kİ']);
+    t.deepEqual(await found('\u212a'), ['\u212a']);
+    t.deepEqual(await found('AßE*?[X]'), ['Straße*?[x]']);
+    t.deepEqual(await found('ASSE'), []);
+    t.deepEqual(await found('москва'), ['МОСКВА']);
+    t.deepEqual(await found('kİ'), ['Kİ']);
+    t.deepEqual(await found('ki'), []);
+    t.deepEqual(await found('𐐨𐐨'), ['𐐀𐐨']);
     t.deepEqual(await found('100'), ['100%', '100 percent']);
     t.is((await found('')).length, texts.length);
   });

@@ -60,7 +60,7 @@ function matches(document: Thing, filter: Filter): boolean {
 function holds(value: Scalar, operator: string, operand: unknown, ignore_case: boolean): boolean {
   if (operator === '$eq') return value === operand;
   if (operator === '$in') return (operand as Scalar[]).includes(value);
-  if (operator === '$contains') return typeof value === 'string' && lower(value).includes(lower(operand as string));
+  if (operator === '$contains') return typeof value === 'string' && contains(value, operand as string);
   if (operator === '$regex') {
     return typeof value === 'string' && new RegExp(operand as string, ignore_case ? 'iu' : 'u').test(value);
   }
@@ -69,4 +69,11 @@ function holds(value: Scalar, operator: string, operand: unknown, ignore_case: b
   return { $gt: order > 0, $gte: order >= 0, $lt: order < 0, $lte: order <= 0 }[operator]!;
 }
 
-const lower = (text: string): string => text.replaceAll(/[A-Z]/g, (char) => char.toLowerCase());
+function contains(text: string, part: string): boolean {
+  const [all, wanted] = [[...text], [...part]];
+  return all.concat('').some((_, from) => wanted.every((letter, n) => isSame(all[from + n], letter)));
+}
+function isSame(letter: string | undefined, wanted: string): boolean {
+  if (letter === undefined || letter === wanted) return letter === wanted;
+  return letter < '\x80' === wanted < '\x80' && [wanted.toLowerCase(), wanted.toUpperCase()].includes(letter);
+}
