@@ -23,7 +23,12 @@ export type Adjusted =
 export interface UserAdministration {
   /** Refused as `insufficient_credits` when the balance would be negative, and as `idempotency_key_mismatch`. */
   adjustCredits(user_id: string, adjustment: Adjustment, context: CommandContext): Promise<Adjusted>;
-  updateNotes(user_id: string, notes: string | null, context: CommandContext): Promise<Done>;
+  /** With `replaces` it is refused as `notes_changed` when other notes are there. */
+  updateNotes(
+    user_id: string,
+    update: { notes: string | null; replaces?: string | null },
+    context: CommandContext,
+  ): Promise<Done>;
   /** Stars the user or takes the star away; null turns what is so into the other. */
   star(
     user_id: string,
@@ -48,8 +53,8 @@ export function openUserAdministration(log: EventStore, credits: CreditsLedger):
       const { state, position, appended } = adjusted;
       return { ok: true, balance: state.balance, position, is_repeated: appended === 0 };
     },
-    updateNotes: (user_id, notes, context) =>
-      aggregate.handle(userStream(user_id), context, (user) => updateNotes(user, notes)),
+    updateNotes: (user_id, { notes, replaces }, context) =>
+      aggregate.handle(userStream(user_id), context, (user) => updateNotes(user, notes, replaces)),
     async star(user_id, is_starred, context) {
       const starred = await aggregate.handle(userStream(user_id), context, (user) => star(user, is_starred));
       return starred.ok ? { ok: true, is_starred: starred.state.is_starred, position: starred.position } : starred;

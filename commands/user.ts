@@ -182,12 +182,15 @@ export function setUsage(
   return { events: [{ type: 'UsageSet', data: set }] };
 }
 
-/** Replaces what administrators wrote of a user. */
-export function updateNotes(user: Readonly<User>, notes: string | null): Decision<UserEvent> {
+/** Replaces what administrators wrote of a user: with `replaces` only these notes. */
+export function updateNotes(user: Readonly<User>, notes: string | null, replaces = user.notes): Decision<UserEvent> {
   const refused = notAUser(user);
   if (refused) return { refused };
-  return { events: user.notes === notes ? [] : [{ type: 'NotesUpdated', data: { notes } }] };
+  if (user.notes === notes) return { events: [] };
+  if (user.notes !== replaces) return { refused: { code: 'notes_changed', message: NOTES_CHANGED } };
+  return { events: [{ type: 'NotesUpdated', data: { notes } }] };
 }
+export const NOTES_CHANGED = 'Somebody else has changed the notes. Load them again.';
 
 /** Stars a user, or takes the star away; null turns what is so into the other. */
 export function star(user: Readonly<User>, is_starred: boolean | null): Decision<UserEvent> {

@@ -76,6 +76,13 @@ test('a user is shown with plan, usage, ledger, jobs and what administrators did
   t.like((await root.ask('GET', '/admin/users/shown')).body, { custom_limit: null, notes: null, has_notes: false });
   t.is((await root.ask('PATCH', '/admin/users/shown', { custom_limit: -1 })).status, 422);
   t.is((await root.ask('PATCH', '/admin/users/shown/notes', { notes: 'x'.repeat(10_001) })).status, 422);
+
+  const replace = (replaces: string | null, notes: string | null) =>
+    root.ask('PATCH', '/admin/users/shown/notes', { notes, replaces });
+  t.is((await replace('', 'One')).status, 200);
+  t.like(await replace(null, 'Two'), { status: 409, body: { code: 'notes_changed' } });
+  t.is((await replace(null, 'One')).status, 200, 'the same request again');
+  t.is((await replace('One', null)).status, 200);
   t.is((await root.ask('GET', '/admin/users/nobody')).status, 404);
 });
 

@@ -2,6 +2,7 @@
 import { openUserAdministration } from '../../commands/administer-users.ts';
 import type { Refusal } from '../../commands/aggregate.ts';
 import { openUsageLimits } from '../../commands/usage-limits.ts';
+import { NOTES_CHANGED } from '../../commands/user.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
 import { subscriptionAt } from '../../events/subscription-state.ts';
@@ -335,6 +336,14 @@ const updateNotes = route({
   body: jsonBody(
     Type.Object({
       notes: Nullable(Type.String({ maxLength: MAX_USER_NOTES_CHARS, description: 'Null or empty for none.' })),
+      replaces: Type.Optional(
+        Nullable(
+          Type.String({
+            maxLength: MAX_USER_NOTES_CHARS,
+            description: 'The notes that you have read: others, which somebody wrote since, are not replaced.',
+          }),
+        ),
+      ),
     }),
     { example: { notes: 'Asked for an invoice in euro.' } },
   ),
@@ -345,10 +354,17 @@ const updateNotes = route({
       example: { user_id: 'alice', notes: 'Asked for an invoice in euro.' },
     },
   },
-  errors: { 404: notFound, 409: ERASED },
+  errors: {
+    404: notFound,
+    409: {
+      description: 'Other notes are there than `replaces`, or the user was erased.',
+      examples: { notes_changed: { message: NOTES_CHANGED }, ...erased },
+    },
+  },
   async handler({ params: { user_id }, body, command }, { administration }) {
     const notes = body.notes || null;
-    const { position } = done(await administration.updateNotes(user_id, notes, command()));
+    const replaces = body.replaces === '' ? null : body.replaces;
+    const { position } = done(await administration.updateNotes(user_id, { notes, replaces }, command()));
     return { body: { user_id, notes }, position };
   },
 });

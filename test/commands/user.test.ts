@@ -153,6 +153,9 @@ test('notes and stars change once, and nothing of an unknown or erased user', (t
   t.deepEqual(updateNotes(alice, null), { events: [] });
   const noted = fold([{ type: 'NotesUpdated', data: { notes: 'a' } }], alice);
   t.deepEqual(updateNotes(noted, 'a'), { events: [] });
+  t.deepEqual(updateNotes(noted, 'a', null), { events: [] }, 'a repeat');
+  t.like(updateNotes(noted, 'b', null), { refused: { code: 'notes_changed' } });
+  t.deepEqual(updateNotes(noted, null, 'a'), { events: [{ type: 'NotesUpdated', data: { notes: null } }] });
   t.deepEqual(star(alice, false), { events: [] });
   t.deepEqual(star(alice, true), { events: [{ type: 'UserStarred', data: {} }] });
   const starred = fold([{ type: 'UserStarred', data: {} }], alice);

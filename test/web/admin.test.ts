@@ -60,6 +60,19 @@ test('an administrator finds a user, and changes credits, limit, notes and star 
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.getByText('It is as it was.').waitFor();
   await until(async () => (await notes.inputValue()) === 'Asked for an invoice');
+
+  const root = await service.client(newUser(), { is_admin: true });
+  await notes.fill('Has the invoice');
+  await page.getByRole('button', { name: 'Save the notes' }).click();
+  const undo = page.getByRole('button', { name: 'Undo' });
+  await undo.waitFor();
+  await root.ask('PATCH', `/admin/users/${user}/notes`, { notes: 'Written in another tab' });
+  await undo.click();
+  await page.getByText('Somebody else has changed the notes').waitFor();
+  await notes.fill('Has no invoice');
+  await page.getByRole('button', { name: 'Save the notes' }).click();
+  await page.getByRole('alert').getByText('Somebody else has changed the notes').waitFor();
+  t.is((await root.ask('GET', `/admin/users/${user}`)).body.notes, 'Written in another tab');
   await page.getByRole('row').filter({ hasText: 'A test of ours' }).waitFor();
   await assertAccessible(t, page);
 });

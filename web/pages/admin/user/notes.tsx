@@ -12,13 +12,13 @@ const MAX_CHARS = 10_000;
 export function Notes({ user: { user_id, notes }, onSaved }: { user: User; onSaved(): void }) {
   const [text, setText] = useState(notes ?? '');
   const save = useAction(async () => {
-    const before = notes;
-    const keep = async (kept: string | null) => {
-      await ask('PATCH /admin/users/{user_id}/notes', { user_id, notes: kept });
+    const [before, after] = [notes, text || null];
+    const replace = async (replaces: string | null, kept: string | null) => {
+      await ask('PATCH /admin/users/{user_id}/notes', { user_id, notes: kept, replaces });
       onSaved();
     };
-    await keep(text || null);
-    say('The notes are saved.', { undo: () => keep(before) });
+    await replace(before, after);
+    say('The notes are saved.', { undo: () => replace(after, before) });
   });
   return (
     <form
