@@ -32,21 +32,33 @@ interface Reference {
 /** Reads the documents of a running service. */
 export async function readDescriptions(base_url: string): Promise<Descriptions> {
   const paths = ['/openapi.json', '/api/v2/openapi.json'];
-  return describe(await Promise.all(paths.map(async (path) => await (await fetch(base_url + path)).text())));
+  return describe(
+    await Promise.all(paths.map(async (path) => (await (await fetch(base_url + path)).json()) as OpenApi)),
+  );
 }
 
 let of_this_version: Descriptions | undefined;
 /** Those of the service in this folder, which is not asked for them. */
 export function descriptions(): Descriptions {
-  return (of_this_version ??= describe(Object.values(openDocuments()).map((document) => JSON.stringify(document))));
+  return (of_this_version ??= describe(Object.values(openDocuments())));
 }
 
-function describe(texts: readonly string[]): Descriptions {
-  const documents = texts.map((text) => JSON.parse(text, closed) as OpenApi);
-  const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false });
+/** Without what Ajv does for its users' speed: most files use a schema a few times, and lint holds the documents to OpenAPI. */
+const AJV = {
+  ...{ strict: true, strictTypes: false, strictRequired: false },
+  ...{ validateSchema: false, meta: false, code: { optimize: false } },
+} as const;
+
+function describe(documents: readonly OpenApi[]): Descriptions {
+  for (const document of documents) close(document);
+  const ajv = new Ajv2020(AJV);
   addFormats.default(ajv);
   ajv.addVocabulary(['example', 'components']);
   for (const [i, { components }] of documents.entries()) ajv.addSchema({ $id: `doc${i}:`, components });
+
+  const patterns = documents.map(({ paths }) =>
+    Object.entries(paths).map(([template, item]) => ({ pattern: patternOf(template), item })),
+  );
 
   // What no document declares is held to the errors of each.
   const compiled = documents.map(() => new Map<object, ValidateFunction>());
@@ -69,8 +81,8 @@ function describe(texts: readonly string[]): Descriptions {
       const asked = path.split('?')[0]!;
       const number = asked.startsWith('/api/v2') ? 1 : 0;
       const { paths, components } = documents[number]!;
-      const template = asked in paths ? asked : Object.keys(paths).find((one) => patternOf(one).test(asked));
-      const operation = template === undefined ? undefined : paths[template]![method.toLowerCase()];
+      const item = paths[asked] ?? patterns[number]!.find(({ pattern }) => pattern.test(asked))?.item;
+      const operation = item?.[method.toLowerCase()];
       // What is not there is in no document; its error has the shape of all.
       const said = operation ? operation.responses[answer.status] : NO_OPERATION;
       const declared = said && '$ref' in said ? components.responses[said.$ref.split('/').at(-1)!] : said;
@@ -108,8 +120,12 @@ const ALL: Record<string, object> = { 'X-Request-ID': { $ref: '' } };
 
 const patternOf = (template: string) => new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`);
 
-/** Objects with named fields have no others, unless they say so: what is answered is described. */
-function closed(_key: string, value: { type?: unknown; properties?: unknown } | null): unknown {
-  if (value?.type !== 'object' || typeof value.properties !== 'object') return value;
-  return { additionalProperties: false, ...value };
+/** Objects with named fields have no others, unless they say so: what is answered is described. Changes the document. */
+function close(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const inside of Object.values(value)) close(inside);
+  const { type, properties, additionalProperties } = value as Record<string, unknown>;
+  if (type === 'object' && typeof properties === 'object' && additionalProperties === undefined) {
+    Object.assign(value, { additionalProperties: false });
+  }
 }
