@@ -2,7 +2,7 @@
 import type { EventStore, Position } from '../events/event-store.ts';
 import { userStream } from '../events/streams.ts';
 import type { Fingerprint, WithheldReason } from '../events/user.ts';
-import type { CommandContext, Done, Refusal } from './aggregate.ts';
+import { type CommandContext, type Done, notRefused, type Refusal } from './aggregate.ts';
 import type { CreditsLedger } from './credits.ts';
 import { type BonusClaim, openBonusClaims } from './signup-bonus.ts';
 import {
@@ -55,9 +55,8 @@ export function openAccounts(
   /** Grants once: the ledger knows a bonus that was granted. */
   async function grant(user_id: string, context: CommandContext): Promise<{ appended: number; position: Position }> {
     const bonus = { type: 'grant', transaction_type: 'signup_bonus', expires_at: null } as const;
-    const granted = await credits.run(user_id, { ...bonus, reference_id: user_id, amount: signup_credits }, context);
-    if (!granted.ok) throw new Error(granted.refused.message);
-    return granted;
+    const command = { ...bonus, reference_id: user_id, amount: signup_credits };
+    return notRefused(await credits.run(user_id, command, context));
   }
 
   return {

@@ -59,6 +59,17 @@ export type Handled<State, Refused extends Refusal = Refusal> =
 /** The outcome of a command whose caller needs no state. */
 export type Done = { ok: true; position: Position } | { ok: false; refused: Refusal };
 
+/**
+ * The outcome of a command that nothing refuses here. Throws an Error where it was refused all the same.
+ * @example const { position } = notRefused(await credits.run(user_id, command, context));
+ */
+export function notRefused<Outcome extends { ok: true } | { ok: false; refused: Refusal }>(
+  outcome: Outcome,
+): Extract<Outcome, { ok: true }> {
+  if (!outcome.ok) throw new Error(outcome.refused.message);
+  return outcome as Extract<Outcome, { ok: true }>;
+}
+
 export interface Loaded<State> {
   state: State;
   revision: ExpectedRevision;
@@ -159,6 +170,15 @@ export function fromLastEvent<State, Event extends AnyEvent>(
     }
     return null;
   };
+}
+
+/** Opens the aggregate of a stream whose events nothing decides on: each is appended at the stream's revision, whatever came before. */
+export function openStateless<Event extends AnyEvent>(
+  log: EventStore,
+  options: Pick<AggregateOptions<null>, 'max_per_append'> = {},
+): Aggregate<null, Event> {
+  const fold = { initial: () => null, evolve: () => null };
+  return openAggregate<null, Event>(log, fold, { ...options, begin: fromLastEvent<null, Event>(log, fold) });
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   type Done,
   evolveBy,
   fromLastEvent,
+  notRefused,
   openAggregate,
   type Refusal,
 } from './aggregate.ts';
@@ -108,9 +109,8 @@ export function openBackups(log: EventStore): Backups {
         admit(state.backup_id, backup_id, context),
       );
       if (!admitted.ok) return admitted;
-      const started = await run(backup_id, { type: 'start' }, context);
-      if (!started.ok) throw new Error(started.refused.message);
-      return { ok: true, position: started.position };
+      const { position } = notRefused(await run(backup_id, { type: 'start' }, context));
+      return { ok: true, position };
     },
   };
 }

@@ -3,7 +3,7 @@
 import type { EventStore, Position } from '../events/event-store.ts';
 import type { PaymentProviderName, PaymentReversed } from '../events/payment.ts';
 import type { BillingInterval, PlanName, SubscriptionChanged } from '../events/subscription.ts';
-import type { CommandContext } from './aggregate.ts';
+import { type CommandContext, notRefused } from './aggregate.ts';
 import type { CreditsLedger } from './credits.ts';
 import { addMonths } from './months.ts';
 import { ledgerCommandsOf, openPayments, type Payment, type PaymentCommand } from './payment.ts';
@@ -97,9 +97,8 @@ export function openBilling(log: EventStore, credits: CreditsLedger, provider: P
   const subscriptions = openSubscriptions(log);
 
   async function record(payment_id: string, command: PaymentCommand, context: CommandContext): Promise<Position> {
-    const recorded = await payments.run(payment_id, command, context);
-    if (!recorded.ok) throw new Error(recorded.refused.message);
-    return (await settle(payment_id, context)) ?? recorded.position;
+    const { position } = notRefused(await payments.run(payment_id, command, context));
+    return (await settle(payment_id, context)) ?? position;
   }
 
   /** Brings the ledger up to the payment, and again when the payment has new facts by then. */
@@ -111,9 +110,7 @@ export function openBilling(log: EventStore, credits: CreditsLedger, provider: P
       if (settled === facts || !state.received) return reached;
       settled = facts;
       for (const command of ledgerCommandsOf(payment_id, state)) {
-        const done = await credits.run(state.received.user_id, command, context);
-        if (!done.ok) throw new Error(done.refused.message);
-        reached = done.position;
+        reached = notRefused(await credits.run(state.received.user_id, command, context)).position;
       }
     }
   }

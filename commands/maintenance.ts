@@ -2,7 +2,7 @@
 import type { EventStore, Position } from '../events/event-store.ts';
 import type { MaintenanceEvent } from '../events/service.ts';
 import { MAINTENANCE_STREAM } from '../events/streams.ts';
-import { type CommandContext, type Decision, evolveBy, fromLastEvent, openAggregate } from './aggregate.ts';
+import { type CommandContext, type Decision, evolveBy, fromLastEvent, notRefused, openAggregate } from './aggregate.ts';
 
 /** What users are told, and since when; null while maintenance mode is off. */
 export type MaintenanceState = { readonly message: string; readonly started_at: string } | null;
@@ -41,8 +41,8 @@ export function openMaintenanceMode(log: EventStore): MaintenanceMode {
   const aggregate = openAggregate<State, MaintenanceEvent>(log, fold, { begin });
   async function run(command: MaintenanceCommand, context: CommandContext) {
     const handled = await aggregate.handle(MAINTENANCE_STREAM, context, (state) => decide(state, command));
-    if (!handled.ok) throw new Error(handled.refused.message);
-    return { state: handled.state.current, position: handled.position };
+    const { state, position } = notRefused(handled);
+    return { state: state.current, position };
   }
   return {
     // A cached state would take a read of two events to confirm, and this one is read twice a second.

@@ -3,7 +3,7 @@
 import type { EventStore, Position } from '../events/event-store.ts';
 import type { ProxyListEvent, ProxyListRefreshed } from '../events/proxy-list.ts';
 import { PROXY_LIST_STREAM } from '../events/streams.ts';
-import { type CommandContext, type Decision, evolveBy, fromLastEvent, openAggregate } from './aggregate.ts';
+import { type CommandContext, type Decision, evolveBy, fromLastEvent, notRefused, openAggregate } from './aggregate.ts';
 
 /** What the provider's list named. */
 export type ProxyList = Pick<ProxyListRefreshed, 'proxies' | 'skipped'>;
@@ -57,8 +57,7 @@ export function openProxyListCommands(log: EventStore): ProxyListCommands {
         change = changeOf(state.proxies, proxies);
         return decide(state, { proxies, skipped, trigger });
       });
-      if (!handled.ok) throw new Error(handled.refused.message);
-      return { ...change, position: handled.position };
+      return { ...change, position: notRefused(handled).position };
     },
   };
 }

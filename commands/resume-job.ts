@@ -3,7 +3,7 @@
 import type { Position } from '../events/event-store.ts';
 import type { Ceiling } from '../events/job.ts';
 import { jobStream } from '../events/streams.ts';
-import type { CommandContext, Refusal } from './aggregate.ts';
+import { type CommandContext, notRefused, type Refusal } from './aggregate.ts';
 import type { CreditsLedger } from './credits.ts';
 import { decide, type Jobs } from './job.ts';
 import { LIMIT_REACHED } from './submit-job.ts';
@@ -29,12 +29,8 @@ export function openResumeJob(jobs: Jobs, credits: CreditsLedger): ResumeJob {
     let credits_added = 0;
     let ceiling: Ceiling | undefined;
     if (reservation_id) {
-      const reserved = await credits.run(
-        job.owner_id,
-        { type: 'reserve', reservation_id, job_id, up_to: lacking },
-        context,
-      );
-      if (!reserved.ok) throw new Error(reserved.refused.message);
+      const command = { type: 'reserve', reservation_id, job_id, up_to: lacking } as const;
+      const reserved = notRefused(await credits.run(job.owner_id, command, context));
       credits_added = reserved.state.reservations.get(reservation_id)?.amount ?? 0;
       if (credits_added < lacking && reserved.ceiling === 'usage_limit') ceiling = 'usage_limit';
       if (credits_added === 0 && job.pause_reason !== 'owner') {
@@ -58,12 +54,8 @@ export function openResumeJob(jobs: Jobs, credits: CreditsLedger): ResumeJob {
       context,
     );
     if (resumed.ok) {
-      return {
-        ok: true,
-        credits_added,
-        credits_allocated: resumed.state.credits_allocated,
-        position: resumed.position,
-      };
+      const { state, position } = resumed;
+      return { ok: true, credits_added, credits_allocated: state.credits_allocated, position };
     }
     if (reservation_id && credits_added > 0) {
       await jobs.run(job_id, { type: 'voidReservation', reservation_id }, context);

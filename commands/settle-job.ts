@@ -1,6 +1,6 @@
 // Settles an ended job: refunds the credits that it was allocated and did not use, once for each job.
 import { jobStream } from '../events/streams.ts';
-import type { CommandContext } from './aggregate.ts';
+import { type CommandContext, notRefused } from './aggregate.ts';
 import type { CreditsLedger } from './credits.ts';
 import type { Jobs } from './job.ts';
 
@@ -28,6 +28,5 @@ export async function settleJob(
   // Documents that are made anew may lack results that expired.
   const amount = Math.max(0, credits_allocated - (state.expired?.completed_urls ?? completed_urls));
   const reservation_ids = [...state.reservations].filter(([, was]) => was === 'used').map(([id]) => id);
-  const settled = await credits.run(owner_id, { type: 'refund', job_id, reservation_ids, amount }, context);
-  if (!settled.ok) throw new Error(settled.refused.message);
+  notRefused(await credits.run(owner_id, { type: 'refund', job_id, reservation_ids, amount }, context));
 }

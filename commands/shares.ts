@@ -3,7 +3,7 @@ import { hash, randomBytes } from 'node:crypto';
 import type { EventStore } from '../events/event-store.ts';
 import type { ShareCreated, SharesEvent, ShareUsed, ShareUseEvent } from '../events/share.ts';
 import { sharesStream, shareUsesStream } from '../events/streams.ts';
-import { type CommandContext, type Decision, type Done, evolveBy, fromLastEvent, openAggregate } from './aggregate.ts';
+import { type CommandContext, type Decision, type Done, evolveBy, openAggregate, openStateless } from './aggregate.ts';
 
 export const MAX_SHARES = 100;
 
@@ -53,13 +53,9 @@ export interface Shares {
   recordUses(share_id: string, uses: ShareUsed, context: CommandContext): Promise<void>;
 }
 
-/** The views need no state: all of them are recorded. */
-const uses = { initial: () => null, evolve: evolveBy<null, ShareUseEvent>({ ShareUsed: () => null }) };
-export const decideUse = (data: ShareUsed): Decision<ShareUseEvent> => ({ events: [{ type: 'ShareUsed', data }] });
-
 export function openShares(log: EventStore): Shares {
   const shares = openAggregate<SharesState, SharesEvent>(log, { initial, evolve });
-  const used = openAggregate<null, ShareUseEvent>(log, uses, { begin: fromLastEvent(log, uses) });
+  const used = openStateless<ShareUseEvent>(log);
   const run = (job_id: string, command: SharesCommand, context: CommandContext) =>
     shares.handle(sharesStream(job_id), context, (held) => decide(held, command));
   return {
@@ -67,7 +63,7 @@ export function openShares(log: EventStore): Shares {
       run(of.job_id, { type: 'create', share: { share_id: idOfShareToken(token), ...of } }, context),
     revoke: ({ share_id, job_id }, context) => run(job_id, { type: 'revoke', share_id }, context),
     async recordUses(share_id, data, context) {
-      await used.handle(shareUsesStream(share_id), context, () => decideUse(data));
+      await used.handle(shareUsesStream(share_id), context, () => ({ events: [{ type: 'ShareUsed', data }] }));
     },
   };
 }

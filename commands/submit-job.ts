@@ -13,7 +13,7 @@ import {
 } from '../events/job.ts';
 import { foldRows } from '../events/listed-rows.ts';
 import { creditsStream, jobStream, urlsStream } from '../events/streams.ts';
-import { type CommandContext, ConflictPersists, stamp } from './aggregate.ts';
+import { type CommandContext, ConflictPersists, notRefused, stamp } from './aggregate.ts';
 import type { CreditsLedger } from './credits.ts';
 import type { Jobs } from './job.ts';
 
@@ -111,8 +111,9 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
     context: CommandContext,
   ): Promise<{ amount: number; ceiling: Ceiling | null }> {
     const reservation_id = firstReservation(job_id);
-    const reserved = await credits.run(owner_id, { type: 'reserve', reservation_id, job_id, up_to }, context);
-    if (!reserved.ok) throw new Error(reserved.refused.message);
+    const reserved = notRefused(
+      await credits.run(owner_id, { type: 'reserve', reservation_id, job_id, up_to }, context),
+    );
     const amount = reserved.state.reservations.get(reservation_id)?.amount ?? 0;
     return { amount, ceiling: amount < up_to ? reserved.ceiling : null };
   }
@@ -170,8 +171,7 @@ export async function takeBack(
   context: CommandContext,
 ): Promise<{ created: false } | { created: true; job: JobCreated; created_at: number; position: Position }> {
   const reservation_id = firstReservation(job_id);
-  const voided = await jobs.run(job_id, { type: 'voidReservation', reservation_id }, context);
-  if (!voided.ok) throw new Error(voided.refused.message);
+  const voided = notRefused(await jobs.run(job_id, { type: 'voidReservation', reservation_id }, context));
   if (voided.state.reservations.get(reservation_id) === 'used') {
     const [created] = await Array.fromAsync(log.readStream(jobStream(job_id), { limit: 1 }));
     const { data, metadata, position } = created as RecordedEvent<'JobCreated', JobCreated>;

@@ -3,7 +3,7 @@
 import type { EventStore, Position } from '../events/event-store.ts';
 import type { RequestAnswered } from '../events/idempotency.ts';
 import type { JobCreated } from '../events/job.ts';
-import type { CommandContext } from './aggregate.ts';
+import { type CommandContext, notRefused } from './aggregate.ts';
 import type { CreditsLedger } from './credits.ts';
 import type { IdempotencyKeys, IdempotencyRefusal, KeyScope } from './idempotency.ts';
 import type { OrUnusable } from './intake.ts';
@@ -86,9 +86,8 @@ export function openSubmitOnce(log: EventStore, keys: IdempotencyKeys, jobs: Job
       return submitted;
     }
     const answer = { job_id, ...answerOf(submitted.job, context.now) };
-    const answered = await keys.run(scope, { type: 'answer', answer }, context);
-    if (!answered.ok) throw new Error(answered.refused.message);
-    return { ok: true, answer, position: answered.position, replayed: false };
+    const { position } = notRefused(await keys.run(scope, { type: 'answer', answer }, context));
+    return { ok: true, answer, position, replayed: false };
   }
 
   return submitOnce;

@@ -1,6 +1,6 @@
 // Begins a trial: the first job of an API key to complete gives its owner a month of a plan, once in the owner's life.
 import type { EventStore, Position } from '../events/event-store.ts';
-import type { CommandContext } from './aggregate.ts';
+import { type CommandContext, notRefused } from './aggregate.ts';
 import type { CreditsLedger } from './credits.ts';
 import { openSubscriptions, trialOf } from './subscription.ts';
 
@@ -21,21 +21,10 @@ export function openTrials(log: EventStore, credits: CreditsLedger, trial_credit
       if ((await subscriptions.read(user_id)).trial) return null;
       const trial = trialOf(job, trial_credits);
       // The credits first: after a crash in between the next call grants none, and records the trial of the same job.
-      const granted = await credits.run(
-        user_id,
-        {
-          type: 'grant',
-          transaction_type: 'trial',
-          reference_id: user_id,
-          amount: trial.credits,
-          expires_at: trial.period_end,
-        },
-        context,
-      );
-      if (!granted.ok) throw new Error(granted.refused.message);
-      const begun = await subscriptions.run(user_id, { type: 'startTrial', trial }, context);
-      if (!begun.ok) throw new Error(begun.refused.message);
-      return begun.position;
+      const { credits: amount, period_end: expires_at } = trial;
+      const grant = { type: 'grant', transaction_type: 'trial', reference_id: user_id, amount, expires_at } as const;
+      notRefused(await credits.run(user_id, grant, context));
+      return notRefused(await subscriptions.run(user_id, { type: 'startTrial', trial }, context)).position;
     },
   };
 }

@@ -217,16 +217,15 @@ export const openUserAggregate = (log: EventStore): Aggregate<User, UserEvent> =
 
 /** The commands on erased users. */
 export interface Erasures {
-  /** Refused as `user_not_found`, unless `unknown_too`. Erasing an erased user succeeds. */
-  erase(user_id: string, context: CommandContext, options?: { unknown_too?: boolean }): Promise<Done>;
+  /** Refused as `user_not_found`. Erasing an erased user succeeds. */
+  erase(user_id: string, context: CommandContext): Promise<Done>;
   forget(user_id: string, context: CommandContext): Promise<Done>;
 }
 
 export function openErasures(log: EventStore): Erasures {
   const aggregate = openUserAggregate(log);
   return {
-    erase: (user_id, context, options) =>
-      aggregate.handle(userStream(user_id), context, (user) => erase(user, options)),
+    erase: (user_id, context) => aggregate.handle(userStream(user_id), context, (user) => erase(user)),
     forget: (user_id, context) => aggregate.handle(userStream(user_id), context, forget),
   };
 }

@@ -3,29 +3,16 @@
 import type { EventStore, Position } from '../events/event-store.ts';
 import { WORKER_LOG_STREAM } from '../events/streams.ts';
 import type { WorkerLogEvent } from '../events/worker-log.ts';
-import { type CommandContext, evolveBy, fromLastEvent, openAggregate } from './aggregate.ts';
-
-type State = Readonly<Record<string, never>>;
-
-export const initial = (): State => ({});
-export const evolve = evolveBy<State, WorkerLogEvent>({
-  LogsDeleted: (state) => state,
-  LogDeleted: (state) => state,
-  LogsTruncated: (state) => state,
-});
+import { type CommandContext, notRefused, openStateless } from './aggregate.ts';
 
 export interface WorkerLogCommands {
   delete(what: WorkerLogEvent, context: CommandContext): Promise<Position>;
 }
 
 export function openWorkerLogCommands(log: EventStore): WorkerLogCommands {
-  const fold = { initial, evolve };
-  const aggregate = openAggregate<State, WorkerLogEvent>(log, fold, { begin: fromLastEvent(log, fold) });
+  const aggregate = openStateless<WorkerLogEvent>(log);
   return {
-    async delete(what, context) {
-      const handled = await aggregate.handle(WORKER_LOG_STREAM, context, () => ({ events: [what] }));
-      if (!handled.ok) throw new Error(handled.refused.message);
-      return handled.position;
-    },
+    delete: async (what, context) =>
+      notRefused(await aggregate.handle(WORKER_LOG_STREAM, context, () => ({ events: [what] }))).position,
   };
 }

@@ -1,7 +1,7 @@
 // Ends the time for which the results of ended jobs are kept. The event carries all that the statistics show, so that these survive; the
 // purge then removes the results as it removes those of deleted jobs.
 import type { Logger } from 'pino';
-import type { CommandContext } from '../commands/aggregate.ts';
+import { type CommandContext, notRefused } from '../commands/aggregate.ts';
 import type { Jobs } from '../commands/job.ts';
 import type { Position } from '../events/event-store.ts';
 import { isOfStore } from '../events/store-faults.ts';
@@ -75,9 +75,7 @@ export function openRetention(options: RetentionOptions): Retention {
     }
     const [domains, times] = [readmodels.collection(jobDomains), readmodels.collection(jobResponseTimes)];
     const expired = { completed_urls, started_at, summary: await summaryOf({ domains, times }, stats) };
-    const done = await commands.run(job_id, { type: 'expireResults', expired }, context(job_id));
-    if (!done.ok) throw new Error(done.refused.message);
-    return done.position;
+    return notRefused(await commands.run(job_id, { type: 'expireResults', expired }, context(job_id))).position;
   }
 
   return {

@@ -1,6 +1,6 @@
 // Sends due webhooks, with limits for all and for each endpoint, so that a slow endpoint delays no other. The read model lists due
 // deliveries, and the log confirms each one before it is sent. After a crash a delivery is sent again under the same ids.
-import type { CommandContext } from '../commands/aggregate.ts';
+import { type CommandContext, notRefused } from '../commands/aggregate.ts';
 import type { WebhookDeliveries } from '../commands/webhook-delivery.ts';
 import { signingSecrets, type WebhookEndpoint, type WebhookEndpoints } from '../commands/webhook-endpoints.ts';
 import type { Position } from '../events/event-store.ts';
@@ -135,8 +135,7 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
   async function deliver(delivery: WebhookDeliveryDocument): Promise<void> {
     const { _id, user_id, endpoint_id, attempt_count } = delivery;
     const endpoint = await endpoints.find(user_id, endpoint_id);
-    const requested = await deliveries.run(_id, requestOf(delivery), options.context(_id));
-    if (!requested.ok) throw new Error(requested.refused.message);
+    const requested = notRefused(await deliveries.run(_id, requestOf(delivery), options.context(_id)));
     const { status, attempts } = requested.state;
     const is_due = status === 'pending' && attempts === attempt_count;
     const position = is_due ? await settle(delivery, endpoint) : requested.position;

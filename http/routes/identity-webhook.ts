@@ -1,5 +1,7 @@
 // The webhook of the identity provider: it tells of users who were created, changed and deleted.
+
 import { Webhook } from 'standardwebhooks';
+import { notRefused } from '../../commands/aggregate.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { type Static, Type } from '../../events/schema.ts';
 import { GATEWAY } from '../apis/gateway.ts';
@@ -108,9 +110,7 @@ const identityWebhook = route({
       }
       case 'user.deleted': {
         const { data } = held(message, check.deleted) as Static<typeof Deleted>;
-        const erased = await accounts.erase(data.id, command());
-        if (!erased.ok) throw new Error(erased.refused.message);
-        return { position: erased.position };
+        return { position: notRefused(await accounts.erase(data.id, command())).position };
       }
       default:
         return {};

@@ -61,9 +61,8 @@ const agencyEvent = route({
     const context = command();
     const occurred = occurred_at === undefined ? null : new Date(occurred_at).toISOString();
     const data = { event, agency_id, occurred_at: occurred, properties: JSON.stringify(facts) };
-    const recorded = await intake.recordAgencyEvent(data, context);
-    if (!recorded.ok) throw new Error(recorded.refused.message);
-    return { body: received(context), position: recorded.position, is_early: true };
+    const position = await intake.recordAgencyEvent(data, context);
+    return { body: received(context), position, is_early: true };
   },
 });
 
@@ -85,9 +84,8 @@ const paywallEvent = route({
     const context = command();
     const { event, properties: facts = {} } = body;
     const data = { event, user_id: caller.user_id, properties: JSON.stringify(facts) };
-    const recorded = await intake.recordPaywallEvent(data, context);
-    if (!recorded.ok) throw new Error(recorded.refused.message);
-    return { body: received(context), position: recorded.position, is_early: true };
+    const position = await intake.recordPaywallEvent(data, context);
+    return { body: received(context), position, is_early: true };
   },
 });
 
