@@ -22,6 +22,7 @@ import { openLogger } from '../service/logger.ts';
 import { openBlobs, openStoredLog, openStores, type Waiting } from '../service/stores.ts';
 import { type Config, readConfig } from '../settings/config.ts';
 import { pause } from '../time/pause.ts';
+import { closing, errorOfBlock } from './closing.ts';
 import { readWords } from './usage.ts';
 
 const USAGE = `usage: npm run backup -- create          writes a backup among the stored files
@@ -44,50 +45,45 @@ const opening = { of: 'others', signal, waiting } as const;
  * else by this one.
  */
 async function create(): Promise<void> {
-  const stores = await openStores(config, logger, opening);
-  const blobs = await openBlobs(config, logger, opening);
-  try {
-    const backups = openBackups(stores.log);
-    const progress = openBackupProgress(stores.documents);
-    const causation_id = randomUUID();
-    const context = (): CommandContext => {
-      return { command_id: randomUUID(), causation_id, actor: 'admin:backup', now: Date.now() };
-    };
-    const started = await backups.start(causation_id, context());
-    const backup_id = started.ok ? causation_id : started.refused.backup_id;
-    if (!started.ok) console.error(`${started.refused.message} This command waits for it.`);
-    const ended = new AbortController();
-    const writing = {
-      stored_log: stores.stored_log,
-      blobs,
-      backups,
-      progress,
-      removals: openRemovals(),
-      logger,
-      context,
-    };
-    const clocks = { now: Date.now, monotonic: () => performance.now() };
-    const leases = await openLeases(stores.documents);
-    const held = whileHeld(leases, 'processes', ended.signal, (lease) =>
-      performBackup(backup_id, { ...writing, ...clocks }, lease).then(() => ended.abort()),
-    );
-    held.catch(() => ended.abort());
-    while (!ended.signal.aborted) {
-      if ((await backups.read(backup_id)).status !== 'running') ended.abort();
-      const [written] = await progress.read([backup_id]);
-      if (written && process.stderr.isTTY)
-        process.stderr.write(`\r${written.events} events, ${megabytes(written.size_bytes)} `);
-      await pause(LOOK_MS, ended.signal);
-    }
-    await held;
-    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
-    const backup = await backups.read(backup_id);
-    if (backup.status !== 'completed') throw new Error('the backup failed: GET /admin/backups and the log say why');
-    console.log(backup.key);
-  } finally {
-    await blobs.close();
-    await stores.close();
+  await using stores = closing(await openStores(config, logger, opening));
+  await using blobs = closing(await openBlobs(config, logger, opening));
+  const backups = openBackups(stores.log);
+  const progress = openBackupProgress(stores.documents);
+  const causation_id = randomUUID();
+  const context = (): CommandContext => {
+    return { command_id: randomUUID(), causation_id, actor: 'admin:backup', now: Date.now() };
+  };
+  const started = await backups.start(causation_id, context());
+  const backup_id = started.ok ? causation_id : started.refused.backup_id;
+  if (!started.ok) console.error(`${started.refused.message} This command waits for it.`);
+  const ended = new AbortController();
+  const writing = {
+    stored_log: stores.stored_log,
+    blobs,
+    backups,
+    progress,
+    removals: openRemovals(),
+    logger,
+    context,
+  };
+  const clocks = { now: Date.now, monotonic: () => performance.now() };
+  const leases = await openLeases(stores.documents);
+  const held = whileHeld(leases, 'processes', ended.signal, (lease) =>
+    performBackup(backup_id, { ...writing, ...clocks }, lease).then(() => ended.abort()),
+  );
+  held.catch(() => ended.abort());
+  while (!ended.signal.aborted) {
+    if ((await backups.read(backup_id)).status !== 'running') ended.abort();
+    const [written] = await progress.read([backup_id]);
+    if (written && process.stderr.isTTY)
+      process.stderr.write(`\r${written.events} events, ${megabytes(written.size_bytes)} `);
+    await pause(LOOK_MS, ended.signal);
   }
+  await held;
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
+  const backup = await backups.read(backup_id);
+  if (backup.status !== 'completed') throw new Error('the backup failed: GET /admin/backups and the log say why');
+  console.log(backup.key);
 }
 
 async function list(blobs: Blobs): Promise<void> {
@@ -101,27 +97,23 @@ async function verify(open: OpenBackup): Promise<void> {
 }
 
 async function restore(open: OpenBackup, blobs: Blobs): Promise<void> {
-  const log = await openStoredLog(config, logger, opening);
+  await using log = closing(await openStoredLog(config, logger, opening));
   let service_key: unknown = null;
-  try {
-    const restored = await restoreBackup({
-      ...{ open, log, blobs },
-      look(line: Line) {
-        if (line.kind === 'event' && line.line.stream === SERVICE_KEY) service_key = line.line.data;
-      },
-      async verified() {
-        if (service_key !== null) assertOpens(await personalDataKey(), SERVICE_KEY, service_key);
-      },
-      restored(events) {
-        if (process.stderr.isTTY) process.stderr.write(`\r${events} events `);
-      },
-    });
-    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
-    print(restored);
-    console.log(`Erase again who was erased after ${restored.began_at}: npm run erase -- --user ID`);
-  } finally {
-    await log.close();
-  }
+  const restored = await restoreBackup({
+    ...{ open, log, blobs },
+    look(line: Line) {
+      if (line.kind === 'event' && line.line.stream === SERVICE_KEY) service_key = line.line.data;
+    },
+    async verified() {
+      if (service_key !== null) assertOpens(await personalDataKey(), SERVICE_KEY, service_key);
+    },
+    restored(events) {
+      if (process.stderr.isTTY) process.stderr.write(`\r${events} events `);
+    },
+  });
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
+  print(restored);
+  console.log(`Erase again who was erased after ${restored.began_at}: npm run erase -- --user ID`);
 }
 
 function readSettings(): Config {
@@ -173,16 +165,13 @@ try {
     throw new Error(USAGE);
   if (command === 'create') await create();
   else {
-    const blobs = await openBlobs(config, logger, opening);
-    try {
-      if (command === 'list') await list(blobs);
-      else if (command === 'verify') await verify(opener(file!, blobs));
-      else await restore(opener(file!, blobs), blobs);
-    } finally {
-      await blobs.close();
-    }
+    await using blobs = closing(await openBlobs(config, logger, opening));
+    if (command === 'list') await list(blobs);
+    else if (command === 'verify') await verify(opener(file!, blobs));
+    else await restore(opener(file!, blobs), blobs);
   }
-} catch (error) {
+} catch (thrown) {
+  const error = errorOfBlock(thrown);
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
 }

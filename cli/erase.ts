@@ -4,6 +4,7 @@ import { openErasures } from '../commands/user.ts';
 import { openLogger } from '../service/logger.ts';
 import { openStores } from '../service/stores.ts';
 import { readConfig } from '../settings/config.ts';
+import { closing, errorOfBlock } from './closing.ts';
 import { readWords } from './usage.ts';
 
 const USAGE = 'usage: npm run erase -- --user ID';
@@ -11,15 +12,11 @@ const USAGE = 'usage: npm run erase -- --user ID';
 async function erase(user_id: string): Promise<string | null> {
   const config = readConfig(process.env);
   const opening = { of: 'others', signal: AbortSignal.timeout(30_000), waiting: () => {} } as const;
-  const stores = await openStores(config, openLogger(config), opening);
-  try {
-    const command_id = randomUUID();
-    const context = { command_id, causation_id: command_id, actor: 'admin:erase', now: Date.now() };
-    const erased = await openErasures(stores.log).erase(user_id, context);
-    return erased.ok ? null : erased.refused.message;
-  } finally {
-    await stores.close();
-  }
+  await using stores = closing(await openStores(config, openLogger(config), opening));
+  const command_id = randomUUID();
+  const context = { command_id, causation_id: command_id, actor: 'admin:erase', now: Date.now() };
+  const erased = await openErasures(stores.log).erase(user_id, context);
+  return erased.ok ? null : erased.refused.message;
 }
 
 try {
@@ -32,7 +29,8 @@ try {
     console.error(problem);
     process.exitCode = 1;
   }
-} catch (error) {
+} catch (thrown) {
+  const error = errorOfBlock(thrown);
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 2;
 }

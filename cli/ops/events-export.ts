@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { writeParquet } from '../../analysis/parquet.ts';
 import type { RecordedEvent } from '../../events/event-store.ts';
+import { closing } from '../closing.ts';
 import { exitAtInterrupts } from '../interrupts.ts';
 import { type Command, EXIT, type Run, UsageError } from './command.ts';
 import { oneOf, openEvents, selectionOf, WHICH } from './events-options.ts';
@@ -26,29 +27,25 @@ export const eventsExport: Command = {
     const format = formatOf(run, out);
     const selection = selectionOf(run);
     exitAtInterrupts();
-    const source = await openEvents(run);
-    try {
-      let written = 0;
-      let last: string | null = null;
-      const counted = async function* (): AsyncGenerator<RecordedEvent> {
-        for await (const event of source.events(selection)) {
-          written += 1;
-          last = event.position;
-          yield event;
-        }
-      };
-      if (format === 'parquet') await toParquet(resolve(run.folder, out!), counted());
-      else await toLines(run, out, LINES[format], counted());
-      const summary = { events: written, position: last };
-      run.err.write(
-        run.json
-          ? `${JSON.stringify(summary)}\n`
-          : `${count(written, 'event')}${last === null ? '' : `, the last at position ${last}`}\n`,
-      );
-      return EXIT.clean;
-    } finally {
-      await source.close();
-    }
+    await using source = closing(await openEvents(run));
+    let written = 0;
+    let last: string | null = null;
+    const counted = async function* (): AsyncGenerator<RecordedEvent> {
+      for await (const event of source.events(selection)) {
+        written += 1;
+        last = event.position;
+        yield event;
+      }
+    };
+    if (format === 'parquet') await toParquet(resolve(run.folder, out!), counted());
+    else await toLines(run, out, LINES[format], counted());
+    const summary = { events: written, position: last };
+    run.err.write(
+      run.json
+        ? `${JSON.stringify(summary)}\n`
+        : `${count(written, 'event')}${last === null ? '' : `, the last at position ${last}`}\n`,
+    );
+    return EXIT.clean;
   },
 };
 
@@ -65,23 +62,15 @@ async function toLines(
   { header, lineOf }: (typeof LINES)['csv'],
   events: AsyncIterable<RecordedEvent>,
 ): Promise<void> {
-  const output = await openOutput(run, out);
-  try {
-    await output.write(header);
-    for await (const event of events) await output.write(lineOf(event));
-    await output.finish();
-  } finally {
-    await output.abandon();
-  }
+  await using output = await openOutput(run, out);
+  await output.write(header);
+  for await (const event of events) await output.write(lineOf(event));
+  await output.finish();
 }
 
 async function toParquet(path: string, events: AsyncIterable<RecordedEvent>): Promise<void> {
-  const { part, finish, abandon } = await partOf(path);
-  try {
-    await writeFile(part, '', { mode: MODE });
-    await writeParquet(part, events);
-    await finish();
-  } finally {
-    abandon();
-  }
+  using target = await partOf(path);
+  await writeFile(target.part, '', { mode: MODE });
+  await writeParquet(target.part, events);
+  await target.finish();
 }

@@ -1,6 +1,7 @@
 // `events query` answers SQL over the log.
 import type { Value } from '../../analysis/duckdb.ts';
 import { type Answer, queryEvents } from '../../analysis/query.ts';
+import { closing } from '../closing.ts';
 import { exitAtInterrupts } from '../interrupts.ts';
 import { type Command, EXIT, type Run } from './command.ts';
 import { EVENTS_FILE, FROM, openEvents, SELECTING, selectionOf, TO, UNSEAL } from './events-options.ts';
@@ -17,18 +18,10 @@ export const eventsQuery: Command = {
   async run(run) {
     const [format, selection] = [formatOf(run), selectionOf(run)];
     exitAtInterrupts();
-    const source = await openEvents(run);
-    try {
-      const answer = await queryEvents(run.arguments[0]!, source, selection);
-      try {
-        await print(run, answer, format);
-      } finally {
-        await answer.close();
-      }
-      return EXIT.clean;
-    } finally {
-      await source.close();
-    }
+    await using source = closing(await openEvents(run));
+    await using answer = closing(await queryEvents(run.arguments[0]!, source, selection));
+    await print(run, answer, format);
+    return EXIT.clean;
   },
 };
 

@@ -1,6 +1,7 @@
 // `events read` prints events, `events count` counts them.
 import type { RecordedEvent } from '../../events/event-store.ts';
 import { categoryOf } from '../../events/streams.ts';
+import { closing } from '../closing.ts';
 import { type Command, EXIT, type Run } from './command.ts';
 import { LIMIT, numberOf, oneOf, openEvents, selectionOf, WHICH } from './events-options.ts';
 import { FORMATS, LINES } from './events-text.ts';
@@ -22,23 +23,19 @@ export const eventsRead: Command = {
   async run(run) {
     const { header, lineOf } = LINES[formatOf(run)];
     const [selection, limit] = [selectionOf(run), numberOf(run, 'limit') ?? Number.POSITIVE_INFINITY];
-    const source = await openEvents(run);
-    try {
-      const output = await openOutput(run);
-      output.write(header);
-      let left = limit;
-      if (left > 0) {
-        for await (const event of source.events(selection)) {
-          await output.write(lineOf(event));
-          left -= 1;
-          if (left === 0) break;
-        }
+    await using source = closing(await openEvents(run));
+    const output = await openOutput(run);
+    output.write(header);
+    let left = limit;
+    if (left > 0) {
+      for await (const event of source.events(selection)) {
+        await output.write(lineOf(event));
+        left -= 1;
+        if (left === 0) break;
       }
-      await output.finish();
-      return EXIT.clean;
-    } finally {
-      await source.close();
     }
+    await output.finish();
+    return EXIT.clean;
   },
 };
 
@@ -51,28 +48,24 @@ export const eventsCount: Command = {
   options: { ...WHICH, by: { type: 'string', value: 'WHAT', means: 'count by category, type or day (UTC)' } },
   async run(run) {
     const [selection, by] = [selectionOf(run), oneOf(run, 'by', GROUPS)];
-    const source = await openEvents(run);
-    try {
-      const counts = new Map<string, number>();
-      for await (const event of source.events(selection)) {
-        const group = groupOf(event, by);
-        counts.set(group, (counts.get(group) ?? 0) + 1);
-      }
-      const groups = [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
-      const events = groups.reduce((sum, [, each]) => sum + each, 0);
-      if (run.json) {
-        const grouped = by === 'all' ? {} : { [by]: Object.fromEntries(groups) };
-        run.out.write(`${JSON.stringify({ events, ...grouped })}\n`);
-      } else if (by === 'all') run.out.write(`${events.toLocaleString('en')}\n`);
-      else {
-        const widest = Math.max(...groups.map(([group]) => group.length), 'total'.length);
-        for (const [group, each] of [...groups, ['total', events] as const])
-          run.out.write(printable(`${group.padEnd(widest)}  ${each.toLocaleString('en').padStart(13)}`));
-      }
-      return EXIT.clean;
-    } finally {
-      await source.close();
+    await using source = closing(await openEvents(run));
+    const counts = new Map<string, number>();
+    for await (const event of source.events(selection)) {
+      const group = groupOf(event, by);
+      counts.set(group, (counts.get(group) ?? 0) + 1);
     }
+    const groups = [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
+    const events = groups.reduce((sum, [, each]) => sum + each, 0);
+    if (run.json) {
+      const grouped = by === 'all' ? {} : { [by]: Object.fromEntries(groups) };
+      run.out.write(`${JSON.stringify({ events, ...grouped })}\n`);
+    } else if (by === 'all') run.out.write(`${events.toLocaleString('en')}\n`);
+    else {
+      const widest = Math.max(...groups.map(([group]) => group.length), 'total'.length);
+      for (const [group, each] of [...groups, ['total', events] as const])
+        run.out.write(printable(`${group.padEnd(widest)}  ${each.toLocaleString('en').padStart(13)}`));
+    }
+    return EXIT.clean;
   },
 };
 

@@ -22,6 +22,7 @@ import { jobs } from '../../readmodels/jobs.ts';
 import { inGeneration } from '../../readmodels/projection-state.ts';
 import { results, toResult } from '../../readmodels/results.ts';
 import { jobStats } from '../../readmodels/stats.ts';
+import { closing } from '../closing.ts';
 import { showProgress } from '../progress.ts';
 import { type Command, EXIT } from './command.ts';
 import { GRACE, graceOf } from './ledger-options.ts';
@@ -50,57 +51,46 @@ export const fsck: Command = {
   options: { grace: GRACE },
   async run(run) {
     const grace_ms = graceOf(run);
-    const { log } = await openLogToRead(run);
-    try {
-      const documents = await openDocumentsToRead(run);
-      const spill = openSpill();
-      try {
-        const report: Report = {
-          position: '',
-          jobs: 0,
-          results: 0,
-          accounts: 0,
-          transactions: 0,
-          found: [],
-          differing: 0,
-        };
-        const say = (message: string) => {
-          report.differing += 1;
-          if (report.found.length < SHOWN) report.found.push(message);
-        };
-        const audit = openLedgerAudit({
-          found: ({ rule, position, message }) => say(`the log at position ${position}: ${message} (${rule})`),
-          ...(grace_ms !== undefined && { grace_ms }),
-        });
-        try {
-          const expected = openExpected(spill, openUrlListing(log));
-          const steady = await openSteadyReads(documents, [jobsProjection, creditsProjection]);
-          const reader = openReader(log, async (event) => {
-            audit.take(event);
-            await expected.take(event);
-          });
-          const { checkpoint } = steady.first;
-          const look = () => ({ total: placeOf(checkpoint), done: placeOf(reader.position) });
-          const shown = showProgress(look, run.err, unitOf(checkpoint));
-          await reader.advance(checkpoint).finally(() => shown.stop());
-          await compare({ documents, steady, expected, advance: reader.advance, say, report });
-          for await (const { stream } of log.readAll({ from: reader.position, filter: { types: REMOVES_RESULTS } })) {
-            audit.deletedLater(stream.slice('job-'.length));
-          }
-          audit.finish(true);
-          report.position = reader.position;
-        } finally {
-          audit.close();
-        }
-        run.out.write(run.json ? `${JSON.stringify(report, null, 2)}\n` : textOf(report));
-        return report.differing > 0 ? EXIT.violation : EXIT.clean;
-      } finally {
-        spill.close();
-        await documents.close();
-      }
-    } finally {
-      await log.close();
+    await using log = closing((await openLogToRead(run)).log);
+    await using documents = closing(await openDocumentsToRead(run));
+    await using spill = closing(openSpill());
+    const report: Report = {
+      position: '',
+      jobs: 0,
+      results: 0,
+      accounts: 0,
+      transactions: 0,
+      found: [],
+      differing: 0,
+    };
+    const say = (message: string) => {
+      report.differing += 1;
+      if (report.found.length < SHOWN) report.found.push(message);
+    };
+    await using audit = closing(
+      openLedgerAudit({
+        found: ({ rule, position, message }) => say(`the log at position ${position}: ${message} (${rule})`),
+        ...(grace_ms !== undefined && { grace_ms }),
+      }),
+    );
+    const expected = openExpected(spill, openUrlListing(log));
+    const steady = await openSteadyReads(documents, [jobsProjection, creditsProjection]);
+    const reader = openReader(log, async (event) => {
+      audit.take(event);
+      await expected.take(event);
+    });
+    const { checkpoint } = steady.first;
+    const look = () => ({ total: placeOf(checkpoint), done: placeOf(reader.position) });
+    const shown = showProgress(look, run.err, unitOf(checkpoint));
+    await reader.advance(checkpoint).finally(() => shown.stop());
+    await compare({ documents, steady, expected, advance: reader.advance, say, report });
+    for await (const { stream } of log.readAll({ from: reader.position, filter: { types: REMOVES_RESULTS } })) {
+      audit.deletedLater(stream.slice('job-'.length));
     }
+    audit.finish(true);
+    report.position = reader.position;
+    run.out.write(run.json ? `${JSON.stringify(report, null, 2)}\n` : textOf(report));
+    return report.differing > 0 ? EXIT.violation : EXIT.clean;
   },
 };
 

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { exportLines, sourceOfFile } from '../../audit/export-file.ts';
 import { sourceOfLog } from '../../audit/source.ts';
 import { LOG_IDENTITY_STREAM } from '../../events/streams.ts';
+import { closing } from '../closing.ts';
 import { exitAtInterrupts } from '../interrupts.ts';
 import { type Command, EXIT } from './command.ts';
 import { AS_OF, asOf, GRACE, graceOf, HEADS, headsOf } from './ledger-options.ts';
@@ -22,28 +23,23 @@ export const ledgerExport: Command = {
     const as_of = asOf(run);
     exitAtInterrupts();
     const { log } = await openLogToRead(run);
-    const source = sourceOfLog(log);
-    const output = await openOutput(run, run.values.out as string | undefined);
-    try {
-      let log_id: string | null = null;
-      for await (const { data } of log.readStream(LOG_IDENTITY_STREAM, { limit: 1 })) {
-        ({ log_id } = data as { log_id: string });
-      }
-      const lines = exportLines(source, as_of, { log_id, exported_at: new Date().toISOString() });
-      let next = await lines.next();
-      for (; !next.done; next = await lines.next()) await output.write(next.value);
-      await output.finish();
-      const { entries, events, position, root_hash } = next.value;
-      run.err.write(
-        run.json
-          ? `${JSON.stringify({ entries, events, position, root_hash })}\n`
-          : `${count(entries, 'entry', 'entries')} and ${count(events - entries, 'other event')} up to position ${position || '(the beginning)'}\n`,
-      );
-      return EXIT.clean;
-    } finally {
-      await output.abandon();
-      await source.close();
+    await using source = closing(sourceOfLog(log));
+    await using output = await openOutput(run, run.values.out as string | undefined);
+    let log_id: string | null = null;
+    for await (const { data } of log.readStream(LOG_IDENTITY_STREAM, { limit: 1 })) {
+      ({ log_id } = data as { log_id: string });
     }
+    const lines = exportLines(source, as_of, { log_id, exported_at: new Date().toISOString() });
+    let next = await lines.next();
+    for (; !next.done; next = await lines.next()) await output.write(next.value);
+    await output.finish();
+    const { entries, events, position, root_hash } = next.value;
+    run.err.write(
+      run.json
+        ? `${JSON.stringify({ entries, events, position, root_hash })}\n`
+        : `${count(entries, 'entry', 'entries')} and ${count(events - entries, 'other event')} up to position ${position || '(the beginning)'}\n`,
+    );
+    return EXIT.clean;
   },
 };
 

@@ -3,6 +3,7 @@ import { proveConsistency, proveInclusion, sizeOf } from '../../audit/proofs.ts'
 import { entryOf, type LedgerSource } from '../../audit/source.ts';
 import { hashedEntry } from '../../events/credits.ts';
 import { creditsStream } from '../../events/streams.ts';
+import { closing } from '../closing.ts';
 import { type Command, EXIT, type Run, UsageError } from './command.ts';
 import { AS_OF, asOf, FILE, openSource } from './ledger-options.ts';
 
@@ -14,22 +15,18 @@ export const ledgerHeads: Command = {
   options: { 'as-of': AS_OF, file: FILE, last: { type: 'boolean', means: 'only the last one, as the note to keep' } },
   async run(run) {
     const as_of = asOf(run);
-    const source = await openSource(run);
-    try {
-      let last: string | null = null;
-      for await (const { tree_size, root_hash, note, verifier, place } of source.heads(as_of)) {
-        last = note;
-        if (run.values.last) continue;
-        const { position } = place;
-        if (run.json) run.out.write(`${JSON.stringify({ position, tree_size, root_hash, verifier, note })}\n`);
-        else run.out.write(`${position}  ${String(tree_size).padStart(12)}  ${root_hash}  ${verifier}\n`);
-      }
-      if (run.values.last && last !== null) run.out.write(last);
-      if (last === null) run.err.write('the log has no signed head yet\n');
-      return last === null ? EXIT.unknown : EXIT.clean;
-    } finally {
-      await source.close();
+    await using source = closing(await openSource(run));
+    let last: string | null = null;
+    for await (const { tree_size, root_hash, note, verifier, place } of source.heads(as_of)) {
+      last = note;
+      if (run.values.last) continue;
+      const { position } = place;
+      if (run.json) run.out.write(`${JSON.stringify({ position, tree_size, root_hash, verifier, note })}\n`);
+      else run.out.write(`${position}  ${String(tree_size).padStart(12)}  ${root_hash}  ${verifier}\n`);
     }
+    if (run.values.last && last !== null) run.out.write(last);
+    if (last === null) run.err.write('the log has no signed head yet\n');
+    return last === null ? EXIT.unknown : EXIT.clean;
   },
 };
 
@@ -87,13 +84,9 @@ export const ledgerProveInclusion: Command = {
 };
 
 async function prove(run: Run, proof: (source: LedgerSource) => Promise<object>) {
-  const source = await openSource(run);
-  try {
-    run.out.write(`${JSON.stringify(await proof(source), null, run.json ? undefined : 2)}\n`);
-    return EXIT.clean;
-  } finally {
-    await source.close();
-  }
+  await using source = closing(await openSource(run));
+  run.out.write(`${JSON.stringify(await proof(source), null, run.json ? undefined : 2)}\n`);
+  return EXIT.clean;
 }
 
 function numberOf({ values }: Run, option: string): number | null {

@@ -2,6 +2,7 @@
 import { openLedgerAudit } from '../../audit/ledger-audit.ts';
 import { entryOf, isBeyond, reading } from '../../audit/source.ts';
 import type { CreditsEvent } from '../../events/credits.ts';
+import { closing } from '../closing.ts';
 import { type Command, EXIT, type Run, UsageError } from './command.ts';
 import { AS_OF, asOf, FILE, openSource, pointOf } from './ledger-options.ts';
 import { count } from './text.ts';
@@ -19,45 +20,42 @@ export const ledgerStatement: Command = {
     const { user } = run.values;
     if (typeof user !== 'string' || user === '') throw new UsageError('ledger statement: --user is missing');
     const [from, as_of] = [pointOf(run, 'from'), asOf(run)];
-    const source = await openSource(run);
+    await using source = closing(await openSource(run));
     const wrong: string[] = [];
-    const audit = openLedgerAudit({
-      // Of one user's entries alone.
-      found: ({ rule, position, message }) => {
-        if (rule === 'chain' || rule === 'revisions' || rule === 'balance' || rule === 'unreadable') {
-          wrong.push(`position ${position}: ${message}`);
-        }
-      },
-    });
+    await using audit = closing(
+      openLedgerAudit({
+        // Of one user's entries alone.
+        found: ({ rule, position, message }) => {
+          if (rule === 'chain' || rule === 'revisions' || rule === 'balance' || rule === 'unreadable') {
+            wrong.push(`position ${position}: ${message}`);
+          }
+        },
+      }),
+    );
     const page = run.json ? jsonPage(run, user) : textPage(run, user);
     let opening: number | null = null;
     let balance = 0;
     let entries = 0;
-    try {
-      for await (const event of source.entriesOf(user, as_of)) {
-        audit.take(event);
-        const data = entryOf(event);
-        const { position } = event;
-        const at = reading(event, ({ metadata }) => new Date(metadata.at).toISOString());
-        // What follows the first entry of the period is in it, wherever a clock was set back.
-        const is_before =
-          opening === null &&
-          from !== null &&
-          ('position' in from ? !isBeyond(position, from.position) : Date.parse(at) <= from.time);
-        if (!is_before) {
-          if (opening === null) page.open((opening = balance));
-          page.entry({ position, at, data });
-          entries += 1;
-        }
-        balance = data.balance_after;
+    for await (const event of source.entriesOf(user, as_of)) {
+      audit.take(event);
+      const data = entryOf(event);
+      const { position } = event;
+      const at = reading(event, ({ metadata }) => new Date(metadata.at).toISOString());
+      // What follows the first entry of the period is in it, wherever a clock was set back.
+      const is_before =
+        opening === null &&
+        from !== null &&
+        ('position' in from ? !isBeyond(position, from.position) : Date.parse(at) <= from.time);
+      if (!is_before) {
+        if (opening === null) page.open((opening = balance));
+        page.entry({ position, at, data });
+        entries += 1;
       }
-      if (opening === null) page.open(balance);
-      page.close(balance, entries, wrong);
-      return wrong.length > 0 ? EXIT.violation : EXIT.clean;
-    } finally {
-      audit.close();
-      await source.close();
+      balance = data.balance_after;
     }
+    if (opening === null) page.open(balance);
+    page.close(balance, entries, wrong);
+    return wrong.length > 0 ? EXIT.violation : EXIT.clean;
   },
 };
 

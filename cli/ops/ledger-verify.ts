@@ -3,6 +3,7 @@ import { RULES, type Violation } from '../../audit/findings.ts';
 import { problemOfHead } from '../../audit/heads.ts';
 import { AUDITED, type AuditReport, openLedgerAudit } from '../../audit/ledger-audit.ts';
 import { type AsOf, isAfter, type LedgerSource, type SignedHead, UnreadableEvent } from '../../audit/source.ts';
+import { closing } from '../closing.ts';
 import { type Command, EXIT, type Exit, type Run } from './command.ts';
 import { AS_OF, asOf, GRACE, graceOf, HEADS, headsOf, openSource } from './ledger-options.ts';
 import { count } from './text.ts';
@@ -16,12 +17,8 @@ export const ledgerVerify: Command = {
   options: { 'as-of': AS_OF, ...HEADS, grace: GRACE },
   async run(run) {
     const wanted = { as_of: asOf(run), grace_ms: graceOf(run), heads: await headsOf(run) };
-    const source = await openSource(run);
-    try {
-      return await verify(run, () => source, wanted);
-    } finally {
-      await source.close();
-    }
+    await using source = closing(await openSource(run));
+    return await verify(run, () => source, wanted);
   },
 };
 

@@ -10,14 +10,13 @@ const CHUNK_CHARS = 2 ** 16;
 /** Others may not read what operators take from the log. */
 export const MODE = 0o600;
 
-export interface Output {
+/** Leaves no file behind where its block ends before `finish`. */
+export interface Output extends AsyncDisposable {
   write(text: string): Promise<void> | void;
   /** Writes what is held back. */
   flush(): Promise<void>;
   /** The file has its name from here on. */
   finish(): Promise<void>;
-  /** Leaves no file behind. Does nothing after `finish`. */
-  abandon(): Promise<void>;
 }
 
 /** `path`: undefined for standard output. Until it is finished, the name of the file ends with `.part`. */
@@ -25,10 +24,10 @@ export async function openOutput({ out, folder }: Pick<Run, 'out' | 'folder'>, p
   if (path === undefined) {
     const write = async (text: string) => void (out.write(text) || (await once(out, 'drain')));
     const { add, flush } = inChunks(write);
-    return { write: add, flush, finish: flush, abandon: async () => {} };
+    return { write: add, flush, finish: flush, [Symbol.asyncDispose]: async () => {} };
   }
-  const { part, finish, abandon } = await partOf(resolve(folder, path));
-  const file = await open(part, 'w', MODE);
+  const target = await partOf(resolve(folder, path));
+  const file = await open(target.part, 'w', MODE);
   const { add, flush } = inChunks((text) => file.writeFile(text));
   return {
     ...{ write: add, flush },
@@ -36,11 +35,11 @@ export async function openOutput({ out, folder }: Pick<Run, 'out' | 'folder'>, p
       await flush();
       await file.sync();
       await file.close();
-      await finish();
+      await target.finish();
     },
-    async abandon() {
+    async [Symbol.asyncDispose]() {
       await file.close().catch(() => {});
-      abandon();
+      target[Symbol.dispose]();
     },
   };
 }
@@ -57,7 +56,7 @@ export async function partOf(named: string) {
   return {
     part,
     finish: () => rename(part, path),
-    abandon() {
+    [Symbol.dispose]() {
       process.off('exit', remove);
       remove();
     },

@@ -5,7 +5,8 @@ import {
   projectionState,
   projectionStates,
 } from '../../readmodels/projection-state.ts';
-import { type Command, EXIT, UsageError } from './command.ts';
+import { closing } from '../closing.ts';
+import { type Command, EXIT, type Run, UsageError } from './command.ts';
 import { openDocumentsToRead } from './open-documents.ts';
 import { namedProjections, projectionsOf } from './projection-names.ts';
 import { isClean, textOf } from './projections-rebuild.ts';
@@ -17,30 +18,26 @@ export const parkList: Command = {
   summary: 'print the events that a projection could not take, with its error; its live documents lack them',
   options: {},
   async run(run) {
-    const documents = await openDocumentsToRead(run);
-    try {
-      const states = await documents.reading(projectionStates).find({});
-      let parked = 0;
-      let listed = 0;
-      if (run.json) run.out.write('{"events":[');
-      for (const stored of states) {
-        const { _id: projection, generation, parked: events } = projectionState(stored._id, stored);
-        if (events === 0) continue;
-        parked += events;
-        const sort = { projection: 1, generation: 1, position: 1 } as const;
-        for await (const event of documents.reading(parkedEvents).stream({ projection, generation }, { sort })) {
-          run.out.write(run.json ? `${listed > 0 ? ',' : ''}\n${JSON.stringify(factsOf(event))}` : textOfEvent(event));
-          listed += 1;
-        }
+    await using documents = closing(await openDocumentsToRead(run));
+    const states = await documents.reading(projectionStates).find({});
+    let parked = 0;
+    let listed = 0;
+    if (run.json) run.out.write('{"events":[');
+    for (const stored of states) {
+      const { _id: projection, generation, parked: events } = projectionState(stored._id, stored);
+      if (events === 0) continue;
+      parked += events;
+      const sort = { projection: 1, generation: 1, position: 1 } as const;
+      for await (const event of documents.reading(parkedEvents).stream({ projection, generation }, { sort })) {
+        run.out.write(run.json ? `${listed > 0 ? ',' : ''}\n${JSON.stringify(factsOf(event))}` : textOfEvent(event));
+        listed += 1;
       }
-      if (run.json) run.out.write(`],"parked":${parked}}\n`);
-      else if (parked > listed)
-        run.out.write(`… and ${count(parked - listed, 'event')} more, of which only the number is kept\n`);
-      else if (parked === 0) run.out.write('no event is parked\n');
-      return parked === 0 ? EXIT.clean : EXIT.violation;
-    } finally {
-      await documents.close();
     }
+    if (run.json) run.out.write(`],"parked":${parked}}\n`);
+    else if (parked > listed)
+      run.out.write(`… and ${count(parked - listed, 'event')} more, of which only the number is kept\n`);
+    else if (parked === 0) run.out.write('no event is parked\n');
+    return parked === 0 ? EXIT.clean : EXIT.violation;
   },
 };
 
@@ -56,14 +53,7 @@ export const parkRetry: Command = {
     'make the read models that lack events anew, in which each event is tried again in its place (this writes documents)',
   options: {},
   async run(run) {
-    const documents = await openDocumentsToRead(run);
-    let lacking: string[];
-    try {
-      const states = await documents.reading(projectionStates).find({});
-      lacking = states.filter((stored) => projectionState(stored._id, stored).parked > 0).map(({ _id }) => _id);
-    } finally {
-      await documents.close();
-    }
+    const lacking = await lackingEvents(run);
     if (run.arguments.length > 0) {
       const whole = namedProjections(run).find(({ name }) => !lacking.includes(name));
       if (whole) throw new UsageError(`${whole.name} lacks no event`);
@@ -79,3 +69,10 @@ export const parkRetry: Command = {
     return rebuilt.every(isClean) ? EXIT.clean : EXIT.violation;
   },
 };
+
+/** The names of the projections that lack events. */
+async function lackingEvents(run: Run): Promise<string[]> {
+  await using documents = closing(await openDocumentsToRead(run));
+  const states = await documents.reading(projectionStates).find({});
+  return states.filter((stored) => projectionState(stored._id, stored).parked > 0).map(({ _id }) => _id);
+}

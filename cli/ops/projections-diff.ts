@@ -11,6 +11,7 @@ import { compareDocuments } from '../../projections/compare.ts';
 import type { Projection, Read } from '../../projections/projection.ts';
 import { openReplica } from '../../projections/replica.ts';
 import { type Comparison, inGeneration } from '../../readmodels/projection-state.ts';
+import { closing } from '../closing.ts';
 import { exitAtInterrupts } from '../interrupts.ts';
 import { showProgress } from '../progress.ts';
 import { type Command, EXIT, type Run } from './command.ts';
@@ -29,24 +30,16 @@ export const projectionsDiff: Command = {
   async run(run) {
     const projections = namedProjections(run);
     exitAtInterrupts();
-    const log = await openDecodedLog(run);
-    try {
-      const documents = await openDocumentsToRead(run);
-      try {
-        const compared: (Comparison & { name: string })[] = [];
-        for (const projection of projections) {
-          const found = { name: projection.name, ...(await diff(run, log, documents, projection)) };
-          compared.push(found);
-          if (!run.json) run.out.write(`${[`${found.name}:`, ...textOfComparison(found)].join('\n  ')}\n`);
-        }
-        if (run.json) run.out.write(`${JSON.stringify({ projections: compared }, null, 2)}\n`);
-        return compared.every(({ differing }) => differing === 0) ? EXIT.clean : EXIT.violation;
-      } finally {
-        await documents.close();
-      }
-    } finally {
-      await log.close();
+    await using log = closing(await openDecodedLog(run));
+    await using documents = closing(await openDocumentsToRead(run));
+    const compared: (Comparison & { name: string })[] = [];
+    for (const projection of projections) {
+      const found = { name: projection.name, ...(await diff(run, log, documents, projection)) };
+      compared.push(found);
+      if (!run.json) run.out.write(`${[`${found.name}:`, ...textOfComparison(found)].join('\n  ')}\n`);
     }
+    if (run.json) run.out.write(`${JSON.stringify({ projections: compared }, null, 2)}\n`);
+    return compared.every(({ differing }) => differing === 0) ? EXIT.clean : EXIT.violation;
   },
 };
 

@@ -1,6 +1,7 @@
 // `projections list`: how far each projection is.
 import { type FollowerStatus, MOST_COUNTED, openFollowers } from '../../http/followers.ts';
 import { type ProjectionState, projectionState, projectionStates } from '../../readmodels/projection-state.ts';
+import { closing } from '../closing.ts';
 import { type Command, EXIT } from './command.ts';
 import { openDocumentsToRead } from './open-documents.ts';
 import { openLogToRead } from './open-log.ts';
@@ -23,29 +24,21 @@ export const projectionsList: Command = {
   options: {},
   async run(run) {
     const known = projectionsOf(run);
-    const { log } = await openLogToRead(run);
-    try {
-      const documents = await openDocumentsToRead(run);
-      try {
-        const { head, followers } = await openFollowers({ log, documents, now: Date.now })();
-        const stored = await documents.reading(projectionStates).find({});
-        const states = new Map(stored.map((state) => [state._id, projectionState(state._id, state)]));
-        const rows = [...new Set([...known.map(({ name }) => name), ...states.keys()])].flatMap((name) =>
-          rowsOf(name, {
-            code_version: known.find((projection) => projection.name === name)?.version ?? null,
-            state: states.get(name) ?? projectionState(name, null),
-            found: followers.filter(({ projection }) => projection === name),
-          }),
-        );
-        if (run.json) run.out.write(`${JSON.stringify({ head, projections: rows }, null, 2)}\n`);
-        else run.out.write(textOf(head, rows));
-        return EXIT.clean;
-      } finally {
-        await documents.close();
-      }
-    } finally {
-      await log.close();
-    }
+    await using log = closing((await openLogToRead(run)).log);
+    await using documents = closing(await openDocumentsToRead(run));
+    const { head, followers } = await openFollowers({ log, documents, now: Date.now })();
+    const stored = await documents.reading(projectionStates).find({});
+    const states = new Map(stored.map((state) => [state._id, projectionState(state._id, state)]));
+    const rows = [...new Set([...known.map(({ name }) => name), ...states.keys()])].flatMap((name) =>
+      rowsOf(name, {
+        code_version: known.find((projection) => projection.name === name)?.version ?? null,
+        state: states.get(name) ?? projectionState(name, null),
+        found: followers.filter(({ projection }) => projection === name),
+      }),
+    );
+    if (run.json) run.out.write(`${JSON.stringify({ head, projections: rows }, null, 2)}\n`);
+    else run.out.write(textOf(head, rows));
+    return EXIT.clean;
   },
 };
 

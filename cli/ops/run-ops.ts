@@ -1,4 +1,5 @@
 // Runs one command of `npm run ops` by the words of its command line: the program around it is cli/ops.ts.
+import { errorOfBlock } from '../closing.ts';
 import { COMMANDS } from './all.ts';
 import { EXIT, type Exit, parse, type Run, UsageError } from './command.ts';
 
@@ -17,7 +18,8 @@ export async function runOps(
 }
 
 /** What the user reads of an error: a stack only where nobody foresaw it. */
-export function failureOf(error: unknown): string {
+export function failureOf(thrown: unknown): string {
+  const error = errorOfBlock(thrown);
   const { message, stack, code } = error as Error & { code?: unknown };
   return `${error instanceof UsageError || code !== undefined ? message : stack}\n`;
 }
