@@ -24,6 +24,7 @@ import { type Config, readConfig } from '../settings/config.ts';
 import { pause } from '../time/pause.ts';
 import { closing, errorOfBlock } from './closing.ts';
 import { readWords } from './usage.ts';
+import { userFolder } from './user-folder.ts';
 
 const USAGE = `usage: npm run backup -- create          writes a backup among the stored files
        npm run backup -- list            lists the backups there
@@ -148,8 +149,7 @@ const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
 
 /** A file of this machine, or else one of the stored files. */
 function opener(name: string, blobs: Blobs): OpenBackup {
-  // npm runs its scripts in the project's folder; INIT_CWD is where the user stands.
-  const path = resolve(process.env.INIT_CWD ?? '.', name);
+  const path = resolve(userFolder(), name);
   return async () => {
     const stored = !existsSync(path) && isKey(name) ? await blobs.get(name) : null;
     if (stored === null && !existsSync(path)) throw new Error(`there is no file ${path}, and no stored file ${name}`);

@@ -1,5 +1,4 @@
 // `npm run check -- [OPTIONS] INPUT...`: checks URLs by the engine alone, without the service. `--help` says what it takes.
-import { join } from 'node:path';
 import { IntakeError } from '../intake/errors.ts';
 import { ConfigError } from '../settings/config.ts';
 import { type CheckCommand, readCommand, UsageError } from './check/command.ts';
@@ -10,6 +9,7 @@ import { EXIT, runCheck } from './check/run-check.ts';
 import { runsFolder } from './check/run-folders.ts';
 import { RunError } from './check/run-store.ts';
 import { onInterrupts } from './interrupts.ts';
+import { userFolder } from './user-folder.ts';
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
@@ -21,9 +21,7 @@ for (const out of [process.stdout, process.stderr]) out.on('error', () => {});
 // A relative DATA_DIR means the same as for the service.
 const runs = runsFolder(process.env);
 
-// npm runs its scripts in the project's folder; INIT_CWD is where the user stands.
-const { INIT_CWD, npm_package_json } = process.env;
-if (INIT_CWD && npm_package_json === join(import.meta.dirname, '..', 'package.json')) process.chdir(INIT_CWD);
+process.chdir(userFolder());
 
 const interrupts = onInterrupts();
 const command = commandLine();

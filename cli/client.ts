@@ -16,8 +16,6 @@ export interface JobView {
   duplicates_removed: number;
   invalid_urls_rejected: number;
   blocked_urls_skipped: number;
-  pause_reason: string | null;
-  failure_reason: string | null;
 }
 
 /** The service refused a request; the message is the answer's `detail`. */

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 // `npm run ops -- COMMAND`: the operators' commands. `--help` lists them.
 import '../boot.js';
-import { join } from 'node:path';
 import { EXIT } from './ops/command.ts';
 import { failureOf, runOps } from './ops/run-ops.ts';
+import { userFolder } from './user-folder.ts';
 
 // Without these, an error of this program would end it with the code of a violation.
 process.on('uncaughtException', (error) => fail(error));
@@ -16,12 +16,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  // npm runs its scripts in the project's folder; INIT_CWD is where the user stands, and names files from.
-  const { INIT_CWD, npm_package_json } = process.env;
-  const is_by_npm = INIT_CWD && npm_package_json === join(import.meta.dirname, '..', 'package.json');
   process.exitCode = await runOps(process.argv.slice(2), {
     env: process.env,
-    folder: is_by_npm ? INIT_CWD : process.cwd(),
+    folder: userFolder(),
     out: process.stdout,
     err: process.stderr,
   });
