@@ -59,8 +59,8 @@ export const BESIDES_PORTS = {
   // Long reads share the turns of the event loop with other long work.
   documents: ['time/event-loop.ts'],
   queue: ['time/back-off.ts', 'time/pause.ts'],
-  // A link of S3 has the header of a download in it.
-  blobs: ['http/export/file-name.ts'],
+  // A link of S3 has the header of a download in it. The setting says what there is to know of a bucket.
+  blobs: ['http/export/file-name.ts', 'settings/blob-url.ts'],
   // Webhooks go where their owners say: there is one address guard, the checker's.
   'webhook-sender': ['addresses', 'errors', 'resolver', 'retries'].map((name) => `checkers/engine/${name}.ts`),
 };

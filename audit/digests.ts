@@ -3,20 +3,9 @@
 import { urlsOf } from '../events/checked-range.ts';
 import type { URLChecked } from '../events/checks.ts';
 import { type CreditsEvent, entryHash } from '../events/credits.ts';
-import type { Metadata, Position } from '../events/event-store.ts';
+import type { EventRow, Metadata, Position } from '../events/event-store.ts';
 import { categoryOf, checksOf, idOf } from '../events/streams.ts';
 import { openSpill } from './spill.ts';
-
-/** An event as the log holds it: metadata and data are JSON. */
-export type TextRow = readonly [
-  rowid: number,
-  revision: number,
-  type: string,
-  id: string,
-  metadata: string,
-  data: string,
-  stream: string,
-];
 
 /** What there is of an event: all of it, the number of results, all but what its hash covers alone, or that and its hash. */
 export const KIND = { whole: 0, results: 1, step: 2, entry: 3 } as const;
@@ -34,7 +23,7 @@ export interface Digests {
   names: string;
   /** Of steps and entries. */
   data: string;
-  whole: { position: Position; row: TextRow }[];
+  whole: { position: Position; row: EventRow }[];
   /** Of the last event. */
   position: Position;
 }
@@ -45,12 +34,12 @@ const IN_MEMORY = 100_000;
 const UNKNOWN = '?';
 
 /** For rows of all credits in the order of the log. */
-export function openPacker(positionOf: (rowid: number) => Position): (rows: readonly TextRow[]) => Digests {
+export function openPacker(positionOf: (rowid: number) => Position): (rows: readonly EventRow[]) => Digests {
   /** The last hash of each ledger. */
   const hashes = openSpill().map<string>('hashes', IN_MEMORY);
   let read = { text: '', metadata: {} as Metadata };
 
-  function pack(rows: readonly TextRow[]): Digests {
+  function pack(rows: readonly EventRow[]): Digests {
     const kinds = new Uint8Array(rows.length);
     const numbers = new Float64Array(2 * rows.length);
     const names: string[] = [];
@@ -80,7 +69,7 @@ export function openPacker(positionOf: (rowid: number) => Position): (rows: read
   }
 
   /** Null: the event goes over whole. */
-  function digestOf(row: TextRow) {
+  function digestOf(row: EventRow) {
     const [, , type, , metadata_text, text, stream] = row;
     const category = categoryOf(stream);
     try {
@@ -103,7 +92,7 @@ export function openPacker(positionOf: (rowid: number) => Position): (rows: read
   }
 
   /** The hash before an entry. Throws where the entry's own is not computed of it. */
-  function chained([, revision, type, id, , , stream]: TextRow, data: CreditsEvent['data']): string {
+  function chained([, revision, type, id, , , stream]: EventRow, data: CreditsEvent['data']): string {
     const user_id = idOf(stream);
     const previous = hashes.get(user_id) ?? '';
     if (previous === UNKNOWN) throw new RangeError('the hash before it is not known');

@@ -94,6 +94,17 @@ export interface EventStore {
   close(): Promise<void>;
 }
 
+/** An event as the file of an embedded log holds it: metadata and data are JSON. */
+export type EventRow = readonly [
+  rowid: number,
+  revision: number,
+  type: string,
+  id: string,
+  metadata: string,
+  data: string,
+  stream: string,
+];
+
 /** One append of several that are to be made in an order. */
 export interface OrderedAppend {
   stream: string;

@@ -53,12 +53,9 @@ export function sumOf(counts: Iterable<Readonly<Record<string, number>>>): Recor
   return sums;
 }
 
-/** The sum of a counter over the days from `from` on; of all days without it. */
-export function totalOf({ by_day, days }: Counted, name: string, from: string = days.from): number {
-  let sum = 0;
-  for (const [day, n] of by_day) if (day >= from) sum += n[name] ?? 0;
-  return sum;
-}
+/** The sum of a counter over the days. */
+export const totalOf = ({ by_day }: Counted, name: string): number =>
+  by_day.values().reduce((sum, n) => sum + (n[name] ?? 0), 0);
 
 /** The running sum of a counter at the end of each day, of all days before included: a level, such as the users there are. */
 export function levelsOf({ by_day, each_day, before }: Counted, name: string): Map<string, number> {

@@ -1,7 +1,7 @@
 // The audit passes what the service writes, and names each entry that somebody has changed.
 import assert from 'node:assert/strict';
 import test, { type ExecutionContext } from 'ava';
-import { openPacker, type TextRow } from '../../audit/digests.ts';
+import { openPacker } from '../../audit/digests.ts';
 import type { Rule, Violation } from '../../audit/findings.ts';
 import {
   AUDITED,
@@ -11,7 +11,7 @@ import {
   openLedgerAudit,
 } from '../../audit/ledger-audit.ts';
 import { entryHash } from '../../events/credits.ts';
-import type { EventStore, RecordedEvent } from '../../events/event-store.ts';
+import type { EventRow, EventStore, RecordedEvent } from '../../events/event-store.ts';
 import { fillLedger, openFiller } from '../support/audited-ledger.ts';
 import { leastCpuMs } from '../support/cpu-time.ts';
 import { openTestStores } from '../support/stores.ts';
@@ -46,7 +46,7 @@ function audited(options: Partial<AuditOptions>, take: (audit: LedgerAudit) => v
   return { found, report, balances, first };
 }
 
-const rowOf = (event: RecordedEvent, rowid: number): TextRow => [
+const rowOf = (event: RecordedEvent, rowid: number): EventRow => [
   ...([rowid, event.revision, event.type, event.id, JSON.stringify(event.metadata)] as const),
   ...([textOf(event), event.stream] as const),
 ];
@@ -206,7 +206,7 @@ test('a byte changed in the text of an entry is found where the thread reads ahe
   const n = events.findIndex(({ type }) => type === 'CreditsReserved');
   const [rowid, revision, type, id, metadata, data, stream] = rowOf(events[n]!, n);
   const rows = events.map(rowOf);
-  const found = (changed: TextRow) => {
+  const found = (changed: EventRow) => {
     const take = (audit: LedgerAudit) =>
       audit.takeDigests(openPacker((at) => events[at]!.position)(rows.with(n, changed)));
     return audited({}, take).found;

@@ -15,20 +15,13 @@ import {
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { assertKey, assertPrefix, type Blobs, isKey } from '../../../commands/blobs.ts';
 import { attachment } from '../../../http/export/file-name.ts';
+import type { BlobBucket } from '../../../settings/blob-url.ts';
 import { removeAbandoned } from '../abandoned.ts';
 import { asked, refusalOf } from './errors.ts';
 import { putObject } from './put-object.ts';
 import { readObject } from './read-object.ts';
 
-export interface S3BlobsOptions {
-  bucket: string;
-  /** The beginning of all keys in the bucket. */
-  prefix: string;
-  endpoint: string | null;
-  public_endpoint: string | null;
-  region: string | null;
-  path_style: boolean;
-  credentials: { access_key_id: string; secret_access_key: string } | null;
+export interface S3BlobsOptions extends Omit<BlobBucket, 'kind'> {
   /** A folder of this machine for the copies that `file` makes, and for nothing else. */
   folder: string;
   /** How long one request may wait for its answer. Default 10 s. */

@@ -1,5 +1,5 @@
 // Rows of events in a message between threads. One long text costs far less to send than a text for each column.
-import type { EventRow } from './stored-event.ts';
+import type { EventRow } from '../../../events/event-store.ts';
 
 export interface PackedRows {
   /** Rowid and revision of each row. */

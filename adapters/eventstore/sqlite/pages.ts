@@ -1,8 +1,8 @@
 // Reads the log in pages. Each page is one short read transaction of bounded size, so that neither memory nor the
 // write-ahead log grows with the length of a read.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { EventFilter } from '../../../events/event-store.ts';
-import { COLUMNS, type EventRow, StoredEvent } from './stored-event.ts';
+import type { EventFilter, EventRow } from '../../../events/event-store.ts';
+import { COLUMNS, StoredEvent } from './stored-event.ts';
 
 const PAGE_EVENTS = 1_000;
 const PAGE_CHARS = 4 * 2 ** 20;

@@ -1,9 +1,9 @@
 // Reads the log in a thread of its own, a few pages ahead of the reader: SQLite then works beside whoever takes the events.
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { EventFilter, Position } from '../../../events/event-store.ts';
+import type { EventFilter, EventRow, Position } from '../../../events/event-store.ts';
 import { type PackedRows, unpackRows } from './packed-rows.ts';
-import { type EventRow, StoredEvent } from './stored-event.ts';
+import { StoredEvent } from './stored-event.ts';
 
 /** Rowids: the events after `from`, up to `end`. */
 export interface Range {

@@ -1,18 +1,9 @@
 // An event as read from the log. It parses `data` and `metadata` at their first use, so that a subscriber that needs only
 // streams and revisions parses no JSON.
-import type { Metadata, Position, RecordedEvent } from '../../../events/event-store.ts';
+import type { EventRow, Metadata, Position, RecordedEvent } from '../../../events/event-store.ts';
 import { toPosition } from './position.ts';
 
-/** The columns of an event in the order in which `COLUMNS` selects them. */
-export type EventRow = [
-  rowid: number,
-  revision: number,
-  type: string,
-  id: string,
-  metadata: string,
-  data: string,
-  stream: string,
-];
+/** What an `EventRow` consists of. */
 export const COLUMNS = 'e.position, e.revision, e.type, e.id, e.metadata, e.data, s.name';
 
 /**
