@@ -161,10 +161,11 @@ type InTurn = (work: (commit: Commit) => Promise<void>) => Promise<void>;
 
 /** Fills the generation with the events after `from` up to `until`, inclusive. Returns the number of events. */
 function catchUp(options: BuildOptions, target: Target, range: Range, inTurn: InTurn): Promise<number> {
-  const { logger } = options;
+  const { fence, logger } = options;
+  const { beside } = fence;
   const reached = reachedIn(target);
   return readParts(options, target.projection, range, (part, urls_of) =>
-    inTurn((commit) => takeEvents({ commit, targets: [target], reached, urls_of, logger }, part)),
+    inTurn((commit) => takeEvents({ commit, beside, targets: [target], reached, urls_of, logger }, part)),
   );
 }
 

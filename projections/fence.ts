@@ -1,6 +1,7 @@
 // The fence keeps two projectors apart without a lease or a clock. Every transaction of a projector compares the stored fence
 // with the one that it wrote last and writes it anew. Of two concurrent transactions the store commits one, and a projector
 // that was overtaken can write nothing any more, however long it slept.
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { isDeepStrictEqual } from 'node:util';
 import type { Documents, Inside } from '../readmodels/documents.ts';
 import {
@@ -10,6 +11,7 @@ import {
   parkedEvents,
   projectionState,
   projectionStates,
+  projectorLanes,
   projectorState,
   projectorStates,
 } from '../readmodels/projection-state.ts';
@@ -22,11 +24,22 @@ export type FenceChanges = Partial<Omit<ProjectorState, '_id' | 'epoch' | 'turn'
 /** Runs `work` in a transaction that also writes the fence with the changes that `work` returns. `work` may run twice. */
 export type Commit = (work: (inside: Inside) => Promise<FenceChanges>) => Promise<void>;
 
+/** The number of transactions that run beside the turns at once. */
+export const LANES = 3;
+
+/**
+ * Runs `work` in a transaction of its own, unless a later projector has begun: then it throws `Overtaken`. It leaves the state as it is, and
+ * may run while a turn does. Calls with one `lane`, from 0 to `LANES - 1`, come one after the other.
+ */
+export type Beside = (lane: number, work: (inside: Inside) => Promise<void>) => Promise<void>;
+
 export interface Fence {
   /** The state of the last commit. */
   readonly state: Readonly<ProjectorState>;
   /** Runs one `work` at a time: only its own commits change the state meanwhile. Throws `Overtaken` and the store's errors. */
   inTurn<R>(work: (commit: Commit) => Promise<R>): Promise<R>;
+  /** Null where the store runs one transaction at a time. */
+  readonly beside: Beside | null;
 }
 
 /** Begins a new epoch, which overtakes every earlier projector of the follower. An abort of `signal` ends each turn before it commits. */
@@ -35,7 +48,8 @@ export async function openFence(
   signal: AbortSignal,
   follower: Follower = PROJECTOR,
 ): Promise<Fence> {
-  for (const spec of [projectorStates, projectionStates, parkedEvents]) await documents.collection(spec as never);
+  for (const spec of [projectorStates, projectorLanes, projectionStates, parkedEvents])
+    await documents.collection(spec as never);
   let state = await documents.transaction(async (inside) => {
     signal.throwIfAborted();
     const projector = await inside.collection(projectorStates);
@@ -47,6 +61,9 @@ export async function openFence(
     }
     const claimed: ProjectorState = { ...before, epoch: before.epoch + 1, turn: 0, generations };
     await projector.write([{ replace: claimed }]);
+    await (await inside.collection(projectorLanes)).write(
+      Array.from({ length: LANES }, (_, lane) => ({ replace: { _id: `${follower}/${lane}`, epoch: claimed.epoch } })),
+    );
     return claimed;
   });
   let last: Promise<unknown> = Promise.resolve();
@@ -74,7 +91,23 @@ export async function openFence(
     state = next!;
   }
 
+  const { epoch } = state;
+  // A transaction beside a turn is not within the turn's own.
+  const outside = AsyncLocalStorage.snapshot();
+  const beside: Beside = (lane, work) =>
+    outside(() =>
+      documents.transaction(async (inside) => {
+        signal.throwIfAborted();
+        const now = await (await inside.collection(projectorStates)).get(follower);
+        if (now?.epoch !== epoch) throw new Overtaken();
+        // The write conflicts with that of a projector that begins meanwhile.
+        await (await inside.collection(projectorLanes)).write([{ replace: { _id: `${follower}/${lane}`, epoch } }]);
+        await work(inside);
+      }),
+    );
+
   return {
+    beside: documents.is_concurrent ? beside : null,
     get state() {
       return state;
     },

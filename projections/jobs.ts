@@ -4,13 +4,13 @@ import { endOf, unfold, urlsOf } from '../events/checked-range.ts';
 import { hasEnded, type Summary } from '../events/job.ts';
 import { checksOf, idOf } from '../events/streams.ts';
 import type { EventTypeOf, LogEvent } from '../events/vocabulary.ts';
-import type { Write } from '../readmodels/documents.ts';
 import { type JobDocument, jobs, rowShift } from '../readmodels/jobs.ts';
 import { type PurgeDocument, purges } from '../readmodels/purges.ts';
 import { resultIds, results, type StoredResult, toStored } from '../readmodels/results.ts';
 import type { Checked, UrlsOf } from './checked-urls.ts';
+import type { Inserts } from './insert.ts';
 import { type OpenCollection, type Projection, projection } from './projection.ts';
-import { writeAll, writeChanged } from './slices.ts';
+import { writeChanged } from './slices.ts';
 import {
   type CheckedRange,
   type Counting,
@@ -27,10 +27,10 @@ const RESULTS_AT_ONCE = 2000;
 interface Page {
   open: OpenCollection;
   urls_of: UrlsOf;
+  inserts: Inserts;
   documents: Map<string, JobDocument | null>;
-  result_writes: Write<StoredResult>[];
-  /** The write that the store does while the page makes further results. */
-  written: Promise<void>;
+  /** Results that are not yet written. */
+  results: StoredResult[];
   /** Results that are not yet counted. */
   counted: CheckedRange[];
   counting: Counting;
@@ -46,7 +46,12 @@ export const jobsProjection: Projection = projection({
   covers: ['job', 'checks', 'domain_checks'],
   ignores: ['ReservationVoided', 'ListingDiscarded'],
   isHeavy: ({ type }) => type === 'ResultsPurged',
-  async begin(open, events, urls_of): Promise<Page> {
+  async retract({ type, data }, open) {
+    if (type !== 'URLChecked' || !Number.isInteger(data.from_index) || !Array.isArray(data.response_times_ms)) return;
+    const { job_id, from_index } = data;
+    await (await open(results)).write([{ deleteMany: { job_id, index: { $gte: from_index, $lt: endOf(data) } } }]);
+  },
+  async begin(open, events, urls_of, inserts): Promise<Page> {
     const ids = [...new Set(events.map(jobIdOf))];
     const documents = new Map<string, JobDocument | null>(ids.map((id) => [id, null]));
     for (const document of await (await open(jobs)).getMany(ids)) documents.set(document._id, document);
@@ -55,14 +60,14 @@ export const jobsProjection: Projection = projection({
       ...{
         open,
         urls_of,
+        inserts,
         documents,
         counting,
-        result_writes: [],
+        results: [],
         counted: [],
         progress: new Map(),
         summaries: new Map(),
       },
-      written: Promise.resolve(),
     };
   },
   on: {
@@ -99,10 +104,12 @@ export const jobsProjection: Projection = projection({
     async ResultsPurged(event, page) {
       const { stream, data } = event;
       const { from_index, to_index } = data;
-      const { open, result_writes } = page;
+      const { open } = page;
       const job_id = idOf(stream);
       change(event, page, { purged_to: to_index });
-      result_writes.push({ deleteMany: { job_id, index: { $gte: from_index, $lt: to_index } } });
+      await writeResults(page);
+      await page.inserts.stored();
+      await (await open(results)).write([{ deleteMany: { job_id, index: { $gte: from_index, $lt: to_index } } }]);
       // A job has at most as many domains as results, so the last slice leaves none.
       await removeDomains(job_id, to_index - from_index, open);
       await (await open(purges)).write([{ update: job_id, set: { $set: { purged_to: to_index } } }]);
@@ -122,10 +129,10 @@ export const jobsProjection: Projection = projection({
       for (const [at, row] of rows.entries()) {
         const shift = rowShift(job, row.index, listed.rows[at]);
         // A batch's stream has each URL once.
-        page.result_writes.push({ insert: toStored(idOfResult(row.index), row, shift) });
+        page.results.push(toStored(idOfResult(row.index), row, shift));
       }
       page.progress.set(job, event);
-      if (page.result_writes.length >= RESULTS_AT_ONCE) await writeResults(page);
+      if (page.results.length >= RESULTS_AT_ONCE) await writeResults(page);
     },
     CreditsRefunded(event, page) {
       const job = jobOf(event, page);
@@ -140,7 +147,7 @@ export const jobsProjection: Projection = projection({
   async end(page, open) {
     const { documents, counting, progress, summaries } = page;
     await writeResults(page);
-    await page.written;
+    await page.inserts.stored();
     await counting.save((job_id) => Boolean(documents.get(job_id)));
     for (const [job_id, summary] of summaries) if (documents.get(job_id)) await summarize(job_id, summary, open);
     for (const [job, { metadata }] of progress) job.progress_at = metadata.at;
@@ -151,12 +158,11 @@ export const jobsProjection: Projection = projection({
 
 /** Begins to write the results that the page holds, and counts them meanwhile. */
 async function writeResults(page: Page): Promise<void> {
-  const { open, documents, result_writes, counted } = page;
-  page.result_writes = [];
+  const { documents, counted } = page;
+  const made = page.results;
+  page.results = [];
   page.counted = [];
-  await page.written;
-  page.written = writeAll(await open(results), result_writes);
-  page.written.catch(() => {}); // `end` gets the error
+  if (made.length > 0) await page.inserts.insert(results, made);
   await page.counting.count(counted.filter(({ job_id }) => documents.get(job_id)));
 }
 

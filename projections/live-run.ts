@@ -47,7 +47,9 @@ export async function runLive(options: LiveRunOptions): Promise<void> {
             ? []
             : [{ projection, generation, counter: 'parked' }];
         });
-        return takeEvents({ commit, targets, reached: reachedIn(fence), urls_of, logger }, part);
+        // While the documents catch up, no reader is let in.
+        const beside = fence.state.catching_up_to === null ? null : fence.beside;
+        return takeEvents({ commit, beside, targets, reached: reachedIn(fence), urls_of, logger }, part);
       });
       advanced();
     }

@@ -5,6 +5,7 @@ import { type Category, type EventType, type EventTypeOf, type LogEvent, VOCABUL
 import type { Collection, CollectionSpec, Document, Reading } from '../readmodels/documents.ts';
 import type { Difference } from '../readmodels/projection-state.ts';
 import type { UrlsOf } from './checked-urls.ts';
+import { type Inserts, insertInside } from './insert.ts';
 
 export type OpenCollection = <T extends Document>(spec: CollectionSpec<T>) => Promise<Collection<T>>;
 export type Read = <T extends Document>(spec: CollectionSpec<T>) => Reading<T>;
@@ -38,11 +39,12 @@ export interface Projection extends ProjectionFacts {
   readonly types: readonly string[];
   isHeavy?(event: RecordedEvent): boolean;
   clear?(event: RecordedEvent, open: OpenCollection): Promise<boolean>;
+  retract?(event: RecordedEvent, open: OpenCollection): Promise<void>;
   /**
    * Applies events of `types` in log order, inside the transaction that also moves the checkpoint. `urls_of` has the URLs of
-   * each `URLChecked`.
+   * each `URLChecked`. `inserts` are by default inside the transaction.
    */
-  apply(events: readonly RecordedEvent[], open: OpenCollection, urls_of?: UrlsOf): Promise<void>;
+  apply(events: readonly RecordedEvent[], open: OpenCollection, urls_of?: UrlsOf, inserts?: Inserts): Promise<void>;
 }
 
 /** A projection as its author writes it. The handlers of one transaction's events share a `Page`. */
@@ -58,8 +60,10 @@ export interface ProjectionSpec<Type extends EventType, Page, Covered extends Ca
    * until it returns false, and after a crash from the start.
    */
   clear?(event: LogEvent, open: OpenCollection): Promise<boolean>;
+  /** Removes what inserts may have stored of an event that could not be applied and is parked. The event's data may be damaged. */
+  retract?(event: LogEvent, open: OpenCollection): Promise<void>;
   /** Reads the documents that the handlers of these events need. */
-  begin(open: OpenCollection, events: readonly LogEvent[], urls_of: UrlsOf): Page | Promise<Page>;
+  begin(open: OpenCollection, events: readonly LogEvent[], urls_of: UrlsOf, inserts: Inserts): Page | Promise<Page>;
   /** The handler of each event type; the projector awaits them one after the other, in log order. */
   readonly on: { readonly [Each in Type]: (event: LogEvent<Each>, page: Page) => unknown };
   /** Writes the documents that the handlers have gathered in the page. */
@@ -92,8 +96,13 @@ export function projection<
   const made: Projection = {
     ...rest,
     types: Object.keys(on),
-    async apply(events: readonly LogEvent[], open, urls_of = () => ({ urls: [], rows: [] })) {
-      const page = await begin(open, events, urls_of);
+    async apply(
+      events: readonly LogEvent[],
+      open,
+      urls_of = () => ({ urls: [], rows: [] }),
+      inserts = insertInside(open),
+    ) {
+      const page = await begin(open, events, urls_of, inserts);
       for (const event of events) await handlers[event.type]!(event, page);
       await end?.(page, open);
     },

@@ -4,10 +4,11 @@ import type { Logger } from 'pino';
 import { urlsOf } from '../events/checked-range.ts';
 import type { RecordedEvent, SubscriptionBatch } from '../events/event-store.ts';
 import { traced } from '../events/tracing.ts';
-import type { CollectionSpec, Document, Inside } from '../readmodels/documents.ts';
+import { type CollectionSpec, type Document, type Inside, TransactionTooLarge } from '../readmodels/documents.ts';
 import { inGeneration, parkedEvents, projectionState, projectionStates } from '../readmodels/projection-state.ts';
 import { isChecked, type UrlsOf } from './checked-urls.ts';
-import type { Commit, FenceChanges } from './fence.ts';
+import { type Beside, type Commit, type FenceChanges, Overtaken } from './fence.ts';
+import { type Inserts, insertAhead, insertInside } from './insert.ts';
 import type { OpenCollection, Projection, Target } from './projection.ts';
 
 /** At most this many parked events of a generation are kept; further ones are only counted. */
@@ -19,6 +20,8 @@ export type Reached = (inside: Inside, part: SubscriptionBatch) => Promise<Fence
 
 export interface TakeOptions {
   commit: Commit;
+  /** Inserts go before the transaction, where nobody reads the targets' documents and the store runs transactions side by side. */
+  beside: Beside | null;
   targets: readonly Target[];
   reached: Reached;
   urls_of: UrlsOf;
@@ -92,18 +95,22 @@ async function take(
   part: SubscriptionBatch,
   left_out: ReadonlyMap<Target, unknown> = new Map(),
 ): Promise<void> {
-  const { commit, reached, urls_of, logger } = options;
+  const { commit, beside, reached, urls_of, logger } = options;
   const { events, position } = part;
   const targets = options.targets.filter((target) => !left_out.has(target));
   try {
     if (events.length === 1) await clear(commit, targets, events[0]!);
     await commit(async (inside) => {
-      for (const target of targets) await apply(target, events, inside, urls_of);
-      for (const [target, error] of left_out) await park(target, events[0]!, error, inside);
+      for (const target of targets) await apply(target, events, { inside, beside, urls_of });
+      for (const [target, error] of left_out) {
+        if (beside) await target.projection.retract?.(events[0]!, openIn(inside, target.generation));
+        await park(target, events[0]!, error, inside);
+      }
       return reached(inside, part);
     });
   } catch (error) {
     if (!(error instanceof NotTaken)) throw error;
+    if (events.length === 1 && error.cause instanceof TransactionTooLarge) throw error.cause;
     if (events.length === 1) return take(options, part, new Map([...left_out, [error.target, error.cause]]));
     const half = Math.ceil(events.length / 2);
     await take(options, { events: events.slice(0, half), position: events[half - 1]!.position });
@@ -136,17 +143,31 @@ async function clear(commit: Commit, targets: readonly Target[], event: Recorded
   }
 }
 
-async function apply(target: Target, events: readonly RecordedEvent[], inside: Inside, urls_of: UrlsOf): Promise<void> {
+async function apply(
+  target: Target,
+  events: readonly RecordedEvent[],
+  { inside, beside, urls_of }: { inside: Inside; beside: Beside | null; urls_of: UrlsOf },
+): Promise<void> {
   const { projection, generation } = target;
   const taken = events.filter((event) => projection.types.includes(event.type));
-  if (taken.length > 0) await guarded(target, () => projection.apply(taken, openIn(inside, generation), urls_of));
+  if (taken.length === 0) return;
+  const open = openIn(inside, generation);
+  const inserts: Inserts = beside ? insertAhead(beside, generation) : insertInside(open);
+  try {
+    await guarded(target, async () => {
+      await projection.apply(taken, open, urls_of, inserts);
+      await inserts.stored();
+    });
+  } finally {
+    await inserts.stored().catch(() => {}); // `guarded` has thrown the first error
+  }
 }
 
 async function guarded<R>(target: Target, work: () => Promise<R>): Promise<R> {
   try {
     return await work();
   } catch (error) {
-    throw isOfStore(error) ? error : new NotTaken(target, error);
+    throw isOfStore(error) || error instanceof Overtaken ? error : new NotTaken(target, error);
   }
 }
 

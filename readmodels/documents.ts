@@ -140,6 +140,8 @@ export interface Documents {
    * without a change, once for several, and not at all while the store is away: callers also look for themselves, seldom.
    */
   watch(name: string, changed: () => void): void;
+  /** Whether this client's transactions run side by side. Where they do not, one that waits for another inside itself never ends. */
+  readonly is_concurrent: boolean;
   /** Names this client to the others; null where the store itself ends the transactions of a process that has ended. */
   readonly client: string | null;
   /** Ends the transactions of another client, which its process or machine may have left open: their locks keep others waiting. */
@@ -161,6 +163,10 @@ export class DuplicateKey extends Error {
 /** Another transaction wrote the same documents first. */
 export class WriteConflict extends Error {
   readonly code = 'write_conflict';
+}
+/** A transaction wrote more than the store holds in memory; a smaller one may succeed. */
+export class TransactionTooLarge extends Error {
+  readonly code = 'transaction_too_large';
 }
 /** A read took longer than the store's time limit. */
 export class ReadTooSlow extends Error {

@@ -90,6 +90,11 @@ export const projectionStates: CollectionSpec<ProjectionState> = {
   indexes: [],
 };
 export const projectorStates: CollectionSpec<ProjectorState> = { name: 'projector_states', fields: {}, indexes: [] };
+/** Transactions beside the turns of a follower's projector write one of these, so that a projector that begins conflicts with them. */
+export interface ProjectorLane extends Document {
+  epoch: number;
+}
+export const projectorLanes: CollectionSpec<ProjectorLane> = { name: 'projector_lanes', fields: {}, indexes: [] };
 export const parkedEvents: CollectionSpec<ParkedEvent> = {
   name: 'parked_events',
   fields: { projection: 'string', generation: 'number', position: 'string' },

@@ -5,8 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext, TestFn } from 'ava';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
+import { insertInside } from '../../projections/insert.ts';
 import type { OpenCollection, Projection } from '../../projections/projection.ts';
+import type { CollectionSpec, Document } from '../../readmodels/documents.ts';
 import { parkedEvents, requestRebuild } from '../../readmodels/projection-state.ts';
+import { openReadModels } from '../../readmodels/read-models.ts';
 import { stoppedAt } from '../support/stopped-documents.ts';
 import { project, silent, type TestStores } from '../support/stores.ts';
 import { count, counting, startProjector, tallies, tally } from '../support/tallies.ts';
@@ -17,11 +20,52 @@ const EVENTS_MEANWHILE = 2;
 const EVENTS_AFTER = 1;
 const ALL_EVENTS = EVENTS_BEFORE + EVENTS_MEANWHILE + EVENTS_AFTER;
 
-/** Each event has its own transaction, so that a projector can sleep between any two. */
-const oneByOne = (version: number, weight: number): Projection => ({
-  ...counting(version, weight),
-  isHeavy: () => true,
-});
+/** One for each event that is applied; its id is the event's revision. */
+const rows: CollectionSpec<Document> = { name: 'rows', fields: {}, indexes: [] };
+
+/** Counts events, and inserts a row for each. */
+function listing(version: number, weight: number): Projection {
+  const { collections, apply, ...all } = counting(version, weight);
+  return {
+    ...all,
+    collections: [...collections, rows],
+    async retract({ revision }, open) {
+      await (await open(rows)).write([{ delete: String(revision) }]);
+    },
+    async apply(events, open, _urls_of, inserts = insertInside(open)) {
+      await inserts.insert(
+        rows,
+        events.map(({ revision }) => ({ _id: String(revision) })),
+      );
+      await inserts.stored();
+      await apply(events, open);
+    },
+  };
+}
+
+const rowsOf = async ({ documents }: TestStores) => {
+  const found = await openReadModels(documents).collection(rows).find({});
+  return found.map(({ _id }) => Number(_id));
+};
+
+/** The rows that are left when all events are applied: those of the last two. */
+const LEFT = [ALL_EVENTS - 2, ALL_EVENTS - 1];
+
+/**
+ * Each event has its own transaction, so that a projector can sleep between any two. It deletes the row of the event before the last
+ * one: a projector that writes too late would bring it back.
+ */
+function oneByOne(version: number, weight: number): Projection {
+  const { apply, ...all } = listing(version, weight);
+  return {
+    ...all,
+    isHeavy: () => true,
+    async apply(events, open, urls_of, inserts) {
+      await apply(events, open, urls_of, inserts);
+      await (await open(rows)).write(events.map(({ revision }) => ({ delete: String(revision - 2) })));
+    },
+  };
+}
 
 interface Interleaving {
   /** The projections of the projector that sleeps. */
@@ -50,6 +94,7 @@ export function projectorContract(test: TestFn, name: string, fixture: Fixture):
         const was_reached = await sleepAt(place, stores, how);
         await project(stores, [how.other]);
         t.is(await tally(stores), ALL_EVENTS, `stopped at place ${place}`);
+        t.deepEqual(await rowsOf(stores), LEFT, `stopped at place ${place}`);
         if (!was_reached) {
           t.true(place > 2 * EVENTS_BEFORE, 'there are places to stop at');
           return;
@@ -118,17 +163,18 @@ export function projectorContract(test: TestFn, name: string, fixture: Fixture):
       try {
         const stores: TestStores = { log, documents: opened.documents };
         await count(log, ALL_EVENTS);
-        const all = counting(1, 1);
+        const all = listing(1, 1);
         const picky: Projection = {
           ...all,
-          async apply(events, open) {
-            await all.apply(events, open);
+          async apply(events, open, urls_of, inserts) {
+            await all.apply(events, open, urls_of, inserts);
             if (events.some(({ revision }) => revision === POISON)) await fails(open);
           },
         };
         const neighbour: Projection = { ...counting(1, 1), name: 'neighbours', collections: [], apply: async () => {} };
         await project(stores, [picky, neighbour]);
         t.is(await tally(stores), ALL_EVENTS - 1);
+        t.deepEqual(await rowsOf(stores), [0, 1, 3, 4, 5]);
         const [parked, ...more] = await opened.documents.reading(parkedEvents).find({});
         t.like(parked, { projection: 'tallies', stream: 'count-1', revision: POISON });
         t.regex(parked!.error, /poison|n: not a number|non-numeric type/);

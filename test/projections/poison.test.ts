@@ -5,7 +5,7 @@ import test from 'ava';
 import { metadataOf } from '../../commands/aggregate.ts';
 import type { ExpectedRevision } from '../../events/event-store.ts';
 import type { Projection } from '../../projections/projection.ts';
-import { type Documents, WriteConflict } from '../../readmodels/documents.ts';
+import { type Documents, TransactionTooLarge, WriteConflict } from '../../readmodels/documents.ts';
 import { parkedEvents, projectionStates, requestRebuild } from '../../readmodels/projection-state.ts';
 import { commandContext, openTestStores, project, type TestStores } from '../support/stores.ts';
 import { counting, startProjector, tally } from '../support/tallies.ts';
@@ -74,6 +74,24 @@ for (const [which, is_poison] of Object.entries(places)) {
   });
 }
 
+test('a transaction that is too large for the store is halved, and a single event is tried again: none is parked', async (t) => {
+  const stores = await openTestStores(t);
+  await fill(stores, () => false);
+  const all = counting(1, 1);
+  let single = 0;
+  const large: Projection = {
+    ...all,
+    async apply(events, open) {
+      if (events.length > 1 || single++ === 0) throw new TransactionTooLarge('the cache is full');
+      await all.apply(events, open);
+    },
+  };
+  await project(stores, [large]);
+  t.is(await tally(stores), EVENTS);
+  t.is((await stateOf(stores))?.parked, 0);
+  t.is(single, EVENTS + 1);
+});
+
 /** Documents of a process that ends after some transactions, some of which fail before or after their commit. */
 function troubled(documents: Documents, random: ReturnType<typeof openRandom>, ended: () => void): Documents {
   let left = random.between(1, 12);
@@ -94,6 +112,7 @@ function troubled(documents: Documents, random: ReturnType<typeof openRandom>, e
     names: () => documents.names(),
     close: async () => {},
     watch: (name, changed) => documents.watch(name, changed),
+    is_concurrent: documents.is_concurrent,
     client: documents.client,
     endTransactionsOf: (client) => documents.endTransactionsOf(client),
   };

@@ -24,6 +24,7 @@ export function stoppedAt(documents: Documents, place: number): StoppedDocuments
     drop: (name) => documents.drop(name),
     names: () => documents.names(),
     watch: (name, changed) => documents.watch(name, changed),
+    is_concurrent: documents.is_concurrent,
     client: documents.client,
     endTransactionsOf: (client) => documents.endTransactionsOf(client),
     close: () => documents.close(),

@@ -1,6 +1,12 @@
 // Maps errors of MongoDB's driver to the port's errors.
 import { MongoError, MongoNetworkError, MongoServerError } from 'mongodb';
-import { DuplicateKey, ReadTooSlow, UnsupportedQuery, WriteConflict } from '../../../readmodels/documents.ts';
+import {
+  DuplicateKey,
+  ReadTooSlow,
+  TransactionTooLarge,
+  UnsupportedQuery,
+  WriteConflict,
+} from '../../../readmodels/documents.ts';
 import { StoreFull, StoreUnavailable } from '../unavailable.ts';
 
 const DUPLICATE_KEY = 11000;
@@ -9,6 +15,7 @@ const NAMESPACE_EXISTS = 48;
 const MAX_TIME_EXPIRED = 50;
 const NAMESPACE_NOT_FOUND = 26;
 const OUT_OF_DISK_SPACE = 14031;
+const TRANSACTION_TOO_LARGE_FOR_CACHE = 388;
 /**
  * What the server refuses of a document, an update or a filter, whoever asks and however often: bad values, `$inc` of what is not
  * a number, overflow, a field inside a scalar, names that fields cannot have, a document that is too large, a pattern not in PCRE.
@@ -60,6 +67,7 @@ export function portError(error: unknown): unknown {
   if (code === MAX_TIME_EXPIRED) return new ReadTooSlow(error.message, options);
   if (code === DUPLICATE_KEY) return new DuplicateKey(error.message, options);
   if (code !== null && NOT_IN_SUBSET.includes(code)) return new UnsupportedQuery(error.message, options);
+  if (code === TRANSACTION_TOO_LARGE_FOR_CACHE) return new TransactionTooLarge(error.message, options);
   if (code === OUT_OF_DISK_SPACE) return new StoreFull(error.message, options);
   if (isUnreachable(error, code)) return new StoreUnavailable(error.message, options);
   if (code === WRITE_CONFLICT || isTransient(error)) return new WriteConflict(error.message, options);

@@ -76,6 +76,7 @@ function databaseOf(url: string): string | undefined {
 
 class MongoDocuments implements Documents {
   readonly client: string;
+  readonly is_concurrent = true;
   readonly #client: MongoClient;
   readonly #db: Db;
   readonly #transactions: Transactions;

@@ -58,6 +58,7 @@ export async function openSqliteDocuments(options: SqliteDocumentsOptions): Prom
 
 class SqliteDocuments implements Documents {
   readonly client = null;
+  readonly is_concurrent = false;
   readonly #reader: Connection;
   readonly #pool: ReaderPool | null;
   readonly #writer: Writer;
