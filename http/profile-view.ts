@@ -1,5 +1,4 @@
 // The views of a user: the plan, the usage of the period and its limit.
-import { creditsOf } from '../commands/plans.ts';
 import { Nullable } from '../events/nullable.ts';
 import { Type } from '../events/schema.ts';
 import { BILLING_INTERVALS, PLAN_NAMES, SUBSCRIPTION_STATUSES } from '../events/subscription.ts';
@@ -60,7 +59,3 @@ export function usageView(balance: BalanceDocument | null, user: UserDocument | 
   const left = limit === null ? Number.POSITIVE_INFINITY : Math.max(0, limit - usage.credits_used);
   return { ...usage, limit, remaining: Math.min(balance?.balance ?? 0, left) };
 }
-
-/** The credits of a plan's period. */
-export const planCredits = (subscription: Subscription | null): number =>
-  subscription === null ? creditsOf('free', 'month') : creditsOf(subscription.plan, subscription.interval);

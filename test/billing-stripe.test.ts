@@ -9,7 +9,7 @@ let fake: FakeStripe;
 test.before(async () => {
   fake = await openFakeStripe();
   const secrets = { PAYMENT_SECRET_KEY: 'sk_test_1', PAYMENT_WEBHOOK_SECRET: WEBHOOK_SECRET };
-  service = await startTestService({ ...secrets, PAYMENT_API_URL: fake.url, SIGNUP_CREDITS: '0' });
+  service = await startTestService({ ...secrets, PAYMENT_API_URL: fake.url, SIGNUP_CREDITS: '0', TRIAL_CREDITS: '0' });
 });
 test.after.always(async () => {
   await service?.stop();
@@ -108,4 +108,12 @@ test.serial('while Stripe is away, checkouts and events that need it are refused
   await post('checkout.session.completed', session('dave', 'pi_dave'));
   t.is(await post('refund.created', refund('re_2', 'pi_dave', 500)), 200);
   await holds(dave, 0);
+});
+
+test('the free plan and the trial are what the operator gives', async (t) => {
+  const { items } = (await (await fetch(`${service.url}/v2/subscription/plans`)).json()) as { items: object[] };
+  t.like(items[0], { plan: 'free', credits_per_month: 0 });
+  const user = await service.client('without-gifts');
+  const quota = (await user.ask('GET', '/users/me/quota')).body;
+  t.like(quota, { plan: 'free', limits: { plan_credits: 0 }, trial: { is_active: false, is_available: false } });
 });

@@ -1,5 +1,5 @@
 // The gateway's routes that sell: the catalogue, checkouts of credits and of plans, and the portal of the payment provider.
-import { CURRENCY, creditsOf, PACKAGES, PAID_PLANS, PLANS, packageOf } from '../../commands/plans.ts';
+import { CURRENCY, creditsOf, PACKAGES, PAID_PLANS, PLANS, type Plan, packageOf } from '../../commands/plans.ts';
 import { openSubscriptions } from '../../commands/subscription.ts';
 import { Type } from '../../events/schema.ts';
 import { BILLING_INTERVALS, type BillingInterval, PLAN_NAMES, type PlanName } from '../../events/subscription.ts';
@@ -21,6 +21,7 @@ const wire = ({ log, logger, read, payments, now, public_url, config }: Parts) =
   commands: openSubscriptions(log),
   urls: openReturnUrls(public_url, config.payment_return_origins),
   now,
+  signup_credits: config.signup_credits,
 });
 type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(GATEWAY, 'billing');
@@ -75,10 +76,7 @@ const PlanView = Type.Object(
   },
   { $id: 'Plan' },
 );
-const planViews = PLAN_NAMES.map((name) => {
-  const { plan, credits, price_cents, ...rest } = PLANS[name];
-  return { plan, ...rest, credits_per_month: credits, price_cents, currency: CURRENCY };
-});
+const planView = ({ credits, ...plan }: Plan) => ({ ...plan, credits_per_month: credits, currency: CURRENCY });
 
 const plans = route({
   id: 'listPlans',
@@ -88,8 +86,11 @@ const plans = route({
   summary: 'List the plans to subscribe to',
   description:
     'A yearly subscription gets the credits of twelve months with each payment. They expire at the end of the year.',
-  responses: { 200: listOf('All plans, the smallest first.', PlanView, planViews[1]!, planViews.length) },
-  handler: () => ({ body: whole(planViews) }),
+  responses: { 200: listOf('All plans, the smallest first.', PlanView, planView(PLANS.starter), PLAN_NAMES.length) },
+  handler: (_request, { signup_credits }) => {
+    const all = { ...PLANS, free: { ...PLANS.free, credits: signup_credits } };
+    return { body: whole(PLAN_NAMES.map((name) => planView(all[name]))) };
+  },
 });
 
 const whole = <Item>(items: readonly Item[]) => ({ items, total: items.length, limit: items.length, offset: 0 });

@@ -1,4 +1,5 @@
 // The gateway's routes for the signed-in user: the profile, the usage and its limits, and the fingerprint.
+import { creditsOf } from '../../commands/plans.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
 import { balances } from '../../readmodels/credits.ts';
@@ -11,7 +12,6 @@ import { accepted } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import {
   PlanName,
-  planCredits,
   SubscriptionView,
   subscriptionExample,
   subscriptionView,
@@ -145,7 +145,8 @@ const quota = route({
         trial: Type.Object({
           is_active: Type.Boolean(),
           is_available: Type.Boolean({
-            description: 'The first job of an API key to complete would begin it. It happens once for each user.',
+            description:
+              'The first job of an API key to complete would begin it. It happens once for each user, where the operator gives trials.',
           }),
           ends_at: Nullable(Time('When the active trial ends.')),
         }),
@@ -159,17 +160,19 @@ const quota = route({
   },
   async handler({ caller }, deps) {
     const { balance, subscription, usage } = await accountOf(caller, deps);
-    const { max_urls_per_job, max_file_bytes } = deps.config;
+    const { max_urls_per_job, max_file_bytes, signup_credits, trial_credits } = deps.config;
     const document = await deps.read.subscriptions.get(caller.user_id);
     const is_exhausted = usage.remaining === 0;
     const by = (balance?.balance ?? 0) > 0 ? 'usage_limit' : 'credit_ceiling';
     const is_active = subscription?.is_trial ?? false;
+    const paid_credits = subscription && creditsOf(subscription.plan, subscription.interval);
+    const plan_credits = is_active ? document!.trial!.credits : (paid_credits ?? signup_credits);
     return {
       body: {
         plan: subscription?.plan ?? 'free',
         usage,
         limits: {
-          plan_credits: planCredits(subscription),
+          plan_credits,
           custom_limit: usage.limit,
           ...{ max_urls_per_job, max_file_bytes },
         },
@@ -177,7 +180,7 @@ const quota = route({
         exhausted_by: is_exhausted ? by : null,
         trial: {
           is_active,
-          is_available: !document?.trial,
+          is_available: trial_credits > 0 && !document?.trial,
           ends_at: is_active ? subscription!.period_end : null,
         },
       },
