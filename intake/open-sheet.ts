@@ -1,15 +1,11 @@
-// Opens an uploaded file as the URLs in it. The content decides the format; the file's name does not.
+// Opens an uploaded file as the URLs in it. The content decides the format; the file's name does not. A format's reader, with its
+// parser, is loaded with the first file of the format.
 import { stat } from 'node:fs/promises';
 import { IntakeError, sheetNotFound } from './errors.ts';
-import { openHtml } from './html.ts';
-import { openJson } from './json.ts';
 import { assertText, isGzip, isZip, kindOfText } from './known-formats.ts';
 import { DEFAULT_LIMITS, type IntakeLimits } from './limits.ts';
 import type { OpenOptions, Sheet } from './sheet.ts';
-import { openSitemap } from './sitemap.ts';
-import { openTextSheet } from './text-sheet.ts';
 import { CHUNK_BYTES, encodingOf, readHead } from './text-source.ts';
-import { openWorkbook } from './workbook.ts';
 
 /** `path` must stay readable and unchanged while cells are read. Throws IntakeError for a file without a list of URLs. */
 export async function openSheet(
@@ -29,7 +25,7 @@ export async function openSheet(
     throw new IntakeError('file_too_large', `The file is larger than ${megabytes} MB. Split it into smaller ones.`);
   }
   const start = await readHead({ path, is_gzip: false, max_inflated_bytes });
-  if (isZip(start)) return openWorkbook(path, all_limits, options);
+  if (isZip(start)) return (await import('./workbook.ts')).openWorkbook(path, all_limits, options);
   if (options.sheet) throw sheetNotFound(options.sheet, []);
   const source = { path, is_gzip: isGzip(start), max_inflated_bytes };
   const head = source.is_gzip ? await readHead(source) : start;
@@ -40,12 +36,12 @@ export async function openSheet(
   const file = { source, encoding, filename, head: text, is_whole, limits: all_limits, column: options.column ?? null };
   switch (kindOfText(text, encoding)) {
     case 'json':
-      return openJson(file);
+      return (await import('./json.ts')).openJson(file);
     case 'xml':
-      return openSitemap(file);
+      return (await import('./sitemap.ts')).openSitemap(file);
     case 'html':
-      return openHtml(file);
+      return (await import('./html.ts')).openHtml(file);
     case 'table':
-      return openTextSheet(file);
+      return (await import('./text-sheet.ts')).openTextSheet(file);
   }
 }

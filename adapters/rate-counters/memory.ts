@@ -1,5 +1,5 @@
 // Counts requests in the memory of one process. The counts end with the process.
-import { RateLimiterMemory } from 'rate-limiter-flexible';
+import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js';
 import type { RateCounter, RateCounters, RateWindow } from '../../http/limits/rate-counters.ts';
 
 export const openMemoryRates = (): RateCounters => ({ open: openMemoryRate, close: async () => {} });

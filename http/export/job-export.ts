@@ -8,7 +8,6 @@ import type { JobTable, UrlsListed } from '../../events/job.ts';
 import { unfoldRows } from '../../events/listed-rows.ts';
 import { urlsStream } from '../../events/streams.ts';
 import { DEFAULT_LIMITS } from '../../intake/limits.ts';
-import { readTable } from '../../intake/read-table.ts';
 import type { Filter } from '../../readmodels/documents.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
 import type { LiveCollection } from '../../readmodels/read-models.ts';
@@ -96,6 +95,7 @@ async function originalTable(
   if (format === 'xlsx' && table.width + ADDED_COLUMNS > MAX_COLUMNS) throw new HttpError(409, 'too_wide', TOO_WIDE);
   async function* pages(): AsyncGenerator<Line[]> {
     try {
+      const { readTable } = await import('../../intake/read-table.ts');
       yield* originalLines(
         {
           rows: readTable(file!.path, table!, { ...DEFAULT_LIMITS, max_inflated_bytes }),
