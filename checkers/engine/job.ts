@@ -21,6 +21,8 @@ export class Job extends Check implements Placed {
   place = -1;
   state: State = 'queued';
   signals: SignalGroup | null = null;
+  /** Its index in `signals.jobs`. */
+  signals_place = -1;
   /** The request in flight, while it is `asking`. */
   exchange: Exchange | null = null;
   /** Its next request follows a redirect within the same attempt. */
@@ -57,7 +59,8 @@ export class Job extends Check implements Placed {
 
 /** The checks that share a pair of signals. Each signal has one listener for all of them. */
 export interface SignalGroup {
-  readonly jobs: Set<Job>;
+  /** In any order. An array, because a set that each check enters and leaves keeps ended checks from the young generation's collector. */
+  readonly jobs: Job[];
   readonly hold: AbortSignal | undefined;
   /** Removes the listeners. */
   readonly end: () => void;
@@ -77,23 +80,27 @@ export class SignalGroups {
   join(job: Job, signal: AbortSignal | undefined, hold: AbortSignal | undefined): void {
     if (signal === undefined && hold === undefined) return;
     job.signals = this.#groups.get(signal)?.get(hold) ?? this.#begin(signal, hold);
-    job.signals.jobs.add(job);
+    job.signals_place = job.signals.jobs.push(job) - 1;
   }
 
   leave(job: Job): void {
     const { signals } = job;
     if (signals === null) return;
-    signals.jobs.delete(job);
-    if (signals.jobs.size === 0) signals.end();
+    const last = signals.jobs.pop()!;
+    if (last !== job) {
+      signals.jobs[job.signals_place] = last;
+      last.signals_place = job.signals_place;
+    }
+    if (signals.jobs.length === 0) signals.end();
   }
 
   #begin(signal: AbortSignal | undefined, hold: AbortSignal | undefined): SignalGroup {
-    const jobs = new Set<Job>();
+    const jobs: Job[] = [];
     const abort = () => {
-      for (const job of jobs) this.#abort(job);
+      for (const job of [...jobs]) this.#abort(job);
     };
     const stop = () => {
-      for (const job of jobs) this.#hold(job);
+      for (const job of [...jobs]) this.#hold(job);
     };
     signal?.addEventListener('abort', abort);
     hold?.addEventListener('abort', stop);

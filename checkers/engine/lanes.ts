@@ -21,6 +21,8 @@ export interface Lane extends Linked<Lane> {
   /** `ready`: in its group's list; `blocked`: in its host's list; `empty`: without tasks. */
   state: 'empty' | 'ready' | 'blocked';
   running: number;
+  /** Whether the scheduler's next sweep looks whether to forget it. */
+  is_idle: boolean;
 }
 
 export interface Group extends TakesTurns<Group> {

@@ -17,6 +17,8 @@ export class Scheduler<T extends Task> {
   readonly #turns = new Turns<Owner>();
   /** Hosts with blocked lanes. */
   readonly #waiting = new Set<Host>();
+  /** Lanes that have become idle since the last sweep. The next one forgets those that still are: most get another task before. */
+  #idle: Lane[] = [];
   #is_busy = false;
   #running = 0;
   #queued = 0;
@@ -69,6 +71,12 @@ export class Scheduler<T extends Task> {
         this.#unblockSome(host);
       }
       host.moved = false;
+    }
+    const idle = this.#idle;
+    this.#idle = [];
+    for (const lane of idle) {
+      lane.is_idle = false;
+      if (lane.state === 'empty' && lane.running === 0) this.#forget(lane);
     }
   }
 
@@ -135,7 +143,7 @@ export class Scheduler<T extends Task> {
       this.#unlink(lane);
       this.#link(lane, true);
     }
-    if (lane.state === 'empty' && lane.running === 0) this.#forget(lane);
+    if (lane.state === 'empty' && lane.running === 0) this.#idles(lane);
   }
 
   /** Removes a queued task; a running task is left alone. */
@@ -158,7 +166,7 @@ export class Scheduler<T extends Task> {
       if (lane.host.blocked.size === 0) this.#waiting.delete(lane.host);
       lane.state = 'empty';
     }
-    if (lane.running === 0) this.#forget(lane);
+    if (lane.running === 0) this.#idles(lane);
   }
 
   #hasRoom({ group, host }: Lane): boolean {
@@ -226,9 +234,15 @@ export class Scheduler<T extends Task> {
       this.#hosts.set(task.host, host);
     }
     host.lanes++;
-    lane = { group, host, tasks: new LinkedList(), state: 'empty', running: 0, ...UNLINKED };
+    lane = { group, host, tasks: new LinkedList(), state: 'empty', running: 0, is_idle: false, ...UNLINKED };
     group.lanes.set(task.host, lane);
     return lane;
+  }
+
+  #idles(lane: Lane): void {
+    if (lane.is_idle) return;
+    lane.is_idle = true;
+    this.#idle.push(lane);
   }
 
   #forget(lane: Lane): void {
