@@ -26,6 +26,7 @@ export class Batch {
   readonly #ports: BatchPorts;
   /** Index of `#urls[0]` in the job. */
   readonly #first: number;
+  /** The URLs and outcomes, without those that the log has: a batch in hand keeps nothing that nobody reads. */
   readonly #urls: string[] = [];
   readonly #outcomes: (Outcome | undefined)[] = [];
   /** Whether the check of each URL runs. */
@@ -150,6 +151,8 @@ export class Batch {
       const range = { batch: this.batch, from_index: this.#first + from, urls: this.#urls.slice(from, end) };
       this.#end = await this.#ports.record(range, this.#outcomes.slice(from, end) as Outcome[], this.#end);
       this.#recorded = end;
+      this.#outcomes.fill(undefined, from, end);
+      this.#urls.fill('', from, end);
     }
   }
 }

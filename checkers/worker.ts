@@ -9,6 +9,7 @@ import type { Jobs } from '../commands/job.ts';
 import { checkerActor, type Outcome } from '../events/checks.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import { pause } from '../time/pause.ts';
+import { Bag, type Placed } from './engine/bag.ts';
 import type { Engine } from './engine/engine.ts';
 import { Hands } from './hands.ts';
 import { joinPeers } from './peers.ts';
@@ -67,6 +68,12 @@ const MAX_FAILURES = 5;
 const FAILURE_BACK_OFF_MS = 200;
 const FAILURES_KEPT = 10_000;
 
+/** A message in hand. `settled` never rejects. */
+interface InHandDelivery extends Placed {
+  readonly delivery: Delivery<Work>;
+  settled: Promise<void>;
+}
+
 /** Runs until `signal` aborts; then the worker gives its messages back to the queue. */
 export async function runWorker(options: WorkerOptions): Promise<void> {
   const { log, queue, engine, logger, signal, ack_wait_ms, heartbeat_ms = ack_wait_ms / 3 } = options;
@@ -88,8 +95,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   }
   const { jobs, checked } = options;
   const hands = new Hands({ log, jobs, engine, logger, signal, retry, context, began_at, ...(checked && { checked }) });
-  const deliveries = new Set<Delivery<Work>>();
-  const settled = new Set<Promise<void>>();
+  const in_hand = new Bag<InHandDelivery>();
   let urls_a_message = URLS_A_MESSAGE;
   /** Failures by message id. The delivery count is no measure, because crashes raise it too. */
   const failures = new LRUCache<string, number>({ max: FAILURES_KEPT });
@@ -106,7 +112,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
       logger.warn({ silent_ms }, 'the checker slept past its ack wait; it gives its batches in hand back');
       hands.hold();
     }
-    for (const delivery of deliveries) delivery.working().catch(warn('the queue did not take a sign of life'));
+    for (const { delivery } of in_hand.all) delivery.working().catch(warn('the queue did not take a sign of life'));
   }, heartbeat_ms);
   const recording = setInterval(() => hands.recordSoFar(), RECORD_MS);
   const reporting = setInterval(() => {
@@ -129,7 +135,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     clearInterval(recording);
     clearInterval(reporting);
     hands.drop();
-    await Promise.all(settled);
+    await Promise.all(in_hand.all.map(({ settled }) => settled));
     await stops;
     await peers.leave();
   }
@@ -156,18 +162,15 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   }
 
   function start(delivery: Delivery<Work>): void {
-    deliveries.add(delivery);
-    const done = hands
+    const taken: InHandDelivery = { delivery, settled: Promise.resolve(), place: -1 };
+    in_hand.add(taken);
+    taken.settled = hands
       .work(delivery.body, delivery.delivery > 1)
       .then((ended) => (ended === 'done' ? delivery.ack() : delivery.nak()))
       .catch((error: unknown) => (signal.aborted ? delivery.nak() : failed(delivery, error)))
       // The queue delivers the message again; the worker then skips the outcomes that the log has.
       .catch(warn('the queue did not take the acknowledgement of a message'))
-      .finally(() => {
-        deliveries.delete(delivery);
-        settled.delete(done);
-      });
-    settled.add(done);
+      .finally(() => in_hand.delete(taken));
   }
 
   async function failed(delivery: Delivery<Work>, error: unknown): Promise<void> {
