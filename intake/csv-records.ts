@@ -20,6 +20,7 @@ export interface CsvRecord {
 const NO_DELIMITER = '\0';
 /** The limit of spreadsheets. The text right of the last column stays one cell. */
 const MAX_COLUMNS = 16_384;
+const [LF, CR] = [10, 13];
 /** A piece takes a few milliseconds, also when its rows are short. */
 const PIECE_BYTES = 8 * 1024;
 /** Quotes that csv-parse keeps because spaces follow them. */
@@ -48,6 +49,9 @@ export async function* readRecords(
       return null;
     },
   });
+  // csv-parse compares each character with each delimiter. Before the first CR in the text, one of them is enough.
+  const { record_delimiter } = parser.options;
+  parser.options.record_delimiter = [Buffer.from([LF])];
   parser.on('error', () => {}); // `write` and `end` reject with the same error.
   const write = (piece: Buffer) =>
     new Promise<void>((resolve, reject) => parser.write(piece, (error) => (error ? reject(error) : resolve())));
@@ -60,6 +64,7 @@ export async function* readRecords(
   const breathe = breather();
   for await (const some of text) {
     const bytes = Buffer.from(some);
+    if (bytes.includes(CR)) parser.options.record_delimiter = record_delimiter;
     for (let start = 0; start < bytes.length; start += PIECE_BYTES) {
       await write(bytes.subarray(start, start + PIECE_BYTES)).catch(inRow);
       if (page.length > 0) yield page;

@@ -45,7 +45,11 @@ test('a quoted cell may hold delimiters, line ends and doubled quotes', async (t
 });
 
 test('every kind of line end ends a record, also mixed in one file', async (t) => {
-  t.deepEqual(await read('a\nb\r\nc\rd'), [['a'], ['b'], ['c'], ['d']]);
+  for (const text of ['a\nb\r\nc\rd', 'a\nb\rc\r\nd', 'a\rb\nc\r\nd']) {
+    for (const piece_chars of [1, 2, 3, 4, 100]) {
+      t.deepEqual(await read(text, { piece_chars }), [['a'], ['b'], ['c'], ['d']]);
+    }
+  }
 });
 
 test('an empty line counts as a row, and the last line end begins none', async (t) => {
