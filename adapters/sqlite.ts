@@ -14,7 +14,7 @@ const SQLITE_PROTOCOL = 15;
 const NO_ROOM = [13, 778, 4874];
 
 /** The disk has no room. Nothing was written, and the caller may retry. */
-export class StorageFull extends Error {
+class StorageFull extends Error {
   readonly code = 'storage_full';
 }
 

@@ -16,7 +16,7 @@ import { categoryOf } from '../events/streams.ts';
 import { EVENTS_COLUMNS, quoted } from './views.ts';
 
 /** DuckDB is not installed, or not for this platform. */
-export class NoDuckDb extends Error {
+class NoDuckDb extends Error {
   readonly code = 'no_duckdb';
 }
 

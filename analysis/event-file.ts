@@ -9,7 +9,7 @@ import { type EventSource, selected } from './event-source.ts';
 import { startOf } from './selection.ts';
 
 /** The file holds no events that can be read. */
-export class NoEvents extends Error {
+class NoEvents extends Error {
   readonly code = 'no_events';
 }
 

@@ -10,7 +10,7 @@ export interface EventSource {
 }
 
 /** An event that cannot be read, such as one whose JSON has a changed byte. */
-export class UnreadableEvent extends Error {
+class UnreadableEvent extends Error {
   readonly code = 'unreadable_event';
 }
 

@@ -22,7 +22,7 @@ export const EVERYTHING: Selection = { streams: null, categories: null, types: n
 const KEYS = { category: 'personal_keys', type: 'PersonalKeyMade' };
 
 /** A position of another log. */
-export class ForeignPosition extends Error {
+class ForeignPosition extends Error {
   readonly code = 'foreign_position';
 }
 

@@ -88,7 +88,7 @@ const plain = ({ position, stream, revision, id, type, data, metadata }: Recorde
 });
 
 /** The file is no exported ledger, or one of a later version. */
-export class NoExport extends Error {
+class NoExport extends Error {
   readonly code = 'no_export';
 }
 

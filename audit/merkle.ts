@@ -20,7 +20,7 @@ export function leafOf(entry_hash: string): Buffer {
   return hash('sha256', leaf_bytes, 'buffer');
 }
 
-export function nodeOf(left: Uint8Array, right: Uint8Array): Buffer {
+function nodeOf(left: Uint8Array, right: Uint8Array): Buffer {
   node_bytes.set(left, 1);
   node_bytes.set(right, 1 + HASH_BYTES);
   return hash('sha256', node_bytes, 'buffer');

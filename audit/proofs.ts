@@ -4,7 +4,7 @@ import { consistencyPath, GrowingTree, inclusionPath, type Leaves } from './merk
 import { type LedgerSource, leafOfEntry } from './source.ts';
 
 /** The ledger is smaller than the tree that is asked for. */
-export class TreeTooSmall extends Error {
+class TreeTooSmall extends Error {
   readonly code = 'tree_too_small';
 }
 

@@ -78,7 +78,7 @@ export const isHead = ({ tree_size, root_hash, note, verifier }: Readonly<Omit<S
   Number.isSafeInteger(tree_size) && areStrings(root_hash, note, verifier);
 
 /** Positions of another store, which cannot be compared. */
-export class ForeignPosition extends Error {
+class ForeignPosition extends Error {
   readonly code = 'foreign_position';
 }
 
@@ -133,7 +133,7 @@ export function isAfter(event: RecordedEvent, as_of: AsOf): boolean {
 }
 
 /** NaN for an event that cannot be read: the audit names it. */
-export function timeOf(event: RecordedEvent): number {
+function timeOf(event: RecordedEvent): number {
   try {
     return Date.parse(event.metadata.at);
   } catch {

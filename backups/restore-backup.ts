@@ -17,12 +17,12 @@ const BATCH_EVENTS = 4_000;
 const BATCH_BYTES = 8 * 2 ** 20;
 
 /** The log holds events that are not the backup's. Nothing was written. */
-export class LogNotEmpty extends Error {
+class LogNotEmpty extends Error {
   readonly code = 'log_not_empty';
 }
 
 /** Another process appended to the log during the restore. */
-export class RestoreConflict extends Error {
+class RestoreConflict extends Error {
   readonly code = 'restore_conflict';
 }
 

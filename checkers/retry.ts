@@ -36,7 +36,7 @@ export function createRetry({ logger, wait }: RetryOptions): Retry {
 const CLOSED = ['closed', 'event_store_closed'];
 
 /** Whether a retry may succeed. Errors of stores and of the system carry a `code`; defects of the program do not. */
-export function isTransient(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   if (error instanceof TypeError || error instanceof RangeError) return false;
   if (error instanceof AppendTooLarge || error instanceof RangeBeforeMissing) return false;
   const { code } = error as { code?: unknown };

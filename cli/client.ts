@@ -19,7 +19,7 @@ export interface JobView {
 }
 
 /** The service refused a request; the message is the answer's `detail`. */
-export class Refused extends Error {
+class Refused extends Error {
   readonly code = 'refused';
   readonly status: number;
   constructor(status: number, detail: string) {

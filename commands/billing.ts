@@ -56,7 +56,7 @@ type PeriodPaid = Extract<PaymentNotice, { type: 'period_paid' }>;
  * Returns the credits that an invoice pays. A change of the plan pays the share of the new plan, less that of the former one; a change
  * to a smaller plan pays none.
  */
-export function creditsOfLines(lines: readonly PaidLine[]): number {
+function creditsOfLines(lines: readonly PaidLine[]): number {
   const credits = lines.map((line) => {
     const { plan, interval, is_proration, amount_cents } = line;
     const whole = creditsOf(plan, interval);

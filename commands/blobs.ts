@@ -45,7 +45,7 @@ const MAX_KEY_LENGTH = 1_000;
 const MAX_WORD_LENGTH = 200;
 const WORD = /^[A-Za-z0-9._-]+$/;
 
-export class InvalidKeyError extends Error {
+class InvalidKeyError extends Error {
   readonly code = 'invalid_key';
 }
 

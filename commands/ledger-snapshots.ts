@@ -52,7 +52,7 @@ function toLine({ lot_id, remaining, expires_at, expired, reversed }: Lot): Ledg
 }
 
 /** Whether the entry has a snapshot of this version that agrees with its revision and balance, and the entry's hash is right. */
-export function isSnapshot(entry: Entry, previous: Entry): boolean {
+function isSnapshot(entry: Entry, previous: Entry): boolean {
   const { revision, data } = entry;
   const { snapshot } = data;
   if (snapshot?.version !== VERSION || snapshot.entries !== revision + 1) return false;

@@ -7,7 +7,7 @@ import { proxyStream } from '../events/streams.ts';
 import { type CommandContext, ConflictPersists, metadataOf } from './aggregate.ts';
 
 /** The event's id: a checker makes one observation of a proxy in an interval. */
-export const proxyObservedId = (of: Pick<ProxyObserved, 'observer' | 'proxy_id' | 'interval'>) =>
+const proxyObservedId = (of: Pick<ProxyObserved, 'observer' | 'proxy_id' | 'interval'>) =>
   uuidV5(of.observer, `${of.proxy_id}/${of.interval}`);
 
 /** Each conflict means that another checker has appended. */

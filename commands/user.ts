@@ -208,7 +208,7 @@ export function erase({ status }: Readonly<User>, { unknown_too = false } = {}):
 }
 
 /** Records that nothing of an erased user is left. */
-export const forget = ({ status }: Readonly<User>): Decision<UserEvent> => ({
+const forget = ({ status }: Readonly<User>): Decision<UserEvent> => ({
   events: status === 'erased' ? [{ type: 'UserForgotten', data: {} }] : [],
 });
 

@@ -45,9 +45,9 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
  */
 export const MAX_FOUND_URL_CHARS = 8192;
 export const MAX_CONTENT_TYPE_CHARS = 256;
-export const MAX_PROTECTION_CHARS = 64;
+const MAX_PROTECTION_CHARS = 64;
 /** The most hops that an event keeps; a check follows fewer. */
-export const MAX_REDIRECTS_KEPT = 21;
+const MAX_REDIRECTS_KEPT = 21;
 
 const foundUrl = (description?: string) =>
   Type.String({ maxLength: MAX_FOUND_URL_CHARS, ...(description ? { description } : {}) });
@@ -87,7 +87,7 @@ const { status_code, error_code, response_time_ms, ...different } = Outcome.prop
 const ProxyId = Type.String({ description: 'The proxy that the request went through, by the id of its stream.' });
 
 /** The most earlier attempts that an event keeps; the settings allow fewer. */
-export const MAX_EARLIER_ATTEMPTS = 10;
+const MAX_EARLIER_ATTEMPTS = 10;
 /** An attempt that was made again. */
 export const EarlierAttempt = Type.Object({
   status_code,

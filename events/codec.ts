@@ -17,7 +17,7 @@ export class EventFromLater extends Error {
 }
 
 /** A sealed text of the event cannot be opened although its key is there: one of both was changed. Thrown by whoever looks at the data. */
-export class DamagedEvent extends Error {
+class DamagedEvent extends Error {
   readonly code = 'damaged_event';
 }
 

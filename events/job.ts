@@ -17,7 +17,7 @@ export const hasEnded = (status: JobStatus): boolean => ENDED[status];
 
 export const JOB_SOURCES = ['upload', 'api', 'rerun'] as const;
 /** Why a job got fewer credits than it has URLs: the balance, or the limit that an administrator set. */
-export const CEILINGS = ['credit_ceiling', 'usage_limit'] as const;
+const CEILINGS = ['credit_ceiling', 'usage_limit'] as const;
 export const PAUSE_REASONS = ['owner', ...CEILINGS] as const;
 export const FAILURE_REASONS = ['no_progress', 'batch_undeliverable'] as const;
 

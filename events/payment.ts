@@ -6,10 +6,10 @@ import { personal } from './personal.ts';
 import { Type } from './schema.ts';
 import { BILLING_INTERVALS, PLAN_NAMES } from './subscription.ts';
 
-export const PAYMENT_PROVIDERS = ['stripe', 'sandbox'] as const;
+const PAYMENT_PROVIDERS = ['stripe', 'sandbox'] as const;
 export type PaymentProviderName = (typeof PAYMENT_PROVIDERS)[number];
 /** `refund`: the operator gave money back. `dispute`: the holder of the card had it taken back. */
-export const REVERSAL_KINDS = ['refund', 'dispute'] as const;
+const REVERSAL_KINDS = ['refund', 'dispute'] as const;
 export type ReversalKind = (typeof REVERSAL_KINDS)[number];
 
 const Time = Type.String({ format: 'date-time' });

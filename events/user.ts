@@ -15,7 +15,7 @@ const reason = personal(Type.String(), 'user');
 export const MAX_USER_NOTES_CHARS = 10_000;
 
 /** `address_limit`: the client's address had its bonuses of the day. `fingerprint_repeated`: one of them had the same fingerprint. */
-export const WITHHELD_REASONS = ['address_limit', 'fingerprint_repeated'] as const;
+const WITHHELD_REASONS = ['address_limit', 'fingerprint_repeated'] as const;
 export type WithheldReason = (typeof WITHHELD_REASONS)[number];
 
 export const USER_EVENTS = {

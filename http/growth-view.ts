@@ -28,7 +28,7 @@ export const periodFields = {
 };
 export const periodExample = { period: '7d', from: '2026-01-25', to: '2026-01-31' };
 
-export const active = {
+const active = {
   dau: Count('Users who created a job on the day.'),
   wau: Count('Users who created a job on one of the seven days that end with it.'),
   mau: Count('Users who created a job on one of the thirty days that end with it.'),

@@ -12,7 +12,7 @@ export interface PaymentEvents {
   take(raw: Buffer, header: (name: string) => string, context: CommandContext): Promise<Position | null>;
 }
 
-export const invalidSignature = () => new HttpError(401, 'invalid_signature', 'The signature is not valid.');
+const invalidSignature = () => new HttpError(401, 'invalid_signature', 'The signature is not valid.');
 
 export function openPaymentEvents({ log, credits, payments, logger }: Parts): PaymentEvents {
   const billing = payments && openBilling(log, credits, payments.name);

@@ -35,7 +35,7 @@ ${body}
 `;
 
 /** @example priceOf(2900, 'usd') // '29.00 USD' */
-export const priceOf = (cents: number, currency: string) => `${(cents / 100).toFixed(2)} ${currency.toUpperCase()}`;
+const priceOf = (cents: number, currency: string) => `${(cents / 100).toFixed(2)} ${currency.toUpperCase()}`;
 
 /** The buttons post nothing: what is paid is in the page's own address. */
 export function checkoutPage(

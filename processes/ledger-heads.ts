@@ -38,7 +38,7 @@ export async function runLedgerHeads(
 }
 
 /** The ledger does not begin with the entries of its last head: nothing more is signed. */
-export class LedgerChanged extends Error {
+class LedgerChanged extends Error {
   readonly code = 'ledger_changed';
 }
 

@@ -104,7 +104,7 @@ export const parkedEvents: CollectionSpec<ParkedEvent> = {
  * Who follows the log to make documents: the projector, `live`, makes all read models but those of the others. Each of the others makes
  * the projection of its name, with a checkpoint of its own, and delays nobody.
  */
-export const FOLLOWERS = ['live', 'worker_log'] as const;
+const FOLLOWERS = ['live', 'worker_log'] as const;
 export type Follower = (typeof FOLLOWERS)[number];
 export const PROJECTOR: Follower = 'live';
 export const followerOf = (projection: string): Follower =>

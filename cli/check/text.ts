@@ -134,4 +134,4 @@ function* dropped(counts: Counts, rejected: readonly Rejected[], paint: Paint): 
   if (rejected.length > 0 && more > 0) yield `  ${paint('gray', `and ${count(more)} more, see --json`)}\n`;
 }
 
-export const counted = (n: number, one: string, more: string) => `${count(n)} ${n === 1 ? one : more}`;
+const counted = (n: number, one: string, more: string) => `${count(n)} ${n === 1 ? one : more}`;

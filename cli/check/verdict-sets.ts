@@ -5,7 +5,7 @@ import { VERDICTS, type Verdict } from '../../events/checks.ts';
 export const BROKEN: readonly Verdict[] = ['broken', 'soft_404', 'unreachable'];
 
 /** `broken` stands for all of `BROKEN`; every other word for the verdict of that name. */
-export const VERDICT_WORDS: readonly string[] = VERDICTS;
+const VERDICT_WORDS: readonly string[] = VERDICTS;
 
 /** Returns the verdicts of the words, which commas may separate; null when one of them is unknown. */
 export function verdictsOf(words: readonly string[]): readonly Verdict[] | null {

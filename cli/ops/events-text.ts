@@ -12,7 +12,7 @@ export interface EventLines {
   lineOf(event: RecordedEvent): string;
 }
 
-export const COLUMNS = [
+const COLUMNS = [
   ...[
     'position',
     'recorded_at',

@@ -128,11 +128,11 @@ function bearer(authorization: string, message: string): string {
 }
 
 /** Who had a session gets the same answer as who never had one. */
-export const notSignedIn = () =>
+const notSignedIn = () =>
   new HttpError(401, 'unauthenticated', 'You are not signed in, or your session has ended.', undefined, {
     'www-authenticate': 'Bearer realm="url-checker"',
   });
-export const fromElsewhere = () =>
+const fromElsewhere = () =>
   new HttpError(403, 'cross_site', 'A session needs the header X-Console with a request that changes something.');
 export const notAdministrator = () => new HttpError(403, 'forbidden', 'Only administrators may do this.');
 export const invalidToken = () => refused('invalid_token', 'The token is not valid, or has expired.');

@@ -10,7 +10,7 @@ const INFLATERS: Readonly<Record<string, () => Transform>> = {
   deflate: createInflate,
   br: createBrotliDecompress,
 };
-export const TAKEN_ENCODINGS = 'gzip, deflate, br';
+const TAKEN_ENCODINGS = 'gzip, deflate, br';
 
 /**
  * `encoding` is the value of Content-Encoding. Throws 415 at once for an unknown encoding, and 400 while reading a broken body.

@@ -6,7 +6,7 @@ export class BlobsUnavailable extends Error {
 }
 
 /** The store has no room: nothing was written. */
-export class BlobsFull extends Error {
+class BlobsFull extends Error {
   readonly code = 'storage_full';
 }
 

@@ -10,7 +10,7 @@ import { type Access, SqliteCollection } from './sqlite-collection.ts';
 import { readingAccess } from './sqlite-reading.ts';
 
 /** There is no file of documents. */
-export class NoDocuments extends Error {
+class NoDocuments extends Error {
   readonly code = 'no_documents';
 }
 

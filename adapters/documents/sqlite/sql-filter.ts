@@ -32,7 +32,7 @@ export function filterSql(spec: Declared, where: Expression): Sql {
   return where.array ? arraySql(field, test) : scalarSql(column(where.path), test);
 }
 
-export const bound = (value: Exclude<Scalar, null>): SQLInputValue =>
+const bound = (value: Exclude<Scalar, null>): SQLInputValue =>
   typeof value === 'boolean' ? (value ? TRUE : FALSE) : value;
 
 type Test = Exclude<Comparison, { op: 'exists' }>;

@@ -7,7 +7,7 @@ import { transaction, whenFree } from '../../sqlite.ts';
 import { OVERWRITE_DELETED } from '../../sqlite-erasure.ts';
 
 /** Written to the file as `user_version`; raised with every change of the tables. */
-export const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 1;
 
 /** A call fails with `LogBusy` when another connection locks the file for longer than this. */
 const LOCK_LIMIT_MS = 60_000;
@@ -37,12 +37,12 @@ const SCHEMA = `
 `;
 
 /** A later version of the service wrote the file. */
-export class NewerSchema extends Error {
+class NewerSchema extends Error {
   readonly code = 'newer_schema';
 }
 
 /** Another connection locked the file for too long. The caller may retry. */
-export class LogBusy extends Error {
+class LogBusy extends Error {
   readonly code = 'log_busy';
 }
 
@@ -81,7 +81,7 @@ export async function connect(path: string, checkpoint_pages: number): Promise<D
 }
 
 /** The file holds no event log. */
-export class NoLog extends Error {
+class NoLog extends Error {
   readonly code = 'no_log';
 }
 

@@ -55,7 +55,7 @@ const BUSY_READS = 6;
 const STREAMS_AT_ONCE = 10_000;
 
 /** The store was closed. */
-export class EventStoreClosed extends Error {
+class EventStoreClosed extends Error {
   readonly code = 'event_store_closed';
   constructor() {
     super('the event log is closed');
