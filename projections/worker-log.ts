@@ -22,6 +22,7 @@ import {
   segmentId,
   toSegment,
 } from '../readmodels/log-segments.ts';
+import { groupHolds } from '../readmodels/results.ts';
 import type { WorkerLogLimits } from '../readmodels/worker-log.ts';
 import { type Checked, isChecked, type UrlsOf } from './checked-urls.ts';
 import { handlersOf, type OpenCollection, type Projection, projection } from './projection.ts';
@@ -243,7 +244,7 @@ function isDeletedBy(entry: LogEntry, event: LogEvent): boolean {
       const wanted = event.data;
       if (wanted.job_id !== undefined && wanted.job_id !== job_id) return false;
       if (wanted.domain !== undefined && wanted.domain !== domain) return false;
-      if (wanted.non_2xx && status_code !== null && status_code >= 200 && status_code < 300) return false;
+      if (wanted.non_2xx && groupHolds('2xx', status_code)) return false;
       return wanted.before === undefined || at_ms < Date.parse(wanted.before);
     }
     default:

@@ -54,7 +54,7 @@ function countedOf(stats: StatsDocument, { status_codes, non_2xx, status_group }
   for (const [name, count] of Object.entries(stats.status_codes)) {
     const code = name === NO_STATUS ? null : Number(name);
     if (status_codes && (code === null || !status_codes.includes(code))) continue;
-    if (non_2xx && code !== null && code >= 200 && code < 300) continue;
+    if (non_2xx && groupHolds('2xx', code)) continue;
     if (status_group && !groupHolds(status_group, code)) continue;
     total += count;
   }

@@ -18,6 +18,7 @@ import {
 import { type LogOptions, openLogTally } from './log-tally.ts';
 import type { Page } from './pages.ts';
 import type { LiveCollection, ReadModels } from './read-models.ts';
+import { groupHolds } from './results.ts';
 
 /** All given conditions hold. */
 export interface LogFilter {
@@ -189,7 +190,7 @@ export function openWorkerLog(
         const { segment, from } = pass;
         if (segment.until_ms < first * HOUR_MS) continue;
         const hour_of = segment.ranges.map(({ at_ms }) => hours[Math.floor(at_ms / HOUR_MS) - first]);
-        const is_2xx = segment.outcomes.map(([status]) => status !== null && status >= 200 && status < 300);
+        const is_2xx = segment.outcomes.map(([status]) => groupHolds('2xx', status));
         const is_error = segment.outcomes.map(([, error]) => error !== null);
         for (let place = from; place < segment.entries; place++) {
           const hour = hour_of[segment.range[place]!];
@@ -255,7 +256,7 @@ function passOf(segment: Segment, filter: LogFilter, least_ms: number, from: num
 
 function passesOutcome(filter: LogFilter, status_code: number | null, error_code: string | null): boolean {
   if (filter.status_code !== undefined && filter.status_code !== status_code) return false;
-  if (filter.non_2xx && status_code !== null && status_code >= 200 && status_code < 300) return false;
+  if (filter.non_2xx && groupHolds('2xx', status_code)) return false;
   return filter.has_error === undefined || filter.has_error === (error_code !== null);
 }
 

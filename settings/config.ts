@@ -135,7 +135,6 @@ export const SETTINGS = {
     ['local', 'on', 'off'],
   ),
   PAYMENT_RETURN_ORIGINS: list(
-    [],
     'The origins besides that of PUBLIC_URL to which a checkout may lead back.',
     'origins such as https://app.example.com, with commas between',
     (given) => (URL.parse(given)?.origin === given && /^https?:/.test(given) ? given : undefined),

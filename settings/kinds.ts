@@ -80,20 +80,20 @@ export function url(means: string, schemes: readonly string[]): Setting<string |
   );
 }
 
-export function list<Item extends string>(
-  fallback: readonly Item[],
+/** Items with commas between; none when it is not set. */
+export function list(
   means: string,
   wants: string,
-  item: (text: string) => Item | undefined,
-): Setting<readonly Item[]> {
-  return setting(fallback, means, wants, (given) => {
+  item: (text: string) => string | undefined,
+): Setting<readonly string[]> {
+  return setting<readonly string[]>([], means, wants, (given) => {
     const items = given.split(',').map((part) => item(part.trim()));
     return items.every((one) => one !== undefined) ? [...new Set(items)] : undefined;
   });
 }
 
 export const cidrs = (means: string) =>
-  list([], means, 'addresses or CIDRs such as 10.0.0.0/8, with commas between', (given) => {
+  list(means, 'addresses or CIDRs such as 10.0.0.0/8, with commas between', (given) => {
     const range = isIP(given) ? `${given}/${isIP(given) === 4 ? 32 : 128}` : given;
     try {
       parseRange(range);

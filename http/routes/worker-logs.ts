@@ -79,15 +79,8 @@ const job_id = Type.Optional(
 );
 const NON_2XX = 'Only attempts without a 2xx, those without an answer included.';
 
-interface Filters {
-  domain?: string;
-  status_code?: number;
-  non_2xx?: boolean;
-  has_error?: boolean;
-  job_id?: string;
-}
 /** A domain may be written in any case or script. */
-function filterOf({ domain, ...rest }: Filters): LogFilter {
+function filterOf({ domain, ...rest }: LogFilter): LogFilter {
   if (domain === undefined) return rest;
   const parsed = parseDomain(domain);
   return { ...rest, domain: 'domain' in parsed ? parsed.domain : domain };
