@@ -61,10 +61,6 @@ export class Batch {
     return found;
   }
 
-  get unrecorded(): number {
-    return this.#urls.length - this.#recorded;
-  }
-
   get is_checking(): boolean {
     return this.#in_flight > 0;
   }
