@@ -13,7 +13,8 @@ import { type Answer, openSite, type Site } from './sites.ts';
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
-const WAIT_MS = 20_000;
+/** As long as `until`: a busy machine may take a minute for a page, and what never comes still ends the test. */
+const WAIT_MS = 280_000;
 
 export interface Visitor {
   /** Nobody is signed in without it. */
