@@ -240,6 +240,9 @@ export class Scheduler<T extends Task> {
   }
 
   #idles(lane: Lane): void {
+    const { host } = lane;
+    // Its next task begins with one connection, as a new host's does.
+    if (host.running === 0 && host.queued === 0) host.connections = 1;
     if (lane.is_idle) return;
     lane.is_idle = true;
     this.#idle.push(lane);

@@ -103,6 +103,15 @@ test('on a busy thread the tasks of a host wait for its open connections', (t) =
   t.is(names(), 'd', 'there is no more');
 });
 
+test('on a busy thread a host that had no tasks begins with one connection again', (t) => {
+  const { scheduler, all, names } = scheduled(9, 2, ['a', 'g', 'x'], ['b', 'g', 'x']);
+  t.is(names(), 'ab');
+  scheduler.sweep(true);
+  for (const task of all) scheduler.release(task);
+  for (const name of 'cd') scheduler.add(new Named(name, 'g', 'x'));
+  t.is(names(), 'c');
+});
+
 test('a thread that is no longer busy opens all connections that the limits allow', (t) => {
   const { scheduler, all, names } = scheduled(9, 3, ['a', 'g', 'x'], ['b', 'g', 'x'], ['c', 'g', 'x'], ['d', 'g', 'x']);
   scheduler.sweep(true);
