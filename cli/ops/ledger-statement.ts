@@ -36,8 +36,10 @@ export const ledgerStatement: Command = {
     let opening: number | null = null;
     let balance = 0;
     let entries = 0;
+    let has_entries = false;
     for await (const event of source.entriesOf(user, as_of)) {
       audit.take(event);
+      has_entries = true;
       const data = entryOf(event);
       const { position } = event;
       const at = reading(event, ({ metadata }) => new Date(metadata.at).toISOString());
@@ -53,6 +55,11 @@ export const ledgerStatement: Command = {
       }
       balance = data.balance_after;
     }
+    for await (const _ of has_entries ? [] : source.entriesOf(user, null)) {
+      has_entries = true;
+      break;
+    }
+    if (!has_entries) throw new UsageError(`there is no account of ${user}`);
     if (opening === null) page.open(balance);
     page.close(balance, entries, wrong);
     return wrong.length > 0 ? EXIT.violation : EXIT.clean;

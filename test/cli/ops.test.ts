@@ -255,7 +255,9 @@ test('ledger statement lists the entries of one user between two points, with th
   t.is(text.code, 0);
   t.regex(text.stdout, /3 entries/);
   const nobody = await ops({ DATA_DIR }, 'ledger', 'statement', '--user', 'nobody');
-  t.deepEqual([nobody.code, /0 entries/.test(nobody.stdout)], [0, true]);
+  t.deepEqual([nobody.code, nobody.stdout, nobody.stderr], [2, '', 'there is no account of nobody\n']);
+  const before = await ops({ DATA_DIR }, 'ledger', 'statement', '--user', 'alice', '--as-of', '2000-01-01');
+  t.deepEqual([before.code, /0 entries/.test(before.stdout)], [0, true]);
   t.is((await ops({ DATA_DIR }, 'ledger', 'statement')).code, 2);
 });
 
