@@ -28,21 +28,19 @@ class RestoreConflict extends Error {
 
 export interface RestoringOptions {
   open: OpenBackup;
-  log: StoredLog;
-  blobs: Pick<Blobs, 'put'>;
   /** Called with each line of the first pass. */
   look?(line: Line): void;
-  /** Awaited before the second pass; throws to refuse the backup before anything is written. */
-  verified?(backup: VerifiedBackup): void | Promise<void>;
+  /** Opens the stores when the first pass has ended; throws to refuse the backup before a store is made. */
+  into(): Promise<{ log: StoredLog; blobs: Pick<Blobs, 'put'> }>;
   /** Called after each batch with the number of events that the log has. */
   restored?(events: number): void;
 }
 
 /** Throws `DamagedBackup` and `LogNotEmpty` before it writes anything; `RestoreConflict` and the stores' errors at any time. */
 export async function restoreBackup(options: RestoringOptions): Promise<VerifiedBackup> {
-  const { open, log, blobs, look, verified, restored } = options;
+  const { open, look, into, restored } = options;
   const backup = await verifyBackup(open, look);
-  await verified?.(backup);
+  const { log, blobs } = await into();
   const lines = readBackup(await open());
   const batch = new Batch(log);
   const present = log.readAll()[Symbol.asyncIterator]();

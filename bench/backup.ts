@@ -89,7 +89,8 @@ async function verify(folder: string): Promise<void> {
 
 async function restore(folder: string): Promise<void> {
   const log = await openLog(folder, 'restored.db');
-  await restoreBackup({ open: open(folder), log, blobs: await openBlobs(folder, 'restored') });
+  const into = async () => ({ log, blobs: await openBlobs(folder, 'restored') });
+  await restoreBackup({ open: open(folder), into });
   await log.close();
 }
 

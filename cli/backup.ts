@@ -97,16 +97,18 @@ async function verify(open: OpenBackup): Promise<void> {
   print(await verifyBackup(open));
 }
 
-async function restore(open: OpenBackup, blobs: Blobs): Promise<void> {
-  await using log = closing(await openStoredLog(config, logger, opening));
+async function restore(open: OpenBackup, openedBlobs: () => Promise<Blobs>): Promise<void> {
+  await using opened = new AsyncDisposableStack();
   let service_key: unknown = null;
   const restored = await restoreBackup({
-    ...{ open, log, blobs },
+    open,
     look(line: Line) {
       if (line.kind === 'event' && line.line.stream === SERVICE_KEY) service_key = line.line.data;
     },
-    async verified() {
+    async into() {
       if (service_key !== null) assertOpens(await personalDataKey(), SERVICE_KEY, service_key);
+      const blobs = await openedBlobs();
+      return { log: opened.use(closing(await openStoredLog(config, logger, opening))), blobs };
     },
     restored(events) {
       if (process.stderr.isTTY) process.stderr.write(`\r${events} events `);
@@ -148,12 +150,13 @@ sha256   ${sha256}`);
 const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
 
 /** A file of this machine, or else one of the stored files. */
-function opener(name: string, blobs: Blobs): OpenBackup {
+function opener(name: string, openedBlobs: () => Promise<Blobs>): OpenBackup {
   const path = resolve(userFolder(), name);
   return async () => {
-    const stored = !existsSync(path) && isKey(name) ? await blobs.get(name) : null;
-    if (stored === null && !existsSync(path)) throw new Error(`there is no file ${path}, and no stored file ${name}`);
-    return stored ?? createReadStream(path);
+    if (existsSync(path)) return createReadStream(path);
+    const stored = name.startsWith(backupsPrefix()) && isKey(name) ? await (await openedBlobs()).get(name) : null;
+    if (stored === null) throw new Error(`there is no file ${path}, and no stored file ${name}`);
+    return stored;
   };
 }
 
@@ -165,10 +168,13 @@ try {
     throw new Error(USAGE);
   if (command === 'create') await create();
   else {
-    await using blobs = closing(await openBlobs(config, logger, opening));
-    if (command === 'list') await list(blobs);
-    else if (command === 'verify') await verify(opener(file!, blobs));
-    else await restore(opener(file!, blobs), blobs);
+    await using opened = new AsyncDisposableStack();
+    let blobs: Promise<Blobs> | undefined;
+    // Opening them makes their folder, which a backup that is refused must not leave behind.
+    const openedBlobs = () => (blobs ??= openBlobs(config, logger, opening).then((each) => opened.use(closing(each))));
+    if (command === 'list') await list(await openedBlobs());
+    else if (command === 'verify') await verify(opener(file!, openedBlobs));
+    else await restore(opener(file!, openedBlobs), openedBlobs);
   }
 } catch (thrown) {
   const error = errorOfBlock(thrown);

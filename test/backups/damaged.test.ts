@@ -24,12 +24,13 @@ async function backUp({ stored_log: log, blobs, folder }: World): Promise<Buffer
   return readFile(join(folder, 'blobs', key));
 }
 
-test('a backup that is cut anywhere, or has a flipped byte anywhere, is refused before anything is written', async (t) => {
-  const [world, target] = [await openWorld(t, 'sqlite'), await openWorld(t, 'sqlite')];
+test('a backup that is cut anywhere, or has a flipped byte anywhere, is refused before a store is opened', async (t) => {
+  const world = await openWorld(t, 'sqlite');
   await use(world);
   const file = await backUp(world);
+  const into = async () => t.fail('a store was opened') as never;
   const refused = async (damaged: Buffer) => {
-    const restoring = restoreBackup({ open: from(damaged), log: target.stored_log, blobs: target.blobs });
+    const restoring = restoreBackup({ open: from(damaged), into });
     return t.throwsAsync(restoring, { code: 'damaged_backup' });
   };
   const places = [...Array(300).keys()].map((n) => Math.floor((n * file.length) / 300));
@@ -43,8 +44,6 @@ test('a backup that is cut anywhere, or has a flipped byte anywhere, is refused 
   await refused(Buffer.concat([file, Buffer.from('more')]));
   await refused(Buffer.concat([file, file]));
   await refused(randomBytes(5000));
-  t.deepEqual(await eventsOf(target.stored_log), []);
-  t.is((await filesOf(target.blobs)).size, 0);
 });
 
 test('parts cannot be left out, repeated or put in another order', async (t) => {
@@ -157,7 +156,8 @@ test('a log that holds anything else is left as it is', async (t) => {
   const file = await backUp(world);
   await fill(target.stored_log, 'other-1', newEvents(1));
   const before = await eventsOf(target.stored_log);
-  const into = ({ stored_log: log, blobs }: World) => restoreBackup({ open: from(file), log, blobs });
+  const into = ({ stored_log: log, blobs }: World) =>
+    restoreBackup({ open: from(file), into: async () => ({ log, blobs }) });
   await t.throwsAsync(into(target), { code: 'log_not_empty' });
   t.deepEqual(await eventsOf(target.stored_log), before);
   t.is((await filesOf(target.blobs)).size, 0);
@@ -198,7 +198,7 @@ for (const kind of ['sqlite', 'eventstoredb'] as const) {
     for (; ; most += 1) {
       made = 0;
       try {
-        await restoreBackup({ open: from(file), log: dying, blobs });
+        await restoreBackup({ open: from(file), into: async () => ({ log: dying, blobs }) });
         break;
       } catch (error) {
         if (error !== killed) throw error;
@@ -208,7 +208,7 @@ for (const kind of ['sqlite', 'eventstoredb'] as const) {
     t.true(deaths > 10);
     t.deepEqual(await eventsOf(stored_log), await eventsOf(world.stored_log));
     t.deepEqual(await filesOf(target.blobs), await filesOf(world.blobs));
-    await restoreBackup({ open: from(file), log: stored_log, blobs: target.blobs });
+    await restoreBackup({ open: from(file), into: async () => ({ log: stored_log, blobs: target.blobs }) });
     t.deepEqual(await eventsOf(stored_log), await eventsOf(world.stored_log));
   });
 }

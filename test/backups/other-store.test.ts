@@ -22,7 +22,8 @@ const pathOf = (world: World) => join(world.folder, 'blobs', key);
 const openOf = (world: World) => async () => createReadStream(pathOf(world));
 const backUp = ({ stored_log: log, blobs }: World) =>
   writeBackup({ backup_id: 'b-1', log, blobs, key, now: Date.now(), signal });
-const restore = (from: World, to: World) => restoreBackup({ open: openOf(from), log: to.stored_log, blobs: to.blobs });
+const restore = (from: World, to: World) =>
+  restoreBackup({ open: openOf(from), into: async () => ({ log: to.stored_log, blobs: to.blobs }) });
 
 async function assertEqualWorlds(t: ExecutionContext, one: World, other: World): Promise<void> {
   t.deepEqual(await eventsOf(other.stored_log), await eventsOf(one.stored_log));

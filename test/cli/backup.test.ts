@@ -1,7 +1,7 @@
 // `npm run backup` as a program: without a service, with the wrong key, with wrong arguments.
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -65,7 +65,10 @@ test('where no service runs, a backup is made, listed, verified and restored', a
   t.regex(without.err, /^PERSONAL_DATA_KEY is unset and there is no .*personal-data-key/);
   const wrong = await run(other, ['restore', path], { PERSONAL_DATA_KEY: 'w'.repeat(32) });
   t.regex(wrong.err, /sealed under another PERSONAL_DATA_KEY/);
-  t.deepEqual(await stored(other), []);
+  await writeFile(join(folder, 'cut'), (await readFile(path)).subarray(0, -1));
+  t.regex((await run(other, ['restore', join(folder, 'cut')])).err, /the file was cut/);
+  t.regex((await run(other, ['restore', 'none'])).err, /there is no file/);
+  t.deepEqual(await readdir(other), [], 'a restore that is refused leaves nothing');
 
   await cp(join(folder, 'identity'), join(other, 'identity'), { recursive: true });
   const restored = await run(other, ['restore', path]);

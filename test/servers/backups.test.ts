@@ -32,7 +32,7 @@ else {
     t.true(written.size_bytes > 12_000_000);
     const open = async () => (await blobs.get(key))!;
     t.is((await verifyBackup(open)).sha256, written.sha256);
-    await restoreBackup({ open, log: target.stored_log, blobs: others });
+    await restoreBackup({ open, into: async () => ({ log: target.stored_log, blobs: others }) });
     t.deepEqual(await eventsOf(target.stored_log), await eventsOf(world.stored_log));
     t.deepEqual(await filesOf(others), await filesOf(blobs));
   });
