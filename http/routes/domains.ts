@@ -164,7 +164,8 @@ const health = route({
     sort_by: Type.Enum(DOMAIN_SORTS, {
       type: 'string',
       default: 'failure_rate',
-      description: 'The field that orders the list. At equal failure rates the number of checks decides.',
+      description:
+        'The field that orders the list. At equal failure rates the number of checks decides; a domain without a response time comes last.',
     }),
     sort_order,
     min_checks: Type.Integer({
