@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parse } from 'csv-parse';
 import { median, urlsOver } from './loopback-urls.ts';
+import { cpuMs } from './process-cpu.ts';
 import { startBenchService } from './service.ts';
 
 export interface Million {
@@ -16,8 +17,9 @@ export interface Million {
   parsed_s: number;
   /** Resident memory of the service in MB: before the upload, and at the most during it and during the whole job. */
   memory_mb: { before: number; accepting: number; checking: number };
-  /** Seconds from the 201 to the end of the job. */
+  /** Seconds from the 201 to the end of the job, and microseconds of processor time of the service a URL. */
   checked_s: number;
+  cpu_us: number;
   /** Milliseconds of a cursor page of 100 results, median. */
   page_ms: { start: number; end: number };
 }
@@ -46,11 +48,13 @@ export async function benchMillion({ urls: count = 1_000_000, hosts = 5000 } = {
       job_id = body.job_id;
     });
     const accepting = peakMb(service.pid);
+    const cpu_before = cpuMs(service.pid);
     const checked_s = await seconds(async () => {
       const job = await owner.ended(job_id);
       if (job.completed_urls !== count) throw new Error(JSON.stringify(job));
     });
     const checking = peakMb(service.pid);
+    const cpu_us = ((cpuMs(service.pid) - cpu_before) * 1000) / count;
 
     const results = async (limit: number, cursor: string) => {
       const { body } = await client.ask('GET', `/api/v2/jobs/${job_id}/results?limit=${limit}&cursor=${cursor}`);
@@ -77,6 +81,7 @@ export async function benchMillion({ urls: count = 1_000_000, hosts = 5000 } = {
       parsed_s,
       memory_mb: { before, accepting, checking },
       checked_s,
+      cpu_us,
       page_ms: { start: median(times.start), end: median(times.end) },
     };
   } finally {
@@ -122,7 +127,7 @@ export function millionTable(m: Million): string {
     `${m.urls} URLs in one CSV, the whole service`,
     `  accepted in        ${m.accepted_s.toFixed(1)} s = ${(m.accepted_s / m.parsed_s).toFixed(2)} × csv-parse and new URL (${m.parsed_s.toFixed(1)} s)`,
     `  memory             ${before.toFixed(0)} MB idle, ${accepting.toFixed(0)} MB while accepting, ${checking.toFixed(0)} MB at the most`,
-    `  checked in         ${m.checked_s.toFixed(0)} s (${(m.urls / m.checked_s / 1000).toFixed(1)} k URL/s)`,
+    `  checked in         ${m.checked_s.toFixed(0)} s (${(m.urls / m.checked_s / 1000).toFixed(1)} k URL/s, ${m.cpu_us.toFixed(0)} µs of processor time a URL)`,
     `  page of 100        ${m.page_ms.start.toFixed(1)} ms from the start, ${m.page_ms.end.toFixed(1)} ms from the end = ${(m.page_ms.end / m.page_ms.start).toFixed(2)}`,
   ].join('\n');
 }

@@ -1,5 +1,5 @@
 // The embedded service of a benchmark in a process of its own, with a folder and a website on loopback to check.
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { issueLocalToken } from '../adapters/identity/index.ts';
@@ -22,9 +22,15 @@ export interface BenchService {
   stop(): Promise<void>;
 }
 
+/** The options with which `npm start` runs Node. */
+async function optionsOfStart(): Promise<string> {
+  const { scripts } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
+  return (scripts.start as string).split(' ').slice(1, -1).join(' ');
+}
+
 /**
- * Starts a service whose users have a million credits, and whose limits hold no benchmark up. `prepare` runs before it, when its folder of
- * data is empty.
+ * Starts, with the options of `npm start`, a service whose users have a million credits, and whose limits hold no benchmark
+ * up. `prepare` runs before it, when its folder of data is empty.
  */
 export async function startBenchService(prepare = async (_data_dir: string) => {}): Promise<BenchService> {
   const folder = await mkdtemp(join(tmpdir(), 'url-checker-bench-'));
@@ -38,6 +44,7 @@ export async function startBenchService(prepare = async (_data_dir: string) => {
     CHECKER_PER_HOST: '64',
     CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',
     HEAVY_REQUESTS_PER_CALLER: '1000',
+    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${await optionsOfStart()}`,
   });
   const { pid, url } = service;
   return {

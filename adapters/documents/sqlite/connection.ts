@@ -15,12 +15,12 @@ const READER_BUSY_MS = 5_000;
 const PAGE_BYTES = 4 * 1024;
 /** Length of the write-ahead log at which SQLite runs a checkpoint: rarer, longer checkpoints are faster. */
 const CHECKPOINT_PAGES = 10_000;
-const CACHE_KIB = 64 * 1024;
+/** The page cache of each connection. It is small because the system caches the pages that are read often. */
+const CACHE_KIB = 16 * 1024;
 /** How long a call waits for writers in other threads and processes. */
 const LOCK_LIMIT_MS = 30_000;
 
 export interface ReaderOptions {
-  cache_kib?: number;
   /** Returns false once nobody waits for the running read, which then stops. */
   wanted?: () => boolean;
   /** Whether SQLite may block the thread while the file is locked. Otherwise reads go through `whenReadable`. */
@@ -79,9 +79,9 @@ export class Connection {
 
   /** Opens a connection for reads. Each statement sees the commits before its start. */
   static reader(path: string, options: ReaderOptions = {}): Connection {
-    const { cache_kib = CACHE_KIB, wanted, own_thread = false, read_only: readOnly = false } = options;
+    const { wanted, own_thread = false, read_only: readOnly = false } = options;
     const db = new DatabaseSync(path, { timeout: own_thread ? READER_BUSY_MS : 0, readOnly });
-    db.exec(`PRAGMA query_only = 1; PRAGMA cache_size = -${cache_kib}`);
+    db.exec(`PRAGMA query_only = 1; PRAGMA cache_size = -${CACHE_KIB}`);
     return new Connection(db, null, wanted);
   }
 

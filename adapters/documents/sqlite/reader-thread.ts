@@ -15,14 +15,10 @@ export interface ReadMessage {
 }
 export type ReadAnswer = { id: number } & (Rows | { failed: { message: string; errcode: number } });
 
-/** Each thread's page cache. It is small because the system caches the pages that are read often. */
-const CACHE_KIB = 16 * 1024;
-
 const { path, cancelled_id } = workerData as ReaderData;
 const port = parentPort!;
 let reading = 0;
 const connection = Connection.reader(path, {
-  cache_kib: CACHE_KIB,
   own_thread: true,
   wanted: () => Atomics.load(cancelled_id, 0) !== reading,
 });
