@@ -49,7 +49,7 @@ export async function runLive(options: LiveRunOptions): Promise<void> {
         });
         // While the documents catch up, no reader is let in.
         const beside = fence.state.catching_up_to === null ? null : fence.beside;
-        return takeEvents({ commit, beside, targets, reached: reachedIn(fence), urls_of, logger }, part);
+        return takeEvents({ commit, beside, targets, reached, urls_of, logger }, part);
       });
       advanced();
     }
@@ -61,16 +61,12 @@ export async function runLive(options: LiveRunOptions): Promise<void> {
   }
 }
 
-const reachedIn =
-  ({ state }: Fence): Reached =>
-  async (_inside, { events, position }) => {
-    const last = events.findLast(({ stream }) => !isRemovable(stream));
-    const has_caught_up = state.catching_up_to !== null && position >= state.catching_up_to;
-    return {
-      checkpoint: position,
-      ...(last && {
-        last_event: { id: last.id, stream: last.stream, revision: last.revision, position: last.position },
-      }),
-      ...(has_caught_up && { catching_up_to: null }),
-    };
+const reached: Reached = async (_inside, { events, position }) => {
+  const last = events.findLast(({ stream }) => !isRemovable(stream));
+  return {
+    checkpoint: position,
+    ...(last && {
+      last_event: { id: last.id, stream: last.stream, revision: last.revision, position: last.position },
+    }),
   };
+};

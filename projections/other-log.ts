@@ -28,12 +28,14 @@ export async function adoptLog({ log, log_id, fence, types, logger }: Adoption):
   const why = await otherLog(log, fence.state, id);
   if (why !== null)
     logger.warn({ reason: why }, 'the documents came from another log; the projector builds them anew from this one');
-  const is_anew = why !== null || fence.state.checkpoint === BEGINNING;
-  const catching_up_to = is_anew && (await hasEvents(log, BEGINNING, types)) ? await log.head() : null;
-  if (!is_anew && fence.state.log_id === id) return;
+  const { state } = fence;
+  // An earlier projector may have inserted documents of any event in the log: incomplete ones catch up with all.
+  const is_incomplete = why !== null || state.checkpoint === BEGINNING || state.catching_up_to !== null;
+  const catching_up_to = is_incomplete && (await hasEvents(log, BEGINNING, types)) ? await log.head() : null;
+  if (!is_incomplete && state.log_id === id) return;
   await fence.inTurn((commit) =>
     commit(async (inside) => {
-      if (why === null) return { log_id: id, ...(is_anew && { catching_up_to }) };
+      if (why === null) return { log_id: id, ...(is_incomplete && { catching_up_to }) };
       await retireAll(inside, fence);
       return { log_id: id, checkpoint: BEGINNING, generations: {}, last_event: null, catching_up_to };
     }),
@@ -53,9 +55,10 @@ async function retireAll(inside: Inside, { state: { _id: follower } }: Fence): P
   }
 }
 
-/** Notes that new documents are complete, once the log has no more events for them. */
+/** Notes that new documents are complete, once they have caught up or the log has no more events for them. Nothing is inserted beside. */
 export async function endCatchingUp({ log, fence, types }: Pick<Adoption, 'log' | 'fence' | 'types'>): Promise<void> {
-  if (await hasEvents(log, fence.state.checkpoint, types)) return;
+  const { checkpoint, catching_up_to } = fence.state;
+  if (checkpoint < catching_up_to! && (await hasEvents(log, checkpoint, types))) return;
   await fence.inTurn((commit) => commit(async () => ({ catching_up_to: null })));
 }
 

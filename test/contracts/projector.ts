@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext, TestFn } from 'ava';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
+import type { EventStore } from '../../events/event-store.ts';
 import { insertInside } from '../../projections/insert.ts';
 import type { OpenCollection, Projection } from '../../projections/projection.ts';
-import type { CollectionSpec, Document } from '../../readmodels/documents.ts';
+import { type CollectionSpec, type Document, TransactionTooLarge } from '../../readmodels/documents.ts';
 import { parkedEvents, requestRebuild } from '../../readmodels/projection-state.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { stoppedAt } from '../support/stopped-documents.ts';
@@ -155,6 +156,39 @@ export function projectorContract(test: TestFn, name: string, fixture: Fixture):
     await interleave(t, { sleeper: oneByOne(1, 10), other: oneByOne(2, 1), wakes: 'to go on' });
   });
 
+  for (const [when, taken_at_once] of Object.entries(STOPS)) {
+    sentence(`no event is parked after a projector that was stopped ${when}`, async (t, { documents }) => {
+      const folder = await mkdtemp(join(tmpdir(), 'url-checker-catching-up-'));
+      const log = await openSqliteEventStore({ path: join(folder, 'events.db') });
+      try {
+        await count(log, EVENTS_BEFORE);
+        const head = await log.head();
+        await count(log, ALL_EVENTS - EVENTS_BEFORE);
+        const all = listing(1, 1);
+        const stop = new AbortController();
+        const stopped: Projection = {
+          ...all,
+          async apply(events, open, urls_of, inserts) {
+            await all.apply(events, open, urls_of, inserts);
+            if (events.length > taken_at_once) throw new TransactionTooLarge('the cache is full');
+            if (events.at(-1)!.revision === ALL_EVENTS - 1) stop.abort();
+            stop.signal.throwIfAborted();
+          },
+        };
+        // The events after the first ones come while the documents catch up with those.
+        const earlier: EventStore = { ...inBatchesOf(ALL_EVENTS, log), head: async () => head };
+        await startProjector({ log: earlier, documents }, [stopped], stop.signal);
+        await project({ log: inBatchesOf(1, log), documents }, [all]);
+        t.is(await tally({ documents }), ALL_EVENTS);
+        t.is((await rowsOf({ log, documents })).length, ALL_EVENTS);
+        t.deepEqual(await documents.reading(parkedEvents).find({}), []);
+      } finally {
+        await log.close();
+        await rm(folder, { recursive: true, force: true });
+      }
+    });
+  }
+
   for (const [what, fails] of Object.entries(POISONS)) {
     sentence(`an event is parked with its error when ${what}, and the others go on`, async (t) => {
       const opened = await fixture.open();
@@ -187,6 +221,35 @@ export function projectorContract(test: TestFn, name: string, fixture: Fixture):
     });
   }
 }
+
+/** The most events that the projector which is stopped can take at once. */
+const STOPS = {
+  'before it committed events that came while the documents caught up': ALL_EVENTS,
+  'between two halves of a transaction that was too large': EVENTS_BEFORE,
+};
+
+const through = (log: EventStore): EventStore => ({
+  append: (...all) => log.append(...all),
+  readStream: (...all) => log.readStream(...all),
+  readAll: (...all) => log.readAll(...all),
+  subscribe: (...all) => log.subscribe(...all),
+  deleteStream: (...all) => log.deleteStream(...all),
+  head: () => log.head(),
+  close: () => log.close(),
+});
+
+/** A log whose batches end elsewhere: each has `length` events, but the first one has one. */
+const inBatchesOf = (length: number, log: EventStore): EventStore => ({
+  ...through(log),
+  async *subscribe(range) {
+    for await (const { events, position } of log.subscribe(range)) {
+      for (let from = 0, to = 1; from < events.length; from = to, to += length) {
+        const batch = events.slice(from, to);
+        yield { events: batch, position: to < events.length ? batch.at(-1)!.position : position };
+      }
+    }
+  },
+});
 
 const POISON = 2;
 
