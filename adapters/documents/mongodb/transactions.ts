@@ -29,7 +29,7 @@ export class Transactions {
   async run<R>(store: object, work: (session: ClientSession, scope: TransactionScope) => Promise<R>): Promise<R> {
     const deadline = performance.now() + this.#retry_for_ms;
     for (let attempt = 1; ; attempt += 1) {
-      const outcome = await this.#attempt(store, work, deadline);
+      const outcome = await this.#attempt(store, work);
       if ('result' in outcome) return outcome.result;
       if (performance.now() > deadline) throw outcome.retry;
       this.#log.debug({ attempt, cause: String(outcome.retry) }, 'the transaction failed and is retried');
@@ -40,7 +40,6 @@ export class Transactions {
   async #attempt<R>(
     store: object,
     work: (session: ClientSession, scope: TransactionScope) => Promise<R>,
-    deadline: number,
   ): Promise<{ result: R } | { retry: unknown }> {
     const session = this.#client.startSession();
     let is_committing = false;
@@ -49,7 +48,7 @@ export class Transactions {
       const scope = new TransactionScope(store);
       const result = await scope.run(() => work(session, scope));
       is_committing = true;
-      await this.#commit(session, deadline);
+      await this.#commit(session);
       return { result };
     } catch (error) {
       // After a commit there is nothing to abort. The driver swallows errors of the abort.
@@ -62,8 +61,12 @@ export class Transactions {
     }
   }
 
-  /** Repeats a commit whose answer was lost: the server answers whether it has committed. */
-  async #commit(session: ClientSession, deadline: number): Promise<void> {
+  /**
+   * Repeats a commit whose answer was lost: the server answers whether it has committed. The time for that begins with the loss, however long
+   * the work took: nobody else finds out what became of the transaction.
+   */
+  async #commit(session: ClientSession): Promise<void> {
+    let deadline: number | undefined;
     for (let attempt = 1; ; attempt += 1) {
       try {
         await session.commitTransaction();
@@ -71,6 +74,7 @@ export class Transactions {
       } catch (error) {
         if (!isUnknownCommit(error)) throw error;
         this.#log.warn({ attempt, cause: String(error) }, 'the answer to a commit was lost: the commit is repeated');
+        deadline ??= performance.now() + this.#retry_for_ms;
         if (performance.now() > deadline) {
           // No retry of the whole transaction: it may have been committed.
           throw new StoreUnavailable('it is not known whether the transaction was committed', { cause: error });

@@ -1,4 +1,5 @@
 // A connection that breaks in a transaction on MongoDB, when the driver gives its error no label: it does so once its pool is cleared.
+import { setImmediate } from 'node:timers/promises';
 import test from 'ava';
 import { type MongoClient, MongoNetworkError } from 'mongodb';
 import { Transactions } from '../../../adapters/documents/mongodb/transactions.ts';
@@ -71,3 +72,12 @@ for (const failure of [broken, reset, unlabelled]) {
     t.is(counts.commits, 1);
   });
 }
+
+test('work that takes longer than transactions are retried leaves the commit its own time', async (t) => {
+  const { counts, transactions } = transactionsWith([broken()], 100);
+  const since = performance.now();
+  await transactions.run({}, async () => {
+    while (performance.now() - since <= 100) await setImmediate();
+  });
+  t.deepEqual(counts, { commits: 2, aborts: 0, sessions: 1 });
+});
