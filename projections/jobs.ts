@@ -46,10 +46,13 @@ export const jobsProjection: Projection = projection({
   covers: ['job', 'checks', 'domain_checks'],
   ignores: ['ReservationVoided', 'ListingDiscarded'],
   isHeavy: ({ type }) => type === 'ResultsPurged',
-  async retract({ type, data }, open) {
-    if (type !== 'URLChecked' || !Number.isInteger(data.from_index) || !Array.isArray(data.response_times_ms)) return;
-    const { job_id, from_index } = data;
-    await (await open(results)).write([{ deleteMany: { job_id, index: { $gte: from_index, $lt: endOf(data) } } }]);
+  async retract(event, open) {
+    if (event.type !== 'URLChecked') return;
+    const { data, stream } = event as Checked;
+    const job = await (await open(jobs)).get(checksOf(stream).job_id);
+    if (!job || !isUncounted(job, event as Checked)) return;
+    const index = { $gte: data.from_index, $lt: endOf(data) };
+    await (await open(results)).write([{ deleteMany: { job_id: job._id, index } }]);
   },
   async begin(open, events, urls_of, inserts): Promise<Page> {
     const ids = [...new Set(events.map(jobIdOf))];
@@ -121,6 +124,7 @@ export const jobsProjection: Projection = projection({
       const job = jobOf(event, page);
       // A result after the job's end in the log does not count and costs nothing.
       if (!job || hasEnded(job.status)) return;
+      if (!isUncounted(job, event)) throw new Error('the range is not one of uncounted URLs of its batch');
       checked(job, event);
       const listed = page.urls_of(event);
       const rows = unfold(event.data, listed.urls);
@@ -231,6 +235,17 @@ function created(event: LogEvent<'JobCreated'>): JobDocument {
     domains_recorded: false,
     due: null,
   };
+}
+
+/** Whether a range, which may be damaged, has none of the results that earlier events have stored. The log holds a batch's ranges in order. */
+function isUncounted(job: JobDocument, { data, stream }: Checked): boolean {
+  const { batch_size, batches_done_before, batches_done } = job;
+  const { batch } = checksOf(stream);
+  const done = batch < batches_done_before ? batch_size : (batches_done[batch] ?? 0);
+  const [from, to] = [batch * batch_size + done, (batch + 1) * batch_size];
+  const { job_id, from_index, response_times_ms } = data;
+  if (!Number.isInteger(from_index) || !Array.isArray(response_times_ms)) return false;
+  return job_id === job._id && from_index >= from && endOf(data) <= to;
 }
 
 function checked(job: JobDocument, event: Checked): void {

@@ -2,7 +2,9 @@
 import test, { type ExecutionContext } from 'ava';
 import type { RecordedEvent } from '../../events/event-store.ts';
 import { jobsProjection } from '../../projections/jobs.ts';
+import type { OpenCollection } from '../../projections/projection.ts';
 import { type JobDocument, jobs } from '../../readmodels/jobs.ts';
+import { resultId, results, type StoredResult } from '../../readmodels/results.ts';
 import { FOUND } from '../support/behind.ts';
 import { listedUrls, rangeOf } from '../support/checked.ts';
 import { openTestStores } from '../support/stores.ts';
@@ -60,4 +62,26 @@ test('the order of the log decides the state of a job, and the clock does not', 
     whole,
   );
   t.deepEqual(await applied(t, [LOG.slice(0, 2), LOG.slice(2)]), whole);
+});
+
+test('a damaged range neither replaces nor removes results that earlier events have stored', async (t) => {
+  const { documents } = await openTestStores(t);
+  const all = await documents.collection(results);
+  const inTransaction = (work: (open: OpenCollection) => Promise<void> | undefined) =>
+    documents.transaction(async (inside) => work((spec) => inside.collection(spec)));
+  await inTransaction((open) => jobsProjection.apply(LOG, open, listedUrls));
+  const stored = await all.find({});
+  t.is(stored.length, 2);
+  await all.write([{ insert: { ...stored[0]!, _id: resultId('j', 2), index: 2 } satisfies StoredResult }]);
+  for (const damaged of [checked(0, 8), { ...checked(2, 8), stream: 'checks-j-0' }]) {
+    const message = 'the range is not one of uncounted URLs of its batch';
+    await t.throwsAsync(
+      inTransaction((open) => jobsProjection.apply([damaged], open, listedUrls)),
+      { message },
+    );
+    await inTransaction((open) => jobsProjection.retract!(damaged, open));
+    t.is(await all.count({}), 3);
+  }
+  await inTransaction((open) => jobsProjection.retract!(checked(2, 8), open));
+  t.deepEqual(await all.find({}), stored);
 });
