@@ -70,7 +70,11 @@ export async function startConsole(env: Record<string, string> = {}): Promise<Te
           t.fail(`${path}: ${message.text()}`);
         }
       });
-      t.teardown(() => context.close());
+      t.teardown(async () => {
+        // A route's handler may still be at work on a request of the page, and fails when that closes.
+        await page.unrouteAll({ behavior: 'ignoreErrors' });
+        await context.close();
+      });
       if (user !== undefined) {
         await page.goto(await link(user, is_admin));
         await page.getByRole('button', { name: user }).waitFor();
