@@ -1,19 +1,40 @@
-// A port for a program that must be told its port, or that starts on it again. No connection and no other server gets it
+// A port for a program or a server that must be told its port, or that starts on it again. No connection and no other server gets it
 // meanwhile: the system gives out higher ones by itself, and other processes that ask here see that it is taken.
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Below the ports that Linux, macOS and Windows give out by themselves. */
 const PORTS = [10_000, 32_000] as const;
 const HOST = '127.0.0.1';
+const PORT_LIMIT_MS = 10_000;
 
 /** It is this process's until that ends, however long its program is down. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(...PORTS);
     if ((await reserve(port)) && (await canListen(port))) return port;
+  }
+}
+
+/**
+ * Listens on a port that another server of this process may just have closed: a program that another thread starts at that moment
+ * has its socket too, until the copy of this process has become that program.
+ */
+export async function listenOn(server: Server, port: number): Promise<void> {
+  const given_up_ms = performance.now() + PORT_LIMIT_MS;
+  for (;;) {
+    const listening = once(server, 'listening');
+    server.listen(port, HOST);
+    try {
+      await listening;
+      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || performance.now() > given_up_ms) throw error;
+      await sleep(10);
+    }
   }
 }
 

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import Provider from 'oidc-provider';
 import { CookieJar } from 'tough-cookie';
-import { freePort } from './free-port.ts';
+import { freePort, listenOn } from './free-port.ts';
 
 export const AUDIENCE = 'url-checker';
 export const CLIENT = { client_id: 'console', client_secret: 'a-secret-of-the-console' };
@@ -34,7 +34,7 @@ export async function startProvider(
   let keys = [await newKey(alg)];
   const claims_of = new Map<string, Record<string, unknown>>();
   const port = await freePort();
-  await listen(server, port);
+  await listenOn(server, port);
   const issuer = `http://127.0.0.1:${port}`;
   const serve = () => server.on('request', providerOf(issuer, keys, alg, redirect_uri, claims_of).callback());
   serve();
@@ -62,13 +62,10 @@ export async function startProvider(
     async start() {
       server = createServer();
       serve();
-      await listen(server, port);
+      await listenOn(server, port);
     },
   };
 }
-
-const listen = (server: Server, port: number) =>
-  new Promise<void>((resolve) => server.listen(port, '127.0.0.1', () => resolve()));
 
 async function newKey(alg: string): Promise<JWK> {
   const { privateKey } = await generateKeyPair(alg, { extractable: true });

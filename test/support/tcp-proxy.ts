@@ -1,7 +1,7 @@
 // A way to a server that can be cut: the driver behind it sees the server go away, as it does when a network breaks.
 import { once } from 'node:events';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
-import { freePort } from './free-port.ts';
+import { freePort, listenOn } from './free-port.ts';
 
 export class TcpProxy {
   readonly #target: { host: string; port: number };
@@ -18,8 +18,7 @@ export class TcpProxy {
   async open(): Promise<void> {
     const server = createServer((client) => this.#connect(client));
     this.port ||= await freePort();
-    server.listen(this.port, '127.0.0.1');
-    await once(server, 'listening');
+    await listenOn(server, this.port);
     this.#server = server;
   }
 

@@ -1,11 +1,10 @@
 // Servers that speak only HTTP/2 get a second request in HTTP/2. All others get HTTP/1.1 once.
-import { once } from 'node:events';
 import http2 from 'node:http2';
 import https from 'node:https';
 import type { Server } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { createEngine } from '../../../checkers/engine/engine.ts';
-import { freePort } from '../../support/free-port.ts';
+import { freePort, listenOn } from '../../support/free-port.ts';
 import { startRawServer } from '../../support/raw-server.ts';
 import { AUTHORITY, GOOD, SERVER_KEY } from '../../support/test-certificates.ts';
 import { html } from '../../support/test-site.ts';
@@ -21,8 +20,7 @@ function startEngine(t: ExecutionContext) {
 
 async function originOf(t: ExecutionContext, server: Server): Promise<string> {
   const port = await freePort();
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
+  await listenOn(server, port);
   t.teardown(() => server.close());
   return `https://localhost:${port}`;
 }
@@ -109,8 +107,7 @@ test('an origin that wants HTTP/2 no more is asked in HTTP/1.1 again', async (t)
     requests++;
     response.end('here');
   });
-  plain.listen(Number(new URL(origin).port), '127.0.0.1');
-  await once(plain, 'listening');
+  await listenOn(plain, Number(new URL(origin).port));
   t.teardown(() => {
     plain.closeAllConnections();
     plain.close();

@@ -14,7 +14,7 @@ import featureMessages, { type SupportedMethods } from '@eventstore/db-client/ge
 import type { Empty } from '@eventstore/db-client/generated/shared_pb.js';
 import streamServices from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import { type handleUnaryCall, Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
-import { freePort } from '../free-port.ts';
+import { freePort, listenOn } from '../free-port.ts';
 import { Faults } from './faults.ts';
 import { MemoryLog } from './memory-log.ts';
 import { refusalError } from './messages.ts';
@@ -86,8 +86,7 @@ export async function startEventStoreDbServer(options: EventStoreDbServerOptions
       socket.on('error', () => undefined); // a connection that breaks is the client's to notice
       injector.injectConnection(socket);
     });
-    listener.listen(port, '127.0.0.1');
-    await once(listener, 'listening');
+    await listenOn(listener, port);
   };
   const stop = async () => {
     const closed = listener && once(listener, 'close');
