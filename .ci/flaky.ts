@@ -76,13 +76,15 @@ export function rerun(first: TestRun, files: readonly string[], runAlone: (file:
 
 const PATH = /\btest\/[\w./-]+\.test\.ts\b/;
 
-/** The file of a test by its title's prefix, or of a crash by the path that its title or its stack names. */
+/** The file of a test by its title's prefix, or of a crash by the path that its title or its stack names, or by the one file that noted it. */
 function finder(first: TestRun, files: readonly string[]) {
   const byPrefix = fileFinder(files);
   return (title: string): { file: string; title: string } | null => {
     const found = byPrefix(title);
     if (found !== null) return found;
-    const file = PATH.exec([title, ...(first.details[title] ?? [])].join('\n'))?.[0];
+    const named = PATH.exec([title, ...(first.details[title] ?? [])].join('\n'))?.[0];
+    const noted = first.error_files[title];
+    const file = named ?? (noted?.length === 1 ? noted[0] : undefined);
     return file !== undefined && files.includes(file) ? { file, title } : null;
   };
 }

@@ -50,17 +50,27 @@ export interface TestRun {
   failures: string[];
   /** The lines of each failure's block, by title. */
   details: Record<string, string[]>;
+  /** The files that noted an error outside of their tests, by its title. */
+  error_files: Record<string, string[]>;
   /** Files with tests that never ended. */
   cut_short: string[];
   /** What is wrong with the output itself: it ended early, or names no test; or the run was stopped. */
   problems: string[];
 }
 
+export interface Marks extends Pick<TestRun, 'error_files'> {
+  /** The files that ran at the end. */
+  running: string[];
+}
+
+const NO_MARKS: Marks = { running: [], error_files: {} };
+
 /**
  * Sums up a run. Output that ends early, a run without a test, totals that differ from the lines, and a run that was stopped
- * count as failures. `running` are the files that ran at its end.
+ * count as failures. `marks` is what the files left by `running-files.ts`.
  */
-export function summaryOf(lines: Iterable<TapLine>, running: readonly string[] = []): TestRun {
+export function summaryOf(lines: Iterable<TapLine>, marks: Marks = NO_MARKS): TestRun {
+  const { running, error_files } = marks;
   const tests: TestLine[] = [];
   const totals: Record<string, number> = {};
   const details: Record<string, string[]> = {};
@@ -84,5 +94,5 @@ export function summaryOf(lines: Iterable<TapLine>, running: readonly string[] =
   // Tests that never ended appear only in the total, where AVA counts them as failed.
   const failed =
     Math.max(failures.length, (totals.fail ?? 0) - titlesOf('todo').length) + (problems.length > 0 ? 1 : 0);
-  return { tests, passed, failed, failures, details, cut_short, problems };
+  return { tests, passed, failed, failures, details, error_files, cut_short, problems };
 }

@@ -1,14 +1,19 @@
 // A test that fails once and passes alone does not stop a change, and is seen.
 import test from 'ava';
 import { rerun } from '../../.ci/flaky.ts';
-import { summaryOf, type TestRun, tapReader } from '../../.ci/tap.ts';
+import { type Marks, summaryOf, type TestRun, tapReader } from '../../.ci/tap.ts';
 import { fileFinder, testFilesOf } from '../../.ci/test-files.ts';
 
 const FILES = ['test/a.test.ts', 'test/b/a.test.ts', 'test/b/c.test.ts', 'test/b/test-d.test.ts', 'test/e.test.ts'];
 
-function runOf(...lines: string[]): TestRun {
+const runOf = (...lines: string[]): TestRun => runWith({ running: [], error_files: {} }, ...lines);
+
+function runWith(marks: Marks, ...lines: string[]): TestRun {
   const read = tapReader();
-  return summaryOf(lines.flatMap((line) => read(line) ?? []));
+  return summaryOf(
+    lines.flatMap((line) => read(line) ?? []),
+    marks,
+  );
 }
 
 /** The TAP of a run with these tests, a title that begins with `!` for one that fails. */
@@ -90,6 +95,14 @@ test('a file that crashed is found by the path in its stack, or by the tests tha
   t.deepEqual({ passed, failed, ran }, { passed: 4, failed: 0, ran: ['test/e.test.ts', 'test/b/c.test.ts'] });
 });
 
+test('a file whose error outside of its tests names no file is found by what it noted', (t) => {
+  const tap = tapOf('a › one', '!b › c › two', '!Error: closed');
+  const noted = (...files: string[]) => runWith({ running: [], error_files: { 'Error: closed': files } }, ...tap);
+  const again = (file: string) => (file === 'test/b/c.test.ts' ? runOf(...tapOf('two')) : never(file));
+  t.like(rerun(noted('test/b/c.test.ts'), FILES, again), { passed: 2, failed: 0, flaky_files: ['test/b/c.test.ts'] });
+  t.like(rerun(noted('test/b/c.test.ts', 'test/e.test.ts'), FILES, never), { passed: 1, failed: 2 });
+});
+
 test('nothing is run again when four files failed, when no file is known, or when the output ended early', (t) => {
   const four = runOf(...tapOf('a › 0', '!a › 1', '!b › a › 2', '!b › c › 3', '!e › 4'));
   t.like(rerun(four, FILES, never), { passed: 1, failed: 4, flaky_files: [] });
@@ -100,9 +113,8 @@ test('nothing is run again when four files failed, when no file is known, or whe
 });
 
 test('a run that was stopped names the files that still ran, keeps its totals and is not run again', (t) => {
-  const read = tapReader();
-  const lines = [...tapOf('a › one', '!b › c › two'), '# stopped after 900 s'].flatMap((line) => read(line) ?? []);
-  const verdict = rerun(summaryOf(lines, ['test/e.test.ts']), FILES, never);
+  const marks = { running: ['test/e.test.ts'], error_files: {} };
+  const verdict = rerun(runWith(marks, ...tapOf('a › one', '!b › c › two'), '# stopped after 900 s'), FILES, never);
   t.like(verdict, { passed: 1, failed: 2 });
   t.deepEqual(verdict.lines, ['failed: stopped after 900 s; what ran then: test/e.test.ts']);
 });
