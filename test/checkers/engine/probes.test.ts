@@ -9,7 +9,7 @@ import { type Behaviour, html, page, startTestSite } from '../../support/test-si
 const SETTINGS = {
   concurrency: 64,
   per_host: 16,
-  timeout_ms: 10_000,
+  timeout_ms: 60_000,
   retries: 0,
   allow_addresses: ['127.0.0.0/8'],
   user_agent: 'test',

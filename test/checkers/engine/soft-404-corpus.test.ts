@@ -8,7 +8,7 @@ import { CORPUS, type CorpusPage, others, setOf, startCorpusServer } from '../..
 const SETTINGS = {
   concurrency: 64,
   per_host: 64,
-  timeout_ms: 10_000,
+  timeout_ms: 60_000,
   retries: 0,
   allow_addresses: ['127.0.0.0/8'],
   user_agent: 'test',
@@ -32,8 +32,8 @@ async function judgeAll(t: ExecutionContext): Promise<Judged[]> {
     CORPUS.map(async (page) => {
       const options = { group: 'job' };
       await Promise.all(others(page).map((path) => engine.check(server.url(page, path), options)));
-      const { verdict, status_code } = await engine.check(server.url(page, page.url), options);
-      if (status_code !== 200) throw new Error(`${page.id} was not served`);
+      const { verdict, status_code, error_code } = await engine.check(server.url(page, page.url), options);
+      if (status_code !== 200) throw new Error(`${page.id} was not served: ${status_code ?? error_code}`);
       return { page, soft: verdict === 'soft_404' };
     }),
   );
