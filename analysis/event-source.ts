@@ -1,6 +1,7 @@
 // Where analysts read events: the log of the service, or a file of events. All events come in the current version of their type.
 import { upcast } from '../events/codec.ts';
 import type { EventStore, Position, RecordedEvent } from '../events/event-store.ts';
+import { UnreadableEvent } from '../events/unreadable.ts';
 import { isPast, type Selection, selects, startOf, storeFilter } from './selection.ts';
 
 export interface EventSource {
@@ -9,10 +10,7 @@ export interface EventSource {
   close(): Promise<void>;
 }
 
-/** An event that cannot be read, such as one whose JSON has a changed byte. */
-class UnreadableEvent extends Error {
-  readonly code = 'unreadable_event';
-}
+const NOWHERE = { position: null, stream: null, revision: null };
 
 /** Personal fields are as the log gives them: sealed, unless it is behind a codec with keys. */
 export function sourceOfLog(log: EventStore): EventSource {
@@ -51,10 +49,11 @@ export async function* selected(
     }
   } catch (cause) {
     // JSON with a changed byte is parsed at its first use.
-    throw cause instanceof SyntaxError ? new UnreadableEvent(`${place} cannot be read`, { cause }) : cause;
+    throw cause instanceof SyntaxError ? new UnreadableEvent(`${place} cannot be read`, NOWHERE, cause) : cause;
   }
 }
 
-const plain = ({ position, stream, revision, id, type, data, metadata }: RecordedEvent): RecordedEvent => ({
-  ...{ position, stream, revision, id, type, data, metadata },
-});
+/** An event that another program appended may have no metadata. */
+function plain({ position, stream, revision, id, type, data, metadata }: RecordedEvent): RecordedEvent {
+  return { position, stream, revision, id, type, data, metadata: metadata ?? {} };
+}

@@ -1,6 +1,7 @@
 // Which events an analyst asks for: by stream, category, type, position and time.
 import { BEGINNING, type EventFilter, type Position, type RecordedEvent } from '../events/event-store.ts';
 import { categoryOf } from '../events/streams.ts';
+import { recordedAt, refuseForeign } from '../events/unreadable.ts';
 
 /** A position of the log, or a time in milliseconds since the epoch. */
 export type Point = { position: Position } | { time: number };
@@ -21,11 +22,6 @@ export const EVERYTHING: Selection = { streams: null, categories: null, types: n
 /** The wrapped keys of personal data, which a copy of the log for analysts does not need. */
 const KEYS = { category: 'personal_keys', type: 'PersonalKeyMade' };
 
-/** A position of another log. */
-class ForeignPosition extends Error {
-  readonly code = 'foreign_position';
-}
-
 /** What the store can leave out by itself. */
 export function storeFilter({ streams, categories, types }: Selection): EventFilter {
   const listed = categories ?? (streams === null ? null : [...new Set(streams.map(categoryOf))]);
@@ -35,9 +31,7 @@ export function storeFilter({ streams, categories, types }: Selection): EventFil
 /** The position after which the events begin. Throws `ForeignPosition` where `known`, a position of the log, is of another kind. */
 export function startOf({ from, to }: Selection, known: Position): Position {
   for (const point of [from, to]) {
-    if (point === null || !('position' in point) || known === BEGINNING || point.position.length === known.length)
-      continue;
-    throw new ForeignPosition(`${point.position} is no position of this log, whose positions look like ${known}`);
+    if (point !== null && 'position' in point && known !== BEGINNING) refuseForeign(point.position, known);
   }
   return from !== null && 'position' in from ? from.position : BEGINNING;
 }
@@ -85,7 +79,5 @@ function isWithin(
   times: (time: number, point: number) => boolean,
 ): boolean {
   if (point === null) return true;
-  return 'position' in point
-    ? places(event.position, point.position)
-    : times(Date.parse(event.metadata.at), point.time);
+  return 'position' in point ? places(event.position, point.position) : times(recordedAt(event), point.time);
 }

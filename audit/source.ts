@@ -3,8 +3,9 @@ import type { CreditsEvent } from '../events/credits.ts';
 import type { EventStore, Position, RecordedEvent } from '../events/event-store.ts';
 import type { LedgerHeadSigned } from '../events/ledger-head.ts';
 import { categoryOf, creditsStream, idOf, LEDGER_HEADS_STREAM } from '../events/streams.ts';
+import { recordedAt, refuseForeign, UnreadableEvent } from '../events/unreadable.ts';
 import type { Digests } from './digests.ts';
-import { type Place, placeOf, type Violation } from './findings.ts';
+import { placeOf, type Violation } from './findings.ts';
 import type { KnownHead } from './ledger-audit.ts';
 import { leafOf } from './merkle.ts';
 
@@ -36,25 +37,17 @@ export interface LedgerSource {
 /** The events after which results of a job may be missing in the log. */
 export const REMOVES_RESULTS: readonly string[] = ['JobDeleted', 'ResultsExpired'];
 
-/** An event that cannot be read, such as JSON with a changed byte. */
-export class UnreadableEvent extends Error {
-  readonly code = 'unreadable_event';
-  readonly place: Place;
-
-  constructor(event: RecordedEvent, cause: unknown) {
-    const { position, stream, revision } = event;
-    const where = `position ${position}, ${stream} ${revision}`;
-    super(`the event at ${where}, cannot be read: \`ledger verify\` says more`, { cause });
-    this.place = placeOf(event);
-  }
-}
-
 /** What `read` makes of the event; throws `UnreadableEvent` where that throws. */
 export function reading<Result>(event: RecordedEvent, read: (event: RecordedEvent) => Result): Result {
   try {
     return read(event);
   } catch (cause) {
-    throw new UnreadableEvent(event, cause);
+    const where = `position ${event.position}, ${event.stream} ${event.revision}`;
+    throw new UnreadableEvent(
+      `the event at ${where}, cannot be read: \`ledger verify\` says more`,
+      placeOf(event),
+      cause,
+    );
   }
 }
 
@@ -77,15 +70,10 @@ export const areStrings = (...values: unknown[]): boolean => values.every((value
 export const isHead = ({ tree_size, root_hash, note, verifier }: Readonly<Omit<SignedHead, 'place'>>): boolean =>
   Number.isSafeInteger(tree_size) && areStrings(root_hash, note, verifier);
 
-/** Positions of another store, which cannot be compared. */
-class ForeignPosition extends Error {
-  readonly code = 'foreign_position';
-}
-
 /** Whether a position is after another one. Throws `ForeignPosition`. */
 export function isBeyond(position: Position, other: Position): boolean {
-  if (position.length === other.length) return position > other;
-  throw new ForeignPosition(`${other} is no position of this log, whose positions look like ${position}`);
+  refuseForeign(other, position);
+  return position > other;
 }
 
 /** Reads the log behind no codec. */
@@ -129,14 +117,5 @@ async function* cut(events: AsyncIterable<RecordedEvent>, as_of: AsOf): AsyncGen
 /** Whether the event is the first after this point. Throws `ForeignPosition`. */
 export function isAfter(event: RecordedEvent, as_of: AsOf): boolean {
   if ('position' in as_of) return isBeyond(event.position, as_of.position);
-  return categoryOf(event.stream) === 'credits' && timeOf(event) > as_of.time;
-}
-
-/** NaN for an event that cannot be read: the audit names it. */
-function timeOf(event: RecordedEvent): number {
-  try {
-    return Date.parse(event.metadata.at);
-  } catch {
-    return Number.NaN;
-  }
+  return categoryOf(event.stream) === 'credits' && recordedAt(event) > as_of.time;
 }

@@ -16,7 +16,7 @@ export class EventFromLater extends Error {
   readonly code = 'unavailable';
 }
 
-/** A sealed text of the event cannot be opened although its key is there: one of both was changed. Thrown by whoever looks at the data. */
+/** The event cannot be read: its JSON, a sealed text or its key was changed, or another program wrote it. Thrown by whoever looks at the data. */
 class DamagedEvent extends Error {
   readonly code = 'damaged_event';
 }
@@ -46,7 +46,14 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
     return version === 1 ? event : { ...event, metadata: { ...event.metadata, version } };
   }
 
-  const decode = (event: RecordedEvent) => upcast(event, types);
+  function decode(event: RecordedEvent): RecordedEvent {
+    try {
+      return upcast(event, types);
+    } catch (cause) {
+      if (cause instanceof EventFromLater) throw cause;
+      return damaged(event, 'the shape', cause);
+    }
+  }
 
   /** The personal fields of an event whose value `holds`. */
   function fieldsOf({ type, data }: NewEvent, holds: (value: unknown) => boolean) {
@@ -55,7 +62,13 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
   }
 
   const needsSealing = (event: NewEvent) => fieldsOf(event, isText).length > 0;
-  const needsOpening = (event: NewEvent) => fieldsOf(event, isSealed).length > 0;
+  function needsOpening(event: RecordedEvent): boolean {
+    try {
+      return fieldsOf(event, isSealed).length > 0;
+    } catch {
+      return false; // data that cannot be read throws at whoever looks at it
+    }
+  }
 
   async function sealed(stream: string, event: NewEvent): Promise<NewEvent> {
     const data = { ...(event.data as Record<string, unknown>) };
@@ -137,12 +150,16 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
 
 /** The event as it is for those who do not need its data, so that one damaged event stops neither a read nor the projector, which parks it. */
 function damaged(event: RecordedEvent, name: string, cause: unknown): RecordedEvent {
-  const { stream, revision, type } = event;
-  return Object.defineProperty({ ...event }, 'data', {
-    get() {
+  const { id, stream, revision, type, position } = event;
+  return {
+    ...{ id, type, stream, revision, position },
+    get data(): never {
       throw new DamagedEvent(`${stream} ${revision}: ${name} of ${type} is damaged, and cannot be opened`, { cause });
     },
-  });
+    get metadata() {
+      return event.metadata;
+    },
+  };
 }
 
 /** Whether the cipher or the key refused the text, rather than the store or the service's key. */

@@ -47,10 +47,9 @@ export function openUrlListing(log: EventStore): UrlListing {
 
   const keyOf = (job_id: string, revision: number) => `${job_id}/${revision}`;
 
-  function keep(job_id: string, { revision, data, metadata }: RecordedEvent): Chunk {
-    const { from_index, urls, rows } = data as UrlsListed;
-    const chunk = { revision, from_index, urls, rows, traceparent: metadata.traceparent };
-    chunks.set(keyOf(job_id, revision), chunk);
+  function keep(job_id: string, event: RecordedEvent): Chunk | null {
+    const chunk = chunkOf(event);
+    if (chunk) chunks.set(keyOf(job_id, chunk.revision), chunk);
     return chunk;
   }
 
@@ -103,6 +102,20 @@ export function openUrlListing(log: EventStore): UrlListing {
       }
     },
   };
+}
+
+/** Null for an event whose data is damaged: the job has no such chunk. */
+function chunkOf(event: RecordedEvent): Chunk | null {
+  try {
+    const { from_index, urls, rows } = event.data as UrlsListed;
+    const is_listing =
+      Number.isSafeInteger(from_index) && urls.length > 0 && urls.every((url) => typeof url === 'string');
+    return is_listing
+      ? { revision: event.revision, from_index, urls, rows, traceparent: event.metadata.traceparent }
+      : null;
+  } catch {
+    return null;
+  }
 }
 
 const holds = ({ from_index, urls }: Chunk, index: number) => index >= from_index && index < from_index + urls.length;

@@ -1,5 +1,6 @@
 // How far each follower of the log is.
 import type { EventStore, Position, RecordedEvent } from '../events/event-store.ts';
+import { recordedAt } from '../events/unreadable.ts';
 import type { Documents } from '../readmodels/documents.ts';
 import {
   PROJECTOR,
@@ -57,7 +58,7 @@ export function openFollowers(parts: FollowersParts): () => Promise<Followers> {
       first ??= event;
       lag_events += 1;
     }
-    return { lag_events, lag_ms: first === null ? 0 : Math.max(0, now() - Date.parse(first.metadata.at)) };
+    return { lag_events, lag_ms: first === null ? 0 : Math.max(0, now() - recordedAt(first)) };
   }
 
   return async () => {

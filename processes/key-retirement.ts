@@ -3,6 +3,7 @@
 import type { CommandContext } from '../commands/aggregate.ts';
 import { type IdempotencyKeys, KEPT_MS } from '../commands/idempotency.ts';
 import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
+import { recordedAt } from '../events/unreadable.ts';
 import { pause } from '../time/pause.ts';
 import type { Removals } from './removals.ts';
 
@@ -39,8 +40,9 @@ export async function retireOldKeys(
 ): Promise<Position> {
   const end = await log.head();
   let reached = from;
-  for await (const { stream, position, metadata } of log.readAll({ from, filter: { categories: ['idempotency'] } })) {
-    if (Date.parse(metadata.at) > now() - KEPT_MS || removals.are_held || signal.aborted) return reached;
+  for await (const event of log.readAll({ from, filter: { categories: ['idempotency'] } })) {
+    const { stream, position } = event;
+    if (recordedAt(event) > now() - KEPT_MS || removals.are_held || signal.aborted) return reached;
     // A key that was claimed again since has later events, which come later in the log.
     if (await keys.retire(stream, context(stream))) await removals.run(() => log.deleteStream(stream));
     reached = position;

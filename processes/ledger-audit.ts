@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Violation } from '../audit/findings.ts';
 import { AUDITED, type AuditState, type LedgerAudit, openLedgerAudit } from '../audit/ledger-audit.ts';
-import { type SignedHead, sourceOfLog, UnreadableEvent } from '../audit/source.ts';
+import { type SignedHead, sourceOfLog } from '../audit/source.ts';
 import { openSavedSpill, type SavedSpill } from '../audit/spill.ts';
 import { BEGINNING, type Position, type StoredLog } from '../events/event-store.ts';
+import { UnreadableEvent } from '../events/unreadable.ts';
 import type { LedgerAuditSign } from '../roles/role-signs.ts';
 import { pause } from '../time/pause.ts';
 

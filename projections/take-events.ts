@@ -1,12 +1,11 @@
 // Applies events to projections, in transactions of the fence. An event at which a projection throws is parked with its
 // error: only that projection goes on without it.
 import type { Logger } from 'pino';
-import { urlsOf } from '../events/checked-range.ts';
 import type { RecordedEvent, SubscriptionBatch } from '../events/event-store.ts';
 import { traced } from '../events/tracing.ts';
 import { type CollectionSpec, type Document, type Inside, TransactionTooLarge } from '../readmodels/documents.ts';
 import { inGeneration, parkedEvents, projectionState, projectionStates } from '../readmodels/projection-state.ts';
-import { isChecked, type UrlsOf } from './checked-urls.ts';
+import { checkedIn, type UrlsOf } from './checked-urls.ts';
 import { type Beside, type Commit, type FenceChanges, Overtaken } from './fence.ts';
 import { type Inserts, insertAhead, insertInside } from './insert.ts';
 import type { OpenCollection, Projection, Target } from './projection.ts';
@@ -38,9 +37,14 @@ class NotTaken extends Error {
   }
 }
 
-/** A projection is asked about its own events only: the data of others may be damaged. */
-const isHeavy = (event: RecordedEvent, projections: readonly Projection[]) =>
-  projections.some(({ types, isHeavy }) => types.includes(event.type) && isHeavy?.(event));
+/** An event whose data is damaged is not heavy: the projection throws when it takes it. */
+function isHeavy(event: RecordedEvent, projections: readonly Projection[]): boolean {
+  try {
+    return projections.some(({ types, isHeavy }) => types.includes(event.type) && isHeavy?.(event));
+  } catch {
+    return false;
+  }
+}
 
 /** A live part has at most this many checked URLs, so that a transaction is short. */
 export const LIVE_PART_URLS = 5000;
@@ -60,7 +64,7 @@ export function* partsOf(
   let urls = 0;
   for (const [n, event] of events.entries()) {
     const is_heavy = isHeavy(event, projections);
-    const more = isChecked(event) ? urlsOf(event.data) : 0;
+    const more = checkedIn(event);
     if (n > from && (is_heavy || urls + more > max_urls)) {
       yield { events: events.slice(from, n), position: events[n - 1]!.position };
       from = n;
@@ -85,9 +89,17 @@ export function takeEvents(options: TakeOptions, part: SubscriptionBatch): Promi
     name: 'project',
     kind: 'consumer' as const,
     attributes: { 'event.count': part.events.length, 'log.position': part.position },
-    causes: part.events.flatMap(({ metadata }) => metadata.traceparent ?? []),
+    causes: part.events.flatMap(causesOf),
   });
   return traced(step, () => take(options, part));
+}
+
+function causesOf(event: RecordedEvent): string[] {
+  try {
+    return event.metadata.traceparent === undefined ? [] : [event.metadata.traceparent];
+  } catch {
+    return []; // the metadata is damaged
+  }
 }
 
 async function take(

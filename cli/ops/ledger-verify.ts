@@ -2,7 +2,8 @@
 import { RULES, type Violation } from '../../audit/findings.ts';
 import { problemOfHead } from '../../audit/heads.ts';
 import { AUDITED, type AuditReport, openLedgerAudit } from '../../audit/ledger-audit.ts';
-import { type AsOf, isAfter, type LedgerSource, type SignedHead, UnreadableEvent } from '../../audit/source.ts';
+import { type AsOf, isAfter, type LedgerSource, type SignedHead } from '../../audit/source.ts';
+import { UnreadableEvent } from '../../events/unreadable.ts';
 import { closing } from '../closing.ts';
 import { type Command, EXIT, type Exit, type Run } from './command.ts';
 import { AS_OF, asOf, GRACE, graceOf, HEADS, headsOf, openSource } from './ledger-options.ts';

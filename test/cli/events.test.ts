@@ -1,5 +1,6 @@
 // `npm run ops -- events …`: over both event stores and over files of events.
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { readdir, readFile, readlink, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -297,6 +298,20 @@ test('a query reads and writes nothing but a copy of the events', async (t) => {
     (await readdir(DATA_DIR)).filter((name) => name !== 'made'),
   );
   t.true((await readFile(join(DATA_DIR, 'events.db'))).equals(before));
+});
+
+test('an event without metadata, of another program, is read, counted, exported and asked', async (t) => {
+  const foreign = { id: randomUUID(), type: 'Foreign', data: null, metadata: null as never };
+  const DATA_DIR = await filledFolder(t, (log) => log.append('foreign-1', 'no_stream', [foreign]));
+  t.is((await lines(t, { DATA_DIR }, 'read', '--json')).at(-1)?.type, 'Foreign');
+  for (const args of [
+    ['read'],
+    ['read', '--from', NAMED_AT],
+    ['count', '--by', 'day'],
+    ['query', 'SELECT count(*) FROM events'],
+    ...['csv', 'parquet'].map((format) => ['export', '--out', join(DATA_DIR, `log.${format}`)]),
+  ])
+    t.like(await ops({ DATA_DIR }, ...args), { code: 0 }, args.join(' '));
 });
 
 test('an event or a file that is damaged ends with 2, and leaves no export', async (t) => {

@@ -1,0 +1,34 @@
+// What a reader of the log says of an event that it cannot read, and of a position that the log cannot have.
+import type { Position, RecordedEvent } from './event-store.ts';
+
+/** The event's JSON has a changed byte, or another program wrote it in a shape of its own. */
+export class UnreadableEvent extends Error {
+  readonly code = 'unreadable_event';
+  /** Null where only the event before it is known. */
+  readonly place: { [Key in 'position' | 'stream' | 'revision']: RecordedEvent[Key] | null };
+
+  constructor(message: string, place: UnreadableEvent['place'], cause: unknown) {
+    super(message, { cause });
+    this.place = place;
+  }
+}
+
+/** A position of another store, which cannot be compared. */
+class ForeignPosition extends Error {
+  readonly code = 'foreign_position';
+}
+
+/** Throws `ForeignPosition` where `position` does not look like `known`, a position of the log. */
+export function refuseForeign(position: Position, known: Position): void {
+  if (position.length === known.length) return;
+  throw new ForeignPosition(`${position} is no position of this log, whose positions look like ${known}`);
+}
+
+/** When the event was appended, in Unix milliseconds; NaN where its metadata cannot be read. */
+export function recordedAt(event: RecordedEvent): number {
+  try {
+    return Date.parse(event.metadata.at);
+  } catch {
+    return Number.NaN;
+  }
+}
