@@ -34,6 +34,12 @@ const BY_CODE: { readonly [code: string]: ErrorCode } = {
   INVALID_CA: 'tls_untrusted',
   INVALID_PURPOSE: 'tls_untrusted',
   PATH_LENGTH_EXCEEDED: 'tls_untrusted',
+  UNABLE_TO_DECRYPT_CERT_SIGNATURE: 'tls_untrusted',
+  UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY: 'tls_untrusted',
+  ERROR_IN_CERT_NOT_BEFORE_FIELD: 'tls_untrusted',
+  ERROR_IN_CERT_NOT_AFTER_FIELD: 'tls_untrusted',
+  // Node's code for every other fault of a certificate, such as a weak key or signature.
+  UNSPECIFIED: 'tls_untrusted',
   EPROTO: 'tls_failed',
 };
 

@@ -5,7 +5,7 @@ import test from 'ava';
 import { createEngine, type EngineParts, type EngineSettings } from '../../../checkers/engine/engine.ts';
 import type { Lookup } from '../../../checkers/engine/resolver.ts';
 import type { Outcome } from '../../../events/checks.ts';
-import { AUTHORITY, EXPIRED, GOOD, OTHER_HOST, SELF_SIGNED } from '../../support/test-certificates.ts';
+import { AUTHORITY, EXPIRED, GOOD, OTHER_HOST, PECULIAR, SELF_SIGNED } from '../../support/test-certificates.ts';
 import { startTestSite, to } from '../../support/test-site.ts';
 
 const SETTINGS: EngineSettings = {
@@ -166,6 +166,14 @@ for (const [what, certificate, host, error_code] of CERTIFICATES) {
     await engine.close();
   });
 }
+
+test('a trusted certificate that breaks a rule without a code of its own leads to tls_untrusted', async (t) => {
+  const site = await startTestSite({ certificate: PECULIAR });
+  const engine = createEngine(SETTINGS, { ca: PECULIAR });
+  t.teardown(() => site.close());
+  t.like(await engine.check(`${site.origin}/fine`), { ...unreachable, error_code: 'tls_untrusted', attempts: 1 });
+  await engine.close();
+});
 
 test('a certificate of an unknown authority leads to tls_untrusted', async (t) => {
   const site = await startTestSite({ certificate: GOOD });
