@@ -17,9 +17,11 @@ import { type CommandContext, ConflictPersists, notRefused, stamp } from './aggr
 import type { CreditsLedger } from './credits.ts';
 import type { Jobs } from './job.ts';
 
-/** A chunk of a listing has at most this many URLs and about this many bytes, since an append takes at most 1 MiB. */
+/** A chunk of a listing has at most this many URLs and about this many bytes. */
 const CHUNK_URLS = 1000;
 const CHUNK_BYTES = 256 * 1024;
+/** The most bytes of the chunks of one append, which takes at most 1 MiB with ids and metadata. */
+const APPEND_BYTES = 3 * CHUNK_BYTES;
 
 /** Intake counts these while the URLs are read; they are complete after the last page. */
 export interface SubmissionCounts {
@@ -68,21 +70,20 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
   async function submit(submission: Submission, context: CommandContext): Promise<Submitted> {
     const { job_id, owner_id } = submission;
     if (submission.needs_credits && !(await mayHaveCredits(owner_id))) return noCredits();
+    const listing = openListing(log, job_id, context);
     let total_urls = 0;
     // A submission that failed before its first URLs has left nothing to undo.
     const undo = async () => {
+      await listing.settled();
       if (total_urls === 0 && !(await isListed(log, job_id))) return null;
       return await takeBack({ log, jobs, credits }, { job_id, owner_id }, context);
     };
     try {
-      const listing = openListing(log, job_id, context);
-      const last = await listing.allButTheLast(submission.pages);
-      total_urls = listing.listed + last.urls.length;
+      for await (const chunk of chunksOf(submission.pages)) await listing.add(chunk);
+      total_urls = listing.read_urls;
+      if (total_urls === 0) throw new Error('a submission has at least one URL');
       // The two steps are independent. When one fails, the other ends before both are undone.
-      const [listed, reserved] = await Promise.allSettled([
-        listing.append(last),
-        reserve(submission, total_urls, context),
-      ]);
+      const [listed, reserved] = await Promise.allSettled([listing.end(), reserve(submission, total_urls, context)]);
       if (listed.status === 'rejected') throw listed.reason;
       if (reserved.status === 'rejected') throw reserved.reason;
       const { first_row } = listing;
@@ -199,36 +200,55 @@ export const LIMIT_REACHED = {
 };
 const limitReached = () => ({ ok: false as const, refused: LIMIT_REACHED });
 
-/** Appends a listing chunk by chunk while its URLs are read. */
+/** Appends a listing while its URLs are read. The chunks that are read during one append go into the next one together. */
 function openListing(log: EventStore, job_id: string, context: CommandContext) {
   const stream = urlsStream(job_id);
   let revision: number | 'no_stream' = 'no_stream';
+  let waiting: UrlsEvent[] = [];
+  let waiting_bytes = 0;
+  let appending: Promise<void> | null = null;
+
+  async function append(): Promise<void> {
+    const first = revision === 'no_stream' ? 0 : revision + 1;
+    const events: NewEvent[] = stamp(waiting, context, stream, first);
+    waiting = [];
+    waiting_bytes = 0;
+    const result = await log.append(stream, revision, events);
+    // The sweeper or a request with the same key took this request for dead and deleted the listing.
+    if (!result.ok) throw new ConflictPersists(`the listing of job ${job_id} no longer belongs to this request`);
+    revision = result.revision;
+    appending = null;
+  }
+
   const listing = {
-    listed: 0,
+    read_urls: 0,
     /** The row of the first URL; undefined when the pages have no rows. */
     first_row: undefined as number | undefined,
-    /** Appends all chunks but the last one, which it returns. */
-    async allButTheLast(pages: Submission['pages']): Promise<Chunk> {
-      let last: Chunk | null = null;
-      for await (const chunk of chunksOf(pages)) {
-        if (last === null) listing.first_row = chunk.rows[0];
-        else await listing.append(last);
-        last = chunk;
+    /** Waits for an append where the chunk does not fit into the next one. Throws what an earlier append threw. */
+    async add({ urls, rows, size_bytes }: Chunk): Promise<void> {
+      if (waiting.length > 0) {
+        if (waiting_bytes + size_bytes > APPEND_BYTES) await appending;
+        if (appending === null) {
+          appending = append();
+          // `add`, `end` and `settled` await it.
+          appending.catch(() => {});
+        }
       }
-      if (last === null) throw new Error('a submission has at least one URL');
-      return last;
-    },
-    async append({ urls, rows }: Chunk): Promise<void> {
-      const data: UrlsListed = { job_id, from_index: listing.listed, urls };
+      if (listing.read_urls === 0) listing.first_row = rows[0];
+      const data: UrlsListed = { job_id, from_index: listing.read_urls, urls };
       if (listing.first_row !== undefined) data.rows = foldRows(rows);
-      const event: UrlsEvent = { type: 'UrlsListed', data };
-      const first = revision === 'no_stream' ? 0 : revision + 1;
-      const events: NewEvent[] = stamp([event], context, stream, first);
-      const result = await log.append(stream, revision, events);
-      // The sweeper or a request with the same key took this request for dead and deleted the listing.
-      if (!result.ok) throw new ConflictPersists(`the listing of job ${job_id} no longer belongs to this request`);
-      revision = result.revision;
-      listing.listed += urls.length;
+      waiting.push({ type: 'UrlsListed', data });
+      waiting_bytes += size_bytes;
+      listing.read_urls += urls.length;
+    },
+    /** Appends the chunks that still wait, of which the last one always does. */
+    async end(): Promise<void> {
+      await appending;
+      await append();
+    },
+    /** Resolves when no append is in flight, however it ended. */
+    async settled(): Promise<void> {
+      await appending?.catch(() => {});
     },
   };
   return listing;
@@ -237,24 +257,29 @@ function openListing(log: EventStore, job_id: string, context: CommandContext) {
 interface Chunk {
   urls: string[];
   rows: number[];
+  size_bytes: number;
 }
 
+/** The most bytes of a URL in an event: UTF-8 takes at most three for a UTF-16 unit, and quotes, commas and the row have few. */
+const mostBytes = (url: string) => url.length * 3 + 24;
+
 async function* chunksOf(pages: Submission['pages']): AsyncGenerator<Chunk> {
-  let chunk: Chunk = { urls: [], rows: [] };
-  let chunk_bytes = 0;
+  let chunk: Chunk = { urls: [], rows: [], size_bytes: 0 };
   for await (const { urls, rows } of pages) {
     for (const [at, url] of urls.entries()) {
-      // UTF-8 takes at most three bytes for a UTF-16 unit.
-      const size_bytes = url.length * 3;
+      const size_bytes = mostBytes(url);
       const { length } = chunk.urls;
-      if (length === CHUNK_URLS || (length > 0 && chunk_bytes + size_bytes > CHUNK_BYTES)) {
+      if (length === CHUNK_URLS || (length > 0 && chunk.size_bytes + size_bytes > CHUNK_BYTES)) {
         yield chunk;
-        chunk = { urls: [], rows: [] };
-        chunk_bytes = 0;
+        chunk = { urls: [], rows: [], size_bytes: 0 };
       }
       chunk.urls.push(url);
       if (rows) chunk.rows.push(rows[at]!);
-      chunk_bytes += size_bytes;
+      chunk.size_bytes += size_bytes;
+    }
+    if (chunk.urls.length === CHUNK_URLS) {
+      yield chunk;
+      chunk = { urls: [], rows: [], size_bytes: 0 };
     }
   }
   if (chunk.urls.length > 0) yield chunk;

@@ -23,7 +23,7 @@ import {
   URLS,
 } from '../support/submitting-process.ts';
 
-/** The claim, three chunks, the reservation, the job, the answer. */
+/** The claim, three appends of the listing, the reservation, the job, the answer. */
 const STEPS = 7;
 
 async function start(t: ExecutionContext, granted = GRANTED) {
