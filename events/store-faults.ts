@@ -5,7 +5,12 @@ export type StoreFault = 'storage_full' | 'unavailable';
 /** Codes of stores and of the file system: a full disk, a quota, a limit on the size of files. */
 const NO_ROOM: ReadonlySet<unknown> = new Set(['storage_full', 'ENOSPC', 'EDQUOT', 'EFBIG']);
 /** Codes of a store that is away or locked for too long. */
-const UNAVAILABLE: ReadonlySet<unknown> = new Set(['unavailable', 'log_busy', 'write_conflict']);
+const UNAVAILABLE: ReadonlySet<unknown> = new Set([
+  'unavailable',
+  'log_busy',
+  'write_conflict',
+  'transaction_too_large',
+]);
 
 /** The transient fault that an error stands for: a later retry may succeed. Null for every other error. */
 export function storeFaultOf(error: unknown): StoreFault | null {

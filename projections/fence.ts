@@ -3,7 +3,7 @@
 // that was overtaken can write nothing any more, however long it slept.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { isDeepStrictEqual } from 'node:util';
-import type { Documents, Inside } from '../readmodels/documents.ts';
+import { type Documents, type Inside, TransactionTooLarge } from '../readmodels/documents.ts';
 import {
   type Follower,
   PROJECTOR,
@@ -85,7 +85,8 @@ export async function openFence(
       });
     } catch (error) {
       // The transaction may have been committed. The state is then unknown, and every later commit throws.
-      if (next || error instanceof Overtaken) broken = { by: error };
+      const is_rolled_back = next === null || error instanceof TransactionTooLarge;
+      if (!is_rolled_back || error instanceof Overtaken) broken = { by: error };
       throw error;
     }
     state = next!;

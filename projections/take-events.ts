@@ -121,9 +121,10 @@ async function take(
       return reached(inside, part);
     });
   } catch (error) {
-    if (!(error instanceof NotTaken)) throw error;
-    if (events.length === 1 && error.cause instanceof TransactionTooLarge) throw error.cause;
-    if (events.length === 1) return take(options, part, new Map([...left_out, [error.target, error.cause]]));
+    const is_too_large = error instanceof TransactionTooLarge;
+    if (!(error instanceof NotTaken) && (!is_too_large || events.length === 1)) throw error;
+    if (!is_too_large && events.length === 1)
+      return take(options, part, new Map([...left_out, [error.target, error.cause]]));
     const half = Math.ceil(events.length / 2);
     await take(options, { events: events.slice(0, half), position: events[half - 1]!.position });
     return take(options, { events: events.slice(half), position });
@@ -183,7 +184,10 @@ async function guarded<R>(target: Target, work: () => Promise<R>): Promise<R> {
   }
 }
 
-const STORE_CODES = ['write_conflict', 'unavailable', 'storage_full', 'ERR_SQLITE_ERROR', 'ABORT_ERR'];
+const STORE_CODES = [
+  ...['write_conflict', 'transaction_too_large', 'unavailable', 'storage_full'],
+  ...['ERR_SQLITE_ERROR', 'ABORT_ERR'],
+];
 
 /**
  * Whether the store caused the error, so that another attempt or an operator may mend it. When MongoDB refuses a document, the

@@ -164,7 +164,7 @@ export class DuplicateKey extends Error {
 export class WriteConflict extends Error {
   readonly code = 'write_conflict';
 }
-/** A transaction wrote more than the store holds in memory; a smaller one may succeed. */
+/** A transaction wrote more than the store holds in memory, or took too long, and was rolled back; a smaller one may succeed. */
 export class TransactionTooLarge extends Error {
   readonly code = 'transaction_too_large';
 }

@@ -1,6 +1,6 @@
 // The state of one transaction: open, failed by a write, or over.
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { WriteConflict } from '../../readmodels/documents.ts';
+import { TransactionTooLarge } from '../../readmodels/documents.ts';
 
 /** A longer transaction is rolled back, because others wait for it. MongoDB has the same limit. */
 const TRANSACTION_LIMIT_MS = 60_000;
@@ -8,11 +8,13 @@ const TRANSACTION_LIMIT_MS = 60_000;
 export class TransactionScope {
   static readonly #current = new AsyncLocalStorage<TransactionScope>();
   readonly #store: object;
+  readonly #limit_ms: number;
   #state: 'open' | 'failed' | 'over' = 'open';
   #failure: unknown;
 
-  constructor(store: object) {
+  constructor(store: object, limit_ms = TRANSACTION_LIMIT_MS) {
     this.#store = store;
+    this.#limit_ms = limit_ms;
   }
 
   /** Throws inside the callback of an open transaction of `store`, where a further transaction would wait for itself. */
@@ -40,8 +42,8 @@ export class TransactionScope {
   async run<R>(callback: () => Promise<R>): Promise<R> {
     const { promise: late, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(
-      () => reject(new WriteConflict(`the transaction took more than ${TRANSACTION_LIMIT_MS} ms and was rolled back`)),
-      TRANSACTION_LIMIT_MS,
+      () => reject(new TransactionTooLarge(`the transaction took more than ${this.#limit_ms} ms and was rolled back`)),
+      this.#limit_ms,
     );
     try {
       const result = await Promise.race([TransactionScope.#current.run(this, callback), late]);

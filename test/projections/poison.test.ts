@@ -92,29 +92,67 @@ test('a transaction that is too large for the store is halved, and a single even
   t.is(single, EVENTS + 1);
 });
 
+/** The documents, with a `transaction` of the test's own. */
+const withTransaction = (documents: Documents, transaction: Documents['transaction']): Documents => ({
+  collection: (spec) => documents.collection(spec),
+  reading: (spec) => documents.reading(spec),
+  transaction,
+  drop: (name) => documents.drop(name),
+  names: () => documents.names(),
+  close: async () => {},
+  watch: (name, changed) => documents.watch(name, changed),
+  is_concurrent: documents.is_concurrent,
+  client: documents.client,
+  endTransactionsOf: (client) => documents.endTransactionsOf(client),
+});
+
+for (const [mode, is_live] of [
+  ['live', true],
+  ['built', false],
+] as const)
+  test(`a ${mode} transaction that is rolled back at its end because it took too long is halved`, async (t) => {
+    const stores = await openTestStores(t);
+    if (is_live) await project(stores, [counting(1, 1)]);
+    await fill(stores, (n) => n === 700);
+    const all = picky(1);
+    let [written, largest] = [0, 0];
+    const noting: Projection = {
+      ...all,
+      async apply(events, open) {
+        written = events.length;
+        largest = Math.max(largest, written);
+        await all.apply(events, open);
+      },
+    };
+    const documents = withTransaction(stores.documents, (work) =>
+      stores.documents.transaction(async (inside) => {
+        const result = await work(inside);
+        if (written > 100) throw new TransactionTooLarge('it took more than 60 s');
+        return result;
+      }),
+    );
+    await project({ ...stores, documents }, [noting]);
+    t.true(largest > 100);
+    t.is(await tally(stores), EVENTS - 1);
+    t.is((await stateOf(stores))?.parked, 1);
+  });
+
 /** Documents of a process that ends after some transactions, some of which fail before or after their commit. */
 function troubled(documents: Documents, random: ReturnType<typeof openRandom>, ended: () => void): Documents {
   let left = random.between(1, 12);
+  const failing = withTransaction(documents, async (work) => {
+    if (left-- <= 0) ended();
+    if (left < 0 || random.chance(0.1)) throw new WriteConflict('not done');
+    const result = await documents.transaction(work);
+    if (random.chance(0.1)) throw new WriteConflict('done, and the answer is lost');
+    return result;
+  });
   return {
-    collection: (spec) => documents.collection(spec),
-    reading: (spec) => documents.reading(spec),
-    async transaction(work) {
-      if (left-- <= 0) ended();
-      if (left < 0 || random.chance(0.1)) throw new WriteConflict('not done');
-      const result = await documents.transaction(work);
-      if (random.chance(0.1)) throw new WriteConflict('done, and the answer is lost');
-      return result;
-    },
+    ...failing,
     async drop(name) {
       if (left <= 0) throw new WriteConflict('not done');
       await documents.drop(name);
     },
-    names: () => documents.names(),
-    close: async () => {},
-    watch: (name, changed) => documents.watch(name, changed),
-    is_concurrent: documents.is_concurrent,
-    client: documents.client,
-    endTransactionsOf: (client) => documents.endTransactionsOf(client),
   };
 }
 

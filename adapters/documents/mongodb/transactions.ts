@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientSession, MongoClient } from 'mongodb';
 import type { Logger } from 'pino';
+import { TransactionTooLarge, WriteConflict } from '../../../readmodels/documents.ts';
 import { TransactionScope } from '../transaction-scope.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { isTransient, isUnknownCommit, portError } from './errors.ts';
@@ -24,14 +25,14 @@ export class Transactions {
 
   /**
    * Runs `work` in a transaction of `store`, and retries it when another writer was first or the server went away before
-   * the commit. Throws `WriteConflict` or `StoreUnavailable` when retries have not helped.
+   * the commit. Throws `WriteConflict`, `TransactionTooLarge` or `StoreUnavailable` when retries have not helped.
    */
   async run<R>(store: object, work: (session: ClientSession, scope: TransactionScope) => Promise<R>): Promise<R> {
     const deadline = performance.now() + this.#retry_for_ms;
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.#attempt(store, work);
       if ('result' in outcome) return outcome.result;
-      if (performance.now() > deadline) throw outcome.retry;
+      if (performance.now() > deadline) throw attempt === 1 ? tooLong(outcome.retry) : outcome.retry;
       this.#log.debug({ attempt, cause: String(outcome.retry) }, 'the transaction failed and is retried');
       await pause(attempt);
     }
@@ -98,6 +99,11 @@ export async function endTransactionsOf(client: MongoClient, app_name: string): 
   );
   const sessions = (await open.toArray()).flatMap(({ lsid }) => (lsid ? [{ id: lsid.id }] : []));
   if (sessions.length > 0) await admin.command({ killSessions: sessions });
+}
+
+/** A single attempt has taken longer than the time for all: the server, whose limit may be shorter than ours, gave the transaction up. */
+function tooLong(error: unknown): unknown {
+  return error instanceof WriteConflict ? new TransactionTooLarge(error.message, { cause: error }) : error;
 }
 
 /** Exponential back-off with jitter, so that two colliding transactions do not collide again. */

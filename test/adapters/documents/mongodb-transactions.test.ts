@@ -1,8 +1,9 @@
 // A connection that breaks in a transaction on MongoDB, when the driver gives its error no label: it does so once its pool is cleared.
-import { setImmediate } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import test from 'ava';
-import { type MongoClient, MongoNetworkError } from 'mongodb';
+import { type MongoClient, MongoNetworkError, MongoServerError } from 'mongodb';
 import { Transactions } from '../../../adapters/documents/mongodb/transactions.ts';
+import { TransactionScope } from '../../../adapters/documents/transaction-scope.ts';
 import { silent } from '../../support/stores.ts';
 
 const broken = () => new MongoNetworkError('connection 1 closed');
@@ -72,6 +73,29 @@ for (const failure of [broken, reset, unlabelled]) {
     t.is(counts.commits, 1);
   });
 }
+
+test('one attempt that conflicts after longer than transactions are retried: a smaller one may succeed', async (t) => {
+  const aborted = new MongoServerError({ code: 251, errmsg: 'Transaction has been aborted' });
+  aborted.addErrorLabel('TransientTransactionError');
+  const run = (retry_for_ms: number) => {
+    let attempts = 0;
+    return transactionsWith([], retry_for_ms).transactions.run({}, async () => {
+      if (attempts++ > 0) await delay(retry_for_ms);
+      throw aborted;
+    });
+  };
+  await t.throwsAsync(run(-1), { code: 'transaction_too_large' });
+  await t.throwsAsync(run(1), { code: 'write_conflict' });
+});
+
+test('a transaction that goes on for too long is rolled back', async (t) => {
+  const scope = new TransactionScope({}, 1);
+  await t.throwsAsync(
+    scope.run(() => new Promise(() => {})),
+    { code: 'transaction_too_large', message: 'the transaction took more than 1 ms and was rolled back' },
+  );
+  t.throws(() => scope.check());
+});
 
 test('work that takes longer than transactions are retried leaves the commit its own time', async (t) => {
   const { counts, transactions } = transactionsWith([broken()], 100);
