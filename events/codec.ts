@@ -22,8 +22,12 @@ class DamagedEvent extends Error {
 }
 
 /** At the first append: a thread that only reads does without the validator. */
-let validation: Promise<{ compile: Compile }> | null = null;
-const loadValidation = () => (validation ??= import('./event-validation.ts'));
+let compile: Compile | null = null;
+
+/** A load that failed, for want of file descriptors, is tried again by the next append. */
+async function loadCompile(): Promise<Compile> {
+  return (compile ??= (await import('./event-validation.ts')).compile);
+}
 
 /** Keys that are looked up at once while a batch of events is opened. */
 const LOOKUPS_AT_ONCE = 50;
@@ -125,7 +129,7 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
 
   return {
     async append(stream, expected, events) {
-      const { compile } = await loadValidation();
+      const compile = await loadCompile();
       const encoded = events.map((event) => encode(event, compile));
       const safe = encoded.some(needsSealing)
         ? await Promise.all(encoded.map((event) => (needsSealing(event) ? sealed(stream, event) : event)))
