@@ -29,7 +29,8 @@ export const sheetOption = Type.Optional(
   Type.String({
     minLength: 1,
     maxLength: MAX_COLUMN_CHARS,
-    description: 'The sheet of a workbook, by its name. Without it, the first one with URLs is taken.',
+    description:
+      'The sheet of a workbook, by its name. Without it, the first one with URLs is taken, a hidden one only where no other has any.',
     examples: ['Landing pages'],
   }),
 );

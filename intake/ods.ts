@@ -4,7 +4,7 @@ import { IntakeError } from './errors.ts';
 import { linkOfFormula } from './formula-link.ts';
 import { tooLarge } from './inflation.ts';
 import { readPart, readPartWhole } from './read-part.ts';
-import type { SheetHandlers, WorkbookSheet } from './workbook-sheet.ts';
+import { type SheetHandlers, shownFirst, type WorkbookSheet } from './workbook-sheet.ts';
 import { attributeOf } from './xml.ts';
 import type { ZipPackage } from './zip-package.ts';
 
@@ -26,20 +26,30 @@ export async function isOds(workbook: ZipPackage): Promise<boolean> {
 }
 
 export async function* odsSheets(workbook: ZipPackage): AsyncGenerator<WorkbookSheet> {
-  const names: string[] = [];
+  const sheets: { name: string; is_hidden: boolean }[] = [];
+  /** The style that is read, and those of hidden sheets, which come before the sheets. */
+  let style = '';
+  const hiding = new Set<string>();
   await readPartWhole(workbook, CONTENT, {
     open(name, attributes) {
-      if (name === 'table' && names.length < MAX_SHEETS) {
-        names.push((attributeOf(attributes, 'name') ?? '').slice(0, MAX_NAME_CHARS));
+      if (name === 'style') style = nameIn(attributes, 'name');
+      else if (name === 'table-properties' && attributeOf(attributes, 'display') === 'false') {
+        if (hiding.size < MAX_SHEETS) hiding.add(style);
+      } else if (name === 'table' && sheets.length < MAX_SHEETS) {
+        sheets.push({ name: nameIn(attributes, 'name'), is_hidden: hiding.has(nameIn(attributes, 'style-name')) });
       }
     },
   });
-  for (const [index, name] of names.entries()) yield odsSheet(index, name);
+  for (const { name, number } of shownFirst(sheets)) yield odsSheet(number, name);
 }
+
+const nameIn = (attributes: Record<string, string>, attribute: string) =>
+  (attributeOf(attributes, attribute) ?? '').slice(0, MAX_NAME_CHARS);
 
 /** The sheet with this number, from 0. */
 export const odsSheet = (number: number, name = ''): WorkbookSheet => ({
   name,
+  number,
   read: (ods, handlers) => readTable(ods, number, handlers),
 });
 

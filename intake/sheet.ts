@@ -55,7 +55,7 @@ export interface OtherSheet extends NamedColumn {
 }
 
 export interface OpenOptions {
-  /** The name of the sheet of a workbook to take; null for the first one with URLs. */
+  /** The name of the sheet of a workbook to take; null for the first one with URLs, a hidden one last. */
   sheet?: string | null;
   /** The header or the letter of the column to take; null for the likeliest one. */
   column?: string | null;

@@ -16,8 +16,14 @@ export interface SheetHandlers {
   value?(row: number, column: number, value: CellValue): void;
 }
 
+/** The sheets with their numbers: those that a spreadsheet program shows, and then the hidden ones, which few know of. */
+export const shownFirst = <Sheet extends { is_hidden: boolean }>(sheets: readonly Sheet[]) =>
+  sheets.map((sheet, number) => ({ ...sheet, number })).sort((a, b) => Number(a.is_hidden) - Number(b.is_hidden));
+
 /** One sheet of a workbook; `read` yields after each piece of the file, and reads it from any opened package of the file. */
 export interface WorkbookSheet {
   name: string;
+  /** Its place in the workbook, from 0. */
+  number: number;
   read(workbook: ZipPackage, handlers: SheetHandlers): AsyncGenerator<void>;
 }

@@ -1,4 +1,4 @@
-// Opens a workbook, XLSX or ODS, as the cells of the URL column of its first sheet that has one.
+// Opens a workbook, XLSX or ODS, as the cells of the URL column of its first sheet that has one; hidden sheets come last.
 import { columnNotFound, IntakeError, sheetNotFound } from './errors.ts';
 import {
   findUrlColumn,
@@ -38,7 +38,6 @@ export async function openWorkbook(
   try {
     const is_ods = await isOds(workbook);
     let found: Found | null = null;
-    let number = 0;
     const names: string[] = [];
     const others: OtherSheet[] = [];
     const search: Search = { max_url_chars: limits.max_url_chars, wanted, names: new Set(), chars_left: MAX_CHARS };
@@ -48,13 +47,12 @@ export async function openWorkbook(
         wanted_sheet === null ? !found || found.column.url_share === 0 : sameName(sheet.name, wanted_sheet);
       if (may_be_it) {
         const column = await urlColumnOf(sheet, workbook, search);
-        if (column && (found === null || column.url_share > 0)) found = { sheet, number, column };
+        if (column && (found === null || column.url_share > 0)) found = { sheet, column };
       } else if (others.length < MAX_OTHER_SHEETS) {
         const column = await firstUrlColumn(sheet, workbook, search);
         if (column) others.push({ ...column, sheet_name: sheet.name });
       }
       if (found && others.length === MAX_OTHER_SHEETS) break;
-      number++;
     }
     if (wanted_sheet !== null && !names.some((name) => sameName(name, wanted_sheet))) {
       throw sheetNotFound(wanted_sheet, names);
@@ -68,7 +66,7 @@ export async function openWorkbook(
     const widest = { columns: 1 };
     const described = describedColumn(column, wanted);
     const table = {
-      ...{ format, delimiter: null, sheet: found.number, column: column.index },
+      ...{ format, delimiter: null, sheet: sheet.number, column: column.index },
       header_row: headerRow(column),
     };
     return {
@@ -90,8 +88,6 @@ export async function openWorkbook(
 
 interface Found {
   sheet: WorkbookSheet;
-  /** The sheet's number in the workbook, from 0. */
-  number: number;
   column: UrlColumn;
 }
 

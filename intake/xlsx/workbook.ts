@@ -7,7 +7,7 @@ import { attributeOf } from '../xml.ts';
 import type { ZipPackage } from '../zip-package.ts';
 
 export interface Workbook {
-  sheets: { name: string; part: string }[];
+  sheets: { name: string; part: string; is_hidden: boolean }[];
   shared_strings: string | null;
   styles: string | null;
   /** Whether dates count from 1904, as on old Macs. */
@@ -48,7 +48,12 @@ export async function readWorkbook(xlsx: ZipPackage): Promise<Workbook> {
       // Chart sheets and macro sheets have other kinds.
       if (relationship?.kind !== 'worksheet' || parts.has(relationship.target.toLowerCase())) return;
       parts.add(relationship.target.toLowerCase());
-      sheets.push({ name: (attributes.name ?? '').slice(0, MAX_SHEET_NAME_CHARS), part: relationship.target });
+      const is_hidden = ['hidden', 'veryHidden'].includes(attributes.state ?? '');
+      sheets.push({
+        name: (attributes.name ?? '').slice(0, MAX_SHEET_NAME_CHARS),
+        part: relationship.target,
+        is_hidden,
+      });
     },
   });
   const part = (wanted: string) => {

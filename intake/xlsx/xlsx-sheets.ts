@@ -1,5 +1,5 @@
-// The sheets of an XLSX workbook, in their order.
-import type { WorkbookSheet } from '../workbook-sheet.ts';
+// The sheets of an XLSX workbook.
+import { shownFirst, type WorkbookSheet } from '../workbook-sheet.ts';
 import type { ZipPackage } from '../zip-package.ts';
 import { readDateStyles } from './date-styles.ts';
 import { MAX_CELL_CHARS } from './rich-text.ts';
@@ -10,9 +10,9 @@ import { readWorksheet } from './worksheet.ts';
 export async function* xlsxSheets(workbook: ZipPackage, max_url_chars: number): AsyncGenerator<WorkbookSheet> {
   const { sheets, shared_strings } = await readWorkbook(workbook);
   const strings = await readSharedStrings(workbook, shared_strings, max_url_chars);
-  for (const { name, part } of sheets) {
+  for (const { name, number, part } of shownFirst(sheets)) {
     const source = { part, strings, links: await readHyperlinks(workbook, part), max_url_chars, dates: null };
-    yield { name, read: (xlsx, handlers) => readWorksheet({ xlsx, ...source }, handlers) };
+    yield { name, number, read: (xlsx, handlers) => readWorksheet({ xlsx, ...source }, handlers) };
   }
 }
 
@@ -28,5 +28,5 @@ export async function xlsxSheet(workbook: ZipPackage, number: number): Promise<W
     max_url_chars: MAX_CELL_CHARS,
     dates: await readDateStyles(workbook, structure),
   };
-  return { name: sheet.name, read: (xlsx, handlers) => readWorksheet({ xlsx, ...source }, handlers) };
+  return { name: sheet.name, number, read: (xlsx, handlers) => readWorksheet({ xlsx, ...source }, handlers) };
 }

@@ -87,6 +87,25 @@ for (const [name, [code, make]] of Object.entries(DAMAGED)) {
   });
 }
 
+test('a hidden sheet of an ODS workbook is read when no other has URLs', async (t) => {
+  const table = (style: string, row: string) =>
+    `<table:table table:name="${style}" table:style-name="${style}">${row}</table:table>`;
+  const book = (shown: string) =>
+    ods('', {
+      'content.xml':
+        '<office:document-content xmlns:office="o" xmlns:style="s" xmlns:table="t" xmlns:text="x"><office:automatic-styles>' +
+        '<style:style style:name="shown"><style:table-properties table:display="true"/></style:style>' +
+        '<style:style style:name="hidden"><style:table-properties table:display="false"/></style:style>' +
+        '</office:automatic-styles><office:body><office:spreadsheet>' +
+        `${table('hidden', odsRow(A))}${table('shown', odsRow(shown))}` +
+        '</office:spreadsheet></office:body></office:document-content>',
+    });
+  const sheet = await open(t, 'x.ods', await book('https://shown.example/'));
+  t.is(sheet.sheet_name, 'shown');
+  t.deepEqual([await cellsOf(sheet), sheet.table?.().sheet], [[{ row: 1, value: 'https://shown.example/' }], 1]);
+  t.deepEqual(await valuesOf(t, 'x.ods', await book('none')), [A]);
+});
+
 for (const [name, make] of Object.entries({
   'HTML elements in each other without end': () => `<a href="${A}">x</a>${'<div>'.repeat(300_000)}`,
   'an HTML attribute without end': () => `<a href="${A}">x</a><a href="${'x'.repeat(3_000_000)}">`,

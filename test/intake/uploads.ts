@@ -9,7 +9,7 @@ import { collectUrls } from '../../intake/collect-urls.ts';
 import type { IntakeError } from '../../intake/errors.ts';
 import type { IntakeLimits } from '../../intake/limits.ts';
 import { openSheet } from '../../intake/open-sheet.ts';
-import type { Cell, Sheet } from '../../intake/sheet.ts';
+import type { Cell, OpenOptions, Sheet } from '../../intake/sheet.ts';
 
 export async function upload(t: ExecutionContext, name: string, content: string | Buffer): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'intake-'));
@@ -24,8 +24,9 @@ export async function open(
   name: string,
   content: string | Buffer,
   limits: Partial<IntakeLimits> = {},
+  options: OpenOptions = {},
 ): Promise<Sheet> {
-  return openSheet(await upload(t, name, content), name, limits);
+  return openSheet(await upload(t, name, content), name, limits, options);
 }
 
 export async function cellsOf(sheet: Sheet): Promise<Cell[]> {

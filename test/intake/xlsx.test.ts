@@ -78,6 +78,30 @@ test('the first sheet that has URLs is read', async (t) => {
   t.deepEqual(await cellsOf(sheet), [{ row: 2, value: A }]);
 });
 
+test('a hidden sheet is read when no other has URLs, or by its name', async (t) => {
+  const names = ['hidden', 'veryHidden', 'visible'];
+  const sheets = names.map(
+    (state, i) => `<sheet name="${state}" sheetId="${i + 1}" r:id="rId${i + 1}" state="${state}"/>`,
+  );
+  const structure = `<workbook xmlns:r="r"><sheets>${sheets.join('')}</sheets></workbook>`;
+  const book = await workbook({
+    sheets: [inlineRow(A), inlineRow('https://very.example/'), inlineRow(B)],
+    parts: { 'xl/workbook.xml': structure },
+  });
+  const sheet = await open(t, 'x.xlsx', book);
+  t.like(sheet, { sheet_name: 'visible', warnings: ['several_sheets'] });
+  t.deepEqual(
+    sheet.other_sheets?.map(({ sheet_name }) => sheet_name),
+    ['hidden', 'veryHidden'],
+  );
+  t.deepEqual(await cellsOf(sheet), [{ row: 1, value: B }]);
+  t.is(sheet.table?.().sheet, 2);
+  const named = await open(t, 'x.xlsx', book, {}, { sheet: 'hidden' });
+  t.deepEqual([await cellsOf(named), named.table?.().sheet], [[{ row: 1, value: A }], 0]);
+  const alone = await workbook({ sheets: [inlineRow(A), '', ''], parts: { 'xl/workbook.xml': structure } });
+  t.deepEqual(await valuesOf(t, 'x.xlsx', alone), [A]);
+});
+
 test('URLs that begin far down a sheet are found', async (t) => {
   const rows = Array.from({ length: 1_500 }, (_, i) => inlineRow(`name ${i}`, 'none')).join('');
   const sheet = await open(
@@ -183,7 +207,9 @@ test('a part that the workbook names a thousand times counts as one sheet', asyn
   t.is((await failureOf(t, 'x.xlsx', book)).code, 'no_urls');
   const archive = await ZipPackage.open(await upload(t, 'x.xlsx', book), 1e9);
   t.teardown(() => archive.close());
-  t.deepEqual((await readWorkbook(archive)).sheets, [{ name: '0', part: 'xl/worksheets/sheet1.xml' }]);
+  t.deepEqual((await readWorkbook(archive)).sheets, [
+    { name: '0', part: 'xl/worksheets/sheet1.xml', is_hidden: false },
+  ]);
 });
 
 test('the limits count every entry of the archive, with its name', async (t) => {
