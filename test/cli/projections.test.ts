@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -12,12 +12,12 @@ import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-ev
 import { ALL_PROJECTIONS } from '../../projections/all.ts';
 import { balances, transactions } from '../../readmodels/credits.ts';
 import { jobs } from '../../readmodels/jobs.ts';
-import { PROJECTOR, projectorStates } from '../../readmodels/projection-state.ts';
+import { PROJECTOR, projectionStates, projectorStates } from '../../readmodels/projection-state.ts';
 import { newEvent } from '../contracts/event-store/fixture.ts';
 import { openFiller } from '../support/audited-ledger.ts';
 import { until } from '../support/behind.ts';
 import { appendLongLedger } from '../support/long-ledger.ts';
-import { openLive, projectedFolder, stateIn, withDocuments } from '../support/projected-folder.ts';
+import { makeProjectedFolder, openLive, projectedFolder, stateIn, withDocuments } from '../support/projected-folder.ts';
 import { opsHere } from '../support/run-ops.ts';
 import { runProgram } from '../support/run-program.ts';
 import { openFolderLog } from '../support/stores.ts';
@@ -25,6 +25,22 @@ import { startProjector } from '../support/tallies.ts';
 
 const ops = (DATA_DIR: string, ...args: string[]) => opsHere(args, { DATA_DIR });
 const OPS = join(import.meta.dirname, '../../cli/ops.ts');
+
+/** So many that a rebuild of the credits takes a while. */
+const ENTRIES = 20_000;
+let long: string;
+test.before(async () => {
+  long = await makeProjectedFolder((log) => appendLongLedger(log, ENTRIES));
+});
+test.after.always(() => rm(long, { recursive: true, force: true }));
+
+/** A copy of a folder with a long ledger, until the test is over. */
+async function copyOfLong(t: ExecutionContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'projected-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  await cp(long, folder, { recursive: true });
+  return folder;
+}
 
 const projectorIn = (DATA_DIR: string) =>
   withDocuments(DATA_DIR, (documents) => documents.reading(projectorStates).get(PROJECTOR));
@@ -108,7 +124,7 @@ test('projections rebuild --verify names each live document that was changed beh
 
 test('a rebuild that was killed goes on where it was, and two at once are one', async (t) => {
   t.timeout(300_000);
-  const DATA_DIR = await projectedFolder(t, (log) => appendLongLedger(log, 30_000));
+  const DATA_DIR = await copyOfLong(t);
   const rebuild = ['projections', 'rebuild', 'credits'];
   await endedMidway(t, DATA_DIR, 'SIGKILL');
   const { next } = (await stateIn(DATA_DIR, 'credits'))!;
@@ -121,17 +137,13 @@ test('a rebuild that was killed goes on where it was, and two at once are one', 
   const entries = await withDocuments(DATA_DIR, async (documents) =>
     (await openLive(documents, 'credits', transactions)).count({}),
   );
-  t.is(entries, 30_000);
+  t.is(entries, ENTRIES);
 });
 
 test('where there were no documents, a rebuild ends when they are complete, and until then none are compared', async (t) => {
   t.timeout(300_000);
-  const DATA_DIR = await projectedFolder(t, (log) => appendLongLedger(log, 20_000));
-  await rm(join(DATA_DIR, 'documents.db'));
-  const rebuild = start(t, DATA_DIR, 'projections', 'rebuild', '--all');
-  await until(async () => existsSync(join(DATA_DIR, 'documents.db')) && (await projectorIn(DATA_DIR)) !== null, 5);
-  rebuild.child.kill('SIGSTOP');
-  t.not((await projectorIn(DATA_DIR))!.catching_up_to, null);
+  const DATA_DIR = await copyOfLong(t);
+  const rebuild = await stoppedMidway(t, DATA_DIR);
   for (const command of [['fsck'], ['projections', 'diff', 'credits']]) {
     const { code, stderr } = await ops(DATA_DIR, ...command);
     t.is(code, 2);
@@ -143,11 +155,11 @@ test('where there were no documents, a rebuild ends when they are complete, and 
   const entries = await withDocuments(DATA_DIR, async (documents) =>
     (await openLive(documents, 'credits', transactions)).count({}),
   );
-  t.is(entries, 20_000);
+  t.is(entries, ENTRIES);
 });
 
 test('SIGTERM ends a rebuild with 2, and leaves it to the next projector', async (t) => {
-  const DATA_DIR = await projectedFolder(t, (log) => appendLongLedger(log, 20_000));
+  const DATA_DIR = await copyOfLong(t);
   t.is(await endedMidway(t, DATA_DIR, 'SIGTERM'), 2);
   t.not((await stateIn(DATA_DIR, 'credits'))?.next, null);
 });
@@ -228,12 +240,29 @@ test('a rebuild says which event of a later version it cannot read', async (t) =
   t.regex(said, /stopped: the build goes on/);
 });
 
+/** Stops a rebuild of documents that there are none of before they are complete. One that is faster than this process is begun again. */
+async function stoppedMidway(t: ExecutionContext, DATA_DIR: string) {
+  const path = join(DATA_DIR, 'documents.db');
+  for (;;) {
+    await Promise.all(['', '-wal', '-shm'].map((end) => rm(path + end, { force: true })));
+    const rebuild = start(t, DATA_DIR, 'projections', 'rebuild', '--all');
+    await until(async () => existsSync(path) && (await projectorIn(DATA_DIR)) !== null, 5);
+    rebuild.child.kill('SIGSTOP');
+    if ((await projectorIn(DATA_DIR))!.catching_up_to !== null) return rebuild;
+    rebuild.child.kill('SIGKILL');
+    await rebuild.exited;
+  }
+}
+
 /** Ends a rebuild of the credits by a signal before it is complete. One that is faster than this process is begun again. */
 async function endedMidway(t: ExecutionContext, DATA_DIR: string, signal: NodeJS.Signals): Promise<number | null> {
   for (;;) {
     const { child, exited } = start(t, DATA_DIR, 'projections', 'rebuild', 'credits');
-    const isMidway = async () => ((await stateIn(DATA_DIR, 'credits'))?.next?.checkpoint ?? '') !== '';
-    await until(async () => child.exitCode !== null || (await isMidway()), 5);
+    await withDocuments(DATA_DIR, async (documents) => {
+      const states = documents.reading(projectionStates);
+      const isMidway = async () => ((await states.get('credits'))?.next?.checkpoint ?? '') !== '';
+      await until(async () => child.exitCode !== null || (await isMidway()), 5);
+    });
     child.kill(signal);
     const code = await exited;
     if ((await stateIn(DATA_DIR, 'credits'))?.next) return code;

@@ -16,8 +16,14 @@ export async function projectedFolder(
   t: ExecutionContext,
   fill: (log: EventStore) => Promise<unknown> = fillLedger,
 ): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'projected-'));
+  const folder = await makeProjectedFolder(fill);
   t.teardown(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Removed by the caller. */
+export async function makeProjectedFolder(fill: (log: EventStore) => Promise<unknown>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'projected-'));
   const log = await openSqliteEventStore({ path: join(folder, 'events.db') });
   await fill(log);
   await withDocuments(folder, (documents) => project({ log, documents }));
