@@ -5,7 +5,7 @@ import { slicedTexts } from '../../intake/sliced-texts.ts';
 import { cellsOf, failureOf, ods, odsRow, open, upload, workbook } from './uploads.ts';
 
 const A = 'https://a.example/1';
-const LONG = `${A} ${'word '.repeat(6_000)}`;
+const LONG = `${A} ${`${'word'.repeat(25)} `.repeat(300)}`;
 const repeated = (text: string, rows: number, columns = 1) =>
   `<table:table-row table:number-rows-repeated="${rows}"><table:table-cell table:number-columns-repeated="${columns}">` +
   `${text === '' ? '' : `<text:p>${text}</text:p>`}</table:table-cell></table:table-row>`;
