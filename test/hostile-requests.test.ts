@@ -49,15 +49,18 @@ const JSON_BODIES: Record<string, string> = {
   prototypes: '{"__proto__":{"a":1},"constructor":{"prototype":{}}}',
 };
 
+const VALUES = ['x'.repeat(2000), `a${'.'.repeat(2000)}:x`, 'İ'.repeat(2000), `http://${'a.'.repeat(1000)}`, '', '@'];
+/** What stands for a field, as JSON; the lists are megabytes long, and made once. */
+const FIELD_VALUES: [what: string, json: string][] = VALUES.flatMap((value, n) => [
+  [`${n}`, JSON.stringify(value)],
+  [`${n}, a list`, JSON.stringify(Array(1000).fill(value))],
+]);
+
 /** By the names of its fields: hostile values of each, and lists of a thousand such. */
 function fieldBodies({ body }: Operation): Record<string, string> {
   const fields = Object.keys((body!.schema as { properties?: object }).properties ?? {});
-  const values = ['x'.repeat(2000), `a${'.'.repeat(2000)}:x`, 'İ'.repeat(2000), `http://${'a.'.repeat(1000)}`, '', '@'];
   const bodies = fields.flatMap((field) =>
-    values.flatMap((value, n) => [
-      [`${field} ${n}`, JSON.stringify({ [field]: value })],
-      [`${field} ${n}, a list`, JSON.stringify({ [field]: Array(1000).fill(value) })],
-    ]),
+    FIELD_VALUES.map(([what, json]) => [`${field} ${what}`, `{${JSON.stringify(field)}:${json}}`]),
   );
   return Object.fromEntries(bodies);
 }
