@@ -13,6 +13,7 @@ import { openBackups } from '../commands/backups.ts';
 import type { Blobs } from '../commands/blobs.ts';
 import { isKey } from '../commands/blobs.ts';
 import { assertOpens } from '../events/personal-keys.ts';
+import { storeFaultOf } from '../events/store-faults.ts';
 import { personalKeyStream } from '../events/streams.ts';
 import { performBackup } from '../processes/backups.ts';
 import { openRemovals } from '../processes/removals.ts';
@@ -100,6 +101,7 @@ async function verify(open: OpenBackup): Promise<void> {
 async function restore(open: OpenBackup, openedBlobs: () => Promise<Blobs>): Promise<void> {
   await using opened = new AsyncDisposableStack();
   let service_key: unknown = null;
+  let is_writing = false;
   const restored = await restoreBackup({
     open,
     look(line: Line) {
@@ -108,11 +110,18 @@ async function restore(open: OpenBackup, openedBlobs: () => Promise<Blobs>): Pro
     async into() {
       if (service_key !== null) assertOpens(await personalDataKey(), SERVICE_KEY, service_key);
       const blobs = await openedBlobs();
-      return { log: opened.use(closing(await openStoredLog(config, logger, opening))), blobs };
+      const log = opened.use(closing(await openStoredLog(config, logger, opening)));
+      is_writing = true;
+      return { log, blobs };
     },
     restored(events) {
       if (process.stderr.isTTY) process.stderr.write(`\r${events} events `);
     },
+  }).catch((cause: Error) => {
+    if (!is_writing || storeFaultOf(cause) === null) throw cause;
+    throw new Error(`${cause.message}\nThe restore was cut off. Start it again: it goes on where it stopped.`, {
+      cause,
+    });
   });
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
   print(restored);

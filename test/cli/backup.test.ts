@@ -20,12 +20,13 @@ interface Ran {
   err: string;
 }
 
-const run = (DATA_DIR: string, args: readonly string[], env: Record<string, string> = {}) =>
+const run = (DATA_DIR: string, args: readonly string[], env: Record<string, string> = {}, under: string[] = []) =>
   new Promise<Ran>((resolve) => {
     const { INIT_CWD: _, ...inherited } = process.env;
+    const [program, ...all] = [...under, process.execPath, PROGRAM, ...args];
     const child = execFile(
-      process.execPath,
-      [PROGRAM, ...args],
+      program!,
+      all,
       { env: { ...inherited, DATA_DIR, ...env }, cwd: DATA_DIR },
       (_error, out, err) => resolve({ code: child.exitCode!, out, err }),
     );
@@ -78,6 +79,32 @@ test('where no service runs, a backup is made, listed, verified and restored', a
     await stored(other),
     (await stored(folder)).filter((event) => !own.includes(JSON.parse(event)[0])),
   );
+});
+
+test('a restore that the disk has no room for says so, and goes on when it is started again', async (t) => {
+  const [folder, other] = [await newFolder(t), await newFolder(t)];
+  const log = await openSqliteEventStore({ path: join(folder, 'events.db') });
+  const events = Array.from({ length: 500 }, () => ({
+    ...{ id: randomUUID(), type: 'Foreign', data: { text: 'x'.repeat(1800) } },
+    metadata: { command_id: 'c', causation_id: 'c', actor: 'test', at: '2026-01-31T09:00:00.000Z' },
+  }));
+  for (let batch = 0; batch < 20; batch++)
+    await log.append(
+      `foreign-${batch}`,
+      'no_stream',
+      events.map((event) => ({ ...event, id: randomUUID() })),
+    );
+  await log.close();
+  const made = await run(folder, ['create']);
+  const path = join(folder, 'blobs', made.out.trim());
+  await cp(join(folder, 'identity'), join(other, 'identity'), { recursive: true });
+  const limited = await run(other, ['restore', path], {}, ['prlimit', '--fsize=12000000:']);
+  t.is(limited.code, 1);
+  t.regex(limited.err, /\nThe restore was cut off\. Start it again: it goes on where it stopped\.\n$/);
+  const before = (await stored(other)).length;
+  t.true(before > 0 && before < 10_000, String(before));
+  t.is((await run(other, ['restore', path])).code, 0);
+  t.deepEqual((await stored(other)).slice(0, 10_000), (await stored(folder)).slice(0, 10_000));
 });
 
 test('a backup that a killed process has left is written by the next command', async (t) => {
