@@ -1,5 +1,6 @@
 // The queue in NATS: the contract, and what becomes of it when the server, its stream or its consumer goes.
 import { randomUUID } from 'node:crypto';
+import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { connect, type JetStreamManager, RetentionPolicy } from 'nats';
 import { openConnection } from '../../adapters/queue/nats/connection.ts';
@@ -36,6 +37,7 @@ if (binary !== null && own !== null) {
   queueContract('NATS', { restart: 'outlived', depth_after_nak: 'unknown' }, () => fixture(own.url, own.crash));
   testFailures(binary);
   testClock(own.url);
+  testVanished(own.url);
 }
 if (url !== null) {
   const restart = () => Promise.reject(new Error('the server is not ours'));
@@ -239,6 +241,34 @@ function options() {
 
 function numbered(count: number, from = 0): { id: string; body: number }[] {
   return Array.from({ length: count }, (_, i) => ({ id: `message-${from + i}`, body: from + i }));
+}
+
+function testVanished(server_url: string): void {
+  test('a connection whose server vanished without a word is replaced', async (t) => {
+    const target = { host: '127.0.0.1', port: Number(new URL(server_url).port) };
+    const sockets: Socket[] = [];
+    const way = createServer((client) => {
+      const server = createConnection(target);
+      client.pipe(server).pipe(client);
+      sockets.push(client, server);
+      for (const socket of [client, server]) socket.on('error', () => {}); // the test destroys both ends
+    });
+    await new Promise<void>((listening) => way.listen(0, '127.0.0.1', listening));
+    const { port } = way.address() as AddressInfo;
+    const connection = await openConnection(`nats://127.0.0.1:${port}`, log, 20_000);
+    t.teardown(async () => {
+      await connection.close();
+      for (const socket of sockets) socket.destroy();
+      way.close();
+    });
+    const lost = new Promise<void>((resolve) => void connection.onLost(resolve));
+    const vanished = sockets.splice(0);
+    for (const socket of vanished) socket.unpipe();
+    await lost;
+    for (const socket of vanished) socket.destroy();
+    await until(() => connection.connected(1_000, connection.closing));
+    t.is(sockets.length, 2);
+  });
 }
 
 function testClock(server_url: string): void {
