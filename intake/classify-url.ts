@@ -16,6 +16,7 @@ export const INVALID_REASONS = {
   no_domain: 'has no domain name such as example.com',
   malformed: 'is not a well-formed URL',
   relative: 'is relative to a page that the file does not name',
+  uncalculated: 'is a formula without a result: open the file in a spreadsheet program and save it',
   prefix_missing: 'does not begin with http:// or https://',
 } as const;
 export type InvalidReason = keyof typeof INVALID_REASONS;

@@ -65,6 +65,8 @@ async function* readTable(workbook: ZipPackage, wanted: number, handlers: SheetH
   let text = '';
   let paragraphs = 0;
   let links: string[] = [];
+  let formula = '';
+  let is_uncalculated = false;
   let is_text = false;
   let note_depth = 0;
   const add = (more: string) => {
@@ -74,10 +76,12 @@ async function* readTable(workbook: ZipPackage, wanted: number, handlers: SheetH
     if (text.trim() !== '') handlers.filled?.(column + columns - 1);
     const urls = handlers.value || holdsUrl(text) ? [] : links.filter((link) => urlLikeness(link, MAX_CELL_CHARS) > 0);
     const shown = urls.length > 0 ? urls.join('\n') : text;
+    const refused = shown.trim() === '' && is_uncalculated && !handlers.value ? ('uncalculated' as const) : undefined;
     const first = handlers.column ?? column;
     const is_wanted = first >= column && first < column + columns;
-    if (is_wanted && shown.trim() !== '') {
-      cells.push({ column: first, columns: handlers.column === null ? columns : 1, text: shown });
+    if (is_wanted && (shown.trim() !== '' || refused)) {
+      const repeats = handlers.column === null ? columns : 1;
+      cells.push({ column: first, columns: repeats, text: refused ? formula : shown, refused });
     }
     column += columns;
   };
@@ -105,7 +109,10 @@ async function* readTable(workbook: ZipPackage, wanted: number, handlers: SheetH
         );
         text = '';
         paragraphs = 0;
-        links = [linkOfFormula(attributeOf(attributes, 'formula') ?? '') ?? ''];
+        formula = (attributeOf(attributes, 'formula') ?? '').slice(0, MAX_CELL_CHARS);
+        // A result has a type, also an empty one.
+        is_uncalculated = formula !== '' && attributeOf(attributes, 'value-type') === undefined;
+        links = [linkOfFormula(formula) ?? ''];
       } else if (name === 'annotation') note_depth++;
       else if (note_depth > 0) return;
       else if (name === 'p') {
@@ -140,6 +147,7 @@ interface RepeatedCell {
   column: number;
   columns: number;
   text: string;
+  refused: 'uncalculated' | undefined;
 }
 
 interface RepeatedRow {
@@ -174,10 +182,10 @@ class Repeats {
     }
     let passed = 0;
     for (let n = 0; n < times; n++) {
-      for (const { column, columns, text } of cells) {
+      for (const { column, columns, text, refused } of cells) {
         for (let i = 0; i < columns; i++) {
           if (handlers.value) handlers.value(row + n, column + i, text);
-          else handlers.cell(row + n, column + i, text);
+          else handlers.cell(row + n, column + i, text, refused);
         }
       }
       handlers.row?.(row + n);

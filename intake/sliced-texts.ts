@@ -60,8 +60,9 @@ function endOfSlice(cell: string, start: number): number {
 export async function* pagesOfTexts(cells: readonly Cell[], reading: CellReading): AsyncGenerator<Cell[]> {
   const breathe = breather();
   let page: Cell[] = [];
-  for (const { row, value } of cells) {
-    if (isPlain(value)) page.push({ row, value });
+  for (const { row, value, refused } of cells) {
+    if (refused !== undefined) page.push({ row, value, refused });
+    else if (isPlain(value)) page.push({ row, value });
     else {
       for (const texts of slicedTexts(value, reading)) {
         for (const text of texts) page.push({ row, ...text });

@@ -1,4 +1,5 @@
 // The interface of one sheet of a workbook of any format.
+import type { InvalidReason } from './classify-url.ts';
 import type { ZipPackage } from './zip-package.ts';
 
 /** What a cell shows: a date as ISO 8601, an empty cell as the empty text. */
@@ -7,8 +8,8 @@ export type CellValue = string | number | boolean;
 export interface SheetHandlers {
   /** The only column to read, from 0; null for all. */
   column: number | null;
-  /** Called for each cell that is not empty. */
-  cell(row: number, column: number, text: string): void;
+  /** Called for each cell that is not empty. `refused`: its text is no URL, whatever it holds. */
+  cell(row: number, column: number, text: string, refused?: InvalidReason): void;
   row?(row: number): void;
   /** Called with the column of each cell that holds something, wanted or not. */
   filled?(column: number): void;

@@ -199,9 +199,9 @@ async function* columnCells(
       filled(index) {
         if (index >= widest.columns && index < MAX_COLUMNS) widest.columns = index + 1;
       },
-      cell(row, _, value) {
+      cell(row, _, value, refused) {
         if (row < column.first_data_row) return;
-        page.push({ row, value });
+        page.push(refused === undefined ? { row, value } : { row, value, refused });
         chars += value.length;
         if (chars > MAX_CHARS) throw tooLarge(MAX_CHARS);
       },

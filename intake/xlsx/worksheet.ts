@@ -52,6 +52,7 @@ export async function* readWorksheet(source: SheetSource, handlers: SheetHandler
         inline.start();
       } else {
         if (name === 'v' || name === 'is') handlers.filled?.(column);
+        else if (name === 'f') formula = '=';
         inline.open(name);
       }
     },
@@ -75,6 +76,8 @@ export async function* readWorksheet(source: SheetSource, handlers: SheetHandler
       }
       const text = urlOf(shown, source.links.get(linkKey(row, column)) ?? linkOfFormula(formula), max_url_chars);
       if (text.trim() !== '') handlers.cell(row, column, text);
+      // An empty result has a type; a program that calculates nothing leaves the type and the result out.
+      else if (formula !== '' && type === 'n') handlers.cell(row, column, formula, 'uncalculated');
     },
   });
 }

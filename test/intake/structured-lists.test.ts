@@ -87,6 +87,21 @@ for (const [name, [code, make]] of Object.entries(DAMAGED)) {
   });
 }
 
+test('a formula of ODS that nobody has calculated is refused, and an empty result is empty', async (t) => {
+  const cell = (attributes: string) => `<table:table-row><table:table-cell ${attributes}/></table:table-row>`;
+  const rows = [
+    odsRow(A),
+    cell(`table:formula='of:="https://c.example"&amp;"/x"'`),
+    cell(`table:formula='of:=""' office:value-type="string"`),
+    cell(`table:formula='of:=HYPERLINK("https://d.example/")'`),
+  ];
+  t.deepEqual(await cellsOf(await open(t, 'x.ods', await ods(rows.join('')))), [
+    { row: 1, value: A },
+    { row: 2, value: 'of:="https://c.example"&"/x"', refused: 'uncalculated' },
+    { row: 4, value: 'https://d.example/' },
+  ]);
+});
+
 test('a hidden sheet of an ODS workbook is read when no other has URLs', async (t) => {
   const table = (style: string, row: string) =>
     `<table:table table:name="${style}" table:style-name="${style}">${row}</table:table>`;

@@ -69,6 +69,25 @@ test('a cell gives its text when that is a URL, else its hyperlink, else the lin
   t.deepEqual(await valuesOf(t, 'x.xlsx', book), [A, B, 'write us', 'https://c.example/']);
 });
 
+test('a formula that nobody has calculated is refused, and an empty result is empty', async (t) => {
+  const book = await workbook({
+    sheets: [
+      inlineRow('url') +
+        inlineRow(A) +
+        '<row><c><f>CONCATENATE("https://c.example","/x")</f><v></v></c></row>' +
+        '<row><c><f t="shared" si="0"/></c></row>' +
+        '<row><c t="str"><f>IF(A1="","x","")</f><v></v></c></row>' +
+        '<row><c><f>HYPERLINK("https://d.example/")</f></c></row>',
+    ],
+  });
+  t.deepEqual(await cellsOf(await open(t, 'x.xlsx', book)), [
+    { row: 2, value: A },
+    { row: 3, value: '=CONCATENATE("https://c.example","/x")', refused: 'uncalculated' },
+    { row: 4, value: '=', refused: 'uncalculated' },
+    { row: 6, value: 'https://d.example/' },
+  ]);
+});
+
 test('the first sheet that has URLs is read', async (t) => {
   const book = await workbook({
     sheets: ['', inlineRow('a', 'b'), inlineRow('n', 'page') + inlineRow('1', A), inlineRow(B)],
