@@ -1,7 +1,8 @@
 // Reads the sheets of an ODS workbook (OpenDocument 1.3, part 3): texts, hyperlinks, formulas, repeated rows and cells.
+
+import { linkOfFormula, wholeLink } from './cell-links.ts';
 import { urlLikeness } from './classify-url.ts';
 import { IntakeError } from './errors.ts';
-import { linkOfFormula } from './formula-link.ts';
 import { tooLarge } from './inflation.ts';
 import { readPart, readPartWhole } from './read-part.ts';
 import { type SheetHandlers, shownFirst, type WorkbookSheet } from './workbook-sheet.ts';
@@ -75,7 +76,7 @@ async function* readTable(workbook: ZipPackage, wanted: number, handlers: SheetH
   const endCell = () => {
     if (text.trim() !== '') handlers.filled?.(column + columns - 1);
     const urls = handlers.value || holdsUrl(text) ? [] : links.filter((link) => urlLikeness(link, MAX_CELL_CHARS) > 0);
-    const shown = urls.length > 0 ? urls.join('\n') : text;
+    const shown = urls.length > 0 ? urls.map(wholeLink).join('\n') : text;
     const refused = shown.trim() === '' && is_uncalculated && !handlers.value ? ('uncalculated' as const) : undefined;
     const first = handlers.column ?? column;
     const is_wanted = first >= column && first < column + columns;

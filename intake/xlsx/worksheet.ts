@@ -1,7 +1,8 @@
 // Reads the cells of a sheet in the order of its file: shared, inline and rich texts, results of formulas, hyperlinks. A cell
 // or row without a reference follows the previous one.
+
+import { linkOfFormula, wholeLink } from '../cell-links.ts';
 import { urlLikeness } from '../classify-url.ts';
-import { linkOfFormula } from '../formula-link.ts';
 import { readPart } from '../read-part.ts';
 import type { CellValue, SheetHandlers } from '../workbook-sheet.ts';
 import type { ZipPackage } from '../zip-package.ts';
@@ -93,7 +94,7 @@ function shownValue(shown: string, type: string, style: number, dates: DateStyle
 /** The text of the cell, or its link if the link is a URL and the text is not. */
 function urlOf(shown: string, link: string | null, max_url_chars: number): string {
   if (link === null || urlLikeness(link, max_url_chars) === 0) return shown;
-  return urlLikeness(shown, max_url_chars) > 0 ? shown : link;
+  return urlLikeness(shown, max_url_chars) > 0 ? shown : wholeLink(link);
 }
 
 /** Concatenates, and cuts one character after the limit. */

@@ -62,11 +62,18 @@ test('a cell gives its text when that is a URL, else its hyperlink, else the lin
         inlineRow(A) +
         inlineRow('click here') +
         inlineRow('write us') +
+        inlineRow('the report') +
         `<row><c t="str"><f>HYPERLINK("https://c.example/","more")</f><v>more</v></c></row>`,
     ],
-    links: { A2: 'https://other.example/', A3: B, A4: 'mailto:a@b.example' },
+    links: { A2: 'https://other.example/', A3: B, A4: 'mailto:a@b.example', A5: 'https://r.example/my report#part 2' },
   });
-  t.deepEqual(await valuesOf(t, 'x.xlsx', book), [A, B, 'write us', 'https://c.example/']);
+  t.deepEqual(await valuesOf(t, 'x.xlsx', book), [
+    A,
+    B,
+    'write us',
+    'https://r.example/my%20report#part%202',
+    'https://c.example/',
+  ]);
 });
 
 test('a formula that nobody has calculated is refused, and an empty result is empty', async (t) => {
