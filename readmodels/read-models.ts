@@ -71,6 +71,7 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
   let generations = new Map<string, number>();
   let looked_at = Number.NEGATIVE_INFINITY;
   let looking: Promise<void> | null = null;
+  let looks_begun = 0;
   /** The live generations at the last read of the position, as JSON. */
   let flipped_to: string | null = null;
   let flips = 0;
@@ -100,6 +101,7 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
     }
   }
   async function look(): Promise<void> {
+    looks_begun++;
     await whenReady();
     const noticed = flips;
     const found = await projections();
@@ -110,10 +112,14 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
   async function generationOf(name: string): Promise<number> {
     // Each read of a collection that is not built yet looks for its first generation.
     if (monotonic() - looked_at > FLIP_NOTICED_MS || !generations.get(name)) {
+      const begun_before = looks_begun;
+      let number: number;
       do {
         looking ??= look().finally(() => (looking = null));
+        number = looks_begun;
         await looking;
-      } while (looked_at === Number.NEGATIVE_INFINITY);
+        // A look that began before this read may have missed the first generation, which the caller knows to be there.
+      } while (looked_at === Number.NEGATIVE_INFINITY || (!generations.get(name) && number === begun_before));
     }
     return generations.get(name) ?? 0;
   }

@@ -67,6 +67,7 @@ export async function startTestService(env: Record<string, string> = {}): Promis
     client,
     async keyHolder(user_id) {
       const made = await (await client(user_id)).ask('POST', '/users/me/api-keys', { name: 'test' });
+      if (made.status !== 201) throw new Error(`no key was made: ${made.status} ${JSON.stringify(made.body)}`);
       return openTestClient(url, made.body.key, '/api/v2');
     },
     async restart(meanwhile) {
