@@ -1,4 +1,7 @@
 // Jobs in a browser: a list is looked at, checked and read; hostile data stays text; what is shared is seen without an account.
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import test from 'ava';
 import type { Page } from 'playwright-core';
 import { assertAccessible, consoleAndSite, newUser } from '../support/console.ts';
@@ -74,6 +77,25 @@ test('a dropped file is taken, and its other column can be chosen', async (t) =>
   await page.getByLabel('Column').selectOption({ index: 1 });
   await page.getByRole('button', { name: 'Check 2 URLs' }).click();
   await row(page, `${site.url}/2`).waitFor();
+  t.pass();
+});
+
+test('whoever sends a file whose answer is lost is told to look for the job before sending it again', async (t) => {
+  const silent = createServer((request) => request.resume().once('end', () => request.socket.destroy()));
+  await once(silent.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => silent.close());
+  const page = await service.open(t, '/jobs/new', { user: newUser() });
+  await page.getByLabel('Or paste a list').fill(`${site.url}/1`);
+  await page.getByRole('button', { name: 'Look at the list' }).click();
+  const start = page.getByRole('button', { name: 'Check 1 URL' });
+  await start.waitFor();
+  await page.route('**/jobs', (route) => route.abort(), { times: 1 });
+  await start.click();
+  await page.getByText('The upload broke off.').waitFor();
+  const { port } = silent.address() as AddressInfo;
+  await page.route('**/jobs', (route) => route.continue({ url: `http://127.0.0.1:${port}/jobs` }));
+  await start.click();
+  await page.getByText('Look whether the job is in the list of jobs').waitFor();
   t.pass();
 });
 

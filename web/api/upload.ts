@@ -9,6 +9,9 @@ interface UploadOptions {
   onProgress?(share: number): void;
 }
 
+const MAY_BE_MADE =
+  'The file was sent, but the answer was lost. Look whether the job is in the list of jobs before you send the file again.';
+
 /** @example await upload('POST /jobs', { column: 'B' }, file, { onProgress: setShare }) */
 export function upload<Name extends 'POST /jobs' | 'POST /analyze-csv'>(
   name: Name,
@@ -29,8 +32,10 @@ export function upload<Name extends 'POST /jobs' | 'POST /analyze-csv'>(
       if (request.status < 300) resolve(request.response as AnswerOf<Name>);
       else reject(refusalOf(request.status, request.response, header));
     };
-    const lost = 'The upload broke off. Check the connection and send the file again.';
-    request.onerror = () => reject(new ApiError(lost, { status: 0, code: 'unreachable' }));
+    let message = 'The upload broke off. Check the connection and send the file again.';
+    // From here on the service may have made the job, though its answer is lost.
+    if (name === 'POST /jobs') request.upload.onload = () => (message = MAY_BE_MADE);
+    request.onerror = () => reject(new ApiError(message, { status: 0, code: 'unreachable' }));
     request.onabort = () => reject(signal?.reason);
     signal?.addEventListener('abort', () => request.abort());
     request.send(form);
