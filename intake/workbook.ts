@@ -133,10 +133,11 @@ async function urlColumnOf(
   let char_count = 0;
   const reading = sheet.read(workbook, {
     column: null,
-    cell(_, column, text) {
+    cell(_, column, text, refused) {
       if (column >= SAMPLE_COLUMNS) return;
       while (cells.length < column) cells.push('');
-      cells[column] = text;
+      // A formula that nobody has calculated may hold a URL, but has none to check.
+      cells[column] = refused === undefined ? text : '';
       char_count += text.length;
       search.chars_left -= text.length;
     },

@@ -95,6 +95,20 @@ test('a formula that nobody has calculated is refused, and an empty result is em
   ]);
 });
 
+test('formulas that nobody has calculated make no column of URLs', async (t) => {
+  const formula = '<c><f>CONCATENATE("https://c.example/",ROW())</f></c>';
+  const cell = (text: string) => inlineRow(text).replaceAll(/<\/?row>/g, '');
+  const book = await workbook({
+    sheets: [
+      inlineRow('built') + `<row>${formula}</row>`,
+      `${inlineRow('built', 'seen')}<row>${formula}${cell(A)}</row><row>${formula}</row>`,
+    ],
+  });
+  t.deepEqual(await cellsOf(await open(t, 'x.xlsx', book)), [{ row: 2, value: A }]);
+  const alone = await workbook({ sheets: [`<row>${formula}</row>`] });
+  t.like(await cellsOf(await open(t, 'x.xlsx', alone)), [{ row: 1, refused: 'uncalculated' }]);
+});
+
 test('the first sheet that has URLs is read', async (t) => {
   const book = await workbook({
     sheets: ['', inlineRow('a', 'b'), inlineRow('n', 'page') + inlineRow('1', A), inlineRow(B)],
