@@ -24,7 +24,11 @@ export type RerunRefusal = Refusal & {
   /** For `not_failed`. */
   details?: { status: string };
 };
-export type Rerun = SubmittedOnce | { ok: false; refused: RerunRefusal };
+export type Rerun =
+  /** `filename`: of the new job. */
+  | (Extract<SubmittedOnce, { ok: true }> & { filename: string | null })
+  | Extract<SubmittedOnce, { ok: false }>
+  | { ok: false; refused: RerunRefusal };
 
 export interface Rerunning extends Pick<Keyed, 'answerOf'> {
   /** Who asks, for the scope of the idempotency key. */
@@ -78,8 +82,9 @@ export function openRerunJob(parts: {
     try {
       const keyed = { scope, fingerprint: job_id, size_bytes, answerOf };
       const once = await submissions.submitOnce(request, keyed, context);
-      const lacking = !once.ok && (once.refused.code as keyof typeof LACKS);
-      return lacking && lacking in LACKS ? refusal(lacking, LACKS[lacking]) : once;
+      if (once.ok) return { ...once, filename: given.kind === 'file' ? given.filename : null };
+      const lacking = once.refused.code as keyof typeof LACKS;
+      return lacking in LACKS ? refusal(lacking, LACKS[lacking]) : once;
     } catch (error) {
       // The purge of a job that is deleted or expires meanwhile takes the file or the listing away.
       const now = await jobOf(job_id);

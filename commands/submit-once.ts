@@ -6,9 +6,12 @@ import type { JobCreated } from '../events/job.ts';
 import { type CommandContext, notRefused } from './aggregate.ts';
 import type { CreditsLedger } from './credits.ts';
 import type { IdempotencyKeys, IdempotencyRefusal, KeyScope } from './idempotency.ts';
-import type { OrUnusable } from './intake.ts';
+import type { ListReading, OrUnusable } from './intake.ts';
 import type { Jobs } from './job.ts';
 import { type Submitted, takeBack } from './submit-job.ts';
+
+/** `reading`: how the file was read; null for a list. */
+export type SubmittedList = Submitted & { reading?: ListReading | null };
 
 export interface OneSubmission {
   scope: KeyScope;
@@ -18,18 +21,19 @@ export interface OneSubmission {
   /** Makes the job's id. Nobody can guess it, not even who guesses the key: those who know a job's id may read the job. */
   new_job_id: () => string;
   /** Creates the job under this id. After a refusal there is no job, and the key is free again. */
-  submit(job_id: string): Promise<OrUnusable<Submitted>>;
+  submit(job_id: string): Promise<OrUnusable<SubmittedList>>;
   /** Removes what a request that died has stored besides the log. */
   discard?(job_id: string): Promise<void>;
-  /** `created_at`: milliseconds since the epoch. */
+  /** The log keeps the answer in clear: nothing personal belongs in it. `created_at`: milliseconds since the epoch. */
   answerOf(job: JobCreated, created_at: number): Omit<RequestAnswered, 'job_id'>;
 }
 
 /** The refusals that concern the key. */
 export type KeyRefused = Extract<IdempotencyRefusal, { code: `idempotency_${string}` }>;
 
+/** `reading`: how the file was read; null for a list, and where the first answer is repeated. */
 export type SubmittedOnce =
-  | { ok: true; answer: RequestAnswered; position: Position; replayed: boolean }
+  | { ok: true; answer: RequestAnswered; position: Position; replayed: boolean; reading: ListReading | null }
   | { ok: false; refused: KeyRefused }
   | Extract<OrUnusable<Submitted>, { ok: false }>;
 
@@ -62,7 +66,7 @@ export function openSubmitOnce(log: EventStore, keys: IdempotencyKeys, jobs: Job
       const claimed = await keys.run(scope, { type: 'claim', fingerprint, job_id, lease_ms, settled }, context);
       if (claimed.ok) {
         const { answer } = claimed.state;
-        if (answer) return { ok: true, answer, position: claimed.position, replayed: true };
+        if (answer) return { ok: true, answer, position: claimed.position, replayed: true, reading: null };
         return await make(job_id, submission, context);
       }
       const { refused } = claimed;
@@ -87,7 +91,7 @@ export function openSubmitOnce(log: EventStore, keys: IdempotencyKeys, jobs: Job
     }
     const answer = { job_id, ...answerOf(submitted.job, context.now) };
     const { position } = notRefused(await keys.run(scope, { type: 'answer', answer }, context));
-    return { ok: true, answer, position, replayed: false };
+    return { ok: true, answer, position, replayed: false, reading: submitted.reading ?? null };
   }
 
   return submitOnce;

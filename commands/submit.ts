@@ -12,8 +12,8 @@ import type { Given, Intake, IntakeOptions, ListReading, OrUnusable } from './in
 import type { Jobs } from './job.ts';
 import { deleteJobBlobs, uploadKey } from './job-blobs.ts';
 import { openLeftOut } from './left-out.ts';
-import { openSubmitJob, type Submitted } from './submit-job.ts';
-import { type OneSubmission, openSubmitOnce, type SubmittedOnce } from './submit-once.ts';
+import { openSubmitJob } from './submit-job.ts';
+import { type OneSubmission, openSubmitOnce, type SubmittedList, type SubmittedOnce } from './submit-once.ts';
 
 export interface JobRequest {
   owner_id: string;
@@ -33,14 +33,13 @@ export interface Keyed extends Pick<OneSubmission, 'fingerprint' | 'answerOf'> {
   size_bytes: number;
 }
 
-/** `reading`: how the file was read; null for a list. */
-export type SubmittedList = Submitted & { reading?: ListReading | null };
-
 export interface Submissions {
   /** A refused request creates no job and costs nothing. Throws the stores' errors. */
   submit(request: JobRequest, context: CommandContext): Promise<OrUnusable<SubmittedList>>;
   /** Submits at most once for each key: a repeated request gets the first request's answer. */
   submitOnce(request: JobRequest, keyed: Keyed, context: CommandContext): Promise<SubmittedOnce>;
+  /** How a submission reads what is given; null for a list. */
+  readingOf(request: Pick<JobRequest, 'given' | 'options'>): Promise<ListReading | null>;
 }
 
 /** A request with an idempotency key may take this long; then another one with the key takes over. */
@@ -110,6 +109,7 @@ export function openSubmissions(parts: {
       const submission = { ...keyed, lease_ms, new_job_id: () => newJobId(context.now), discard };
       return submitOnce({ ...submission, submit: (job_id) => submit(job_id, request, context) }, context);
     },
+    readingOf: async ({ given, options }) => (await intake.urlsOf(given, options)).reading,
   };
 }
 

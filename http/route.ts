@@ -39,6 +39,8 @@ export interface UploadedFile {
   /** The name that the client gave; never a path to open. */
   filename: string | null;
   size_bytes: number;
+  /** Of the content, in hex. */
+  sha256: string;
 }
 
 export interface JsonBody<Schema extends TSchema = TSchema, Optional extends boolean = boolean> {

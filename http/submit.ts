@@ -12,45 +12,49 @@ import { type JobView, newJobView } from './job-view.ts';
 import type { Caller, Reply, RouteRequest } from './route.ts';
 
 type Wanted = Pick<JobRequest, 'source' | 'given' | 'options' | 'needs_credits'>;
-type Key = Omit<Keyed, 'scope' | 'answerOf'> & { key: string };
+/** `key`: undefined where the request has none. */
+type Sent = Pick<Keyed, 'size_bytes'> & { key: string | undefined; fingerprint(): string };
 type Asking = Pick<RouteRequest, 'route' | 'command' | 'signal'> & { caller: Caller };
 type Deps = Pick<Parts, 'submissions'>;
 
 export interface NewJob {
   reply: Omit<Reply, 'body'> & { body: JobView };
   position: Position;
-  /** How the file was read; null for a list. */
+  /** How the file was read; null for a list, and where the first answer to the key is repeated. */
   reading: ListReading | null;
 }
 
-/** Submits a job. Throws HttpError when the service refuses it; then there is no job and no charge. */
-export async function submit(wanted: Wanted, asking: Asking, { submissions }: Deps): Promise<NewJob> {
+/**
+ * Submits a job, at most once for each idempotency key: a repeated request gets the first answer. Throws HttpError when the
+ * service refuses it; then there is no job and no charge.
+ */
+export async function submit(wanted: Wanted, sent: Sent, asking: Asking, { submissions }: Deps): Promise<NewJob> {
+  const request = requestOf(wanted, asking);
   const context = asking.command();
-  const submitted = await submissions.submit(requestOf(wanted, asking), context);
-  if (!submitted.ok) throw refusal(submitted.refused, wanted.source);
-  const made = newJob(answerOf(submitted.job, context.now), submitted.position, asking);
-  return { ...made, reading: submitted.reading ?? null };
-}
-
-/** Like `submit`, but at most once for each idempotency key: a repeated request gets the first answer. */
-export async function submitOnce(
-  wanted: Wanted,
-  { key, ...sent }: Key,
-  asking: Asking,
-  { submissions }: Deps,
-): Promise<NewJob> {
-  const { method, path: route } = asking.route;
-  const scope = { user_id: asking.caller.user_id, method, route, key };
-  const context = asking.command();
-  const once = await submissions.submitOnce(requestOf(wanted, asking), { ...sent, scope, answerOf }, context);
-  return onceMade(once, wanted.source, asking);
+  const { given, source } = wanted;
+  const filename = given.kind === 'file' ? given.filename : null;
+  const { key, size_bytes } = sent;
+  if (key !== undefined) {
+    const { method, path: route } = asking.route;
+    const scope = { user_id: asking.caller.user_id, method, route, key };
+    const keyed = { scope, fingerprint: sent.fingerprint(), size_bytes, answerOf };
+    const once = await submissions.submitOnce(request, keyed, context);
+    return onceMade(once.ok ? { ...once, filename } : once, source, asking);
+  }
+  const made = await submissions.submit(request, context);
+  if (!made.ok) throw refusal(made.refused, source);
+  const answer = answerOf(made.job, context.now);
+  return newJob({ ...made, answer, filename, reading: made.reading ?? null }, asking);
 }
 
 /** Throws HttpError for a refusal. */
-export function onceMade(once: SubmittedOnce, source: JobSource, asking: Pick<Asking, 'route'>): NewJob {
+export function onceMade(once: Once, source: JobSource, asking: Pick<Asking, 'route'>): NewJob {
   if (!once.ok) throw refusal(once.refused, source);
-  return newJob(once.answer, once.position, asking, once.replayed ? REPLAYED : {});
+  return newJob(once, asking, once.replayed ? REPLAYED : {});
 }
+
+type Made = Extract<SubmittedOnce, { ok: true }> & { filename: string | null };
+export type Once = Made | Extract<SubmittedOnce, { ok: false }>;
 
 const REPLAYED = { 'Idempotency-Replayed': 'true' };
 
@@ -62,18 +66,23 @@ const requestOf = (wanted: Wanted, { caller, signal }: Asking): JobRequest => ({
   options: { ...wanted.options, signal },
 });
 
-export const answerOf = (job: JobCreated, created_at: number) => ({ status: 201, body: newJobView(job, created_at) });
+/** The answer as the log keeps it for a key: the file's name is personal, and each request with the key brings it again. */
+export const answerOf = (job: JobCreated, created_at: number) => ({
+  status: 201,
+  body: newJobView({ ...job, filename: null }, created_at),
+});
 
 function newJob(
-  answer: Omit<RequestAnswered, 'job_id'>,
-  position: Position,
+  { answer, filename, position, reading }: Omit<Made, 'ok' | 'replayed' | 'answer'> & { answer: Answer },
   { route }: Pick<Asking, 'route'>,
   more = {},
 ): NewJob {
-  const { status, body } = answer as { status: number; body: JobView };
+  const { status } = answer;
+  const body = { ...(answer.body as JobView), filename };
   const location = `${route.api.prefix}/jobs/${body.job_id}`;
-  return { reply: { status, body, headers: { location, ...more }, position, is_early: true }, position, reading: null };
+  return { reply: { status, body, headers: { location, ...more }, position, is_early: true }, position, reading };
 }
+type Answer = Omit<RequestAnswered, 'job_id'>;
 
 /** Refusals for want of credits that the user may spend. */
 const LACKS: readonly string[] = ['no_credits', 'usage_limit'];

@@ -91,11 +91,15 @@ test('many reruns at once make one job, and a later one gets its answer', async 
   const failed = await fail(await upload(bob));
   const answers = await Promise.all(Array.from({ length: 5 }, () => rerun(failed)));
   t.true(answers.every(({ status, body }) => status === 201 || body.code === 'idempotency_in_progress'));
-  const made = answers.filter(({ status }) => status === 201).map(({ body }) => body.job_id);
-  t.is(new Set(made).size, 1);
+  const made = answers.filter(({ status }) => status === 201).map(({ body }) => body);
+  t.is(made[0].filename, 'May.csv');
+  for (const body of made) t.deepEqual(body, made[0]);
   const again = await rerun(failed);
   t.deepEqual([again.status, again.headers.get('idempotency-replayed')], [201, 'true']);
-  t.deepEqual([again.body.job_id, await jobsOf('bob'), await balanceOf(bob)], [made[0], 2, 294]);
+  t.deepEqual([again.body, await jobsOf('bob'), await balanceOf(bob)], [made[0], 2, 294]);
+  // The name of the file is sealed where the log keeps it with the job.
+  const keys = await Array.fromAsync(behind.log.readAll({ filter: { categories: ['idempotency'] } }));
+  t.notRegex(JSON.stringify(keys), /May\.csv/);
 });
 
 test('a job that was posted as a list is run again without the domains that are blocked since', async (t) => {

@@ -1,5 +1,5 @@
 // Streams the file of a form to a file of its own on disk, which the service removes when the request ends.
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from 'koa';
@@ -72,6 +72,7 @@ async function readForm(
   let field_count = 0;
   let field_bytes = 0;
   let size_bytes = 0;
+  const hash = createHash('sha256');
   for await (const event of readParts(body, boundary)) {
     if ('part' in event) {
       const { part } = event;
@@ -89,11 +90,12 @@ async function readForm(
     } else {
       size_bytes += event.content.length;
       if (size_bytes > max_file_bytes) throw tooLarge(max_file_bytes);
+      hash.update(event.content);
       await file.appendFile(event.content);
     }
   }
   if (!found) throw missingFile();
-  return { filename: found.filename, size_bytes };
+  return { filename: found.filename, size_bytes, sha256: hash.digest('hex') };
 }
 
 function assertName(filename: string): void {

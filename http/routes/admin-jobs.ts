@@ -1,16 +1,16 @@
 // The administrators' routes for single jobs: run a failed job again, and get the file that a job was made from.
 import { openRerunJob, type RerunRefusal } from '../../commands/rerun-job.ts';
-import type { SubmittedOnce } from '../../commands/submit-once.ts';
 import { Type } from '../../events/schema.ts';
 import { jobs as jobDocuments } from '../../readmodels/jobs.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError, jobNotFound, NO_SUCH_JOB } from '../errors.ts';
 import { fileName, typeOfFile } from '../export/file-name.ts';
 import { groupOf, type Parts } from '../group.ts';
+import { IN_PROGRESS, MADE, RETRY_AFTER } from '../idempotency-key.ts';
 import { JobView, jobExample } from '../job-view.ts';
 import { anError, routeOf } from '../route.ts';
 import { Time } from '../schemas.ts';
-import { answerOf, onceMade } from '../submit.ts';
+import { answerOf, type Once, onceMade } from '../submit.ts';
 
 const wire = ({ log, jobs, blobs, submissions, jobFinder, read, now }: Parts) => ({
   ...{ blobs, jobFinder, now },
@@ -49,10 +49,7 @@ const rerun = route({
       description: 'The new job.',
       schema: JobView,
       example: { ...jobExample, completed_urls: 0, started_at: null, source: 'rerun' },
-      headers: {
-        Location: 'The path of the new job.',
-        'Idempotency-Replayed': '`true` when the service repeats the first answer.',
-      },
+      headers: MADE,
     },
   },
   errors: {
@@ -66,16 +63,12 @@ const rerun = route({
     404: NO_SUCH_JOB,
     409: {
       description: 'The job cannot be run again, or is being run again at this moment.',
-      headers: {
-        'Retry-After': 'With `idempotency_in_progress`, the seconds to wait before the request is sent again.',
-      },
+      headers: RETRY_AFTER,
       examples: {
         not_failed: { message: MESSAGES.not_failed, details: { status: 'completed' } },
         owner_erased: { message: MESSAGES.owner_erased },
         upload_missing: { message: MESSAGES.upload_missing },
-        idempotency_in_progress: {
-          message: 'A request with the same key is still being worked on. Send it again in a moment.',
-        },
+        ...IN_PROGRESS,
       },
     },
     410: anError(
@@ -96,7 +89,7 @@ const rerun = route({
       throw new HttpError(STATUSES[code], code, message, details);
     }
     // The owner, who did not ask, finds the job at once too.
-    return { ...onceMade(once as SubmittedOnce, 'rerun', { route }).reply, is_early: false };
+    return { ...onceMade(once as Once, 'rerun', { route }).reply, is_early: false };
   },
 });
 

@@ -25,6 +25,7 @@ import { users } from '../../readmodels/users.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { BEHIND, HttpError, retryLater, ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
+import { idempotencyKey, KEY } from '../idempotency-key.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
 import {
   SubscriptionView,
@@ -236,14 +237,7 @@ const adjustCredits = route({
     }),
     reason,
   }),
-  headers: Type.Object({
-    'idempotency-key': Type.Optional(
-      Type.String({
-        ...{ minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]*$' },
-        description: 'Your own key for this one adjustment of this user. The service never makes it twice.',
-      }),
-    ),
-  }),
+  headers: idempotencyKey('Your own key for this one adjustment of this user. The service never makes it twice.'),
   responses: {
     200: {
       description: 'The adjustment is made.',
@@ -276,7 +270,7 @@ const adjustCredits = route({
   },
   async handler({ params: { user_id }, query: { amount, reason }, headers, command }, { administration }) {
     if (amount === 0) throw new ValidationError([{ loc: ['query', 'amount'], msg: 'must not be 0', type: 'zero' }]);
-    const idempotency_key = headers['idempotency-key'] ?? null;
+    const idempotency_key = headers[KEY] ?? null;
     const adjusted = await administration.adjustCredits(user_id, { amount, reason, idempotency_key }, command());
     if (!adjusted.ok) {
       const { refused } = adjusted;

@@ -1,4 +1,5 @@
 // The gateway's jobs: upload a file, list jobs, read a job and its results.
+import { hash } from 'node:crypto';
 import { JOB_STATUSES } from '../../events/job.ts';
 import { Type } from '../../events/schema.ts';
 import { jobs } from '../../readmodels/jobs.ts';
@@ -10,6 +11,7 @@ import { jobStats } from '../../readmodels/stats.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError, NO_SUCH_JOB } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
+import { IN_PROGRESS, KEY, MADE, MISMATCH, RETRY_AFTER, submissionKey } from '../idempotency-key.ts';
 import { JobStatusView, JobView, jobExample, jobStatusExample, jobStatusView, jobView } from '../job-view.ts';
 import { columnOption, LIST_FILE, readingExample, readingFields, sheetOption } from '../list-reading.ts';
 import { listOf, listReply } from '../list-replies.ts';
@@ -22,7 +24,7 @@ import {
   resultViews,
   statusGroup,
 } from '../result-view.ts';
-import { fileBody, routeOf } from '../route.ts';
+import { fileBody, routeOf, type UploadedFile } from '../route.ts';
 import { submit } from '../submit.ts';
 
 function wire({ submissions, inFlight, read, flips }: Parts) {
@@ -52,28 +54,49 @@ const upload = route({
     column: columnOption,
     sheet: sheetOption,
   }),
+  headers: submissionKey('the same file, with the same name and parameters,'),
   body: fileBody(LIST_FILE),
   responses: {
     201: {
       description: 'The job, and how the file was read.',
       schema: Type.Object({ ...JobView.properties, list: Type.Object(readingFields) }),
       example: { ...jobExample, completed_urls: 0, list: readingExample },
+      headers: MADE,
     },
   },
   errors: {
-    409: 'The upload took so long that the service released its credits. Send it again.',
+    409: {
+      description:
+        'You sent the idempotency key with another file, name or parameter before, or the service still works on its first request; or the ' +
+        'upload took so long that the service released its credits: send it again.',
+      headers: RETRY_AFTER,
+      examples: {
+        ...MISMATCH,
+        ...IN_PROGRESS,
+        reservation_voided: { message: 'The request took too long; submit it again.' },
+      },
+    },
     413: 'The file is too large, or holds too many URLs.',
     415: 'The file is not a table.',
     422: 'The file holds no URL that the service can check.',
   },
   async handler(request, services) {
-    const { path, filename } = request.body;
-    const given = { kind: 'file' as const, path, filename: filename ?? 'upload' };
-    const wanted = { source: 'upload' as const, given, options: request.query, needs_credits: false };
-    const { reply, reading } = await submit(wanted, request, services);
-    return { ...reply, body: { ...reply.body, list: reading } };
+    const { body: file, query, headers } = request;
+    const given = { kind: 'file' as const, path: file.path, filename: file.filename ?? 'upload' };
+    const wanted = { source: 'upload' as const, given, options: query, needs_credits: false };
+    const { size_bytes } = file;
+    const sent = { key: headers[KEY], size_bytes, fingerprint: () => fingerprintOf(file, query) };
+    const { reply, reading } = await submit(wanted, sent, request, services);
+    // The log keeps no reading with the answer, because the names of columns may be personal. The same file is read in the same way.
+    return { ...reply, body: { ...reply.body, list: reading ?? (await services.submissions.readingOf(wanted)) } };
   },
 });
+
+/** Equal for the same file with the same name and parameters, whatever the form around it. */
+function fingerprintOf({ sha256, filename }: UploadedFile, query: object): string {
+  const parameters = Object.entries(query).sort(([a], [b]) => (a < b ? -1 : 1));
+  return hash('sha256', JSON.stringify([sha256, filename, parameters]), 'hex');
+}
 
 const list = route({
   id: 'listJobs',

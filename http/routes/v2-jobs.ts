@@ -11,10 +11,11 @@ import { jobWhen } from '../await-job.ts';
 import { openCursors, openListCursors } from '../cursors.ts';
 import { HttpError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
+import { IN_PROGRESS, KEY, MADE, MISMATCH, RETRY_AFTER, submissionKey } from '../idempotency-key.ts';
 import { JobStatusView, JobView, jobExample, jobStatusExample, jobStatusView, jobView } from '../job-view.ts';
 import { MAX_PAGE, ResultView, resultExample } from '../result-view.ts';
 import { anError, type Caller, listBody, type RouteRequest, routeOf, type StringList } from '../route.ts';
-import { submit, submitOnce } from '../submit.ts';
+import { submit } from '../submit.ts';
 import { CANCELLED, cancelJob } from './job-lifecycle.ts';
 import { cursorPage } from './v2-results.ts';
 
@@ -35,22 +36,7 @@ const body = listBody('urls', {
   name: 'NewJob',
   example: { urls: ['https://example.com/', 'https://example.com/about'] },
 });
-const headers = Type.Object({
-  'idempotency-key': Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 255,
-      pattern: '^[\\x21-\\x7e]*$',
-      description:
-        'Your own key for this one submission, best a UUID v4 such as `8e03978e-40d5-43e8-bc93-6894a57f9324`. For 24 hours the service answers the same key and the same URLs with the ' +
-        'first answer, and creates no second job.',
-    }),
-  ),
-});
-const MADE = {
-  Location: 'The path of the job.',
-  'Idempotency-Replayed': '`true` when the service repeats the first answer to the key.',
-};
+const headers = submissionKey('the same URLs');
 const submissionErrors = {
   402: anError(
     'You have no credits left, or the limit of your account is used up (`usage_limit` in `details.reason`). The service created no ' +
@@ -62,15 +48,8 @@ const submissionErrors = {
     description:
       'You sent the idempotency key with other URLs before (`idempotency_key_mismatch`), or the service still works on its first ' +
       'request (`idempotency_in_progress`: the header Retry-After says when to send it again).',
-    headers: { 'Retry-After': 'With `idempotency_in_progress`, the seconds to wait before the request is sent again.' },
-    examples: {
-      idempotency_key_mismatch: {
-        message: 'The key was sent with another body within 24 hours. Take a new key for a new request.',
-      },
-      idempotency_in_progress: {
-        message: 'A request with the same key is still being worked on. Send it again in a moment.',
-      },
-    },
+    headers: RETRY_AFTER,
+    examples: { ...MISMATCH, ...IN_PROGRESS },
   },
   413: 'The body is too large, or holds too many URLs.',
   422: {
@@ -191,15 +170,13 @@ const wait = route({
 /** Whether the job is paused, or has ended with its credits settled. */
 const hasStopped = ({ status, due }: JobDocument) => status !== 'processing' && due !== 'settlement';
 
-type Submitting = RouteRequest<unknown, unknown, { 'idempotency-key'?: string }, StringList, Caller>;
+type Submitting = RouteRequest<unknown, unknown, { [KEY]?: string }, StringList, Caller>;
 
 async function submitted(request: Submitting, services: Deps) {
-  const { size_bytes, pages } = request.body;
-  const wanted = { source: 'api' as const, given: { kind: 'list' as const, pages: pages() }, needs_credits: true };
-  const key = request.headers['idempotency-key'];
-  if (key === undefined) return await submit(wanted, request, services);
-  const { fingerprint } = request.body;
-  return await submitOnce(wanted, { key, fingerprint, size_bytes }, request, services);
+  const { body, headers } = request;
+  const wanted = { source: 'api' as const, given: { kind: 'list' as const, pages: body.pages() }, needs_credits: true };
+  const sent = { key: headers[KEY], size_bytes: body.size_bytes, fingerprint: () => body.fingerprint };
+  return await submit(wanted, sent, request, services);
 }
 
 export const list = route({

@@ -137,7 +137,7 @@ test('every route names its operation', (t) => {
   );
 });
 
-const { v2 } = openDocuments() as Record<string, Json>;
+const { gateway, v2 } = openDocuments() as Record<string, Json>;
 
 test('the public API: every answer but a 503 has the rate limits, and every error a code of the list', (t) => {
   const limits = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
@@ -155,14 +155,16 @@ test('the public API: every answer but a 503 has the rate limits, and every erro
   t.true(v2.components.schemas.ErrorCode.enum.length > 10);
 });
 
-test('the public API: the document describes idempotency keys and webhooks', (t) => {
-  for (const path of ['/api/v2/jobs', '/api/v2/jobs/wait']) {
-    const { post } = v2.paths[path];
+test('the documents describe idempotency keys', (t) => {
+  for (const { post } of [v2.paths['/api/v2/jobs'], v2.paths['/api/v2/jobs/wait'], gateway.paths['/jobs']]) {
     t.truthy(post.parameters.find(({ name }: Json) => name === 'Idempotency-Key'));
     t.truthy(post.responses[201].headers['Idempotency-Replayed']);
     t.truthy(post.responses[409].content['application/json'].examples.idempotency_key_mismatch);
     t.truthy(post.responses[409].headers['Retry-After']);
   }
+});
+
+test('the public API: the document describes webhooks', (t) => {
   const types = ['job.completed', 'job.paused', 'job.failed', 'job.cancelled', 'endpoint.test'];
   const { callbacks } = v2.paths['/api/v2/webhooks/endpoints'].post;
   t.deepEqual(Object.keys(callbacks), types);

@@ -21,7 +21,12 @@ export interface TestClient {
   /** Any request, with the client's credentials. */
   send(path: string, init?: RequestInit): Promise<Answer>;
   ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
-  upload(content: string | Uint8Array, query?: string, filename?: string): Promise<Answer>;
+  upload(
+    content: string | Uint8Array,
+    query?: string,
+    filename?: string,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
   /** Asks until the job has stopped; a 503 is asked again. */
   ended(job_id: string): Promise<Answer['body']>;
 }
@@ -115,10 +120,10 @@ export function openTestClient(url: string, token: string, prefix = '', inspect 
       const init = { method, headers: { ...json, ...headers } };
       return send(path, body === undefined ? init : { ...init, body: JSON.stringify(body) });
     },
-    upload(content, query = '', filename = 'urls.csv') {
+    upload(content, query = '', filename = 'urls.csv', headers = {}) {
       const form = new FormData();
       form.append('file', new Blob([content as string]), filename);
-      return send(`/jobs${query}`, { method: 'POST', body: form });
+      return send(`/jobs${query}`, { method: 'POST', body: form, headers });
     },
     async ended(job_id) {
       let answer: Answer;
