@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import test from 'ava';
 import type { Page } from 'playwright-core';
 import { assertAccessible, consoleAndSite, newUser } from '../support/console.ts';
@@ -80,22 +81,72 @@ test('a dropped file is taken, and its other column can be chosen', async (t) =>
   t.pass();
 });
 
-test('whoever sends a file whose answer is lost is told to look for the job before sending it again', async (t) => {
-  const silent = createServer((request) => request.resume().once('end', () => request.socket.destroy()));
-  await once(silent.listen(0, '127.0.0.1'), 'listening');
-  t.teardown(() => silent.close());
-  const page = await service.open(t, '/jobs/new', { user: newUser() });
+/** Gives the page of a new job a list of one URL; the button that starts the job. */
+async function readyToStart(page: Page) {
   await page.getByLabel('Or paste a list').fill(`${site.url}/1`);
   await page.getByRole('button', { name: 'Look at the list' }).click();
   const start = page.getByRole('button', { name: 'Check 1 URL' });
   await start.waitFor();
-  await page.route('**/jobs', (route) => route.abort(), { times: 1 });
+  return start;
+}
+const jobsOf = async (user: string): Promise<number> =>
+  (await (await service.client(user)).ask('GET', `/jobs?email=${user}@example.com`)).body.total;
+
+test('a file whose answer is lost is sent again, and makes one job', async (t) => {
+  const user = newUser();
+  const page = await service.open(t, '/jobs/new', { user });
+  const start = await readyToStart(page);
+  const answers: number[] = [];
+  const losing = createServer(async (request) => {
+    const headers = request.headers as Record<string, string>;
+    const { host: _host, connection: _connection, 'content-length': _length, ...rest } = headers;
+    const init = { method: 'POST', headers: rest, body: await buffer(request) };
+    answers.push((await fetch(`${service.url}/jobs`, init)).status);
+    request.socket.destroy();
+  });
+  await once(losing.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => losing.close());
+  const { port } = losing.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/jobs`;
+  await page.route('**/jobs', (route) => route.continue({ url }), { times: 1 });
+  await start.click();
+  await page.getByText('completed').waitFor();
+  t.deepEqual(answers, [201]);
+  t.is(await jobsOf(user), 1);
+});
+
+test('whoever sends a file by hand after the connection broke sends it with the same key', async (t) => {
+  const user = newUser();
+  const page = await service.open(t, '/jobs/new', { user });
+  const start = await readyToStart(page);
+  const keys = new Set<string | undefined>();
+  page.on('request', (request) => {
+    if (request.url() === `${service.url}/jobs`) keys.add(request.headers()['idempotency-key']);
+  });
+  await page.route('**/jobs', (route) => route.abort());
   await start.click();
   await page.getByText('The upload broke off.').waitFor();
-  const { port } = silent.address() as AddressInfo;
-  await page.route('**/jobs', (route) => route.continue({ url: `http://127.0.0.1:${port}/jobs` }));
+  await page.unroute('**/jobs');
   await start.click();
-  await page.getByText('Look whether the job is in the list of jobs').waitFor();
+  await page.getByText('completed').waitFor();
+  t.is(keys.size, 1);
+  t.regex([...keys][0] ?? '', /^[0-9a-f]{32}$/);
+  t.is(await jobsOf(user), 1);
+});
+
+test('a file that is sent after the session has ended leads to the sign-in', async (t) => {
+  const page = await service.open(t, '/jobs/new', { user: newUser() });
+  // The page never asks by itself whether the session has ended.
+  await page.addInitScript(() => {
+    const { setTimeout } = globalThis;
+    const unlessLong = (run: () => void, wait_ms = 0) => (wait_ms < 60_000 ? setTimeout(run, wait_ms) : 0);
+    Object.assign(globalThis, { setTimeout: unlessLong });
+  });
+  await page.reload();
+  const start = await readyToStart(page);
+  await page.context().clearCookies({ name: 'session' });
+  await start.click();
+  await page.getByRole('heading', { name: 'You are not signed in' }).waitFor();
   t.pass();
 });
 

@@ -74,6 +74,10 @@ export async function ask<Name extends Operation>(
   return (await bodyOf(response)) as AnswerOf<Name>;
 }
 
+/** An idempotency key. `crypto.randomUUID` is missing on addresses without TLS. */
+export const newKey = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+
 /** Shows the service that a page of its own asks: pages of other sites cannot send this header. */
 export const SAME_SITE = { 'X-Console': '1' };
 
@@ -105,9 +109,7 @@ export async function bodyOf(response: Response): Promise<unknown> {
   // An answer that breaks off is none.
   if (response.ok) return response.json().catch(noAnswer);
   const body = await response.json().catch(() => null);
-  const error = refusalOf(response.status, body, (header) => response.headers.get(header));
-  if (error.status === 401) signedOut.dispatchEvent(new Event('change'));
-  throw error;
+  throw refusalOf(response.status, body, (header) => response.headers.get(header));
 }
 
 interface Problem {
@@ -115,12 +117,14 @@ interface Problem {
   msg: string;
 }
 
+/** Who waits for `signedOut` hears of a refusal for want of a session. */
 export function refusalOf(status: number, body: unknown, header: (name: string) => string | null): ApiError {
   const { detail, code, details } = (body ?? {}) as { detail?: string | Problem[]; code?: string; details?: unknown };
   const message = Array.isArray(detail)
     ? detail.map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`).join('; ')
     : (detail ?? `The service answered with status ${status}.`);
   const retry_s = Number(header('retry-after')) || null;
+  if (status === 401) signedOut.dispatchEvent(new Event('change'));
   return new ApiError(message, {
     status,
     code: code ?? 'validation_error',

@@ -1,5 +1,6 @@
 // A new job: choose a list, see what a job of it would check and cost, then start it.
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
+import { newKey } from '../../api/ask.ts';
 import { upload } from '../../api/upload.ts';
 import { go, to } from '../../app/address.ts';
 import { useSession } from '../../app/session.tsx';
@@ -31,9 +32,11 @@ function Chosen({ file, onOther }: { file: File; onOther(): void }) {
   const [share, setShare] = useState(0);
   const analysis = useAnalysis(file, place, setShare);
   const { again } = useSession();
+  // The same list sent again after a lost answer makes one job.
+  const idempotency_key = useMemo(newKey, [file, place]);
   const start = useAction(async () => {
     setShare(0);
-    const { job_id } = await upload('POST /jobs', place, file, { onProgress: setShare });
+    const { job_id } = await upload('POST /jobs', place, file, { onProgress: setShare, idempotency_key });
     again();
     go(to(`/jobs/${job_id}`));
   });

@@ -1,6 +1,6 @@
 // What an administrator changes of a user's credits and limits. Each change has a reason, which the audit trail keeps.
 import { useMemo, useState } from 'preact/hooks';
-import { ask } from '../../../api/ask.ts';
+import { ask, newKey } from '../../../api/ask.ts';
 import { Confirm } from '../../../ui/dialog.tsx';
 import { Field } from '../../../ui/field.tsx';
 import { say } from '../../../ui/toasts.tsx';
@@ -122,7 +122,3 @@ function ChangeDialog({ change, user, onClose, onDone }: ChangeProps) {
     </Confirm>
   );
 }
-
-/** `crypto.randomUUID` is missing on addresses without TLS. */
-const newKey = () =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
