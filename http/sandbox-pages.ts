@@ -3,7 +3,6 @@
 import { hash } from 'node:crypto';
 import type { Subscription } from '../events/subscription-state.ts';
 import { escaped } from './answers/html.ts';
-import { grouped } from './grouped.ts';
 import type { SandboxCheckout } from './payments.ts';
 
 const STYLE = `
@@ -47,7 +46,7 @@ export function checkoutPage(
   const { item, currency, user_id } = checkout;
   const period = item.kind === 'plan' ? ` a ${item.interval}` : '';
   const lines = [
-    `<p>${escaped(item.name)}: ${grouped(item.credits)} credits${period} for ${escaped(user_id)}</p>`,
+    `<p>${escaped(item.name)}: ${item.credits.toLocaleString('en')} credits${period} for ${escaped(user_id)}</p>`,
     `<p class="price">${priceOf(item.price_cents, currency)}${period}</p>`,
   ];
   const button = (action: string, label: string, kind: string) =>
@@ -112,7 +111,7 @@ export function portalPage(
     const ways = is_reversed
       ? [button(`win${of}`, 'Undo')]
       : [button(`refund${of}`, 'Refund'), button(`dispute${of}`, 'Dispute')];
-    return [`<p>${priceOf(amount_cents, currency)} for ${grouped(credits)} credits ${ways.join('')}</p>`];
+    return [`<p>${priceOf(amount_cents, currency)} for ${credits.toLocaleString('en')} credits ${ways.join('')}</p>`];
   });
   const back = `<p><a href="${escaped(return_url)}">Go back</a></p>`;
   return layout('Your plan and payments', [...of_plan, ...of_payments, back].join('\n'), true);

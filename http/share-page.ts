@@ -2,7 +2,6 @@
 // form, so that it works, prints and is read wherever HTML is.
 import { VERDICT_MEANINGS, VERDICTS } from '../events/checks.ts';
 import { escaped } from './answers/html.ts';
-import { grouped } from './grouped.ts';
 import type { JobView } from './job-view.ts';
 import type { ResultView } from './result-view.ts';
 
@@ -22,6 +21,7 @@ export interface SharedView {
   filter: { url_contains?: string; status_codes?: string; non_2xx?: boolean };
 }
 
+const grouped = (value: number) => value.toLocaleString('en');
 const time = (at: string) => `<time datetime="${at}">${at.slice(0, 16).replace('T', ' ')} UTC</time>`;
 
 export function sharePage(style: string, view: SharedView): string {

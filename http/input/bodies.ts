@@ -2,7 +2,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 import { HttpError, ValidationError } from '../errors.ts';
-import { grouped } from '../grouped.ts';
 import type { JsonBody, RawBody } from '../route.ts';
 import { bodyChunks } from './body-chunks.ts';
 
@@ -123,7 +122,7 @@ const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b]
 
 export const tooManyValues = () => tooMany(MAX_VALUES, 'values');
 const tooMany = (limit: number, what: string) =>
-  new HttpError(413, 'too_many_values', `The body holds more than ${grouped(limit)} ${what}.`);
+  new HttpError(413, 'too_many_values', `The body holds more than ${limit.toLocaleString('en')} ${what}.`);
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 

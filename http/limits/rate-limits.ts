@@ -1,7 +1,6 @@
 // Rate limits of an API: requests of each API key a minute and a day. A request without a valid key counts for its client's address.
 import type { Api } from '../apis/api.ts';
 import { HttpError } from '../errors.ts';
-import { grouped } from '../grouped.ts';
 import type { Caller } from '../route.ts';
 import type { RateCounter, RateCounters } from './rate-counters.ts';
 
@@ -70,6 +69,6 @@ export function rateLimited(
   headers: Record<string, string> = {},
 ): HttpError {
   const wait_s = Math.max(1, Math.ceil(resets_in_ms / 1000));
-  const message = `${subject} may send ${grouped(most)} requests ${period}. Try again in ${wait_s} s.`;
+  const message = `${subject} may send ${most.toLocaleString('en')} requests ${period}. Try again in ${wait_s} s.`;
   return new HttpError(429, 'rate_limited', message, undefined, { ...headers, 'Retry-After': String(wait_s) });
 }

@@ -25,7 +25,6 @@ import { users } from '../../readmodels/users.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { BEHIND, HttpError, retryLater, ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
-import { grouped } from '../grouped.ts';
 import { idempotencyKey, KEY } from '../idempotency-key.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
 import {
@@ -65,7 +64,7 @@ export const listUsers = route({
     search: Type.String({
       maxLength: 200,
       default: '',
-      description: `A part of the id, the address or the name, in any case, with or without accents. It finds the ${grouped(MAX_FOUND)} newest users that have it.`,
+      description: `A part of the id, the address or the name, in any case, with or without accents. It finds the ${MAX_FOUND.toLocaleString('en')} newest users that have it.`,
       examples: ['alice@'],
     }),
     filter_type: Type.Enum(USER_FILTERS, {

@@ -13,7 +13,6 @@ import {
 import { pageOf } from '../../readmodels/pages.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { groupOf, type Parts } from '../group.ts';
-import { grouped } from '../grouped.ts';
 import { listOf, listReply } from '../list-replies.ts';
 import { paging } from '../result-view.ts';
 import { routeOf } from '../route.ts';
@@ -97,7 +96,7 @@ const balance = route({
       schema: Type.Object({
         ...Credits.properties,
         lots: Type.Array(Lot, {
-          description: `The grants with credits left, at most ${grouped(MAX_LOTS)}, in the order in which jobs spend them.`,
+          description: `The grants with credits left, at most ${MAX_LOTS.toLocaleString('en')}, in the order in which jobs spend them.`,
         }),
       }),
       example: {
