@@ -17,9 +17,6 @@ export const REQUIRE = RUNNING_FILES === undefined ? [] : ['./.ci/running-files.
  */
 export const TIMEOUT = RUNNING_FILES === undefined ? '300s' : '3600s';
 
-/** As the threads of the service do. */
-const NODE_ARGUMENTS = [`--import=${join(import.meta.dirname, 'modules.js')}`];
-
 /** Whole services first: files of the top folder take longest, and the last ones to run should be short. */
 const depthOf = (file) => file.split('/').length;
 
@@ -31,7 +28,6 @@ export default {
   concurrency: 4,
   timeout: TIMEOUT,
   require: REQUIRE,
-  nodeArguments: NODE_ARGUMENTS,
   environmentVariables: { NODE_NO_WARNINGS: '1', NODE_COMPILE_CACHE: COMPILED, TMPDIR },
 };
 

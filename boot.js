@@ -4,7 +4,6 @@
 import { existsSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
-import './modules.js';
 
 if (existsSync('.env')) process.loadEnvFile();
 enableCompileCache(process.env.NODE_COMPILE_CACHE ?? join(import.meta.dirname, 'node_modules/.cache/compiled'));
