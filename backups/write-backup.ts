@@ -6,7 +6,6 @@ import { Readable } from 'node:stream';
 import type { Blobs } from '../commands/blobs.ts';
 import { jobOfBlob } from '../commands/job-blobs.ts';
 import type { Position, StoredLog } from '../events/event-store.ts';
-import type { LogIdentified } from '../events/service.ts';
 import { BACKUP_TURN_STREAM, backupStream, jobStream, LOG_IDENTITY_STREAM, urlsStream } from '../events/streams.ts';
 import { DigestSet } from '../intake/digest-set.ts';
 import { isInBackups } from './keys.ts';
@@ -144,6 +143,6 @@ async function isKnown(file: string, log: StoredLog, position: Position): Promis
 }
 
 async function logId(log: StoredLog): Promise<string> {
-  for await (const { data } of log.readStream(LOG_IDENTITY_STREAM, { limit: 1 })) return (data as LogIdentified).log_id;
+  for await (const { id } of log.readStream(LOG_IDENTITY_STREAM, { limit: 1 })) return id;
   return '';
 }

@@ -21,7 +21,8 @@ export async function identifyLog(log: EventStore, actor: string, now: number): 
   return given;
 }
 
-async function logId(log: EventStore): Promise<string | null> {
-  for await (const { data } of log.readStream(LOG_IDENTITY_STREAM, { limit: 1 })) return (data as LogIdentified).log_id;
+/** Null where the log has none yet. The event's id is the log's, so that damaged data changes nothing. */
+export async function logId(log: Pick<EventStore, 'readStream'>): Promise<string | null> {
+  for await (const { id } of log.readStream(LOG_IDENTITY_STREAM, { limit: 1 })) return id;
   return null;
 }

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { exportLines, sourceOfFile } from '../../audit/export-file.ts';
 import { sourceOfLog } from '../../audit/source.ts';
-import { LOG_IDENTITY_STREAM } from '../../events/streams.ts';
+import { logId } from '../../commands/log-identity.ts';
 import { closing } from '../closing.ts';
 import { exitAtInterrupts } from '../interrupts.ts';
 import { type Command, EXIT } from './command.ts';
@@ -25,11 +25,7 @@ export const ledgerExport: Command = {
     const { log } = await openLogToRead(run);
     await using source = closing(sourceOfLog(log));
     await using output = await openOutput(run, run.values.out as string | undefined);
-    let log_id: string | null = null;
-    for await (const { data } of log.readStream(LOG_IDENTITY_STREAM, { limit: 1 })) {
-      ({ log_id } = data as { log_id: string });
-    }
-    const lines = exportLines(source, as_of, { log_id, exported_at: new Date().toISOString() });
+    const lines = exportLines(source, as_of, { log_id: await logId(log), exported_at: new Date().toISOString() });
     let next = await lines.next();
     for (; !next.done; next = await lines.next()) await output.write(next.value);
     await output.finish();
