@@ -116,7 +116,7 @@ export interface OrderedAppend {
 export interface StoredLog extends EventStore {
   /**
    * Makes the appends so that the log has their events in this order, several in one commit where the store can. Like `append`, each may
-   * be made again. After a conflict or an error, some of the appends are made, and the log may lack any of the others.
+   * be made again. After an error, those before some place are made and none behind it; after a conflict, the log may lack any.
    */
   appendInOrder(appends: readonly OrderedAppend[]): Promise<AppendResult[]>;
 

@@ -103,7 +103,8 @@ test('a restore that the disk has no room for says so, and goes on when it is st
   t.regex(limited.err, /\nThe restore was cut off\. Start it again: it goes on where it stopped\.\n$/);
   const before = (await stored(other)).length;
   t.true(before > 0 && before < 10_000, String(before));
-  t.is((await run(other, ['restore', path])).code, 0);
+  const again = await run(other, ['restore', path]);
+  t.is(again.code, 0, again.err);
   t.deepEqual((await stored(other)).slice(0, 10_000), (await stored(folder)).slice(0, 10_000));
 });
 

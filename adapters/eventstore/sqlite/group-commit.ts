@@ -32,7 +32,12 @@ interface Append {
   expected: ExpectedRevision;
   rows: Row[];
   chars: number;
+  order: Order | null;
   done: PromiseWithResolvers<AppendResult>;
+}
+/** Shared by appends that are to be made in an order: after an error of one, those behind it are not made. */
+export interface Order {
+  broken?: { by: unknown };
 }
 interface Row {
   id: string;
@@ -75,7 +80,12 @@ export class GroupCommit {
   }
 
   /** Throws RangeError or AppendTooLarge for an append that can never succeed. The caller may change `events` after the call. */
-  append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
+  append(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    order: Order | null = null,
+  ): Promise<AppendResult> {
     checkStream(stream);
     if (expected !== 'no_stream' && !(Number.isSafeInteger(expected) && expected >= 0)) {
       throw new RangeError(`not an expected revision: ${expected}`);
@@ -85,7 +95,7 @@ export class GroupCommit {
     // A UTF-16 unit takes at most three bytes, so only large appends need an exact count.
     if (chars * 3 > MAX_APPEND_BYTES) checkSize(stream, rows);
     const done = Promise.withResolvers<AppendResult>();
-    this.#pending.push({ stream, expected, rows, chars, done });
+    this.#pending.push({ stream, expected, rows, chars, order, done });
     this.#writing ??= this.#write();
     return done.promise;
   }
@@ -120,7 +130,12 @@ export class GroupCommit {
     return this.#pending.splice(0, end === -1 ? this.#pending.length : end);
   }
 
-  async #commit(group: Append[]): Promise<void> {
+  async #commit(taken: Append[]): Promise<void> {
+    const group = taken.filter(({ order, done }) => {
+      if (order?.broken) done.reject(order.broken.by);
+      return !order?.broken;
+    });
+    if (group.length === 0) return;
     let grown = false;
     try {
       const results = await whenLogIsFree(() => {
@@ -139,7 +154,11 @@ export class GroupCommit {
     } catch (error) {
       // One append of the group cannot be written. Retrying each alone spares the others, and is safe because ids are compared.
       if (group.length > 1) for (const append of group) await this.#commit([append]);
-      else group[0]!.done.reject(error);
+      else {
+        const [{ order, done }] = group as [Append];
+        if (order) order.broken = { by: error };
+        done.reject(error);
+      }
       return;
     }
     if (grown) this.#appended();

@@ -19,7 +19,7 @@ import { Arrivals } from './arrivals.ts';
 import { Checkpointer } from './checkpointer.ts';
 import { connect, connectToRead, whenLogIsFree } from './connection.ts';
 import { Deletions } from './deletions.ts';
-import { checkStream, GroupCommit } from './group-commit.ts';
+import { checkStream, GroupCommit, type Order } from './group-commit.ts';
 import { LogPages, StreamPages } from './pages.ts';
 import { toPosition, toRowid } from './position.ts';
 import { readAhead } from './read-ahead.ts';
@@ -127,7 +127,10 @@ class SqliteEventStore implements StoredLog {
   async appendInOrder(appends: readonly OrderedAppend[]): Promise<AppendResult[]> {
     this.#assertOpen();
     // The writer commits in the order of the calls.
-    return Promise.all(appends.map(({ stream, expected, events }) => this.#writer.append(stream, expected, events)));
+    const order: Order = {};
+    return Promise.all(
+      appends.map(({ stream, expected, events }) => this.#writer.append(stream, expected, events, order)),
+    );
   }
 
   async *deletedStreams(): AsyncGenerator<string, void> {

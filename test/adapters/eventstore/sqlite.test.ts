@@ -104,6 +104,26 @@ test('an append that SQLite refuses fails alone', async (t) => {
   t.deepEqual(await all(store.readStream('group-2')), []);
 });
 
+test('behind an append that SQLite refuses, those in its order are not made', async (t) => {
+  const path = await newPath(t);
+  const store = await openSqliteEventStore({ path });
+  t.teardown(() => store.close());
+  const db = new DatabaseSync(path);
+  db.exec(`CREATE TRIGGER refuse BEFORE INSERT ON events WHEN NEW.revision = 1 BEGIN SELECT RAISE(ABORT, 'no'); END`);
+  const ordered = [1, 2, 1].map((count, n) => ({
+    ...{ stream: `a-${n}`, expected: 'no_stream' as const, events: newEvents(count) },
+  }));
+  const beside = store.append('b-1', 'no_stream', newEvents(1));
+  await t.throwsAsync(store.appendInOrder(ordered), { message: 'no' });
+  t.like(await beside, { ok: true });
+  const streams = async () => (await all(store.readAll())).map(({ stream }) => stream);
+  t.deepEqual((await streams()).sort(), ['a-0', 'b-1']);
+  db.exec('DROP TRIGGER refuse');
+  db.close();
+  await store.appendInOrder(ordered);
+  t.deepEqual((await streams()).slice(2), ['a-1', 'a-1', 'a-2']);
+});
+
 test('an append stores the events as they were at the call', async (t) => {
   const store = await openStore(t, await newPath(t));
   const data = { n: 1 };
