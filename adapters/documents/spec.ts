@@ -106,9 +106,13 @@ export function valueAt(document: unknown, segments: readonly string[]): unknown
 export function checkDocument(spec: Declared, document: Document): void {
   checkJson(document, 0);
   checkId(document._id);
+  let is_flat = true;
   for (const name in document) {
     if (name.startsWith('$')) throw new UnsupportedQuery(`${spec.name}: a document cannot have the field ${name}`);
+    is_flat &&= typeof document[name as keyof Document] !== 'object';
   }
+  // What a field cannot hold is an object or an array.
+  if (is_flat) return;
   for (const field of spec.fields.values()) checkHeld(field, valueAt(document, field.segments));
 }
 
