@@ -87,10 +87,7 @@ export function openCounting(open: OpenCollection): Counting {
   }
 
   async function countTimes(ranges: readonly CheckedRange[]): Promise<void> {
-    const counted = ranges.flatMap(({ job_id, rows }) => {
-      const job = jobs.get(job_id)!;
-      return timesOf(job.stats, rows).map((in_slot) => ({ job, ...in_slot }));
-    });
+    const counted = ranges.flatMap(({ job_id, rows }) => timesOf(jobs.get(job_id)!, rows));
     const unknown = counted.filter(({ job, slot }) => !job.slots.has(slot));
     await times.load(unknown.map(({ job, slot }) => responseTimesId(job.stats._id, slot)));
     for (const { job, slot, place, count } of counted) {
@@ -156,15 +153,20 @@ function countOfDomain(found: FoundOfDomain, row: CheckedUrl, at: string): void 
 
 /** Response times that belong in a slot's document. */
 interface InSlot {
+  job: OfJob;
   slot: number;
   place: number;
   count: number;
 }
 
 /** Counts response times in the job's document while they have few distinct values. Returns those to count in slots. */
-function timesOf({ response_times }: StatsDocument, rows: readonly CheckedUrl[]): InSlot[] {
+function timesOf(job: OfJob, rows: readonly CheckedUrl[]): InSlot[] {
+  const { response_times } = job.stats;
   const in_slots: InSlot[] = [];
-  const toSlot = (ms: number, count: number) => in_slots.push({ ...slotOf(ms), count });
+  const toSlot = (ms: number, count: number) => {
+    const { slot, place } = slotOf(ms);
+    in_slots.push({ job, slot, place, count });
+  };
   for (const { response_time_ms: ms } of rows) {
     if (ms === null) continue;
     const { by_ms } = response_times;

@@ -305,3 +305,21 @@ test('the domain of a URL is its host without the port, in lower case, in ASCII'
     ['www.example.com', 'xn--bcher-kva.example', '[2001:db8::1]', ''],
   );
 });
+
+test('the domain of any URL is the host that the URL parser finds', (t) => {
+  const labels = ['', 'co\tm', ...'a www 1 0x1f 1a xn--bcher-kva xn-- xn--a - a-b A ü %61 com'.split(' ')];
+  const host = fc.array(fc.constantFrom(...labels), { minLength: 1, maxLength: 5 }).map((parts) => parts.join('.'));
+  const urls = fc.tuple(
+    fc.constantFrom('http://', 'https://', 'HTTP://', 'http:/', 'ftp://', ' http://'),
+    fc.constantFrom('', 'user@', 'a.com:b@'),
+    fc.oneof(host, fc.string({ unit: fc.constantFrom(...'ax1.-') }), fc.string({ unit: 'binary' })),
+    fc.constantFrom('', '/', '/a.b/', '?a.com/', '#', ':80/', ':x/', '\\a.com/', '@a.com/'),
+  );
+  fc.assert(
+    fc.property(urls, (parts) => {
+      const url = parts.join('');
+      t.is(domainOf(url), URL.parse(url)?.hostname ?? '', url);
+    }),
+    { numRuns: 3000 },
+  );
+});
