@@ -1,5 +1,6 @@
 // The main job, from outside: sign in, upload, wait, look at results and credits; by the gateway and by the public API.
 import test from 'ava';
+import { until } from './support/behind.ts';
 import { startTestService, type TestService } from './support/service.ts';
 import { openSite, type Site } from './support/sites.ts';
 
@@ -18,6 +19,8 @@ const csv = (paths: readonly string[]) => `id,link\n${paths.map((path, i) => `${
 
 test('a new user gets the signup credits once', async (t) => {
   const alice = await service.client('newcomer');
+  // A read waits for the read models for two seconds only.
+  await until(async () => (await alice.ask('GET', '/users/me/credits')).body.credit_balance > 0);
   for (let i = 0; i < 2; i++) {
     const { status, body } = await alice.ask('GET', '/users/me/credits');
     t.is(status, 200);
