@@ -24,7 +24,6 @@ import { pause } from '../time/pause.ts';
 import { readUrls, type UrlsOf } from './checked-urls.ts';
 import { compareDocuments } from './compare.ts';
 import { type Commit, type Fence, Overtaken } from './fence.ts';
-import { heldParts } from './held-parts.ts';
 import type { Projection, Read, Target } from './projection.ts';
 import { BUILD_PART_URLS, partsOf, type Reached, takeEvents } from './take-events.ts';
 
@@ -161,26 +160,13 @@ async function begin(commit: Commit, projection: Projection): Promise<Next | nul
 type InTurn = (work: (commit: Commit) => Promise<void>) => Promise<void>;
 
 /** Fills the generation with the events after `from` up to `until`, inclusive. Returns the number of events. */
-async function catchUp(options: BuildOptions, target: Target, range: Range, inTurn: InTurn): Promise<number> {
-  const { fence, documents, logger } = options;
-  const { projection } = target;
+function catchUp(options: BuildOptions, target: Target, range: Range, inTurn: InTurn): Promise<number> {
+  const { fence, logger } = options;
   const { beside } = fence;
   const reached = reachedIn(target);
-  const take: TakePart = (part, urls_of) =>
-    inTurn((commit) => takeEvents({ commit, beside, targets: [target], reached, urls_of, logger }, part));
-  const held = heldParts({
-    ...{ documents, reached, inTurn, beside: () => beside, targets: () => [target] },
-    async takeAgain(until) {
-      const { next } = await stateOf(documents, projection.name);
-      if (next?.generation !== target.generation) throw new Overtaken();
-      await readParts(options, [projection], { from: next.checkpoint, until }, take);
-    },
-  });
-  const taken = await readParts(options, [projection], range, async (part, urls_of) => {
-    if (!(await held.add(part, urls_of))) await take(part, urls_of);
-  });
-  await held.write();
-  return taken;
+  return readParts(options, target.projection, range, (part, urls_of) =>
+    inTurn((commit) => takeEvents({ commit, beside, targets: [target], reached, urls_of, logger }, part)),
+  );
 }
 
 export interface Range {
@@ -188,19 +174,16 @@ export interface Range {
   until: Position;
 }
 
-type TakePart = (part: SubscriptionBatch, urls_of: UrlsOf) => Promise<void>;
-
-/** Calls `take` with the events of projections after `from` up to `until`, inclusive, part by part. Returns the number of events. */
+/** Calls `take` with the events of a projection after `from` up to `until`, inclusive, part by part. Returns the number of events. */
 export async function readParts(
   { log, listing, signal }: Pick<BuildOptions, 'log' | 'listing' | 'signal'>,
-  projections: readonly Projection[],
+  projection: Projection,
   { from, until }: Range,
-  take: TakePart,
+  take: (part: SubscriptionBatch, urls_of: UrlsOf) => Promise<void>,
 ): Promise<number> {
   let taken = 0;
-  const types = [...new Set(projections.flatMap((projection) => projection.types))];
   async function takePage(events: RecordedEvent[], position: Position): Promise<void> {
-    for (const part of partsOf({ events, position }, projections, BUILD_PART_URLS)) {
+    for (const part of partsOf({ events, position }, [projection], BUILD_PART_URLS)) {
       signal.throwIfAborted();
       await take(part, await readUrls(listing, part.events));
     }
@@ -208,7 +191,7 @@ export async function readParts(
   }
   if (from >= until) return 0;
   let page: RecordedEvent[] = [];
-  for await (const event of log.readAll({ from, filter: { types } })) {
+  for await (const event of log.readAll({ from, filter: { types: projection.types } })) {
     if (event.position > until) break;
     page.push(event);
     if (page.length < BUILD_PAGE) continue;

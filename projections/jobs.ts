@@ -55,21 +55,23 @@ export const jobsProjection: Projection = projection({
     await (await open(results)).write([{ deleteMany: { job_id: job._id, index } }]);
   },
   async begin(open, events, urls_of, inserts): Promise<Page> {
-    const page: Page = {
-      ...{ open, urls_of, inserts, documents: new Map(), counting: openCounting(open) },
-      ...{ results: [], counted: [], progress: new Map(), summaries: new Map() },
+    const ids = [...new Set(events.map(jobIdOf))];
+    const documents = new Map<string, JobDocument | null>(ids.map((id) => [id, null]));
+    for (const document of await (await open(jobs)).getMany(ids)) documents.set(document._id, document);
+    const counting = openCounting(open);
+    return {
+      ...{
+        open,
+        urls_of,
+        inserts,
+        documents,
+        counting,
+        results: [],
+        counted: [],
+        progress: new Map(),
+        summaries: new Map(),
+      },
     };
-    await loadJobs(page, events);
-    return page;
-  },
-  gather: {
-    types: ['URLChecked'],
-    async more(page, events, urls_of) {
-      page.urls_of = urls_of;
-      await loadJobs(page, events);
-    },
-    settle: writeResults,
-    size: ({ documents, counting }) => documents.size + counting.size(),
   },
   on: {
     JobCreated: (event, { documents }) => documents.set(event.data.job_id, created(event)),
@@ -150,19 +152,13 @@ export const jobsProjection: Projection = projection({
     const { documents, counting, progress, summaries } = page;
     await writeResults(page);
     await page.inserts.stored();
-    await counting.save(open, (job_id) => Boolean(documents.get(job_id)));
+    await counting.save((job_id) => Boolean(documents.get(job_id)));
     for (const [job_id, summary] of summaries) if (documents.get(job_id)) await summarize(job_id, summary, open);
     for (const [job, { metadata }] of progress) job.progress_at = metadata.at;
     for (const job of documents.values()) if (job) setNextStep(job);
     await writeChanged(await open(jobs), documents.keys(), documents);
   },
 });
-
-async function loadJobs({ documents, open }: Page, events: readonly LogEvent[]): Promise<void> {
-  const ids = [...new Set(events.map(jobIdOf))].filter((id) => !documents.has(id));
-  for (const id of ids) documents.set(id, null);
-  for (const document of await (await open(jobs)).getMany(ids)) documents.set(document._id, document);
-}
 
 /** Begins to write the results that the page holds, and counts them meanwhile. */
 async function writeResults(page: Page): Promise<void> {

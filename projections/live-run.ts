@@ -1,22 +1,18 @@
 // The live run: reads the log once for all live projections, and writes their documents and the checkpoint in one
 // transaction.
 import type { Logger } from 'pino';
-import type { EventStore, Position, SubscriptionBatch } from '../events/event-store.ts';
+import type { EventStore } from '../events/event-store.ts';
 import type { UrlListing } from '../events/url-listing.ts';
-import type { Documents } from '../readmodels/documents.ts';
 import { pause } from '../time/pause.ts';
-import { readParts } from './build.ts';
-import { readUrls, type UrlsOf } from './checked-urls.ts';
+import { readUrls } from './checked-urls.ts';
 import type { Fence } from './fence.ts';
-import { heldParts } from './held-parts.ts';
-import { endCatchingUp, hasCaughtUp, isRemovable } from './other-log.ts';
+import { endCatchingUp, isRemovable } from './other-log.ts';
 import type { Projection, Target } from './projection.ts';
 import { BUILD_PART_URLS, LIVE_PART_URLS, partsOf, type Reached, takeEvents } from './take-events.ts';
 
 export interface LiveRunOptions {
   log: EventStore;
   listing: UrlListing;
-  documents: Documents;
   fence: Fence;
   projections: readonly Projection[];
   /** The generations that the live run does not write, by projection: this version's code cannot. */
@@ -35,43 +31,30 @@ const FULL_BATCH = 500;
 
 /** Runs until `signal` aborts. Throws `Overtaken` and the stores' errors. */
 export async function runLive(options: LiveRunOptions): Promise<void> {
-  const { log, listing, documents, fence, projections, unfit, types, spacing_ms, logger, signal, advanced } = options;
+  const { log, listing, fence, projections, unfit, types, spacing_ms, logger, signal, advanced } = options;
   const from = fence.state.checkpoint;
-  const targets = () =>
-    projections.flatMap((projection): Target[] => {
-      const generation = fence.state.generations[projection.name];
-      return generation === undefined || generation === unfit.get(projection.name)
-        ? []
-        : [{ projection, generation, counter: 'parked' }];
-    });
-  // While the documents catch up, no reader is let in.
-  const beside = () => (fence.state.catching_up_to === null ? null : fence.beside);
-  const take = (part: SubscriptionBatch, urls_of: UrlsOf) =>
-    fence.inTurn((commit) =>
-      takeEvents({ commit, beside: beside(), targets: targets(), reached, urls_of, logger }, part),
-    );
-  const held = heldParts({
-    ...{ documents, reached, beside, targets, inTurn: fence.inTurn },
-    takeAgain: async (until) =>
-      void (await readParts(options, projections, { from: fence.state.checkpoint, until }, take)),
-  });
-  async function endCatchingUpAt(position: Position): Promise<void> {
-    if (fence.state.catching_up_to === null || !(await hasCaughtUp({ log, fence, types }, position))) return;
-    await held.write();
-    await endCatchingUp(fence);
-  }
-  await endCatchingUpAt(from);
+  if (fence.state.catching_up_to !== null) await endCatchingUp({ log, fence, types });
   for await (const batch of log.subscribe({ from, filter: { types }, signal })) {
     const max_urls = fence.state.catching_up_to === null ? LIVE_PART_URLS : BUILD_PART_URLS;
     for (const part of partsOf(batch, projections, max_urls)) {
       if (signal.aborted) return;
       listing.note(part.events);
       const urls_of = await readUrls(listing, part.events);
-      if (!(await held.add(part, urls_of))) await take(part, urls_of);
+      await fence.inTurn((commit) => {
+        const targets = projections.flatMap((projection): Target[] => {
+          const generation = fence.state.generations[projection.name];
+          return generation === undefined || generation === unfit.get(projection.name)
+            ? []
+            : [{ projection, generation, counter: 'parked' }];
+        });
+        // While the documents catch up, no reader is let in.
+        const beside = fence.state.catching_up_to === null ? null : fence.beside;
+        return takeEvents({ commit, beside, targets, reached, urls_of, logger }, part);
+      });
       advanced();
     }
     if (fence.state.catching_up_to !== null) {
-      await endCatchingUpAt(batch.position);
+      await endCatchingUp({ log, fence, types });
       advanced();
     }
     if (spacing_ms > 0 && batch.events.length < FULL_BATCH) await pause(spacing_ms, signal);

@@ -55,15 +55,12 @@ async function retireAll(inside: Inside, { state: { _id: follower } }: Fence): P
   }
 }
 
-/** Whether documents that have applied the log up to `position` have caught up, or the log has no more events for them. */
-export const hasCaughtUp = async (
-  { log, fence, types }: Pick<Adoption, 'log' | 'fence' | 'types'>,
-  position: Position,
-): Promise<boolean> => position >= fence.state.catching_up_to! || !(await hasEvents(log, position, types));
-
-/** Notes that new documents are complete. Nothing is inserted beside from then on. */
-export const endCatchingUp = (fence: Fence): Promise<void> =>
-  fence.inTurn((commit) => commit(async () => ({ catching_up_to: null })));
+/** Notes that new documents are complete, once they have caught up or the log has no more events for them. Nothing is inserted beside. */
+export async function endCatchingUp({ log, fence, types }: Pick<Adoption, 'log' | 'fence' | 'types'>): Promise<void> {
+  const { checkpoint, catching_up_to } = fence.state;
+  if (checkpoint < catching_up_to! && (await hasEvents(log, checkpoint, types))) return;
+  await fence.inTurn((commit) => commit(async () => ({ catching_up_to: null })));
+}
 
 async function hasEvents(log: EventStore, from: Position, types: readonly string[]): Promise<boolean> {
   for await (const _ of log.readAll({ from, filter: { types }, limit: 1 })) return true;

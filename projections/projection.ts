@@ -45,24 +45,6 @@ export interface Projection extends ProjectionFacts {
    * each `URLChecked`. `inserts` are by default inside the transaction.
    */
   apply(events: readonly RecordedEvent[], open: OpenCollection, urls_of?: UrlsOf, inserts?: Inserts): Promise<void>;
-  readonly gathers?: Gathers;
-}
-
-/** How a projection applies events in two steps, of which only the second writes: see `held-parts.ts`. */
-export interface Gathers {
-  /** It gathers events of these types. */
-  readonly types: readonly string[];
-  begin(read: Read, inserts: Inserts): Gathered;
-}
-
-/** What gathered events change. */
-export interface Gathered {
-  /** Adds further events; inserts the documents that it does not read. */
-  add(events: readonly RecordedEvent[], urls_of: UrlsOf): Promise<void>;
-  /** How much `save` writes: about the number of documents. */
-  size(): number;
-  /** Writes the changed documents. May be called again after a transaction that was rolled back. */
-  save(open: OpenCollection): Promise<void>;
 }
 
 /** A projection as its author writes it. The handlers of one transaction's events share a `Page`. */
@@ -86,16 +68,6 @@ export interface ProjectionSpec<Type extends EventType, Page, Covered extends Ca
   readonly on: { readonly [Each in Type]: (event: LogEvent<Each>, page: Page) => unknown };
   /** Writes the documents that the handlers have gathered in the page. */
   end?(page: Page, open: OpenCollection): Promise<void>;
-  /** For events whose handlers write nothing: a page may take several parts, and `end` writes it later, in a transaction that may run twice. */
-  readonly gather?: {
-    readonly types: readonly NoInfer<Type>[];
-    /** Reads what the handlers of further events need. */
-    more(page: Page, events: readonly LogEvent[], urls_of: UrlsOf): Promise<void>;
-    /** Does what the handlers of a part have left, without a write. */
-    settle(page: Page): Promise<void>;
-    /** How much `end` writes: about the number of documents. */
-    size(page: Page): number;
-  };
 }
 
 /** The type of `projection` when an event type of a covered category is missing: it fails to compile where it is used. */
@@ -118,7 +90,7 @@ export function projection<
   Covered extends Category = never,
   Ignored extends EventTypeOf<Covered> = never,
 >(spec: ProjectionSpec<Type, Page, Covered, Ignored>): Complete<Exclude<EventTypeOf<Covered>, Type | Ignored>> {
-  const { begin, on, end, gather, ...rest } = spec;
+  const { begin, on, end, ...rest } = spec;
   // `apply` gets only events of `types`, which are the keys of `on`.
   const handlers = on as unknown as Readonly<Record<string, (event: LogEvent, page: Page) => unknown>>;
   const made: Projection = {
@@ -134,28 +106,6 @@ export function projection<
       for (const event of events) await handlers[event.type]!(event, page);
       await end?.(page, open);
     },
-    ...(gather && {
-      gathers: {
-        types: gather.types,
-        begin(read, inserts) {
-          // These handlers and their `begin` only read.
-          const open = (async (spec) => read(spec)) as OpenCollection;
-          let page: Page;
-          let is_begun = false;
-          return {
-            async add(events: readonly LogEvent[], urls_of) {
-              if (is_begun) await gather.more(page, events, urls_of);
-              else page = await begin(open, events, urls_of, inserts);
-              is_begun = true;
-              for (const event of events) await handlers[event.type]!(event, page);
-              await gather.settle(page);
-            },
-            size: () => gather.size(page),
-            save: async (open) => end?.(page, open),
-          };
-        },
-      },
-    }),
   };
   return made as never; // the caller's type arguments decide between the two return types
 }

@@ -111,7 +111,7 @@ async function project(options: ProjectorOptions): Promise<void> {
   }
   advanced();
   const runs = [
-    runLive({ log, listing, documents, fence, projections, unfit, types, spacing_ms, logger, signal, advanced }),
+    runLive({ log, listing, fence, projections, unfit, types, spacing_ms, logger, signal, advanced }),
     runBuilds(building, endRound),
   ];
   // When one ends, it ends the other.

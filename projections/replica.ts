@@ -40,7 +40,7 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
     },
     read: (spec) => documents.reading(inGeneration(spec, target.generation)),
     async advance(until) {
-      await readParts(options, [projection], { from: position, until }, async (part, urls_of) => {
+      await readParts(options, projection, { from: position, until }, async (part, urls_of) => {
         await takeEvents({ commit, beside: null, targets: [target], reached: async () => ({}), urls_of, logger }, part);
         position = part.position;
       });

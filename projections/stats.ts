@@ -42,10 +42,8 @@ export interface CheckedRange {
 export interface Counting {
   /** Adds results. The caller passes each result once. */
   count(ranges: readonly CheckedRange[]): Promise<void>;
-  /** The number of domains and of other documents that it holds. */
-  size(): number;
   /** Writes each changed document once, but none of a deleted job's. */
-  save(open: OpenCollection, isKept: (job_id: string) => boolean): Promise<void>;
+  save(isKept: (job_id: string) => boolean): Promise<void>;
 }
 
 /** What is counted of a job. Results look up its parts by names that are shorter than the documents' ids. */
@@ -107,11 +105,10 @@ export function openCounting(open: OpenCollection): Counting {
       await countDomains(ranges);
       await countTimes(ranges);
     },
-    size: () => jobs.values().reduce((sum, { domains, slots }) => sum + 1 + domains.size + slots.size, 0),
-    async save(open, isKept) {
-      await stats.save(open, ({ _id }) => isKept(_id));
-      await domains.save(open, ({ job_id }) => isKept(job_id));
-      await times.save(open, ({ _id }) => isKept(jobOfResponseTimes(_id)));
+    async save(isKept) {
+      await stats.save(({ _id }) => isKept(_id));
+      await domains.save(({ job_id }) => isKept(job_id));
+      await times.save(({ _id }) => isKept(jobOfResponseTimes(_id)));
     },
   };
 }
@@ -230,7 +227,7 @@ interface Touched<T> {
   load(ids: readonly string[]): Promise<void>;
   /** Returns a loaded document, or makes the missing one. */
   get(id: string, make: () => T): T;
-  save(open: OpenCollection, isKept: (document: T) => boolean): Promise<void>;
+  save(isKept: (document: T) => boolean): Promise<void>;
 }
 
 function touched<T extends Document>(spec: CollectionSpec<T>, open: OpenCollection): Touched<T> {
@@ -245,7 +242,7 @@ function touched<T extends Document>(spec: CollectionSpec<T>, open: OpenCollecti
       if (!document) documents.set(id, (document = make()));
       return document;
     },
-    async save(open, isKept) {
+    async save(isKept) {
       const kept = [...documents.values()].filter(isKept);
       if (kept.length === 0) return;
       await replaceAll(await open(spec), kept);

@@ -28,7 +28,7 @@ export interface TakeOptions {
 }
 
 /** A projection threw an error that is not the store's. */
-export class NotTaken extends Error {
+class NotTaken extends Error {
   readonly target: Target;
 
   constructor(target: Target, cause: unknown) {
@@ -138,7 +138,7 @@ async function take(
   }
 }
 
-export const openIn =
+const openIn =
   (documents: Inside, generation: number): OpenCollection =>
   <T extends Document>(spec: CollectionSpec<T>) =>
     documents.collection(inGeneration(spec, generation));
@@ -176,7 +176,7 @@ async function apply(
   }
 }
 
-export async function guarded<R>(target: Target, work: () => Promise<R>): Promise<R> {
+async function guarded<R>(target: Target, work: () => Promise<R>): Promise<R> {
   try {
     return await work();
   } catch (error) {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext, TestFn } from 'ava';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
-import type { EventStore, RecordedEvent } from '../../events/event-store.ts';
+import type { EventStore } from '../../events/event-store.ts';
 import { insertInside } from '../../projections/insert.ts';
 import type { OpenCollection, Projection } from '../../projections/projection.ts';
 import { type CollectionSpec, type Document, TransactionTooLarge } from '../../readmodels/documents.ts';
@@ -24,8 +24,6 @@ const ALL_EVENTS = EVENTS_BEFORE + EVENTS_MEANWHILE + EVENTS_AFTER;
 /** One for each event that is applied; its id is the event's revision. */
 const rows: CollectionSpec<Document> = { name: 'rows', fields: {}, indexes: [] };
 
-const toRow = ({ revision }: RecordedEvent): Document => ({ _id: String(revision) });
-
 /** Counts events, and inserts a row for each. */
 function listing(version: number, weight: number): Projection {
   const { collections, apply, ...all } = counting(version, weight);
@@ -36,30 +34,12 @@ function listing(version: number, weight: number): Projection {
       await (await open(rows)).write([{ delete: String(revision) }]);
     },
     async apply(events, open, _urls_of, inserts = insertInside(open)) {
-      await inserts.insert(rows, events.map(toRow));
+      await inserts.insert(
+        rows,
+        events.map(({ revision }) => ({ _id: String(revision) })),
+      );
       await inserts.stored();
       await apply(events, open);
-    },
-  };
-}
-
-/** Gathers its events, and applies them when it has two or is asked to. */
-function gathering(all: Projection): Projection {
-  return {
-    ...all,
-    gathers: {
-      types: all.types,
-      begin(_read, inserts) {
-        const gathered: RecordedEvent[] = [];
-        return {
-          async add(events) {
-            gathered.push(...events);
-            await inserts.insert(rows, events.map(toRow));
-          },
-          size: () => (gathered.length < 2 ? 1 : Number.POSITIVE_INFINITY),
-          save: (open) => all.apply(gathered, open, undefined, { insert: async () => {}, stored: async () => {} }),
-        };
-      },
     },
   };
 }
@@ -172,25 +152,12 @@ export function projectorContract(test: TestFn, name: string, fixture: Fixture):
   sentence('the next projector continues a build that was stopped at any point', async (t) => {
     await interleave(t, { ...both, before: rebuilt, wakes: 'to stop' });
   });
-  const gathers = gathering(oneByOne(1, 1));
-  sentence(
-    'a projector that gathers events and sleeps at any point of its first run counts every event once',
-    async (t) => {
-      await interleave(t, { sleeper: gathers, other: gathers, wakes: 'to go on' });
-    },
-  );
-  sentence('a projector that gathers events and sleeps at any point of a build counts every event once', async (t) => {
-    await interleave(t, { sleeper: gathers, other: gathers, before: rebuilt, wakes: 'to go on' });
-  });
-  sentence('the next projector continues a build that was stopped at any point while it gathered events', async (t) => {
-    await interleave(t, { sleeper: gathers, other: both.other, before: rebuilt, wakes: 'to stop' });
-  });
   sentence('a projector of an older version that sleeps past a flip loses nothing', async (t) => {
     await interleave(t, { sleeper: oneByOne(1, 10), other: oneByOne(2, 1), wakes: 'to go on' });
   });
 
-  for (const [[when, taken_at_once], [how, as]] of pairs(STOPS, WAYS)) {
-    sentence(`no event is parked after a projector that ${how} was stopped ${when}`, async (t, { documents }) => {
+  for (const [when, taken_at_once] of Object.entries(STOPS)) {
+    sentence(`no event is parked after a projector that was stopped ${when}`, async (t, { documents }) => {
       const folder = await mkdtemp(join(tmpdir(), 'url-checker-catching-up-'));
       const log = await openSqliteEventStore({ path: join(folder, 'events.db') });
       try {
@@ -199,7 +166,7 @@ export function projectorContract(test: TestFn, name: string, fixture: Fixture):
         await count(log, ALL_EVENTS - EVENTS_BEFORE);
         const all = listing(1, 1);
         const stop = new AbortController();
-        const stopped = as({
+        const stopped: Projection = {
           ...all,
           async apply(events, open, urls_of, inserts) {
             await all.apply(events, open, urls_of, inserts);
@@ -207,7 +174,7 @@ export function projectorContract(test: TestFn, name: string, fixture: Fixture):
             if (events.at(-1)!.revision === ALL_EVENTS - 1) stop.abort();
             stop.signal.throwIfAborted();
           },
-        });
+        };
         // The events after the first ones come while the documents catch up with those.
         const earlier: EventStore = { ...inBatchesOf(ALL_EVENTS, log), head: async () => head };
         await startProjector({ log: earlier, documents }, [stopped], stop.signal);
@@ -222,54 +189,38 @@ export function projectorContract(test: TestFn, name: string, fixture: Fixture):
     });
   }
 
-  for (const [[what, fails], [how, as]] of pairs(POISONS, WAYS)) {
-    sentence(
-      `an event of a projection that ${how} is parked with its error when ${what}, and the others go on`,
-      async (t) => {
-        const opened = await fixture.open();
-        const folder = await mkdtemp(join(tmpdir(), 'url-checker-poison-'));
-        const log = await openSqliteEventStore({ path: join(folder, 'events.db') });
-        try {
-          const stores: TestStores = { log, documents: opened.documents };
-          await count(log, ALL_EVENTS);
-          const all = listing(1, 1);
-          const picky = as({
-            ...all,
-            async apply(events, open, urls_of, inserts) {
-              await all.apply(events, open, urls_of, inserts);
-              if (events.some(({ revision }) => revision === POISON)) await fails(open);
-            },
-          });
-          const neighbour: Projection = {
-            ...counting(1, 1),
-            name: 'neighbours',
-            collections: [],
-            apply: async () => {},
-          };
-          await project(stores, [picky, neighbour]);
-          t.is(await tally(stores), ALL_EVENTS - 1);
-          t.deepEqual(await rowsOf(stores), [0, 1, 3, 4, 5]);
-          const [parked, ...more] = await opened.documents.reading(parkedEvents).find({});
-          t.like(parked, { projection: 'tallies', stream: 'count-1', revision: POISON });
-          t.regex(parked!.error, /poison|n: not a number|non-numeric type/);
-          t.deepEqual(more, []);
-        } finally {
-          await log.close();
-          await opened.close();
-          await rm(folder, { recursive: true, force: true });
-        }
-      },
-    );
+  for (const [what, fails] of Object.entries(POISONS)) {
+    sentence(`an event is parked with its error when ${what}, and the others go on`, async (t) => {
+      const opened = await fixture.open();
+      const folder = await mkdtemp(join(tmpdir(), 'url-checker-poison-'));
+      const log = await openSqliteEventStore({ path: join(folder, 'events.db') });
+      try {
+        const stores: TestStores = { log, documents: opened.documents };
+        await count(log, ALL_EVENTS);
+        const all = listing(1, 1);
+        const picky: Projection = {
+          ...all,
+          async apply(events, open, urls_of, inserts) {
+            await all.apply(events, open, urls_of, inserts);
+            if (events.some(({ revision }) => revision === POISON)) await fails(open);
+          },
+        };
+        const neighbour: Projection = { ...counting(1, 1), name: 'neighbours', collections: [], apply: async () => {} };
+        await project(stores, [picky, neighbour]);
+        t.is(await tally(stores), ALL_EVENTS - 1);
+        t.deepEqual(await rowsOf(stores), [0, 1, 3, 4, 5]);
+        const [parked, ...more] = await opened.documents.reading(parkedEvents).find({});
+        t.like(parked, { projection: 'tallies', stream: 'count-1', revision: POISON });
+        t.regex(parked!.error, /poison|n: not a number|non-numeric type/);
+        t.deepEqual(more, []);
+      } finally {
+        await log.close();
+        await opened.close();
+        await rm(folder, { recursive: true, force: true });
+      }
+    });
   }
 }
-
-const WAYS: Record<string, (all: Projection) => Projection> = {
-  'applies events': (all) => all,
-  'gathers events': gathering,
-};
-
-const pairs = <A, B>(left: Record<string, A>, right: Record<string, B>) =>
-  Object.entries(left).flatMap((a) => Object.entries(right).map((b) => [a, b] as const));
 
 /** The most events that the projector which is stopped can take at once. */
 const STOPS = {
