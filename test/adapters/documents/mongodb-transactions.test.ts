@@ -85,7 +85,7 @@ test('one attempt that conflicts after longer than transactions are retried: a s
     });
   };
   await t.throwsAsync(run(-1), { code: 'transaction_too_large' });
-  await t.throwsAsync(run(1), { code: 'write_conflict' });
+  await t.throwsAsync(run(1_000), { code: 'write_conflict' });
 });
 
 test('a transaction that goes on for too long is rolled back', async (t) => {
