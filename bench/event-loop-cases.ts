@@ -207,6 +207,8 @@ export async function casesOf(filled: Filled, made: { share: string; link: strin
     'PATCH /admin/users/{user_id}/star': unwanted(`${user}/star`, 'is_starred'),
     'GET /admin/audit-trail': [get('of an administrator', `/admin/audit-trail?limit=100&admin_id=${filled.user_id}`)],
     'GET /admin/services': [small('/admin/services')],
+    'GET /admin/projections': [small('/admin/projections')],
+    'POST /admin/projections/{projection}/rebuild': unwanted('/admin/projections/none/rebuild', 'verify'),
     'GET /logs': [
       get('200 of 1,000,000', '/logs?page_size=200&page=3'),
       get('the last', '/logs?page_size=200&page=5000'),
