@@ -8,6 +8,8 @@ export interface CsvOptions {
   delimiter: string | null;
   /** Characters of a record's cells together, without quotes; a character beyond ASCII may count for more. */
   max_row_chars: number;
+  /** False makes quotes characters like any other. */
+  has_quotes?: boolean;
 }
 
 export interface CsvRecord {
@@ -29,13 +31,14 @@ const SPACES_AFTER_QUOTES = /^"(.*)" +$/s;
 /** The records in order, in pages. Throws IntakeError: `row_too_long` or, at the end of the text, `quote_not_closed`. */
 export async function* readRecords(
   text: AsyncIterable<string> | Iterable<string>,
-  { delimiter, max_row_chars }: CsvOptions,
+  { delimiter, max_row_chars, has_quotes = true }: CsvOptions,
 ): AsyncGenerator<CsvRecord[]> {
   let row = 0;
   let page: CsvRecord[] = [];
   const parser = parse({
     delimiter: delimiter ?? NO_DELIMITER,
     record_delimiter: ['\r\n', '\n', '\r'],
+    quote: has_quotes ? '"' : null,
     ltrim: true,
     relax_quotes: true,
     relax_column_count: true,

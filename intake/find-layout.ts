@@ -153,18 +153,19 @@ async function declaredLayout(sample: SampleText, delimiter: string): Promise<Te
   return { delimiter, column: { ...column, first_data_row: Math.max(2, column.first_data_row) }, is_prose: false };
 }
 
-async function sampleRows(sample: SampleText, delimiter: string | null): Promise<SampleRow[]> {
+async function sampleRows(sample: SampleText, delimiter: string | null, has_quotes = true): Promise<SampleRow[]> {
   const rows: SampleRow[] = [];
+  const options = { delimiter, has_quotes, max_row_chars: SAMPLE_MAX_ROW_CHARS };
   try {
-    for await (const page of readRecords([sample.text], { delimiter, max_row_chars: SAMPLE_MAX_ROW_CHARS })) {
+    for await (const page of readRecords([sample.text], options)) {
       rows.push(...page.filter(({ cells }) => cells.some((cell) => cell.trim() !== '')));
       if (rows.length >= SAMPLE_ROWS) return rows.slice(0, SAMPLE_ROWS);
     }
   } catch (error) {
     if (!(error instanceof IntakeError)) throw error;
-    // The sample may end inside quotes. If the file does too, reading it throws an error with the row, so an unclosed first
-    // row becomes a layout here.
-    return rows.length > 0 ? rows : [{ row: 1, cells: [sample.text] }];
+    // The sample ends inside quotes. If the file does too, reading it throws an error with the row. A header alone is not
+    // enough to go by: the rows below it count, with their quotes as characters.
+    return rows.length > 1 ? rows : sampleRows(sample, delimiter, false);
   }
   if (!sample.whole && rows.length > 1) rows.pop();
   return rows;

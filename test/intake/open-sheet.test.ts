@@ -226,11 +226,18 @@ test('the error for an unclosed quote names its row, in any column of any file',
     [3, `name,url\n1,${A}\n"2,${B}\n`],
     [20_002, `name,url\n${rows}2,"${B}\n`],
     [2, `url\n"${A}\n`],
+    [2, `url,name\n${A},"one\n${B},two\n`],
+    [2, `name;url\none;"${A}\ntwo;${B}\n`],
   ] as const) {
     const error = await failureOf(t, 'x.csv', text);
     t.is(error.code, 'quote_not_closed', text.slice(0, 40));
     t.true(error.message.startsWith(`Row ${row} `), error.message);
   }
+});
+
+test('a first row with a cell longer than the sample has its URL column found', async (t) => {
+  const page = `<a href=""${B}"">B, and more</a>\n`.repeat(5_000);
+  t.deepEqual(await valuesOf(t, 'x.csv', `url,html\n${A},"${page}"\n${B},x\n`), [A, B]);
 });
 
 test('row numbers are right after quoted line breaks and line ends of all kinds', async (t) => {
