@@ -230,7 +230,8 @@ function serve(
     const state = ctx.state as State;
     const { ip, request_id } = state;
     state.route = route;
-    const caller = await authenticate(route, (name) => ctx.get(name), options).catch(async (refusal: unknown) => {
+    const identify = () => authenticate(route, (name) => ctx.get(name), options);
+    const caller = await identify().catch(async (refusal: unknown) => {
       await admit(ctx, options);
       throw refusal;
     });
@@ -262,6 +263,12 @@ function serve(
     const signal = clientSignal(ctx);
     const heavy = route.heavy ? entered(ctx, options.heavy_requests) : null;
     const rest = () => heavy?.rest();
+    // A store that is away says nothing about the credentials.
+    const isStillAdmitted = () =>
+      identify().then(
+        () => true,
+        (refusal: unknown) => !(refusal instanceof HttpError && refusal.status < 500),
+      );
     const handle = async (body: unknown): Promise<Reply> => {
       const has_waited = await heavy?.work(signal);
       // Meanwhile the job may have been deleted, or its results may have expired.
@@ -270,7 +277,8 @@ function serve(
       options.maintenance?.admit(route, caller);
       const { params, query, headers } = input;
       const sent = { params, query, headers, body };
-      const request: RouteRequest = { route, ...sent, caller, job, request_id, command, ip, signal, rest, ctx };
+      const about = { caller, job, request_id, command, ip, signal, isStillAdmitted, rest, ctx };
+      const request: RouteRequest = { route, ...sent, ...about };
       return await Promise.resolve(route.handler(request, undefined)).finally(rest);
     };
     const reply = await withBody(ctx, route, checks, options, handle).catch(lagging);

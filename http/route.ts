@@ -189,6 +189,8 @@ export interface RouteRequest<
   ip: string;
   /** Aborts when the client leaves before its answer ends. */
   signal: AbortSignal;
+  /** Whether the credentials are still good: a handler asks again and again while its stream lasts. */
+  isStillAdmitted(): Promise<boolean>;
   /** A heavy handler calls this before it only waits, so that another heavy request can run. */
   rest(): void;
   ctx: Context;

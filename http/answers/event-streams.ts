@@ -14,8 +14,11 @@ export interface EventStream {
 }
 
 export interface EventStreams {
-  /** Throws HttpError: 429 when the user has too many open streams, 503 when the process has. */
-  open(user_id: string): EventStream;
+  /**
+   * Throws HttpError: 429 when the user has too many open streams, 503 when the process has. The stream asks at each heartbeat whether
+   * its client is still admitted, and ends without an event when it is not.
+   */
+  open(user_id: string, isStillAdmitted?: () => Promise<boolean>): EventStream;
   /** Ends all streams, so that their clients reconnect to another process, and opens no more. */
   close(): void;
 }
@@ -25,7 +28,7 @@ export const STREAM_LIMITS = {
   of_a_user: 20,
   /** Proxies close a stream that is silent for a minute. */
   heartbeat_ms: 15_000,
-  /** The stream ends after this many heartbeats. The client reconnects, and the service checks its token again. */
+  /** The stream ends after this many heartbeats. The client reconnects. */
   heartbeats: 120,
 };
 
@@ -40,11 +43,11 @@ export function openEventStreams(limits = STREAM_LIMITS): EventStreams {
     for (const stream of open) stream.beat();
   }, limits.heartbeat_ms).unref();
   return {
-    open(user_id) {
+    open(user_id, isStillAdmitted = async () => true) {
       if (closed || open.size >= limits.all) throw refused(503, 'This process cannot open more event streams.');
       const held = by_user.get(user_id) ?? 0;
       if (held >= limits.of_a_user) throw refused(429, `You have ${held} open event streams. Close one first.`);
-      const stream = openStream(limits.heartbeats);
+      const stream = openStream(limits.heartbeats, isStillAdmitted);
       open.add(stream);
       by_user.set(user_id, held + 1);
       stream.readable.once('close', () => {
@@ -69,7 +72,7 @@ interface LiveStream extends EventStream {
   beat(): void;
 }
 
-function openStream(heartbeats: number): LiveStream {
+function openStream(heartbeats: number, isStillAdmitted: () => Promise<boolean>): LiveStream {
   let waiting = '';
   /** Whether an event without `instead` has come since the last one that was sent. */
   let is_whole = false;
@@ -116,6 +119,8 @@ function openStream(heartbeats: number): LiveStream {
       // The client has not read the end of its stream, and would keep its place for ever.
       else if (beats > heartbeats) readable.destroy(new ClientGone('the client does not read'));
       else if (is_wanted && !is_over) push(':\n\n');
+      if (is_over) return;
+      void isStillAdmitted().then((is_admitted) => is_admitted || this.end());
     },
   };
 }

@@ -58,7 +58,7 @@ export const events = route({
     'The stream begins with the current state, and sends `progress` after each change, at most a few times a second. Each event holds ' +
     'the whole job, like `GET /jobs/{job_id}`. Between two changes `in_flight`, without an id, says that other URLs are in flight. `end` is the last event, when the job has ended and its credits are settled; ' +
     '`deleted` ends the stream of a deleted job. A paused job keeps its stream. Comments in between keep proxies from closing the ' +
-    'stream. It lasts half an hour at most, and no longer than the process. When it ends without `end` or `deleted`, open it again ' +
+    'stream. It lasts half an hour at most, and no longer than the process and your token or session. When it ends without `end` or `deleted`, open it again ' +
     'with the id of the last event as `Last-Event-ID`.\n\n' +
     'Send the token in the header `Authorization`, never in a URL, which proxies log. The `EventSource` of browsers cannot send this ' +
     'header: read the stream with `fetch`.',
@@ -82,13 +82,13 @@ export const events = route({
     204: { description: '`Last-Event-ID` is the id of the event `end`: no further event will come.' },
   },
   errors: { 429: `You follow ${STREAM_LIMITS.of_a_user} jobs already. The header Retry-After says when to try again.` },
-  handler({ job, headers, caller }, { jobWatch, inFlight, eventStreams }) {
+  handler({ job, headers, caller, isStillAdmitted }, { jobWatch, inFlight, eventStreams }) {
     const { _id: job_id } = job;
     let sent = headers['last-event-id'] ?? '';
     /** Undefined: what a client that reconnects was told. */
     let sent_in_flight: number | null | undefined;
     if (isOver(job) && eventId(job) === sent) return { status: 204 };
-    const stream = eventStreams.open(caller.user_id);
+    const stream = eventStreams.open(caller.user_id, isStillAdmitted);
 
     function send(now: JobDocument | null): void {
       if (now === null) {

@@ -64,6 +64,17 @@ test('a stream ends with its last heartbeat, after the waiting event', async (t)
   streams.close();
 });
 
+test('a stream ends at the heartbeat after its client is no longer admitted, after the waiting event', async (t) => {
+  const streams = openEventStreams({ ...STREAM_LIMITS, heartbeat_ms: 5 });
+  let asked = 0;
+  const { readable, send } = streams.open('alice', async () => ++asked < 3);
+  send(event(1));
+  const sent = await text(readable);
+  t.true(sent.startsWith(RETRY + event(1)), sent);
+  t.is(asked, 3);
+  streams.close();
+});
+
 test('a client that does not read the end loses its place', async (t) => {
   const streams = openEventStreams({ ...STREAM_LIMITS, of_a_user: 1, heartbeat_ms: 5, heartbeats: 2 });
   const { readable } = streams.open('alice');

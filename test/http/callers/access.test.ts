@@ -187,6 +187,28 @@ test('the frame reports each authenticated caller once a request', async (t) => 
   await watched.close();
 });
 
+test('a handler learns when the credentials are good no longer, and a store that is away proves nothing', async (t) => {
+  const away = Object.assign(new Error('away'), { code: 'unavailable' });
+  const alice = { user_id: 'alice', email: null, is_admin: false };
+  const found = [alice, alice, away, null];
+  const verify = async () => {
+    const next = found.shift()!;
+    if (next instanceof Error) throw next;
+    return next;
+  };
+  const lasting = route({
+    method: 'GET',
+    path: '/lasting',
+    access: 'user',
+    ...about,
+    handler: async ({ isStillAdmitted: ask }) => ({ body: { admitted: [await ask(), await ask(), await ask()] } }),
+  });
+  const expiring = await startSample([lasting], undefined, { identity: { verify } });
+  const answer = await expiring.request('/lasting', { as: expiring.tokens.alice });
+  t.deepEqual(await answer.json(), { admitted: [true, true, false] });
+  await expiring.close();
+});
+
 test('the rate limiter may refuse requests, and every answer has its headers', async (t) => {
   let left = 1;
   const limited = await startSample(ROUTES, undefined, {
