@@ -166,9 +166,11 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     in_hand.add(taken);
     taken.settled = hands
       .work(delivery.body, delivery.delivery > 1)
-      .then((ended) => (ended === 'done' ? delivery.ack() : delivery.nak()))
-      .catch((error: unknown) => (signal.aborted ? delivery.nak() : failed(delivery, error)))
-      // The queue delivers the message again; the worker then skips the outcomes that the log has.
+      .then(
+        (ended) => (ended === 'done' ? delivery.ack() : delivery.nak()),
+        (error: unknown) => (signal.aborted ? delivery.nak() : failed(delivery, error)),
+      )
+      // No fault of the batch: the queue delivers the message again, and the worker then skips the outcomes that the log has.
       .catch(warn('the queue did not take the acknowledgement of a message'))
       .finally(() => in_hand.delete(taken));
   }

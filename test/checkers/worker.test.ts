@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import type { Engine } from '../../checkers/engine/engine.ts';
-import type { Queue } from '../../checkers/queue.ts';
+import type { Delivery, Queue } from '../../checkers/queue.ts';
 import { WORK_SUBJECT, type Work } from '../../checkers/work.ts';
 import { runWorker, type WorkerOptions } from '../../checkers/worker.ts';
 import { openJobs } from '../../commands/job.ts';
@@ -103,6 +103,22 @@ async function jobOfWorkers(t: ExecutionContext) {
   const nothingLeft = () => until(async () => (await messages(queue)) === 0);
   const status = async () => (await jobs.aggregate.read(jobStream(job_id))).state.status;
   return { job_id, log, open, queue, urls, urlOf, work, publish, change, recorded, count, nothingLeft, status };
+}
+
+/** The queue with other deliveries. */
+function delivering(queue: Queue, others: <Body>(pulled: Delivery<Body>[]) => Delivery<Body>[]): Queue {
+  return {
+    max_body_bytes: queue.max_body_bytes,
+    publish: (...args) => queue.publish(...args),
+    async consume<Body>(...args: Parameters<Queue['consume']>) {
+      const consumer = await queue.consume<Body>(...args);
+      return { pull: async (limit, wait_ms) => others(await consumer.pull(limit, wait_ms)) };
+    },
+    depth: (subject) => queue.depth(subject),
+    broadcast: (...args) => queue.broadcast(...args),
+    listen: (...args) => queue.listen(...args),
+    close: async () => {},
+  };
 }
 
 const messages = (queue: Queue) => queue.depth(WORK_SUBJECT);
@@ -301,24 +317,10 @@ test('messages that arrived while the checker slept go back to the queue', async
   const { engine, begun, in_flight, finish } = manualEngine();
   let clock_ms = 0;
   let slept = 0;
-  const sleeping: Queue = {
-    max_body_bytes: queue.max_body_bytes,
-    publish: (...args) => queue.publish(...args),
-    async consume<Body>(...args: Parameters<Queue['consume']>) {
-      const consumer = await queue.consume<Body>(...args);
-      return {
-        async pull(limit, wait_ms) {
-          const pulled = await consumer.pull(limit, wait_ms);
-          if (pulled.length > 0 && slept++ === 0) clock_ms += 31_001;
-          return pulled;
-        },
-      };
-    },
-    depth: (subject) => queue.depth(subject),
-    broadcast: (...args) => queue.broadcast(...args),
-    listen: (...args) => queue.listen(...args),
-    close: async () => {},
-  };
+  const sleeping = delivering(queue, (pulled) => {
+    if (pulled.length > 0 && slept++ === 0) clock_ms += 31_001;
+    return pulled;
+  });
   work(engine, { queue: sleeping, monotonic: () => clock_ms });
   await publish(0, [0, 10]);
   await until(() => in_flight().length === 10);
@@ -360,6 +362,31 @@ test('a batch that fails at every delivery fails its job', async (t) => {
   await publish(0, [0, 1]);
   await until(async () => (await status()) === 'failed');
   t.is(asked, 5);
+});
+
+test('a queue that refuses acknowledgements, time after time, fails no job', async (t) => {
+  const { queue, publish, work, recorded, nothingLeft, status } = await jobOfWorkers(t);
+  let refused = 0;
+  const full = delivering(queue, (pulled) =>
+    pulled.map((delivery) => ({
+      ...delivery,
+      async ack() {
+        if (++refused > 6) return delivery.ack();
+        await delivery.nak(); // rather than wait for the redelivery
+        throw new Away('storage_full');
+      },
+    })),
+  );
+  const { engine, begun, in_flight, finish } = manualEngine();
+  work(engine, { queue: full });
+  await publish(0, [0, 10]);
+  await until(() => in_flight().length === 10);
+  finish();
+  await nothingLeft();
+  await until(() => refused === 7);
+  t.is((await recorded(0)).length, 10);
+  t.is(begun.length, 10, 'no URL is requested twice');
+  t.is(await status(), 'processing');
 });
 
 test('a stopping checker records its outcomes and returns the rest', async (t) => {
