@@ -60,7 +60,10 @@ export async function startServer(
     // One read may bring thousands of requests, and the server would handle them all before those of others.
     if (connections.unanswered(socket) > MAX_PIPELINED) socket.destroy();
     if (socket.destroyed) return;
-    if (connections.isSpare(socket) && !Object.hasOwn(PROBES, request.url ?? '')) refuse(FULL, request, response);
+    const target = pathOf(request.url!);
+    if (target === null) return refuse(NO_PATH, request, response);
+    request.url = target;
+    if (connections.isSpare(socket) && !Object.hasOwn(PROBES, target)) refuse(FULL, request, response);
     else if (request.headers.host === undefined && request.httpVersion === '1.1') refuse(NO_HOST, request, response);
     else void handle(request, response);
   });
@@ -91,8 +94,16 @@ export async function startServer(
 }
 
 const FULL = retryLater(503, 'unavailable', 'The service has too many connections. Try again soon.');
+const NO_PATH = new HttpError(400, 'malformed_request', 'The target of the request is no path and no URL.');
 const NO_HOST = new HttpError(400, 'malformed_request', 'The header Host is missing.');
 const NOT_EXPECTED = new HttpError(417, 'expectation_failed', 'The header Expect may only be 100-continue.');
+
+/** A client may send `*`, or a whole URL instead of its path (RFC 9112, 3.2). Null for another target. */
+function pathOf(target: string): string | null {
+  if (target.startsWith('/') || target === '*') return target;
+  const url = URL.parse(target);
+  return url && /^https?:$/.test(url.protocol) ? url.pathname + url.search : null;
+}
 
 function refuse(error: HttpError, request: IncomingMessage, response: ServerResponse): void {
   const { status, headers } = error;

@@ -107,7 +107,7 @@ test('close may be called twice', async (t) => {
   t.pass();
 });
 
-test('the server refuses large headers, a missing Host, odd expectations and broken HTTP', async (t) => {
+test('the server refuses large headers, a missing Host, odd targets and expectations, and broken HTTP', async (t) => {
   const server = await startServer(waitingApp().app, { host: '127.0.0.1', port: 0, log });
   const exchange = async (text: string) => {
     const socket = await opened(server.url);
@@ -134,8 +134,22 @@ test('the server refuses large headers, a missing Host, odd expectations and bro
     'HTTP/1.1 400 Bad Request',
     { detail: 'The header Host is missing.', code: 'malformed_request' },
   ]);
+  for (const target of ['http://', 'http://[/now', 'ftp://a/now']) {
+    t.deepEqual(await exchange(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`), [
+      'HTTP/1.1 400 Bad Request',
+      { detail: 'The target of the request is no path and no URL.', code: 'malformed_request' },
+    ]);
+  }
   const [status] = await exchange('POST /now HTTP/1.1\r\nHost: a\r\nExpect: cake\r\nContent-Length: 1\r\n\r\na');
   t.is(status, 'HTTP/1.1 417 Expectation Failed');
   t.is((await ask(`${server.url}/now`)).text, 'done');
+  await server.close();
+});
+
+test('the server takes a whole URL for its path', async (t) => {
+  const server = await startServer(waitingApp().app, { host: '127.0.0.1', port: 0, log });
+  const socket = await opened(server.url);
+  socket.write('GET HTTP://other.example:80/now?a=1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  t.regex((await socket.toArray()).toString(), /^HTTP\/1\.1 200 OK\r\n(.|\r\n)*done/);
   await server.close();
 });
