@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { isBusy, roomError } from './sqlite.ts';
+import { diskError, isBusy } from './sqlite.ts';
 
 /** Another process has the file open. Nothing was changed. */
 export class StoreInUse extends Error {
@@ -29,7 +29,7 @@ export function compactFiles(paths: readonly string[]): Compacted[] {
       try {
         db.exec('VACUUM');
       } catch (error) {
-        throw roomError(error);
+        throw diskError(error);
       }
       truncateWal(db);
       return { path, before_bytes, after_bytes: sizeOf(path) };
@@ -57,7 +57,7 @@ function openAlone(path: string): DatabaseSync {
     return db;
   } catch (error) {
     db.close();
-    throw isBusy(error) ? new StoreInUse(`${path} is in use`, { cause: error }) : roomError(error);
+    throw isBusy(error) ? new StoreInUse(`${path} is in use`, { cause: error }) : diskError(error);
   }
 }
 

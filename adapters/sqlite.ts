@@ -1,5 +1,5 @@
 // Shared by all stores in SQLite files: transactions, waiting for a locked file without blocking the event loop, and
-// the error of a full disk.
+// the errors of a disk that is full or fails.
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -18,10 +18,20 @@ class StorageFull extends Error {
   readonly code = 'storage_full';
 }
 
-/** Maps SQLite's errors of a full disk to `StorageFull`; returns every other error unchanged. */
-export function roomError(error: unknown): unknown {
-  if (!NO_ROOM.includes(sqliteCode(error))) return error;
-  return new StorageFull(`no room to write: ${(error as Error).message}`, { cause: error });
+/** SQLITE_READONLY, as after a failure that made the system mount the disk read-only; the other errors of SQLITE_IOERR. */
+const DISK_FAILS = [8, 10];
+
+/** The disk does not take what is written. A transaction may or may not be there, and the caller may retry. */
+class DiskFails extends Error {
+  readonly code = 'unavailable';
+}
+
+/** Maps SQLite's errors of a disk to `StorageFull` and `DiskFails`; returns every other error unchanged. */
+export function diskError(error: unknown): unknown {
+  const code = sqliteCode(error);
+  if (NO_ROOM.includes(code)) return new StorageFull(`no room to write: ${(error as Error).message}`, { cause: error });
+  if (!DISK_FAILS.includes(code & 0xff)) return error;
+  return new DiskFails(`the disk fails: ${(error as Error).message}`, { cause: error });
 }
 
 /**
@@ -44,7 +54,7 @@ export function transaction<R>(db: DatabaseSync, work: () => R): R {
 
 /**
  * Retries `work` while another thread or process locks the file; the event loop runs between tries. Throws
- * `stuck(error of SQLite)` when the file stays locked for longer than `limit_ms`, and `StorageFull` on a full disk.
+ * `stuck(error of SQLite)` when the file stays locked for longer than `limit_ms`, and the errors of `diskError`.
  * @example await whenFree(() => db.exec('VACUUM'), { limit_ms: 5_000, stuck: (cause) => new Error('locked', { cause }) })
  */
 export async function whenFree<R>(
@@ -56,7 +66,7 @@ export async function whenFree<R>(
     try {
       return work();
     } catch (error) {
-      if (!isBusy(error)) throw roomError(error);
+      if (!isBusy(error)) throw diskError(error);
       const waited_ms = performance.now() - since;
       if (waited_ms > limit_ms) throw stuck(error);
       // Jitter, so that two waiting connections do not collide again.

@@ -4,7 +4,7 @@ export type StoreFault = 'storage_full' | 'unavailable';
 
 /** Codes of stores and of the file system: a full disk, a quota, a limit on the size of files. */
 const NO_ROOM: ReadonlySet<unknown> = new Set(['storage_full', 'ENOSPC', 'EDQUOT', 'EFBIG']);
-/** Codes of a store that is away or locked for too long, and of a process without file descriptors. */
+/** Codes of a store that is away or locked for too long, of a process without file descriptors, and of a disk that fails. */
 const UNAVAILABLE: ReadonlySet<unknown> = new Set([
   'unavailable',
   'log_busy',
@@ -12,6 +12,8 @@ const UNAVAILABLE: ReadonlySet<unknown> = new Set([
   'transaction_too_large',
   'EMFILE',
   'ENFILE',
+  'EIO',
+  'EROFS',
 ]);
 
 /** The transient fault that an error stands for: a later retry may succeed. Null for every other error. */

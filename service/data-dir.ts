@@ -5,7 +5,7 @@ import { access, constants, mkdir, open, rename, rm, stat } from 'node:fs/promis
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Logger } from 'pino';
-import { roomError, sqliteCode, whenFree } from '../adapters/sqlite.ts';
+import { diskError, sqliteCode, whenFree } from '../adapters/sqlite.ts';
 import { storeFaultOf } from '../events/store-faults.ts';
 import type { Config } from '../settings/config.ts';
 
@@ -111,7 +111,8 @@ async function assertWritable(data_dir: string): Promise<void> {
     await (await open(probe, 'wx')).close();
     await rm(probe, { force: true });
   } catch (error) {
-    if (storeFaultOf(error) !== null) throw error;
+    // A folder that was mounted read-only stays so.
+    if (storeFaultOf(error) !== null && (error as NodeJS.ErrnoException).code !== 'EROFS') throw error;
     throw new StartError(`DATA_DIR ${data_dir} is not a folder that can be written: ${(error as Error).message}`);
   }
 }
@@ -169,7 +170,7 @@ async function damageOf(path: string, whole: boolean): Promise<string | null> {
     if (code === SQLITE_CORRUPT || code === SQLITE_NOTADB) return (error as Error).message;
     // The process that holds the file could read it.
     if (code === SQLITE_BUSY) return null;
-    const fault = roomError(error);
+    const fault = diskError(error);
     throw storeFaultOf(fault) === null
       ? new StartError(`${path} cannot be opened: ${(error as Error).message}`)
       : fault;

@@ -1,4 +1,4 @@
-// The embedded stores on a full disk: they refuse writes with a code, and everything else stays as it was.
+// The embedded stores on a disk that is full or fails: they refuse writes with a code, and everything else stays as it was.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +7,8 @@ import test, { type ExecutionContext } from 'ava';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { openSqliteQueue } from '../../adapters/queue/sqlite/sqlite-queue.ts';
+import { diskError, transaction, whenFree } from '../../adapters/sqlite.ts';
+import { storeFaultOf } from '../../events/store-faults.ts';
 
 const MAX_PAGES = 60;
 const FILLING = 'x'.repeat(20_000);
@@ -64,6 +66,27 @@ test('a queue without room refuses new messages, and continues when others are a
   t.is(await queue.depth('work'), 1);
   await queue.close();
   assertSound(t, path);
+});
+
+test('a file that the system made read-only is a store that is away', async (t) => {
+  const path = join(await folderOf(t), 'things.db');
+  new DatabaseSync(path).exec('CREATE TABLE things (id)');
+  const db = new DatabaseSync(path, { readOnly: true });
+  const write = () => transaction(db, () => db.exec('INSERT INTO things VALUES (1)'));
+  await t.throwsAsync(() => whenFree(write, { limit_ms: 0, stuck: () => new Error('locked') }), {
+    code: 'unavailable',
+  });
+  db.close();
+});
+
+test('the errors of a disk are faults of the store, and those of a program are not', (t) => {
+  const fault = (errcode: number) => storeFaultOf(diskError(Object.assign(new Error('disk I/O error'), { errcode })));
+  const [SQLITE_ERROR, SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_IOERR_TRUNCATE] = [1, 778, 1034, 1546];
+  t.is(fault(SQLITE_IOERR_WRITE), 'storage_full');
+  t.is(fault(SQLITE_IOERR_FSYNC), 'unavailable');
+  t.is(fault(SQLITE_IOERR_TRUNCATE), 'unavailable');
+  t.is(fault(SQLITE_ERROR), null);
+  for (const code of ['EIO', 'EROFS']) t.is(storeFaultOf(Object.assign(new Error(code), { code })), 'unavailable');
 });
 
 /** Returns how many were written before the disk was full. */

@@ -1,6 +1,6 @@
 // An instance's one writing connection, which runs transactions one after the other.
 import { DuplicateKey, WriteConflict } from '../../../readmodels/documents.ts';
-import { roomError, sqliteCode } from '../../sqlite.ts';
+import { diskError, sqliteCode } from '../../sqlite.ts';
 import { type Connection, whenWritable } from './connection.ts';
 
 const MAX_WAITING = 10_000;
@@ -56,9 +56,9 @@ export class Writer {
   }
 }
 
-/** Returns the port's error for a broken unique key, `StorageFull` for a full disk, and other errors unchanged. */
+/** Returns the port's error for a broken unique key, those of `diskError`, and other errors unchanged. */
 export function portError(error: unknown): unknown {
   const code = sqliteCode(error);
-  if (code !== SQLITE_CONSTRAINT_PRIMARYKEY && code !== SQLITE_CONSTRAINT_UNIQUE) return roomError(error);
+  if (code !== SQLITE_CONSTRAINT_PRIMARYKEY && code !== SQLITE_CONSTRAINT_UNIQUE) return diskError(error);
   return new DuplicateKey((error as Error).message, { cause: error });
 }

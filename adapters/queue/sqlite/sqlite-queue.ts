@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { ConsumeOptions, Consumer, Delivery, Message, Queue } from '../../../checkers/queue.ts';
-import { roomError, sqliteCode, whenFree } from '../../sqlite.ts';
+import { diskError, sqliteCode, whenFree } from '../../sqlite.ts';
 import { truncateWal, WalTruncation } from '../../sqlite-erasure.ts';
 import { LookPace } from '../../sqlite-look-pace.ts';
 import {
@@ -51,7 +51,7 @@ export async function openSqliteQueue(options: SqliteQueueOptions): Promise<Queu
     return new SqliteQueue(db, resolve(path), clock.now);
   } catch (error) {
     db.close();
-    throw roomError(error);
+    throw diskError(error);
   }
 }
 
