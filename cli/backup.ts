@@ -1,8 +1,8 @@
 // Backups from a terminal: npm run backup -- create | list | verify FILE | restore FILE
 import { randomUUID } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { readFile, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { keyPath } from '../adapters/identity/key-file.ts';
 import { backupsPrefix } from '../backups/keys.ts';
 import type { Line } from '../backups/lines.ts';
@@ -123,6 +123,9 @@ async function restore(open: OpenBackup, openedBlobs: () => Promise<Blobs>): Pro
       cause,
     });
   });
+  // Checkers would record the work of a log that is lost, for jobs that this one does not have.
+  if (config.nats_url === null)
+    for (const end of ['', '-wal', '-shm']) await rm(join(config.data_dir, `queue.db${end}`), { force: true });
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
   print(restored);
   console.log(`Erase again who was erased after ${restored.began_at}: npm run erase -- --user ID`);
