@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Blobs } from '../commands/blobs.ts';
 import { jobOfBlob } from '../commands/job-blobs.ts';
-import type { Position, StoredLog } from '../events/event-store.ts';
+import type { Position, RecordedEvent, StoredLog } from '../events/event-store.ts';
 import { BACKUP_TURN_STREAM, backupStream, jobStream, LOG_IDENTITY_STREAM, urlsStream } from '../events/streams.ts';
 import { DigestSet } from '../intake/digest-set.ts';
 import { isInBackups } from './keys.ts';
@@ -83,12 +83,11 @@ async function* linesOf(options: WritingOptions, position: Position, counts: Cou
   const own = backupStream(backup_id);
   for await (const event of log.readAll()) {
     if (event.position > position) break;
-    const { stream, revision, id, type, data, metadata } = event;
+    const { stream } = event;
     // EventStoreDB gives the events of a deleted stream until somebody scavenges it. Of this backup the log does not know the end yet.
     if (stream === own || stream === BACKUP_TURN_STREAM || deleted.has(stream)) continue;
     counts.events += 1;
-    const line: EventLine = { stream, revision, id, type, data, metadata };
-    yield JSON.stringify(line);
+    yield textOf(event);
   }
   yield* fileLines(options, position, counts);
   for await (const deleted_stream of log.deletedStreams()) {
@@ -100,6 +99,17 @@ async function* linesOf(options: WritingOptions, position: Position, counts: Cou
   }
   const last: LastLine = { end: { ...counts } };
   yield JSON.stringify(last);
+}
+
+/** Names an event whose JSON is damaged: nothing else tells where to look. */
+function textOf(event: RecordedEvent): string {
+  const { stream, revision, id, type } = event;
+  try {
+    const line: EventLine = { stream, revision, id, type, data: event.data, metadata: event.metadata };
+    return JSON.stringify(line);
+  } catch (cause) {
+    throw new Error(`event ${revision} of ${stream} is damaged: ${(cause as Error).message}`, { cause });
+  }
 }
 
 async function* fileLines(

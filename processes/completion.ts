@@ -9,12 +9,13 @@ import { inParallel } from './in-parallel.ts';
 
 const AT_ONCE = 1000;
 
-/** Returns the position of the last event that it appended; null when it appended none. */
+/** Returns the position of the last event that it appended; null when it appended none. `each` runs the work of all jobs. */
 export async function completeJobs(
   jobs: LiveCollection<JobDocument>,
   stats: LiveCollection<StatsDocument>,
   commands: Jobs,
   context: (job_id: string) => CommandContext,
+  each: typeof inParallel<JobDocument> = inParallel,
 ): Promise<Position | null> {
   let reached: Position | null = null;
   // The read model may be behind the log. A refusal then says that the job has moved on.
@@ -30,13 +31,13 @@ export async function completeJobs(
   // The projector writes statistics and jobs in one transaction, so these counts are complete.
   const found = finished.length > 0 ? await stats.getMany(finished.map(({ _id }) => _id)) : [];
   const broken = new Map(found.map(({ _id, broken_urls }) => [_id, broken_urls]));
-  await inParallel(finished, (job) => {
+  await each(finished, (job) => {
     const { _id, completed_urls } = job;
     const counts = { completed_urls, broken_urls: broken.get(_id) ?? 0 };
     return note(commands.complete(_id, counts, context(_id), job));
   });
   // Only the log knows which ceiling it is.
-  await inParallel(at_ceiling, ({ _id, credits_allocated }) =>
+  await each(at_ceiling, ({ _id, credits_allocated }) =>
     note(commands.run(_id, { type: 'pauseAtCeiling', credits_allocated }, context(_id))),
   );
   return reached;

@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import type { Message, Queue } from '../checkers/queue.ts';
 import { type InHand, WORK_SUBJECT, type Work, type WorkRange } from '../checkers/work.ts';
 import { BEGINNING, jsonBytes, type Position } from '../events/event-store.ts';
+import { isOfStore } from '../events/store-faults.ts';
 import type { UrlListing } from '../events/url-listing.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
@@ -167,8 +168,10 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
     for (; next && (ranges.length === 0 || next.to - next.from <= urls_left); next = flight.next()) {
       const { batch, from, to } = next;
       const urls = await listing.range(job_id, from, to).catch((error: unknown) => {
-        if (ranges.length === 0) throw error;
-        return null;
+        if (ranges.length > 0) return null;
+        if (isOfStore(error)) throw error;
+        logger.error({ err: error, job_id }, 'the listing of a job cannot be read');
+        return [];
       });
       if (urls === null) break;
       if (urls.length !== to - from) {

@@ -76,9 +76,9 @@ export function openMailRounds(options: MailsOptions): MailRounds {
           if (before) still.set(mail_id, before);
           continue;
         }
-        // The read model may be behind the log.
-        if ((await mails.stateOf(mail_id)) !== 'due') continue;
         try {
+          // The read model may be behind the log.
+          if ((await mails.stateOf(mail_id)) !== 'due') continue;
           const dropped = await send(document);
           await mails.record(mail_id, { user_id, kind, dropped }, context(mail_id));
         } catch (error) {

@@ -43,7 +43,7 @@ import { runMails } from './mails.ts';
 import { passOnMoves } from './passes.ts';
 import { type ProgressWatch, watchProgress } from './progress.ts';
 import { runPurges } from './purge.ts';
-import { openPutOff } from './put-off.ts';
+import { openEachApart, openPutOff } from './put-off.ts';
 import { openRemovals } from './removals.ts';
 import { runRetention } from './retention.ts';
 import { settleJobs } from './settlement.ts';
@@ -142,6 +142,7 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
     });
     options.measure?.(() => dispatcher.inFlight());
     const failed_purges = openPutOff(monotonic);
+    const eachApart = openEachApart('a job cannot be ended now; the others are', { logger, monotonic });
     const progress = watchProgress({ log, commands, context: contextOf('progress', now), monotonic });
     const sweeper = openSweeper({
       log,
@@ -155,7 +156,7 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
     });
     await Promise.all([
       part('dispatch', (onPass) => dispatchPasses(dispatcher, options, signal, onPass)),
-      part('endings', (onPass) => endingPasses({ ...options, now }, signal, onPass)),
+      part('endings', (onPass) => endingPasses({ ...options, now, eachApart }, signal, onPass)),
       part('progress', (onPass) => progressPasses(progress, dispatcher, options, signal, onPass)),
       part('sweeper', async (onPass) => {
         for (; !signal.aborted; await pause(SWEEP_MS, signal)) {
@@ -282,15 +283,17 @@ async function dispatchPasses(
 }
 
 async function endingPasses(
-  { readmodels, commands, credits, now }: ProcessesOptions & { now: () => number },
+  options: ProcessesOptions & { now: () => number; eachApart: ReturnType<typeof openEachApart> },
   signal: AbortSignal,
   onPass: () => void,
 ): Promise<void> {
+  const { readmodels, commands, credits, now, eachApart } = options;
   const job_documents = readmodels.collection(jobs);
   const stats_documents = readmodels.collection(jobStats);
+  const [to_complete, to_settle] = [contextOf('completion', now), contextOf('settlement', now)];
   await passOnMoves({ readmodels, spacing_ms: SPACING_MS, signal, onPass }, async () => {
-    const reached = await completeJobs(job_documents, stats_documents, commands, contextOf('completion', now));
-    await settleJobs(job_documents, commands, credits, contextOf('settlement', now));
+    const reached = await completeJobs(job_documents, stats_documents, commands, to_complete, eachApart);
+    await settleJobs(job_documents, commands, credits, to_settle, eachApart);
     if (reached === null) return;
     // Before that the read model would return the same jobs again.
     await readmodels.passed(reached, PROJECTED_MS);

@@ -1,5 +1,8 @@
 // Work that failed is left alone for a while, so that it holds up no other.
+import type { Logger } from 'pino';
+import { isOfStore } from '../events/store-faults.ts';
 import type { Document, Filter, Reading } from '../readmodels/documents.ts';
+import { inParallel } from './in-parallel.ts';
 
 /** Work that failed is tried again after this long. */
 const AGAIN_MS = 5 * 60_000;
@@ -31,6 +34,27 @@ export function openPutOff(monotonic: () => number): PutOff {
       again_at.delete(id);
       again_at.set(id, monotonic() + AGAIN_MS);
     },
+  };
+}
+
+/**
+ * Runs `work` for each document that is not put off, and puts off those whose work fails: an event of theirs may be damaged. Throws when a
+ * store is away. `failed` is the line of the log.
+ */
+export function openEachApart(
+  failed: string,
+  { logger, monotonic }: { logger: Pick<Logger, 'error'>; monotonic: () => number },
+): <T extends Document>(documents: readonly T[], work: (document: T) => Promise<unknown>) => Promise<void> {
+  const put_off = openPutOff(monotonic);
+  return (documents, work) => {
+    const others = documents.filter(({ _id }) => !put_off.has(_id));
+    return inParallel(others, (document) =>
+      work(document).catch((err: unknown) => {
+        if (isOfStore(err)) throw err;
+        logger.error({ err, id: document._id }, failed);
+        put_off.add(document._id);
+      }),
+    );
   };
 }
 

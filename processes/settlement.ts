@@ -9,13 +9,15 @@ import { inParallel } from './in-parallel.ts';
 
 const AT_ONCE = 1000;
 
+/** `each` runs the work of all jobs. */
 export async function settleJobs(
   jobs: LiveCollection<JobDocument>,
   commands: Jobs,
   credits: CreditsLedger,
   context: (job_id: string) => CommandContext,
+  each: typeof inParallel<JobDocument> = inParallel,
 ): Promise<void> {
-  await inParallel(await jobs.find({ due: 'settlement' }, { limit: AT_ONCE }), (job) =>
+  await each(await jobs.find({ due: 'settlement' }, { limit: AT_ONCE }), (job) =>
     settleJob(endedJob(job), commands, credits, context(job._id)),
   );
 }

@@ -9,6 +9,7 @@ import type { EventStore } from '../events/event-store.ts';
 import { jobStream, urlsStream } from '../events/streams.ts';
 import type { PendingDocument } from '../readmodels/pending.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
+import { inParallel } from './in-parallel.ts';
 import type { Removals } from './removals.ts';
 
 /** Reading a million URLs takes seconds: a listing without a job after this long is abandoned. */
@@ -29,6 +30,7 @@ export interface SweeperOptions {
 }
 
 export interface Sweeper {
+  /** Throws the failures after it has tried all steps. */
   pass(): Promise<void>;
 }
 
@@ -41,12 +43,14 @@ export function openSweeper(options: SweeperOptions): Sweeper {
       const now = monotonic();
       const steps = await pending.find({}, { sort: { since: 1 }, limit: AT_ONCE });
       seen = new Map(steps.map(({ _id }) => [_id, seen.get(_id) ?? now]));
-      for (const step of steps) {
-        const abandoned_ms = step.kind === 'listing' ? LISTING_ABANDONED_MS : RESERVATION_ABANDONED_MS;
-        if (now - seen.get(step._id)! < abandoned_ms) continue;
+      const abandoned = steps.filter(({ _id, kind }) => {
+        const abandoned_ms = kind === 'listing' ? LISTING_ABANDONED_MS : RESERVATION_ABANDONED_MS;
+        return now - seen.get(_id)! >= abandoned_ms;
+      });
+      await inParallel(abandoned, async (step) => {
         if (step.kind !== 'listing') await releaseReservation(step, options);
         else if (!options.removals.are_held) await options.removals.run(() => discardListing(step, options));
-      }
+      });
     },
   };
 }

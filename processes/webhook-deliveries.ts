@@ -4,10 +4,12 @@ import { type CommandContext, notRefused } from '../commands/aggregate.ts';
 import type { WebhookDeliveries } from '../commands/webhook-delivery.ts';
 import { signingSecrets, type WebhookEndpoint, type WebhookEndpoints } from '../commands/webhook-endpoints.ts';
 import type { Position } from '../events/event-store.ts';
+import { isOfStore } from '../events/store-faults.ts';
 import type { WebhookDeliveryRequested } from '../events/webhook.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { type WebhookDeliveryDocument, webhookDeliveries } from '../readmodels/webhooks.ts';
 import { pause } from '../time/pause.ts';
+import { openPutOff } from './put-off.ts';
 import type { WebhookSender } from './webhook-sender.ts';
 import { signedRequest } from './webhook-signature.ts';
 
@@ -61,6 +63,8 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
   const cut = new AbortController();
   let freed = new AbortController();
   let failure: { error: unknown } | null = null;
+  /** Deliveries that cannot be made, because an event of theirs is damaged. */
+  const put_off = openPutOff(monotonic);
   let looked_at = Number.NEGATIVE_INFINITY;
 
   function hasRoom(endpoint_id: string): boolean {
@@ -91,7 +95,7 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
       );
       for (const delivery of due) {
         if (in_hand.size === MAX_IN_HAND) break;
-        if (in_hand.has(delivery._id) || !hasRoom(delivery.endpoint_id)) continue;
+        if (in_hand.has(delivery._id) || put_off.has(delivery._id) || !hasRoom(delivery.endpoint_id)) continue;
         take(delivery);
         more = true;
       }
@@ -120,7 +124,9 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
     of_endpoint.set(endpoint_id, (of_endpoint.get(endpoint_id) ?? 0) + 1);
     const taken = deliver(delivery)
       .catch((error: unknown) => {
-        if (!cut.signal.aborted) failure = { error };
+        if (cut.signal.aborted) return;
+        failure = { error };
+        if (!isOfStore(error)) put_off.add(_id);
       })
       .finally(() => {
         in_hand.delete(_id);

@@ -33,22 +33,25 @@ export async function runWebhookEndpoints(
   await passOnMoves({ readmodels, spacing_ms: SPACING_MS, signal, onPass }, () => tendWebhookEndpoints(options));
 }
 
-/** Makes one pass. When a mail cannot be sent now, the pass goes on with the others and throws at its end. */
+/** Makes one pass. When an endpoint fails or its mail cannot be sent now, the pass goes on with the others and throws at its end. */
 export async function tendWebhookEndpoints(options: WebhookEndpointsOptions): Promise<void> {
   const { readmodels, endpoints, context } = options;
   const where = { due: { $in: ['disable_gone', 'disable_failing', 'notice'] } };
   const failures: unknown[] = [];
-  for (const endpoint of await readmodels.collection(webhookEndpoints).find(where, { limit: AT_ONCE })) {
+  async function tend(endpoint: WebhookEndpointDocument): Promise<void> {
     const { _id: endpoint_id, user_id, due, enablings = 0 } = endpoint;
     if (due === 'notice') {
-      if (await giveUpSome(endpoint, options)) continue;
-      await notify(endpoint, options).catch((error: unknown) => failures.push(error));
+      if (!(await giveUpSome(endpoint, options))) await notify(endpoint, options);
     } else {
       const reason = due === 'disable_gone' ? 'gone' : 'failing';
       await endpoints.run(user_id, { type: 'disable', endpoint_id, reason, enablings }, context(endpoint_id));
     }
   }
-  if (failures.length > 0) throw new AggregateError(failures, 'owners of disabled webhook endpoints were not notified');
+  for (const endpoint of await readmodels.collection(webhookEndpoints).find(where, { limit: AT_ONCE })) {
+    await tend(endpoint).catch((error: unknown) => failures.push(error));
+  }
+  if (failures.length > 0)
+    throw new AggregateError(failures, 'webhook endpoints were not disabled, or their owners not notified');
 }
 
 /** Gives up pending deliveries of a disabled endpoint. Returns whether it found any, so that the next pass looks again. */

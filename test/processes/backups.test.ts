@@ -6,6 +6,7 @@ import { verifyBackup } from '../../backups/read-backup.ts';
 import { openBackups } from '../../commands/backups.ts';
 import type { Blobs } from '../../commands/blobs.ts';
 import type { BackupEvent } from '../../events/backup.ts';
+import type { StoredLog } from '../../events/event-store.ts';
 import { backupStream } from '../../events/streams.ts';
 import { type BackupsOptions, performBackup, runBackups, surplus } from '../../processes/backups.ts';
 import { openRemovals } from '../../processes/removals.ts';
@@ -54,6 +55,20 @@ async function openProcess(t: ExecutionContext) {
       });
     },
   };
+}
+
+/** The log with one event whose JSON is cut. */
+function damaged(log: StoredLog): StoredLog {
+  async function* readAll() {
+    yield Object.defineProperty(event, 'data', { get: () => JSON.parse('{') });
+  }
+  const event = { stream: 'job-a', revision: 0, id: 'a', type: 'JobCreated', position: '', metadata: {} };
+  return new Proxy(log, {
+    get(target, name) {
+      const value = name === 'readAll' ? readAll : Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
 }
 
 const backupsOf = async ({ blobs }: World) => (await gathered(blobs.list('backups/'))).map(({ key }) => key).sort();
@@ -165,6 +180,9 @@ test('a backup fails when there is no room for it, or when a file cannot be read
   const other_id = await start();
   await perform(other_id, { blobs: broken });
   t.like(await last(other_id), { type: 'BackupFailed', data: { reason: 'fault', message: 'EIO' } });
+  const third_id = await start();
+  await perform(third_id, { stored_log: damaged(world.stored_log) });
+  t.regex(JSON.stringify((await last(third_id)).data), /"message":"event 0 of job-a is damaged: /);
   t.deepEqual(await files(), []);
 });
 

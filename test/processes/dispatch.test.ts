@@ -45,7 +45,7 @@ function job(id: string, owner_id: string, total_urls: number, more: Partial<Job
 function dispatcherOver(
   documents: JobDocument[],
   missing: readonly string[] = [],
-  options: { max_body_bytes?: number; url_chars?: number } = {},
+  options: { max_body_bytes?: number; url_chars?: number; damaged?: string } = {},
 ) {
   const failed: string[] = [];
   const published: Message[] = [];
@@ -68,12 +68,12 @@ function dispatcherOver(
     },
   } as never;
   const listing = {
-    range: async (job_id: string, from: number, to: number) =>
-      missing.includes(job_id)
-        ? []
-        : Array.from({ length: to - from }, (_, i) =>
-            `https://${job_id}/${from + i}`.padEnd(options.url_chars ?? 0, 'x'),
-          ),
+    async range(job_id: string, from: number, to: number) {
+      if (job_id === options.damaged) throw new Error('the event is damaged');
+      if (missing.includes(job_id)) return [];
+      const urlOf = (_: unknown, i: number) => `https://${job_id}/${from + i}`.padEnd(options.url_chars ?? 0, 'x');
+      return Array.from({ length: to - from }, urlOf);
+    },
   };
   const dispatcher = openDispatcher({
     jobs,
@@ -108,6 +108,19 @@ test('owners take turns, and so do the jobs of one owner', async (t) => {
   const { pass, published } = dispatcherOver([job('a1', 'alice', 300), job('a2', 'alice', 100), job('b1', 'bob', 200)]);
   await pass();
   t.deepEqual(published(), ['a1:0-100', 'b1:0-100', 'a2:0-100', 'b1:100-200', 'a1:100-200', 'a1:200-300']);
+});
+
+test('a job whose listing is damaged holds up no other, and fails in the end', async (t) => {
+  const documents = [job('a', 'alice', 100), job('b', 'bob', 200)];
+  const { pass, published, later, failed } = dispatcherOver(documents, [], { damaged: 'a' });
+  for (let n = 0; n < 2; n++) {
+    await pass();
+    t.deepEqual(published(), ['b:0-100', 'b:100-200']);
+    t.deepEqual(failed, []);
+    later(LOST_AFTER_MS + 1);
+  }
+  await pass();
+  t.deepEqual(failed, ['a']);
 });
 
 test('the dispatcher fills the queue to its depth and no further, however large the job', async (t) => {

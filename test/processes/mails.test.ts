@@ -20,6 +20,9 @@ async function world(t: ExecutionContext) {
   const context = () => ({ ...commandContext(), now: clock.now });
   const sent: Mail[] = [];
   const server = { answer: async (): Promise<string | null> => null };
+  /** The mails whose streams are damaged, which all are that are asked for while `damage.now`. */
+  const damage = { now: false, ids: new Set<string>() };
+  const mails = openMails(log);
   const mailer = {
     async send(mail: Mail) {
       const refused = await server.answer();
@@ -29,9 +32,21 @@ async function world(t: ExecutionContext) {
     erase: async () => {},
     close() {},
   };
+  const stateOf = async (mail_id: string) => {
+    if (damage.now) damage.ids.add(mail_id);
+    if (damage.ids.has(mail_id)) throw new Error('the event is damaged');
+    return mails.stateOf(mail_id);
+  };
   const open = () =>
     openMailRounds({
-      ...{ log, readmodels: openReadModels(stores.documents), mails: openMails(log), mailer, logger: silent, context },
+      ...{
+        log,
+        readmodels: openReadModels(stores.documents),
+        mails: { ...mails, stateOf },
+        mailer,
+        logger: silent,
+        context,
+      },
       ...{ now: () => clock.now, monotonic: () => clock.monotonic, at_once: 3 },
     });
   let rounds = open();
@@ -46,7 +61,7 @@ async function world(t: ExecutionContext) {
     ]);
   await record('UserRegistered', { user_id: 'alice', email: 'alice@example.com' });
   return {
-    ...{ log, sent, server, clock, context, credits, record },
+    ...{ log, sent, server, damage, clock, context, credits, record },
     billing: openBilling(log, credits, 'sandbox'),
     restart: () => (rounds = open()),
     async pass() {
@@ -126,6 +141,20 @@ test('mails that wait for their next attempt hold up no later mail', async (t) =
   await pass();
   server.answer = async () => null;
   await billing.take({ ...PURCHASE, payment_id: 'pi_5', credits: 700 }, context());
+  await pass();
+  t.is(sent.length, 1);
+  t.regex(sent[0]!.text, /700 credits/);
+});
+
+test('a mail whose stream is damaged holds up no later mail', async (t) => {
+  const { billing, context, pass, sent, damage, clock } = await world(t);
+  damage.now = true;
+  await billing.take(PURCHASE, context());
+  await pass();
+  t.is(damage.ids.size, 1);
+  damage.now = false;
+  clock.monotonic += 30_000;
+  await billing.take({ ...PURCHASE, payment_id: 'pi_2', credits: 700 }, context());
   await pass();
   t.is(sent.length, 1);
   t.regex(sent[0]!.text, /700 credits/);

@@ -6,7 +6,7 @@ import { openJobs } from '../../commands/job.ts';
 import { openSubmitJob } from '../../commands/submit-job.ts';
 import { creditsStream, urlsStream } from '../../events/streams.ts';
 import { openRemovals } from '../../processes/removals.ts';
-import { openSweeper } from '../../processes/sweeper.ts';
+import { openSweeper, type SweeperOptions } from '../../processes/sweeper.ts';
 import { pending } from '../../readmodels/pending.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { commandContext, openTestStores, project } from '../support/stores.ts';
@@ -94,6 +94,30 @@ test('the sweeper releases a reservation without a job after ten minutes, and de
   await sweepAt(62 * MINUTE);
   t.is(await balance(), 10, 'it is released once');
   t.is(await left(), 0, 'nothing is left to look at');
+});
+
+test('a step that fails holds up no other', async (t) => {
+  const [first, second] = ['first', 'second'].map((job_id) => ({
+    ...{ _id: `reservation:${job_id}:0`, job_id, user_id: 'alice', kind: 'reservation' as const, since: '' },
+  }));
+  const asked: string[] = [];
+  let elapsed_ms = 0;
+  const sweeper = openSweeper({
+    pending: { find: async () => [first, second] },
+    commands: {
+      async run(job_id: string) {
+        asked.push(job_id);
+        if (job_id === 'first') throw new Error('the event is damaged');
+        return { ok: false };
+      },
+    },
+    context: () => commandContext(),
+    monotonic: () => elapsed_ms,
+  } as unknown as SweeperOptions);
+  await sweeper.pass();
+  elapsed_ms = 11 * MINUTE;
+  await t.throwsAsync(sweeper.pass(), { message: 'the event is damaged' });
+  t.deepEqual(asked, ['first', 'second']);
 });
 
 test('a job whose reservation was released can no longer be created', async (t) => {

@@ -1,5 +1,6 @@
 // What the processes do about webhook endpoints: they disable the ones that fail, and notify their owners.
 import test from 'ava';
+import type { EventStore } from '../../events/event-store.ts';
 import { DAY, openWebhookWorld, SECOND } from '../support/webhook-world.ts';
 
 const A = 'https://a.example/hook';
@@ -104,6 +105,29 @@ test('days without deliveries do not disable an endpoint', async (t) => {
   world.clock.now += 30 * DAY;
   await world.openProcess().tend();
   t.is((await world.endpointOf(a))!.status, 'enabled');
+});
+
+test('an endpoint whose stream is damaged holds up no other', async (t) => {
+  const world = await openWebhookWorld(t);
+  const ids: string[] = [];
+  for (const owner of ['damaged1', 'dave', 'damaged2', 'damaged3']) {
+    ids.push(await world.endpoint(`https://${owner}.example/`, { user_id: owner }));
+    world.receivers.set(`https://${owner}.example/`, () => ({ status_code: 410 }));
+    await world.completedJob(owner);
+  }
+  await world.openProcess().send();
+  const damaged: EventStore = {
+    ...world.log,
+    append: (...args) => world.log.append(...args),
+    readStream(stream, options) {
+      if (stream.startsWith('webhook_endpoints-damaged')) throw new Error('the event is damaged');
+      return world.log.readStream(stream, options);
+    },
+  };
+  const error = await t.throwsAsync<AggregateError>(world.openProcess(damaged).tend());
+  t.is(error!.errors.length, 3);
+  await world.caughtUp();
+  t.is((await world.endpointOf(ids[1]!))!.status, 'disabled');
 });
 
 test('an owner gets one notice at the current address, and a failed mail is retried without delaying others', async (t) => {

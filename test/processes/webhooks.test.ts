@@ -363,3 +363,31 @@ test('a stopping process waits for the deliveries in flight', async (t) => {
   await world.caughtUp();
   t.is((await world.deliveriesOf(a))[0]!.status, 'delivered');
 });
+
+test('a delivery whose endpoint is damaged is left alone for a while, and the others are made', async (t) => {
+  const world = await openWebhookWorld(t);
+  for (const user_id of ['damaged', 'alice']) {
+    await world.endpoint(`https://${user_id}.example/`, { user_id });
+    await world.completedJob(user_id);
+  }
+  const damaged = new Proxy(world.log, {
+    get(target, name) {
+      const value = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      if (name !== 'readStream') return value.bind(target);
+      return (...args: Parameters<EventStore['readStream']>) => {
+        if (args[0] === 'webhook_endpoints-damaged') throw new Error('the event is damaged');
+        return target.readStream(...args);
+      };
+    },
+  });
+  const process = world.openProcess(damaged);
+  await process.send();
+  t.deepEqual(
+    world.sent.map(({ url }) => url),
+    ['https://alice.example/'],
+  );
+  await t.throwsAsync(process.send(), { message: 'the event is damaged' });
+  await process.send();
+  await t.notThrowsAsync(process.send());
+});
