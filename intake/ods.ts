@@ -44,6 +44,15 @@ export async function* odsSheets(workbook: ZipPackage): AsyncGenerator<WorkbookS
   for (const { name, number } of shownFirst(sheets)) yield odsSheet(number, name);
 }
 
+const VALUES = ['string-value', 'value', 'date-value', 'time-value', 'boolean-value'];
+function storedValue(attributes: Record<string, string>): string {
+  for (const name of VALUES) {
+    const value = attributeOf(attributes, name);
+    if (value !== undefined) return value;
+  }
+  return '';
+}
+
 const nameIn = (attributes: Record<string, string>, attribute: string) =>
   (attributeOf(attributes, attribute) ?? '').slice(0, MAX_NAME_CHARS);
 
@@ -64,6 +73,7 @@ async function* readTable(workbook: ZipPackage, wanted: number, handlers: SheetH
   let cells: RepeatedCell[] = [];
   let ended: RepeatedRow[] = [];
   let text = '';
+  let of_cell: Record<string, string> = {};
   let paragraphs = 0;
   let links: string[] = [];
   let formula = '';
@@ -74,6 +84,8 @@ async function* readTable(workbook: ZipPackage, wanted: number, handlers: SheetH
     if (text.length <= MAX_CELL_CHARS) text += more.slice(0, MAX_CELL_CHARS + 1 - text.length);
   };
   const endCell = () => {
+    // Programs that never show a cell may write no paragraph.
+    if (text === '') add(storedValue(of_cell));
     if (text.trim() !== '') handlers.filled?.(column + columns - 1);
     const urls = handlers.value || holdsUrl(text) ? [] : links.filter((link) => urlLikeness(link, MAX_CELL_CHARS) > 0);
     const shown = urls.length > 0 ? urls.map(wholeLink).join('\n') : text;
@@ -109,6 +121,7 @@ async function* readTable(workbook: ZipPackage, wanted: number, handlers: SheetH
           MAX_COLUMNS - Math.min(column, MAX_COLUMNS),
         );
         text = '';
+        of_cell = attributes;
         paragraphs = 0;
         formula = (attributeOf(attributes, 'formula') ?? '').slice(0, MAX_CELL_CHARS);
         // A result has a type, also an empty one.

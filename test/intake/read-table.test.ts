@@ -97,6 +97,21 @@ test('an ODS has the rows that it repeats, and texts of links', async (t) => {
   t.deepEqual(urls, [2, 3, 4, 5]);
 });
 
+test('an ODS cell without a paragraph has the value of its attribute', async (t) => {
+  const row = (...cells: string[]) =>
+    `<table:table-row>${cells.map((value) => `<table:table-cell ${value}/>`).join('')}</table:table-row>`;
+  const book = await ods(
+    row('office:value-type="string" office:string-value="url"', 'office:string-value="found"', '') +
+      row(`office:string-value="${A}"`, 'office:value-type="date" office:date-value="2026-01-31"', 'office:value="7"'),
+  );
+  const { rows, urls } = await tableOf(t, 'a.ods', book);
+  t.deepEqual(rows, [
+    [1, 'url', 'found'],
+    [2, A, '2026-01-31', '7'],
+  ]);
+  t.deepEqual(urls, [2]);
+});
+
 test('formats of dates are told from formats of numbers and durations', (t) => {
   for (const format of ['yyyy-mm-dd', 'd. mmm', '[$-407]dddd', 'h:mm AM/PM', 'mm:ss'])
     t.true(isDateFormat(format), format);
