@@ -1,5 +1,6 @@
 // Opens JSON or JSON lines as a table: a column for each path of names, such as `data.url`, and a row for each item of the
-// outermost list or for each line. A list of plain texts is a column without a name.
+// outermost list or for each line. A list of plain texts is a column without a name. An object whose names are numbers is a list
+// too: pandas writes its columns so, and PHP its arrays.
 import { Tokenizer, TokenType } from '@streamparser/json';
 import { breather } from '../time/event-loop.ts';
 import { columnNotFound, IntakeError } from './errors.ts';
@@ -15,6 +16,7 @@ const PIECE_CHARS = 8 * 1024;
 const SAMPLE_VALUES = 2_000;
 const SAMPLE_COLUMNS = 200;
 const SAMPLE_CHARS = 1_000_000;
+const INDEX = /^\d+$/;
 
 interface JsonString {
   row: number;
@@ -115,7 +117,7 @@ async function* stringsOf({ source, encoding, limits }: OpenedText): AsyncGenera
 class StringReader {
   readonly #tokenizer = new Tokenizer({ stringBufferSize: STRING_BUFFER_BYTES, separator: '' });
   /** The open lists and objects, with the path of their values. */
-  readonly #open: { is_list: boolean; path: string; name: string | null }[] = [];
+  readonly #open: { is_list: boolean; has_items: boolean; path: string; name: string | null }[] = [];
   #lists = 0;
   #item = 0;
   #document = 0;
@@ -166,6 +168,7 @@ class StringReader {
         return;
     }
     if (token === TokenType.STRING && this.#is_name && parent) {
+      if (parent.name === null && this.#lists === 0 && INDEX.test(value as string)) this.#beginItems(parent);
       parent.name = value as string;
       return;
     }
@@ -180,24 +183,31 @@ class StringReader {
   /** Counts items of the outermost list, and documents. */
   #beginValue(): void {
     if (this.#open.length === 0) this.#document++;
-    if (this.#lists === 1 && this.#open.at(-1)!.is_list) this.#item++;
+    if (this.#lists === 1 && this.#open.at(-1)!.has_items) this.#item++;
+  }
+  #beginItems(list: { has_items: boolean }): void {
+    list.has_items = true;
+    // Lists beside each other in one document are columns of a table; those of further documents go on with its rows.
+    if (this.#lists++ === 0 && this.#document === 1) this.#item = 0;
   }
   #path(): string {
     const parent = this.#open.at(-1);
     if (!parent) return '';
-    if (parent.is_list || parent.name === null) return parent.path;
+    if (parent.has_items || parent.name === null) return parent.path;
     return (parent.path === '' ? parent.name : `${parent.path}.${parent.name}`).slice(0, MAX_PATH_CHARS);
   }
   #openValue(token: TokenType): void {
     if (this.#open.length === MAX_DEPTH) broken('it is nested too deeply');
     const is_list = token === TokenType.LEFT_BRACKET;
-    this.#open.push({ is_list, path: this.#path(), name: null });
-    if (is_list) this.#lists++;
+    const opened = { is_list, has_items: false, path: this.#path(), name: null };
+    this.#open.push(opened);
+    if (is_list) this.#beginItems(opened);
     this.#is_name = !is_list;
   }
   #close(is_list: boolean): void {
-    if (this.#open.pop()?.is_list !== is_list) broken('its brackets do not match');
-    if (is_list) this.#lists--;
+    const closed = this.#open.pop();
+    if (closed?.is_list !== is_list) broken('its brackets do not match');
+    if (closed.has_items) this.#lists--;
     this.#is_name = false;
   }
 }

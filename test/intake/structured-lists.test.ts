@@ -46,6 +46,36 @@ test('a column of JSON has its path as its name, and the other columns with URLs
   );
 });
 
+const urlsBy = (of: string) => ({ '0': `${A}${of}0`, '1': `${A}${of}1`, '5': `${A}${of}5` });
+for (const [orient, frame] of Object.entries({
+  columns: { name: { '0': 'x', '1': 'y', '5': 'z' }, url: urlsBy('') },
+  index: Object.fromEntries(Object.entries(urlsBy('')).map(([index, url]) => [index, { name: 'x', url }])),
+  'a list for each column': { name: ['x', 'y', 'z'], url: Object.values(urlsBy('')) },
+})) {
+  test(`the JSON that pandas writes of a table is read by its rows: ${orient}`, async (t) => {
+    const sheet = await open(t, 'x.json', JSON.stringify(frame));
+    t.is(sheet.column.name, 'url');
+    const rows = Object.values(urlsBy('')).map((value, i) => ({ row: i + 1, value }));
+    t.deepEqual(await cellsOf(sheet), rows);
+  });
+}
+
+test('the JSON that pandas writes of one column, and arrays of PHP in JSON lines, are lists', async (t) => {
+  t.deepEqual(await valuesOf(t, 'x.json', JSON.stringify(urlsBy(''))), Object.values(urlsBy('')));
+  const lines = ['a', 'b'].map((line) => JSON.stringify({ id: line, links: urlsBy(line) })).join('\n');
+  const sheet = await open(t, 'x.jsonl', lines);
+  t.is(sheet.column.name, 'links');
+  t.deepEqual(
+    (await cellsOf(sheet)).map(({ row }) => row),
+    [1, 2, 3, 4, 5, 6],
+  );
+});
+
+test('names that are numbers are columns where they stand in a list', async (t) => {
+  const sheet = await open(t, 'x.json', JSON.stringify([{ '0': 'x', '1': A }]));
+  t.is(sheet.column.name, '1');
+});
+
 test('an index of sitemaps reports that its URLs are sitemaps', async (t) => {
   const sheet = await open(t, 'x', `<sitemapindex><sitemap><loc>${A}</loc></sitemap></sitemapindex>`);
   t.deepEqual(sheet.warnings, ['sitemap_index']);
