@@ -1,8 +1,10 @@
 // Deletes the streams of idempotency keys that the service has long forgotten. It reads the log in its order, so it needs no read model: what it
 // has deleted is not there the next time, or has no stream any more.
+import type { Logger } from 'pino';
 import type { CommandContext } from '../commands/aggregate.ts';
 import { type IdempotencyKeys, KEPT_MS } from '../commands/idempotency.ts';
 import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
+import { isOfStore } from '../events/store-faults.ts';
 import { recordedAt } from '../events/unreadable.ts';
 import { pause } from '../time/pause.ts';
 import type { Removals } from './removals.ts';
@@ -13,6 +15,7 @@ export interface KeyRetirementOptions {
   log: EventStore;
   keys: Pick<IdempotencyKeys, 'retire'>;
   removals: Removals;
+  logger: Pick<Logger, 'error'>;
   context: (stream: string) => CommandContext;
   /** Wall time in Unix milliseconds, without its steps back. */
   now: () => number;
@@ -34,7 +37,7 @@ export async function runKeyRetirement(
 
 /** Makes one pass over the log after `from`. Returns the position after which the next one begins. */
 export async function retireOldKeys(
-  { log, keys, removals, context, now }: KeyRetirementOptions,
+  { log, keys, removals, logger, context, now }: KeyRetirementOptions,
   from: Position,
   signal: AbortSignal,
 ): Promise<Position> {
@@ -44,7 +47,12 @@ export async function retireOldKeys(
     const { stream, position } = event;
     if (recordedAt(event) > now() - KEPT_MS || removals.are_held || signal.aborted) return reached;
     // A key that was claimed again since has later events, which come later in the log.
-    if (await keys.retire(stream, context(stream))) await removals.run(() => log.deleteStream(stream));
+    try {
+      if (await keys.retire(stream, context(stream))) await removals.run(() => log.deleteStream(stream));
+    } catch (err) {
+      if (isOfStore(err)) throw err;
+      logger.error({ err, stream }, 'the stream of an idempotency key cannot be retired and stays; others are');
+    }
     reached = position;
   }
   return end;

@@ -222,7 +222,7 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
       part('key retirement', (onPass) => {
         const keys = openIdempotencyKeys(log);
         const context = contextOf('key-retirement', steady);
-        return runKeyRetirement({ log, keys, removals, context, now: steady }, signal, onPass);
+        return runKeyRetirement({ log, keys, removals, logger, context, now: steady }, signal, onPass);
       }),
       part('backups', (onPass) => {
         const { stored_log, blobs, backup_progress: progress, backup_retention: retention } = options;

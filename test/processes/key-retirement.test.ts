@@ -1,6 +1,11 @@
 // Streams of idempotency keys go when the service has long forgotten the keys, and no request gets a second job by it.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
 import { openEventStoreDb } from '../../adapters/eventstore/eventstoredb/eventstoredb-event-store.ts';
+import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { openIdempotencyKeys } from '../../commands/idempotency.ts';
 import { BEGINNING, type EventStore } from '../../events/event-store.ts';
 import { retireOldKeys } from '../../processes/key-retirement.ts';
@@ -25,7 +30,7 @@ async function openEventStoreDbLog(t: ExecutionContext): Promise<EventStore> {
 const pass = (log: EventStore, days: number, from = BEGINNING, removals = openRemovals()) =>
   retireOldKeys(
     {
-      ...{ log, keys: openIdempotencyKeys(log), removals, now: () => NOW + days * DAY_MS },
+      ...{ log, keys: openIdempotencyKeys(log), removals, logger: silent, now: () => NOW + days * DAY_MS },
       context: () => commandContext(NOW + days * DAY_MS),
     },
     from,
@@ -124,4 +129,22 @@ test('a stream whose process was killed before its deletion goes in the next pas
   t.deepEqual(await streamsOf(log, 'idempotency'), [stream]);
   await pass(log, 31);
   t.deepEqual(await streamsOf(log, 'idempotency'), []);
+});
+
+test('a stream with a changed byte stays, and those after it go', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'url-checker-keys-'));
+  const path = join(folder, 'events.db');
+  const log = await openSqliteEventStore({ path });
+  t.teardown(async () => {
+    await log.close();
+    await rm(folder, { recursive: true });
+  });
+  await grant(openProcess(log), 100);
+  for (const key of ['damaged', 'sound']) await openProcess(log).submit({ scope: { key }, urls });
+  const [damaged] = await streamsOf(log, 'idempotency');
+  const db = new DatabaseSync(path);
+  db.prepare("UPDATE events SET data = '{' WHERE stream_id = (SELECT id FROM streams WHERE name = ?)").run(damaged!);
+  db.close();
+  await pass(log, 31);
+  t.deepEqual(await streamsOf(log, 'idempotency'), [damaged]);
 });
