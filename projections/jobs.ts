@@ -1,7 +1,7 @@
 // The read models of jobs, their results, their statistics and their purges. They are one projection, because the order of a
 // job's events decides which results count.
 import { endOf, unfold, urlsOf } from '../events/checked-range.ts';
-import { hasEnded, type Summary } from '../events/job.ts';
+import { hasEnded, type JobCreated, type Summary } from '../events/job.ts';
 import { checksOf, idOf } from '../events/streams.ts';
 import type { EventTypeOf, LogEvent } from '../events/vocabulary.ts';
 import { type JobDocument, jobs, rowShift } from '../readmodels/jobs.ts';
@@ -208,7 +208,14 @@ function toPurge(job: JobDocument, event: LogEvent): PurgeDocument {
   };
 }
 
+/** The processes count batches by these numbers, and would never come to an end by others. */
+function assertCountable({ total_urls, credits_allocated, batch_size }: JobCreated): void {
+  const are_counts = [total_urls, credits_allocated, batch_size].every((n) => Number.isSafeInteger(n) && n >= 0);
+  if (!are_counts || batch_size === 0) throw new Error('the numbers of URLs, of credits and of a batch are no counts');
+}
+
 function created(event: LogEvent<'JobCreated'>): JobDocument {
+  assertCountable(event.data);
   const { job_id, reservation_id: _, ceiling: _ceiling, ...data } = event.data;
   // How the list was read is a matter of reruns, which read it from the log.
   const { reading: _reading, column: _column, sheet: _sheet, rerun_of: _rerun_of, ...rest } = data;

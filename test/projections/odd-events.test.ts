@@ -5,12 +5,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { metadataOf } from '../../commands/aggregate.ts';
 import { identifyLog } from '../../commands/log-identity.ts';
 import { openUserAggregate, see } from '../../commands/user.ts';
-import type { EventStore, Metadata } from '../../events/event-store.ts';
+import type { EventStore, Metadata, RecordedEvent } from '../../events/event-store.ts';
 import { userStream } from '../../events/streams.ts';
 import { setTracer } from '../../events/tracing.ts';
 import { VOCABULARY } from '../../events/vocabulary.ts';
@@ -84,17 +84,22 @@ for (const [mode, is_live] of [
   });
 }
 
-test('a damaged range is parked, and the other ranges of its job count', async (t) => {
-  const made = await openTestStores(t);
-  const job_id = await appendCheckedJob(made.log, { urls: 30, hosts: 3, owner_id: 'alice' });
+/** The documents of a log in which the data of a checked job's events are changed. */
+async function changedJob(t: ExecutionContext, changed: (event: RecordedEvent) => unknown) {
+  const { log } = await openTestStores(t);
+  const job_id = await appendCheckedJob(log, { urls: 30, hosts: 3, owner_id: 'alice' });
   const stores = await openTestStores(t);
-  for await (const { stream, revision, id, type, data, metadata } of made.log.readAll()) {
-    const changed = stream === `checks-${job_id}-1` ? null : data;
-    await stores.log.append(stream, revision === 0 ? 'no_stream' : revision - 1, [
-      { id, type, data: changed, metadata },
-    ]);
+  for await (const event of log.readAll()) {
+    const { stream, revision, id, type, metadata } = event;
+    const expected = revision === 0 ? 'no_stream' : revision - 1;
+    await stores.log.append(stream, expected, [{ id, type, data: changed(event), metadata }]);
   }
   await project({ ...stores, log: coded(stores.log) });
+  return { job_id, stores };
+}
+
+test('a damaged range is parked, and the other ranges of its job count', async (t) => {
+  const { job_id, stores } = await changedJob(t, ({ stream, data }) => (/^checks-.*-1$/.test(stream) ? null : data));
   t.like(await openReadModels(stores.documents).collection(jobs).get(job_id), { completed_urls: 20 });
   const parked = await stores.documents.reading(parkedEvents).find({ projection: 'jobs' });
   t.deepEqual(
@@ -102,6 +107,20 @@ test('a damaged range is parked, and the other ranges of its job count', async (
     [['URLChecked', `checks-${job_id}-1`]],
   );
 });
+
+for (const odd of [{ batch_size: 0 }, { batch_size: null }, { total_urls: 1e308 }, { credits_allocated: -1 }]) {
+  test(`a job with ${JSON.stringify(odd)} is parked, because nothing could count its batches`, async (t) => {
+    const { job_id, stores } = await changedJob(t, ({ type, data }) =>
+      type === 'JobCreated' ? { ...(data as object), ...odd } : data,
+    );
+    t.is(await openReadModels(stores.documents).collection(jobs).get(job_id), null);
+    const parked = await stores.documents.reading(parkedEvents).find({ projection: 'jobs' });
+    t.deepEqual(
+      parked.map(({ type }) => type),
+      ['JobCreated'],
+    );
+  });
+}
 
 test('events with a changed byte are parked', async (t) => {
   const stores = await openTestStores(t);
