@@ -16,7 +16,7 @@ class NoEvents extends Error {
 export type FileKind = 'json_lines' | 'parquet' | 'backup' | 'ledger';
 
 const LOOKED_AT_BYTES = 64;
-/** Of zstd's skippable frames, of which a backup's parts have one each: the last byte may be any of sixteen. */
+/** How zstd's skippable frames begin, after a byte that may be any of sixteen. Each part of a backup has one. */
 const BACKUP = '\x2a\x4d\x18';
 /** As many digits as the positions of the embedded log have. */
 const POSITION_DIGITS = 16;

@@ -33,7 +33,7 @@ export const EVENTS_COLUMNS: readonly SqlColumn[] = [
   { name: 'version', type: 'BIGINT' },
   { name: 'data', type: 'JSON' },
 ];
-/** Those that each view has too, before the fields of its type. */
+/** The columns that each view has before the fields of its type. */
 export const SHARED_COLUMNS = ['position', 'recorded_at', 'stream', 'revision', 'actor'] as const;
 const TAKEN: ReadonlySet<string> = new Set(SHARED_COLUMNS);
 

@@ -12,19 +12,19 @@ export const KIND = { whole: 0, results: 1, step: 2, entry: 3 } as const;
 
 /** Events in the order of the log, in a message between threads. */
 export interface Digests {
-  /** Of each event. */
+  /** A `KIND` for each event. */
   kinds: Uint8Array<ArrayBuffer>;
-  /** Of each event its time, in milliseconds since the epoch, and its revision; of results how many they are. */
+  /** Two for each event: its time in milliseconds since the epoch, then its revision; an event of results has their number instead. */
   numbers: Float64Array<ArrayBuffer>;
   /**
-   * Of results their job; of a step position, stream and type; of an entry also the hash before it, after which its own is right. Lists
-   * are sent as JSON, because to send each text alone costs more than to read it.
+   * Results have their job here; a step has its position, stream and type; an entry has these and the hash before it, after which its
+   * own is right. Lists are sent as JSON, because to send each text alone costs more than to read it.
    */
   names: string;
-  /** Of steps and entries. */
+  /** The data of steps and entries. */
   data: string;
   whole: { position: Position; row: EventRow }[];
-  /** Of the last event. */
+  /** The last event's. */
   position: Position;
 }
 

@@ -228,7 +228,7 @@ export function openJobRules(spill: Spill, in_memory: number, say: Say, known?: 
     if (jobs.get(job_id)?.end === null) count(job_id, urlsOf(event.data as URLChecked), Date.parse(event.metadata.at));
   }
 
-  /** Of results; `at`: in milliseconds since the epoch. */
+  /** Counts results; `at`: when they were appended, in milliseconds since the epoch. */
   function count(job_id: string, urls: number, at: number): void {
     const job = jobs.get(job_id);
     // What comes after the job's end costs nothing.

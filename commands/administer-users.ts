@@ -10,7 +10,7 @@ export interface Adjustment {
   /** Credits to add, or to remove when it is negative. */
   amount: number;
   reason: string;
-  /** Of requests with one key, of one administrator and for one user, one adjusts the credits. Null: this request alone. */
+  /** One of an administrator's requests for a user with the same key adjusts the credits. Null: this request is the only one. */
   idempotency_key: string | null;
 }
 

@@ -34,7 +34,7 @@ export interface LeftOut {
   reason: string;
   /** The text, shortened. */
   value: string;
-  /** Of a duplicate: the index in the job of the URL that it repeats, and the row of that. */
+  /** A duplicate has the index in the job of the URL that it repeats, and that URL's row. */
   first?: { index: number; row: number };
 }
 

@@ -21,13 +21,13 @@ export interface Span {
 export interface Tracer {
   /** Runs `work` in a span. An error that it throws marks the span, and is thrown. */
   run<Result>(step: Step, work: (span: Span) => Promise<Result>): Promise<Result>;
-  /** Of the current step; undefined outside of steps. */
+  /** The current step's traceparent; undefined outside of steps. */
   traceparent(): string | undefined;
 }
 
 let tracer: Tracer | null = null;
 
-/** Of this thread, from now on. */
+/** Sets the tracer of this thread, from now on. */
 export function setTracer(next: Tracer | null): void {
   tracer = next;
 }

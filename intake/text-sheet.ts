@@ -85,7 +85,7 @@ async function* textCells(
   widest: { columns: number },
 ): AsyncGenerator<Cell[]> {
   const { delimiter, column, is_prose } = layout;
-  // Of a cell in bars, the rule below a header is no text.
+  // In a table with bars, the rule below the header is no text.
   const may_be_plain = !is_prose && delimiter !== '|';
   const takes_rest = column.index + 1 === column.header?.length;
   const breathe = breather();

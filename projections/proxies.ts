@@ -27,7 +27,7 @@ const RECENT_REQUESTS = 1000;
 const RECENT_OF_DOMAIN = 100;
 /** A proxy with a smaller share of good answers is degraded. */
 const HEALTHY_FROM = 0.8;
-/** Of the proxies that have left the list, the last ones are kept. */
+/** The read model keeps this many of the proxies that have left the list, the last ones. */
 const MAX_REMOVED = 1000;
 /** More than the proxies of one list and those that checkers of earlier versions named. */
 const MOST_LISTED = 10_000;

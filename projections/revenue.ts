@@ -22,7 +22,7 @@ interface Page {
   customers: Map<string, RevenueCustomerDocument>;
 }
 
-/** Of these the MRR counts nothing until the next payment. */
+/** The MRR counts nothing of a subscription in one of these statuses until its next payment. */
 const STOPPED: readonly SubscriptionChanged['status'][] = ['unpaid', 'paused', 'incomplete_expired'];
 
 export const revenueProjection: Projection = projection({

@@ -57,7 +57,7 @@ export async function compareWorkerLogs(
 
 const nameOf = ({ job_id, index, attempt }: LogEntry) => `${job_id}/${index}/${attempt}`;
 
-/** Of a damaged segment nothing: its jobs then differ. */
+/** A damaged segment counts as empty: its jobs then differ. */
 function readable(document: SegmentDocument): LogEntry[] {
   try {
     const segment = ofSegment(document);

@@ -26,7 +26,7 @@ export const monthsBetween = (from: string, to: string): number =>
 export const addMonths = (month: string, months: number): string =>
   new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)) - 1 + months)).toISOString().slice(0, 7);
 
-/** Of two days, months or times in one form. */
+/** The later of two days, months or times, both in the same form. */
 export const laterOf = (a: string, b: string): string => [a, b].sort()[1]!;
 export const earlierOf = (a: string, b: string): string => [a, b].sort()[0]!;
 

@@ -80,7 +80,7 @@ export interface FunnelRow {
   share: number | null;
 }
 
-/** Of the users who signed up in the days, how many have taken each step until now. */
+/** How many of the users who signed up in these days have taken each step until now. */
 export function funnelOf(counted: Counted): FunnelRow[] {
   const signups = totalOf(counted, GROWTH.signups);
   const row = (step: FunnelRow['step'], users: number): FunnelRow => ({ step, users, share: shareOf(users, signups) });

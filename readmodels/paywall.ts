@@ -10,7 +10,7 @@ export const PAYWALL = {
   views: 'views',
   /** The users who last met the paywall on this day. */
   users: 'users',
-  /** Those of them who are not erased. */
+  /** `users` without the erased ones. */
   listed: 'listed',
   /** The users of whom the earlier of two days is this one: on which they last met the paywall, and on which they last paid after it. */
   converted: 'converted',

@@ -37,7 +37,7 @@ export interface Difference {
 
 /** The documents of a live generation, compared with those that were made of the same events anew. */
 export interface Comparison {
-  /** Of the log, up to which both had applied it when the comparison ended. */
+  /** Both had applied the log up to here when the comparison ended. */
   position: Position;
   /** Documents of the rebuilt generation. */
   documents: number;

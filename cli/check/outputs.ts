@@ -37,7 +37,7 @@ export async function tryOutFiles(
     for (const { path } of outs) {
       const is_new = (await stat(path).catch(() => null)) === null;
       await (await open(path, 'a').catch(refused(`--out ${path}`))).close();
-      // Of a link that led nowhere, the file that it names.
+      // Where the path is a link that led nowhere, `open` has made the file that it names.
       if (is_new) made.push(await realpath(path));
       const opened = await stat(path, { bigint: true });
       if (taken.has(fileId(opened))) throw new OutputError(`--out ${path}: it is an input or another --out`);

@@ -24,7 +24,7 @@ export const AS_OF: Option = {
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const DAY_MS = 86_400_000;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
-/** Of the embedded log, whose leading zeros may be left out, and of EventStoreDB. */
+/** A position of the embedded log, whose leading zeros may be left out; the next one is EventStoreDB's. */
 const ROWID = /^\d{1,16}$/;
 const SERVER_POSITION = /^[0-9a-f]{32}$/;
 

@@ -63,7 +63,7 @@ export async function partOf(named: string) {
   };
 }
 
-/** Of a link, the file that it leads to. */
+/** The file that a path leads to, through a link where it is one. */
 async function targetOf(path: string): Promise<string> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;

@@ -22,7 +22,7 @@ export interface SteadyReads {
 
 const TRIES = 10;
 
-/** Of the documents of projections of one follower. Throws `UsageError` where they are of another version, incomplete, or there are none. */
+/** Reads the documents of one follower's projections. Throws `UsageError` where there are none, or they are incomplete or of another version. */
 export async function openSteadyReads(
   documents: ReadDocuments,
   projections: readonly Projection[],

@@ -4,11 +4,11 @@ import { isIn, parseAddress, parseRange } from '../../net/cidr.ts';
 
 export interface ClientHash {
   /**
-   * Of an IPv4 address, also one written as IPv6, or of the network of an IPv6 address (/64), in which one subscriber picks addresses at
-   * will. In hex.
+   * Hashes an IPv4 address, also one written as IPv6, or the network (/64) of an IPv6 address, in which one subscriber picks addresses
+   * at will. In hex.
    */
   address(ip: string): string;
-  /** Of any text; a text of another `kind` has another hash. */
+  /** Hashes any text; a text of another `kind` has another hash. */
   text(kind: string, text: string): string;
 }
 

@@ -192,7 +192,7 @@ const followerView = ({ lag_ms, ...rest }: FollowerStatus) => ({
   lag_seconds: lag_ms === null ? null : seconds(lag_ms),
 });
 
-/** Of the process that hands out the work; null while none does. */
+/** What the process that hands out the work says of it; null while none does. */
 function workView({ processes }: ServiceStatus) {
   const working = processes.find(
     ({ sign, silent_ms }) => sign.state === 'working' && sign.work && silent_ms !== null && silent_ms < SILENT_MS,
@@ -204,7 +204,7 @@ function workView({ processes }: ServiceStatus) {
   return { queue_depth, jobs, batches_in_flight: batches, urls_in_flight: urls, oldest_batch };
 }
 
-/** Of the process that audits the ledger. */
+/** What the process that audits the ledger says of it. */
 const auditView = ({ processes }: ServiceStatus) =>
   processes.find(({ sign, silent_ms }) => sign.ledger_audit && silent_ms !== null && silent_ms < SILENT_MS)?.sign
     .ledger_audit ?? null;

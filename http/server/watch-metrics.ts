@@ -158,7 +158,7 @@ export function openWatchMetrics(registry: Registry, options: WatchMetricsOption
 const WORKERS = ['projector', 'processes', 'checker'];
 const signsOf = (roles: RoleWatch) => WORKERS.flatMap((role) => roles.alive(role));
 
-/** Of the process that audits the ledger; null while none does. */
+/** What the process that audits the ledger says of it; null while none does. */
 const auditOf = (roles: RoleWatch) =>
   roles.alive('processes').find(({ ledger_audit }) => ledger_audit)?.ledger_audit ?? null;
 

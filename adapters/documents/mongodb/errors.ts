@@ -46,8 +46,8 @@ export const isTransient = (error: unknown): boolean =>
   hasLabel(error, 'TransientTransactionError') || isBrokenConnection(error);
 
 /**
- * Of an error of the commit: it may have succeeded; the caller can repeat the commit. The driver throws a `TypeError` where the socket's own
- * error ends a commit, because it looks for labels on it.
+ * Whether a commit that failed with this error may have succeeded: the caller can repeat it. The driver throws a `TypeError` where the
+ * socket's own error ends a commit, because it looks for labels on it.
  */
 export const isUnknownCommit = (error: unknown): boolean =>
   hasLabel(error, 'UnknownTransactionCommitResult') || isBrokenConnection(error) || !(error instanceof MongoError);

@@ -171,7 +171,7 @@ export class GroupCommit {
     }
     const found = this.#findStream.get(stream) as { id: number; deleted: number; revision: number | null } | undefined;
     const after = expected === 'no_stream' ? -1 : expected;
-    // Of a deleted stream, some events may still wait to be removed.
+    // Some events of a deleted stream may still wait to be removed.
     const last = found?.deleted ? -1 : (found?.revision ?? -1);
     if (found && last === after && !found.deleted) return this.#wrote(found.id, after + 1, rows);
     if (found && last > after) {

@@ -105,7 +105,7 @@ export function Actions({ job, onChange }: { job: Job; onChange(): void }) {
   );
 }
 
-/** Of exactly the results that the table shows: the filters are those of the address. */
+/** Exports exactly the results that the table shows: the filters are those of the address. */
 function Export({ job_id }: { job_id: string }) {
   const { query } = useAddress();
   const filter = filterIn(query);
