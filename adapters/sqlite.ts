@@ -1,5 +1,6 @@
 // Shared by all stores in SQLite files: transactions, waiting for a locked file without blocking the event loop, and
 // the errors of a disk that is full or fails.
+import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -78,6 +79,11 @@ export async function whenFree<R>(
 export function isBusy(error: unknown): boolean {
   const primary = sqliteCode(error) & 0xff;
   return primary === SQLITE_BUSY || primary === SQLITE_PROTOCOL;
+}
+
+/** Whether there is a file. Throws where this user may not look, which `existsSync` takes for a missing file. */
+export function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 /** SQLite's extended result code; 0 when the error is not SQLite's. */

@@ -25,6 +25,7 @@ import { type Config, readConfig } from '../settings/config.ts';
 import { pause } from '../time/pause.ts';
 import { closing, errorOfBlock } from './closing.ts';
 import { readWords } from './usage.ts';
+import { assertUsedLog } from './used-log.ts';
 import { userFolder } from './user-folder.ts';
 
 const USAGE = `usage: npm run backup -- create          writes a backup among the stored files
@@ -47,6 +48,7 @@ const opening = { of: 'others', signal, waiting } as const;
  * else by this one.
  */
 async function create(): Promise<void> {
+  await assertUsedLog(config, logger, opening);
   await using stores = closing(await openStores(config, logger, opening));
   await using blobs = closing(await openBlobs(config, logger, opening));
   const backups = openBackups(stores.log);

@@ -6,13 +6,16 @@ import { openStores } from '../service/stores.ts';
 import { readConfig } from '../settings/config.ts';
 import { closing, errorOfBlock } from './closing.ts';
 import { readWords } from './usage.ts';
+import { assertUsedLog } from './used-log.ts';
 
 const USAGE = 'usage: npm run erase -- --user ID';
 
 async function erase(user_id: string): Promise<string | null> {
   const config = readConfig(process.env);
   const opening = { of: 'others', signal: AbortSignal.timeout(30_000), waiting: () => {} } as const;
-  await using stores = closing(await openStores(config, openLogger(config), opening));
+  const logger = openLogger(config);
+  await assertUsedLog(config, logger, opening);
+  await using stores = closing(await openStores(config, logger, opening));
   const command_id = randomUUID();
   const context = { command_id, causation_id: command_id, actor: 'admin:erase', now: Date.now() };
   const erased = await openErasures(stores.log).erase(user_id, context);

@@ -1,10 +1,10 @@
 // Opens the log that the settings of the service name, for reading, and changes nothing.
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Logger, pino } from 'pino';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { keyPath } from '../../adapters/identity/key-file.ts';
+import { isThere } from '../../adapters/sqlite.ts';
 import { withCodec } from '../../events/codec.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { openPersonalKeys } from '../../events/personal-keys.ts';
@@ -39,6 +39,6 @@ export async function openDecodedLog(run: Pick<Run, 'env'>): Promise<EventStore>
 /** The key of the service's personal data; null where there is none: reading makes no key. */
 export async function personalKeyOf({ env }: Pick<Run, 'env'>): Promise<Buffer | null> {
   const { personal_data_key, data_dir } = readConfig(env);
-  const has_key = personal_data_key !== null || existsSync(keyPath(data_dir, NAME));
+  const has_key = personal_data_key !== null || isThere(keyPath(data_dir, NAME));
   return has_key ? keyOf(personal_data_key, data_dir, NAME) : null;
 }

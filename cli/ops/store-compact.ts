@@ -1,6 +1,6 @@
 // `store compact`: writes the embedded stores anew, so that nothing that was deleted is left in their files.
-import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
+import { isThere } from '../../adapters/sqlite.ts';
 import { compactFiles, StoreInUse } from '../../adapters/sqlite-compact.ts';
 import { embeddedStores } from '../../service/data-dir.ts';
 import { readConfig } from '../../settings/config.ts';
@@ -22,7 +22,7 @@ export const storeCompact: Command = {
   options: {},
   async run(run) {
     const config = readConfig(run.env);
-    const paths = embeddedStores(config).filter((path) => existsSync(path));
+    const paths = embeddedStores(config).filter(isThere);
     const names = Object.keys(ADVICE) as (keyof typeof ADVICE)[];
     const advice = names.filter((name) => config[name] !== null).map((name) => ADVICE[name]);
     if (paths.length === 0 && advice.length === 0) throw new UsageError(`there is no store in ${config.data_dir}`);

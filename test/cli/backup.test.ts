@@ -46,12 +46,17 @@ async function stored(folder: string): Promise<string[]> {
   return events;
 }
 
-test('where no service runs, a backup is made, listed, verified and restored', async (t) => {
-  const [folder, other] = [await newFolder(t), await newFolder(t)];
+/** Fills the log in the folder as a service has that saw one user. */
+async function seeAlice(folder: string): Promise<void> {
   const log = await openFolderLog(folder);
   const seen = { user_id: 'alice', email: 'alice@example.com' };
   await openUserAggregate(log).handle(userStream('alice'), commandContext(), (user) => see(user, seen));
   await log.close();
+}
+
+test('where no service runs, a backup is made, listed, verified and restored', async (t) => {
+  const [folder, other] = [await newFolder(t), await newFolder(t)];
+  await seeAlice(folder);
 
   const created = await run(folder, ['create']);
   t.is(created.code, 0, created.err);
@@ -125,11 +130,25 @@ test('a backup that a killed process has left is written by the next command', a
 
 test('a backup whose folder cannot be read ends it with a sentence', async (t) => {
   const folder = await newFolder(t);
+  await seeAlice(folder);
   await mkdir(join(folder, 'blobs'));
   await symlink('backups', join(folder, 'blobs/backups'));
   const { code, err } = await run(folder, ['create']);
   t.is(code, 1);
   t.regex(err, /^ELOOP: [^\n]*\n$/);
+});
+
+test('no backup is made where there is no log, or an empty one, and nothing is left there', async (t) => {
+  const folder = await newFolder(t);
+  const none = await run(folder, ['create']);
+  t.is(none.code, 1);
+  t.is(none.err, `there is no event log at ${join(folder, 'events.db')}\n`);
+  t.deepEqual(await readdir(folder), []);
+  await (await openSqliteEventStore({ path: join(folder, 'events.db') })).close();
+  const empty = await run(folder, ['create']);
+  t.is(empty.code, 1);
+  t.regex(empty.err, /events\.db is empty: no service has written to it\n$/);
+  t.deepEqual(await stored(folder), []);
 });
 
 test('wrong arguments, settings and files end it with a sentence', async (t) => {

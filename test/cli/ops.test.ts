@@ -1,6 +1,6 @@
 // `npm run ops`: its commands, help and exit codes, over both event stores.
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -78,6 +78,20 @@ test('a wrong command, option, setting or a missing log ends with 2, and makes n
     t.notRegex(stderr, /\n\s+at /, 'no stack');
   }
   t.false(existsSync(join(DATA_DIR, 'events.db')));
+});
+
+test('a store that the system does not let a command see is not called missing', async (t) => {
+  const DATA_DIR = join(await folder(t), 'loop');
+  await symlink('loop', DATA_DIR);
+  for (const args of [
+    ['ledger', 'verify'],
+    ['projections', 'list'],
+    ['store', 'compact'],
+  ]) {
+    const { code, stderr } = await ops({ DATA_DIR }, ...args);
+    t.is(code, 2, args.join(' '));
+    t.regex(stderr, /^ELOOP: [^\n]*(events|documents)\.db'\n$/);
+  }
 });
 
 test('ledger verify replays the embedded log, and names the position of a changed byte', async (t) => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -61,3 +62,10 @@ for (const name of ['token', 'erase', 'backup', 'demo']) {
     t.regex(stderr, new RegExp(`^[^\\n]*--no-such[^\\n]*\\nusage: npm run ${name}`));
   });
 }
+
+test('erase makes no log where there is none', async (t) => {
+  const { code, stderr } = await runProgram('erase', ['--user', 'alice'], { DATA_DIR: data_dir });
+  t.is(code, 2);
+  t.is(stderr, `there is no event log at ${join(data_dir, 'events.db')}\n`);
+  t.false(existsSync(join(data_dir, 'events.db')));
+});

@@ -1,6 +1,6 @@
 // Reads the documents in a SQLite file that other processes may be writing, and changes nothing.
-import { existsSync } from 'node:fs';
 import type { Documents } from '../../../readmodels/documents.ts';
+import { isThere } from '../../sqlite.ts';
 import { checkSpec } from '../spec.ts';
 import { collectionNames } from './catalogue.ts';
 import { Connection, whenReadable } from './connection.ts';
@@ -16,8 +16,7 @@ class NoDocuments extends Error {
 
 /** Throws `NoDocuments`. Calls run on the calling thread, and throw `StoreUnavailable`. */
 export async function readSqliteDocuments(path: string): Promise<Pick<Documents, 'reading' | 'names' | 'close'>> {
-  if (!existsSync(path))
-    throw new NoDocuments(`there are no documents at ${path}: the service makes them when it starts`);
+  if (!isThere(path)) throw new NoDocuments(`there are no documents at ${path}: the service makes them when it starts`);
   const connection = Connection.reader(path, { read_only: true });
   const known = new KnownCollections(connection);
   const access: Access = {

@@ -1,9 +1,8 @@
 // Opens the log's file, creates its schema, and waits while another thread or process locks it.
-import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { transaction, whenFree } from '../../sqlite.ts';
+import { isThere, transaction, whenFree } from '../../sqlite.ts';
 import { OVERWRITE_DELETED } from '../../sqlite-erasure.ts';
 
 /** Written to the file as `user_version`; raised with every change of the tables. */
@@ -86,11 +85,11 @@ class NoLog extends Error {
 }
 
 /**
- * Opens the log at `path` for reading, and changes nothing: not even a missing log is made. Throws `NoLog`. Others may append
+ * Opens the log at `path` for reading, and changes nothing: not even a missing log is made. Throws `NoLog`, and the system's error where this user may not look. Others may append
  * meanwhile.
  */
 export async function connectToRead(path: string): Promise<DatabaseSync> {
-  if (!existsSync(path)) throw new NoLog(`there is no event log at ${path}`);
+  if (!isThere(path)) throw new NoLog(`there is no event log at ${path}`);
   const db = new DatabaseSync(path, { readOnly: true, timeout: 0 });
   try {
     if ((await whenLogIsFree(() => refuseNewer(db, path))) === 0) throw new NoLog(`${path} is no event log`);
