@@ -59,13 +59,17 @@ export interface PaymentProvider {
   checkout(order: Order): Promise<CheckoutSession>;
   /** Opens a page on which the user sees and changes subscriptions; null for a user whom the provider does not know. */
   portal(user: { user_id: string; customer_id: string | null; return_url: string }): Promise<PortalSession | null>;
+  /** Verifies the signature of an event and says what it means; null for a wrong signature. Throws `PaymentProviderError`. */
+  read(raw: Buffer, header: (name: string) => string): Promise<Delivery | null>;
+}
+
+/** A provider that takes money. */
+export interface ChargingProvider extends PaymentProvider {
   /**
    * Ends a subscription at once, so that the provider takes no more money for it. A subscription that has ended, or that the provider does
    * not know, counts as ended. Throws `PaymentProviderError`.
    */
   endSubscription(subscription_id: string): Promise<void>;
-  /** Verifies the signature of an event and says what it means; null for a wrong signature. Throws `PaymentProviderError`. */
-  read(raw: Buffer, header: (name: string) => string): Promise<Delivery | null>;
 }
 
 /** The sandbox moves no money: the service itself serves its pages, and signs what they lead to. */

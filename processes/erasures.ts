@@ -36,8 +36,9 @@ const MAX_KNOWN = 10_000;
  */
 export const LAST_REQUESTS_MS = 15 * 60_000;
 
-/** Takes no more money for a subscription. One that has ended, or that the provider does not know, counts as ended. */
+/** Ends a subscription at once, so that the provider takes no more money for it. */
 export interface SubscriptionEnder {
+  /** One that has ended, or that the provider does not know, counts as ended. */
   endSubscription(subscription_id: string): Promise<void>;
 }
 
@@ -50,7 +51,7 @@ export interface ErasuresOptions {
   deleteJob: DeleteJob;
   mailer: Pick<Mailer, 'erase'>;
   removals: Removals;
-  /** The payment provider; null where none is configured. */
+  /** The provider that takes money; null where this process knows none. */
   payments: SubscriptionEnder | null;
   logger: Logger;
   context: (user_id: string) => CommandContext;
@@ -70,6 +71,9 @@ export async function runErasures(options: ErasuresOptions, signal: AbortSignal,
   await passOnMoves({ readmodels, spacing_ms: SPACING_MS, signal, onPass }, () => eraser.pass(signal));
 }
 
+/** Nobody is charged for a subscription of the sandbox, which is in the service's own log only. */
+const isOfSandbox = (subscription_id: string) => subscription_id.startsWith('sandbox_');
+
 const isOver = (status: SubscriptionStatus) => status === 'canceled' || status === 'incomplete_expired';
 
 export function openEraser(options: ErasuresOptions): Eraser {
@@ -87,16 +91,12 @@ export function openEraser(options: ErasuresOptions): Eraser {
     if (monotonic() < (ask_at.get(user_id) ?? 0)) return false;
     const document = await readmodels.collection(subscriptionDocuments).get(user_id);
     const open = (document?.subscriptions ?? []).filter(
-      ({ subscription_id, status }) => !isOver(status) && !ended.has(subscription_id),
+      ({ subscription_id, status }) => !isOver(status) && !isOfSandbox(subscription_id) && !ended.has(subscription_id),
     );
     for (const { subscription_id } of open) {
       try {
-        if (payments) await payments.endSubscription(subscription_id);
-        else
-          logger.warn(
-            { subscription_id },
-            'a user with a subscription is erased, and no payment provider is configured',
-          );
+        if (payments === null) throw new Error('PAYMENT_SECRET_KEY is unset in this process');
+        await payments.endSubscription(subscription_id);
         ended.set(subscription_id, true);
       } catch (err) {
         logger.warn({ err, subscription_id }, 'the subscription of an erased user cannot be ended now');

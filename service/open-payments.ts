@@ -2,19 +2,27 @@
 import { openSandbox } from '../adapters/payments/sandbox.ts';
 import { PLAN_PRICES } from '../commands/plans.ts';
 import type { PaymentProvider } from '../http/payments.ts';
+import type { SubscriptionEnder } from '../processes/erasures.ts';
 import type { Config } from '../settings/config.ts';
 import { keyOf } from './local-key.ts';
 
 /** The sandbox grants credits for nothing, so it serves one machine, unless the operator wants it. */
 export async function openPayments(config: Config, base_url: () => string): Promise<PaymentProvider | null> {
   const { payment_secret_key, payment_webhook_secret, payment_sandbox, identity_jwks_url, data_dir } = config;
-  if (payment_secret_key !== null) {
-    const { openStripe } = await import('../adapters/payments/stripe.ts');
-    const secrets = { secret_key: payment_secret_key, webhook_secret: payment_webhook_secret! };
-    return openStripe({ ...secrets, api_url: config.payment_api_url, prices: PLAN_PRICES });
-  }
+  if (payment_secret_key !== null) return openProvider(payment_secret_key, config);
   const is_sandbox = payment_sandbox === 'on' || (payment_sandbox === 'local' && identity_jwks_url === null);
   if (!is_sandbox) return null;
   const key = await keyOf(payment_webhook_secret, data_dir, 'payment-key');
   return openSandbox({ key, base_url, now: Date.now });
+}
+
+/** The provider that takes money, for processes; null without its key. The sandbox takes none. */
+export async function openSubscriptionEnder(config: Config): Promise<SubscriptionEnder | null> {
+  return config.payment_secret_key === null ? null : openProvider(config.payment_secret_key, config);
+}
+
+async function openProvider(secret_key: string, { payment_webhook_secret, payment_api_url: api_url }: Config) {
+  const { openStripe } = await import('../adapters/payments/stripe.ts');
+  // Only http, which does not start without it, reads the provider's events.
+  return openStripe({ secret_key, webhook_secret: payment_webhook_secret ?? '', api_url, prices: PLAN_PRICES });
 }

@@ -142,6 +142,23 @@ test('docker-compose.yml passes on every setting and no other', (t) => {
   );
 });
 
+test('docker-compose.yml passes on what must be the same in several roles to each of them', (t) => {
+  const compose = read('docker-compose.yml');
+  const sectionOf = (role: string) => {
+    const begin = role === 'all' ? 'x-environment: ' : `\n  ${role}:\n`;
+    return compose.slice(compose.indexOf(begin) + begin.length).split(/\n {0,2}[a-z]/)[0]!;
+  };
+  const settings = /^## Settings$([\s\S]*?)^## /m.exec(read('docs/guides/deploying.md'))![1]!;
+  const rows = [...settings.matchAll(/^\| (`.*`) \| ([a-z, ]+) \|/gm)].map(([, names, roles]) => ({
+    names: [...names!.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name!),
+    roles: roles!.split(', '),
+  }));
+  t.true(rows.length > 10);
+  for (const { names, roles } of rows) {
+    for (const role of roles) for (const name of names) t.regex(sectionOf(role), new RegExp(`^ +${name}: `, 'm'), role);
+  }
+});
+
 test('architecture.md says of every stream and of every collection what it costs and when it goes', (t) => {
   const section = /^## What is kept.*$([\s\S]*?)^## /m.exec(read('docs/architecture.md'))![1]!;
   const rows = section.split('\n').flatMap((line) => {

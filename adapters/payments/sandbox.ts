@@ -54,8 +54,6 @@ export function openSandbox({ key, base_url, now }: SandboxOptions): Sandbox {
       const signature = mac('event', `${timestamp_s}.${raw}`).toString('hex');
       return { raw, headers: { [SIGNATURE_HEADER]: `t=${timestamp_s},v1=${signature}` } };
     },
-    /** A subscription is in the service's own log only, and nobody is charged for it. */
-    async endSubscription() {},
     async read(raw, header) {
       const [, seconds, given] = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(header(SIGNATURE_HEADER)) ?? [];
       if (seconds === undefined || Math.abs(now() / 1000 - Number(seconds)) > TOLERANCE_S) return null;

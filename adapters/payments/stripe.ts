@@ -3,10 +3,10 @@
 import Stripe from 'stripe';
 import {
   type BillingInterval,
+  type ChargingProvider,
   type CheckoutSession,
   type Order,
   type OrderItem,
-  type PaymentProvider,
   PaymentProviderError,
   type PlanName,
 } from '../../http/payments.ts';
@@ -37,7 +37,7 @@ export interface StripeOptions {
 
 type PlanItem = Extract<OrderItem, { kind: 'plan' }>;
 
-export function openStripe({ secret_key, webhook_secret, api_url, prices }: StripeOptions): PaymentProvider {
+export function openStripe({ secret_key, webhook_secret, api_url, prices }: StripeOptions): ChargingProvider {
   const stripe = new Stripe(secret_key, {
     timeout: TIMEOUT_MS,
     maxNetworkRetries: RETRIES,

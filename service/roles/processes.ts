@@ -14,7 +14,7 @@ import { openBackupProgress } from '../../readmodels/backups.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { openLeases } from '../../roles/leases.ts';
 import { keyOf } from '../local-key.ts';
-import { openPayments } from '../open-payments.ts';
+import { openSubscriptionEnder } from '../open-payments.ts';
 import type { RoleParts, RunRole } from './role.ts';
 
 export const run: RunRole = async (parts) => {
@@ -38,7 +38,7 @@ export const run: RunRole = async (parts) => {
   const sender = openUndiciWebhookSender({ allow_addresses: config.webhook_allow_addresses });
   const mailer = await openMailer(parts);
   try {
-    const payments = await openPayments(config, () => config.public_url);
+    const payments = await openSubscriptionEnder(config);
     const webhooks = { webhook_key, sender, mailer, payments, trial_credits: config.trial_credits };
     await runProcesses({
       log,

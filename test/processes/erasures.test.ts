@@ -245,6 +245,7 @@ test('an erasure ends the running subscriptions at the provider once, and is not
     ['u-1', 'sub_active', 'active'],
     ['u-1', 'sub_past_due', 'past_due'],
     ['u-1', 'sub_over', 'canceled'],
+    ['u-1', 'sandbox_of_ada', 'active'],
     ['u-2', 'sub_of_charles', 'active'],
   ] as const) {
     const change = { type: 'change' as const, subscription: { ...subscription, subscription_id, status } };
@@ -265,6 +266,7 @@ test('an erasure ends the running subscriptions at the provider once, and is not
   t.deepEqual([...new Set(asked)], ['sub_active']);
   t.false(await isDone());
   t.deepEqual((await typesOf()).at(-1), 'UserErased');
+  await t.throwsAsync(finish(process()), { message: 'the erasure does not end' }, 'no provider is known');
   is_away = false;
   asked.length = 0;
   await finish(pass);
