@@ -84,7 +84,8 @@ export async function stateOf(documents: Documents, name: string): Promise<Proje
 /** Builds the projection's next generation and flips to it; continues an interrupted build from its checkpoint. */
 export async function build(options: BuildOptions, projection: Projection): Promise<void> {
   const { documents, fence, logger, signal } = options;
-  const next = await fence.inTurn((commit) => begin(commit, projection));
+  const used = numbersOf(projection, await documents.names());
+  const next = await fence.inTurn((commit) => begin(commit, projection, used));
   if (next === null) return;
   for (const spec of projection.collections) await documents.collection(inGeneration(spec, next.generation));
   logger.info({ projection: projection.name, ...next }, 'building a read model');
@@ -136,8 +137,21 @@ async function verify(
   return { position: fence.state.checkpoint, ...found };
 }
 
-/** Returns the generation to fill; null when the projection needs no build. Gives up a build of another version. */
-async function begin(commit: Commit, projection: Projection): Promise<Next | null> {
+/** The number of the generation whose collection this is; null for a collection that is not `own`. */
+function numberOf(name: string, own: ReadonlySet<string>): number | null {
+  const end = name.lastIndexOf('_');
+  const number = Number(name.slice(end + 1));
+  return own.has(name.slice(0, end)) && Number.isInteger(number) ? number : null;
+}
+
+/** The numbers of the generations of which there are collections, also of those that no state names. */
+function numbersOf({ collections }: Projection, names: readonly string[]): number[] {
+  const own = new Set(collections.map((spec) => spec.name));
+  return names.flatMap((name) => numberOf(name, own) ?? []);
+}
+
+/** Returns the generation to fill, with a number that is not `used`; null when the projection needs no build. Gives up a build of another version. */
+async function begin(commit: Commit, projection: Projection, used: readonly number[]): Promise<Next | null> {
   let next: Next | null = null;
   await commit(async (inside) => {
     const states = await inside.collection(projectionStates);
@@ -145,7 +159,8 @@ async function begin(commit: Commit, projection: Projection): Promise<Next | nul
     if (state.next?.version !== projection.version) {
       state = { ...state, ...withoutNext(state) };
       if (isToBuild(projection, state)) {
-        const generation = 1 + Math.max(state.generation, ...state.retired.map((retired) => retired.generation));
+        const retired = state.retired.map(({ generation }) => generation);
+        const generation = 1 + Math.max(state.generation, ...retired, ...used);
         state.next = { version: projection.version, generation, checkpoint: BEGINNING, parked: 0 };
         state.rebuild = false;
       }
@@ -283,9 +298,8 @@ export async function dropOrphans({ documents, projections }: BuildOptions): Pro
     const known = new Set([generation, next?.generation ?? 0, ...retired.map((old) => old.generation)]);
     const own = new Set([...collections, ...projection.collections.map((spec) => spec.name)]);
     for (const name of names) {
-      const end = name.lastIndexOf('_');
-      const number = Number(name.slice(end + 1));
-      if (own.has(name.slice(0, end)) && number < Math.max(...known) && !known.has(number)) await documents.drop(name);
+      const number = numberOf(name, own);
+      if (number !== null && number < Math.max(...known) && !known.has(number)) await documents.drop(name);
     }
   }
 }

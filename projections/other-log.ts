@@ -22,12 +22,15 @@ interface Adoption {
   logger: Logger;
 }
 
-/** Compares the documents with the log. When they came from another one, it retires all of them, to be built anew. */
+/** Compares the documents with the log. When they came from another one, or their state is lost, it retires all of them, to be built anew. */
 export async function adoptLog({ log, log_id, fence, types, logger }: Adoption): Promise<void> {
   const id = await log_id();
-  const why = await otherLog(log, fence.state, id);
-  if (why !== null)
-    logger.warn({ reason: why }, 'the documents came from another log; the projector builds them anew from this one');
+  const lost = lostState(fence.state);
+  if (lost !== null) logger.warn({ reason: lost }, 'documents are lost; the projector builds them anew from the log');
+  const other = lost === null ? await otherLog(log, fence.state, id) : null;
+  if (other !== null)
+    logger.warn({ reason: other }, 'the documents came from another log; the projector builds them anew from this one');
+  const why = lost ?? other;
   const { state } = fence;
   // An earlier projector may have inserted documents of any event in the log: incomplete ones catch up with all.
   const is_incomplete = why !== null || state.checkpoint === BEGINNING || state.catching_up_to !== null;
@@ -40,6 +43,13 @@ export async function adoptLog({ log, log_id, fence, types, logger }: Adoption):
       return { log_id: id, checkpoint: BEGINNING, generations: {}, last_event: null, catching_up_to };
     }),
   );
+}
+
+/** Returns what somebody has dropped of the state of a projector that has just begun, beside documents that are still there; null for nothing. */
+function lostState({ _id, epoch, checkpoint, generations }: ProjectorState): string | null {
+  const is_built = Object.keys(generations).some((name) => followerOf(name) === _id);
+  if (is_built && epoch === 1) return 'the checkpoint is missing';
+  return !is_built && checkpoint !== BEGINNING ? 'the states of the projections are missing' : null;
 }
 
 async function retireAll(inside: Inside, { state: { _id: follower } }: Fence): Promise<void> {

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
 import { openUrlListing, type UrlListing } from '../events/url-listing.ts';
 import type { Documents } from '../readmodels/documents.ts';
-import { type Follower, inGeneration, PROJECTOR } from '../readmodels/projection-state.ts';
+import { type Follower, inGeneration, PROJECTOR, requestRebuild } from '../readmodels/projection-state.ts';
 import { type LeaseKeeper, type Say, whileHeld } from '../roles/leases.ts';
 import { backOff, pause } from '../time/pause.ts';
 import { type BuildOptions, build, dropOrphans, runBuilds, stateOf } from './build.ts';
@@ -94,6 +94,7 @@ async function project(options: ProjectorOptions): Promise<void> {
   const { listing = openUrlListing(log) } = options;
   const building: BuildOptions = { log, listing, documents, fence, projections, logger, signal, monotonic };
   await dropOrphans(building);
+  await rebuildDropped(options, fence);
   // On empty documents all projections are built first, so that the live run reads the log once for all of them.
   if (fence.state.checkpoint === BEGINNING) for (const projection of projections) await build(building, projection);
   const unfit = await unfitGenerations(options, fence);
@@ -118,6 +119,20 @@ async function project(options: ProjectorOptions): Promise<void> {
   const outcomes = await Promise.allSettled(runs.map((run) => run.finally(() => ended.abort())));
   for (const outcome of outcomes) {
     if (outcome.status === 'rejected' && outcome.reason !== signal.reason) throw outcome.reason;
+  }
+}
+
+/** Asks for a rebuild of each read model that lacks a collection, because somebody has dropped it. */
+async function rebuildDropped({ documents, projections, logger }: ProjectorOptions, fence: Fence): Promise<void> {
+  const names = new Set(await documents.names());
+  for (const { name, version, collections } of projections) {
+    const generation = fence.state.generations[name];
+    if (generation === undefined) continue;
+    const dropped = collections.map((spec) => inGeneration(spec, generation).name).filter((each) => !names.has(each));
+    // A version that declares other collections is built anyway.
+    if (dropped.length === 0 || (await stateOf(documents, name)).version !== version) continue;
+    logger.warn({ projection: name, dropped }, 'a read model lacks collections; it is built anew');
+    await requestRebuild(documents, name, { continues: version });
   }
 }
 

@@ -28,7 +28,7 @@ import { type Command, EXIT } from './command.ts';
 import { GRACE, graceOf } from './ledger-options.ts';
 import { placeOf, unitOf } from './log-progress.ts';
 import { openDocumentsToRead, type ReadDocuments } from './open-documents.ts';
-import { openLogToRead } from './open-log.ts';
+import { openWrittenLog } from './open-log.ts';
 import { openSteadyReads, type SteadyReads } from './steady-reads.ts';
 import { count } from './text.ts';
 
@@ -51,7 +51,7 @@ export const fsck: Command = {
   options: { grace: GRACE },
   async run(run) {
     const grace_ms = graceOf(run);
-    await using log = closing((await openLogToRead(run)).log);
+    await using log = closing((await openWrittenLog(run)).log);
     await using documents = closing(await openDocumentsToRead(run));
     await using spill = closing(openSpill());
     const report: Report = {

@@ -8,7 +8,7 @@ import { exitAtInterrupts } from '../interrupts.ts';
 import { type Command, EXIT } from './command.ts';
 import { AS_OF, asOf, GRACE, graceOf, HEADS, headsOf } from './ledger-options.ts';
 import { verify } from './ledger-verify.ts';
-import { openLogToRead } from './open-log.ts';
+import { openWrittenLog } from './open-log.ts';
 import { openOutput } from './output-file.ts';
 import { count } from './text.ts';
 
@@ -22,7 +22,7 @@ export const ledgerExport: Command = {
   async run(run) {
     const as_of = asOf(run);
     exitAtInterrupts();
-    const { log } = await openLogToRead(run);
+    const { log } = await openWrittenLog(run);
     await using source = closing(sourceOfLog(log));
     await using output = await openOutput(run, run.values.out as string | undefined);
     const lines = exportLines(source, as_of, { log_id: await logId(log), exported_at: new Date().toISOString() });

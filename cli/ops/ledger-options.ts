@@ -12,7 +12,7 @@ import { AUDITED } from '../../audit/ledger-audit.ts';
 import { isVerifier } from '../../audit/signed-note.ts';
 import { type AsOf, type LedgerSource, type SignedHead, sourceOfLog } from '../../audit/source.ts';
 import { type Option, type Run, UsageError } from './command.ts';
-import { openLogToRead } from './open-log.ts';
+import { openWrittenLog } from './open-log.ts';
 
 export const AS_OF: Option = {
   type: 'string',
@@ -104,7 +104,7 @@ const NEVER_DELETED = ['credits', 'job', 'payment', 'ledger_heads'];
 export async function openSource(run: Run): Promise<LedgerSource> {
   const { file } = run.values;
   if (typeof file === 'string') return sourceOfFile(resolve(run.folder, file));
-  const { log, path } = await openLogToRead(run);
+  const { log, path } = await openWrittenLog(run);
   if (path === null) return sourceOfLog(log);
   const gaps = async () =>
     (await streamGaps(path, NEVER_DELETED)).map((gap): Violation => ({ rule: 'streams', ...gap }));

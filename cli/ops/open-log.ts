@@ -10,7 +10,7 @@ import type { EventStore } from '../../events/event-store.ts';
 import { openPersonalKeys } from '../../events/personal-keys.ts';
 import { keyOf } from '../../service/local-key.ts';
 import { readConfig } from '../../settings/config.ts';
-import type { Run } from './command.ts';
+import { type Run, UsageError } from './command.ts';
 
 const NAME = 'personal-data-key';
 const SILENT = pino({ level: 'silent' });
@@ -27,6 +27,17 @@ export async function openLogToRead(
   }
   const { openEventStoreDb } = await import('../../adapters/eventstore/eventstoredb/eventstoredb-event-store.ts');
   return { log: await openEventStoreDb({ url, log: notices }), path: null };
+}
+
+/**
+ * The same for a command that judges what the log holds. An empty one breaks no rule, and is not the service's, which writes to its log at its
+ * first start: EVENTSTORE_URL names another server, or that has lost its data.
+ */
+export async function openWrittenLog(run: Pick<Run, 'env'>): ReturnType<typeof openLogToRead> {
+  const opened = await openLogToRead(run);
+  for await (const _ of opened.log.readAll({ limit: 1 })) return opened;
+  await opened.log.close();
+  throw new UsageError(`the event log ${opened.path ?? 'of EVENTSTORE_URL'} is empty: no service has written to it`);
 }
 
 /** The log behind the codec: upcast, and with personal data. Its reads throw `WrongPersonalDataKey` without the service's key. */

@@ -80,6 +80,16 @@ test('a wrong command, option, setting or a missing log ends with 2, and makes n
   t.false(existsSync(join(DATA_DIR, 'events.db')));
 });
 
+test('what judges a log does not call an empty one clean', async (t) => {
+  const DATA_DIR = await folder(t);
+  await (await openSqliteEventStore({ path: join(DATA_DIR, 'events.db') })).close();
+  for (const args of [['ledger', 'verify'], ['ledger', 'export'], ['ledger', 'heads'], ['fsck']]) {
+    const { code, stdout, stderr } = await ops({ DATA_DIR }, ...args);
+    t.deepEqual([code, stdout], [2, ''], args.join(' '));
+    t.regex(stderr, /events\.db is empty: no service has written to it\n$/);
+  }
+});
+
 test('a store that the system does not let a command see is not called missing', async (t) => {
   const DATA_DIR = join(await folder(t), 'loop');
   await symlink('loop', DATA_DIR);

@@ -10,7 +10,7 @@ import { identifyLog } from '../../commands/log-identity.ts';
 import { BEGINNING, type EventStore } from '../../events/event-store.ts';
 import { checksStream, jobStream } from '../../events/streams.ts';
 import type { Documents } from '../../readmodels/documents.ts';
-import { PROJECTOR, projectorStates } from '../../readmodels/projection-state.ts';
+import { PROJECTOR, projectionStates, projectorStates } from '../../readmodels/projection-state.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { project, silent } from '../support/stores.ts';
 import { count, counting, startProjector, tallies, tally } from '../support/tallies.ts';
@@ -97,6 +97,17 @@ test('an emptied log leaves no documents', async (t) => {
   await project({ log: after, documents: world.documents }, [counting(1, 1)]);
   t.is(await tally(world), undefined);
 });
+
+for (const dropped of [projectorStates.name, projectionStates.name, 'tallies_1']) {
+  test(`the next start makes the documents anew when ${dropped} was dropped, and counts no event twice`, async (t) => {
+    const world = await openWorld(t);
+    const log = await world.open('events.db');
+    await count(log, 5);
+    await project({ log, documents: world.documents }, [counting(1, 1)]);
+    await world.documents.drop(dropped);
+    await assertMadeAnew(t, world, log, 5);
+  });
+}
 
 for (const grown of [0, 1, 4]) {
   test(`the projector notices a restored log that has grown by ${grown} since`, async (t) => {

@@ -26,6 +26,9 @@ else
     const ops = (...args: string[]) => runProgram('ops', args, env);
     try {
       await fillLedger(log);
+      const none = await ops('park', 'list');
+      t.deepEqual([none.code, none.stdout], [2, '']);
+      t.regex(none.stderr, /^there are no documents in the database of MONGODB_URL/);
       const built = await ops('projections', 'rebuild', '--all');
       t.is(built.code, 0, built.stderr);
       const listed = JSON.parse((await ops('projections', 'list', '--json')).stdout).projections;
