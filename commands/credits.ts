@@ -1,13 +1,14 @@
 // The aggregate of one user's credits: a ledger whose balance is never negative. It spends the lots that expire first, and
 // refunds each credit to the lot that it came from.
-import { type CreditsEvent, entryHash, type LotPart, type TransactionType, UNSEALED } from '../events/credits.ts';
+import { type CreditsEvent, entryHash, type TransactionType } from '../events/credits.ts';
 import type { EventStore, NewEvent } from '../events/event-store.ts';
 import type { Ceiling } from '../events/job.ts';
 import { creditsStream, userStream } from '../events/streams.ts';
 import { correctedUsage, ofPeriod, type UsageCorrection, usageAt } from '../events/usage.ts';
 import { type Aggregate, type CommandContext, type Decision, openAggregate, type Refusal } from './aggregate.ts';
-import { type Credits, evolve, initial, type Lot, lotOf } from './ledger.ts';
-import { type GivingBack, loadLedger, type Recalled, recall, snapshotOf } from './ledger-snapshots.ts';
+import { type Credits, evolve, initial, lotOf } from './ledger.ts';
+import { type Draft, isoOf, lastSpent, openDraft, spend } from './ledger-draft.ts';
+import { type GivingBack, loadLedger, type Recalled, recall } from './ledger-snapshots.ts';
 import { openUserAggregate, type User } from './user.ts';
 
 export type CreditsRefusal = Refusal &
@@ -60,7 +61,7 @@ export function decide(
   now: number,
   recalled: Readonly<Recalled> = NOTHING,
 ): Decision<CreditsEvent, CreditsRefusal> {
-  const ledger = openLedger(credits, recalled, now);
+  const ledger = openDraft(credits, recalled, now);
   const reservationOf = (id: string) => credits.reservations.get(id) ?? recalled.reservations.get(id);
   switch (command.type) {
     case 'grant':
@@ -139,7 +140,7 @@ export function decide(
 
 type Reverse = Extract<CreditsCommand, { type: 'reverse' }>;
 
-function reverse(ledger: ReturnType<typeof openLedger>, { payment_id, lot_id, target }: Reverse, now: number): void {
+function reverse(ledger: Draft, { payment_id, lot_id, target }: Reverse, now: number): void {
   ledger.expireDue(now);
   const { remaining, expired, reversed } = lotOf(ledger.lots, lot_id);
   const more = target - (reversed.own + reversed.expired + reversed.others);
@@ -174,114 +175,9 @@ function leftOf(limit: UsageLimit | undefined, { usage }: Readonly<Credits>, now
   return Math.max(0, limit.most - correctedUsage(usageAt(usage, isoOf(now)), limit.correction));
 }
 
-const isoOf = (now: number) => new Date(now).toISOString();
-
 /** Why a reservation that is decided on this state takes less than it is asked to, when it does. */
 const ceilingOf = (limit: UsageLimit | undefined, credits: Readonly<Credits>, now: number): Ceiling =>
   leftOf(limit, credits, now) < credits.balance ? 'usage_limit' : 'credit_ceiling';
-
-const ADJUSTMENT = 'adjustment:';
-
-/** Collects a decision's new entries, each on top of the balance and the lots after the previous entry. */
-function openLedger(credits: Readonly<Credits>, recalled: Readonly<Recalled>, now: number) {
-  const events: CreditsEvent[] = [];
-  const { balance, entries, snapshot_at, usage } = credits;
-  const draft: Credits = { ...initial(), balance, entries, snapshot_at, usage };
-  const metadata = { at: isoOf(now) };
-  draft.lots = credits.lots.map((lot) => ({ ...lot }));
-  draft.adjustments = new Set(credits.adjustments);
-  draft.owed = credits.owed;
-
-  function entry<Type extends TransactionType>(
-    transaction_type: Type,
-    key: string,
-    reference_id: string,
-    amount: number,
-  ) {
-    const balance_after = draft.balance + amount;
-    if (balance_after < 0) throw new Error(`the ledger would go to ${balance_after}`);
-    const transaction_id = `${transaction_type}:${key}`;
-    return { transaction_id, transaction_type, amount, reference_id, balance_after, hash: UNSEALED };
-  }
-  function add(event: CreditsEvent): void {
-    evolve(draft, { ...event, metadata });
-    const left = draft.lots.reduce((sum, lot) => sum + lot.remaining, 0);
-    if (left !== draft.balance) throw new Error(`the lots hold ${left}, the balance is ${draft.balance}`);
-    const snapshot = snapshotOf(draft);
-    if (snapshot) draft.snapshot_at = draft.entries;
-    events.push(snapshot ? ({ ...event, data: { ...event.data, snapshot } } as CreditsEvent) : event);
-    // Whatever brings credits in pays off those owed, before they can expire or be spent.
-    const recovered = Math.min(draft.owed, draft.balance);
-    if (recovered > 0) {
-      const id = event.data.transaction_id;
-      const parts = spend(draft.lots, recovered);
-      add({ type: 'CreditsRecovered', data: { ...entry('recovery', id, id, -recovered), parts } });
-    }
-  }
-  return {
-    events,
-    lots: draft.lots,
-    balance: () => draft.balance,
-    owed: () => draft.owed,
-    /** The number of entries, which tells transactions of the same kind apart. */
-    entries: () => draft.entries,
-    entry,
-    add,
-    /** Whether the ledger has an adjustment of such an id, however old. */
-    hasAdjustment(is_it: (adjustment_id: string) => boolean): boolean {
-      const lots = credits.lots.map(({ lot_id }) => lot_id).filter((id) => id.startsWith(ADJUSTMENT));
-      return [...credits.adjustments, ...lots].some((id) => is_it(id.slice(ADJUSTMENT.length)));
-    },
-    /** Calls `then` unless the ledger has the transaction already. */
-    once<Type extends TransactionType>(
-      type: Type,
-      key: string,
-      then: (entry_of: (amount: number) => ReturnType<typeof entry<Type>>) => void,
-    ) {
-      const id = `${type}:${key}`;
-      const is_done =
-        credits.done.has(id) ||
-        recalled.done.has(id) ||
-        credits.adjustments.has(id) ||
-        credits.lots.some((lot) => lot.lot_id === id);
-      if (!is_done) then((amount) => entry(type, key, key, amount));
-    },
-    expireDue(now: number) {
-      for (const { lot_id, remaining, expires_at } of draft.lots.slice()) {
-        if (remaining === 0 || expires_at === null || Date.parse(expires_at) > now) continue;
-        // A refund may refill an expired lot, which then expires again under another key.
-        const key = `${lot_id}@${draft.entries}`;
-        add({ type: 'CreditsExpired', data: { ...entry('expiry', key, lot_id, -remaining), lot_id } });
-      }
-    },
-  };
-}
-
-/** Chooses the lots that an amount comes from. Throws when they hold less; the caller has compared it with the balance. */
-function spend(lots: readonly Lot[], amount: number): LotPart[] {
-  const parts: LotPart[] = [];
-  let missing = amount;
-  for (const { lot_id, remaining } of lots) {
-    const taken = Math.min(remaining, missing);
-    if (taken > 0) parts.push({ lot_id, amount: taken });
-    missing -= taken;
-  }
-  if (missing > 0) throw new Error(`the lots lack ${missing} credits`);
-  return parts;
-}
-
-/** Chooses `amount` credits from the end of the spent parts, which come from the lots that expire last. */
-function lastSpent(parts: readonly LotPart[], amount: number): LotPart[] {
-  const back: LotPart[] = [];
-  let missing = amount;
-  for (const part of parts.toReversed()) {
-    const given = Math.min(part.amount, missing);
-    if (given > 0) back.push({ lot_id: part.lot_id, amount: given });
-    missing -= given;
-  }
-  if (missing > 0) throw new Error(`${missing} credits more are to be refunded than were reserved`);
-  return back;
-}
 
 export interface CreditsLedger {
   aggregate: Aggregate<Credits, CreditsEvent>;
