@@ -4,6 +4,7 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { to, useAddress } from '../../app/address.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { Failure } from '../../ui/failure.tsx';
+import { namesOf } from '../../ui/names.ts';
 import { counted, grouped } from '../../ui/numbers.ts';
 import { offsetIn, Pager } from '../../ui/pager.tsx';
 import { ResultLink } from '../../ui/result-link.tsx';
@@ -16,7 +17,7 @@ type Changed = Changes['items'][number];
 type Found = NonNullable<Changed['before']>;
 
 const LIMIT = 50;
-const KINDS = ['broke', 'healed', 'moved', 'changed', 'added', 'removed'] as const;
+const KINDS = namesOf<Changed['change']>({ broke: 1, healed: 1, moved: 1, changed: 1, added: 1, removed: 1 });
 
 const COLUMNS: readonly Column<Changed>[] = [
   { label: 'Change', cell: ({ change }) => <span class={`badge is-${change}`}>{change}</span> },

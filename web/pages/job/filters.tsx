@@ -1,14 +1,16 @@
 // The filters of results, as the service has them. They are in the address.
-
+import type { Given } from '../../api/ask.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { setQuery, useAddress } from '../../app/address.ts';
 import { Field } from '../../ui/field.tsx';
+import { namesOf } from '../../ui/names.ts';
 import { grouped } from '../../ui/numbers.ts';
 
-const GROUPS = ['2xx', '3xx', '4xx', '5xx', 'broken', 'unreachable'] as const;
+type Group = NonNullable<Given<'GET /jobs/{job_id}/results'>['status_group']>;
+const GROUPS = namesOf<Group>({ '2xx': 1, '3xx': 1, '4xx': 1, '5xx': 1, broken: 1, unreachable: 1 });
 
 export interface Filter {
-  status_group?: (typeof GROUPS)[number];
+  status_group?: Group;
   status_codes?: string;
   non_2xx?: boolean;
   url_contains?: string;

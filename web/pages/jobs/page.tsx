@@ -7,6 +7,7 @@ import { useMe } from '../../app/session.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { JobProgress, JobStatus } from '../../ui/job-status.tsx';
+import { namesOf } from '../../ui/names.ts';
 import { grouped } from '../../ui/numbers.ts';
 import { offsetIn, Pager } from '../../ui/pager.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -16,7 +17,7 @@ type Job = AnswerOf<'GET /jobs'>['items'][number];
 
 const LIMIT = 25;
 const AGAIN_MS = 5000;
-const STATUSES = ['processing', 'paused', 'completed', 'cancelled', 'failed'] as const;
+const STATUSES = namesOf<Job['status']>({ processing: 1, paused: 1, completed: 1, cancelled: 1, failed: 1 });
 
 const COLUMNS: readonly Column<Job>[] = [
   {

@@ -6,6 +6,7 @@ import { useAction } from '../../../ui/action.ts';
 import { Empty } from '../../../ui/empty.tsx';
 import { Failure, Refusal } from '../../../ui/failure.tsx';
 import { Figure, Figures } from '../../../ui/figures.tsx';
+import { namesOf } from '../../../ui/names.ts';
 import { counted, grouped, shareOf, span } from '../../../ui/numbers.ts';
 import { offsetIn, Pager } from '../../../ui/pager.tsx';
 import { SearchField, searchIn } from '../../../ui/search-field.tsx';
@@ -18,7 +19,7 @@ type Stats = AnswerOf<'GET /proxies/stats'>;
 type Proxy = AnswerOf<'GET /proxies'>['items'][number];
 
 const LIMIT = 25;
-const STATUSES = ['healthy', 'degraded', 'quarantined', 'unused', 'removed'] as const;
+const STATUSES = namesOf<Proxy['status']>({ healthy: 1, degraded: 1, quarantined: 1, unused: 1, removed: 1 });
 
 function askedIn(query: URLSearchParams) {
   return {

@@ -1,11 +1,12 @@
 // All users: find one by what is known of them, star them, and open their page.
 import { useEffect, useState } from 'preact/hooks';
-import { type AnswerOf, ask } from '../../../api/ask.ts';
+import { type AnswerOf, ask, type Given } from '../../../api/ask.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
 import { setQuery, to, useAddress } from '../../../app/address.ts';
 import { Check } from '../../../ui/check.tsx';
 import { Empty } from '../../../ui/empty.tsx';
 import { Failure } from '../../../ui/failure.tsx';
+import { namesOf } from '../../../ui/names.ts';
 import { grouped } from '../../../ui/numbers.ts';
 import { offsetIn, Pager } from '../../../ui/pager.tsx';
 import { SearchField, searchIn } from '../../../ui/search-field.tsx';
@@ -17,9 +18,10 @@ import { Areas } from '../areas.tsx';
 import { Badges, userPath } from '../user-badges.tsx';
 
 type User = AnswerOf<'GET /admin/users'>['items'][number];
+type Kind = Exclude<Given<'GET /admin/users'>['filter_type'], 'all' | undefined>;
 
 const LIMIT = 25;
-const KINDS = ['paying', 'free', 'trial', 'active', 'inactive', 'flagged'] as const;
+const KINDS = namesOf<Kind>({ paying: 1, free: 1, trial: 1, active: 1, inactive: 1, flagged: 1 });
 const SORTS = ['registered_at', 'last_job_at', 'jobs_created', 'credit_balance', 'email'] as const;
 
 function askedIn(query: URLSearchParams) {
