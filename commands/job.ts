@@ -4,6 +4,7 @@ import {
   type Ceiling,
   type FailureReason,
   hasEnded,
+  JOB_STATUSES,
   type JobCreated,
   type JobEvent,
   type JobSource,
@@ -123,6 +124,8 @@ type Transition = Exclude<
   'create' | 'voidReservation' | 'discardListing' | 'expireResults' | Purge['type']
 >;
 
+export const NO_SUCH_JOB = 'There is no such job.';
+
 /** The statuses that each transition may start from. */
 const LEGAL: Record<Transition, readonly JobStatus[]> = {
   pause: ['processing'],
@@ -131,7 +134,7 @@ const LEGAL: Record<Transition, readonly JobStatus[]> = {
   cancel: ['processing', 'paused'],
   complete: ['processing', 'paused'],
   fail: ['processing'],
-  delete: ['completed', 'cancelled', 'failed'],
+  delete: JOB_STATUSES.filter(hasEnded),
 };
 
 export function decide(job: Readonly<Job>, command: JobCommand): Decision<JobEvent, JobRefusal> {
@@ -151,7 +154,7 @@ export function decide(job: Readonly<Job>, command: JobCommand): Decision<JobEve
   }
   if (command.type === 'expireResults') return expire(job, command.expired);
   if (job.status === 'none' || job.status === 'deleted') {
-    return refuse('job_not_found', 'There is no such job.');
+    return refuse('job_not_found', NO_SUCH_JOB);
   }
   if (!LEGAL[command.type].includes(job.status)) return illegal(job.status, command.type);
   switch (command.type) {

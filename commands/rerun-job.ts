@@ -7,7 +7,7 @@ import { jobStream, urlsStream, userStream } from '../events/streams.ts';
 import type { CommandContext, Refusal } from './aggregate.ts';
 import type { Blobs } from './blobs.ts';
 import type { Given, IntakeOptions } from './intake.ts';
-import type { Jobs } from './job.ts';
+import { type Jobs, NO_SUCH_JOB } from './job.ts';
 import type { Keyed, Submissions } from './submit.ts';
 import type { SubmittedOnce } from './submit-once.ts';
 import { isErased, openUserAggregate } from './user.ts';
@@ -46,7 +46,7 @@ const LACKS = {
   no_credits: 'The owner has no credits left.',
   usage_limit: 'The limit of the owner for this period is used up.',
 };
-const NOT_FOUND = refusal('job_not_found', 'There is no such job.');
+const NOT_FOUND = refusal('job_not_found', NO_SUCH_JOB);
 const EXPIRED = refusal('results_expired', 'The job ended so long ago that its URLs and its file are removed.');
 
 export function openRerunJob(parts: {

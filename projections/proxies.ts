@@ -1,6 +1,5 @@
 // The read model of the proxy pool: which proxies are on the list, and what checkers observed of each and of its domains.
 import type { ProxyObserved } from '../events/proxy.ts';
-import type { ProxyListRefreshed } from '../events/proxy-list.ts';
 import type { Collection } from '../readmodels/documents.ts';
 import {
   countersOf,
@@ -54,11 +53,9 @@ export const proxiesProjection: Projection = projection({
   isHeavy: ({ type }) => type === 'ProxyListRefreshed',
   async begin(open, events): Promise<Page> {
     const collection = await open(proxies);
-    const observed = events.flatMap(({ type, data }) =>
-      type === 'ProxyObserved' ? [(data as ProxyObserved).proxy_id] : [],
-    );
-    const listed = events.flatMap(({ type, data }) =>
-      type === 'ProxyListRefreshed' ? (data as ProxyListRefreshed).proxies.map(({ proxy_id }) => proxy_id) : [],
+    const observed = events.flatMap((event) => (event.type === 'ProxyObserved' ? [event.data.proxy_id] : []));
+    const listed = events.flatMap((event) =>
+      event.type === 'ProxyListRefreshed' ? event.data.proxies.map(({ proxy_id }) => proxy_id) : [],
     );
     const before = events.some(({ type }) => type === 'ProxyListRefreshed')
       ? await collection.find({ is_listed: true }, { limit: MOST_LISTED })

@@ -1,5 +1,6 @@
 // Which failed attempts are retried, and after which back-off.
 import type { ErrorCode } from '../../events/checks.ts';
+import { backOffMs, jittered } from '../../time/back-off.ts';
 
 export const RETRY_BASE_MS = 500;
 /** Cap on the wait for a Retry-After, since most rate limits are by the minute. */
@@ -25,9 +26,12 @@ export function retryDelay(
   retry_after_ms: number | null,
   base_ms = RETRY_BASE_MS,
 ): number {
-  const backoff = base_ms * 2 ** (failures - 1) * (0.5 + random / 2);
-  if (retry_after_ms === null) return backoff;
-  return Math.max(backoff, Math.min(retry_after_ms, RETRY_AFTER_CAP_MS) + random * base_ms);
+  const back_off = jittered(
+    backOffMs(failures - 1, { first_ms: base_ms, longest_ms: Number.POSITIVE_INFINITY }),
+    random,
+  );
+  if (retry_after_ms === null) return back_off;
+  return Math.max(back_off, Math.min(retry_after_ms, RETRY_AFTER_CAP_MS) + random * base_ms);
 }
 
 /** A Retry-After header, seconds or a date, in milliseconds from `now_ms` (the wall clock); null when it is neither. */
