@@ -75,7 +75,12 @@ export const MAX_PAGE = 1000;
  */
 export const paging = (limit: number, max = MAX_PAGE) => ({
   limit: Type.Integer({ minimum: 1, maximum: max, default: limit, description: 'The most items in the page.' }),
-  offset: Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'Items before the page.' }),
+  offset: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000_000,
+    default: 0,
+    description: 'Items before the page. What comes or goes meanwhile shifts the pages.',
+  }),
 });
 
 const status_codes = Type.Optional(

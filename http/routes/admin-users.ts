@@ -85,7 +85,8 @@ export const listUsers = route({
     sort_order: Type.Enum(['asc', 'desc'], {
       type: 'string',
       default: 'desc',
-      description: 'Ascending or descending.',
+      description:
+        'Ascending or descending. Users without a job or an address are first in ascending order of these, and last in descending.',
     }),
   }),
   responses: {

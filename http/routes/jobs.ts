@@ -104,6 +104,9 @@ const list = route({
   path: '/jobs',
   access: 'user',
   summary: 'List the jobs of a user, the newest first',
+  description:
+    'A new job shifts the pages by one, so whoever reads page after page may meet a job twice: `job_id` tells them apart. ' +
+    '`GET /api/v2/jobs` pages by cursor and repeats none.',
   query: Type.Object({
     email: Type.String({
       minLength: 1,
