@@ -64,8 +64,8 @@ export const BESIDES_PORTS = {
   // Webhooks go where their owners say: there is one address guard, the checker's.
   'webhook-sender': ['addresses', 'errors', 'resolver', 'retries'].map((name) => `checkers/engine/${name}.ts`),
 };
-/** What the adapters of several ports share: how any file of SQLite's is written and looked at. */
-const SHARED_BY_ADAPTERS = '^adapters/sqlite(-erasure|-look-pace)?[.]ts$';
+/** What the adapters of several ports share: how any file of SQLite's is written and looked at, and other threads are told of it. */
+const SHARED_BY_ADAPTERS = '^adapters/(sqlite(-erasure|-look-pace)?|thread-signal)[.]ts$';
 /** The adapters of what has no folder of its own: the port is the file of their name, wherever it is used. */
 const OTHER_PORT = '^(commands|processes|readmodels|http)/.*$1[.]ts$';
 

@@ -1,15 +1,15 @@
 // Wakes the subscriptions of one store when the log has grown: at once after an append by any thread of this process, and
 // at the next look after an append by another process or in a burst of appends.
 import { realpathSync } from 'node:fs';
-import { BroadcastChannel } from 'node:worker_threads';
 import { LookPace } from '../../sqlite-look-pace.ts';
+import { ThreadSignal } from '../../thread-signal.ts';
 
-/** The least time between two messages to the other threads. */
+/** The least time between two signals to the other threads. */
 const ANNOUNCE_MS = 20;
 
 export class Arrivals {
   readonly #head: () => number;
-  readonly #channel: BroadcastChannel;
+  readonly #signal: ThreadSignal;
   /** Waiting subscriptions: each one's wake function, and the rowid after which it waits. */
   readonly #waiting = new Map<() => void, number>();
   readonly #pace = new LookPace();
@@ -19,20 +19,18 @@ export class Arrivals {
   /** `head` reads the rowid of the log's last event. */
   constructor(path: string, head: () => number) {
     this.#head = head;
-    this.#channel = new BroadcastChannel(`event log ${realpathSync(path)}`);
-    this.#channel.onmessage = () => void this.wake();
-    // The channel alone does not keep the process alive; the timer of a waiting subscription does.
-    this.#channel.unref();
+    // The signal alone does not keep the process alive; the timer of a waiting subscription does.
+    this.#signal = new ThreadSignal(`event log ${realpathSync(path)}`, () => this.wake());
   }
 
   /** The writer calls this after each commit that appended events. */
   announce(): void {
     this.wake();
     const now = performance.now();
-    // In a burst of appends the other threads look, which is cheaper than a message to each thread after each commit.
+    // In a burst of appends the other threads look, which is cheaper than a signal to each thread after each commit.
     if (now - this.#announced_at < ANNOUNCE_MS) return;
     this.#announced_at = now;
-    this.#channel.postMessage(null);
+    this.#signal.send();
   }
 
   /** Resolves when there may be events after `rowid`, or when `signal` aborts. The caller then reads the log again. */
@@ -61,7 +59,7 @@ export class Arrivals {
   }
 
   close(): void {
-    this.#channel.close();
+    this.#signal.close();
     this.#stopLooking();
   }
 

@@ -1,25 +1,25 @@
 // Wakes the waiting consumers of this thread and of the process's other threads when a message was published. Consumers of
 // other processes poll.
-import { BroadcastChannel } from 'node:worker_threads';
+import { ThreadSignal } from '../../thread-signal.ts';
 
 export class WakeUps {
-  readonly #channel: BroadcastChannel;
+  readonly #name: string;
+  readonly #signals = new Map<string, ThreadSignal>();
   readonly #waiting = new Map<string, Set<() => void>>();
 
   /** Instances with the same name wake each other. */
   constructor(name: string) {
-    this.#channel = new BroadcastChannel(name);
-    this.#channel.onmessage = (event) => this.#wake(String((event as MessageEvent).data));
-    this.#channel.unref();
+    this.#name = name;
   }
 
   wake(topic: string): void {
     this.#wake(topic);
-    this.#channel.postMessage(topic);
+    this.#signal(topic).send();
   }
 
   /** Calls `woken` at every wake-up of the topic. Returns a function that unsubscribes. */
   on(topic: string, woken: () => void): () => void {
+    this.#signal(topic);
     const waiting = this.#waiting.get(topic) ?? new Set();
     this.#waiting.set(topic, waiting.add(woken));
     return () => {
@@ -44,7 +44,13 @@ export class WakeUps {
   }
 
   close(): void {
-    this.#channel.close();
+    for (const signal of this.#signals.values()) signal.close();
+  }
+
+  #signal(topic: string): ThreadSignal {
+    const signal = this.#signals.get(topic) ?? new ThreadSignal(`${this.#name} ${topic}`, () => this.#wake(topic));
+    this.#signals.set(topic, signal);
+    return signal;
   }
 
   #wake(topic: string): void {
