@@ -16,6 +16,8 @@ export interface CollectionSpec<T extends Document> {
   readonly indexes: readonly IndexSpec[];
   /** Fields that tell any two documents apart because the ids are made of them. The store does not check it. */
   readonly identity?: readonly string[];
+  /** Whether it has few documents, however long the service runs: a read of all of them is not worth a thread. */
+  readonly is_small?: true;
   /** Never set: it only carries the document's type. */
   readonly type?: T;
 }

@@ -88,8 +88,14 @@ export const projectionStates: CollectionSpec<ProjectionState> = {
   name: 'projection_states',
   fields: {},
   indexes: [],
+  is_small: true,
 };
-export const projectorStates: CollectionSpec<ProjectorState> = { name: 'projector_states', fields: {}, indexes: [] };
+export const projectorStates: CollectionSpec<ProjectorState> = {
+  name: 'projector_states',
+  fields: {},
+  indexes: [],
+  is_small: true,
+};
 /** Transactions beside the turns of a follower's projector write one of these, so that a projector that begins conflicts with them. */
 export interface ProjectorLane extends Document {
   epoch: number;

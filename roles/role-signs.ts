@@ -63,7 +63,7 @@ export interface HandedOut {
   queue_depth: number | null;
 }
 
-const roleSigns: CollectionSpec<RoleSign> = { name: 'role_signs', fields: {}, indexes: [] };
+const roleSigns: CollectionSpec<RoleSign> = { name: 'role_signs', fields: {}, indexes: [], is_small: true };
 
 /** A heartbeat names at most this many jobs. */
 export const MAX_HANDED_OUT_JOBS = 1000;

@@ -50,6 +50,7 @@ test('each thread loads the modules of its roles, and no client of a server that
   });
   try {
     const lists = await listsOf(MODULES_FOLDER);
+    t.is(lists.length, 3, 'no thread that reads documents has started');
     for (const [known_by, { may, may_not }] of Object.entries(THREADS)) {
       const modules = lists.find((list) => list.some((url) => url.endsWith(known_by)));
       if (!modules) throw new Error(`no thread loaded ${known_by}`);

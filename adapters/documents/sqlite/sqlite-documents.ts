@@ -56,6 +56,8 @@ export async function openSqliteDocuments(options: SqliteDocumentsOptions): Prom
   }
 }
 
+const isShort = ({ is_heavy, page }: ReadPlan): boolean => !is_heavy && page !== null && page.limit <= SHORT_PAGE;
+
 class SqliteDocuments implements Documents {
   readonly client = null;
   readonly is_concurrent = false;
@@ -82,7 +84,7 @@ class SqliteDocuments implements Documents {
     this.#known = new KnownCollections(reader);
     this.#known_inside = known_inside;
     this.#access = {
-      rows: (plan, signal) => this.#rows(plan, signal),
+      rows: (plan, signal) => this.#rows(plan, signal, isShort(plan)),
       all: (sql, params) => whenReadable(() => reader.all(sql, params)),
       write: (work) => this.#write(work),
     };
@@ -94,11 +96,11 @@ class SqliteDocuments implements Documents {
       return this.#known.look(spec);
     });
     if (!is_there) await this.#write((connection) => makeCollection(connection, declared));
-    return new SqliteCollection<T>(declared, this.#access);
+    return new SqliteCollection<T>(declared, this.#accessOf(spec));
   }
 
   reading<T extends Document>(spec: CollectionSpec<T>): Reading<T> {
-    return new SqliteCollection<T>(checkSpec(spec), readingAccess(spec, this.#known, this.#access));
+    return new SqliteCollection<T>(checkSpec(spec), readingAccess(spec, this.#known, this.#accessOf(spec)));
   }
 
   async transaction<R>(fn: (inside: Inside) => Promise<R>): Promise<R> {
@@ -132,9 +134,12 @@ class SqliteDocuments implements Documents {
     this.#reader.close();
   }
 
-  async #rows(plan: ReadPlan, signal: AbortSignal | undefined): Promise<Rows> {
+  #accessOf<T extends Document>({ is_small }: CollectionSpec<T>): Access {
+    return is_small ? { ...this.#access, rows: (plan, signal) => this.#rows(plan, signal, true) } : this.#access;
+  }
+
+  async #rows(plan: ReadPlan, signal: AbortSignal | undefined, is_short: boolean): Promise<Rows> {
     signal?.throwIfAborted();
-    const is_short = !plan.is_heavy && plan.page !== null && plan.page.limit <= SHORT_PAGE;
     if (this.#pool !== null && !is_short) return this.#pool.run(plan, signal);
     return whenReadable(() => runPlan(this.#reader, plan));
   }
