@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { connect, type JetStreamManager, RetentionPolicy } from 'nats';
+import { connect, DiscardPolicy, type JetStreamManager, RetentionPolicy } from 'nats';
 import { openConnection } from '../../adapters/queue/nats/connection.ts';
 import { type NatsQueueOptions, openNatsQueue } from '../../adapters/queue/nats/nats-queue.ts';
 import type { Queue } from '../../checkers/queue.ts';
@@ -164,6 +164,24 @@ function testFailures(binary: string): void {
     t.is(durable.config.ack_wait, 90e9, 'the newest options are those of the subject');
     await queue.publish('work', numbered(1));
     t.is((await consumer.pull(1, 10_000)).length, 1);
+  });
+
+  it("a stream that an operator's limit has filled drops no work, and takes more when there is room", async (t, {
+    open,
+    manage,
+  }) => {
+    const { Old: discard } = DiscardPolicy;
+    const limited = { name: 'urlchecker', subjects: ['urlchecker.work.>'], retention: RetentionPolicy.Workqueue };
+    await manage((manager) => manager.streams.add({ ...limited, discard, max_msgs: 2 }));
+    const queue = await open({ give_up_after_ms: 400 });
+    const consumer = await queue.consume('work', options());
+    await queue.publish('work', numbered(2));
+    await t.throwsAsync(queue.publish('work', numbered(1, 2)), { code: 'unavailable', message: /maximum messages/ });
+    const [first, second] = await consumer.pull(2, 10_000);
+    t.deepEqual([first?.id, second?.id], ['message-0', 'message-1']);
+    await first!.ack();
+    await queue.publish('work', numbered(1, 2));
+    t.is((await consumer.pull(1, 10_000))[0]?.id, 'message-2');
   });
 
   it('the queue drops messages of other programs, which delay nothing', async (t, { open, server, manage }) => {

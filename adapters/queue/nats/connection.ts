@@ -1,6 +1,6 @@
 // The connection to NATS: it reconnects for ever, and retries each operation for a bounded time.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ConnectionOptions, connect, DebugEvents, Events, type NatsConnection } from 'nats';
+import { type ConnectionOptions, connect, DebugEvents, Events, type NatsConnection, NatsError } from 'nats';
 import type { Logger } from 'pino';
 import { backOffMs, jittered } from '../../../time/back-off.ts';
 import { pause } from '../../../time/pause.ts';
@@ -176,6 +176,8 @@ export class Connection {
 }
 
 export function reason(error: unknown): string {
+  // The message of a refusal by JetStream is its code alone, such as 503 for a full stream.
+  if (error instanceof NatsError && error.chainedError) return `${error.message}: ${error.chainedError.message}`;
   return error instanceof Error ? error.message : String(error);
 }
 

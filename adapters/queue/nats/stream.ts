@@ -2,6 +2,7 @@
 import {
   AckPolicy,
   type ConsumerConfig,
+  DiscardPolicy,
   type JetStreamManager,
   NatsError,
   nanos,
@@ -58,6 +59,8 @@ export class WorkStream {
       subjects: [this.work('>')],
       duplicate_window: nanos(DEDUPE_MS),
       max_age: nanos(MESSAGE_AGE_MS),
+      // A full stream refuses what is published, which is tried again. Otherwise it would drop the work that waits for longest.
+      discard: DiscardPolicy.New,
     };
     const kept = { retention: RetentionPolicy.Workqueue, storage: StorageType.File };
     try {
