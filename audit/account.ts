@@ -156,6 +156,8 @@ export function move(
       spend(account, -amount, entry.data.parts);
       account.owed += amount;
       break;
+    default:
+      entry satisfies never;
   }
   hold(account.owed >= 0, `${account.owed} credits are owed`);
   hold(account.held === balance_after, `the lots hold ${account.held}, the balance is ${balance_after}`);

@@ -142,9 +142,20 @@ export type CreditsEvent = EventsOf<typeof CREDITS_EVENTS>;
 
 /** The credits that an entry adds to those that the user owes: negative where it pays off or forgives some. */
 export function owedBy({ type, data }: CreditsEvent): number {
-  if (type === 'CreditsReversed') return data.owed;
-  if (type === 'CreditsRestored') return -data.forgiven;
-  return type === 'CreditsRecovered' ? data.amount : 0;
+  switch (type) {
+    case 'CreditsReversed':
+      return data.owed;
+    case 'CreditsRestored':
+      return -data.forgiven;
+    case 'CreditsRecovered':
+      return data.amount;
+    case 'CreditsGranted':
+    case 'CreditsReserved':
+    case 'CreditsRefunded':
+    case 'CreditsAdjusted':
+    case 'CreditsExpired':
+      return 0;
+  }
 }
 
 /** The hash of an entry before its append: only the append knows the id, the revision and the time that the hash covers. */

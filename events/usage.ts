@@ -16,8 +16,21 @@ export interface UsageCorrection {
   added: number;
 }
 
-const OPENS_PERIOD: readonly TransactionType[] = ['subscription', 'trial'];
-const USES: readonly TransactionType[] = ['reservation', 'refund', 'release'];
+/** What each type of transaction does to the usage: it opens a period, or counts in the current one. */
+const EFFECTS: Readonly<Record<TransactionType, 'opens' | 'counts' | 'none'>> = {
+  subscription: 'opens',
+  trial: 'opens',
+  reservation: 'counts',
+  refund: 'counts',
+  release: 'counts',
+  signup_bonus: 'none',
+  purchase: 'none',
+  adjustment: 'none',
+  expiry: 'none',
+  reversal: 'none',
+  restoration: 'none',
+  recovery: 'none',
+};
 
 /** The clocks of processes differ by less. A period that begins later than this was opened before a clock was set back. */
 const CLOCKS_DIFFER_MS = 86_400_000;
@@ -43,8 +56,9 @@ export function usageAfter(
 ): Usage {
   const before = usageAt(usage, at);
   const { transaction_type, amount, expires_at, of_period = amount } = entry;
-  if (USES.includes(transaction_type)) return { ...before, used: Math.max(0, before.used - of_period) };
-  if (!OPENS_PERIOD.includes(transaction_type) || !expires_at) return before;
+  const effect = EFFECTS[transaction_type];
+  if (effect === 'counts') return { ...before, used: Math.max(0, before.used - of_period) };
+  if (effect !== 'opens' || !expires_at) return before;
   const period_end = new Date(expires_at).toISOString();
   // The news of a former period's payment came late.
   if (period_end <= at) return before;

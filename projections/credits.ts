@@ -89,10 +89,21 @@ function enter(event: Entry, page: Page): void {
 }
 
 /** The lot that an entry opens; null for most. */
-function openedBy({ type, data }: Entry): { credits: number; expires_at: string | null } | null {
-  if (type === 'CreditsGranted') return { credits: data.amount, expires_at: data.expires_at };
-  if (type === 'CreditsAdjusted' && data.amount > 0) return { credits: data.amount, expires_at: null };
-  return type === 'CreditsRestored' && data.others > 0 ? { credits: data.others, expires_at: null } : null;
+function openedBy({ type, data }: CreditsEvent): { credits: number; expires_at: string | null } | null {
+  switch (type) {
+    case 'CreditsGranted':
+      return { credits: data.amount, expires_at: data.expires_at };
+    case 'CreditsAdjusted':
+      return data.amount > 0 ? { credits: data.amount, expires_at: null } : null;
+    case 'CreditsRestored':
+      return data.others > 0 ? { credits: data.others, expires_at: null } : null;
+    case 'CreditsReserved':
+    case 'CreditsRefunded':
+    case 'CreditsExpired':
+    case 'CreditsReversed':
+    case 'CreditsRecovered':
+      return null;
+  }
 }
 
 /** The changes of lots that exist already. */

@@ -1,11 +1,15 @@
 // Whoever changes an entry of the ledger in the store is found out by its hash: every field of every type is forged.
 import test from 'ava';
+import { move, newAccount, openLots, type Taken } from '../../audit/account.ts';
 import { KIND, openPacker } from '../../audit/digests.ts';
+import { openSpill } from '../../audit/spill.ts';
 import { openCredits } from '../../commands/credits.ts';
 import { CREDITS_EVENTS, type CreditsEvent, entryHash } from '../../events/credits.ts';
 import type { EventStore, RecordedEvent } from '../../events/event-store.ts';
 import { creditsStream } from '../../events/streams.ts';
-import { commandContext, openTestStores } from '../support/stores.ts';
+import { balances, creditLots } from '../../readmodels/credits.ts';
+import { openReadModels } from '../../readmodels/read-models.ts';
+import { commandContext, openTestStores, project } from '../support/stores.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -105,4 +109,28 @@ test('an audit finds foreign, missing, repeated and exchanged entries', async (t
     t.is(firstForged('alice', alice.toSpliced(n, 0, alice[n]!)), n + 1, `${n} twice`);
     t.is(firstForged('alice', alice.with(n, alice[n + 1]!).with(n + 1, alice[n]!)), n, `${n} exchanged`);
   }
+});
+
+test('an audit and the read models take entries of every type as the ledger does', async (t) => {
+  const { log, documents } = await openTestStores(t);
+  const entries = await ledgerOf(log, 'alice');
+  const { state } = await openCredits(log).aggregate.read(creditsStream('alice'));
+
+  const spill = openSpill();
+  const [account, lots_of_all, taken] = [newAccount(), openLots(spill, entries.length), [] as Taken[]];
+  for (const entry of entries as unknown as (RecordedEvent & CreditsEvent)[]) {
+    move({ user_id: 'alice', account, lots: lots_of_all }, entry, Date.parse(entry.metadata.at), taken);
+    if (entry.type === 'CreditsReserved') taken.push(entry.data);
+  }
+  spill.close();
+  t.like(account, { held: state.balance, owed: state.owed });
+
+  await project({ log, documents });
+  const readmodels = openReadModels(documents);
+  const { balance, owed, usage } = (await readmodels.collection(balances).get('alice'))!;
+  t.deepEqual({ balance, owed, usage }, { balance: state.balance, owed: state.owed, usage: state.usage });
+  const lots = await readmodels.collection(creditLots).find({ user_id: 'alice' });
+  const remaining = (all: readonly { lot_id: string; remaining: number }[]) =>
+    Object.fromEntries(all.map((lot) => [lot.lot_id, lot.remaining]));
+  t.deepEqual(remaining(lots), remaining(state.lots));
 });
