@@ -1,6 +1,6 @@
 // The command line of `check`: its options, and what each of them wants.
 import { parseArgs } from 'node:util';
-import type { Verdict } from '../../events/checks.ts';
+import { VERDICTS, type Verdict } from '../../events/checks.ts';
 import { SETTINGS } from '../../settings/config.ts';
 import { type FileFormat, formatOfFile, isPrintFormat, type PrintFormat } from './formats.ts';
 import { BROKEN, verdictsOf } from './verdict-sets.ts';
@@ -114,7 +114,7 @@ function verdictsNamed(option: string, words: readonly string[]): readonly Verdi
   const verdicts = verdictsOf(words);
   if (verdicts === null) {
     throw new UsageError(
-      `${option} is ${quoted(words.join(','))}: it wants ok, redirected, broken, soft_404, unreachable or blocked, with commas between`,
+      `${option} is ${quoted(words.join(','))}: it wants ${VERDICTS.slice(0, -1).join(', ')} or ${VERDICTS.at(-1)}, with commas between`,
     );
   }
   return verdicts;

@@ -1,4 +1,7 @@
 // What `check --help` prints.
+import { VERDICT_MEANINGS, VERDICTS } from '../../events/checks.ts';
+import { BROKEN } from './verdict-sets.ts';
+
 export const USAGE = 'usage: npm run check -- [OPTIONS] INPUT...    (--help explains them)';
 
 export const HELP = `usage: npm run check -- [OPTIONS] INPUT...
@@ -34,8 +37,8 @@ After Ctrl-C
   --keep                keeps the results of a finished check: --resume prints them again
 
 Verdicts
-  ok, redirected, soft_404, unreachable, blocked (bot protection answered: not proven dead), and
-  broken, which stands for all that is broken: an error, unreachable or soft_404
+${VERDICTS.map((verdict) => `  ${verdict.padEnd(12)} ${VERDICT_MEANINGS[verdict]}`).join('\n')}
+  As VERDICTS, broken stands for all that is broken: ${BROKEN.join(', ')}
 
 Exit codes
   0    nothing is broken

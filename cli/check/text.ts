@@ -13,7 +13,7 @@ import {
   type Rejected,
   withoutControls,
 } from './checked.ts';
-import { BROKEN } from './verdict-sets.ts';
+import { BROKEN, inSection } from './verdict-sets.ts';
 
 type Style = Parameters<typeof styleText>[0];
 /** Colours a text, or returns it as it is. */
@@ -66,12 +66,12 @@ export const SECTIONS: readonly Section[] = [
   { title: 'Broken', verdicts: BROKEN, mark: '✗', is_usual: true },
   {
     title: 'Blocked: bot protection answered, so they are not proven dead',
-    verdicts: ['blocked'],
+    verdicts: inSection('blocked'),
     mark: '?',
     is_usual: true,
   },
-  { title: 'Redirected', verdicts: ['redirected'], mark: '→', is_usual: false },
-  { title: 'OK', verdicts: ['ok'], mark: '✓', is_usual: false },
+  { title: 'Redirected', verdicts: inSection('redirected'), mark: '→', is_usual: false },
+  { title: 'OK', verdicts: inSection('ok'), mark: '✓', is_usual: false },
 ];
 
 /** Why a URL has its verdict, in a few words. */

@@ -6,7 +6,7 @@ import test from 'ava';
 import { SaxesParser } from 'saxes';
 import type { Checked, CheckedUrl } from '../../cli/check/checked.ts';
 import { type Format, reportOf } from '../../cli/check/formats.ts';
-import { plain } from '../../cli/check/text.ts';
+import { plain, SECTIONS } from '../../cli/check/text.ts';
 import { BROKEN } from '../../cli/check/verdict-sets.ts';
 import { type Outcome, VERDICTS, type Verdict } from '../../events/checks.ts';
 
@@ -86,6 +86,10 @@ function parsed(xml: string): Element {
   parser.write(xml).close();
   return root.children[0]!;
 }
+
+test('one section of the report has the URLs of each verdict', (t) => {
+  t.deepEqual(SECTIONS.flatMap(({ verdicts }) => verdicts).sort(), [...VERDICTS].sort());
+});
 
 test('JUnit has what the schemas of Ant and Jenkins want, in their order', async (t) => {
   const suites = parsed(await written('junit', checkedOf(ALL)));

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
+import { VERDICTS } from '../../events/checks.ts';
+import { JOB_STATUSES } from '../../events/job.ts';
 import { ALL_ROUTES } from '../../http/routes/all.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -35,6 +37,14 @@ test('every operation for administrators has its place in the console', async (t
   t.true(operations.length > 30);
   t.deepEqual(
     operations.filter((name) => !texts.some((text) => text.includes(`'${name}'`))),
+    [],
+  );
+});
+
+test('every verdict and every status of a job has its colour in the console', async (t) => {
+  const style = await readFile(join(ROOT, 'web/style/main.css'), 'utf8');
+  t.deepEqual(
+    [...VERDICTS, ...JOB_STATUSES].filter((name) => !new RegExp(`^[.]is-${name}\\b`, 'm').test(style)),
     [],
   );
 });

@@ -1,9 +1,17 @@
-// The verdicts in the order in which they are shown, with their words.
-export const VERDICTS = [
-  { name: 'ok', label: 'OK' },
-  { name: 'redirected', label: 'Redirected' },
-  { name: 'soft_404', label: 'Soft 404' },
-  { name: 'blocked', label: 'Blocked by bot protection' },
-  { name: 'broken', label: 'Broken' },
-  { name: 'unreachable', label: 'Unreachable' },
-] as const;
+// The verdicts in the order in which they are shown, with their words. `style/main.css` has a colour for each.
+import type { AnswerOf } from '../api/ask.ts';
+
+type Verdict = AnswerOf<'GET /jobs/{job_id}/results'>['items'][number]['verdict'];
+
+export const VERDICT_LABELS: Readonly<Record<Verdict, string>> = {
+  ok: 'OK',
+  redirected: 'Redirected',
+  soft_404: 'Soft 404',
+  blocked: 'Blocked by bot protection',
+  broken: 'Broken',
+  unreachable: 'Unreachable',
+};
+export const VERDICTS = (Object.keys(VERDICT_LABELS) as Verdict[]).map((name) => ({
+  name,
+  label: VERDICT_LABELS[name],
+}));

@@ -10,7 +10,7 @@ import { offsetIn, Pager } from '../../ui/pager.tsx';
 import { ResultLink } from '../../ui/result-link.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { VERDICTS } from '../../ui/verdicts.ts';
+import { VERDICT_LABELS } from '../../ui/verdicts.ts';
 
 type Changes = AnswerOf<'GET /jobs/{job_id}/changes'>;
 type Changed = Changes['items'][number];
@@ -100,7 +100,7 @@ function Outcome({ found }: { found: Found | null }) {
   const { verdict, status_code, error_code, final_url, url } = found;
   return (
     <>
-      <span class={`badge is-${verdict}`}>{VERDICTS.find(({ name }) => name === verdict)?.label ?? verdict}</span>{' '}
+      <span class={`badge is-${verdict}`}>{VERDICT_LABELS[verdict]}</span>{' '}
       {status_code ?? error_code?.replaceAll('_', ' ') ?? ''}
       {final_url !== null && final_url !== url && (
         <small class="ended-at">

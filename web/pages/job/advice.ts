@@ -39,7 +39,7 @@ export function adviceOn({
       return 'Bot protection hides the page, which may well be alive. Open it in your browser; do not remove it for this.';
     case 'unreachable':
       return OF_ERRORS[error_code ?? ''] ?? 'No usable answer came. Check it again later before you remove anything.';
-    default:
+    case 'broken':
       return (
         OF_CODES[status_code ?? 0] ??
         'The site answered with an error at every attempt. Check it again later before you remove anything.'

@@ -2,7 +2,7 @@
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { counted, span } from '../../ui/numbers.ts';
 import { ResultLink } from '../../ui/result-link.tsx';
-import { VERDICTS } from '../../ui/verdicts.ts';
+import { VERDICT_LABELS } from '../../ui/verdicts.ts';
 import { adviceOn } from './advice.ts';
 import type { Result } from './use-pages.ts';
 
@@ -28,7 +28,7 @@ export function ResultDetails({ result, onClose }: { result: Result; onClose(): 
     ['Where it stands', result.cell ?? (result.row === null ? null : `row ${result.row}`)],
   ];
   return (
-    <Dialog title={VERDICTS.find(({ name }) => name === verdict)?.label ?? verdict} onClose={onClose}>
+    <Dialog title={VERDICT_LABELS[verdict]} onClose={onClose}>
       <p>
         <ResultLink url={url} />
       </p>

@@ -4,14 +4,12 @@ import { setQuery, useAddress } from '../../app/address.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { counted, grouped } from '../../ui/numbers.ts';
-import { VERDICTS } from '../../ui/verdicts.ts';
+import { VERDICT_LABELS } from '../../ui/verdicts.ts';
 import { ROW_PX, windowOf } from '../../ui/windowed.ts';
 import { Filters, filterIn, NO_FILTER } from './filters.tsx';
 import { ResultDetails } from './result-details.tsx';
 import type { Job } from './use-job.ts';
 import { type Result, usePages } from './use-pages.ts';
-
-const LABELS = Object.fromEntries(VERDICTS.map(({ name, label }) => [name, label]));
 
 export function Results({ job, version }: { job: Job; version: string }) {
   const { job_id } = job;
@@ -135,7 +133,7 @@ function cellsOf({ index, result, onOpen }: RowProps) {
         </button>
       </td>
       <td>
-        <span class={`badge is-${verdict}`}>{LABELS[verdict] ?? verdict}</span>
+        <span class={`badge is-${verdict}`}>{VERDICT_LABELS[verdict]}</span>
       </td>
       <td title={error_code ?? undefined}>{status_code ?? error_code?.replaceAll('_', ' ') ?? '–'}</td>
       <td class="number">{response_time_ms === null ? '–' : `${grouped(response_time_ms)} ms`}</td>
