@@ -13,7 +13,7 @@ type About = LogEvent<
 
 export const mailsProjection: Projection = projection({
   name: 'mails',
-  version: 1,
+  version: 2,
   collections: [mails],
   covers: ['mail'],
   async begin(open, events): Promise<Page> {

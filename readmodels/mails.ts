@@ -30,6 +30,6 @@ export interface MailDocument extends Document {
 
 export const mails: CollectionSpec<MailDocument> = {
   name: 'mails',
-  fields: { status: 'string', created_at: 'string' },
-  indexes: [{ fields: { status: 1, created_at: 1 } }],
+  fields: { user_id: 'string', status: 'string', created_at: 'string' },
+  indexes: [{ fields: { status: 1, created_at: 1 } }, { fields: { user_id: 1, created_at: 1 } }],
 };

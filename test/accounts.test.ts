@@ -301,5 +301,6 @@ test('the export has the payments behind bought credits', async (t) => {
   await until(async () => balanceOf(await payer.ask('GET', '/users/me/credits')) === 5000);
   const { body } = await payer.ask('GET', '/users/me/export');
   t.like(body.payments, [{ type: 'PaymentReceived', credits: 5000, user_id: 'payer' }]);
+  t.like(body.mails, [{ kind: 'receipt', user_id: 'payer' }]);
   t.like(body.credit_lots, [{ transaction_type: 'purchase', remaining: 5000, expires_at: null }]);
 });

@@ -12,6 +12,7 @@ import { apiKeys } from '../../readmodels/api-keys.ts';
 import { balances, creditLots, transactions } from '../../readmodels/credits.ts';
 import { type IntakeDocument, intakeEvents } from '../../readmodels/intake.ts';
 import { type JobDocument, jobs } from '../../readmodels/jobs.ts';
+import { mails } from '../../readmodels/mails.ts';
 import { shares } from '../../readmodels/shares.ts';
 import { subscriptions } from '../../readmodels/subscriptions.ts';
 import { users } from '../../readmodels/users.ts';
@@ -26,7 +27,7 @@ import { Time } from '../schemas.ts';
 const wire = ({ log, now, read }: Parts) => ({
   ...{ log, now },
   read: read({
-    ...{ users, balances, creditLots, transactions, subscriptions, jobs, shares },
+    ...{ users, balances, creditLots, transactions, subscriptions, jobs, shares, mails },
     ...{ apiKeys, webhookEndpoints, webhookDeliveries, intakeEvents },
   }),
 });
@@ -47,6 +48,7 @@ const LISTS = {
   api_keys: list('Your API keys, revoked ones included, without the keys themselves.'),
   webhook_endpoints: list('Your webhook endpoints, without their secrets.'),
   webhook_deliveries: list('What the service sent to them, and their answers.'),
+  mails: list('The mails about payments, plans and reruns: what each was about, and whether it was sent.'),
   paywall_events: list('What the console reported of you.'),
   history: list('The events that the log keeps of your account, keys, endpoints and subscriptions.'),
 };
@@ -113,6 +115,7 @@ const everything = route({
         api_keys: mapped(read.apiKeys.stream(of_user, by_time), ({ _id: id, key_hash: _, ...key }) => ({ id, ...key })),
         webhook_endpoints: mapped(read.webhookEndpoints.stream(of_user, by_time), withId),
         webhook_deliveries: deliveriesOf(user_id, deps, signal),
+        mails: mapped(read.mails.stream(of_user, by_time), withId),
         paywall_events: mapped(read.intakeEvents.stream(of_user, { sort: { received_at: 1 }, signal }), paywallEvent),
         history: historyOf(user_id, deps.log),
       },
