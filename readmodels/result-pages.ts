@@ -36,7 +36,7 @@ export async function totalOf(
   if (!('$and' in where)) return job.completed_urls;
   if (!isCounted(filter)) {
     const is_final = places !== undefined && hasEnded(job.status);
-    return is_final ? await places.total(job, filter, signal) : await results.count(where, { signal });
+    return is_final ? await places.of(job, filter).total(signal) : await results.count(where, { signal });
   }
   const stats = await jobStats.get(job._id);
   return stats === null ? 0 : countedOf(stats, filter);
@@ -84,14 +84,12 @@ export async function resultsPage(
   const where = resultsFilter(job._id, filter);
   // Where every URL is checked the index is the place, so that no result before the page is read.
   const is_whole = total === job.total_urls;
-  const places = !is_whole && hasEnded(job.status) ? read.places : undefined;
-  const place = is_whole
-    ? { from_index: skip, skip: 0 }
-    : (places?.placeOf(job, filter, skip) ?? { from_index: 0, skip });
+  const places = !is_whole && hasEnded(job.status) ? read.places?.of(job, filter) : undefined;
+  const place = is_whole ? { from_index: skip, skip: 0 } : (places?.placeOf(skip) ?? { from_index: 0, skip });
   const here: Filter = { $and: [where, { index: { $gt: place.from_index - 1 } }] };
   const first = await read.results.slice(here, { sort, skip: place.skip, limit, signal });
   const [start] = first.documents;
-  if (start) places?.learn(job, filter, skip, start.index);
+  if (start) places?.learn(skip, start.index);
   if (!first.is_cut) return { items: first.documents.map(toResult), total };
   return { items: new LongPage({ results: read.results, where, limit, signal }, first), total };
 }

@@ -11,48 +11,52 @@ const APART = 5000;
 const MAX_KEPT = 1000;
 
 export interface ResultPlaces {
-  /** The number of results that pass, counted once. */
-  total(job: OfJob, filter: ResultsFilter, signal?: AbortSignal): Promise<number>;
-  /** From which index to read, and how many results to leave out there, to come to the `offset`th that passes. */
-  placeOf(job: OfJob, filter: ResultsFilter, offset: number): { from_index: number; skip: number };
-  /** The `offset`th result that passes has this index. */
-  learn(job: OfJob, filter: ResultsFilter, offset: number, index: number): void;
+  /** What is known of a list. A page keeps it to its end, so that what it learns from results of before a flip is forgotten with them. */
+  of(job: Pick<JobDocument, '_id'>, filter: ResultsFilter): PlacesOfList;
 }
 
-type OfJob = Pick<JobDocument, '_id'>;
-interface Known {
-  total: number | null;
-  /** By their offset in units of `APART`. */
-  places: Map<number, { offset: number; index: number }>;
+export interface PlacesOfList {
+  /** The number of results that pass, counted once. */
+  total(signal?: AbortSignal): Promise<number>;
+  /** From which index to read, and how many results to leave out there, to come to the `offset`th that passes. */
+  placeOf(offset: number): { from_index: number; skip: number };
+  /** The `offset`th result that passes has this index. */
+  learn(offset: number, index: number): void;
 }
 
 /** `flips`: how many times rebuilt read models took the place of earlier ones; what is known of these is forgotten. */
 export function openResultPlaces(results: Pick<Collection<StoredResult>, 'count'>, flips: () => number): ResultPlaces {
-  const kept = new LRUCache<string, Known>({ max: MAX_KEPT });
+  const kept = new LRUCache<string, PlacesOfList>({ max: MAX_KEPT });
   let seen = flips();
-  function knownOf({ _id }: OfJob, filter: ResultsFilter): Known {
-    if (seen !== flips()) kept.clear();
-    seen = flips();
-    const key = JSON.stringify([_id, filter]);
-    const known = kept.get(key) ?? { total: null, places: new Map() };
-    kept.set(key, known);
-    return known;
-  }
   return {
-    async total(job, filter, signal) {
-      const known = knownOf(job, filter);
-      known.total ??= await results.count(resultsFilter(job._id, filter), { signal });
-      return known.total;
+    of({ _id }, filter) {
+      if (seen !== flips()) kept.clear();
+      seen = flips();
+      const key = JSON.stringify([_id, filter]);
+      const list = kept.get(key) ?? openList((signal) => results.count(resultsFilter(_id, filter), { signal }));
+      kept.set(key, list);
+      return list;
     },
-    placeOf(job, filter, offset) {
+  };
+}
+
+function openList(count: (signal?: AbortSignal) => Promise<number>): PlacesOfList {
+  let total: number | null = null;
+  /** By their offset in units of `APART`. */
+  const places = new Map<number, { offset: number; index: number }>();
+  return {
+    async total(signal) {
+      total ??= await count(signal);
+      return total;
+    },
+    placeOf(offset) {
       let last = { offset: 0, index: 0 };
-      for (const place of knownOf(job, filter).places.values()) {
+      for (const place of places.values()) {
         if (place.offset <= offset && place.offset > last.offset) last = place;
       }
       return { from_index: last.index, skip: offset - last.offset };
     },
-    learn(job, filter, offset, index) {
-      const { places } = knownOf(job, filter);
+    learn(offset, index) {
       const unit = Math.floor(offset / APART);
       if (!places.has(unit)) places.set(unit, { offset, index });
     },

@@ -64,9 +64,9 @@ test('a page begins at the last known place before it, and what passes is counte
   const read = { results, jobStats: { get: async () => null }, places };
   for (const offset of [1000, 1100, 1100]) await resultsPage(read, job, filter, { limit: 10, offset });
   t.is(counts(), 1);
-  t.deepEqual(places.placeOf(job, filter, 1100), { from_index: shops[1000]!, skip: 100 });
-  t.deepEqual(places.placeOf(job, filter, 999), { from_index: 0, skip: 999 });
-  t.deepEqual(places.placeOf(job, { status_codes: [200] }, 1100), { from_index: 0, skip: 1100 });
+  t.deepEqual(places.of(job, filter).placeOf(1100), { from_index: shops[1000]!, skip: 100 });
+  t.deepEqual(places.of(job, filter).placeOf(999), { from_index: 0, skip: 999 });
+  t.deepEqual(places.of(job, { status_codes: [200] }).placeOf(1100), { from_index: 0, skip: 1100 });
 });
 
 test('the places of a job that goes on are not kept', async (t) => {
@@ -75,7 +75,7 @@ test('the places of a job that goes on are not kept', async (t) => {
   const read = { results, jobStats: { get: async () => null }, places };
   const going = { ...job, status: 'processing' as const };
   await resultsPage(read, going, { url_contains: '/shop/' }, { limit: 10, offset: 1000 });
-  t.deepEqual(places.placeOf(job, { url_contains: '/shop/' }, 1000), { from_index: 0, skip: 1000 });
+  t.deepEqual(places.of(job, { url_contains: '/shop/' }).placeOf(1000), { from_index: 0, skip: 1000 });
 });
 
 test('after a rebuild nothing is known of the results before it', async (t) => {
@@ -91,4 +91,19 @@ test('after a rebuild nothing is known of the results before it', async (t) => {
   const { items, total } = await resultsPage(read, job, filter, page);
   t.is(total, shops.length);
   t.like((await Array.fromAsync(items))[0], { index: shops[1000]! });
+});
+
+test('a page that is read while a rebuild takes the place of its results leaves nothing behind', async (t) => {
+  const { results, stored } = await openResults(t);
+  const [filter, page] = [{ url_contains: '/shop/' }, { limit: 10, offset: 1000 }];
+  let flips = 0;
+  const places = openResultPlaces(results, () => flips);
+  const flipping: typeof results.slice = async (...asked) => {
+    const before = await stored.slice(...asked);
+    flips++;
+    return before;
+  };
+  const jobStats = { get: async () => null };
+  await resultsPage({ results: { ...results, slice: flipping }, jobStats, places }, job, filter, page);
+  t.deepEqual(places.of(job, filter).placeOf(1000), { from_index: 0, skip: 1000 });
 });
