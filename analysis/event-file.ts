@@ -69,8 +69,10 @@ function eventOf(line: Buffer): RecordedEvent | null {
   try {
     const event = JSON.parse(line.toString('utf8')) as RecordedEvent;
     const { position, stream, revision, id, type, data, metadata } = event;
-    const are_texts = [position, stream, id, type, metadata.at].every((each) => typeof each === 'string');
-    return are_texts && Number.isInteger(revision) && typeof data === 'object' ? event : null;
+    const are_texts = [position, stream, id, type].every((each) => typeof each === 'string');
+    // Of another program's event nothing is known of the data and the metadata.
+    const are_objects = [data, metadata].every((each) => typeof each === 'object');
+    return are_texts && Number.isInteger(revision) && are_objects ? event : null;
   } catch {
     return null;
   }

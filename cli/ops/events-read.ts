@@ -72,5 +72,5 @@ export const eventsCount: Command = {
 function groupOf({ stream, type, metadata }: RecordedEvent, by: (typeof GROUPS)[number]): string {
   if (by === 'category') return categoryOf(stream);
   if (by === 'type') return type;
-  return by === 'day' ? String(metadata.at).slice(0, DAY_CHARS) : '';
+  return by === 'day' ? String(metadata.at ?? '-').slice(0, DAY_CHARS) : '';
 }

@@ -34,7 +34,7 @@ export const LINES: Readonly<Record<Format, EventLines>> = {
   text: {
     header: '',
     lineOf: ({ position, metadata, stream, revision, type, data }) =>
-      printable(`${position}  ${metadata.at}  ${stream} ${revision}  ${type}  ${JSON.stringify(data)}`),
+      printable(`${position}  ${metadata.at ?? '-'}  ${stream} ${revision}  ${type}  ${JSON.stringify(data)}`),
   },
 };
 

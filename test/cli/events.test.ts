@@ -300,18 +300,21 @@ test('a query reads and writes nothing but a copy of the events', async (t) => {
   t.true((await readFile(join(DATA_DIR, 'events.db'))).equals(before));
 });
 
-test('an event without metadata, of another program, is read, counted, exported and asked', async (t) => {
+test('an event without metadata, of another program, is read, counted, exported, asked and read back', async (t) => {
   const foreign = { id: randomUUID(), type: 'Foreign', data: null, metadata: null as never };
   const DATA_DIR = await filledFolder(t, (log) => log.append('foreign-1', 'no_stream', [foreign]));
-  t.is((await lines(t, { DATA_DIR }, 'read', '--json')).at(-1)?.type, 'Foreign');
+  const read = await lines(t, { DATA_DIR }, 'read', '--json');
+  t.is(read.at(-1)?.type, 'Foreign');
+  t.regex((await ops({ DATA_DIR }, 'read', '--stream', 'foreign-1')).stdout, /^\d+ {2}- {2}foreign-1 0 /);
   for (const args of [
     ['read'],
     ['read', '--from', NAMED_AT],
     ['count', '--by', 'day'],
     ['query', 'SELECT count(*) FROM events'],
-    ...['csv', 'parquet'].map((format) => ['export', '--out', join(DATA_DIR, `log.${format}`)]),
+    ...['jsonl', 'csv', 'parquet'].map((format) => ['export', '--out', join(DATA_DIR, `log.${format}`)]),
   ])
     t.like(await ops({ DATA_DIR }, ...args), { code: 0 }, args.join(' '));
+  t.deepEqual(await lines(t, {}, 'read', '--json', '--file', join(DATA_DIR, 'log.jsonl')), read);
 });
 
 test('an event or a file that is damaged ends with 2, and leaves no export', async (t) => {
