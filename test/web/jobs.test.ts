@@ -115,6 +115,23 @@ test('a file whose answer is lost is sent again, and makes one job', async (t) =
   t.is(await jobsOf(user), 1);
 });
 
+test('a file is sent again until the key of its lost sending is free', async (t) => {
+  const page = await service.open(t, '/jobs/new', { user: newUser() });
+  const start = await readyToStart(page);
+  const held = { detail: 'A request with the same key is still being worked on.', code: 'idempotency_in_progress' };
+  let sent = 0;
+  await page.route('**/jobs', (route) =>
+    ++sent > 8 ? route.continue() : route.fulfill({ status: 409, headers: { 'retry-after': '5' }, json: held }),
+  );
+  await page.evaluate(() => {
+    const { setTimeout } = globalThis;
+    Object.assign(globalThis, { setTimeout: (run: () => void, wait_ms = 0) => setTimeout(run, wait_ms / 1000) });
+  });
+  await start.click();
+  await page.getByText('completed').waitFor();
+  t.is(sent, 9);
+});
+
 test('whoever sends a file by hand after the connection broke sends it with the same key', async (t) => {
   const user = newUser();
   const page = await service.open(t, '/jobs/new', { user });

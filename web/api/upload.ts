@@ -12,7 +12,7 @@ interface UploadOptions {
 }
 type Uploads = 'POST /jobs' | 'POST /analyze-csv';
 
-/** The waits before a file is sent again. */
+/** The waits before a file is sent again whose answer was lost. */
 const AGAIN_MS = [500, 2000, 5000];
 /** No answer of the service came, or not the whole one: it may have made the job. */
 const LOST: readonly number[] = [0, 502, 504];
@@ -24,16 +24,19 @@ export async function upload<Name extends Uploads>(
   file: File,
   options: UploadOptions = {},
 ): Promise<AnswerOf<Name>> {
-  for (const wait_ms of options.idempotency_key ? AGAIN_MS : []) {
+  const waits_ms = options.idempotency_key ? [...AGAIN_MS] : [];
+  for (;;) {
     try {
       return await send(name, query, file, options);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      if (!LOST.includes(error.status) && error.code !== 'idempotency_in_progress') throw error;
-      await new Promise((resolve) => setTimeout(resolve, error.retry_s === null ? wait_ms : error.retry_s * 1000));
+      // An earlier sending holds the key. It is answered or, when its process was killed, its lease ends.
+      const is_held = error.code === 'idempotency_in_progress' && error.retry_s !== null;
+      const wait_ms = is_held ? error.retry_s! * 1000 : LOST.includes(error.status) ? waits_ms.shift() : undefined;
+      if (wait_ms === undefined) throw error;
+      await new Promise((resolve) => setTimeout(resolve, wait_ms));
     }
   }
-  return await send(name, query, file, options);
 }
 
 function send<Name extends Uploads>(
@@ -47,6 +50,7 @@ function send<Name extends Uploads>(
   const request = new XMLHttpRequest();
   const header = (of: string) => request.getResponseHeader(of);
   return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
     request.open('POST', `${SERVICE}${name.split(' ')[1]}${queryOf(query)}`);
     for (const [of, value] of Object.entries(SAME_SITE)) request.setRequestHeader(of, value);
     if (idempotency_key) request.setRequestHeader('Idempotency-Key', idempotency_key);
