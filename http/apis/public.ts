@@ -11,7 +11,7 @@ ${COMMON}
 
 An error is \`{"error": {"code": "...", "message": "...", "details": {}}}\`. Programs decide on \`code\`, which is one of a closed list (see \`ErrorCode\`);
 \`message\` says what to do; \`details\` has further facts. A request that breaks its schema gets 422, with the same list of problems in
-\`error.details.problems\` and in \`detail\`. After 429, 503 or \`idempotency_in_progress\`, send the request again in \`Retry-After\` seconds.
+\`error.details.problems\` and in \`detail\`. After 429, 502, 503, 504 or \`idempotency_in_progress\`, send the request again in \`Retry-After\` seconds.
 After 500, or without an answer, send it again in one second, then two, four and so on. Do not repeat a request after another 4xx.
 
 ## Idempotency
