@@ -320,7 +320,7 @@ async function admit(ctx: Context, options: AppOptions): Promise<void> {
 
 async function withBody(
   ctx: Context,
-  route: Pick<Route, 'body'>,
+  route: Pick<Route, 'body' | 'query'>,
   checks: RouteChecks,
   options: AppOptions,
   handle: (body: unknown) => Promise<Reply>,
@@ -335,7 +335,7 @@ async function withBody(
     case 'raw':
       return await handle(await readRaw(ctx, route.body));
     case 'file':
-      return await withUpload(ctx, options.uploads, handle);
+      return await withUpload(ctx, { ...options.uploads, parameters: Object.keys(route.query.properties) }, handle);
     case 'list':
       return await withList(ctx, route.body, checks.body, options.uploads.folder, handle);
     default:

@@ -22,6 +22,10 @@ export interface UploadLimits {
   folder: string;
   max_file_bytes: number;
 }
+interface FormLimits extends UploadLimits {
+  /** The names of the query's parameters, which the form may not have. */
+  parameters: readonly string[];
+}
 
 /**
  * Reads the form, passes the file to `use`, and removes the file however `use` ends. Throws HttpError with 400, 413, 415 or 422 for a
@@ -29,7 +33,7 @@ export interface UploadLimits {
  */
 export async function withUpload<Result>(
   ctx: Context,
-  limits: UploadLimits,
+  limits: FormLimits,
   use: (file: UploadedFile) => Promise<Result>,
 ): Promise<Result> {
   const { max_file_bytes } = limits;
@@ -65,7 +69,7 @@ async function readForm(
   body: AsyncIterable<Buffer>,
   boundary: string,
   file: FileHandle,
-  { max_file_bytes }: UploadLimits,
+  { max_file_bytes, parameters }: FormLimits,
 ): Promise<Form> {
   let found: PartHead | null = null;
   let in_field = false;
@@ -78,6 +82,8 @@ async function readForm(
       const { part } = event;
       in_field = part.filename === null;
       if (part.filename === null) {
+        // Nobody reads it there: the job would be of another column than was asked for.
+        if (parameters.includes(part.name)) throw invalid([part.name], MISPLACED, 'misplaced');
         if (++field_count > MAX_FIELDS) throw brokenForm(`it has more than ${MAX_FIELDS} fields`);
       } else {
         if (found) throw invalid([], 'the form must hold one file, and holds more', 'too_many_files');
@@ -116,6 +122,7 @@ async function* atMost(body: AsyncIterable<Buffer>, max_bytes: number, max_file_
 
 const invalid = (loc: string[], msg: string, type: string) =>
   new ValidationError([{ loc: ['body', ...loc], msg, type }]);
+const MISPLACED = 'belongs in the query of the URL, not in the form';
 const missingFile = () => invalid(['file'], 'a file is required: a form (multipart/form-data) with one', 'missing');
 const brokenForm = (why: string) =>
   new HttpError(400, 'invalid_form', `The form (multipart/form-data) is broken: ${why}.`);

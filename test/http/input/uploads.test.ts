@@ -24,6 +24,7 @@ const ROUTES: Route<Received>[] = [
     ...about,
     path: '/upload',
     access: 'none',
+    query: Type.Object({ column: Type.Optional(Type.String({ description: 'The column.' })) }),
     async handler({ body }, received) {
       received.push(body);
       const content = await readFile(body.path);
@@ -301,6 +302,15 @@ test('the service refuses a file name that is not UTF-8 with 422 and the name of
   });
   const { detail } = (await response.json()) as { detail: { loc: unknown; type: string }[] };
   t.deepEqual([response.status, detail[0]?.loc, detail[0]?.type], [422, ['body', 'list'], 'encoding']);
+  t.deepEqual(await left(sample), []);
+});
+
+test('the service refuses a parameter of the query in the form, and names it', async (t) => {
+  const sample = await start(t);
+  const { status, body } = await send(sample, '/upload', formOf('a', 'a.csv', { column: 'B' }));
+  t.is(status, 422);
+  t.like((body.detail as object[])[0], { loc: ['body', 'column'], type: 'misplaced' });
+  t.is((await send(sample, '/upload?column=B', formOf('a'))).status, 200);
   t.deepEqual(await left(sample), []);
 });
 
