@@ -30,8 +30,9 @@ interface Result extends Document {
 const RESULTS: CollectionSpec<Result> = {
   name: 'results',
   fields: { job_id: 'string', index: 'number', url: 'string', status_code: 'number', is_broken: 'boolean' },
+  identity: ['job_id', 'index'],
   indexes: [
-    { fields: { job_id: 1, index: 1 }, unique: true },
+    { fields: { job_id: 1, index: 1 } },
     { fields: { job_id: 1, index: 1, status_code: 1, is_broken: 1, url: 1 } },
     { fields: { job_id: 1, status_code: 1, index: 1 } },
   ],

@@ -8,11 +8,8 @@ export interface Document {
 /** Describes a collection. Filters and sorts may name declared fields only; any other is an error. */
 export interface CollectionSpec<T extends Document> {
   readonly name: string;
-  /**
-   * The dotted paths that filters and sorts may name, with the types of their values. As in MongoDB, a condition on an array
-   * holds when it holds for any element.
-   */
-  readonly fields: { readonly [path: string]: 'string' | 'number' | 'boolean' | 'array' };
+  /** The dotted paths that filters and sorts may name, with the types of their values. */
+  readonly fields: { readonly [path: string]: 'string' | 'number' | 'boolean' };
   readonly indexes: readonly IndexSpec[];
   /** Fields that tell any two documents apart because the ids are made of them. The store does not check it. */
   readonly identity?: readonly string[];
@@ -25,7 +22,6 @@ export interface CollectionSpec<T extends Document> {
 export interface IndexSpec {
   /** In order; 1 ascending, -1 descending. */
   readonly fields: { readonly [path: string]: 1 | -1 };
-  readonly unique?: boolean;
 }
 
 export type Scalar = string | number | boolean | null;
@@ -34,7 +30,6 @@ export type Scalar = string | number | boolean | null;
 export type Condition =
   | Scalar
   | {
-      $eq?: Scalar;
       $ne?: Scalar;
       $gt?: string | number;
       $gte?: string | number;
@@ -42,12 +37,10 @@ export type Condition =
       $lte?: string | number;
       $in?: readonly Scalar[];
       $nin?: readonly Scalar[];
-      $exists?: boolean;
       /** A literal text anywhere in the value, in any case. MongoDB has no such operator: adapters use a regex, LIKE or GLOB. */
       $contains?: string;
-      /** A regular expression in the part of the syntax that PCRE and ECMAScript share; `i` is the only option. */
+      /** A regular expression in the part of the syntax that PCRE and ECMAScript share. */
       $regex?: string;
-      $options?: 'i';
     };
 
 /** All fields must match. An unknown operator is an error. */
@@ -85,14 +78,13 @@ export interface Slice<T extends Document> {
 
 export interface Update {
   $set?: { [path: string]: unknown };
-  $unset?: { [path: string]: true };
   $inc?: { [path: string]: number };
   /** Applied only when the update inserts. */
   $setOnInsert?: { [path: string]: unknown };
 }
 
 export type Write<T extends Document> =
-  /** Fails with `DuplicateKey` when another document has the id or a unique index's value. */
+  /** Fails with `DuplicateKey` when another document has the id. */
   | { insert: T }
   /** Inserts the document, or replaces the one with its id. */
   | { replace: T }
@@ -158,7 +150,7 @@ export type Inside = Pick<Documents, 'collection'>;
 export class UnsupportedQuery extends Error {
   readonly code = 'unsupported_query';
 }
-/** Another document has the id or the unique index's value. */
+/** Another document has the id. */
 export class DuplicateKey extends Error {
   readonly code = 'duplicate_key';
 }

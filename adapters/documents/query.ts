@@ -24,15 +24,14 @@ export type Comparison =
   | { op: 'gt' | 'gte' | 'lt' | 'lte'; value: string | number }
   | { op: 'in'; values: readonly Scalar[] }
   | { op: 'nin'; values: readonly Scalar[] }
-  | { op: 'exists'; there: boolean }
   | { op: 'contains'; text: string }
-  | { op: 'regex'; pattern: string; ignore_case: boolean };
+  | { op: 'regex'; pattern: string };
 
 /** A filter: a condition on one field, or several expressions of which all, or any, must hold. */
 export type Expression =
   | { all: readonly Expression[] }
   | { any: readonly Expression[] }
-  | { path: string; array: boolean; test: Comparison };
+  | { path: string; test: Comparison };
 
 export interface SortKey {
   path: string;
@@ -93,8 +92,7 @@ function indexOf(spec: Declared, { fields }: IndexSpec): DeclaredIndex {
 /** The sort's keys, then `_id` in the direction of the last key, so that reversing every direction reverses the order. */
 export function sortKeys(spec: Declared, sort: FindOptions['sort'] = {}): SortKey[] {
   const keys = Object.entries(sort).map(([path, direction]) => {
-    const field = fieldOf(spec, path);
-    if (field.array) throw new UnsupportedQuery(`${spec.name}: a sort by the array ${path}`);
+    checkPath(spec, path);
     if (direction !== 1 && direction !== -1) throw new UnsupportedQuery(`${spec.name}: the direction of ${path}`);
     return { path, direction };
   });
@@ -108,7 +106,7 @@ function lengthOfTotalOrder(spec: Declared, where: Expression, keys: readonly So
   const fixed = new Set(fixedPaths(where));
   for (const [place, key] of keys.entries()) {
     fixed.add(key.path);
-    if (key.path === '_id' || spec.identities.some((paths) => paths.every((path) => fixed.has(path)))) return place + 1;
+    if (key.path === '_id' || spec.identity?.every((path) => fixed.has(path))) return place + 1;
   }
   return keys.length;
 }
@@ -117,7 +115,7 @@ function lengthOfTotalOrder(spec: Declared, where: Expression, keys: readonly So
 export function fixedPaths(where: Expression): string[] {
   if ('all' in where) return where.all.flatMap(fixedPaths);
   if ('any' in where) return [];
-  return where.test.op === 'eq' && !where.array ? [where.path] : [];
+  return where.test.op === 'eq' ? [where.path] : [];
 }
 
 function conjunction(spec: Declared, filter: Filter, depth: number, budget: { conditions: number }): Expression {
@@ -125,19 +123,19 @@ function conjunction(spec: Declared, filter: Filter, depth: number, budget: { co
   spend(budget);
   if (depth > MAX_FILTER_DEPTH) throw new UnsupportedQuery(`a filter deeper than ${MAX_FILTER_DEPTH}`);
   const all: Expression[] = [];
-  for (const [name, condition] of Object.entries(filter)) {
-    if (name === '$and' || name === '$or') {
+  for (const [path, condition] of Object.entries(filter)) {
+    if (path === '$and' || path === '$or') {
       if (condition === undefined) continue;
       if (!Array.isArray(condition) || condition.length === 0) {
-        throw new UnsupportedQuery(`${name} takes a list that is not empty`);
+        throw new UnsupportedQuery(`${path} takes a list that is not empty`);
       }
       const parts = condition.map((part: Filter) => conjunction(spec, part, depth + 1, budget));
-      all.push(name === '$and' ? { all: parts } : { any: parts });
+      all.push(path === '$and' ? { all: parts } : { any: parts });
     } else {
-      const { path, array } = fieldOf(spec, name);
+      checkPath(spec, path);
       for (const test of comparisons(path, condition)) {
         spend(budget);
-        all.push({ path, array, test });
+        all.push({ path, test });
       }
     }
   }
@@ -151,11 +149,9 @@ function spend(budget: { conditions: number }): void {
     throw new UnsupportedQuery(`a filter of more than ${MAX_CONDITIONS} conditions`);
 }
 
-function fieldOf(spec: Declared, path: string) {
-  const field = spec.fields.get(path);
-  if (!field)
+function checkPath(spec: Declared, path: string): void {
+  if (!spec.fields.has(path))
     throw new UnsupportedQuery(`${spec.name}: ${JSON.stringify(path)} is not a declared field or an operator`);
-  return field;
 }
 
 function comparisons(path: string, condition: unknown): Comparison[] {
@@ -163,9 +159,8 @@ function comparisons(path: string, condition: unknown): Comparison[] {
   const tests: Comparison[] = [];
   for (const [operator, operand] of Object.entries(condition)) {
     switch (operator) {
-      case '$eq':
       case '$ne':
-        tests.push({ op: operator === '$eq' ? 'eq' : 'ne', value: checkScalar(path, operand) });
+        tests.push({ op: 'ne', value: checkScalar(path, operand) });
         break;
       case '$gt':
       case '$gte':
@@ -177,18 +172,11 @@ function comparisons(path: string, condition: unknown): Comparison[] {
       case '$nin':
         tests.push({ op: operator === '$in' ? 'in' : 'nin', values: checkList(path, operand) });
         break;
-      case '$exists':
-        if (typeof operand !== 'boolean') throw new UnsupportedQuery(`${path}: $exists takes true or false`);
-        tests.push({ op: 'exists', there: operand });
-        break;
       case '$contains':
         tests.push({ op: 'contains', text: checkText(path, operand, MAX_TEXT_LENGTH) });
         break;
       case '$regex':
-        tests.push(regex(path, operand, condition.$options));
-        break;
-      case '$options':
-        if (!Object.hasOwn(condition, '$regex')) throw new UnsupportedQuery(`${path}: $options without $regex`);
+        tests.push({ op: 'regex', pattern: checkPattern(path, operand) });
         break;
       default:
         throw new UnsupportedQuery(`${path}: ${JSON.stringify(operator)} is not an operator`);
@@ -223,9 +211,8 @@ function checkText(path: string, text: unknown, max_length: number): string {
   throw new UnsupportedQuery(`${path}: ${describe(text)} is not a text of at most ${max_length} characters`);
 }
 
-function regex(path: string, operand: unknown, options: unknown): Comparison {
+function checkPattern(path: string, operand: unknown): string {
   const pattern = checkText(path, operand, MAX_PATTERN_LENGTH);
-  if (options !== undefined && options !== 'i') throw new UnsupportedQuery(`${path}: $options is 'i'`);
   // Refuses classes that are empty in ECMAScript only, PCRE's own classes, and ECMAScript's own escapes.
   if (/\[\^?\]|\[\[[:.=]|\\u/.test(pattern)) throw new UnsupportedQuery(`${path}: PCRE reads /${pattern}/ differently`);
   try {
@@ -233,7 +220,7 @@ function regex(path: string, operand: unknown, options: unknown): Comparison {
   } catch (cause) {
     throw new UnsupportedQuery(`${path}: /${pattern}/ is not a regular expression`, { cause });
   }
-  return { op: 'regex', pattern, ignore_case: options === 'i' };
+  return pattern;
 }
 
 const describe = (value: unknown): string => (typeof value === 'string' ? 'the text' : `a ${typeof value}`);

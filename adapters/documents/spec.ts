@@ -12,7 +12,6 @@ export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
 export interface Field {
   path: string;
   segments: readonly string[];
-  array: boolean;
 }
 
 /** A checked declaration. Its fields include `_id`. */
@@ -20,12 +19,11 @@ export interface Declared {
   name: string;
   fields: ReadonlyMap<string, Field>;
   indexes: readonly DeclaredIndex[];
-  /** Groups of fields of which no two documents have the same values. */
-  identities: readonly (readonly string[])[];
+  /** Fields of which no two documents have the same values, besides `_id`. */
+  identity: readonly string[] | null;
 }
 
 export interface DeclaredIndex {
-  unique: boolean;
   /** As declared. */
   fields: readonly IndexKey[];
   /**
@@ -46,27 +44,22 @@ export function checkSpec<T extends Document>(spec: CollectionSpec<T>): Declared
   }
   const declared = Object.entries(spec.fields);
   if (declared.length > MAX_FIELDS) throw new UnsupportedQuery(`${spec.name}: more than ${MAX_FIELDS} fields`);
-  const fields = new Map<string, Field>([['_id', { path: '_id', segments: ['_id'], array: false }]]);
+  const fields = new Map<string, Field>([['_id', { path: '_id', segments: ['_id'] }]]);
   for (const [path, holds] of declared) {
-    if (!['string', 'number', 'boolean', 'array'].includes(holds)) {
+    if (!['string', 'number', 'boolean'].includes(holds)) {
       throw new UnsupportedQuery(`${spec.name}: ${path} cannot hold ${JSON.stringify(holds)}`);
     }
     if (path === '_id') continue;
-    fields.set(path, { path, segments: pathSegments(path), array: holds === 'array' });
+    fields.set(path, { path, segments: pathSegments(path) });
   }
   for (const path of fields.keys()) {
     const above = [...fields.keys()].find((other) => other.startsWith(`${path}.`));
     if (above) throw new UnsupportedQuery(`${spec.name}: ${path} cannot be a field and hold the field ${above}`);
   }
   if (spec.indexes.length > MAX_INDEXES) throw new UnsupportedQuery(`${spec.name}: more than ${MAX_INDEXES} indexes`);
-  const identities = spec.indexes.filter(({ unique }) => unique === true).map((index) => Object.keys(index.fields));
-  if (spec.identity) identities.push([...spec.identity]);
   const indexes = spec.indexes.map((index): DeclaredIndex => {
-    const unique = index.unique === true;
     const named = Object.entries(index.fields).map(([path, direction]): IndexKey => {
-      const field = fields.get(path);
-      if (!field) throw new UnsupportedQuery(`${spec.name}: an index of ${path}, which is not declared`);
-      if (field.array) throw new UnsupportedQuery(`${spec.name}: an index of the array ${path}`);
+      if (!fields.has(path)) throw new UnsupportedQuery(`${spec.name}: an index of ${path}, which is not declared`);
       if (direction !== 1 && direction !== -1) throw new UnsupportedQuery(`${spec.name}: the direction of ${path}`);
       return { path, direction };
     });
@@ -74,10 +67,10 @@ export function checkSpec<T extends Document>(spec: CollectionSpec<T>): Declared
     if (!last || named[0]?.path === '_id') {
       throw new UnsupportedQuery(`${spec.name}: an index begins with a field other than _id`);
     }
-    const whole = '_id' in index.fields || identities.some((paths) => paths.every((path) => path in index.fields));
-    return { unique, fields: named, keys: whole ? named : [...named, { path: '_id', direction: last.direction }] };
+    const whole = '_id' in index.fields || (spec.identity?.every((path) => path in index.fields) ?? false);
+    return { fields: named, keys: whole ? named : [...named, { path: '_id', direction: last.direction }] };
   });
-  return { name: spec.name, fields, indexes, identities };
+  return { name: spec.name, fields, indexes, identity: spec.identity ?? null };
 }
 
 /** Splits a dotted path into names. Throws when one of them is not safe as a field's name. */
@@ -95,7 +88,7 @@ export function valueAt(document: unknown, segments: readonly string[]): unknown
   let value = document;
   for (const name of segments) {
     if (Array.isArray(value)) {
-      throw new UnsupportedQuery(`the path ${segments.join('.')} leads through an array: declare the array itself`);
+      throw new UnsupportedQuery(`the path ${segments.join('.')} leads through an array`);
     }
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
     value = (value as Record<string, unknown>)[name];
@@ -120,13 +113,11 @@ export function checkId(id: unknown): asserts id is string {
   if (typeof id !== 'string' || id === '') throw new UnsupportedQuery('an _id is a string that is not empty');
 }
 
-/** Throws when a declared field holds an object, or an array that is not declared: neither can be filtered or sorted by. */
+/** Throws when a declared field holds an object or an array: neither can be filtered or sorted by. */
 export function checkHeld(field: Field, value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
-  if (field.array && Array.isArray(value)) return;
-  throw new UnsupportedQuery(
-    `${field.path} is not declared to hold ${Array.isArray(value) ? 'an array' : 'an object'}`,
-  );
+  const kind = Array.isArray(value) ? 'an array' : 'an object';
+  throw new UnsupportedQuery(`${field.path} is filtered or sorted by, and cannot hold ${kind}`);
 }
 
 /** Throws for values that `JSON.stringify` would silently change or drop, except properties that are undefined. */

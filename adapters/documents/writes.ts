@@ -56,7 +56,7 @@ function checkWrite<T extends Document>(spec: Declared, op: Write<T>): CheckedWr
   throw new UnsupportedQuery(`${names[0]} is not a write`);
 }
 
-const UPDATE_OPERATORS = ['$set', '$unset', '$inc', '$setOnInsert'];
+const UPDATE_OPERATORS = ['$set', '$inc', '$setOnInsert'];
 
 function checkUpdate(spec: Declared, update: Update): void {
   if (!isPlainObject(update)) throw new UnsupportedQuery('an update is an object');
@@ -68,7 +68,7 @@ function checkUpdate(spec: Declared, update: Update): void {
       pathSegments(path);
       paths.push(path);
       checkChange(operator, path, value);
-      checkDeclaredFields(spec, operator, path, value);
+      checkDeclaredFields(spec, path, value);
     }
   }
   paths.sort();
@@ -80,25 +80,16 @@ function checkUpdate(spec: Declared, update: Update): void {
 
 function checkChange(operator: string, path: string, value: unknown): void {
   if (path === '_id' || path.startsWith('_id.')) throw new UnsupportedQuery('an update of _id');
-  switch (operator) {
-    case '$inc':
-      if (typeof value !== 'number' || !Number.isFinite(value)) throw new UnsupportedQuery(`$inc ${path}: a number`);
-      return;
-    case '$unset':
-      if (value !== true) throw new UnsupportedQuery(`$unset ${path}: true`);
-      return;
-    default:
-      checkJson(value, pathSegments(path).length);
-  }
+  if (operator !== '$inc') checkJson(value, pathSegments(path).length);
+  else if (!Number.isFinite(value)) throw new UnsupportedQuery(`$inc ${path}: a number`);
 }
 
 /** Throws when the change could give a declared field a kind of value that it is not declared to hold. */
-function checkDeclaredFields(spec: Declared, operator: string, path: string, value: unknown): void {
+function checkDeclaredFields(spec: Declared, path: string, value: unknown): void {
   for (const field of spec.fields.values()) {
     if (path.startsWith(`${field.path}.`)) {
       throw new UnsupportedQuery(`${field.path} is filtered by as a whole: an update of ${path} would change its kind`);
     }
-    if (operator === '$unset') continue;
     if (path === field.path) checkHeld(field, value);
     if (field.path.startsWith(`${path}.`)) {
       checkHeld(field, valueAt(value, field.segments.slice(pathSegments(path).length)));
@@ -112,7 +103,6 @@ export function applyUpdate(document: Document, update: Update, inserting: boole
   if (inserting) {
     for (const [path, value] of Object.entries(update.$setOnInsert ?? {})) setAt(document, path, () => value);
   }
-  for (const path of Object.keys(update.$unset ?? {})) unsetAt(document, path);
   for (const [path, by] of Object.entries(update.$inc ?? {})) {
     setAt(document, path, (there) => {
       if (there !== undefined && typeof there !== 'number') throw new UnsupportedQuery(`$inc ${path}: not a number`);
@@ -146,18 +136,4 @@ function place(container: Container, name: string, value: unknown): void {
     while (container.length < index) container.push(null);
   }
   container[name] = value;
-}
-
-function unsetAt(document: Document, path: string): void {
-  const segments = path.split('.');
-  const last = segments.pop()!;
-  let container: unknown = document;
-  for (const name of segments) {
-    if (typeof container !== 'object' || container === null || !Object.hasOwn(container, name)) return;
-    container = (container as Container)[name];
-  }
-  if (typeof container !== 'object' || container === null || !Object.hasOwn(container, last)) return;
-  // An array keeps its length: the others' indexes stay what they are.
-  if (Array.isArray(container)) container[Number(last)] = null;
-  else delete (container as Container)[last];
 }

@@ -12,19 +12,12 @@ export async function makeCollection(db: Db, spec: Declared): Promise<void> {
     });
     there = new Set();
   }
-  const collection = db.collection(spec.name);
-  for (const index of spec.indexes) {
-    // An index on the same fields with the other uniqueness is replaced.
-    const replaced = nameOf(index, !index.unique);
-    if (there.has(replaced)) await collection.dropIndex(replaced);
-  }
-  const missing = spec.indexes.filter((index) => !there.has(nameOf(index, index.unique)));
+  const missing = spec.indexes.filter((index) => !there.has(nameOf(index)));
   if (missing.length === 0) return;
-  await collection.createIndexes(
+  await db.collection(spec.name).createIndexes(
     missing.map((index) => ({
-      name: nameOf(index, index.unique),
+      name: nameOf(index),
       key: Object.fromEntries(index.keys.map(({ path, direction }) => [path, direction])),
-      ...(index.unique && { unique: true }),
     })),
   );
 }
@@ -40,7 +33,7 @@ async function indexNames(db: Db, name: string): Promise<Set<string> | null> {
   }
 }
 
-function nameOf(index: DeclaredIndex, unique: boolean): string {
+function nameOf(index: DeclaredIndex): string {
   const fields = index.fields.map(({ path, direction }) => `${direction === 1 ? '' : '-'}${encodeURIComponent(path)}`);
-  return `${unique ? 'unique' : 'index'} ${fields.join(',')}`;
+  return `index ${fields.join(',')}`;
 }

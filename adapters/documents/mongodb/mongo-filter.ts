@@ -16,12 +16,10 @@ function operator(test: Comparison): Bson {
     case 'in':
     case 'nin':
       return { [`$${test.op}`]: test.values };
-    case 'exists':
-      return { $exists: test.there };
     case 'contains':
       return { $regex: literalPattern(test.text) };
     case 'regex':
-      return { $regex: test.pattern, $options: test.ignore_case ? 'i' : '' };
+      return { $regex: test.pattern };
     default:
       return { [`$${test.op}`]: test.value };
   }

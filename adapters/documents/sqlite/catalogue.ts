@@ -9,7 +9,7 @@ export function isThere(connection: Connection, spec: Declared): boolean {
   const there = columnsOf(connection, spec.name);
   if (there.size === 0 || columnsToBe(spec).some((field) => !there.has(columnName(field.path)))) return false;
   const indexes = indexesOf(connection, spec.name);
-  return spec.indexes.every((index) => indexes.has(indexName(spec, index)) && !indexes.has(otherName(spec, index)));
+  return spec.indexes.every((index) => indexes.has(indexName(spec, index)));
 }
 
 /** Whether a collection of that name exists, with any fields and indexes. */
@@ -28,7 +28,6 @@ export function makeCollection(connection: Connection, spec: Declared): void {
   }
   const indexes = indexesOf(connection, spec.name);
   for (const index of spec.indexes) {
-    dropIndex(connection, otherName(spec, index));
     if (!indexes.has(indexName(spec, index))) makeIndex(connection, spec, index);
   }
 }
@@ -63,8 +62,7 @@ const virtualSql = (field: Field): string =>
 const columnSql = (field: Field): string =>
   `${column(field.path)} ANY GENERATED ALWAYS AS (${columnExpression(field)}) STORED`;
 
-const columnsToBe = (spec: Declared): Field[] =>
-  [...spec.fields.values()].filter((field) => field.path !== '_id' && !field.array);
+const columnsToBe = (spec: Declared): Field[] => [...spec.fields.values()].filter((field) => field.path !== '_id');
 
 /** SQLite cannot add a stored column, so this copies the table into a wider one, with its old columns and indexes. */
 function widen(connection: Connection, spec: Declared, wanted: readonly Field[], there: ReadonlySet<string>): void {
@@ -87,38 +85,19 @@ function widen(connection: Connection, spec: Declared, wanted: readonly Field[],
   for (const [sql] of indexes) connection.exec(String(sql));
 }
 
-/**
- * In MongoDB a unique index treats null and missing as a value; in SQL it does not. A second unique index, over the
- * documents with a null key only, gives SQLite the same rule.
- */
 function makeIndex(connection: Connection, spec: Declared, index: DeclaredIndex): void {
   const table = identifier(spec.name);
   const name = indexName(spec, index);
   const columns = index.keys.map((key) => `${column(key.path)}${key.direction === 1 ? '' : ' DESC'}`);
-  const unique = index.unique ? 'UNIQUE' : '';
-  connection.exec(`CREATE ${unique} INDEX ${identifier(name)} ON ${table} (${columns.join(', ')})`);
-  if (!index.unique) return;
-  const values = index.keys.map((key) => `ifnull(${column(key.path)}, x'ff')`);
-  const absent = index.keys.map((key) => `${column(key.path)} IS NULL`);
-  connection.exec(
-    `CREATE UNIQUE INDEX ${identifier(absentName(name))} ON ${table} (${values.join(', ')}) WHERE ${absent.join(' OR ')}`,
-  );
-}
-
-function dropIndex(connection: Connection, name: string): void {
-  connection.exec(`DROP INDEX IF EXISTS ${identifier(name)}; DROP INDEX IF EXISTS ${identifier(absentName(name))}`);
+  connection.exec(`CREATE INDEX ${identifier(name)} ON ${table} (${columns.join(', ')})`);
 }
 
 // SQLite's tables and indexes share one namespace that ignores case. An index's name has a space, which no collection's name
 // has, and `columnName` encodes capitals.
-const namedFor = (spec: Declared, index: DeclaredIndex, unique: boolean): string => {
+export function indexName(spec: Declared, index: DeclaredIndex): string {
   const fields = index.fields.map(({ path, direction }) => `${direction === 1 ? '' : '-'}${columnName(path)}`);
-  return `${spec.name} ${unique ? 'unique' : 'index'} ${fields.join(',')}`;
-};
-export const indexName = (spec: Declared, index: DeclaredIndex): string => namedFor(spec, index, index.unique);
-/** Name of the index on the same fields with the other uniqueness, which this declaration replaces. */
-const otherName = (spec: Declared, index: DeclaredIndex): string => namedFor(spec, index, !index.unique);
-const absentName = (name: string): string => `${name} absent`;
+  return `${spec.name} index ${fields.join(',')}`;
+}
 
 function columnsOf(connection: Connection, name: string): Set<string> {
   return new Set(connection.all('SELECT name FROM pragma_table_xinfo(?)', [name]).map(([column]) => String(column)));

@@ -43,11 +43,11 @@ export class Connection {
       return 1;
     });
     const patterns = new LRUCache<string, RegExp>({ max: MAX_PATTERNS });
-    db.function('matches', { deterministic: true }, (value, pattern, flags) => {
+    db.function('matches', { deterministic: true }, (value, pattern) => {
       if (typeof value !== 'string') return 0;
-      const key = `${flags}/${pattern}`;
-      let regex = patterns.get(key);
-      if (!regex) patterns.set(key, (regex = new RegExp(String(pattern), String(flags))));
+      const source = String(pattern);
+      let regex = patterns.get(source);
+      if (!regex) patterns.set(source, (regex = new RegExp(source, 'u')));
       return regex.test(value) ? 1 : 0;
     });
   }

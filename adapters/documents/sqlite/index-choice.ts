@@ -38,9 +38,8 @@ export function isSeek(index: DeclaredIndex | null, where: Expression): boolean 
   if (index === null) return 'all' in where && where.all.length === 0;
   const fixed = new Set(fixedPaths(where));
   const sought = new Set(index.keys.slice(0, seekLength(index, fixed) + 1).map((key) => key.path));
-  const paths = pathsOf(where);
   const ranges = new Set([...fixed, ...narrowedPaths(where)]);
-  return paths !== null && [...paths].every((path) => sought.has(path) && ranges.has(path));
+  return pathsOf(where).isSubsetOf(sought.intersection(ranges));
 }
 
 /** How many of the index's first keys are fixed to one value each. */
@@ -61,9 +60,8 @@ function inOrder(index: DeclaredIndex, seek: number, keys: readonly SortKey[]): 
   );
 }
 
-function covers(index: DeclaredIndex, paths: ReadonlySet<string> | null): boolean {
-  const held = new Set(index.keys.map((key) => key.path));
-  return paths !== null && [...paths].every((path) => held.has(path));
+function covers(index: DeclaredIndex, paths: ReadonlySet<string>): boolean {
+  return paths.isSubsetOf(new Set(index.keys.map((key) => key.path)));
 }
 
 function best(indexes: readonly DeclaredIndex[], score: (index: DeclaredIndex) => number): DeclaredIndex | null {
@@ -71,16 +69,10 @@ function best(indexes: readonly DeclaredIndex[], score: (index: DeclaredIndex) =
   return ordered[0] ?? null;
 }
 
-/** The fields that the filter tests; null when it must read the document itself. */
-function pathsOf(where: Expression): Set<string> | null {
-  if ('path' in where) return where.array || where.test.op === 'exists' ? null : new Set([where.path]);
-  const paths = new Set<string>();
-  for (const part of 'all' in where ? where.all : where.any) {
-    const below = pathsOf(part);
-    if (!below) return null;
-    for (const path of below) paths.add(path);
-  }
-  return paths;
+/** The fields that the filter tests. */
+function pathsOf(where: Expression): Set<string> {
+  if ('path' in where) return new Set([where.path]);
+  return new Set(('all' in where ? where.all : where.any).flatMap((part) => [...pathsOf(part)]));
 }
 
 /** The fields that the filter restricts to a list or a range. */

@@ -23,7 +23,7 @@ export function columnName(path: string): string {
 }
 
 /** The field's path for SQLite's JSON functions, as a literal. */
-export function jsonPath(field: Field): string {
+function jsonPath(field: Field): string {
   return literal(`$${field.segments.map((name) => `.${JSON.stringify(name)}`).join('')}`);
 }
 

@@ -103,7 +103,7 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
   async count(filter: Filter, options?: { signal?: AbortSignal }): Promise<number> {
     const where = checkFilter(this.#spec, filter);
     const index = indexForCount(this.#spec, where);
-    const { text, params } = filterSql(this.#spec, where);
+    const { text, params } = filterSql(where);
     const statements = [{ text: `SELECT count(*) ${this.#from(index)} WHERE ${WANTED} AND (${text})`, params }];
     // A seek may end in a million rows that are equal in it: to count is to read them.
     const { values } = await this.#access.rows({ statements, page: null, is_heavy: true }, options?.signal);
@@ -148,7 +148,7 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
         return (connection) => connection.delete(sql, [op.id]);
       }
       case 'deleteMany': {
-        const { text, params } = filterSql(this.#spec, op.where);
+        const { text, params } = filterSql(op.where);
         return (connection) => connection.delete(`DELETE FROM ${this.#table} WHERE ${text}`, params);
       }
     }
@@ -167,7 +167,7 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
   #pagePlan(query: Query): ReadPlan {
     const { where, keys, limit, skip, after } = query;
     const index = query.index ?? indexForPage(this.#spec, query);
-    const filter = filterSql(this.#spec, where);
+    const filter = filterSql(where);
     const segments: Sql[] = after ? segmentsAfter(keys, after).flatMap(segmentSql) : [{ text: '1', params: [] }];
     const statements = segments.map(({ text, params }) => ({
       text:

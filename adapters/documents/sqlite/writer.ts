@@ -5,7 +5,6 @@ import { type Connection, whenWritable } from './connection.ts';
 
 const MAX_WAITING = 10_000;
 const SQLITE_CONSTRAINT_PRIMARYKEY = 1555;
-const SQLITE_CONSTRAINT_UNIQUE = 2067;
 
 export class Writer {
   readonly #connection: Connection;
@@ -56,9 +55,8 @@ export class Writer {
   }
 }
 
-/** Returns the port's error for a broken unique key, those of `diskError`, and other errors unchanged. */
+/** Returns the port's error for an id that is there, those of `diskError`, and other errors unchanged. */
 export function portError(error: unknown): unknown {
-  const code = sqliteCode(error);
-  if (code !== SQLITE_CONSTRAINT_PRIMARYKEY && code !== SQLITE_CONSTRAINT_UNIQUE) return diskError(error);
+  if (sqliteCode(error) !== SQLITE_CONSTRAINT_PRIMARYKEY) return diskError(error);
   return new DuplicateKey((error as Error).message, { cause: error });
 }

@@ -9,7 +9,8 @@ export interface Counter extends Document {
 export const COUNTERS: CollectionSpec<Counter> = {
   name: 'counters',
   fields: { n: 'number', batch: 'number' },
-  indexes: [{ fields: { batch: 1, n: 1 }, unique: true }],
+  indexes: [{ fields: { batch: 1, n: 1 } }],
+  identity: ['batch', 'n'],
 };
 
 export const BATCH = 100;

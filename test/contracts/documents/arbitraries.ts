@@ -36,29 +36,26 @@ export const thing: fc.Arbitrary<Omit<Thing, '_id'>> = fc
     n: maybe,
     flag: maybe,
     group: maybe,
-    tags: fc.oneof(maybe, fc.array(fc.oneof(scalar, fc.constant([null]), fc.constant({ a: 1 })), { maxLength: 3 })),
     deep: fc.oneof(maybe, fc.record({ x: maybe })),
   })
   // MongoDB has no undefined: a field is there or not.
   .map((made) => JSON.parse(JSON.stringify(made)));
 
-const SCALAR_PATHS = ['text', 'n', 'flag', 'group', 'deep.x', '_id'];
-const path = fc.constantFrom(...SCALAR_PATHS.slice(0, -1), 'tags', 'tags');
+const PATHS = ['text', 'n', 'flag', 'group', 'deep.x', '_id'];
+const path = fc.constantFrom(...PATHS.slice(0, -1));
 const bound = fc.oneof(text, number);
 const list = fc.array(scalar, { maxLength: 4 });
 const pattern = fc.constantFrom('a', '^a', 'b$', '^$', '[a-c]+', '\\d', 'x.y', 'a|b', '(?:a)b?', '^.$', 'é', '\\\\');
 
 const condition = fc.oneof(
   scalar,
-  fc.record({ $eq: scalar }),
   fc.record({ $ne: scalar }),
   fc.record({ $in: list }),
   fc.record({ $nin: list }),
   fc.record({ $gt: bound, $lte: bound }, { requiredKeys: ['$gt'] }),
   fc.record({ $gte: bound, $lt: bound }, { requiredKeys: ['$lt'] }),
-  fc.record({ $exists: fc.boolean() }),
   fc.record({ $contains: text }),
-  fc.record({ $regex: pattern, $options: fc.constant('i' as const) }, { requiredKeys: ['$regex'] }),
+  fc.record({ $regex: pattern }),
 );
 
 export const filter: fc.Arbitrary<Filter> = fc.letrec<{ filter: Filter }>((tie) => ({
@@ -74,7 +71,7 @@ export const filter: fc.Arbitrary<Filter> = fc.letrec<{ filter: Filter }>((tie) 
 })).filter;
 
 export const sort: fc.Arbitrary<Sort> = fc
-  .uniqueArray(fc.tuple(fc.constantFrom(...SCALAR_PATHS), fc.constantFrom<1 | -1>(1, -1)), {
+  .uniqueArray(fc.tuple(fc.constantFrom(...PATHS), fc.constantFrom<1 | -1>(1, -1)), {
     selector: ([name]) => name,
     maxLength: 3,
   })

@@ -20,7 +20,7 @@ export function filtering(sentence: Sentence): void {
     );
   });
 
-  sentence('null matches null and missing, and $exists tells them apart', async (t, { documents }) => {
+  sentence('null matches null and missing', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     await things.write([
       { insert: { _id: 'missing' } },
@@ -31,14 +31,11 @@ export function filtering(sentence: Sentence): void {
     ]);
     const cases: [Filter, string[]][] = [
       [{ n: null }, ['missing', 'null']],
-      [{ n: { $eq: null } }, ['missing', 'null']],
       [{ n: { $ne: null } }, ['false', 'text', 'zero']],
       [{ n: { $in: [null, 0] } }, ['missing', 'null', 'zero']],
       [{ n: { $nin: [null, 0] } }, ['false', 'text']],
       [{ n: { $in: [] } }, []],
       [{ n: { $nin: [] } }, ['false', 'missing', 'null', 'text', 'zero']],
-      [{ n: { $exists: true } }, ['false', 'null', 'text', 'zero']],
-      [{ n: { $exists: false } }, ['missing']],
       [{ n: { $ne: 0 } }, ['false', 'missing', 'null', 'text']],
       [{ n: false }, ['false']],
       [{ n: { $gte: 0 } }, ['zero']],
@@ -65,33 +62,6 @@ export function filtering(sentence: Sentence): void {
       'a',
       'b',
     ]);
-  });
-
-  sentence('an array matches when any element matches, and with $ne when none does', async (t, { documents }) => {
-    const things = await documents.collection<Thing>(THINGS);
-    await things.write([
-      { insert: { _id: 'ab', tags: ['a', 'b'] } },
-      { insert: { _id: 'empty', tags: [] } },
-      { insert: { _id: 'holds-null', tags: ['a', null] } },
-      { insert: { _id: 'missing' } },
-      { insert: { _id: 'nested', tags: [['a'], { a: 'a' }] } },
-      { insert: { _id: 'numbers', tags: [1, 5] } },
-      { insert: { _id: 'scalar', tags: 'a' } },
-    ]);
-    const cases: [Filter, string[]][] = [
-      [{ tags: 'a' }, ['ab', 'holds-null', 'scalar']],
-      [{ tags: { $ne: 'a' } }, ['empty', 'missing', 'nested', 'numbers']],
-      [{ tags: { $in: ['b', 5] } }, ['ab', 'numbers']],
-      [{ tags: { $nin: ['a', null] } }, ['empty', 'nested', 'numbers']],
-      [{ tags: null }, ['holds-null', 'missing']],
-      [{ tags: { $exists: true } }, ['ab', 'empty', 'holds-null', 'nested', 'numbers', 'scalar']],
-      [{ tags: { $gt: 1 } }, ['numbers']],
-      // As in MongoDB, one element may meet one bound and another element the other.
-      [{ tags: { $gt: 3, $lt: 2 } }, ['numbers']],
-      [{ tags: { $contains: 'B' } }, ['ab']],
-      [{ tags: { $regex: '^[ab]$' } }, ['ab', 'holds-null', 'scalar']],
-    ];
-    for (const [where, expected] of cases) t.deepEqual(ids(await things.find(where)), expected, JSON.stringify(where));
   });
 
   sentence('$contains matches its text literally, and ignores the case of letters', async (t, { documents }) => {
@@ -138,13 +108,12 @@ export function filtering(sentence: Sentence): void {
     t.is((await found('')).length, texts.length);
   });
 
-  sentence('$regex matches a regular expression, with the option i', async (t, { documents }) => {
+  sentence('$regex matches a regular expression', async (t, { documents }) => {
     const things = await documents.collection<Thing>(THINGS);
     const texts = ['https://a.example/x', 'HTTPS://B.example/y', 'ftp://a.example', 'a😀b', 'line\nbreak'];
     await things.write(texts.map((text, n) => ({ insert: { _id: idOf(n), text, n: text.length } })));
     const found = async (where: Filter) => (await things.find(where)).map(({ text }) => text);
     t.deepEqual(await found({ text: { $regex: '^https?://' } }), [texts[0]]);
-    t.deepEqual(await found({ text: { $regex: '^https?://', $options: 'i' } }), [texts[0], texts[1]]);
     t.deepEqual(await found({ text: { $regex: '/(x|y)$' } }), [texts[0], texts[1]]);
     t.deepEqual(await found({ text: { $regex: '^a.b$' } }), ['a😀b']);
     t.deepEqual(await found({ text: { $regex: 'e.b' } }), []);

@@ -38,7 +38,7 @@ export interface Thing extends Document {
 /** The suite also stores scalars of undeclared types in these fields, on which the adapters must agree. */
 export const THINGS = {
   name: 'things',
-  fields: { text: 'string', n: 'number', flag: 'boolean', tags: 'array', 'deep.x': 'number', group: 'string' },
+  fields: { text: 'string', n: 'number', flag: 'boolean', 'deep.x': 'number', group: 'string' },
   indexes: [
     { fields: { group: 1, n: 1 } },
     { fields: { text: -1 } },

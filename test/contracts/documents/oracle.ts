@@ -44,26 +44,18 @@ function matches(document: Thing, filter: Filter): boolean {
   return Object.entries(filter).every(([path, condition]) => {
     if (path === '$and') return (condition as Filter[]).every((part) => matches(document, part));
     if (path === '$or') return (condition as Filter[]).some((part) => matches(document, part));
-    const value = at(document, path);
-    const candidates = Array.isArray(value) ? [...value, value] : [value ?? null];
-    const tests = condition !== null && typeof condition === 'object' ? condition : { $eq: condition };
-    return Object.entries(tests).every(([operator, operand]) => {
-      if (operator === '$exists') return (value !== undefined) === operand;
-      if (operator === '$options') return true;
-      if (operator === '$ne') return !candidates.some((candidate) => candidate === operand);
-      if (operator === '$nin') return !candidates.some((candidate) => (operand as Scalar[]).includes(candidate));
-      return candidates.some((candidate) => holds(candidate, operator, operand, '$options' in tests));
-    });
+    const value = scalarAt(document, path);
+    if (condition === null || typeof condition !== 'object') return value === condition;
+    return Object.entries(condition).every(([operator, operand]) => holds(value, operator, operand));
   });
 }
 
-function holds(value: Scalar, operator: string, operand: unknown, ignore_case: boolean): boolean {
-  if (operator === '$eq') return value === operand;
+function holds(value: Scalar, operator: string, operand: unknown): boolean {
+  if (operator === '$ne') return value !== operand;
+  if (operator === '$nin') return !(operand as Scalar[]).includes(value);
   if (operator === '$in') return (operand as Scalar[]).includes(value);
   if (operator === '$contains') return typeof value === 'string' && contains(value, operand as string);
-  if (operator === '$regex') {
-    return typeof value === 'string' && new RegExp(operand as string, ignore_case ? 'iu' : 'u').test(value);
-  }
+  if (operator === '$regex') return typeof value === 'string' && new RegExp(operand as string, 'u').test(value);
   if (typeof value !== typeof operand) return false;
   const order = compare(value, operand as Scalar);
   return { $gt: order > 0, $gte: order >= 0, $lt: order < 0, $lte: order <= 0 }[operator]!;

@@ -95,10 +95,11 @@ export function paging(sentence: Sentence): void {
     t.deepEqual(await after({ n: -1 }, ['text', 'x']), [90, 80]);
   });
 
-  sentence('an order that ends with a unique index has the same pages', async (t, { documents }) => {
+  sentence('an order that ends with an identity has the same pages', async (t, { documents }) => {
     const things = await documents.collection<Thing>({
       ...THINGS,
-      indexes: [{ fields: { group: 1, n: 1 }, unique: true }],
+      indexes: [{ fields: { group: 1, n: 1 } }],
+      identity: ['group', 'n'],
     });
     const made = Array.from({ length: 60 }, (_, n): Thing => ({ _id: idOf(97 * n), group: `g${n % 2}`, n: n >> 1 }));
     await things.write([...made.map((insert) => ({ insert })), { insert: { _id: 'none', group: 'g1' } }]);
