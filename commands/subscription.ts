@@ -3,8 +3,8 @@ import type { EventStore } from '../events/event-store.ts';
 import { subscriptionStream } from '../events/streams.ts';
 import type { SubscriptionChanged, SubscriptionEvent, TrialStarted } from '../events/subscription.ts';
 import {
+  afterGrace,
   afterSubscriptionEvent,
-  GRACE_MS,
   isNewer,
   isSettledBy,
   noSubscription,
@@ -48,7 +48,7 @@ export function decide(
       // The grace begins with the first failure; the provider tells of each further attempt.
       if (state.paid.includes(data.payment_id) || (known && known.failed_at <= data.failed_at)) return { events: [] };
       if (state.subscriptions.some((subscription) => isSettledBy(subscription, data))) return { events: [] };
-      const grace_until = new Date(Date.parse(data.failed_at) + GRACE_MS).toISOString();
+      const grace_until = afterGrace(data.failed_at);
       return { events: [{ type: 'SubscriptionPaymentFailed', data: { ...data, grace_until } }] };
     }
     case 'endGrace': {

@@ -11,6 +11,8 @@ import { PLAN_NAMES, SUBSCRIPTION_STATUSES, type SubscriptionEvent } from './sub
 
 /** After a failed payment the plan stays for this long. */
 export const GRACE_MS = 7 * 86_400_000;
+/** Until when a plan stays that was not paid at this time. */
+export const afterGrace = (time: string) => new Date(Date.parse(time) + GRACE_MS).toISOString();
 
 export interface UnpaidPeriod {
   payment_id: string;
@@ -143,14 +145,13 @@ export function planEnds(state: SubscriptionState): { paid_until: string | null;
 
 function endOf(subscription: SubscriptionChanged, { unpaid }: SubscriptionState) {
   const { subscription_id, status, period_end, cancel_at, changed_at } = subscription;
-  const later = (time: string) => new Date(Date.parse(time) + GRACE_MS).toISOString();
   const graces = unpaid
     .filter((each) => each.subscription_id === subscription_id)
     .map(({ grace_until }) => grace_until)
     .sort();
   // The news of the failure itself may be lost, and so may be the news of a renewal.
-  const grace_until = graces[0] ?? (status === 'past_due' ? later(changed_at) : null);
-  const ends = [cancel_at, grace_until ?? later(period_end)].filter((time) => time !== null).sort();
+  const grace_until = graces[0] ?? (status === 'past_due' ? afterGrace(changed_at) : null);
+  const ends = [cancel_at, grace_until ?? afterGrace(period_end)].filter((time) => time !== null).sort();
   return { grace_until, ends_at: ends[0]! };
 }
 

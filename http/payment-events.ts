@@ -3,7 +3,8 @@ import type { Logger } from 'pino';
 import type { CommandContext } from '../commands/aggregate.ts';
 import { openBilling } from '../commands/billing.ts';
 import type { Position } from '../events/event-store.ts';
-import { HttpError, retryLater } from './errors.ts';
+import { wrongSignature } from './callers/access.ts';
+import { retryLater } from './errors.ts';
 import type { Parts } from './group.ts';
 import { PaymentProviderError } from './payments.ts';
 
@@ -12,14 +13,12 @@ export interface PaymentEvents {
   take(raw: Buffer, header: (name: string) => string, context: CommandContext): Promise<Position | null>;
 }
 
-const invalidSignature = () => new HttpError(401, 'invalid_signature', 'The signature is not valid.');
-
 export function openPaymentEvents({ log, credits, payments, logger }: Parts): PaymentEvents {
   const billing = payments && openBilling(log, credits, payments.name);
   return {
     async take(raw, header, context) {
       const delivery = await payments?.read(raw, header).catch((error: unknown) => later(error, logger));
-      if (!delivery || !billing) throw invalidSignature();
+      if (!delivery || !billing) throw wrongSignature();
       let reached: Position | null = null;
       for (const notice of delivery.notices) {
         const position = await billing.take(notice, { ...context, causation_id: delivery.id });

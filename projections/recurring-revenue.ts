@@ -1,6 +1,6 @@
 // The monthly recurring revenue of a customer, day by day, and the money of a payment: pure functions of all that is known of them, so that the
 // order in which the facts came makes no difference.
-import { GRACE_MS } from '../events/subscription-state.ts';
+import { afterGrace } from '../events/subscription-state.ts';
 import { addDays, dayOf } from '../readmodels/calendar.ts';
 import {
   counterOf,
@@ -63,13 +63,10 @@ function movementOf(before: number, after: number, is_known: boolean): Movement 
   return after > before ? 'expansion' : 'contraction';
 }
 
-/** A paid period counts until this time, unless it is renewed. */
-const expiryOf = (period_end: string) => new Date(Date.parse(period_end) + GRACE_MS).toISOString();
-
 /** The days at whose ends the MRR may differ from the day before, in order. */
 function daysOf({ subscriptions, erased_at }: Customer): string[] {
   const times = subscriptions.flatMap(({ payments, stops, canceled_at, cancel_at }) => [
-    ...payments.flatMap(({ paid_at, period_end }) => [paid_at, expiryOf(period_end)]),
+    ...payments.flatMap(({ paid_at, period_end }) => [paid_at, afterGrace(period_end)]),
     ...stops.map(({ at }) => at),
     ...[canceled_at, cancel_at],
   ]);
@@ -86,7 +83,7 @@ function monthlyAt(end: string, facts: SubscriptionFacts, currency: string): num
   const { payments, stops, canceled_at, cancel_at } = facts;
   if (canceled_at !== null && canceled_at < end) return 0;
   const paid = payments.findLast(({ paid_at }) => paid_at < end);
-  if (!paid || paid.currency !== currency || expiryOf(paid.period_end) < end) return 0;
+  if (!paid || paid.currency !== currency || afterGrace(paid.period_end) < end) return 0;
   const stopsAt = (at: string) => at > paid.paid_at && at < end;
   if (cancel_at !== null && stopsAt(cancel_at)) return 0;
   const holds = ({ at, payment_id }: SubscriptionFacts['stops'][number]) =>

@@ -1,8 +1,8 @@
 // Keyset paging: the conditions of the page after a document, and streaming a whole collection page by page.
 import { setImmediate } from 'node:timers/promises';
 import type { Document, Filter, FindOptions, Scalar, Slice, Sort } from '../../readmodels/documents.ts';
-import { type SortKey, sortKeys } from './query.ts';
-import { type Declared, valueAt } from './spec.ts';
+import { sortKeys } from './query.ts';
+import { type Declared, type SortKey, valueAt } from './spec.ts';
 
 const STREAM_PAGE = 1_000;
 

@@ -7,7 +7,7 @@ import {
   type Scalar,
   UnsupportedQuery,
 } from '../../readmodels/documents.ts';
-import { type Declared, type DeclaredIndex, isPlainObject } from './spec.ts';
+import { type Declared, type DeclaredIndex, isPlainObject, type SortKey } from './spec.ts';
 
 export const MAX_LIMIT = 10_000;
 const DEFAULT_LIMIT = 1_000;
@@ -32,11 +32,6 @@ export type Expression =
   | { all: readonly Expression[] }
   | { any: readonly Expression[] }
   | { path: string; test: Comparison };
-
-export interface SortKey {
-  path: string;
-  direction: 1 | -1;
-}
 
 export interface Query {
   where: Expression;

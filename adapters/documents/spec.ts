@@ -25,15 +25,15 @@ export interface Declared {
 
 export interface DeclaredIndex {
   /** As declared. */
-  fields: readonly IndexKey[];
+  fields: readonly SortKey[];
   /**
    * The indexed keys. An index in which documents can be equal gets `_id` as its last key, so that a page after any
    * document is one seek in the index, however many documents are equal in the other keys.
    */
-  keys: readonly IndexKey[];
+  keys: readonly SortKey[];
 }
 
-export interface IndexKey {
+export interface SortKey {
   path: string;
   direction: 1 | -1;
 }
@@ -53,12 +53,12 @@ export function checkSpec<T extends Document>(spec: CollectionSpec<T>): Declared
     fields.set(path, { path, segments: pathSegments(path) });
   }
   for (const path of fields.keys()) {
-    const above = [...fields.keys()].find((other) => other.startsWith(`${path}.`));
+    const above = fields.keys().find((other) => other.startsWith(`${path}.`));
     if (above) throw new UnsupportedQuery(`${spec.name}: ${path} cannot be a field and hold the field ${above}`);
   }
   if (spec.indexes.length > MAX_INDEXES) throw new UnsupportedQuery(`${spec.name}: more than ${MAX_INDEXES} indexes`);
   const indexes = spec.indexes.map((index): DeclaredIndex => {
-    const named = Object.entries(index.fields).map(([path, direction]): IndexKey => {
+    const named = Object.entries(index.fields).map(([path, direction]): SortKey => {
       if (!fields.has(path)) throw new UnsupportedQuery(`${spec.name}: an index of ${path}, which is not declared`);
       if (direction !== 1 && direction !== -1) throw new UnsupportedQuery(`${spec.name}: the direction of ${path}`);
       return { path, direction };

@@ -14,8 +14,7 @@ const wire = ({ status, maintenance, now }: Parts) => ({ status, maintenance, no
 type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(GATEWAY, 'administration');
 
-const Milliseconds = (description: string) => Nullable(Type.Number({ minimum: 0, description }));
-const Seconds = (description: string) => Nullable(Type.Number({ minimum: 0, description }));
+const Duration = (description: string) => Nullable(Type.Number({ minimum: 0, description }));
 
 const Dependency = Type.Object({
   name: Type.String({ description: '`event_log`, `documents`, `queue`, `files`, `mail`, `payments`.' }),
@@ -24,7 +23,7 @@ const Dependency = Type.Object({
     description:
       '`away`: it answers none of the processes that use it, or not within 1.5 s. `unknown`: no process that uses it gives a heartbeat.',
   }),
-  latency_ms: Milliseconds('Of its last answer; null before the first one.'),
+  latency_ms: Duration('Of its last answer; null before the first one.'),
   since: Time('Since when it is so.'),
   seen_by: Count('Processes that use it and give a heartbeat.'),
   away_for: Count('Those of them that it does not answer.'),
@@ -40,8 +39,8 @@ const Process = Type.Object({
       '`standing_by`: another process does the work; `waiting`: it cannot work; `silent`: no heartbeat for 5 s.',
   }),
   reason: Nullable(Type.String({ description: 'Why it waits.' })),
-  uptime_seconds: Seconds('Since its start.'),
-  heartbeat_seconds: Seconds('Age of its last heartbeat; null when none came since this process began to watch.'),
+  uptime_seconds: Duration('Since its start.'),
+  heartbeat_seconds: Duration('Age of its last heartbeat; null when none came since this process began to watch.'),
 });
 
 const Follower = Type.Object({
@@ -53,7 +52,7 @@ const Follower = Type.Object({
   lag_events: Nullable(
     Count(`Events of the log after that position, of whatever type; ${MOST_COUNTED} stands for as many or more.`),
   ),
-  lag_seconds: Seconds('Age of the first of them.'),
+  lag_seconds: Duration('Age of the first of them.'),
   parked_events: Count('Events that it could not apply.'),
 });
 

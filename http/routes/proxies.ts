@@ -21,7 +21,7 @@ import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { anError, type ResponseSpec, routeOf } from '../route.ts';
-import { Count, NullableTime, pick, Time } from '../schemas.ts';
+import { Count, CountsOf, NullableTime, pick, Time } from '../schemas.ts';
 
 const wire = ({ log, read, readProxyList }: Parts) => ({
   commands: openProxyListCommands(log),
@@ -236,9 +236,7 @@ const proxyStats = route({
       schema: Type.Object({
         is_configured: Type.Boolean({ description: 'Whether the service has a list of proxies.' }),
         total: Count('Proxies on the list.'),
-        by_status: Type.Object(Object.fromEntries(PROXY_STATUSES.map((name) => [name, Type.Integer({ minimum: 0 })])), {
-          description: `${MEANINGS} The last 1,000 removed ones are counted.`,
-        }),
+        by_status: CountsOf(PROXY_STATUSES, `${MEANINGS} The last 1,000 removed ones are counted.`),
         ...rates,
         ...counts,
         troubled_domains: Count('Pairs of a proxy and a domain that is blocked or degraded through it.'),

@@ -125,7 +125,7 @@ async function paymentsOf(user_id: string, { read, payments }: Deps): Promise<Po
   const found = await Promise.all(ids.map(async (id) => ({ id, state: (await payments.read(id)).state })));
   return found.flatMap(({ id, state: { received, reversals, lifted } }) =>
     received
-      ? [{ payment_id: id, ...received, is_reversed: [...reversals.keys()].some((reversal) => !lifted.has(reversal)) }]
+      ? [{ payment_id: id, ...received, is_reversed: reversals.keys().some((reversal) => !lifted.has(reversal)) }]
       : [],
   );
 }

@@ -18,8 +18,8 @@ import {
   type Write,
 } from '../../../readmodels/documents.ts';
 import { streamPages } from '../pages.ts';
-import { checkFilter, checkQuery, MAX_LIMIT, type SortKey } from '../query.ts';
-import { type Declared, MAX_DOCUMENT_BYTES } from '../spec.ts';
+import { checkFilter, checkQuery, MAX_LIMIT } from '../query.ts';
+import { type Declared, MAX_DOCUMENT_BYTES, type SortKey } from '../spec.ts';
 import { type CheckedWrite, checkWrites } from '../writes.ts';
 import { mongoFilter, pageFilters } from './mongo-filter.ts';
 

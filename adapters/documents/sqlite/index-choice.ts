@@ -1,7 +1,7 @@
 // Chooses a query's index from the declaration. SQLite's planner has no useful statistics (those of a small collection
 // mislead it when it has grown), and prefers reading a million documents to reading a longer index.
-import { type Expression, fixedPaths, type Query, type SortKey } from '../query.ts';
-import type { Declared, DeclaredIndex } from '../spec.ts';
+import { type Expression, fixedPaths, type Query } from '../query.ts';
+import type { Declared, DeclaredIndex, SortKey } from '../spec.ts';
 
 /**
  * The index that yields documents in the query's order and contains every field of the filter, so that SQLite reads only

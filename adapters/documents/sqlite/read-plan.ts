@@ -1,15 +1,10 @@
 // A query or a count as SQL statements that any thread can run.
-import type { SQLInputValue } from 'node:sqlite';
 import type { Connection } from './connection.ts';
-
-export interface Statement {
-  text: string;
-  params: readonly SQLInputValue[];
-}
+import type { Sql } from './sql-filter.ts';
 
 export interface ReadPlan {
   /** Each yields rows of one column. Several run one after the other, on the same snapshot. */
-  statements: readonly Statement[];
+  statements: readonly Sql[];
   /** `limit`: rows of all statements together. `skip`: rows that each statement leaves out. Null for a count. */
   page: { limit: number; skip: number } | null;
   /** Whether it may scan many more rows than it returns. The pool keeps one thread free of heavy reads. */

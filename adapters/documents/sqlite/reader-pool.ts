@@ -30,8 +30,6 @@ interface Read {
 interface Reader {
   worker: Worker;
   cancelled_id: Int32Array;
-  /** Whether the pool runs heavy reads on it. */
-  takes_heavy: boolean;
   running: Read | null;
 }
 
@@ -93,20 +91,20 @@ export class ReaderPool {
       const takes_heavy = place > 0 || this.#readers.length === 1;
       const next = this.#waiting.findIndex(({ plan }) => takes_heavy || !plan.is_heavy);
       if (next === -1) continue;
-      const reader = (this.#readers[place] ??= this.#start(place, takes_heavy));
+      const reader = (this.#readers[place] ??= this.#start(place));
       const [read] = this.#waiting.splice(next, 1);
       reader.running = read!;
       reader.worker.postMessage({ id: read!.id, plan: read!.plan } satisfies ReadMessage);
     }
   }
 
-  #start(place: number, takes_heavy: boolean): Reader {
+  #start(place: number): Reader {
     const cancelled_id = new Int32Array(new SharedArrayBuffer(4));
     const worker = new Worker(new URL('./reader-thread.ts', import.meta.url), {
       workerData: { path: this.#options.path, cancelled_id } satisfies ReaderData,
       resourceLimits: HEAP,
     });
-    const reader: Reader = { worker, cancelled_id, takes_heavy, running: null };
+    const reader: Reader = { worker, cancelled_id, running: null };
     worker.unref();
     worker.on('message', (answer: ReadAnswer) => this.#answered(reader, answer));
     worker.on('error', (cause) => this.#ended(place, reader, cause));

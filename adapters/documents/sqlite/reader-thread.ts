@@ -13,7 +13,7 @@ export interface ReadMessage {
   id: number;
   plan: ReadPlan;
 }
-export type ReadAnswer = { id: number } & (Rows | { failed: { message: string; errcode: number } });
+export type ReadAnswer = Rows | { failed: { message: string; errcode: number } };
 
 const { path, cancelled_id } = workerData as ReaderData;
 const port = parentPort!;
@@ -26,10 +26,10 @@ const connection = Connection.reader(path, {
 port.on('message', ({ id, plan }: ReadMessage) => {
   reading = id;
   try {
-    port.postMessage({ id, ...runPlan(connection, plan) } satisfies ReadAnswer);
+    port.postMessage(runPlan(connection, plan) satisfies ReadAnswer);
   } catch (error) {
     connection.forget();
     const failed = { message: (error as Error).message, errcode: sqliteCode(error) };
-    port.postMessage({ id, failed } satisfies ReadAnswer);
+    port.postMessage({ failed } satisfies ReadAnswer);
   }
 });

@@ -12,8 +12,8 @@ import {
 } from '../../../readmodels/documents.ts';
 import { breather } from '../../../time/event-loop.ts';
 import { keysetOf, segmentsAfter, streamPages } from '../pages.ts';
-import { checkFilter, checkQuery, MAX_LIMIT, type Query, type SortKey } from '../query.ts';
-import { type Declared, type DeclaredIndex, MAX_DOCUMENT_BYTES } from '../spec.ts';
+import { checkFilter, checkQuery, MAX_LIMIT, type Query } from '../query.ts';
+import { type Declared, type DeclaredIndex, MAX_DOCUMENT_BYTES, type SortKey } from '../spec.ts';
 import { applyUpdate, type CheckedWrite, checkWrites } from '../writes.ts';
 import { indexName } from './catalogue.ts';
 import type { Connection } from './connection.ts';

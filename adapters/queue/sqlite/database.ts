@@ -6,10 +6,9 @@ import { transaction, whenFree } from '../../sqlite.ts';
 import { OVERWRITE_DELETED } from '../../sqlite-erasure.ts';
 import { QueueError } from '../limits.ts';
 
-const OPENING = {
-  limit_ms: 2_000,
-  stuck: (cause: unknown) => new QueueError('unavailable', 'the file of the queue stayed locked', cause),
-};
+/** What the queue throws when it has waited too long for the file. */
+export const stuck = (cause: unknown) => new QueueError('unavailable', 'the file of the queue stayed locked', cause);
+const OPENING = { limit_ms: 2_000, stuck };
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS messages (

@@ -16,17 +16,14 @@ import {
 } from '../limits.ts';
 import { adoptBoot, type BootClock, machineClock } from './boot-clock.ts';
 import { Broadcasts } from './broadcasts.ts';
-import { openDatabase } from './database.ts';
+import { openDatabase, stuck } from './database.ts';
 import { Messages, type Settlement, type Taken } from './messages.ts';
 import { WakeUps } from './wake-ups.ts';
 
 /** How long acknowledgements wait to share a transaction. No other consumer gets the message meanwhile. */
 const SETTLE_MS = 10;
 /** How long a transaction waits for the lock; other transactions take milliseconds. */
-const BUSY = {
-  limit_ms: 5_000,
-  stuck: (cause: unknown) => new QueueError('unavailable', 'the file of the queue stayed locked', cause),
-};
+const BUSY = { limit_ms: 5_000, stuck };
 
 export interface SqliteQueueOptions {
   /** Path of the file; the queue makes the file and its folder when missing. */
