@@ -2,8 +2,8 @@
 const GROUPED = new Intl.NumberFormat('en');
 const PERCENT = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 });
 
-/** @example grouped(1234567) // '1,234,567' */
-export const grouped = (value: number): string => GROUPED.format(value);
+/** @example grouped(1234567) // '1,234,567'; a dash for null */
+export const grouped = (value: number | null): string => (value === null ? '–' : GROUPED.format(value));
 
 /** @example counted(1, 'URL') // '1 URL', counted(2, 'URL') // '2 URLs' */
 export const counted = (value: number, noun: string, plural = `${noun}s`): string =>
@@ -27,8 +27,9 @@ export function span(ms: number | null): string {
   return h < 48 ? `${h} h ${min % 60} min` : `${Math.floor(h / 24)} days`;
 }
 
-/** @example bytes(1_500_000) // '1.5 MB' */
-export function bytes(size: number): string {
+/** @example bytes(1_500_000) // '1.5 MB'; a dash for null */
+export function bytes(size: number | null): string {
+  if (size === null) return '–';
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(size, 1)) / 3));
   return `${(size / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`;

@@ -8,7 +8,7 @@ export function offsetIn(query: URLSearchParams): number {
   return Number.isSafeInteger(offset) && offset > 0 ? offset : 0;
 }
 
-interface PagerProps {
+export interface PagerProps {
   total: number;
   limit: number;
   offset: number;

@@ -3,10 +3,10 @@ import type { AnswerOf } from '../../api/ask.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { setQuery, to, useAddress } from '../../app/address.ts';
 import { Empty } from '../../ui/empty.tsx';
-import { Failure } from '../../ui/failure.tsx';
+import { List } from '../../ui/list.tsx';
 import { grouped } from '../../ui/numbers.ts';
-import { offsetIn, Pager } from '../../ui/pager.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { offsetIn } from '../../ui/pager.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { TRANSACTION_LABELS } from './transaction-types.ts';
 
@@ -60,21 +60,18 @@ export function Ledger({ version }: { version: string }) {
           </select>
         </label>
       </header>
-      <Failure of={entries} />
-      {entries.value && <Entries page={entries.value} is_filtered={transaction_type !== undefined} />}
+      <List
+        of={entries}
+        empty={<NoEntries is_filtered={transaction_type !== undefined} />}
+        caption="Ledger"
+        columns={COLUMNS}
+        keyOf={(entry) => entry.transaction_id}
+      />
     </>
   );
 }
 
-function Entries({ page, is_filtered }: { page: AnswerOf<'GET /users/me/credit-transactions'>; is_filtered: boolean }) {
-  if (page.total > 0) {
-    return (
-      <>
-        <Table caption="Ledger" columns={COLUMNS} items={page.items} keyOf={(entry) => entry.transaction_id} />
-        <Pager {...page} />
-      </>
-    );
-  }
+function NoEntries({ is_filtered }: { is_filtered: boolean }) {
   if (!is_filtered) return <Empty title="Your balance has not changed yet" />;
   return (
     <Empty title="The ledger has no such entry">

@@ -1,5 +1,6 @@
 // The days that a page of figures is of. They are in the address.
 import { to, useAddress } from '../../app/address.ts';
+import { Filters } from '../../ui/filters.tsx';
 
 const PERIODS = {
   '7d': '7 days',
@@ -19,18 +20,13 @@ export function usePeriod(): Period {
 
 export function Periods() {
   const { path, query } = useAddress();
-  const chosen = usePeriod();
   return (
-    <nav class="filters" aria-label="Days shown">
-      {NAMES.map((name) => (
-        <a
-          key={name}
-          href={to(path, { ...Object.fromEntries(query), period: name, offset: undefined })}
-          aria-current={name === chosen ? 'true' : undefined}
-        >
-          {PERIODS[name]}
-        </a>
-      ))}
-    </nav>
+    <Filters
+      label="Days shown"
+      choices={NAMES}
+      chosen={usePeriod()}
+      hrefOf={(name) => to(path, { ...Object.fromEntries(query), period: name, offset: undefined })}
+      textOf={(name) => PERIODS[name]}
+    />
   );
 }

@@ -4,6 +4,7 @@ import { to, useAddress } from '../../app/address.ts';
 import { type Profile, useMe } from '../../app/session.tsx';
 import { useAction } from '../../ui/action.ts';
 import { FailureText } from '../../ui/failure.tsx';
+import { Filters } from '../../ui/filters.tsx';
 import { grouped, money } from '../../ui/numbers.ts';
 import { Time } from '../../ui/time.tsx';
 import { Offer, RETURN_URLS } from './offer.tsx';
@@ -25,17 +26,13 @@ export function Plans({ plans }: { plans: readonly Plan[] }) {
       <header class="title">
         <h2>Plans</h2>
         <small>New credits with each payment. They expire when the next ones come.</small>
-        <nav class="filters" aria-label="Paid by">
-          {INTERVALS.map((name) => (
-            <a
-              key={name}
-              href={to('/account/buy', { interval: name === 'month' ? undefined : name })}
-              aria-current={name === interval ? 'true' : undefined}
-            >
-              {name === 'month' ? 'monthly' : 'yearly, two months free'}
-            </a>
-          ))}
-        </nav>
+        <Filters
+          label="Paid by"
+          choices={INTERVALS}
+          chosen={interval}
+          hrefOf={(name) => to('/account/buy', { interval: name === 'month' ? undefined : name })}
+          textOf={(name) => (name === 'month' ? 'monthly' : 'yearly, two months free')}
+        />
       </header>
       <ul class="offers">
         {plans

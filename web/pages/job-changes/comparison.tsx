@@ -4,6 +4,7 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { to, useAddress } from '../../app/address.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { Failure } from '../../ui/failure.tsx';
+import { Filters } from '../../ui/filters.tsx';
 import { namesOf } from '../../ui/names.ts';
 import { counted, grouped } from '../../ui/numbers.ts';
 import { offsetIn, Pager } from '../../ui/pager.tsx';
@@ -61,13 +62,17 @@ export function Comparison({ job, since }: { job: AnswerOf<'GET /jobs/{job_id}'>
         <span>{grouped(value.unchanged)} unchanged</span>
         <a href={to(path)}>Compare with another job</a>
       </p>
-      <nav class="filters" aria-label="Kind of change">
-        {[undefined, ...KINDS].map((kind) => (
-          <a key={kind} href={to(path, { since, change: kind })} aria-current={kind === change ? 'true' : undefined}>
+      <Filters
+        label="Kind of change"
+        choices={[undefined, ...KINDS]}
+        chosen={change}
+        hrefOf={(kind) => to(path, { since, change: kind })}
+        textOf={(kind) => (
+          <>
             {kind ?? 'all'} <b>{grouped(kind ? value.counts[kind] : all)}</b>
-          </a>
-        ))}
-      </nav>
+          </>
+        )}
+      />
       <Failure of={changes} />
       {value.total > 0 ? (
         <div class="changes" aria-busy={changes.is_waiting}>

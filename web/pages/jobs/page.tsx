@@ -5,12 +5,13 @@ import { useEvery } from '../../api/use-every.ts';
 import { setQuery, to, useAddress } from '../../app/address.ts';
 import { useMe } from '../../app/session.tsx';
 import { Empty } from '../../ui/empty.tsx';
-import { Failure } from '../../ui/failure.tsx';
+import { Filters } from '../../ui/filters.tsx';
 import { JobProgress, JobStatus } from '../../ui/job-status.tsx';
+import { List } from '../../ui/list.tsx';
 import { namesOf } from '../../ui/names.ts';
 import { grouped } from '../../ui/numbers.ts';
-import { offsetIn, Pager } from '../../ui/pager.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { offsetIn } from '../../ui/pager.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 
 type Job = AnswerOf<'GET /jobs'>['items'][number];
@@ -51,28 +52,25 @@ export function Page() {
           New job
         </a>
       </header>
-      <nav class="filters" aria-label="Status">
-        {[undefined, ...STATUSES].map((name) => (
-          <a key={name} href={to('/jobs', { status: name })} aria-current={name === status ? 'true' : undefined}>
-            {name ?? 'all'}
-          </a>
-        ))}
-      </nav>
-      <Failure of={jobs} />
-      {jobs.value && <Jobs page={jobs.value} is_filtered={status !== undefined} />}
+      <Filters
+        label="Status"
+        choices={[undefined, ...STATUSES]}
+        chosen={status}
+        hrefOf={(name) => to('/jobs', { status: name })}
+        textOf={(name) => name ?? 'all'}
+      />
+      <List
+        of={jobs}
+        empty={<NoJobs is_filtered={status !== undefined} />}
+        caption="Your jobs"
+        columns={COLUMNS}
+        keyOf={(job) => job.job_id}
+      />
     </>
   );
 }
 
-function Jobs({ page, is_filtered }: { page: AnswerOf<'GET /jobs'>; is_filtered: boolean }) {
-  if (page.total > 0) {
-    return (
-      <>
-        <Table caption="Your jobs" columns={COLUMNS} items={page.items} keyOf={(job) => job.job_id} />
-        <Pager {...page} />
-      </>
-    );
-  }
+function NoJobs({ is_filtered }: { is_filtered: boolean }) {
   if (is_filtered) {
     return (
       <Empty title="No job has this status">

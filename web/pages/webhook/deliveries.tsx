@@ -5,10 +5,9 @@ import type { Answer } from '../../api/use-answer.ts';
 import { to } from '../../app/address.ts';
 import { Empty } from '../../ui/empty.tsx';
 import type { Endpoint } from '../../ui/endpoint.tsx';
-import { Failure } from '../../ui/failure.tsx';
+import { List } from '../../ui/list.tsx';
 import { grouped } from '../../ui/numbers.ts';
-import { Pager } from '../../ui/pager.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { answerText, DeliveryDetails, DeliveryStatus } from './delivery-details.tsx';
 import type { Delivery, DeliveryPage } from './use-deliveries.ts';
@@ -20,23 +19,21 @@ interface DeliveriesProps {
 
 export function Deliveries({ endpoint, deliveries }: DeliveriesProps) {
   const [opened, setOpened] = useState<string | null>(null);
-  const page = deliveries.value;
-  const shown = page?.items.find(({ id }) => id === opened);
+  const shown = deliveries.value?.items.find(({ id }) => id === opened);
   return (
     <section class="section">
       <h2>Deliveries</h2>
-      <Failure of={deliveries} />
-      {page?.total === 0 && (
-        <Empty title="Nothing was sent yet">
-          <p>Send a test, or check a list: what the endpoint answers is shown here.</p>
-        </Empty>
-      )}
-      {page && page.total > 0 && (
-        <>
-          <Table caption="Deliveries" columns={columns(setOpened)} items={page.items} keyOf={({ id }) => id} />
-          <Pager {...page} />
-        </>
-      )}
+      <List
+        of={deliveries}
+        empty={
+          <Empty title="Nothing was sent yet">
+            <p>Send a test, or check a list: what the endpoint answers is shown here.</p>
+          </Empty>
+        }
+        caption="Deliveries"
+        columns={columns(setOpened)}
+        keyOf={({ id }) => id}
+      />
       {shown && (
         <DeliveryDetails
           delivery={shown}

@@ -4,10 +4,10 @@ import { useAnswer } from '../../../api/use-answer.ts';
 import { setQuery, to, useAddress } from '../../../app/address.ts';
 import { Check } from '../../../ui/check.tsx';
 import { Empty } from '../../../ui/empty.tsx';
-import { Failure } from '../../../ui/failure.tsx';
 import { Field } from '../../../ui/field.tsx';
-import { offsetIn, Pager } from '../../../ui/pager.tsx';
-import { type Column, Table } from '../../../ui/table.tsx';
+import { List } from '../../../ui/list.tsx';
+import { offsetIn } from '../../../ui/pager.tsx';
+import type { Column } from '../../../ui/table.tsx';
 import { Areas } from '../areas.tsx';
 import { TRAIL, words } from '../trail.tsx';
 import { userPath } from '../user-badges.tsx';
@@ -52,19 +52,13 @@ export function Page() {
         ))}
         {action && <Check label={`only: ${words(action)}`} is_on set={() => setQuery({ action: undefined })} />}
       </search>
-      <Failure of={trail} />
-      {trail.value?.total === 0 && <Empty title="No administrator did anything like that" />}
-      {trail.value && trail.value.total > 0 && (
-        <>
-          <Table
-            caption="What administrators did"
-            columns={COLUMNS}
-            items={trail.value.items}
-            keyOf={({ entry_id }) => entry_id}
-          />
-          <Pager {...trail.value} />
-        </>
-      )}
+      <List
+        of={trail}
+        empty={<Empty title="No administrator did anything like that" />}
+        caption="What administrators did"
+        columns={COLUMNS}
+        keyOf={({ entry_id }) => entry_id}
+      />
     </>
   );
 }

@@ -5,10 +5,11 @@ import { useAnswer } from '../../../api/use-answer.ts';
 import { useAddress } from '../../../app/address.ts';
 import { Empty } from '../../../ui/empty.tsx';
 import { Failure } from '../../../ui/failure.tsx';
-import { offsetIn, Pager } from '../../../ui/pager.tsx';
+import { List } from '../../../ui/list.tsx';
+import { offsetIn } from '../../../ui/pager.tsx';
 import { SearchField, searchIn } from '../../../ui/search-field.tsx';
 import { useSort } from '../../../ui/sort.ts';
-import { type Column, Table } from '../../../ui/table.tsx';
+import type { Column } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
 import { say, sayFailure } from '../../../ui/toasts.tsx';
 import { Areas } from '../areas.tsx';
@@ -51,24 +52,18 @@ export function Page() {
       </header>
       <Areas />
       <LookUp version={JSON.stringify(list.value)} />
-      <Failure of={list} />
-      {list.value?.total === 0 && (
-        <Empty title="No domain is blocked">
-          <p>Lists of users are checked without the URLs of blocked domains.</p>
-          {block}
-        </Empty>
-      )}
-      {list.value && list.value.total > 0 && (
-        <>
-          <Table
-            caption="Blocked domains"
-            columns={columnsOf(by, (entry) => setOpen({ is: 'change', entry }), remove)}
-            items={list.value.items}
-            keyOf={({ domain }) => domain}
-          />
-          <Pager {...list.value} />
-        </>
-      )}
+      <List
+        of={list}
+        empty={
+          <Empty title="No domain is blocked">
+            <p>Lists of users are checked without the URLs of blocked domains.</p>
+            {block}
+          </Empty>
+        }
+        caption="Blocked domains"
+        columns={columnsOf(by, (entry) => setOpen({ is: 'change', entry }), remove)}
+        keyOf={({ domain }) => domain}
+      />
       {open?.is === 'new' && <BlockDialog onClose={close} onDone={list.again} />}
       {open?.is === 'change' && <BlockDialog entry={open.entry} onClose={close} onDone={list.again} />}
     </>

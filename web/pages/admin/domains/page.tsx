@@ -3,12 +3,12 @@ import type { AnswerOf } from '../../../api/ask.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
 import { go, setQuery, to, useAddress } from '../../../app/address.ts';
 import { Empty } from '../../../ui/empty.tsx';
-import { Failure } from '../../../ui/failure.tsx';
 import { Field } from '../../../ui/field.tsx';
+import { List } from '../../../ui/list.tsx';
 import { grouped, shareOf, span } from '../../../ui/numbers.ts';
-import { offsetIn, Pager } from '../../../ui/pager.tsx';
+import { offsetIn } from '../../../ui/pager.tsx';
 import { useSort } from '../../../ui/sort.ts';
-import { type Column, Table } from '../../../ui/table.tsx';
+import type { Column } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
 import { Areas } from '../areas.tsx';
 import { DomainBadges, DomainLink, domainPath } from '../domain-badges.tsx';
@@ -60,22 +60,21 @@ export function Page() {
           )}
         </Field>
       </div>
-      <Failure of={domains} />
-      {domains.value?.total === 0 && (
-        <Empty title={`No domain has ${least} checks yet`}>
-          {least !== '1' && (
-            <a class="button" href={to('/admin/domains', { min_checks: '1' })}>
-              Show all domains
-            </a>
-          )}
-        </Empty>
-      )}
-      {domains.value && domains.value.total > 0 && (
-        <>
-          <Table caption="Domains" columns={columnsOf(by)} items={domains.value.items} keyOf={({ domain }) => domain} />
-          <Pager {...domains.value} />
-        </>
-      )}
+      <List
+        of={domains}
+        empty={
+          <Empty title={`No domain has ${least} checks yet`}>
+            {least !== '1' && (
+              <a class="button" href={to('/admin/domains', { min_checks: '1' })}>
+                Show all domains
+              </a>
+            )}
+          </Empty>
+        }
+        caption="Domains"
+        columns={columnsOf(by)}
+        keyOf={({ domain }) => domain}
+      />
     </>
   );
 }

@@ -7,11 +7,12 @@ import { useAddress } from '../../../app/address.ts';
 import { useAction } from '../../../ui/action.ts';
 import { Confirm } from '../../../ui/dialog.tsx';
 import { Empty } from '../../../ui/empty.tsx';
-import { Failure, FailureText } from '../../../ui/failure.tsx';
+import { Failure, Refusal } from '../../../ui/failure.tsx';
 import { Field } from '../../../ui/field.tsx';
+import { List } from '../../../ui/list.tsx';
 import { bytes, counted, grouped, span } from '../../../ui/numbers.ts';
-import { offsetIn, Pager } from '../../../ui/pager.tsx';
-import { type Column, Table } from '../../../ui/table.tsx';
+import { offsetIn } from '../../../ui/pager.tsx';
+import type { Column } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
 import { say } from '../../../ui/toasts.tsx';
 import { Areas } from '../areas.tsx';
@@ -57,11 +58,7 @@ function On({ mode, onChange }: { mode: AnswerOf<'GET /admin/maintenance'>; onCh
       <p>
         Since <Time at={mode.started_at} />, users who change anything are told: <bdi>{mode.message}</bdi>
       </p>
-      {end.error && (
-        <p class="failure" role="alert">
-          <FailureText error={end.error} />
-        </p>
-      )}
+      <Refusal error={end.error} />
     </>
   );
 }
@@ -131,23 +128,18 @@ function Backups() {
           Make a backup
         </button>
       </header>
-      {start.error && (
-        <p class="failure" role="alert">
-          <FailureText error={start.error} />
-        </p>
-      )}
-      <Failure of={backups} />
-      {backups.value?.total === 0 && (
-        <Empty title="There is no backup yet">
-          <p>A backup has the whole log and the stored files. Copy it to another machine.</p>
-        </Empty>
-      )}
-      {backups.value && backups.value.total > 0 && (
-        <>
-          <Table caption="Backups" columns={COLUMNS} items={backups.value.items} keyOf={({ backup_id }) => backup_id} />
-          <Pager {...backups.value} />
-        </>
-      )}
+      <Refusal error={start.error} />
+      <List
+        of={backups}
+        empty={
+          <Empty title="There is no backup yet">
+            <p>A backup has the whole log and the stored files. Copy it to another machine.</p>
+          </Empty>
+        }
+        caption="Backups"
+        columns={COLUMNS}
+        keyOf={({ backup_id }) => backup_id}
+      />
     </section>
   );
 }
@@ -166,9 +158,9 @@ const COLUMNS: readonly Column<Backup>[] = [
       </>
     ),
   },
-  { label: 'Took', is_number: true, cell: ({ duration_ms }) => (duration_ms === null ? '–' : span(duration_ms)) },
-  { label: 'Events', is_number: true, cell: ({ events }) => (events === null ? '–' : grouped(events)) },
-  { label: 'Files', is_number: true, cell: ({ files }) => (files === null ? '–' : grouped(files)) },
-  { label: 'Size', is_number: true, cell: ({ size_bytes }) => (size_bytes === null ? '–' : bytes(size_bytes)) },
+  { label: 'Took', is_number: true, cell: ({ duration_ms }) => span(duration_ms) },
+  { label: 'Events', is_number: true, cell: ({ events }) => grouped(events) },
+  { label: 'Files', is_number: true, cell: ({ files }) => grouped(files) },
+  { label: 'Size', is_number: true, cell: ({ size_bytes }) => bytes(size_bytes) },
   { label: 'File', cell: ({ key }) => <small>{key ?? '–'}</small> },
 ];

@@ -6,6 +6,7 @@ import { useAction } from '../../../ui/action.ts';
 import { Empty } from '../../../ui/empty.tsx';
 import { Failure, Refusal } from '../../../ui/failure.tsx';
 import { Figure, Figures } from '../../../ui/figures.tsx';
+import { Filters } from '../../../ui/filters.tsx';
 import { namesOf } from '../../../ui/names.ts';
 import { counted, grouped, shareOf, span } from '../../../ui/numbers.ts';
 import { offsetIn, Pager } from '../../../ui/pager.tsx';
@@ -44,7 +45,7 @@ export function Page() {
       <Areas />
       <Failure of={stats} />
       {stats.value && <Pool stats={stats.value} onRefresh={again} />}
-      {stats.value && <Filters stats={stats.value} />}
+      {stats.value && <Narrowing stats={stats.value} />}
       <Failure of={proxies} />
       {proxies.value?.total === 0 && <NoProxy is_configured={stats.value?.is_configured ?? true} />}
       {proxies.value && proxies.value.total > 0 && (
@@ -105,22 +106,18 @@ function Pool({ stats, onRefresh }: { stats: Stats; onRefresh(): void }) {
   );
 }
 
-function Filters({ stats: { by_status } }: { stats: Stats }) {
+function Narrowing({ stats: { by_status } }: { stats: Stats }) {
   const { path, query } = useAddress();
   const { status } = askedIn(query);
   return (
     <>
-      <nav class="filters" aria-label="State of proxies">
-        {[undefined, ...STATUSES].map((name) => (
-          <a
-            key={name}
-            href={to(path, { ...Object.fromEntries(query), status: name, offset: undefined })}
-            aria-current={name === status ? 'true' : undefined}
-          >
-            {name ? `${name} ${grouped(by_status[name])}` : 'all'}
-          </a>
-        ))}
-      </nav>
+      <Filters
+        label="State of proxies"
+        choices={[undefined, ...STATUSES]}
+        chosen={status}
+        hrefOf={(name) => to(path, { ...Object.fromEntries(query), status: name, offset: undefined })}
+        textOf={(name) => (name ? `${name} ${grouped(by_status[name])}` : 'all')}
+      />
       <search class="fields">
         <SearchField placeholder="A part of the address" />
       </search>

@@ -68,10 +68,10 @@ function Shown({ services }: { services: Services }) {
 function Work({ services: { work, ledger_audit } }: { services: Services }) {
   return (
     <Figures>
-      <Figure label="Waiting in the queue">{orDash(work?.queue_depth)}</Figure>
-      <Figure label="Jobs being checked">{orDash(work?.jobs)}</Figure>
-      <Figure label="Batches in flight">{orDash(work?.batches_in_flight)}</Figure>
-      <Figure label="URLs in flight">{orDash(work?.urls_in_flight)}</Figure>
+      <Figure label="Waiting in the queue">{grouped(work?.queue_depth ?? null)}</Figure>
+      <Figure label="Jobs being checked">{grouped(work?.jobs ?? null)}</Figure>
+      <Figure label="Batches in flight">{grouped(work?.batches_in_flight ?? null)}</Figure>
+      <Figure label="URLs in flight">{grouped(work?.urls_in_flight ?? null)}</Figure>
       <Figure label="Oldest batch">{work?.oldest_batch ? span(work.oldest_batch.age_seconds * 1000) : '–'}</Figure>
       {ledger_audit && (
         <Figure
@@ -85,9 +85,6 @@ function Work({ services: { work, ledger_audit } }: { services: Services }) {
     </Figures>
   );
 }
-
-/** A dash for what is not known. */
-const orDash = (value: number | null | undefined) => (value === null || value === undefined ? '–' : grouped(value));
 
 const words = (name: string) => name.replaceAll('_', ' ');
 

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { ask } from '../../../api/ask.ts';
 import { useAction } from '../../../ui/action.ts';
-import { FailureText } from '../../../ui/failure.tsx';
+import { Refusal } from '../../../ui/failure.tsx';
 import { Field } from '../../../ui/field.tsx';
 import { say } from '../../../ui/toasts.tsx';
 import type { User } from './user.ts';
@@ -39,11 +39,7 @@ export function Notes({ user: { user_id, notes }, onSaved }: { user: User; onSav
           />
         )}
       </Field>
-      {save.error && (
-        <p class="failure" role="alert">
-          <FailureText error={save.error} />
-        </p>
-      )}
+      <Refusal error={save.error} />
       <div>
         <button type="submit" disabled={save.is_running || text === (notes ?? '')}>
           Save the notes

@@ -5,13 +5,14 @@ import { useAnswer } from '../../../api/use-answer.ts';
 import { setQuery, to, useAddress } from '../../../app/address.ts';
 import { Check } from '../../../ui/check.tsx';
 import { Empty } from '../../../ui/empty.tsx';
-import { Failure } from '../../../ui/failure.tsx';
+import { Filters } from '../../../ui/filters.tsx';
+import { List } from '../../../ui/list.tsx';
 import { namesOf } from '../../../ui/names.ts';
 import { grouped } from '../../../ui/numbers.ts';
-import { offsetIn, Pager } from '../../../ui/pager.tsx';
+import { offsetIn } from '../../../ui/pager.tsx';
 import { SearchField, searchIn } from '../../../ui/search-field.tsx';
 import { useSort } from '../../../ui/sort.ts';
-import { type Column, Table } from '../../../ui/table.tsx';
+import type { Column } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
 import { sayFailure } from '../../../ui/toasts.tsx';
 import { Areas } from '../areas.tsx';
@@ -44,29 +45,24 @@ export function Page() {
     <>
       <h1>Administration</h1>
       <Areas />
-      <Filters asked={asked} />
-      <Failure of={users} />
-      {users.value && users.value.total === 0 && (
-        <Empty title="No user matches">
-          <a class="button" href={to('/admin')}>
-            Show all users
-          </a>
-        </Empty>
-      )}
-      {users.value && users.value.total > 0 && (
-        <>
-          {users.value.is_cut && (
-            <p class="notice">Only the newest users that match are listed. Search for more of the name.</p>
-          )}
-          <Table
-            caption="Users"
-            columns={columnsOf(by, users.again)}
-            items={users.value.items}
-            keyOf={(user) => user.user_id}
-          />
-          <Pager {...users.value} />
-        </>
-      )}
+      <Narrowing asked={asked} />
+      <List
+        of={users}
+        empty={
+          <Empty title="No user matches">
+            <a class="button" href={to('/admin')}>
+              Show all users
+            </a>
+          </Empty>
+        }
+        caption="Users"
+        columns={columnsOf(by, users.again)}
+        keyOf={(user) => user.user_id}
+      >
+        {users.value?.is_cut && (
+          <p class="notice">Only the newest users that match are listed. Search for more of the name.</p>
+        )}
+      </List>
     </>
   );
 }
@@ -75,22 +71,18 @@ export function Page() {
 const change = (changed: Readonly<Record<string, string | undefined>>) =>
   setQuery({ ...changed, offset: undefined }, { replace: true });
 
-function Filters({ asked }: { asked: ReturnType<typeof askedIn> }) {
+function Narrowing({ asked }: { asked: ReturnType<typeof askedIn> }) {
   const { query } = useAddress();
   const kept = Object.fromEntries(query);
   return (
     <>
-      <nav class="filters" aria-label="Kind of user">
-        {[undefined, ...KINDS].map((name) => (
-          <a
-            key={name}
-            href={to('/admin', { ...kept, filter_type: name, offset: undefined })}
-            aria-current={name === asked.filter_type ? 'true' : undefined}
-          >
-            {name ?? 'all'}
-          </a>
-        ))}
-      </nav>
+      <Filters
+        label="Kind of user"
+        choices={[undefined, ...KINDS]}
+        chosen={asked.filter_type}
+        hrefOf={(name) => to('/admin', { ...kept, filter_type: name, offset: undefined })}
+        textOf={(name) => name ?? 'all'}
+      />
       <search class="fields">
         <SearchField placeholder="Name, e-mail address or id" />
         <Check
