@@ -17,8 +17,6 @@ export interface Selection {
   to: Point | null;
 }
 
-export const EVERYTHING: Selection = { streams: null, categories: null, types: null, from: null, to: null };
-
 /** The wrapped keys of personal data, which a copy of the log for analysts does not need. */
 const KEYS = { category: 'personal_keys', type: 'PersonalKeyMade' };
 

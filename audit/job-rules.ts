@@ -50,8 +50,6 @@ export interface JobCounts {
 /** The counts of what was forgotten, and of all jobs. */
 export type KnownJobs = Pick<JobCounts, 'jobs' | 'jobs_purged'>;
 
-export type JobRules = ReturnType<typeof openJobRules>;
-
 /** `in_memory`: the values of each kind in memory. */
 export function openJobRules(spill: Spill, in_memory: number, say: Say, known?: KnownJobs) {
   const reservations: SpillMap<Reservation> = spill.map('reservations', in_memory);
@@ -121,18 +119,18 @@ export function openJobRules(spill: Spill, in_memory: number, say: Say, known?: 
       case 'JobCreated': {
         const { owner_id, total_urls: total, credits_allocated: allocated, reservation_id } = data;
         const job: Job = {
-          ...{
-            owner_id,
-            total,
-            allocated,
-            checked: 0,
-            checked_at: null,
-            completed: null,
-            end: null,
-            ended_at: 0,
-            place,
-          },
-          ...{ refunded: null, reservations: [], is_deleted: false },
+          owner_id,
+          total,
+          allocated,
+          checked: 0,
+          checked_at: null,
+          completed: null,
+          end: null,
+          ended_at: 0,
+          place,
+          refunded: null,
+          reservations: [],
+          is_deleted: false,
         };
         counts.jobs += 1;
         if (allocated > 0) use(reservation_id, allocated, job, job_id, place);

@@ -6,7 +6,7 @@ import { stamp } from '../commands/aggregate.ts';
 import { MAX_BLOCKED } from '../commands/blocklist.ts';
 import { openCredits } from '../commands/credits.ts';
 import { idOfShareToken, newShareToken } from '../commands/shares.ts';
-import { appendRuns, type EventStore, type ExpectedRevision } from '../events/event-store.ts';
+import type { EventStore, ExpectedRevision } from '../events/event-store.ts';
 import { MAX_NOTE_CHARS } from '../events/growth-note.ts';
 import {
   apiKeysStream,
@@ -34,6 +34,7 @@ import { openLogger } from '../service/logger.ts';
 import { startService } from '../service/service.ts';
 import { openStores, type Stores } from '../service/stores.ts';
 import type { Config } from '../settings/config.ts';
+import { appendRuns } from '../test/support/append-runs.ts';
 import { appendLongLedger } from '../test/support/long-ledger.ts';
 import { commandContext } from '../test/support/stores.ts';
 import { fillAdministration, LATE_A_CHUNK, LATE_URL, LATE_URLS } from './event-loop-administration.ts';

@@ -26,10 +26,6 @@ export const eventBytes = ({ type, data, metadata }: Sized): number =>
 /** The bytes of a value as JSON in UTF-8; 0 for a value that JSON cannot express, such as undefined. */
 export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '');
 
-/** Splits the events, in order, into as few runs as possible. Each run fits one append. */
-export const appendRuns = <E extends Sized>(events: readonly E[], most_bytes = MAX_APPEND_BYTES): E[][] =>
-  runsOf(events, eventBytes, { most_bytes, most_items: MAX_APPEND_EVENTS });
-
 /**
  * Splits the items, in order, into as few runs as keep both limits. An item larger than `most_bytes` is a run of its own.
  * @example runsOf(['aa', 'b', 'c'], (text) => text.length, { most_bytes: 2 }) // [['aa'], ['b', 'c']]

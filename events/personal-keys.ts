@@ -44,7 +44,7 @@ export interface PersonalKeys {
 }
 
 /** The keys in `store`, wrapped under `secret`. Calls throw `WrongPersonalDataKey`, `DamagedPersonalKey` and the store's errors. */
-export function openPersonalKeys(store: EventStore, secret: Uint8Array, now: () => number = Date.now): PersonalKeys {
+export function openPersonalKeys(store: EventStore, secret: Uint8Array): PersonalKeys {
   const wrapping = wrappingKey(secret);
   const kept = new LRUCache<string, Uint8Array | typeof DESTROYED>({ max: MAX_KEPT, ttl: KEPT_MS });
   /** Reads of `find` in progress. Calls of `make` read for themselves: a read from before the key was made must not answer `find`. */
@@ -104,7 +104,7 @@ export function openPersonalKeys(store: EventStore, secret: Uint8Array, now: () 
       if (found) return found;
       const key = randomBytes(KEY_BYTES);
       const appended = await store.append(stream, 'no_stream', [
-        keyMade(seal(wrapping, stream, key.toString('base64url')), now()),
+        keyMade(seal(wrapping, stream, key.toString('base64url')), Date.now()),
       ]);
       if (appended.ok) {
         kept.set(stream, key);

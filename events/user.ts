@@ -50,5 +50,4 @@ export const USER_EVENTS = {
 
 export type FingerprintRecorded = DataOf<typeof USER_EVENTS.FingerprintRecorded>;
 export type Fingerprint = Omit<FingerprintRecorded, 'recorded_at'>;
-export type UsageSet = DataOf<typeof USER_EVENTS.UsageSet>;
 export type UserEvent = EventsOf<typeof USER_EVENTS>;

@@ -1,7 +1,7 @@
 // The stream `worker_log-deletions`: what administrators deleted from the log of attempts. An event is about the entries before it in
 // the log. Its actor is the administrator.
 
-import { type DataOf, type EventsOf, event } from './event-spec.ts';
+import { type EventsOf, event } from './event-spec.ts';
 import { Type } from './schema.ts';
 
 export const WORKER_LOG_EVENTS = {
@@ -20,6 +20,4 @@ export const WORKER_LOG_EVENTS = {
   }),
   LogsTruncated: event({}),
 };
-export type LogsDeleted = DataOf<typeof WORKER_LOG_EVENTS.LogsDeleted>;
-export type LogDeleted = DataOf<typeof WORKER_LOG_EVENTS.LogDeleted>;
 export type WorkerLogEvent = EventsOf<typeof WORKER_LOG_EVENTS>;

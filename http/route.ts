@@ -117,7 +117,7 @@ export function listBody(
 }
 
 /** A form with one file, of at most `max_file_bytes`. */
-export const fileBody = (description = 'The file.'): FileBody => ({ kind: 'file', description });
+export const fileBody = (description: string): FileBody => ({ kind: 'file', description });
 
 /** The raw bytes of the body, for signatures. The default limit is 1 MiB. */
 export const rawBody = (options: { limit_bytes?: number; example?: unknown } = {}): RawBody => ({

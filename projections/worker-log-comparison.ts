@@ -101,7 +101,7 @@ function openSide(read: Read, signal: AbortSignal) {
     hasDropped: () => state.first > 0,
     /** As the state has it. */
     entries: () => state.entries,
-    counted: () => [...segments.values()].reduce((sum, { entries }) => sum + entries, 0),
+    counted: () => segments.values().reduce((sum, { entries }) => sum + entries, 0),
     /** The name of the oldest entry, where older ones may have been dropped. */
     oldest(): string | null {
       if (state.first === 0) return null;

@@ -1,4 +1,5 @@
 // The read models as all readers but the projector use them: each collection in its live generation.
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Position } from '../events/event-store.ts';
 import type { CollectionSpec, Document, Documents, Reading } from './documents.ts';
 import { Movement } from './movement.ts';
@@ -97,7 +98,7 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
       } catch (error) {
         if (!(error instanceof DocumentsNotReady) || monotonic() >= until) throw error;
       }
-      await new Promise((resolve) => setTimeout(resolve, READY_LOOK_MS));
+      await delay(READY_LOOK_MS);
     }
   }
   async function look(): Promise<void> {
@@ -178,7 +179,7 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
       for (let pause_ms = 1; ; pause_ms = Math.min(pause_ms * 2, 20)) {
         if (await hasPassed(wanted)) return true;
         if (monotonic() >= until) return false;
-        await new Promise((resolve) => setTimeout(resolve, pause_ms));
+        await delay(pause_ms);
       }
     },
     moved: (seen, timeout_ms, signal) => movement.from(seen, timeout_ms, signal),

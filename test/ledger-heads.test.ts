@@ -6,12 +6,13 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
 import canonicalize from 'canonicalize';
-import { isConsistent, isIncluded, leafOf } from '../audit/merkle.ts';
+import { leafOf } from '../audit/merkle.ts';
 import { openNoteSigner } from '../audit/signed-note.ts';
 import { entryHash } from '../events/credits.ts';
 import { until } from './support/behind.ts';
 import { runProgram } from './support/run-program.ts';
 import { startTestService } from './support/service.ts';
+import { isConsistent, isIncluded } from './support/verify-proof.ts';
 
 const ops = (env: Record<string, string>, ...args: string[]) => runProgram('ops', args, env);
 const buffers = (proof: readonly string[]) => proof.map((each) => Buffer.from(each, 'hex'));

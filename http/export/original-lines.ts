@@ -52,8 +52,6 @@ const FINDING_COLUMNS: readonly { name: string; width: number; cell(finding: Fin
 const RESULT_COLUMNS = OUTCOME_COLUMNS.filter(({ name }) => name !== 'verdict');
 const ADDED = [...FINDING_COLUMNS, ...RESULT_COLUMNS];
 export const ADDED_COLUMNS = ADDED.length;
-/** A URL of the job that has no result, and a text that is no URL of the job. */
-export const VERDICTS_WITHOUT_RESULT = ['not_checked', 'rejected'] as const;
 
 /** The most empty rows that are written between two rows of a workbook, whose file leaves them out. */
 const MAX_GAP_ROWS = 10_000;

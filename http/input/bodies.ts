@@ -33,9 +33,7 @@ function assertTakes(ctx: Context, limit_bytes: number): void {
 }
 
 async function readAll(ctx: Context, limit_bytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of chunksAtMost(ctx, limit_bytes)) chunks.push(chunk);
-  return Buffer.concat(chunks);
+  return Buffer.concat(await Array.fromAsync(chunksAtMost(ctx, limit_bytes)));
 }
 
 async function* chunksAtMost(ctx: Context, limit_bytes: number): AsyncGenerator<Buffer> {

@@ -2,16 +2,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { problemOfHead } from '../../audit/heads.ts';
-import {
-  consistencyPath,
-  GrowingTree,
-  inclusionPath,
-  isConsistent,
-  isIncluded,
-  joined,
-  leafOf,
-  subtreesOf,
-} from '../../audit/merkle.ts';
+import { consistencyPath, GrowingTree, inclusionPath, joined, leafOf, subtreesOf } from '../../audit/merkle.ts';
 import { proveConsistency, proveInclusion } from '../../audit/proofs.ts';
 import { openNoteSigner, parseCheckpoint, textOfNote } from '../../audit/signed-note.ts';
 import { type SignedHead, sourceOfLog } from '../../audit/source.ts';
@@ -25,6 +16,7 @@ import { openFiller } from '../support/audited-ledger.ts';
 import { askVerifier, type Question } from '../support/ledger-verifier.ts';
 import { testWith } from '../support/programs.ts';
 import { commandContext, openTestStores } from '../support/stores.ts';
+import { isConsistent, isIncluded } from '../support/verify-proof.ts';
 
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-01-31T09:00:00Z');

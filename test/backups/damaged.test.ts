@@ -13,7 +13,7 @@ import { writeBackup } from '../../backups/write-backup.ts';
 import type { StoredLog } from '../../events/event-store.ts';
 import { fill, newEvents } from '../contracts/event-store/fixture.ts';
 import { testWith } from '../support/programs.ts';
-import { eventsOf, filesOf, gathered, openWorld, use, type World } from './used-store.ts';
+import { eventsOf, filesOf, openWorld, use, type World } from './used-store.ts';
 
 const key = 'backups/b-1/file.ndjson.zst';
 const from = (file: Buffer) => async () => Readable.from([file], { objectMode: false });
@@ -50,9 +50,10 @@ test('parts cannot be left out, repeated or put in another order', async (t) => 
   async function* lines() {
     for (let n = 0; n < 5; n += 1) yield `${n}`.repeat(2 ** 20);
   }
-  const parts = await gathered(toParts(lines()));
+  const parts = await Array.fromAsync(toParts(lines()));
   t.is(parts.length, 5);
-  const read = (some: Buffer[]) => gathered(readParts(Readable.from([Buffer.concat(some)], { objectMode: false })));
+  const read = (some: Buffer[]) =>
+    Array.fromAsync(readParts(Readable.from([Buffer.concat(some)], { objectMode: false })));
   t.is((await read(parts)).length, 5);
   const [a, b, c, d, e] = parts as [Buffer, Buffer, Buffer, Buffer, Buffer];
   for (const others of [
@@ -120,7 +121,7 @@ for (const [what, lines] of Object.entries({
   'a file in another': [FIRST, '{"file":"a","content":"AAAA"}', '{"file":"b","content":"","size_bytes":0}', END(0, 2)],
 })) {
   test(`a file whose checksums are right is refused with ${what}`, async (t) => {
-    const parts = await gathered(toParts(Readable.from(lines)));
+    const parts = await Array.fromAsync(toParts(Readable.from(lines)));
     await t.throwsAsync(verifyBackup(from(Buffer.concat(parts))), { code: 'damaged_backup' });
   });
 }
@@ -137,13 +138,13 @@ test('events of many streams in turn are whole', async (t) => {
     }
     yield END(3 * STREAMS);
   }
-  const file = Buffer.concat(await gathered(toParts(Readable.from(lines()))));
+  const file = Buffer.concat(await Array.fromAsync(toParts(Readable.from(lines()))));
   t.like(await verifyBackup(from(file)), { events: 3 * STREAMS });
 });
 
 test('a part that would inflate beyond its limit is refused', async (t) => {
-  const parts = await gathered(toParts(Readable.from([' '.repeat(9 * 2 ** 20)])));
-  await t.throwsAsync(gathered(readBackup(await from(Buffer.concat(parts))())), { code: 'damaged_backup' });
+  const parts = await Array.fromAsync(toParts(Readable.from([' '.repeat(9 * 2 ** 20)])));
+  await t.throwsAsync(Array.fromAsync(readBackup(await from(Buffer.concat(parts))())), { code: 'damaged_backup' });
 });
 
 test('a log that holds anything else is left as it is', async (t) => {

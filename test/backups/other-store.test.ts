@@ -13,7 +13,7 @@ import { openGrowthNotes } from '../../commands/growth-notes.ts';
 import { personalKeyStream, urlsStream } from '../../events/streams.ts';
 import { assertExact, assertSameDocuments } from '../support/ledger.ts';
 import { commandContext, project } from '../support/stores.ts';
-import { eventsOf, filesOf, gathered, type Kind, openWorld, use, type World } from './used-store.ts';
+import { eventsOf, filesOf, type Kind, openWorld, use, type World } from './used-store.ts';
 
 const key = 'backups/b-1/file.ndjson.zst';
 const { signal } = new AbortController();
@@ -27,7 +27,8 @@ const restore = (from: World, to: World) =>
 
 async function assertEqualWorlds(t: ExecutionContext, one: World, other: World): Promise<void> {
   t.deepEqual(await eventsOf(other.stored_log), await eventsOf(one.stored_log));
-  const deleted = async ({ stored_log }: World) => [...new Set(await gathered(stored_log.deletedStreams()))].sort();
+  const deleted = async ({ stored_log }: World) =>
+    [...new Set(await Array.fromAsync(stored_log.deletedStreams()))].sort();
   t.deepEqual(await deleted(other), await deleted(one));
   t.deepEqual(await filesOf(other.blobs), await filesOf(one.blobs));
   await project(one);
@@ -55,7 +56,7 @@ for (const [source, target] of [
     t.is(
       written.sha256,
       createHash('sha256')
-        .update(Buffer.concat(await gathered(await openOf(first)())))
+        .update(Buffer.concat(await Array.fromAsync(await openOf(first)())))
         .digest('hex'),
     );
 

@@ -94,7 +94,7 @@ export async function use({ log, documents, blobs }: World): Promise<void> {
 
 /** What the streams hold, byte for byte, in the order of the log; without what a store gives to events by itself. */
 export async function eventsOf(log: StoredLog): Promise<string[]> {
-  const deleted = new Set(await gathered(log.deletedStreams()));
+  const deleted = new Set(await Array.fromAsync(log.deletedStreams()));
   const events: string[] = [];
   for await (const event of log.readAll()) if (!deleted.has(event.stream)) events.push(bytesOf(event));
   return events;
@@ -107,13 +107,7 @@ export async function filesOf(blobs: Blobs): Promise<Map<string, string>> {
   const files = new Map<string, string>();
   for await (const { key } of blobs.list('')) {
     if (key.startsWith('backups/')) continue;
-    files.set(key, Buffer.concat(await gathered((await blobs.get(key))!)).toString('base64'));
+    files.set(key, Buffer.concat(await Array.fromAsync((await blobs.get(key))!)).toString('base64'));
   }
   return new Map([...files].sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-export async function gathered<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const list: T[] = [];
-  for await (const item of items) list.push(item);
-  return list;
 }

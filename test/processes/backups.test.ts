@@ -12,7 +12,7 @@ import { type BackupsOptions, performBackup, runBackups, surplus } from '../../p
 import { openRemovals } from '../../processes/removals.ts';
 import { type BackupDocument, backups as backupDocuments, openBackupProgress } from '../../readmodels/backups.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
-import { gathered, openWorld, use, type World } from '../backups/used-store.ts';
+import { openWorld, use, type World } from '../backups/used-store.ts';
 import { commandContext, project, silent } from '../support/stores.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -41,7 +41,7 @@ async function openProcess(t: ExecutionContext) {
     },
     perform: (backup_id: string, more?: Partial<BackupsOptions>) => performBackup(backup_id, options(more), never),
     last: async (backup_id: string) =>
-      (await gathered(world.log.readStream(backupStream(backup_id)))).at(-1) as unknown as BackupEvent,
+      (await Array.fromAsync(world.log.readStream(backupStream(backup_id)))).at(-1) as unknown as BackupEvent,
     files: () => backupsOf(world),
     /** Runs passes until the condition holds for the documents. */
     async run(retention: { keep: number; days: number | null }, until: (found: BackupDocument[]) => boolean) {
@@ -71,7 +71,8 @@ function damaged(log: StoredLog): StoredLog {
   });
 }
 
-const backupsOf = async ({ blobs }: World) => (await gathered(blobs.list('backups/'))).map(({ key }) => key).sort();
+const backupsOf = async ({ blobs }: World) =>
+  (await Array.fromAsync(blobs.list('backups/'))).map(({ key }) => key).sort();
 
 test('a backup that is asked for is written, and says what it is', async (t) => {
   const { world, start, perform, last, files, progress } = await openProcess(t);

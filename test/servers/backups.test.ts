@@ -10,7 +10,7 @@ import { openS3Blobs, type S3Blobs } from '../../adapters/blobs/s3/s3-blobs.ts';
 import { verifyBackup } from '../../backups/read-backup.ts';
 import { restoreBackup } from '../../backups/restore-backup.ts';
 import { writeBackup } from '../../backups/write-backup.ts';
-import { eventsOf, filesOf, gathered, openWorld, use, type World } from '../backups/used-store.ts';
+import { eventsOf, filesOf, openWorld, use, type World } from '../backups/used-store.ts';
 import { findMinio, type Minio, startMinio } from '../support/minio.ts';
 import { listedSuites } from '../support/server-suites.ts';
 
@@ -53,7 +53,7 @@ else {
     });
     await t.throwsAsync(writing, { code: 'unavailable' });
     await minio.start();
-    t.deepEqual(await gathered(blobs.list('backups/')), []);
+    t.deepEqual(await Array.fromAsync(blobs.list('backups/')), []);
     t.true((await write(world, blobs)).files > 6);
   });
 }

@@ -4,8 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { stamp } from '../../commands/aggregate.ts';
 import { type CreditsCommand, decide, evolve, initial, seal } from '../../commands/credits.ts';
 import type { CreditsEvent } from '../../events/credits.ts';
-import { appendRuns, type EventStore, type ExpectedRevision, type NewEvent } from '../../events/event-store.ts';
+import type { EventStore, ExpectedRevision, NewEvent } from '../../events/event-store.ts';
 import { creditsStream } from '../../events/streams.ts';
+import { appendRuns } from './append-runs.ts';
 import { commandContext } from './stores.ts';
 
 export interface LongLedger {

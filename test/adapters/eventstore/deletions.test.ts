@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
 import { openSqliteEventStore } from '../../../adapters/eventstore/sqlite/sqlite-event-store.ts';
-import { all, fill, newEvents } from '../../contracts/event-store/fixture.ts';
+import { fill, newEvents } from '../../contracts/event-store/fixture.ts';
 
 async function openLog(t: ExecutionContext) {
   const folder = await mkdtemp(join(tmpdir(), 'url-checker-deletions-'));
@@ -35,8 +35,8 @@ test('the events of a large stream are hidden at once, and removed in slices', a
     if (left === 9_003) continue;
     seen.push(left);
     if (seen.length > 1) continue;
-    t.deepEqual(await all(log.readStream('urls-1')), []);
-    t.is((await all(log.readAll())).length, 3);
+    t.deepEqual(await Array.fromAsync(log.readStream('urls-1')), []);
+    t.is((await Array.fromAsync(log.readAll())).length, 3);
     t.deepEqual(await log.append('urls-1', 'no_stream', newEvents(1)), {
       ok: false,
       conflict: true,
@@ -71,8 +71,8 @@ test('events that a killed deletion has left are hidden, and removed by the next
   const { log, behind, rows } = await openLog(t);
   await fill(log, 'urls-1', newEvents(5));
   behind.exec("UPDATE streams SET deleted = 1 WHERE name = 'urls-1'");
-  t.deepEqual(await all(log.readStream('urls-1')), []);
-  t.deepEqual(await all(log.readAll()), []);
+  t.deepEqual(await Array.fromAsync(log.readStream('urls-1')), []);
+  t.deepEqual(await Array.fromAsync(log.readAll()), []);
   t.like(await log.append('urls-1', 4, newEvents(1)), { ok: false, actual: 'no_stream' });
   t.is(rows(), 5);
   await log.deleteStream('urls-1');

@@ -3,7 +3,7 @@ import test from 'ava';
 import pino from 'pino';
 import { openEventStoreDb } from '../../../adapters/eventstore/eventstoredb/eventstoredb-event-store.ts';
 import type { RecordedEvent } from '../../../events/event-store.ts';
-import { all, appended, DEADLINE_MS, fill, ids, newEvents, soon } from '../../contracts/event-store/fixture.ts';
+import { appended, DEADLINE_MS, fill, ids, newEvents, soon } from '../../contracts/event-store/fixture.ts';
 import { startEventStoreDbServer } from '../../support/eventstoredb-server/eventstoredb-server.ts';
 import { proposal, scene } from './eventstoredb-scene.ts';
 
@@ -16,14 +16,14 @@ test.serial(
     await appended(store.append('job-1', 'no_stream', events.slice(0, 3)));
     await appended(store.append('other-1', 'no_stream', newEvents(3)));
     const { position } = await appended(store.append('job-1', 2, events.slice(3)));
-    const log = await all(store.readAll());
+    const log = await Array.fromAsync(store.readAll());
     t.is(position, log.at(-1)!.position);
     t.is(new Set(log.map((event) => event.position)).size, 9);
     t.is(new Set(log.map((event) => event.position.slice(0, 16))).size, 3, 'one commit position for each append');
     const filter = { categories: ['job'] };
     for (const { position: from } of log) {
       const rest = ids(log.filter((event) => event.position > from && event.stream === 'job-1'));
-      t.deepEqual(ids(await all(store.readAll({ from, filter }))), rest);
+      t.deepEqual(ids(await Array.fromAsync(store.readAll({ from, filter }))), rest);
       if (from === position) break;
       const heard: RecordedEvent[] = [];
       for await (const batch of store.subscribe({ from, filter, signal: AbortSignal.timeout(DEADLINE_MS) })) {
@@ -52,9 +52,9 @@ test.serial(
   'the adapter refuses a position of another store',
   scene({}, async (t, { store }) => {
     await fill(store, 'job-1', newEvents(1));
-    await t.throwsAsync(all(store.readAll({ from: '000000000042' })), { instanceOf: RangeError });
+    await t.throwsAsync(Array.fromAsync(store.readAll({ from: '000000000042' })), { instanceOf: RangeError });
     const signal = AbortSignal.timeout(DEADLINE_MS);
-    await t.throwsAsync(all(store.subscribe({ from: '000000000042', signal })), { instanceOf: RangeError });
+    await t.throwsAsync(Array.fromAsync(store.subscribe({ from: '000000000042', signal })), { instanceOf: RangeError });
   }),
 );
 
@@ -70,9 +70,9 @@ for (const refusal of ['not_leader', 'no_leader_info', 'not_ready', 'aborted'] a
         return result;
       };
       t.is((await refused(() => appended(store.append('job-1', 1, newEvents(1))))).revision, 2);
-      t.is((await refused(() => all(store.readStream('job-1')))).length, 3);
+      t.is((await refused(() => Array.fromAsync(store.readStream('job-1')))).length, 3);
       t.true((await refused(() => store.head())) > before.position);
-      t.is((await refused(() => all(store.readAll()))).length, 3);
+      t.is((await refused(() => Array.fromAsync(store.readAll()))).length, 3);
       await refused(async () => {
         for await (const batch of store.subscribe({ signal: AbortSignal.timeout(DEADLINE_MS) })) {
           if (batch.events.length > 0) break;
@@ -91,7 +91,7 @@ test.serial(
     seen.once('trouble', () => server.faults.refusals.push('aborted', 'aborted'));
     t.is((await appended(store.append('job-1', 'no_stream', events))).revision, 2);
     t.deepEqual(server.faults.refusals, []);
-    t.deepEqual(ids(await all(store.readStream('job-1'))), ids(events));
+    t.deepEqual(ids(await Array.fromAsync(store.readStream('job-1'))), ids(events));
   }),
 );
 
@@ -153,7 +153,7 @@ test.serial(
       ['job-1', 'job-2', 'job-3'],
     );
     t.is(await store.head(), last.position);
-    t.is((await all(store.readAll({ filter }))).length, 3);
+    t.is((await Array.fromAsync(store.readAll({ filter }))).length, 3);
   }),
 );
 

@@ -2,7 +2,7 @@
 import { EventEmitter, once } from 'node:events';
 import test from 'ava';
 import type { EventStore, Position, RecordedEvent } from '../../../events/event-store.ts';
-import { all, appended, DEADLINE_MS, fill, ids, newEvents, soon } from '../../contracts/event-store/fixture.ts';
+import { appended, DEADLINE_MS, fill, ids, newEvents, soon } from '../../contracts/event-store/fixture.ts';
 import { proposal, scene } from './eventstoredb-scene.ts';
 
 // Serial: their time limits are short, and they would wait for each other.
@@ -27,7 +27,7 @@ for (const [how, breaks_connections] of [
       Object.assign(server.faults, { lost_acknowledgements: 1, breaks_connections });
       const result = await appended(store.append('job-1', 1, events));
       t.true(server.faults.appends_received >= before_fault + 2, 'it was made again');
-      const read = await all(store.readStream('job-1'));
+      const read = await Array.fromAsync(store.readStream('job-1'));
       t.deepEqual(ids(read), ids([...before, ...events]));
       t.is(result.revision, 4);
       t.is(result.position, read.at(-1)!.position);
@@ -47,7 +47,7 @@ test.serial(
     const result = await appending;
     t.is(result.revision, 1);
     t.true(result.position < others.position);
-    t.is((await all(store.readStream('job-1'))).length, 3);
+    t.is((await Array.fromAsync(store.readStream('job-1'))).length, 3);
   }),
 );
 
@@ -62,7 +62,7 @@ test.serial(
         // The connection breaks while the events are on their way.
         if (made % 6 === 3) setImmediate(server.killConnections);
         t.is((await appended(store.append(stream, 'no_stream', events))).revision, 49);
-        t.deepEqual(ids(await all(store.readStream(stream))), ids(events));
+        t.deepEqual(ids(await Array.fromAsync(store.readStream(stream))), ids(events));
         made += 1;
       }
     };
@@ -82,8 +82,8 @@ test.serial(
     const took_ms = await timed(async () => {
       await Promise.all([
         t.throwsAsync(store.append('job-1', 1, more), { code: 'unavailable' }),
-        t.throwsAsync(all(store.readStream('job-1')), { code: 'unavailable' }),
-        t.throwsAsync(all(store.readAll()), { code: 'unavailable' }),
+        t.throwsAsync(Array.fromAsync(store.readStream('job-1')), { code: 'unavailable' }),
+        t.throwsAsync(Array.fromAsync(store.readAll()), { code: 'unavailable' }),
         t.throwsAsync(store.head(), { code: 'unavailable' }),
         t.throwsAsync(store.deleteStream('job-2'), { code: 'unavailable' }),
       ]);
@@ -92,7 +92,7 @@ test.serial(
     server.faults.silent = false;
     // The server did store the events, so that the caller's own retry finds them.
     t.is((await appended(store.append('job-1', 1, more))).revision, 2);
-    t.deepEqual(ids(await all(store.readAll())), ids([...events, ...more]));
+    t.deepEqual(ids(await Array.fromAsync(store.readAll())), ids([...events, ...more]));
   }),
 );
 
@@ -213,7 +213,7 @@ test.serial(
     await server.stop();
     const abort = new AbortController();
     const trouble = once(seen, 'trouble');
-    const ended = all(store.subscribe({ signal: abort.signal }));
+    const ended = Array.fromAsync(store.subscribe({ signal: abort.signal }));
     await trouble;
     abort.abort();
     t.deepEqual(await soon(ended, 'the end'), []);
@@ -228,8 +228,8 @@ test.serial(
     const failing = [
       store.append('job-1', 0, newEvents(1)),
       store.head(),
-      all(store.readStream('job-1')),
-      all(store.readAll()),
+      Array.fromAsync(store.readStream('job-1')),
+      Array.fromAsync(store.readAll()),
     ].map((waiting) => t.throwsAsync<Error & { code: string }>(waiting as Promise<unknown>));
     await server.faults.readsOpen(3);
     const took_ms = await timed(() => store.close());

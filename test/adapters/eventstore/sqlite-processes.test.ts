@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
 import { openSqliteEventStore } from '../../../adapters/eventstore/sqlite/sqlite-event-store.ts';
-import { all, ids, listen, soon } from '../../contracts/event-store/fixture.ts';
+import { ids, listen, soon } from '../../contracts/event-store/fixture.ts';
 import { APPEND } from './sqlite-writer.ts';
 
 const WRITER = new URL('./sqlite-writer.ts', import.meta.url);
@@ -44,7 +44,7 @@ test('a reader gets every event once and in order while two threads and a proces
   const total = 3 * appends * APPEND;
   const { events } = await listen(store, {}, (heard) => heard.events.length >= total);
   t.deepEqual(await soon(exits, 'the writers end'), [0, 0, 0]);
-  const log = await all(store.readAll());
+  const log = await Array.fromAsync(store.readAll());
   t.is(log.length, total);
   t.deepEqual(ids(events), ids(log));
   t.deepEqual(
@@ -68,7 +68,7 @@ test('a waiting subscription gets the appends of another process', async (t) => 
   const listening = listen(store, {}, (heard) => heard.events.length >= appends * APPEND);
   const writer = spawnNode(t, [fileURLToPath(WRITER), path, 'process-1', String(appends)]);
   t.is(await soon(exited(writer), 'the writer ends'), 0);
-  t.deepEqual(ids((await listening).events), ids(await all(store.readAll())));
+  t.deepEqual(ids((await listening).events), ids(await Array.fromAsync(store.readAll())));
 });
 
 test('after kill -9 of a writer the log has every acknowledged append, and no part of another', async (t) => {
@@ -87,7 +87,7 @@ test('after kill -9 of a writer the log has every acknowledged append, and no pa
     await exit;
     t.is(writer.signalCode, 'SIGKILL');
     const store = await openSqliteEventStore({ path });
-    const events = await all(store.readStream('killed-1'));
+    const events = await Array.fromAsync(store.readStream('killed-1'));
     await store.close();
     t.true(events.length > acknowledged, `${events.length} events, acknowledged up to revision ${acknowledged}`);
     t.is(events.length % APPEND, 0);

@@ -8,7 +8,7 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 import test, { type ExecutionContext } from 'ava';
 import { openSqliteEventStore } from '../../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { BEGINNING, type EventStore } from '../../../events/event-store.ts';
-import { all, appended, fill, newEvent, newEvents } from '../../contracts/event-store/fixture.ts';
+import { appended, fill, newEvent, newEvents } from '../../contracts/event-store/fixture.ts';
 import { eventStoreContract } from '../../contracts/event-store.ts';
 
 eventStoreContract(test, 'the SQLite event log', {
@@ -47,7 +47,7 @@ async function openStore(t: ExecutionContext, path: string, checkpoint_pages?: n
 test('a new log has its head at the beginning', async (t) => {
   const store = await openStore(t, await newPath(t));
   t.is(await store.head(), BEGINNING);
-  t.deepEqual(await all(store.readAll()), []);
+  t.deepEqual(await Array.fromAsync(store.readAll()), []);
 });
 
 test('the store refuses a file of a later schema and does not change it', async (t) => {
@@ -100,8 +100,8 @@ test('an append that SQLite refuses fails alone', async (t) => {
     results.map((result) => result.status),
     ['fulfilled', 'rejected', 'fulfilled'],
   );
-  t.is((await all(store.readStream('group-1'))).length, 4);
-  t.deepEqual(await all(store.readStream('group-2')), []);
+  t.is((await Array.fromAsync(store.readStream('group-1'))).length, 4);
+  t.deepEqual(await Array.fromAsync(store.readStream('group-2')), []);
 });
 
 test('behind an append that SQLite refuses, those in its order are not made', async (t) => {
@@ -116,7 +116,7 @@ test('behind an append that SQLite refuses, those in its order are not made', as
   const beside = store.append('b-1', 'no_stream', newEvents(1));
   await t.throwsAsync(store.appendInOrder(ordered), { message: 'no' });
   t.like(await beside, { ok: true });
-  const streams = async () => (await all(store.readAll())).map(({ stream }) => stream);
+  const streams = async () => (await Array.fromAsync(store.readAll())).map(({ stream }) => stream);
   t.deepEqual((await streams()).sort(), ['a-0', 'b-1']);
   db.exec('DROP TRIGGER refuse');
   db.close();
@@ -130,14 +130,14 @@ test('an append stores the events as they were at the call', async (t) => {
   const appending = store.append('snapshot-1', 'no_stream', [newEvent(data)]);
   data.n = 2;
   await appending;
-  t.deepEqual((await all(store.readStream('snapshot-1')))[0]!.data, { n: 1 });
+  t.deepEqual((await Array.fromAsync(store.readStream('snapshot-1')))[0]!.data, { n: 1 });
 });
 
 test('a read event equals a plain one, keeps its parsed data, and can be changed', async (t) => {
   const store = await openStore(t, await newPath(t));
   const event = newEvent({ list: [1] });
   const { position } = await appended(store.append('lazy-1', 'no_stream', [event]));
-  const [read] = await all(store.readStream('lazy-1'));
+  const [read] = await Array.fromAsync(store.readStream('lazy-1'));
   t.deepEqual(read, { ...event, stream: 'lazy-1', revision: 0, position });
   t.deepEqual(structuredClone(read), { ...read! });
   t.is(read!.data, read!.data);
@@ -149,7 +149,7 @@ test('a read event equals a plain one, keeps its parsed data, and can be changed
 test('the store refuses invalid positions, streams and revisions', async (t) => {
   const store = await openStore(t, await newPath(t));
   for (const from of ['1', '-000000000000001', 'x'.repeat(16)]) {
-    await t.throwsAsync(all(store.readAll({ from })), { instanceOf: RangeError });
+    await t.throwsAsync(Array.fromAsync(store.readAll({ from })), { instanceOf: RangeError });
   }
   for (const stream of ['', 'a-\0', 'a-\ud800', 'a-'.padEnd(513, 'x')]) {
     await t.throwsAsync(store.append(stream, 'no_stream', newEvents(1)), { instanceOf: RangeError });
@@ -184,9 +184,11 @@ test('a log that is opened for reading gives the same events, which a thread rea
   await fill(store, 'odd-1', [newEvent({ text: 'ä\0😀\ud83d"', long: 'x'.repeat(900_000) })]);
   const reader = await openSqliteEventStore({ path, read_only: true });
   t.teardown(() => reader.close());
-  const [from] = (await all(store.readStream('long-1', { from: 1_234, limit: 1 }))).map(({ position }) => position);
+  const [from] = (await Array.fromAsync(store.readStream('long-1', { from: 1_234, limit: 1 }))).map(
+    ({ position }) => position,
+  );
   for (const options of [{}, { from }, { filter: { categories: ['odd'] } }, { filter: { categories: ['none'] } }]) {
-    t.deepEqual(await all(reader.readAll(options)), await all(store.readAll(options)));
+    t.deepEqual(await Array.fromAsync(reader.readAll(options)), await Array.fromAsync(store.readAll(options)));
   }
   for await (const event of reader.readAll()) {
     t.is(event.revision, 0);
@@ -198,7 +200,7 @@ test('a log that is opened for reading gives the same events, which a thread rea
   // The thread of the first read has the file open; that of the next one finds none.
   t.is((await reading.next()).value.revision, 1);
   await reading.return?.();
-  await t.throwsAsync(all(reader.readAll()), { code: 'no_log' });
+  await t.throwsAsync(Array.fromAsync(reader.readAll()), { code: 'no_log' });
 });
 
 test('a thread checkpoints the write-ahead log during appends, and the log restarts', async (t) => {
@@ -215,7 +217,7 @@ test('a thread checkpoints the write-ahead log during appends, and the log resta
     before = pages();
     ({ revision } = await appended(store.append('s', revision, large())));
   }
-  t.is((await all(store.readStream('s'))).length, revision + 1);
+  t.is((await Array.fromAsync(store.readStream('s'))).length, revision + 1);
 });
 
 test('the checkpoint thread empties the write-ahead log after a deletion, and appends continue', async (t) => {
@@ -241,7 +243,7 @@ test('a page ends at its size limit, also when events are large', async (t) => {
     if (batch.position === (await store.head())) break;
   }
   t.deepEqual(sizes, [5, 5, 2]);
-  t.is((await all(store.readStream('large-1'))).length, 12);
+  t.is((await Array.fromAsync(store.readStream('large-1'))).length, 12);
 });
 
 test('a subscription at the end of the log collects quick successive appends', async (t) => {

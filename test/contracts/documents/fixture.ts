@@ -48,12 +48,6 @@ export const THINGS = {
 
 export const ids = (documents: readonly Document[]): string[] => documents.map((document) => document._id);
 
-export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const list: T[] = [];
-  for await (const item of items) list.push(item);
-  return list;
-}
-
 /** `count` documents `d00000`, `d00001`, …, written a thousand at a time. */
 export async function fill(
   documents: Documents,

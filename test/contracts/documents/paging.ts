@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { Scalar, Sort } from '../../../readmodels/documents.ts';
 import { filter, sort, thing } from './arbitraries.ts';
-import { all, fill, idOf, ids, type Sentence, THINGS, type Thing } from './fixture.ts';
+import { fill, idOf, ids, type Sentence, THINGS, type Thing } from './fixture.ts';
 import { keyset, matching, sorted } from './oracle.ts';
 
 export function paging(sentence: Sentence): void {
@@ -172,13 +172,13 @@ export function paging(sentence: Sentence): void {
     const left = new AbortController();
     t.is((await things.find({}, { signal: left.signal })).length, 1_000);
     t.is(await things.count({}, { signal: left.signal }), 2_500);
-    const reading = all(things.stream({}, { signal: left.signal }));
+    const reading = Array.fromAsync(things.stream({}, { signal: left.signal }));
     left.abort(reason);
     for (const read of [
       reading,
       things.find({}, { signal: left.signal }),
       things.count({}, { signal: left.signal }),
-      all(things.stream({}, { signal: left.signal })),
+      Array.fromAsync(things.stream({}, { signal: left.signal })),
     ]) {
       t.is(await t.throwsAsync(read), reason);
     }
@@ -191,8 +191,8 @@ export function paging(sentence: Sentence): void {
     const seen: string[] = [];
     for await (const { _id } of things.stream({})) if (seen.push(_id) === 1_001) break;
     t.is(seen.at(-1), idOf(1_000));
-    t.deepEqual(await all(things.stream({ n: -1 })), []);
-    t.is((await all(things.stream({ n: { $lt: 2_000 } }))).length, 2_000);
+    t.deepEqual(await Array.fromAsync(things.stream({ n: -1 })), []);
+    t.is((await Array.fromAsync(things.stream({ n: { $lt: 2_000 } }))).length, 2_000);
   });
 
   sentence('a slice of long documents ends early, and consecutive slices give all of them', async (t, opened) => {
@@ -217,7 +217,7 @@ export function paging(sentence: Sentence): void {
     const expected = Array.from({ length: COUNT }, (_, n) => idOf(n));
     t.deepEqual(ids(found), expected);
     t.deepEqual(ids(await things.find({})), expected);
-    t.deepEqual(ids(await all(things.stream({}, { sort: { n: -1 } }))), expected.toReversed());
+    t.deepEqual(ids(await Array.fromAsync(things.stream({}, { sort: { n: -1 } }))), expected.toReversed());
     const short = await things.slice({}, { sort: order, limit: 2, skip: 1 });
     t.deepEqual([ids(short.documents), short.is_cut], [[idOf(1), idOf(2)], false]);
     t.deepEqual(await things.slice({ n: -1 }), { documents: [], is_cut: false });

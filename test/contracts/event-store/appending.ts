@@ -1,7 +1,8 @@
 // Contract of `append` and `head`: expected revisions, all or nothing, order, positions, retries, sizes.
 import { randomUUID } from 'node:crypto';
-import { AppendTooLarge, appendRuns, eventBytes, MAX_APPEND_BYTES } from '../../../events/event-store.ts';
-import { all, appended, fill, ids, newEvent, newEvents, plain, type Sentence } from './fixture.ts';
+import { AppendTooLarge, eventBytes, MAX_APPEND_BYTES } from '../../../events/event-store.ts';
+import { appendRuns } from '../../support/append-runs.ts';
+import { appended, fill, ids, newEvent, newEvents, plain, type Sentence } from './fixture.ts';
 
 export function appending(sentence: Sentence): void {
   sentence('an event reads back as it was appended', async (t, { store, other, category }) => {
@@ -12,15 +13,15 @@ export function appending(sentence: Sentence): void {
     const result = await appended(store.append(`${category}-1`, 'no_stream', [event]));
     const expected = { ...event, stream: `${category}-1`, revision: 0, position: result.position };
     t.is(result.revision, 0);
-    t.deepEqual((await all(store.readStream(`${category}-1`))).map(plain), [expected]);
-    t.deepEqual((await all(other.readStream(`${category}-1`))).map(plain), [expected]);
-    t.deepEqual((await all(other.readAll({ filter: { categories: [category] } }))).map(plain), [expected]);
+    t.deepEqual((await Array.fromAsync(store.readStream(`${category}-1`))).map(plain), [expected]);
+    t.deepEqual((await Array.fromAsync(other.readStream(`${category}-1`))).map(plain), [expected]);
+    t.deepEqual((await Array.fromAsync(other.readAll({ filter: { categories: [category] } }))).map(plain), [expected]);
   });
 
   sentence('a read event can be spread and serialised like any object', async (t, { store, category }) => {
     const event = newEvent({ n: 1 });
     const { position } = await appended(store.append(`${category}-1`, 'no_stream', [event]));
-    const [read] = await all(store.readStream(`${category}-1`));
+    const [read] = await Array.fromAsync(store.readStream(`${category}-1`));
     const expected = { ...event, stream: `${category}-1`, revision: 0, position };
     t.deepEqual({ ...read! }, expected);
     t.deepEqual(JSON.parse(JSON.stringify(read)), expected);
@@ -32,7 +33,7 @@ export function appending(sentence: Sentence): void {
     t.is((await appended(other.append(stream, 2, newEvents(2)))).revision, 4);
     t.is((await appended(store.append(stream, 4, newEvents(1)))).revision, 5);
     t.deepEqual(
-      (await all(store.readStream(stream))).map((event) => event.revision),
+      (await Array.fromAsync(store.readStream(stream))).map((event) => event.revision),
       [0, 1, 2, 3, 4, 5],
     );
   });
@@ -44,12 +45,12 @@ export function appending(sentence: Sentence): void {
       const conflict = (actual: number | 'no_stream') => ({ ok: false as const, conflict: true as const, actual });
       t.deepEqual(await store.append(stream, 0, newEvents(1)), conflict('no_stream'));
       t.deepEqual(await store.append(stream, 7, newEvents(1)), conflict('no_stream'));
-      t.deepEqual(await all(store.readStream(stream)), []);
+      t.deepEqual(await Array.fromAsync(store.readStream(stream)), []);
       await appended(store.append(stream, 'no_stream', newEvents(3)));
       for (const expected of ['no_stream', 0, 1, 3, 1_000] as const) {
         t.deepEqual(await store.append(stream, expected, newEvents(1)), conflict(2), `expected ${expected}`);
       }
-      t.is((await all(store.readStream(stream))).length, 3);
+      t.is((await Array.fromAsync(store.readStream(stream))).length, 3);
     },
   );
 
@@ -57,14 +58,14 @@ export function appending(sentence: Sentence): void {
     const first = newEvents(2);
     await appended(store.append(`${category}-1`, 'no_stream', first));
     t.false((await store.append(`${category}-1`, 'no_stream', newEvents(50))).ok);
-    t.deepEqual(ids(await all(store.readAll({ filter }))), ids(first));
+    t.deepEqual(ids(await Array.fromAsync(store.readAll({ filter }))), ids(first));
   });
 
   sentence('an event that the store cannot hold refuses its whole append', async (t, { store, category, filter }) => {
     const circular: { self?: unknown } = {};
     circular.self = circular;
     await t.throwsAsync(store.append(`${category}-1`, 'no_stream', [newEvent(), newEvent(circular), newEvent()]));
-    t.deepEqual(await all(store.readAll({ filter })), []);
+    t.deepEqual(await Array.fromAsync(store.readAll({ filter })), []);
     t.is((await appended(store.append(`${category}-1`, 'no_stream', newEvents(1)))).revision, 0);
   });
 
@@ -78,7 +79,7 @@ export function appending(sentence: Sentence): void {
       last.push(result.position);
       t.true((await store.head()) >= result.position);
     }
-    const log = await all(store.readAll({ filter }));
+    const log = await Array.fromAsync(store.readAll({ filter }));
     t.deepEqual(
       log.map((event) => event.data),
       Array.from({ length: 60 }, (_, n) => ({ n })),
@@ -91,7 +92,7 @@ export function appending(sentence: Sentence): void {
       last,
     );
     for (const number of [0, 1, 2]) {
-      const stream = (await all(other.readStream(`${category}-${number}`))).map(plain);
+      const stream = (await Array.fromAsync(other.readStream(`${category}-${number}`))).map(plain);
       t.deepEqual(stream, log.filter((event) => event.stream === `${category}-${number}`).map(plain));
     }
   });
@@ -106,8 +107,8 @@ export function appending(sentence: Sentence): void {
     ]);
     t.deepEqual([results[0], results[1]].map((result) => (result as { ok: boolean }).ok).sort(), [false, true]);
     t.true(results[4] instanceof Error);
-    t.is((await all(store.readStream(`${category}-1`))).length, 2);
-    t.is((await all(store.readStream(`${category}-2`))).length, 1);
+    t.is((await Array.fromAsync(store.readStream(`${category}-1`))).length, 2);
+    t.is((await Array.fromAsync(store.readStream(`${category}-2`))).length, 1);
   });
 
   sentence('a repeated append succeeds with the first positions', async (t, { store, other, category }) => {
@@ -120,7 +121,7 @@ export function appending(sentence: Sentence): void {
     const second = await store.append(stream, 2, continued);
     t.deepEqual(await other.append(stream, 2, continued), second);
     t.deepEqual(await other.append(stream, 'no_stream', created), first, 'also when the stream has moved on');
-    t.deepEqual(ids(await all(store.readStream(stream))), ids([...created, ...continued]));
+    t.deepEqual(ids(await Array.fromAsync(store.readStream(stream))), ids([...created, ...continued]));
   });
 
   sentence('some of the same ids, another order or another stream is a conflict', async (t, { store, category }) => {
@@ -134,7 +135,7 @@ export function appending(sentence: Sentence): void {
     t.deepEqual(await store.append(stream, 'no_stream', [a, b, c, newEvent()]), conflict, 'one more');
     t.deepEqual(await store.append(stream, 'no_stream', [a, c, b]), conflict, 'another order');
     t.deepEqual(await store.append(stream, 0, events), conflict, 'another revision');
-    t.deepEqual(ids(await all(store.readStream(stream))), ids(events));
+    t.deepEqual(ids(await Array.fromAsync(store.readStream(stream))), ids(events));
     t.true((await store.append(`${category}-2`, 'no_stream', events)).ok, 'another stream is another append');
   });
 
@@ -153,7 +154,7 @@ export function appending(sentence: Sentence): void {
       revision: 5,
       position: result.position,
     });
-    t.deepEqual(ids(await all(again.readStream(`${category}-1`))), ids([...before, ...events]));
+    t.deepEqual(ids(await Array.fromAsync(again.readStream(`${category}-1`))), ids([...before, ...events]));
   });
 
   sentence('any text comes back unchanged', async (t, { store, category }) => {
@@ -172,7 +173,7 @@ export function appending(sentence: Sentence): void {
     const event = newEvent(data, 'Größe😀');
     event.metadata = { ...event.metadata, actor: 'user:Zoë\0😀\ud800' };
     await appended(store.append(`${category}-Größe-😀/?%_*`, 'no_stream', [event]));
-    const [read] = await all(store.readStream(`${category}-Größe-😀/?%_*`));
+    const [read] = await Array.fromAsync(store.readStream(`${category}-Größe-😀/?%_*`));
     t.deepEqual(read!.data, data);
     t.deepEqual(read!.metadata, event.metadata);
     t.is(read!.type, event.type);
@@ -189,7 +190,7 @@ export function appending(sentence: Sentence): void {
       ),
     );
     t.deepEqual(
-      (await all(store.readStream(`${category}-1`))).map((event) => event.data),
+      (await Array.fromAsync(store.readStream(`${category}-1`))).map((event) => event.data),
       values,
     );
   });
@@ -199,7 +200,7 @@ export function appending(sentence: Sentence): void {
     events[1]!.metadata = events[0]!.metadata;
     await appended(store.append(`${category}-1`, 'no_stream', events));
     t.deepEqual(
-      (await all(store.readStream(`${category}-1`))).map((event) => event.metadata),
+      (await Array.fromAsync(store.readStream(`${category}-1`))).map((event) => event.metadata),
       events.map((event) => event.metadata),
     );
   });
@@ -208,7 +209,7 @@ export function appending(sentence: Sentence): void {
     const urls = Array.from({ length: 4_000 }, (_, n) => `https://example.com/${n}/${randomUUID()}`);
     t.true(JSON.stringify(urls).length > 200_000);
     await appended(store.append(`${category}-1`, 'no_stream', [newEvent({ urls }), newEvent({ urls })]));
-    const read = await all(store.readStream(`${category}-1`));
+    const read = await Array.fromAsync(store.readStream(`${category}-1`));
     t.deepEqual(
       read.map((event) => event.data),
       [{ urls }, { urls }],
@@ -241,11 +242,11 @@ export function appending(sentence: Sentence): void {
           t.true(run.reduce((sum, event) => sum + eventBytes(event), 0) <= MAX_APPEND_BYTES);
         }
       }
-      t.deepEqual(await all(store.readAll({ filter })), []);
+      t.deepEqual(await Array.fromAsync(store.readAll({ filter })), []);
       await appended(store.append(`${category}-1`, 'no_stream', fits));
       await appended(store.append(`${category}-2`, 'no_stream', [sized(half, 'x'), sized(half, 'x')]));
       t.deepEqual(
-        (await all(store.readStream(`${category}-1`))).map((event) => event.data),
+        (await Array.fromAsync(store.readStream(`${category}-1`))).map((event) => event.data),
         fits.map((event) => event.data),
       );
     },
@@ -254,10 +255,10 @@ export function appending(sentence: Sentence): void {
   sentence('an append holds 1 to 1,000 events', async (t, { store, category, filter }) => {
     await t.throwsAsync(store.append(`${category}-1`, 'no_stream', []));
     await t.throwsAsync(store.append(`${category}-1`, 'no_stream', newEvents(1_001)));
-    t.deepEqual(await all(store.readAll({ filter })), []);
+    t.deepEqual(await Array.fromAsync(store.readAll({ filter })), []);
     const events = newEvents(1_000);
     t.is((await appended(store.append(`${category}-1`, 'no_stream', events))).revision, 999);
-    t.deepEqual(ids(await all(store.readStream(`${category}-1`))), ids(events));
+    t.deepEqual(ids(await Array.fromAsync(store.readStream(`${category}-1`))), ids(events));
   });
 
   sentence('appended events survive closing and opening', async (t, scene) => {
@@ -267,7 +268,7 @@ export function appending(sentence: Sentence): void {
     await store.close();
     await other.close();
     const again = await reopen();
-    t.deepEqual(ids(await all(again.readStream(`${category}-1`))), ids(events));
+    t.deepEqual(ids(await Array.fromAsync(again.readStream(`${category}-1`))), ids(events));
     t.true((await again.head()) >= position);
     t.is((await appended(again.append(`${category}-1`, 1_499, newEvents(1)))).revision, 1_500);
   });
@@ -288,7 +289,7 @@ export function appending(sentence: Sentence): void {
     const results = await store.appendInOrder(appends);
     t.true(results.every(({ ok }) => ok));
     t.deepEqual(await other.appendInOrder(appends), results);
-    t.deepEqual(ids(await all(store.readAll({ filter }))), ids(appends.flatMap(({ events }) => events)));
+    t.deepEqual(ids(await Array.fromAsync(store.readAll({ filter }))), ids(appends.flatMap(({ events }) => events)));
     const late = { stream: `${category}-0`, expected: 0, events: newEvents(1) };
     const [conflict] = await store.appendInOrder([late]);
     t.false(conflict!.ok);

@@ -1,5 +1,5 @@
 // Contract of `deleteStream`: gone for good.
-import { all, appended, type Fixture, fill, ids, newEvents, type Sentence } from './fixture.ts';
+import { appended, type Fixture, fill, ids, newEvents, type Sentence } from './fixture.ts';
 
 export function deleting(sentence: Sentence, fixture: Fixture): void {
   sentence('a deleted stream reads empty and refuses every append', async (t, { store, other, category }) => {
@@ -8,15 +8,15 @@ export function deleting(sentence: Sentence, fixture: Fixture): void {
     await fill(store, stream, events);
     await store.deleteStream(stream);
     for (const connection of [store, other]) {
-      t.deepEqual(await all(connection.readStream(stream)), []);
-      t.deepEqual(await all(connection.readStream(stream, { direction: 'backwards', limit: 1 })), []);
+      t.deepEqual(await Array.fromAsync(connection.readStream(stream)), []);
+      t.deepEqual(await Array.fromAsync(connection.readStream(stream, { direction: 'backwards', limit: 1 })), []);
       for (const expected of ['no_stream', 0, 2] as const) {
         const result = await connection.append(stream, expected, newEvents(1));
         t.deepEqual(result, { ok: false as const, conflict: true as const, actual: 'no_stream' as const });
       }
       t.false((await connection.append(stream, 'no_stream', events)).ok, 'a retry of what was deleted neither');
     }
-    t.deepEqual(await all(store.readStream(stream)), []);
+    t.deepEqual(await Array.fromAsync(store.readStream(stream)), []);
   });
 
   sentence(
@@ -35,14 +35,14 @@ export function deleting(sentence: Sentence, fixture: Fixture): void {
     await fill(store, `${category}-1`, newEvents(1_200));
     await fill(store, `${category}-2`, kept);
     const last = await fill(store, `${category}-3`, newEvents(2));
-    const before = await all(store.readAll({ filter }));
+    const before = await Array.fromAsync(store.readAll({ filter }));
     await store.deleteStream(`${category}-1`);
     await store.deleteStream(`${category}-3`);
-    t.deepEqual(ids(await all(store.readStream(`${category}-2`))), ids(kept));
+    t.deepEqual(ids(await Array.fromAsync(store.readStream(`${category}-2`))), ids(kept));
     const expected =
       fixture.deletedEvents === 'gone' ? before.filter((event) => event.stream === `${category}-2`) : before;
     t.deepEqual(
-      (await all(store.readAll({ filter }))).map((event) => event.position),
+      (await Array.fromAsync(store.readAll({ filter }))).map((event) => event.position),
       expected.map((event) => event.position),
     );
     const next = await appended(store.append(`${category}-2`, 2, newEvents(1)));
@@ -57,7 +57,7 @@ export function deleting(sentence: Sentence, fixture: Fixture): void {
       await t.notThrowsAsync(store.deleteStream(`${category}-1`));
       await t.notThrowsAsync(other.deleteStream(`${category}-1`));
       await t.notThrowsAsync(store.deleteStream(`${category}-never`));
-      t.deepEqual(await all(store.readStream(`${category}-never`)), []);
+      t.deepEqual(await Array.fromAsync(store.readStream(`${category}-never`)), []);
     },
   );
 
@@ -69,7 +69,9 @@ export function deleting(sentence: Sentence, fixture: Fixture): void {
       for (const name of names.slice(10)) await store.deleteStream(name);
       await store.deleteStream(`${category}-never`);
       for (const connection of [store, other]) {
-        const deleted = (await all(connection.deletedStreams())).filter((name) => name.startsWith(category));
+        const deleted = (await Array.fromAsync(connection.deletedStreams())).filter((name) =>
+          name.startsWith(category),
+        );
         t.deepEqual([...new Set(deleted)].sort(), [...names.slice(10), `${category}-never`].sort());
       }
     },

@@ -1,19 +1,20 @@
 // The fixture that an adapter gives to the contract suite of the event log, and the parts that each test gets.
+
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { ExecutionContext, TestFn } from 'ava';
-import {
-  type AppendResult,
-  appendRuns,
-  type EventFilter,
-  type EventStore,
-  type ExpectedRevision,
-  type Metadata,
-  type NewEvent,
-  type Position,
-  type RecordedEvent,
-  type StoredLog,
-  type SubscriptionBatch,
+import type {
+  AppendResult,
+  EventFilter,
+  EventStore,
+  ExpectedRevision,
+  Metadata,
+  NewEvent,
+  Position,
+  RecordedEvent,
+  StoredLog,
+  SubscriptionBatch,
 } from '../../../events/event-store.ts';
+import { appendRuns } from '../../support/append-runs.ts';
 
 /** Every wait of the suite fails after this time, which is ample for a loaded machine. */
 export const DEADLINE_MS = 120_000;
@@ -111,12 +112,6 @@ export async function fill(store: EventStore, stream: string, events: readonly N
   let last: { revision: ExpectedRevision; position: Position } = { revision: 'no_stream', position: '' };
   for (const run of appendRuns(events)) last = await appended(store.append(stream, last.revision, run));
   return last.position;
-}
-
-export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const list: T[] = [];
-  for await (const item of items) list.push(item);
-  return list;
 }
 
 export const ids = (events: readonly NewEvent[]): string[] => events.map((event) => event.id);

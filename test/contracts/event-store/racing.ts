@@ -1,6 +1,6 @@
 // Contract of writers that race: two connections, one stream, one winner a revision.
 import type { EventStore } from '../../../events/event-store.ts';
-import { all, appended, newEvent, newEvents, type Sentence } from './fixture.ts';
+import { appended, newEvent, newEvents, type Sentence } from './fixture.ts';
 
 export function racing(sentence: Sentence): void {
   sentence('exactly one of two writers to a stream gets each revision', async (t, { store, other, category }) => {
@@ -27,7 +27,7 @@ export function racing(sentence: Sentence): void {
       }
     };
     await Promise.all([race('a', store), race('b', other)]);
-    const events = await all(store.readStream(stream, { from: 1 }));
+    const events = await Array.fromAsync(store.readStream(stream, { from: 1 }));
     t.is(events.length, 2 * wins_each);
     for (const event of events) t.is((event.data as { writer: string }).writer, won.get(event.revision)!);
     t.true(conflicts > 0, 'they did race');
@@ -41,7 +41,7 @@ export function racing(sentence: Sentence): void {
         ),
       );
       t.is(results.filter((result) => result.ok).length, 1);
-      t.is((await all(other.readStream(`${category}-${round}`))).length, 3);
+      t.is((await Array.fromAsync(other.readStream(`${category}-${round}`))).length, 3);
     }
   });
 
@@ -55,7 +55,7 @@ export function racing(sentence: Sentence): void {
       ]);
       t.true(one.ok);
       t.deepEqual(one, two);
-      t.is((await all(store.readStream(`${category}-${round}`))).length, 3);
+      t.is((await Array.fromAsync(store.readStream(`${category}-${round}`))).length, 3);
     }
   });
 
@@ -66,7 +66,7 @@ export function racing(sentence: Sentence): void {
       }
     };
     await Promise.all([1, 2, 3, 4].map((number) => write(number % 2 === 0 ? store : other, `${category}-${number}`)));
-    const log = await all(store.readAll({ filter }));
+    const log = await Array.fromAsync(store.readAll({ filter }));
     t.is(log.length, 200);
     for (const number of [1, 2, 3, 4]) {
       const revisions = log.filter((event) => event.stream === `${category}-${number}`).map((event) => event.revision);

@@ -1,13 +1,13 @@
 // Contract of `readStream`, `readAll` and `head`.
 import { BEGINNING } from '../../../events/event-store.ts';
-import { all, appended, fill, ids, newCategory, newEvent, newEvents, type Sentence } from './fixture.ts';
+import { appended, fill, ids, newCategory, newEvent, newEvents, type Sentence } from './fixture.ts';
 
 export function reading(sentence: Sentence): void {
   sentence('a stream reads forwards and backwards, from a revision, up to a limit', async (t, { store, category }) => {
     const stream = `${category}-1`;
     await fill(store, stream, newEvents(10));
     const revisions = async (options: Parameters<typeof store.readStream>[1]) =>
-      (await all(store.readStream(stream, options))).map((event) => event.revision);
+      (await Array.fromAsync(store.readStream(stream, options))).map((event) => event.revision);
     t.deepEqual(await revisions({}), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     t.deepEqual(await revisions({ from: 7 }), [7, 8, 9]);
     t.deepEqual(await revisions({ from: 9 }), [9]);
@@ -23,35 +23,41 @@ export function reading(sentence: Sentence): void {
   });
 
   sentence('an absent stream has no events', async (t, { store, category }) => {
-    t.deepEqual(await all(store.readStream(`${category}-none`)), []);
-    t.deepEqual(await all(store.readStream(`${category}-none`, { direction: 'backwards', limit: 1 })), []);
+    t.deepEqual(await Array.fromAsync(store.readStream(`${category}-none`)), []);
+    t.deepEqual(await Array.fromAsync(store.readStream(`${category}-none`, { direction: 'backwards', limit: 1 })), []);
   });
 
   sentence('a long stream reads whole in both directions', async (t, { store, other, category, filter, long }) => {
     const events = newEvents(long);
     await fill(store, `${category}-1`, events);
-    const forwards = await all(other.readStream(`${category}-1`));
+    const forwards = await Array.fromAsync(other.readStream(`${category}-1`));
     t.deepEqual(ids(forwards), ids(events));
     t.true(forwards.every((event, n) => event.revision === n && (event.data as { n: number }).n === n));
-    t.deepEqual(ids(await all(other.readStream(`${category}-1`, { direction: 'backwards' }))), ids(events).reverse());
     t.deepEqual(
-      ids(await all(other.readStream(`${category}-1`, { from: 10, limit: long - 500 }))),
+      ids(await Array.fromAsync(other.readStream(`${category}-1`, { direction: 'backwards' }))),
+      ids(events).reverse(),
+    );
+    t.deepEqual(
+      ids(await Array.fromAsync(other.readStream(`${category}-1`, { from: 10, limit: long - 500 }))),
       ids(events.slice(10, long - 490)),
     );
-    t.deepEqual(ids(await all(other.readAll({ filter }))), ids(events));
+    t.deepEqual(ids(await Array.fromAsync(other.readAll({ filter }))), ids(events));
   });
 
   sentence('the log reads after a position, up to a limit', async (t, { store, category, filter }) => {
     const events = newEvents(20);
     await fill(store, `${category}-1`, events.slice(0, 10));
     await fill(store, `${category}-2`, events.slice(10));
-    const log = await all(store.readAll({ from: BEGINNING, filter }));
+    const log = await Array.fromAsync(store.readAll({ from: BEGINNING, filter }));
     t.deepEqual(ids(log), ids(events));
     for (const [index, { position }] of log.entries()) {
-      t.deepEqual(ids(await all(store.readAll({ from: position, filter }))), ids(events.slice(index + 1)));
+      t.deepEqual(ids(await Array.fromAsync(store.readAll({ from: position, filter }))), ids(events.slice(index + 1)));
     }
-    t.deepEqual(ids(await all(store.readAll({ filter, limit: 3 }))), ids(events.slice(0, 3)));
-    t.deepEqual(ids(await all(store.readAll({ from: log[8]!.position, filter, limit: 4 }))), ids(events.slice(9, 13)));
+    t.deepEqual(ids(await Array.fromAsync(store.readAll({ filter, limit: 3 }))), ids(events.slice(0, 3)));
+    t.deepEqual(
+      ids(await Array.fromAsync(store.readAll({ from: log[8]!.position, filter, limit: 4 }))),
+      ids(events.slice(9, 13)),
+    );
   });
 
   sentence('the log without a filter holds the streams of every category', async (t, { store, category }) => {
@@ -59,7 +65,7 @@ export function reading(sentence: Sentence): void {
     const events = newEvents(6);
     await fill(store, `${category}-1`, events.slice(0, 3));
     await fill(store, `${newCategory()}-1`, events.slice(3));
-    const log = await all(store.readAll({ from: before }));
+    const log = await Array.fromAsync(store.readAll({ from: before }));
     const mine = new Set(ids(events));
     t.deepEqual(ids(log.filter((event) => mine.has(event.id))), ids(events));
   });
@@ -82,7 +88,8 @@ export function reading(sentence: Sentence): void {
       log
         .filter(({ of, event }) => categories.includes(of) && types.some((type) => event.type === `${category}${type}`))
         .map(({ event }) => event.id);
-    const read = async (filter: Parameters<typeof store.readAll>[0]) => ids(await all(store.readAll(filter)));
+    const read = async (filter: Parameters<typeof store.readAll>[0]) =>
+      ids(await Array.fromAsync(store.readAll(filter)));
     const typed = (...types: string[]) => types.map((type) => `${category}${type}`);
 
     t.deepEqual(await read({ filter: { categories: [second] } }), expected([second], ['A', 'B', 'C']));
@@ -117,12 +124,12 @@ export function reading(sentence: Sentence): void {
       ];
       const events = newEvents(streams.length);
       for (const [n, stream] of streams.entries()) await fill(store, stream, [events[n]!]);
-      const read = await all(store.readAll({ filter: { categories: [category] } }));
+      const read = await Array.fromAsync(store.readAll({ filter: { categories: [category] } }));
       t.deepEqual(
         read.map((event) => event.stream),
         streams.slice(0, 3),
       );
-      const upper = await all(store.readAll({ filter: { categories: [category.toUpperCase()] } }));
+      const upper = await Array.fromAsync(store.readAll({ filter: { categories: [category.toUpperCase()] } }));
       t.deepEqual(ids(upper), [events.at(-1)!.id]);
     },
   );
@@ -134,7 +141,7 @@ export function reading(sentence: Sentence): void {
       `${category}-1`,
       types.map((type) => newEvent({}, type)),
     );
-    const read = await all(store.readAll({ filter: { ...filter, types: ['URL_Checked'] } }));
+    const read = await Array.fromAsync(store.readAll({ filter: { ...filter, types: ['URL_Checked'] } }));
     t.deepEqual(
       read.map((event) => event.revision),
       [0, 4],

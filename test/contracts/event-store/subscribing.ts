@@ -1,18 +1,6 @@
 // Contract of `subscribe`: catch-up, then live, without a gap or a repeat; checkpoints; the end.
 import { BEGINNING, type EventStore, type Position, type SubscriptionBatch } from '../../../events/event-store.ts';
-import {
-  all,
-  appended,
-  fill,
-  idle,
-  ids,
-  listen,
-  newCategory,
-  newEvent,
-  newEvents,
-  type Sentence,
-  soon,
-} from './fixture.ts';
+import { appended, fill, idle, ids, listen, newCategory, newEvent, newEvents, type Sentence, soon } from './fixture.ts';
 
 /** Appends single events to one stream until `stop`. Returns their number. */
 async function keepAppending(store: EventStore, stream: string, going: () => boolean): Promise<number> {
@@ -76,7 +64,7 @@ export function subscribing(sentence: Sentence): void {
         },
       );
     const followers = await Promise.all([follow(store), follow(other), follow(other)]);
-    const log = await all(store.readAll({ filter }));
+    const log = await Array.fromAsync(store.readAll({ filter }));
     t.true(log.length > past + 400);
     for (const { events } of followers) {
       t.deepEqual(
@@ -161,12 +149,12 @@ export function subscribing(sentence: Sentence): void {
     const wanted = 13 * 3;
     const enough = ({ events }: { events: unknown[] }) => events.length >= wanted;
     const [heard] = await Promise.all([listen(store, { filter }, enough), write()]);
-    const log = await all(store.readAll({ filter }));
+    const log = await Array.fromAsync(store.readAll({ filter }));
     t.is(log.length, wanted);
     const checkpoints = [BEGINNING, ...heard.batches.map((batch) => batch.position)];
     for (const from of checkpoints) {
       const rest = ids(log.filter((event) => event.position > from));
-      t.deepEqual(ids(await all(other.readAll({ from, filter }))), rest);
+      t.deepEqual(ids(await Array.fromAsync(other.readAll({ from, filter }))), rest);
       if (rest.length === 0) continue;
       const resumed = await listen(other, { from, filter }, ({ events }) => events.length >= rest.length);
       t.deepEqual(ids(resumed.events), rest);
@@ -189,7 +177,7 @@ export function subscribing(sentence: Sentence): void {
         }
       },
     );
-    t.deepEqual(ids(heard.events), ids(await all(store.readAll({ filter }))));
+    t.deepEqual(ids(heard.events), ids(await Array.fromAsync(store.readAll({ filter }))));
   });
 
   sentence('a waiting subscription ends on abort, at once and without an error', async (t, scene) => {
@@ -227,7 +215,10 @@ export function subscribing(sentence: Sentence): void {
 
   sentence('an aborted signal gives an empty subscription', async (t, { store, category, filter }) => {
     await fill(store, `${category}-1`, newEvents(1));
-    t.deepEqual(await soon(all(store.subscribe({ filter, signal: AbortSignal.abort() })), 'the end', 30_000), []);
+    t.deepEqual(
+      await soon(Array.fromAsync(store.subscribe({ filter, signal: AbortSignal.abort() })), 'the end', 30_000),
+      [],
+    );
   });
 
   sentence(
@@ -253,7 +244,7 @@ export function subscribing(sentence: Sentence): void {
       listen(n % 2 === 0 ? store : other, { filter }, ({ events }) => events.length >= 100),
     );
     for (let n = 0; n < 10; n += 1) await fill(n % 2 === 0 ? store : other, `${category}-${n}`, newEvents(10));
-    const log = ids(await all(store.readAll({ filter })));
+    const log = ids(await Array.fromAsync(store.readAll({ filter })));
     for (const heard of await Promise.all(listening)) t.deepEqual(ids(heard.events), log);
   });
 }

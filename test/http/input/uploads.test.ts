@@ -17,7 +17,7 @@ const MAX_FILE_BYTES = 1024 * 1024;
 type Received = UploadedFile[];
 const route = routeOf<Received>(GATEWAY, 'sample');
 const responses = { 200: { description: 'Fine.', schema: Type.Object({}, { additionalProperties: true }) } };
-const about = { method: 'POST', summary: 'A sample', responses, body: fileBody() } as const;
+const about = { method: 'POST', summary: 'A sample', responses, body: fileBody('The file.') } as const;
 
 const ROUTES: Route<Received>[] = [
   route({
