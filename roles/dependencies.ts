@@ -1,7 +1,7 @@
 // Measures the stores and servers that a process uses: whether each answers, how fast, and since when. A reader gets what is
 // known and waits for no server.
 import { connect } from 'node:net';
-import { pause } from '../time/pause.ts';
+import { atMost, pause } from '../time/pause.ts';
 
 /** A dependency is away while its last answer was an error, or a question waits for longer than this. */
 const LATE_MS = 1500;
@@ -100,10 +100,8 @@ export function probeDependencies(
 
 /** Null when the work fails, or takes longer. */
 export async function within<Result>(limit_ms: number, work: Promise<Result>): Promise<Result | null> {
-  const done = new AbortController();
-  const outcome = await Promise.race([work.catch(() => null), pause(limit_ms, done.signal).then(() => null)]);
-  done.abort();
-  return outcome;
+  const outcome = work.catch(() => null);
+  return (await atMost(limit_ms, outcome)) ?? null;
 }
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443, 'smtp:': 25, 'smtps:': 465 };

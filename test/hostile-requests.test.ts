@@ -2,6 +2,7 @@
 // harm. Nothing is answered with a 5xx, and nothing takes the thread that answers everybody for over 100 ms of its processor.
 import { Agent, request } from 'node:http';
 import test from 'ava';
+import { watchTurns } from '../bench/turns.ts';
 import { type Operation, openOperations } from './fuzz/operations.ts';
 import { startTestService } from './support/service.ts';
 import { openSite } from './support/sites.ts';
@@ -122,14 +123,7 @@ test('no hostile request gets a 5xx or blocks the thread', async (t) => {
 
   /** Milliseconds of the processor that this thread took in the longest turn of its event loop until the answer. */
   async function ask(method: string, { path, headers = {}, body }: Hostile, token: string | null) {
-    let longest_us = 0;
-    let before_us = threadUs();
-    const look = () => {
-      const now_us = threadUs();
-      longest_us = Math.max(longest_us, now_us - before_us);
-      before_us = now_us;
-    };
-    const timer = setInterval(look, 1);
+    const turns = watchTurns();
     const status = await new Promise<number>((resolve) => {
       const sent = { ...(token === null ? {} : { authorization: `Bearer ${token}` }), ...headers };
       const asked = request(service.url + path, { method, agent, headers: sent, timeout: ANSWER_MS }, (response) => {
@@ -139,9 +133,7 @@ test('no hostile request gets a 5xx or blocks the thread', async (t) => {
       asked.on('error', () => resolve(0)).on('timeout', () => asked.destroy());
       asked.end(body);
     });
-    clearInterval(timer);
-    look();
-    return { status, turn_ms: longest_us / 1000 };
+    return { status, turn_ms: turns.longest() };
   }
 
   const faults: string[] = [];
@@ -166,8 +158,3 @@ test('no hostile request gets a 5xx or blocks the thread', async (t) => {
   t.deepEqual(faults, []);
   t.is((await fetch(`${service.url}/healthz`)).status, 200);
 });
-
-function threadUs(): number {
-  const { user, system } = process.threadCpuUsage();
-  return user + system;
-}

@@ -13,6 +13,7 @@ import { issueLocalToken } from '../adapters/identity/index.ts';
 import { until } from './support/behind.ts';
 import { freePort } from './support/free-port.ts';
 import { assertExactFolder } from './support/ledger.ts';
+import { closeHttp, listenOnLoopback } from './support/loopback.ts';
 import { type Answer, openTestClient, startTestService, type TestClient, type TestService } from './support/service.ts';
 import { startServiceProcess } from './support/service-process.ts';
 import { openSite, type Site } from './support/sites.ts';
@@ -37,17 +38,13 @@ async function openReceiver(): Promise<Receiver> {
     const body = Buffer.concat(await request.toArray()).toString();
     receiver.received.push({ headers: request.headers, body });
     if (receiver.status !== null) response.writeHead(receiver.status).end(`answered ${receiver.status}`);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
+  const port = await listenOnLoopback(server);
   const receiver: Receiver = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    url: `http://127.0.0.1:${port}/hook`,
     received: [],
     status: 200,
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    close: () => closeHttp(server),
   };
   return receiver;
 }

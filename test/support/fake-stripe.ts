@@ -1,8 +1,8 @@
 // A small part of Stripe's API on loopback, and the events that Stripe would send, signed by its own library.
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import Stripe from 'stripe';
+import { closeHttp, listenOnLoopback } from './loopback.ts';
 
 export const WEBHOOK_SECRET = 'whsec_of_the_tests';
 
@@ -91,13 +91,10 @@ export async function openFakeStripe(): Promise<FakeStripe> {
     if (answered === null) response.statusCode = 400;
     response.end(JSON.stringify(answered ?? NO_CUSTOMER));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const port = await listenOnLoopback(server);
   return Object.assign(fake, {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    url: `http://127.0.0.1:${port}`,
+    close: () => closeHttp(server),
   });
 }
 

@@ -4,6 +4,7 @@ import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import Provider from 'oidc-provider';
 import { CookieJar } from 'tough-cookie';
 import { freePort, listenOn } from './free-port.ts';
+import { closeHttp } from './loopback.ts';
 
 export const AUDIENCE = 'url-checker';
 export const CLIENT = { client_id: 'console', client_secret: 'a-secret-of-the-console' };
@@ -55,10 +56,7 @@ export async function startProvider(
       server.removeAllListeners('request');
       serve();
     },
-    async stop() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    stop: () => closeHttp(server),
     async start() {
       server = createServer();
       serve();

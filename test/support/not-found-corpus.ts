@@ -1,8 +1,8 @@
 // The texts of not-found pages that projects ship in their own translations (test/corpus/not-found), as pages of each project's
 // shape. Whole projects are for tuning or for measuring.
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { halfOf } from './halves.ts';
 
 interface Source {
   source: string;
@@ -42,11 +42,6 @@ function readTable<Row>(name: string): Row[] {
 }
 
 const SOURCES = new Map(readTable<Source>('sources.tsv').map((source) => [source.source, source]));
-
-/** Which half a project is in: its name decides, before anybody has seen how its pages are judged. */
-function halfOf(source: string): 'tune' | 'measure' {
-  return createHash('sha256').update(source).digest()[0]! % 2 === 0 ? 'tune' : 'measure';
-}
 
 export const NOT_FOUND_PAGES: readonly NotFoundPage[] = readTable<NotFoundText>('texts.tsv').map((row) => {
   const source = SOURCES.get(row.source)!;

@@ -1,7 +1,8 @@
 // A loopback server that speaks no protocol by itself: what happens to a connection is the test's.
 import { EventEmitter, once } from 'node:events';
-import net, { type AddressInfo, type Socket } from 'node:net';
+import net, { type Socket } from 'node:net';
 import tls, { type TlsOptions } from 'node:tls';
+import { closeWith, listenOnLoopback } from './loopback.ts';
 
 export interface RawServer {
   readonly port: number;
@@ -39,10 +40,9 @@ export async function startRawServer(accept: (socket: Socket) => void, options?:
       changes.emit('change');
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listenOnLoopback(server);
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     get open() {
       return sockets.size;
     },
@@ -51,11 +51,6 @@ export async function startRawServer(accept: (socket: Socket) => void, options?:
     },
     accepts: (count) => until(() => accepted >= count),
     drained: () => until(() => sockets.size === 0),
-    async close() {
-      const closed = once(server, 'close');
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await closed;
-    },
+    close: () => closeWith(server, sockets),
   };
 }

@@ -1,6 +1,6 @@
 // Websites on loopback for tests of the whole service: they count what they are asked.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { closeHttp, listenOnLoopback } from './loopback.ts';
 
 export interface Site {
   url: string;
@@ -27,15 +27,10 @@ export async function openSite(answer: Answer = page): Promise<Site> {
     asked.set(path, (asked.get(path) ?? 0) + 1);
     answer(request, response);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnLoopback(server);
   return {
     url: `http://127.0.0.1:${port}`,
     asked,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => closeHttp(server),
   };
 }

@@ -1,11 +1,10 @@
 // The labelled pages of test/corpus/soft404, and a server that is the host of each: it serves the page, answers to names
 // that cannot be there as the page's host does, and serves the other pages of the host that a job would have.
-import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import http, { type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { halfOf } from './halves.ts';
+import { closeHttp, listenOnLoopback } from './loopback.ts';
 import { html } from './test-site.ts';
 
 export interface CorpusPage {
@@ -37,10 +36,8 @@ export function pageText(id: string): string {
   return readFileSync(join(FOLDER, 'pages', `${id}.html`), 'utf8');
 }
 
-/** Which half a page is in: decided by its id, before anybody has seen how it is judged. */
-export function setOf(id: string): 'tune' | 'measure' {
-  return createHash('sha256').update(id).digest()[0]! % 2 === 0 ? 'tune' : 'measure';
-}
+/** Which half a page is in. */
+export const setOf = halfOf;
 
 /** The URLs of the page's host that a job holds beside it. */
 export function others({ same = [], distinct = 0 }: CorpusPage): string[] {
@@ -103,16 +100,10 @@ export async function startCorpusServer(): Promise<CorpusServer> {
       response.writeHead(302, { location: to, 'content-length': '0' }).end();
     }
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnLoopback(server);
   return {
     url: (page, path) => `http://${page.id}.test:${port}${path}`,
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    close: () => closeHttp(server),
   };
 }
 

@@ -1,7 +1,7 @@
 // A proxy on a loopback address that tunnels to where it is asked: HTTP CONNECT, the same over TLS, or SOCKS5.
-import { once } from 'node:events';
-import net, { type AddressInfo, type Socket } from 'node:net';
+import net, { type Socket } from 'node:net';
 import tls from 'node:tls';
+import { closeWith, listenOnLoopback } from './loopback.ts';
 import { GOOD, SERVER_KEY } from './test-certificates.ts';
 
 export interface TestProxy {
@@ -90,9 +90,7 @@ export async function startTestProxy(options: TestProxyOptions = {}): Promise<Te
 
   const server =
     kind === 'https' ? tls.createServer({ cert: GOOD, key: SERVER_KEY }, accept) : net.createServer(accept);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnLoopback(server);
   return {
     url: `${kind}://${credentials === '' ? '' : `${credentials}@`}127.0.0.1:${port}`,
     port,
@@ -102,9 +100,7 @@ export async function startTestProxy(options: TestProxyOptions = {}): Promise<Te
     },
     async close() {
       if (!server.listening) return;
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await once(server, 'close');
+      await closeWith(server, sockets);
     },
   };
 }

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import tls from 'node:tls';
 import zlib from 'node:zlib';
+import { closeWith } from './loopback.ts';
 import { SERVER_KEY } from './test-certificates.ts';
 
 export interface TestRequest {
@@ -306,11 +307,6 @@ export async function startTestSite(options: TestSiteOptions = {}): Promise<Test
         await new Promise(setImmediate);
       }
     },
-    async close() {
-      const closed = once(server, 'close');
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await closed;
-    },
+    close: () => closeWith(server, sockets),
   };
 }
