@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 import type { BackupDocument } from '../../readmodels/backups.ts';
 import type { Reading } from '../../readmodels/documents.ts';
 import { within } from '../../roles/dependencies.ts';
-import { type LedgerAuditSign, type RoleWatch, workOf } from '../../roles/role-signs.ts';
+import { type HandedOut, type LedgerAuditSign, type RoleWatch, workOf } from '../../roles/role-signs.ts';
 import type { Followers } from '../followers.ts';
 import { openGauge, type Values } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
@@ -22,106 +22,84 @@ const ANSWER_MS = 1_500;
 /** Scrapes within this time share one answer, however many there are. */
 const FRESH_MS = 1_000;
 
+/** A metric, and its value in what it measures; null where there is none. */
+type Metric<Of> = readonly [name: string, help: string, value: (of: Of) => number | null];
+
+const OF_FOLLOWERS: readonly Metric<Followers['followers'][number]>[] = [
+  [
+    'projection_position',
+    'Position of the log up to which the projection has applied the events.',
+    ({ position }) => numberOf(position),
+  ],
+  [
+    'projection_lag_seconds',
+    'Age of the oldest event of the log that the projection has not applied.',
+    ({ lag_ms }) => lag_ms && lag_ms / 1000,
+  ],
+  [
+    'projection_parked_events',
+    'Events that the projection could not apply. Its read model lacks them until a rebuild.',
+    ({ parked_events }) => parked_events,
+  ],
+];
+const OF_WORK: readonly Metric<HandedOut>[] = [
+  ['queue_messages', 'Messages that wait in the queue for a checker.', ({ queue_depth }) => queue_depth],
+  ['dispatched_jobs', 'Jobs that are being checked.', ({ jobs }) => jobs],
+  ['dispatched_batches', 'Batches that were handed out and have no results yet.', ({ batches }) => batches],
+  ['dispatched_urls', 'URLs of the batches that were handed out.', ({ urls }) => urls],
+  [
+    'dispatched_oldest_batch_age_seconds',
+    'Time since the oldest of these batches was handed out; 0 without one.',
+    ({ oldest }) => (oldest?.for_ms ?? 0) / 1000,
+  ],
+];
+const OF_AUDIT: readonly Metric<LedgerAuditSign>[] = [
+  [
+    'ledger_audit_violations',
+    'Violations that the continuous audit of the ledger knows of.',
+    ({ violations }) => violations,
+  ],
+  ['ledger_audit_entries', 'Ledger entries that the continuous audit has replayed.', ({ entries }) => entries],
+  [
+    'ledger_audit_position',
+    'Position of the log up to which the ledger is audited.',
+    ({ position }) => numberOf(position),
+  ],
+  [
+    'ledger_audit_completed_timestamp_seconds',
+    'When the audit of the ledger last reached the end of the log, in Unix time; 0 before.',
+    ({ completed_at }) => (completed_at === null ? 0 : Date.parse(completed_at) / 1000),
+  ],
+];
+
 export function openWatchMetrics(registry: Registry, options: WatchMetricsOptions): void {
   const { backups, roles, stores, monotonic = () => performance.now() } = options;
   const gauge = (name: string, help: string, labelNames: readonly string[], read: () => Values | Promise<Values>) =>
     openGauge(registry, { name, help, labelNames }, read);
   const followers = shared(options.followers, monotonic);
 
-  /** `value`: null for a follower without one. */
-  const ofFollowers = async (value: (row: Followers['followers'][number]) => number | null): Promise<Values> => {
-    const rows = (await followers())?.followers ?? [];
-    return rows.flatMap((row) => {
-      const found = value(row);
-      return found === null ? [] : [[{ projection: row.projection, state: row.state }, found] as const];
-    });
-  };
-  const FOLLOWER = ['projection', 'state'] as const;
   gauge('log_position', 'Position of the end of the event log, in the units of its store.', [], async () => {
     const head = (await followers())?.head;
     return head === undefined ? [] : [[{}, numberOf(head)]];
   });
-  gauge('projection_position', 'Position of the log up to which the projection has applied the events.', FOLLOWER, () =>
-    ofFollowers(({ position }) => numberOf(position)),
-  );
-  gauge(
-    'projection_lag_seconds',
-    'Age of the oldest event of the log that the projection has not applied.',
-    FOLLOWER,
-    () => ofFollowers(({ lag_ms }) => lag_ms && lag_ms / 1000),
-  );
-  gauge(
-    'projection_parked_events',
-    'Events that the projection could not apply. Its read model lacks them until a rebuild.',
-    FOLLOWER,
-    () => ofFollowers(({ parked_events }) => parked_events),
-  );
-
-  const work = (value: (handed_out: NonNullable<ReturnType<typeof workOf>>) => number | null) => (): Values => {
-    const handed_out = workOf(roles);
-    const found = handed_out && value(handed_out);
-    return found === null ? [] : [[{}, found]];
-  };
-  gauge(
-    'queue_messages',
-    'Messages that wait in the queue for a checker.',
-    [],
-    work(({ queue_depth }) => queue_depth),
-  );
-  gauge(
-    'dispatched_jobs',
-    'Jobs that are being checked.',
-    [],
-    work(({ jobs }) => jobs),
-  );
-  gauge(
-    'dispatched_batches',
-    'Batches that were handed out and have no results yet.',
-    [],
-    work(({ batches }) => batches),
-  );
-  gauge(
-    'dispatched_urls',
-    'URLs of the batches that were handed out.',
-    [],
-    work(({ urls }) => urls),
-  );
-  gauge(
-    'dispatched_oldest_batch_age_seconds',
-    'Time since the oldest of these batches was handed out; 0 without one.',
-    [],
-    work(({ oldest }) => (oldest?.for_ms ?? 0) / 1000),
-  );
-
-  const audit = (value: (sign: LedgerAuditSign) => number | null) => (): Values => {
-    const sign = auditOf(roles);
-    const found = sign && value(sign);
-    return found === null ? [] : [[{}, found]];
-  };
-  gauge(
-    'ledger_audit_violations',
-    'Violations that the continuous audit of the ledger knows of.',
-    [],
-    audit(({ violations }) => violations),
-  );
-  gauge(
-    'ledger_audit_entries',
-    'Ledger entries that the continuous audit has replayed.',
-    [],
-    audit(({ entries }) => entries),
-  );
-  gauge(
-    'ledger_audit_position',
-    'Position of the log up to which the ledger is audited.',
-    [],
-    audit(({ position }) => numberOf(position)),
-  );
-  gauge(
-    'ledger_audit_completed_timestamp_seconds',
-    'When the audit of the ledger last reached the end of the log, in Unix time; 0 before.',
-    [],
-    audit(({ completed_at }) => (completed_at === null ? 0 : Date.parse(completed_at) / 1000)),
-  );
+  for (const [name, help, value] of OF_FOLLOWERS) {
+    gauge(name, help, ['projection', 'state'], async () => {
+      const rows = (await followers())?.followers ?? [];
+      return rows.flatMap((row) => valuesOf({ projection: row.projection, state: row.state }, value(row)));
+    });
+  }
+  for (const [name, help, value] of OF_WORK) {
+    gauge(name, help, [], () => {
+      const handed_out = workOf(roles);
+      return valuesOf({}, handed_out && value(handed_out));
+    });
+  }
+  for (const [name, help, value] of OF_AUDIT) {
+    gauge(name, help, [], () => {
+      const sign = auditOf(roles);
+      return valuesOf({}, sign && value(sign));
+    });
+  }
 
   gauge(
     'service_dependency_up',
@@ -154,6 +132,10 @@ export function openWatchMetrics(registry: Registry, options: WatchMetricsOption
     },
   );
 }
+
+/** No value for null. */
+const valuesOf = (labels: Readonly<Record<string, string>>, value: number | null) =>
+  value === null ? [] : [[labels, value] as const];
 
 const WORKERS = ['projector', 'processes', 'checker'];
 const signsOf = (roles: RoleWatch) => WORKERS.flatMap((role) => roles.alive(role));
