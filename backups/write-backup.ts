@@ -26,7 +26,6 @@ const PIECE_BYTES = 192 * 1024;
 
 export interface WritingOptions {
   backup_id: string;
-  /** The log as it is stored. */
   log: StoredLog;
   blobs: Pick<Blobs, 'list' | 'get' | 'put'>;
   /** Where the backup is put. */

@@ -235,6 +235,41 @@ export function openAggregate<State, Event extends AnyEvent>(
     return is_of_log ? loaded : load(stream);
   }
 
+  function evolve(loaded: Loaded<State>, events: readonly NewEvent[]): void {
+    for (const event of events) loaded.state = fold.evolve(loaded.state, event as unknown as Event);
+  }
+
+  /**
+   * Decides each command on the state with the events of those before it. `events`: of all commands; `last`: of the last one, which
+   * enter the state after the append.
+   */
+  async function decideAll(stream: string, loaded: Loaded<State>, commands: readonly Waiting<State, Event>[]) {
+    const answers: (() => void)[] = [];
+    const events: NewEvent[] = [];
+    let last: readonly NewEvent[] = [];
+    for (const { context, decide, answer } of commands) {
+      evolve(loaded, last);
+      last = [];
+      try {
+        const decision = await decide(loaded.state);
+        if ('refused' in decision) {
+          answers.push(() => answer.resolve({ ok: false, refused: decision.refused }));
+          continue;
+        }
+        const first = after(loaded.revision) + events.length;
+        const decided = stamp(decision.events, context, stream, first);
+        last = seal ? seal(loaded.state, stream, first, decided) : decided;
+      } catch (error) {
+        answers.push(() => answer.reject(error));
+        continue;
+      }
+      const appended = last.length;
+      events.push(...last);
+      answers.push(() => answer.resolve({ ok: true, state: loaded.state, position: loaded.position, appended }));
+    }
+    return { events, last, answers };
+  }
+
   /** Decides the commands one after the other and appends their events at once. Rejects when the append may or may not be stored. */
   async function attempt(stream: string, commands: readonly Waiting<State, Event>[]): Promise<void> {
     const is_new = !states.has(stream) && commands.every(({ assumptions }) => assumptions.assume_empty);
@@ -247,37 +282,11 @@ export function openAggregate<State, Event extends AnyEvent>(
       const loaded = guess ?? (await load(stream));
       guess = null;
       is_whole ||= !is_guess;
-      const answers: (() => void)[] = [];
-      const new_events: NewEvent[] = [];
-      /** The last command's events: they enter the state after the append. */
-      let last: readonly NewEvent[] = [];
-      const evolve = () => {
-        for (const event of last) loaded.state = fold.evolve(loaded.state, event as unknown as Event);
-        last = [];
-      };
-      for (const { context, decide, answer } of commands) {
-        evolve();
-        try {
-          const decision = await decide(loaded.state);
-          if ('refused' in decision) {
-            answers.push(() => answer.resolve({ ok: false, refused: decision.refused }));
-            continue;
-          }
-          const first = after(loaded.revision) + new_events.length;
-          const events = stamp(decision.events, context, stream, first);
-          last = seal ? seal(loaded.state, stream, first, events) : events;
-        } catch (error) {
-          answers.push(() => answer.reject(error));
-          continue;
-        }
-        const appended = last.length;
-        new_events.push(...last);
-        answers.push(() => answer.resolve({ ok: true, state: loaded.state, position: loaded.position, appended }));
-      }
-      if (new_events.length > 0) {
-        const result = await log.append(stream, loaded.revision, new_events);
+      const { events, last, answers } = await decideAll(stream, loaded, commands);
+      if (events.length > 0) {
+        const result = await log.append(stream, loaded.revision, events);
         if (!result.ok) {
-          if (new_events.length > last.length) states.delete(stream);
+          if (events.length > last.length) states.delete(stream);
           if (loaded.revision === 'no_stream' && result.actual === 'no_stream') {
             throw new StreamDeleted(`the stream ${stream} is deleted`);
           }
@@ -285,8 +294,8 @@ export function openAggregate<State, Event extends AnyEvent>(
           if (!is_guess) await delay(Math.random() * Math.min(2 ** tries, MAX_PAUSE_MS));
           continue;
         }
-        evolve();
-        Object.assign(loaded, { revision: result.revision, last_id: new_events.at(-1)!.id, position: result.position });
+        evolve(loaded, last);
+        Object.assign(loaded, { revision: result.revision, last_id: events.at(-1)!.id, position: result.position });
         if (is_whole) keep(stream, loaded);
       } else if (is_guess) continue;
       for (const answer of answers) answer();

@@ -41,7 +41,6 @@ export interface Credits {
   adjustments: Set<string>;
   /** The usage of the period of the last entry; null before the first. */
   usage: Usage | null;
-  /** The number of entries. */
   entries: number;
   /** The number of entries up to the last one that carries a snapshot; 0 when none does. */
   snapshot_at: number;

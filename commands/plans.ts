@@ -32,7 +32,6 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
 };
 export const PAID_PLANS = PLAN_NAMES.filter((plan): plan is PaidPlan => plan !== 'free');
 
-/** Each price of each plan. */
 export const PLAN_PRICES = PAID_PLANS.flatMap((plan) =>
   BILLING_INTERVALS.map((interval) => {
     const { name, price_cents } = PLANS[plan];

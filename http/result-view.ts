@@ -45,7 +45,6 @@ export const resultExample: ResultView = {
   attempts: 1,
 };
 
-/** Makes the views of a job's results. */
 export function resultViewsOf(job: OfList): (result: ResultDocument) => ResultView {
   const placeOf = placesOf(job);
   return (result) => {

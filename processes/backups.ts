@@ -31,7 +31,6 @@ export interface Retention {
 }
 
 export interface BackupsOptions {
-  /** The log as it is stored. */
   stored_log: StoredLog;
   blobs: Pick<Blobs, 'put' | 'get' | 'list' | 'delete'>;
   backups: Backups;

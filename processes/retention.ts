@@ -26,7 +26,6 @@ export interface RetentionOptions {
   commands: Jobs;
   /** Days after a job's end. */
   days: number;
-  /** The purges that failed. */
   failed_purges: Pick<PutOff, 'has'>;
   logger: Pick<Logger, 'error'>;
   context: (job_id: string) => CommandContext;
