@@ -85,9 +85,14 @@ export function move(
     account.held += granted;
   }
 
-  function change(lot_id: string, amount: number): void {
+  function lotOf(lot_id: string): Granted {
     const lot = lots.get(keyOf(user_id, lot_id));
     hold(lot !== undefined, `there is no lot ${lot_id}`);
+    return lot;
+  }
+
+  function change(lot_id: string, amount: number): void {
+    const lot = lotOf(lot_id);
     const place = placeOf(account, lot);
     const there = account.lots[place];
     const is_open = there?.turn === lot.turn;
@@ -128,8 +133,7 @@ export function move(
       break;
     case 'CreditsExpired': {
       const { lot_id } = entry.data;
-      const lot = lots.get(keyOf(user_id, lot_id));
-      hold(lot !== undefined, `there is no lot ${lot_id}`);
+      const lot = lotOf(lot_id);
       hold(lot.expires_at !== null && lot.expires_at <= at, `lot ${lot_id} has not expired`);
       change(lot_id, amount);
       hold(!isOpen(account, lot), `of lot ${lot_id} not all that is left expires`);

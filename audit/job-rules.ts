@@ -106,7 +106,10 @@ export function openJobRules(spill: Spill, in_memory: number, say: Say, known?: 
   }
 
   function settleIfExact(job_id: string, job: Job): void {
-    if (job.end === null || !isExact(job)) return;
+    if (job.end !== null && isExact(job)) forget(job_id, job);
+  }
+
+  function forget(job_id: string, job: Job): void {
     for (const id of job.reservations) reservations.delete(id);
     jobs.delete(job_id);
   }
@@ -192,8 +195,7 @@ export function openJobRules(spill: Spill, in_memory: number, say: Say, known?: 
       completed === null ? refunded !== null && refunded <= allocated : allocated === completed + (refunded ?? 0);
     if (!is_right) return;
     counts.jobs_purged += 1;
-    for (const id of job.reservations) reservations.delete(id);
-    jobs.delete(job_id);
+    forget(job_id, job);
   }
 
   function end(job_id: string, job: Job, how: Job['end'], at: number, place: Place): void {

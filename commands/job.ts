@@ -1,5 +1,5 @@
 // The aggregate of one job: its status, and which commands each status allows.
-import type { EventStore } from '../events/event-store.ts';
+import type { EventStore, RecordedEvent } from '../events/event-store.ts';
 import {
   type Ceiling,
   type FailureReason,
@@ -286,4 +286,10 @@ export function openJobs(log: EventStore): Jobs {
       return aggregate.handle(jobStream(job_id), context, decision, { assumed });
     },
   };
+}
+
+/** The event that created a job, which there is. */
+export async function creationOf(log: EventStore, job_id: string): Promise<RecordedEvent<'JobCreated', JobCreated>> {
+  const [created] = await Array.fromAsync(log.readStream(jobStream(job_id), { limit: 1 }));
+  return created as RecordedEvent<'JobCreated', JobCreated>;
 }

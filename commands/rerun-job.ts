@@ -7,7 +7,7 @@ import { jobStream, urlsStream, userStream } from '../events/streams.ts';
 import type { CommandContext, Refusal } from './aggregate.ts';
 import type { Blobs } from './blobs.ts';
 import type { Given, IntakeOptions } from './intake.ts';
-import { type Jobs, NO_SUCH_JOB } from './job.ts';
+import { creationOf, type Jobs, NO_SUCH_JOB } from './job.ts';
 import type { Keyed, Submissions } from './submit.ts';
 import type { SubmittedOnce } from './submit-once.ts';
 import { isErased, openUserAggregate } from './user.ts';
@@ -66,8 +66,7 @@ export function openRerunJob(parts: {
       return refusal('not_failed', `Only a failed job can be run again; this one is ${status}.`, { status });
     }
     if (expired) return EXPIRED;
-    const [created] = await Array.fromAsync(log.readStream(jobStream(job_id), { limit: 1 }));
-    const job = created!.data as JobCreated;
+    const { data: job } = await creationOf(log, job_id);
     const { state: owner } = await users.read(userStream(job.owner_id));
     if (isErased(owner)) return refusal('owner_erased', 'The account of the owner was erased.');
     const upload = await uploadOf(job, blobs);

@@ -1,7 +1,7 @@
 // Submits a job: lists its URLs and reserves its credits, then creates it. When a step fails, the command undoes the earlier
 // ones at once. After a crash or an outage of the log the sweeper undoes them: it deletes a listing without a job, and
 // releases a reservation without a job event.
-import type { EventStore, NewEvent, Position, RecordedEvent } from '../events/event-store.ts';
+import type { EventStore, NewEvent, Position } from '../events/event-store.ts';
 import {
   batchSize,
   type Ceiling,
@@ -12,10 +12,10 @@ import {
   type UrlsListed,
 } from '../events/job.ts';
 import { foldRows } from '../events/listed-rows.ts';
-import { creditsStream, jobStream, urlsStream } from '../events/streams.ts';
+import { creditsStream, urlsStream } from '../events/streams.ts';
 import { type CommandContext, ConflictPersists, notRefused, stamp } from './aggregate.ts';
 import type { CreditsLedger } from './credits.ts';
-import type { Jobs } from './job.ts';
+import { creationOf, type Jobs } from './job.ts';
 
 /** A chunk of a listing has at most this many URLs and about this many bytes. */
 const CHUNK_URLS = 1000;
@@ -174,8 +174,7 @@ export async function takeBack(
   const reservation_id = firstReservation(job_id);
   const voided = notRefused(await jobs.run(job_id, { type: 'voidReservation', reservation_id }, context));
   if (voided.state.reservations.get(reservation_id) === 'used') {
-    const [created] = await Array.fromAsync(log.readStream(jobStream(job_id), { limit: 1 }));
-    const { data, metadata, position } = created as RecordedEvent<'JobCreated', JobCreated>;
+    const { data, metadata, position } = await creationOf(log, job_id);
     return { created: true, job: data, created_at: Date.parse(metadata.at), position };
   }
   await credits.run(owner_id, { type: 'release', reservation_id }, context);
@@ -264,22 +263,21 @@ interface Chunk {
 const mostBytes = (url: string) => url.length * 3 + 24;
 
 async function* chunksOf(pages: Submission['pages']): AsyncGenerator<Chunk> {
-  let chunk: Chunk = { urls: [], rows: [], size_bytes: 0 };
+  const empty = (): Chunk => ({ urls: [], rows: [], size_bytes: 0 });
+  let chunk = empty();
   for await (const { urls, rows } of pages) {
     for (const [at, url] of urls.entries()) {
       const size_bytes = mostBytes(url);
-      const { length } = chunk.urls;
-      if (length === CHUNK_URLS || (length > 0 && chunk.size_bytes + size_bytes > CHUNK_BYTES)) {
+      if (chunk.urls.length > 0 && chunk.size_bytes + size_bytes > CHUNK_BYTES) {
         yield chunk;
-        chunk = { urls: [], rows: [], size_bytes: 0 };
+        chunk = empty();
       }
       chunk.urls.push(url);
       if (rows) chunk.rows.push(rows[at]!);
       chunk.size_bytes += size_bytes;
-    }
-    if (chunk.urls.length === CHUNK_URLS) {
+      if (chunk.urls.length < CHUNK_URLS) continue;
       yield chunk;
-      chunk = { urls: [], rows: [], size_bytes: 0 };
+      chunk = empty();
     }
   }
   if (chunk.urls.length > 0) yield chunk;

@@ -25,7 +25,7 @@ import { readUrls, type UrlsOf } from './checked-urls.ts';
 import { compareDocuments } from './compare.ts';
 import { type Commit, type Fence, Overtaken } from './fence.ts';
 import type { Projection, Read, Target } from './projection.ts';
-import { BUILD_PART_URLS, partsOf, type Reached, takeEvents } from './take-events.ts';
+import { BUILD_PART_URLS, partsOf, type Reached, stateIn, takeEvents } from './take-events.ts';
 
 export interface BuildOptions {
   log: EventStore;
@@ -238,8 +238,7 @@ async function flip(fence: Fence, commit: Commit, { target, at, verified }: Flip
   const { projection, generation } = target;
   const { name } = projection;
   await commit(async (inside) => {
-    const states = await inside.collection(projectionStates);
-    const state = projectionState(name, await states.get(name));
+    const { states, state } = await stateIn(inside, name);
     const { next } = state;
     if (next?.generation !== generation || next.checkpoint !== at || fence.state.checkpoint !== at) {
       throw new Overtaken();
@@ -277,8 +276,7 @@ async function dropRetired(
   let collections: string[] = [];
   await fence.inTurn((commit) =>
     commit(async (inside) => {
-      const states = await inside.collection(projectionStates);
-      const state = projectionState(name, await states.get(name));
+      const { states, state } = await stateIn(inside, name);
       collections = state.retired.find((retired) => retired.generation === generation)?.collections ?? [];
       const retired = state.retired.filter((kept) => kept.generation !== generation);
       await states.write([{ replace: { ...state, retired } }]);

@@ -198,11 +198,16 @@ export function isOfStore(error: unknown): boolean {
   return STORE_CODES.includes(String(code)) || String(name).startsWith('Mongo');
 }
 
+/** The state of a projection inside a transaction, and the collection that has it. */
+export async function stateIn(inside: Inside, name: string) {
+  const states = await inside.collection(projectionStates);
+  return { states, state: projectionState(name, await states.get(name)) };
+}
+
 async function park(target: Target, event: RecordedEvent, error: unknown, inside: Inside): Promise<void> {
   const { projection, generation, counter } = target;
   const { name, version } = projection;
-  const states = await inside.collection(projectionStates);
-  const state = projectionState(name, await states.get(name));
+  const { states, state } = await stateIn(inside, name);
   const before = counter === 'parked' ? state.parked : (state.next?.parked ?? 0);
   await states.write([{ update: name, set: { $set: { [counter]: before + 1 } } }]);
   if (before >= MAX_PARKED) return;

@@ -64,8 +64,8 @@ export const workerLogProjection = (limits: WorkerLogLimits): Projection =>
       },
       JobDeleted: deleteEntries,
       ResultsExpired: deleteEntries,
-      JobPurged: ({ stream }, { job_writes }) => void job_writes.push({ delete: idOf(stream) }),
-      ResultsRemoved: ({ stream }, { job_writes }) => void job_writes.push({ delete: idOf(stream) }),
+      JobPurged: forgetJob,
+      ResultsRemoved: forgetJob,
       ...handlersOf('worker_log', (_, { state }: Page) => void (state.clearing = null)),
     },
     async end({ state, entries, job_writes }, open) {
@@ -82,6 +82,10 @@ export const workerLogProjection = (limits: WorkerLogLimits): Projection =>
 function deleteEntries({ stream }: LogEvent, { state, job_writes }: Page): void {
   state.clearing = null;
   job_writes.push({ replace: { _id: idOf(stream), first: 0, last: -1, is_deleted: true } });
+}
+
+function forgetJob({ stream }: LogEvent, { job_writes }: Page): void {
+  job_writes.push({ delete: idOf(stream) });
 }
 
 const isDeletion = (type: string) => type === 'LogsDeleted' || type === 'LogDeleted' || type === 'LogsTruncated';

@@ -75,12 +75,9 @@ export function parse(commands: readonly Command[], words: readonly string[]): P
 }
 
 function overview(commands: readonly Command[]): string {
-  const rows = commands.map((command) => [nameOf(command), command.summary] as const);
-  const widest = Math.max(...rows.map(([name]) => name.length));
-  const lines = rows.map(([name, summary]) => `  ${name.padEnd(widest)}  ${summary}`);
   return `usage: npm run ops -- COMMAND [OPTIONS]
 
-${lines.join('\n')}
+${inColumns(commands.map((command) => [nameOf(command), command.summary]))}
 
 The commands read, and change nothing unless they say so. They take the settings of the service: DATA_DIR or EVENTSTORE_URL names the log.
 \`npm run -s ops -- COMMAND --help\` explains one, \`--json\` prints JSON. Exit codes: 0 clean, 1 a violation, 2 could not check.
@@ -91,10 +88,13 @@ const nameOf = ({ name, arguments: given }: Command) => (given === undefined ? n
 const usageOf = (command: Command) => `usage: npm run ops -- ${nameOf(command)} [OPTIONS]`;
 
 function helpOf(command: Command): string {
-  const rows = Object.entries({ ...command.options, ...COMMON }).map(
+  const options = Object.entries({ ...command.options, ...COMMON }).map(
     ([name, { value, means }]) => [`--${name}${value === undefined ? '' : ` ${value}`}`, means] as const,
   );
+  return `${usageOf(command)}\n\n${command.summary}\n\n${inColumns(options)}\n`;
+}
+
+function inColumns(rows: readonly (readonly [name: string, means: string])[]): string {
   const widest = Math.max(...rows.map(([name]) => name.length));
-  const lines = rows.map(([name, means]) => `  ${name.padEnd(widest)}  ${means}`);
-  return `${usageOf(command)}\n\n${command.summary}\n\n${lines.join('\n')}\n`;
+  return rows.map(([name, means]) => `  ${name.padEnd(widest)}  ${means}`).join('\n');
 }

@@ -244,7 +244,7 @@ async function compare({ documents, steady, expected, advance, say, report }: Pa
   for await (const [key, tallied] of batches) {
     report.results += tallied.documents;
     seen_batches.add(key);
-    const [job_id, batch] = [key.slice(0, key.lastIndexOf('/')), Number(key.slice(key.lastIndexOf('/') + 1))];
+    const [job_id, batch] = partsOf(key);
     if (expected.jobs.get(job_id) === undefined) {
       // It may have been made since the log was read.
       const known = {
@@ -256,7 +256,7 @@ async function compare({ documents, steady, expected, advance, say, report }: Pa
     } else if (hasResults(job_id)) await look(tallied, subjectOfBatch(job_id, batch));
   }
   for (const key of keysOf(expected.results)) {
-    const [job_id, batch] = [key.slice(0, key.lastIndexOf('/')), Number(key.slice(key.lastIndexOf('/') + 1))];
+    const [job_id, batch] = partsOf(key);
     if (!seen_batches.has(key) && hasResults(job_id)) await judge(subjectOfBatch(job_id, batch));
   }
 
@@ -277,13 +277,17 @@ async function compare({ documents, steady, expected, advance, say, report }: Pa
   for await (const [key, tallied] of chunks) {
     report.transactions += tallied.documents;
     seen_transactions.add(key);
-    const at = key.lastIndexOf('/');
-    await look(tallied, subjectOfTransactions(key.slice(0, at), Number(key.slice(at + 1))));
+    await look(tallied, subjectOfTransactions(...partsOf(key)));
   }
   for (const key of keysOf(expected.transactions)) {
-    const at = key.lastIndexOf('/');
-    if (!seen_transactions.has(key)) await judge(subjectOfTransactions(key.slice(0, at), Number(key.slice(at + 1))));
+    if (!seen_transactions.has(key)) await judge(subjectOfTransactions(...partsOf(key)));
   }
+}
+
+/** @example partsOf('a/b/3') // ['a/b', 3] */
+function partsOf(key: string): [id: string, number: number] {
+  const at = key.lastIndexOf('/');
+  return [key.slice(0, at), Number(key.slice(at + 1))];
 }
 
 /** All at once, because the map may not be used while it is gone through. */

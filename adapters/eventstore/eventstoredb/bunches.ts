@@ -1,4 +1,5 @@
 // Reads a stream of the client in bunches: takes all items that have arrived, in order, then waits for more with a limit.
+import type { Connection } from './connection.ts';
 
 /** The part of `Readable` that we use; the client's types come from another version of Node's types. */
 export interface ItemStream {
@@ -62,6 +63,13 @@ export async function* bunches(stream: ItemStream, options: BunchOptions): Async
     stream.resume();
   }
 }
+
+/** The bunches of a read, which ends by itself: the server answers each time within the connection's limit. */
+export const answersOf = (
+  read: ItemStream & Pick<BunchOptions, 'cancel'>,
+  { closed, limits }: Pick<Connection, 'closed' | 'limits'>,
+): AsyncGenerator<unknown[], void> =>
+  bunches(read, { signal: closed, wait_limit_ms: () => limits.answer_ms, cancel: () => read.cancel() });
 
 async function within(promise: Promise<void>, limit_ms: number): Promise<void> {
   if (limit_ms === Number.POSITIVE_INFINITY) return promise;

@@ -16,7 +16,7 @@ import {
 import { allLog, DELETIONS, recorded } from './all-log.ts';
 import { append } from './append.ts';
 import type { Limits } from './back-off.ts';
-import { bunches } from './bunches.ts';
+import { answersOf } from './bunches.ts';
 import { type Connection, connect } from './connection.ts';
 import { isSystemEvent, isTombstone } from './filters.ts';
 import { fromPosition, toPosition } from './positions.ts';
@@ -127,18 +127,14 @@ async function* subscribe(
  * Position of the last event that is not a system event: an idle server goes on appending its statistics. A tombstone counts, because a
  * scavenge removes the events before it and leaves it: the head never moves behind a checkpoint.
  */
-async function head({ client, limits, closed, request }: Connection): Promise<Position> {
+async function head(connection: Connection): Promise<Position> {
+  const { client, request } = connection;
   return request('reading the head', async () => {
     let from: 'end' | { commit: bigint; prepare: bigint } = 'end';
     for (let maxCount = 8; ; maxCount = 512) {
       let count = 0;
       const read = client.readAll({ direction: 'backwards', fromPosition: from, maxCount, requiresLeader: true });
-      const parts = bunches(read, {
-        signal: closed,
-        wait_limit_ms: () => limits.answer_ms,
-        cancel: () => read.cancel(),
-      });
-      for await (const items of parts) {
+      for await (const items of answersOf(read, connection)) {
         for (const { event } of items as AllStreamResolvedEvent[]) {
           count += 1;
           if (event === undefined) continue;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ResolvedEvent, StreamDeletedError, StreamNotFoundError } from '@eventstore/db-client';
 import type { RecordedEvent } from '../../../events/event-store.ts';
 import { BackOff } from './back-off.ts';
-import { bunches } from './bunches.ts';
+import { answersOf } from './bunches.ts';
 import type { Connection } from './connection.ts';
 import { EventStoreError, isPermanent } from './errors.ts';
 import { toRecorded } from './wire-events.ts';
@@ -41,12 +41,7 @@ export async function* readStream(
         },
         { highWaterMark: BUFFERED },
       );
-      const parts = bunches(read, {
-        signal: closed,
-        wait_limit_ms: () => limits.answer_ms,
-        cancel: () => read.cancel(),
-      });
-      for await (const items of parts) {
+      for await (const items of answersOf(read, connection)) {
         back_off.reset();
         connection.answered();
         for (const item of items) {

@@ -8,7 +8,7 @@ import { Failure } from '../../../ui/failure.tsx';
 import { List } from '../../../ui/list.tsx';
 import { offsetIn } from '../../../ui/pager.tsx';
 import { SearchField, searchIn } from '../../../ui/search-field.tsx';
-import { useSort } from '../../../ui/sort.ts';
+import { type SortBy, useSort } from '../../../ui/sort.ts';
 import type { Column } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
 import { say, sayFailure } from '../../../ui/toasts.tsx';
@@ -17,7 +17,6 @@ import { BlockDialog } from '../block-dialog.tsx';
 import { DomainLink } from '../domain-badges.tsx';
 
 type Entry = AnswerOf<'GET /domains/blocked'>['items'][number];
-type Sort = ReturnType<typeof useSort<(typeof SORTS)[number]>>;
 
 const LIMIT = 25;
 const MAX_CHARS = 2048;
@@ -99,7 +98,7 @@ function LookUp({ version }: { version: string }) {
 }
 
 const columnsOf = (
-  by: Sort['by'],
+  by: SortBy<(typeof SORTS)[number]>,
   change: (entry: Entry) => void,
   remove: (entry: Entry) => void,
 ): readonly Column<Entry>[] => [

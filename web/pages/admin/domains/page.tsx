@@ -7,14 +7,13 @@ import { Field } from '../../../ui/field.tsx';
 import { List } from '../../../ui/list.tsx';
 import { grouped, shareOf, span } from '../../../ui/numbers.ts';
 import { offsetIn } from '../../../ui/pager.tsx';
-import { useSort } from '../../../ui/sort.ts';
+import { type SortBy, useSort } from '../../../ui/sort.ts';
 import type { Column } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
 import { Areas } from '../areas.tsx';
 import { DomainBadges, DomainLink, domainPath } from '../domain-badges.tsx';
 
 type Domain = AnswerOf<'GET /domains/health'>['items'][number];
-type Sort = ReturnType<typeof useSort<(typeof SORTS)[number]>>;
 
 const LIMIT = 25;
 const SORTS = [
@@ -99,7 +98,7 @@ function LookUp() {
   );
 }
 
-const columnsOf = (by: Sort['by']): readonly Column<Domain>[] => [
+const columnsOf = (by: SortBy<(typeof SORTS)[number]>): readonly Column<Domain>[] => [
   {
     label: 'Domain',
     sort: by('domain'),

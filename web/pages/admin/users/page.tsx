@@ -11,7 +11,7 @@ import { namesOf } from '../../../ui/names.ts';
 import { grouped } from '../../../ui/numbers.ts';
 import { offsetIn } from '../../../ui/pager.tsx';
 import { SearchField, searchIn } from '../../../ui/search-field.tsx';
-import { useSort } from '../../../ui/sort.ts';
+import { type SortBy, useSort } from '../../../ui/sort.ts';
 import type { Column } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
 import { sayFailure } from '../../../ui/toasts.tsx';
@@ -105,10 +105,7 @@ function Narrowing({ asked }: { asked: ReturnType<typeof askedIn> }) {
   );
 }
 
-function columnsOf(
-  by: ReturnType<typeof useSort<(typeof SORTS)[number]>>['by'],
-  again: () => void,
-): readonly Column<User>[] {
+function columnsOf(by: SortBy<(typeof SORTS)[number]>, again: () => void): readonly Column<User>[] {
   return [
     { label: 'Star', cell: (user) => <Star user={user} onChange={again} /> },
     {
