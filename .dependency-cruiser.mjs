@@ -55,9 +55,9 @@ export const PORTS = {
 /** What an adapter may import besides its port. */
 export const BESIDES_PORTS = {
   // The waits between tries while a server is away.
-  eventstore: ['time/back-off.ts'],
+  eventstore: ['time/back-off.ts', 'time/pause.ts'],
   // Long reads share the turns of the event loop with other long work.
-  documents: ['time/event-loop.ts'],
+  documents: ['time/back-off.ts', 'time/event-loop.ts', 'time/pause.ts'],
   queue: ['time/back-off.ts', 'time/pause.ts'],
   // A link of S3 has the header of a download in it. The setting says what there is to know of a bucket.
   blobs: ['http/export/file-name.ts', 'settings/blob-url.ts'],

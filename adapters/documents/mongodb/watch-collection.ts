@@ -1,12 +1,12 @@
 // Follows a collection's changes by a change stream, so that nobody asks the server whether anything has changed.
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Collection } from 'mongodb';
+import { backOffMs } from '../../../time/back-off.ts';
+import { pause } from '../../../time/pause.ts';
 import type { Log } from './transactions.ts';
 
 /** The server answers a stream without changes after this long. */
 const SILENT_ANSWER_MS = 10_000;
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 5_000;
+const BACK_OFF = { first_ms: 100, longest_ms: 5_000 };
 
 /** Calls `changed` after changes, and whenever the stream had to be opened anew, until `signal` aborts. Never rejects. */
 export async function watchCollection(
@@ -28,8 +28,7 @@ export async function watchCollection(
     } catch (error) {
       if (signal.aborted) return;
       log.debug({ err: error, collection: collection.collectionName }, 'a change stream ended and is opened again');
-      const pause_ms = Math.min(FIRST_PAUSE_MS * 2 ** failures++, LONGEST_PAUSE_MS);
-      await delay(pause_ms, undefined, { signal }).catch(() => {});
+      await pause(backOffMs(failures++, BACK_OFF), signal);
     } finally {
       signal.removeEventListener('abort', close);
       close();

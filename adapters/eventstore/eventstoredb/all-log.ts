@@ -1,7 +1,7 @@
 // Reads the global log ($all) from a position on: each event once, in order, reconnecting as often as needed.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type AllStreamResolvedEvent, EVENT_TYPE, type Position as ServerPosition } from '@eventstore/db-client';
 import { BEGINNING, type EventFilter, type Position, type RecordedEvent } from '../../../events/event-store.ts';
+import { pause } from '../../../time/pause.ts';
 import { BackOff } from './back-off.ts';
 import { bunches } from './bunches.ts';
 import type { Connection } from './connection.ts';
@@ -111,7 +111,7 @@ export async function* allLog<Item>(
       phase = 'catching_up';
       const wait_ms = back_off.next('reading the log', error, forever);
       connection.missed(error, `the read of the log broke off at ${reached.position}, reading on from there`);
-      await sleep(wait_ms, undefined, { signal }).catch(() => undefined);
+      await pause(wait_ms, signal);
     }
   }
 }

@@ -1,8 +1,8 @@
 // One client for a server that may be slow or away: every answer has a time limit, failed requests are retried with
 // back-off for a bounded time, and closing the store ends everything.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import type { Logger } from 'pino';
+import { atMost, pause } from '../../../time/pause.ts';
 import { BackOff, type Limits } from './back-off.ts';
 import { EventStoreError, isPermanent } from './errors.ts';
 
@@ -98,9 +98,7 @@ export function connect(url: string, limits: Limits, log: Logger): Connection {
           if (isPermanent(error)) throw error;
           const wait_ms = back_off.next(what, error);
           missed(error, `${what} failed, trying again`);
-          await sleep(wait_ms, undefined, { signal: closing.signal }).catch(() => {
-            throw closedError();
-          });
+          await pause(wait_ms, closing.signal);
         }
       }
     },
@@ -109,10 +107,8 @@ export function connect(url: string, limits: Limits, log: Logger): Connection {
       if (closing.signal.aborted) return;
       closing.abort(closedError());
       for (const reject of waiting) reject(closedError());
-      // `dispose` may never settle: this timer keeps the process alive meanwhile and bounds the wait.
-      const disposed = new AbortController();
-      const late = sleep(limits.answer_ms, undefined, { signal: disposed.signal }).catch(() => {});
-      await Promise.race([client.dispose(), late]).finally(() => disposed.abort());
+      // `dispose` may never settle.
+      await atMost(limits.answer_ms, client.dispose());
       closeChannel();
     },
   };

@@ -1,7 +1,7 @@
 // Reads the events of one stream in either direction, reconnecting as often as needed.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type ResolvedEvent, StreamDeletedError, StreamNotFoundError } from '@eventstore/db-client';
 import type { RecordedEvent } from '../../../events/event-store.ts';
+import { pause } from '../../../time/pause.ts';
 import { BackOff } from './back-off.ts';
 import { answersOf } from './bunches.ts';
 import type { Connection } from './connection.ts';
@@ -60,7 +60,7 @@ export async function* readStream(
       if (isPermanent(error)) throw error;
       const wait_ms = back_off.next(`reading ${stream}`, error);
       connection.missed(error, `the read of ${stream} broke off, reading on from there`);
-      await sleep(wait_ms, undefined, { signal: closed }).catch(() => undefined);
+      await pause(wait_ms, closed);
     }
   }
 }

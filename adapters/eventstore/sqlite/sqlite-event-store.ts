@@ -1,6 +1,6 @@
 // The event log in one SQLite file, which any number of threads and processes of one machine may open.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type AppendResult,
   BEGINNING,
@@ -14,6 +14,7 @@ import {
   type StoredLog,
   type SubscriptionBatch,
 } from '../../../events/event-store.ts';
+import { pause } from '../../../time/pause.ts';
 import { truncateWal, WalTruncation } from '../../sqlite-erasure.ts';
 import { Arrivals } from './arrivals.ts';
 import { Checkpointer } from './checkpointer.ts';
@@ -217,7 +218,7 @@ class SqliteEventStore implements StoredLog {
         yield { events, position: toPosition(reached) };
         const spacing_ms = reads > BUSY_READS ? BUSY_SPACING_MS : SPACING_MS;
         const early_ms = reached === head ? spacing_ms - (performance.now() - read_at) : 0;
-        if (early_ms > 0) await delay(early_ms, undefined, { signal }).catch(() => {});
+        if (early_ms > 0) await pause(early_ms, signal);
         else await nextTurn();
       }
     } catch (error) {

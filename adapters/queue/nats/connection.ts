@@ -1,5 +1,5 @@
 // The connection to NATS: it reconnects for ever, and retries each operation for a bounded time.
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type ConnectionOptions, connect, DebugEvents, Events, type NatsConnection, NatsError } from 'nats';
 import type { Logger } from 'pino';
 import { backOffMs, jittered } from '../../../time/back-off.ts';
@@ -46,7 +46,7 @@ export async function openConnection(url: string, log: Log, limit_ms: number): P
       if (performance.now() + backOff(failures) >= until) {
         throw new QueueError('unavailable', `no connection to NATS at ${options.servers}: ${reason(error)}`, error);
       }
-      await sleep(backOff(failures));
+      await delay(backOff(failures));
     }
   }
 }
