@@ -44,29 +44,21 @@ export async function restoreBackup(options: RestoringOptions): Promise<Verified
   const lines = readBackup(await open());
   const batch = new Batch(log);
   const present = log.readAll()[Symbol.asyncIterator]();
-  let is_at_end = false;
+  /** The next event that the log had before; undefined after the last. */
+  const nextPresent = async () => (await present.next()).value as RecordedEvent | undefined;
   let events = 0;
   for (let next = await lines.next(); !next.done; next = await lines.next()) {
     const each = next.value;
     if (each.kind === 'event') {
       events += 1;
-      if (!is_at_end) {
-        const there = await present.next();
-        if (!there.done) {
-          assertSame(each.line, there.value);
-          continue;
-        }
-        is_at_end = true;
-      }
-      if (await batch.add(each.line, each.size_bytes)) restored?.(events);
+      const there = await nextPresent();
+      if (there) assertSame(each.line, there);
+      else if (await batch.add(each.line, each.size_bytes)) restored?.(events);
       continue;
     }
     await batch.flush();
-    if (!is_at_end && each.kind !== 'first') {
-      const more = await present.next();
-      if (!more.done) throw notEmpty(more.value);
-      is_at_end = true;
-    }
+    const more = each.kind === 'first' ? undefined : await nextPresent();
+    if (more) throw notEmpty(more);
     if (each.kind === 'deleted') await log.deleteStream(each.line.deleted_stream);
     if (each.kind === 'file')
       await blobs.put(each.line.file, Readable.from(contentOf(each.line, lines), { objectMode: false }));

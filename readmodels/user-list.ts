@@ -289,19 +289,17 @@ async function totalsOf(counts: UserListReads['userCounts'], query: UsersQuery, 
     counts.get(ALL_USERS),
     counts.find({ _id: { $gte: from, $lt: 'day0' } }, { limit: 10_000 }),
   ]);
+  const of_all = all ? [all] : [];
   const planned = days.filter(({ _id }) => _id >= idOfDay(today));
-  const sum = (kind: string, documents: readonly DayCountsDocument[], is_counted: (cell: string) => boolean) => {
-    let total = 0;
-    for (const { n } of documents)
-      for (const [name, by] of Object.entries(n))
-        if (name.startsWith(`${kind}_`) && is_counted(name.slice(kind.length + 1))) total += by;
-    return total;
-  };
+  /** The documents that have the counters of each kind. */
+  const counters = { listed: of_all, flagged: of_all, active: days, paying: planned, plan: planned };
+  const sum = (kind: keyof typeof counters, is_counted: (cell: string) => boolean) =>
+    counters[kind]
+      .flatMap(({ n }) => Object.entries(n))
+      .filter(([name]) => name.startsWith(`${kind}_`) && is_counted(name.slice(kind.length + 1)))
+      .reduce((total, [, by]) => total + by, 0);
   function totalOf(is_counted: (cell: string) => boolean): number {
-    const of = (kind: 'listed' | 'flagged' | 'active' | 'paying' | 'plan') => {
-      if (kind === 'listed' || kind === 'flagged') return sum(kind, all ? [all] : [], is_counted);
-      return sum(kind, kind === 'active' ? days : planned, is_counted);
-    };
+    const of = (kind: keyof typeof counters) => sum(kind, is_counted);
     switch (filter_type) {
       case 'all':
         return of('listed');
@@ -324,7 +322,7 @@ async function totalsOf(counts: UserListReads['userCounts'], query: UsersQuery, 
   return {
     shown: totalOf(shown),
     of_kind: totalOf(() => true),
-    starred: sum('listed', all ? [all] : [], (cell) => cell[2] === 'y'),
+    starred: sum('listed', (cell) => cell[2] === 'y'),
   };
 }
 

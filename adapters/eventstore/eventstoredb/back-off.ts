@@ -1,5 +1,5 @@
 // Back-off: how long to retry while the server is away, and how long to wait between tries.
-import { backOffMs, jittered } from '../../../time/back-off.ts';
+import { backOffMs, jittered, type BackOff as Waits } from '../../../time/back-off.ts';
 import { EventStoreError } from './errors.ts';
 
 export interface Limits {
@@ -7,8 +7,8 @@ export interface Limits {
   answer_ms: number;
   /** After this long without an answer, an append or read fails with code `unavailable`. Subscriptions never give up. */
   unavailable_after_ms: number;
-  /** Waits between tries: they double from `first` to `last`; jitter shortens each by up to a half. */
-  backoff_ms: { first: number; last: number };
+  /** Waits between tries; jitter shortens each by up to a half. */
+  waits: Waits;
 }
 
 /** Counts tries and time since the last success, and computes the wait before the next try. */
@@ -32,9 +32,8 @@ export class BackOff {
    * @throws EventStoreError with code `unavailable` when that try would come after `unavailable_after_ms`, unless `forever`.
    */
   next(what: string, cause: unknown, forever = false): number {
-    const { backoff_ms, unavailable_after_ms } = this.#limits;
-    const longest = backOffMs(this.#tries, { first_ms: backoff_ms.first, longest_ms: backoff_ms.last });
-    const wait_ms = Math.round(jittered(longest, Math.random()));
+    const { waits, unavailable_after_ms } = this.#limits;
+    const wait_ms = Math.round(jittered(backOffMs(this.#tries, waits), Math.random()));
     this.#tries += 1;
     if (!forever && performance.now() + wait_ms - this.#since > unavailable_after_ms) {
       throw new EventStoreError('unavailable', `${what}: the event store is unavailable`, { cause });

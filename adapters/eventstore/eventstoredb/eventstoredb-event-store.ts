@@ -32,8 +32,8 @@ export interface EventStoreDbOptions {
   answer_timeout_ms?: number;
   /** After this long without an answer, appends and reads fail with code `unavailable`. Default 15 s. */
   unavailable_after_ms?: number;
-  /** Back-off between tries: doubles from `first` to `last`, with jitter. Default 50 ms to 5 s. */
-  backoff_ms?: { first: number; last: number };
+  /** Waits between tries. Default 50 ms to 5 s. */
+  waits?: Limits['waits'];
 }
 
 /**
@@ -45,7 +45,7 @@ export async function openEventStoreDb(options: EventStoreDbOptions): Promise<St
   const limits: Limits = {
     answer_ms: options.answer_timeout_ms ?? 5_000,
     unavailable_after_ms: options.unavailable_after_ms ?? 15_000,
-    backoff_ms: options.backoff_ms ?? { first: 50, last: 5_000 },
+    waits: options.waits ?? { first_ms: 50, longest_ms: 5_000 },
   };
   const connection = connect(options.url, limits, options.log);
   return {

@@ -34,7 +34,7 @@ export const scene =
       log: pino({ level: 'debug' }, { write: (line) => tell(JSON.parse(line)) }),
       answer_timeout_ms: setting.answer_timeout_ms ?? 10_000,
       unavailable_after_ms: setting.unavailable_after_ms ?? 20_000,
-      backoff_ms: { first: 10, last: 200 },
+      waits: { first_ms: 10, longest_ms: 200 },
     });
     try {
       await body(t, { server, store, seen });
