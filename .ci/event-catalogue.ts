@@ -69,10 +69,8 @@ function completeHistory(history: GoldenEvent[]): void {
     if (fields.every((field) => sinceOf(type, field) !== null) && sinceOf(type) !== null) continue;
     const metadata = {
       ...{ command_id: 'c0ffee00-0000-4000-8000-000000000001', causation_id: 'golden', actor: 'golden' },
-      ...{
-        at: '2026-01-31T09:00:00.000Z',
-        ...(spec.upcasters.length > 0 ? { version: spec.upcasters.length + 1 } : {}),
-      },
+      at: '2026-01-31T09:00:00.000Z',
+      ...(spec.upcasters.length > 0 ? { version: spec.upcasters.length + 1 } : {}),
     };
     const all = exampleOf(type, schema, true) as Record<string, unknown>;
     const least = exampleOf(type, schema, false) as Record<string, unknown>;

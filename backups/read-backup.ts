@@ -88,5 +88,5 @@ export async function verifyBackup(open: OpenBackup, look: (line: Line) => void 
     if (each.kind === 'last') end = each.line.end;
   }
   const { backup_id, log_id, position, began_at } = first!;
-  return { ...{ backup_id, log_id, position, began_at }, ...end!, size_bytes, sha256: whole.digest('hex') };
+  return { backup_id, log_id, position, began_at, ...end!, size_bytes, sha256: whole.digest('hex') };
 }

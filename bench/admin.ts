@@ -177,21 +177,17 @@ const SUBSCRIPTION = {
 const TRIAL = { plan: 'pro', period_start: '2026-11-01T00:00:00.000Z', period_end: '2026-12-01T00:00:00.000Z' };
 
 const jobOf = (n: number, count: number): JobDocument => ({
-  ...{
-    _id: `job-${n}`,
-    owner_id: idOf(n % count),
-    owner_email: null,
-    status: 'completed',
-    total_urls: 10,
-    completed_urls: 10,
-  },
-  ...{
-    credits_allocated: 10,
-    credits_refunded: 0,
-    duplicates_removed: 0,
-    invalid_urls_rejected: 0,
-    blocked_urls_skipped: 0,
-  },
+  _id: `job-${n}`,
+  owner_id: idOf(n % count),
+  owner_email: null,
+  status: 'completed',
+  total_urls: 10,
+  completed_urls: 10,
+  credits_allocated: 10,
+  credits_refunded: 0,
+  duplicates_removed: 0,
+  invalid_urls_rejected: 0,
+  blocked_urls_skipped: 0,
   ...{ pause_reason: null, failure_reason: null, created_at: new Date(NOW - n * 1000).toISOString(), started_at: null },
   ...{ completed_at: null, source: 'upload', filename: null, blob_key: null, batch_size: 10, batches_done_before: 1 },
   ...{ batches_done: {}, progress_at: '', revision: 1, position: '', domains_recorded: true, due: null },

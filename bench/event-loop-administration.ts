@@ -90,15 +90,13 @@ function proxyEvents(proxy_id: string): RecordedEvent[] {
   }));
   const observed = lots(MAX_TROUBLED_DOMAINS / DOMAINS_A_REPORT, (n) => ({
     ...{ proxy_id, address: listed[0]!.address, observer: randomUUID(), interval: n, from: at, until: at },
-    ...{
-      status: 'healthy',
-      requests: 200,
-      answered: 100,
-      blocked: 100,
-      timed_out: 0,
-      failed: 0,
-      response_time_ms: 900,
-    },
+    status: 'healthy',
+    requests: 200,
+    answered: 100,
+    blocked: 100,
+    timed_out: 0,
+    failed: 0,
+    response_time_ms: 900,
     domains: lots(DOMAINS_A_REPORT, (k) => ({
       ...{ domain: `${'troubled-'.repeat(20)}${n * DOMAINS_A_REPORT + k}.example`, blocked: 1, failed: 0, answered: 1 },
     })),

@@ -228,7 +228,7 @@ async function fillDocuments({ documents }: Stores, filled: Filled): Promise<voi
   await (await live(jobStats)).write([
     { replace: stats },
     {
-      replace: { ...noStats(redirected_id), ...{ checked_urls: REDIRECTED, status_codes: { 200: REDIRECTED } } },
+      replace: { ...noStats(redirected_id), checked_urls: REDIRECTED, status_codes: { 200: REDIRECTED } },
     },
   ]);
   const all_jobs = await live(jobs);
@@ -284,12 +284,10 @@ function resultAt(job_id: string, index: number): ResultDocument {
   return {
     ...{ _id: resultId(job_id, index), job_id, index, url, final_url: url, is_broken, is_soft_404: false },
     ...{ status_code: is_broken ? 404 : 200, redirect_chain: [], response_time_ms: index % 900, error_code: null },
-    ...{
-      content_type: 'text/html; charset=utf-8',
-      verdict: is_broken ? 'broken' : 'ok',
-      protection: null,
-      attempts: 1,
-    },
+    content_type: 'text/html; charset=utf-8',
+    verdict: is_broken ? 'broken' : 'ok',
+    protection: null,
+    attempts: 1,
   };
 }
 

@@ -97,10 +97,8 @@ export async function openForwarding(options: ForwardingOptions): Promise<Forwar
     const sent = {
       // The target may also name a host, which would choose another site behind the origin.
       ...{ origin, path: ctx.path + ctx.search, method: ctx.method as 'GET', headers, signal },
-      ...{
-        body: hasBody(ctx.req) ? Readable.from(body(), { objectMode: false }) : null,
-        headersTimeout: answer_ms + waitOf(ctx, query),
-      },
+      body: hasBody(ctx.req) ? Readable.from(body(), { objectMode: false }) : null,
+      headersTimeout: answer_ms + waitOf(ctx, query),
     };
     const failed = (error: NodeJS.ErrnoException): never => {
       if (of_client !== null) throw of_client;

@@ -116,36 +116,34 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
     log: logger,
   });
   const probed = probeDependencies(probesOf(config, blobs), { signal: closing.signal });
-  const status = openServiceStatus({ ...{ log, documents, roles, probed, now }, ...readiness });
+  const status = openServiceStatus({ log, documents, roles, probed, now, ...readiness });
   const signs = giveRoleSigns({ documents, role: 'http' });
   signs.say('working');
   const parts: Parts = {
-    ...{
-      config,
-      log,
-      logger,
-      blobs,
-      read,
-      flips: () => readmodels.flips,
-      follow: (follower) => openReadModels(documents, { follower, log_id }),
-      credits,
-      accounts,
-      identity,
-      sessions,
-      consoleFiles: openConsoleFiles({
-        base: base_path,
-        sign_in: identity.provider ? 'provider' : identity.signInBy ? 'link' : 'none',
-      }),
-      blocklist,
-      jobFinder,
-      jobWatch,
-      inFlight: openInFlight(roles),
-      maintenance,
-      status,
-      now,
-      closing: closing.signal,
-      ...given,
-    },
+    config,
+    log,
+    logger,
+    blobs,
+    read,
+    flips: () => readmodels.flips,
+    follow: (follower) => openReadModels(documents, { follower, log_id }),
+    credits,
+    accounts,
+    identity,
+    sessions,
+    consoleFiles: openConsoleFiles({
+      base: base_path,
+      sign_in: identity.provider ? 'provider' : identity.signInBy ? 'link' : 'none',
+    }),
+    blocklist,
+    jobFinder,
+    jobWatch,
+    inFlight: openInFlight(roles),
+    maintenance,
+    status,
+    now,
+    closing: closing.signal,
+    ...given,
     backup_progress: openBackupProgress(documents),
     projections: {
       followers: openFollowers({ log, documents, now }),

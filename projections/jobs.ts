@@ -60,17 +60,15 @@ export const jobsProjection: Projection = projection({
     for (const document of await (await open(jobs)).getMany(ids)) documents.set(document._id, document);
     const counting = openCounting(open);
     return {
-      ...{
-        open,
-        urls_of,
-        inserts,
-        documents,
-        counting,
-        results: [],
-        counted: [],
-        progress: new Map(),
-        summaries: new Map(),
-      },
+      open,
+      urls_of,
+      inserts,
+      documents,
+      counting,
+      results: [],
+      counted: [],
+      progress: new Map(),
+      summaries: new Map(),
     };
   },
   on: {

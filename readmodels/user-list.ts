@@ -63,13 +63,11 @@ const BY_KIND: Readonly<Record<string, IndexSpec>> = {
 export const userList: CollectionSpec<ListedUserDocument> = {
   name: 'user_list',
   fields: {
-    ...{
-      is_listed: 'boolean',
-      is_starred: 'boolean',
-      is_erased: 'boolean',
-      is_admin: 'boolean',
-      is_flagged: 'boolean',
-    },
+    is_listed: 'boolean',
+    is_starred: 'boolean',
+    is_erased: 'boolean',
+    is_admin: 'boolean',
+    is_flagged: 'boolean',
     ...{ paid_until: 'string', trial_until: 'string', last_job_day: 'string' },
     ...{ registered_at: 'string', last_job_at: 'string', email: 'string', jobs_created: 'number', balance: 'number' },
   },
@@ -135,7 +133,12 @@ export const ACTIVE_DAYS = 30;
 export const USER_FILTERS = ['all', 'paying', 'free', 'trial', 'active', 'inactive', 'flagged'] as const;
 export type UserFilter = (typeof USER_FILTERS)[number];
 export const USER_SORTS = [
-  ...(['pinned', 'registered_at', 'last_job_at', 'jobs_created', 'credit_balance', 'email'] as const),
+  'pinned',
+  'registered_at',
+  'last_job_at',
+  'jobs_created',
+  'credit_balance',
+  'email',
 ] as const;
 
 export interface UsersQuery extends Paging {

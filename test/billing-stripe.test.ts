@@ -24,13 +24,11 @@ async function post(type: string, object: object, created?: number): Promise<num
 const holds = (client: TestClient, credits: number) =>
   until(async () => (await client.ask('GET', '/users/me/credits')).body.credit_balance === credits);
 const session = (user_id: string, payment_intent: string) => ({
-  ...{
-    id: `cs_${payment_intent}`,
-    mode: 'payment',
-    payment_status: 'paid',
-    payment_intent,
-    customer: `cus_${user_id}`,
-  },
+  id: `cs_${payment_intent}`,
+  mode: 'payment',
+  payment_status: 'paid',
+  payment_intent,
+  customer: `cus_${user_id}`,
   ...{ amount_total: 500, currency: 'usd' },
   metadata: { user_id, package_id: 'credits_5000', credits: '5000' },
 });

@@ -25,11 +25,9 @@ export const listAuditTrail = route({
   summary: 'List what administrators did, the newest first',
   query: Type.Object({
     ...paging(50),
-    ...{
-      user_id: Id('About this user.'),
-      admin_id: Id('By this administrator.'),
-      action: Type.Optional({ ...AuditAction, type: 'string' }),
-    },
+    user_id: Id('About this user.'),
+    admin_id: Id('By this administrator.'),
+    action: Type.Optional({ ...AuditAction, type: 'string' }),
     ...{ from: Moment('At this time or later.'), to: Moment('Before this time.') },
   }),
   responses: { 200: listOf('A page of the trail.', AuditEntry, auditExample, 50) },

@@ -79,13 +79,11 @@ const me = route({
       }),
       example: {
         ...{ user_id: 'alice', email: 'alice@example.com', registered_at: '2026-01-17T08:00:00.000Z' },
-        ...{
-          plan: 'pro',
-          subscription: subscriptionExample,
-          credit_balance: 280,
-          available_credits: 280,
-          credits_owed: 0,
-        },
+        plan: 'pro',
+        subscription: subscriptionExample,
+        credit_balance: 280,
+        available_credits: 280,
+        credits_owed: 0,
         ...{ usage: usageExample, jobs_created: 3, last_job_at: '2026-01-31T09:00:00.000Z', signup_bonus: 'granted' },
         flags: { is_admin: false, is_trial: false, has_fingerprint: true, has_custom_limit: false },
       },

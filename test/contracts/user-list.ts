@@ -109,14 +109,12 @@ function draw(count: number): Year {
     const is_erased = is(0.1, 'UserErased');
     if (is_erased) is(0.5, 'UserForgotten');
     users.push({
-      ...{
-        user_id,
-        email: is_erased ? null : email,
-        name: is_erased ? null : name,
-        registered_ms,
-        is_admin,
-        is_starred,
-      },
+      user_id,
+      email: is_erased ? null : email,
+      name: is_erased ? null : name,
+      registered_ms,
+      is_admin,
+      is_starred,
       ...{ is_erased, is_flagged: is_withheld || still_owes, balance, jobs, last_job_ms, plan },
     });
   }

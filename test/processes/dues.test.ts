@@ -23,12 +23,10 @@ async function world(t: ExecutionContext) {
   const subscriptions = openSubscriptions(log);
   const readmodels = openReadModels(stores.documents);
   const options = () => ({
-    ...{
-      readmodels,
-      credits: openCredits(log),
-      subscriptions: openSubscriptions(log),
-      trials: openTrials(log, credits, 50_000),
-    },
+    readmodels,
+    credits: openCredits(log),
+    subscriptions: openSubscriptions(log),
+    trials: openTrials(log, credits, 50_000),
     ...{ context, now: () => clock.now, projected_ms: 0 },
   });
   return {

@@ -39,14 +39,12 @@ async function world(t: ExecutionContext) {
   };
   const open = () =>
     openMailRounds({
-      ...{
-        log,
-        readmodels: openReadModels(stores.documents),
-        mails: { ...mails, stateOf },
-        mailer,
-        logger: silent,
-        context,
-      },
+      log,
+      readmodels: openReadModels(stores.documents),
+      mails: { ...mails, stateOf },
+      mailer,
+      logger: silent,
+      context,
       ...{ now: () => clock.now, monotonic: () => clock.monotonic, at_once: 3 },
     });
   let rounds = open();

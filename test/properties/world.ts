@@ -139,7 +139,7 @@ export async function openWorld() {
         throw err;
       },
     };
-    const purging = { ...{ readmodels, commands: job_commands, context, logger, monotonic: now }, slice: PURGE_SLICE };
+    const purging = { readmodels, commands: job_commands, context, logger, monotonic: now, slice: PURGE_SLICE };
     const put_off = openPutOff(now);
     const purger = openPurger({ ...purging, log: of.log, blobs: NO_BLOBS, removals: openRemovals(), put_off });
     const retention = openRetention({ ...purging, days: 0, failed_purges: put_off, now });

@@ -72,16 +72,14 @@ async function bucket(t: ExecutionContext, { url: endpoint, credentials }: Minio
   client.destroy();
   const folder = await mkdtemp(join(tmpdir(), 'url-checker-bucket-'));
   const blobs = await openS3Blobs({
-    ...{
-      bucket: name,
-      prefix: '',
-      endpoint,
-      public_endpoint: null,
-      region: 'us-east-1',
-      path_style: true,
-      credentials,
-      folder,
-    },
+    bucket: name,
+    prefix: '',
+    endpoint,
+    public_endpoint: null,
+    region: 'us-east-1',
+    path_style: true,
+    credentials,
+    folder,
   });
   t.teardown(async () => {
     await blobs.close();

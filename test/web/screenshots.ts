@@ -149,17 +149,13 @@ function drawnDay(point: object, n: number) {
   const grown = Math.round(400 + n * 9 + Math.sin(n / 5) * 20);
   return {
     ...point,
-    ...{
-      users: grown,
-      mau: Math.round(grown * 0.6),
-      wau: Math.round(grown * 0.35 * week),
-      dau: Math.round(grown * 0.12 * week),
-    },
-    ...{
-      jobs: Math.round(40 * week + n),
-      signups: Math.round(9 * week),
-      urls_checked: Math.round(90_000 * week + n * 800),
-    },
+    users: grown,
+    mau: Math.round(grown * 0.6),
+    wau: Math.round(grown * 0.35 * week),
+    dau: Math.round(grown * 0.12 * week),
+    jobs: Math.round(40 * week + n),
+    signups: Math.round(9 * week),
+    urls_checked: Math.round(90_000 * week + n * 800),
     ...{ broken_urls: Math.round(5_000 * week), soft_404_urls: Math.round(1_800 * week) },
     ...{ paying_customers: Math.round(60 + n), mrr_cents: 190_000 + n * 2_900 },
   };

@@ -142,11 +142,9 @@ function clientConfig(options: S3BlobsOptions, endpoint: string | null): S3Clien
     ...{ requestChecksumCalculation: 'WHEN_REQUIRED', responseChecksumValidation: 'WHEN_REQUIRED' },
     requestHandler: {
       ...{ connectionTimeout: CONNECT_MS, requestTimeout: answer_ms, throwOnRequestTimeout: true },
-      ...{
-        socketTimeout: SILENT_MS,
-        httpAgent: { maxSockets: MAX_CONNECTIONS },
-        httpsAgent: { maxSockets: MAX_CONNECTIONS },
-      },
+      socketTimeout: SILENT_MS,
+      httpAgent: { maxSockets: MAX_CONNECTIONS },
+      httpsAgent: { maxSockets: MAX_CONNECTIONS },
     },
   };
 }
