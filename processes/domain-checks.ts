@@ -4,7 +4,7 @@ import type { CommandContext } from '../commands/aggregate.ts';
 import type { DomainChecks } from '../commands/domain-checks.ts';
 import type { FoundOfDomain } from '../events/domain-checks.ts';
 import { jsonBytes, runsOf } from '../events/event-store.ts';
-import { jobs } from '../readmodels/jobs.ts';
+import { type JobDocument, jobs } from '../readmodels/jobs.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { foundOfDomains, jobDomains, jobStats, type StatsDocument } from '../readmodels/stats.ts';
 import { pause } from '../time/pause.ts';
@@ -26,6 +26,8 @@ export interface DomainChecksOptions {
   readmodels: ReadModels;
   commands: DomainChecks;
   context: (job_id: string) => CommandContext;
+  /** Runs the work of all jobs. */
+  each?: typeof inParallel<JobDocument>;
 }
 
 /** Runs until `signal` aborts; calls `onPass` after each pass. */
@@ -43,13 +45,13 @@ export async function runDomainChecks(
 
 /** Makes one pass. Returns the number of jobs in it. */
 export async function recordSomeDomains(options: DomainChecksOptions, signal: AbortSignal): Promise<number> {
-  const { readmodels } = options;
+  const { readmodels, each = inParallel } = options;
   const due = await readmodels.collection(jobs).find({ due: 'domains' }, { limit: AT_ONCE });
   for (let from = 0; from < due.length && !signal.aborted; from += READ_AT_ONCE) {
-    const ids = due.slice(from, from + READ_AT_ONCE).map(({ _id }) => _id);
-    const found = await readmodels.collection(jobStats).getMany(ids);
+    const some = due.slice(from, from + READ_AT_ONCE);
+    const found = await readmodels.collection(jobStats).getMany(some.map(({ _id }) => _id));
     const stats = new Map(found.map((document) => [document._id, document]));
-    await inParallel(ids, async (job_id) => signal.aborted || recordDomains(job_id, stats.get(job_id), options));
+    await each(some, async ({ _id: job_id }) => signal.aborted || recordDomains(job_id, stats.get(job_id), options));
   }
   return due.length;
 }

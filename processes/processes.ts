@@ -142,7 +142,8 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
     });
     options.measure?.(() => dispatcher.inFlight());
     const failed_purges = openPutOff(monotonic);
-    const eachApart = openEachApart('a job cannot be ended now; the others are', { logger, monotonic });
+    const apart = { logger, monotonic };
+    const eachApart = openEachApart('a job cannot be ended now; the others are', apart);
     const progress = watchProgress({ log, commands, context: contextOf('progress', now), monotonic });
     const sweeper = openSweeper({
       log,
@@ -166,7 +167,12 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
       }),
       part('domain checks', (onPass) => {
         const commands = openDomainChecks(log);
-        return runDomainChecks({ readmodels, commands, context: contextOf('domain-checks', now) }, signal, onPass);
+        const each = openEachApart('the domains of a job cannot be recorded now; those of others are', apart);
+        return runDomainChecks(
+          { readmodels, commands, context: contextOf('domain-checks', now), each },
+          signal,
+          onPass,
+        );
       }),
       part('webhooks', (onPass) => webhooks.run(signal, onPass)),
       part('webhook endpoints', (onPass) => {

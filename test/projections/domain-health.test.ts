@@ -13,14 +13,15 @@ import type { FoundOfDomain } from '../../events/domain-checks.ts';
 import type { RecordedEvent } from '../../events/event-store.ts';
 import { batchSize } from '../../events/job.ts';
 import { domainChecksStream } from '../../events/streams.ts';
-import { recordSomeDomains } from '../../processes/domain-checks.ts';
+import { type DomainChecksOptions, recordSomeDomains } from '../../processes/domain-checks.ts';
+import { openEachApart } from '../../processes/put-off.ts';
 import { domainHealthProjection } from '../../projections/domain-health.ts';
 import { type DomainHealthDocument, domainHealth, domainHealthPage } from '../../readmodels/domain-health.ts';
 import { endedJob, jobs } from '../../readmodels/jobs.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { domainOf, FIRST_DOMAINS } from '../../readmodels/stats.ts';
 import { FOUND } from '../support/behind.ts';
-import { commandContext, openTestStores, project } from '../support/stores.ts';
+import { commandContext, openTestStores, project, silent } from '../support/stores.ts';
 
 interface Result {
   url: string;
@@ -76,8 +77,14 @@ async function openWorld(t: ExecutionContext) {
       await project(stores);
       return job_id;
     },
-    async recorded(domainChecks = openDomainChecks(log)): Promise<Map<string, DomainHealthDocument>> {
-      await recordSomeDomains({ readmodels, commands: domainChecks, context: () => commandContext() }, running);
+    async recorded(
+      commands = openDomainChecks(log),
+      each?: DomainChecksOptions['each'],
+    ): Promise<Map<string, DomainHealthDocument>> {
+      await recordSomeDomains(
+        { readmodels, commands, context: () => commandContext(), ...(each && { each }) },
+        running,
+      );
       await project(stores);
       const found = await Array.fromAsync(readmodels.collection(domainHealth).stream({}));
       return new Map(found.map((document) => [document._id, document]));
@@ -173,6 +180,28 @@ test('a job of many domains is recorded in parts, and continues after an interru
   t.is(await world.parts(job_id), 3);
   t.is(documents.size, count);
   t.true([...documents.values()].every(({ checks }) => checks === 1));
+});
+
+test('a job whose domains cannot be recorded holds up no other, and is left alone for a while', async (t) => {
+  const world = await openWorld(t);
+  const damaged = await world.ended([plain('https://damaged.example/')]);
+  await world.ended([plain('https://sound.example/')]);
+  const real = openDomainChecks(world.log);
+  const tried: string[] = [];
+  const failing: typeof real = {
+    async record(part, found, context) {
+      tried.push(found.job_id);
+      if (found.job_id === damaged) throw new Error('the event is damaged');
+      await real.record(part, found, context);
+    },
+  };
+  let now = 0;
+  const each = openEachApart('it fails', { logger: silent, monotonic: () => now });
+  t.deepEqual([...(await world.recorded(failing, each)).keys()], ['sound.example']);
+  await world.recorded(failing, each);
+  t.is(tried.length, 2, 'it is put off');
+  now += 10 * 60_000;
+  t.is((await world.recorded(real, each)).size, 2);
 });
 
 test('the counts of a job stay when the job is deleted', async (t) => {
