@@ -58,3 +58,18 @@ function contains(range: Range, bytes: readonly number[]): boolean {
   }
   return true;
 }
+
+const NETWORK_BYTES = 8;
+/** `::ffff:0:0/96`. */
+const MAPPED_IPV4 = parseRange('::ffff:0:0/96');
+
+/**
+ * Names who has an address: an IPv4 address, also one written as IPv6, or the network (/64) of an IPv6 address, in which one subscriber
+ * picks addresses at will. Returns any other text as it is.
+ */
+export function subscriberOf(address: string): string {
+  const bytes = parseAddress(address);
+  if (bytes === null) return address;
+  if (isIn([MAPPED_IPV4], bytes)) return bytes.slice(-4).join('.');
+  return bytes.length === 4 ? bytes.join('.') : bytes.slice(0, NETWORK_BYTES).join(':');
+}

@@ -1,5 +1,5 @@
 // Bounds heavy requests: those in flight of each caller, and those of all callers that run at once. Callers take turns.
-import { parseAddress } from '../../net/cidr.ts';
+import { subscriberOf } from '../../net/cidr.ts';
 import { type HttpError, retryLater } from '../errors.ts';
 import type { Caller } from '../route.ts';
 
@@ -104,12 +104,9 @@ export function openHeavyRequests(options: { per_caller: number; at_once: number
   };
 }
 
-/** All keys of a user count as one caller. A client may have a whole IPv6 network, so its first 64 bits name the caller. */
-function nameOf({ caller, ip }: { caller: Caller | null; ip: string }): string {
-  if (caller) return `user ${caller.user_id}`;
-  const bytes = parseAddress(ip);
-  return `address ${bytes?.length === 16 ? bytes.slice(0, 8) : ip}`;
-}
+/** All keys of a user count as one caller. */
+const nameOf = ({ caller, ip }: { caller: Caller | null; ip: string }) =>
+  caller ? `user ${caller.user_id}` : `address ${subscriberOf(ip)}`;
 
 export function tooManyAtOnce(per_caller: number): HttpError {
   const message = `You have ${per_caller} large requests in flight. Send this one again after the answer to one of them.`;

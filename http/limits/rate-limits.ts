@@ -1,4 +1,5 @@
 // Rate limits of an API: requests of each API key a minute and a day. A request without a valid key counts for its client's address.
+import { subscriberOf } from '../../net/cidr.ts';
 import type { Api } from '../apis/api.ts';
 import { HttpError } from '../errors.ts';
 import type { Caller } from '../route.ts';
@@ -50,7 +51,8 @@ export function openRateLimits(options: {
     /** Counts the request and returns the X-RateLimit headers. Throws 429, with the same headers and Retry-After, over the limit. */
     async admit({ api, caller, ip }: { api: Api; caller: Caller | null; ip: string }): Promise<Record<string, string>> {
       if (!api.is_rate_limited) return {};
-      const [limits, key] = caller === null ? [of_address, ip] : [of_key, caller.key_id ?? caller.user_id];
+      const [limits, key] =
+        caller === null ? [of_address, subscriberOf(ip)] : [of_key, caller.key_id ?? caller.user_id];
       let tightest: Counted | null = null;
       for (const limit of limits) {
         const { used, resets_in_ms } = await limit.counter.count(key);

@@ -109,6 +109,19 @@ test('requests without a valid key count for their address, and leave valid keys
   await sample.close();
 });
 
+test('the addresses of an IPv6 network (/64) count as one, and an IPv4 address as itself in every way to write it', async (t) => {
+  const { admit } = limits(2, 100);
+  const from = (ip: string) => admit({ api: PUBLIC, caller: null, ip });
+  await from('2001:db8:1:2::1');
+  await from('2001:db8:1:2::2');
+  await t.throwsAsync(from('2001:db8:1:2:ffff::9'), { message: /2 requests a minute/ });
+  await from('2001:db8:1:3::1');
+  await from('198.51.100.7');
+  await from('::ffff:c633:6407');
+  await t.throwsAsync(from('198.51.100.7'), { message: /2 requests a minute/ });
+  await from('198.51.100.8');
+});
+
 test('the gateway has no rate limits', async (t) => {
   const sample = await start(1, 1);
   for (let n = 0; n < 3; n++) {
