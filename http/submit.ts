@@ -108,11 +108,15 @@ const STATUSES: Readonly<Record<string, number>> = {
   not_a_table: 415,
 };
 
+/** The parameters of the query that intake finds nothing for. */
+const PARAMETERS: Readonly<Record<string, string>> = { column_not_found: 'column', sheet_not_found: 'sheet' };
+
 /** The error for a file or a list that intake refuses: 413, 415, or 422 with a problem for each wrong row. */
 export function unusable({ code, message, rows }: IntakeRefusal, source: JobSource): HttpError {
   const status = STATUSES[code];
   if (status !== undefined) return new HttpError(status, code, message);
-  const loc = ['body', source === 'upload' ? 'file' : 'urls'];
+  const parameter = PARAMETERS[code];
+  const loc = parameter ? ['query', parameter] : ['body', source === 'upload' ? 'file' : 'urls'];
   const of_rows = rows.map((issue) => ({
     loc: [...loc, issue.row],
     msg: `${JSON.stringify(issue.value)} ${issue.message}`,

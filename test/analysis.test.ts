@@ -228,7 +228,7 @@ test('`column` chooses the column of an analysis and of a job, and a column that
   for (const path of ['/jobs', '/analyze-csv']) {
     const { status, body } = await post(path, 'link');
     t.is(status, 422);
-    t.is(body.detail[0].type, 'column_not_found');
+    t.like(body.detail[0], { loc: ['query', 'column'], type: 'column_not_found' });
     t.regex(body.detail[0].msg, /no column "link".*"page", "from"/);
   }
 });
