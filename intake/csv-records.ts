@@ -1,7 +1,9 @@
-// Parses delimited text into records by csv-parse, leniently and in small pieces. Errors name the row.
+// Parses delimited text into records, leniently and in small pieces: plain rows by themselves, and from the first other row on
+// by csv-parse. Errors name the row.
 import { CsvError, parse } from 'csv-parse';
 import { breather } from '../time/event-loop.ts';
 import { IntakeError } from './errors.ts';
+import { plainRows } from './plain-rows.ts';
 
 export interface CsvOptions {
   /** One character; null when each line is one cell. */
@@ -25,15 +27,52 @@ const MAX_COLUMNS = 16_384;
 const [LF, CR] = [10, 13];
 /** A piece takes a few milliseconds, also when its rows are short. */
 const PIECE_BYTES = 8 * 1024;
+const PLAIN_PIECE_CHARS = 16 * 1024;
+const MAX_BYTES_A_CHAR = 3;
 /** Quotes that csv-parse keeps because spaces follow them. */
 const SPACES_AFTER_QUOTES = /^"(.*)" +$/s;
 
 /** The records in order, in pages. Throws IntakeError: `row_too_long` or, at the end of the text, `quote_not_closed`. */
 export async function* readRecords(
   text: AsyncIterable<string> | Iterable<string>,
-  { delimiter, max_row_chars, has_quotes = true }: CsvOptions,
+  options: CsvOptions,
 ): AsyncGenerator<CsvRecord[]> {
+  const { delimiter, has_quotes = true } = options;
+  const max_row_chars = Math.min(PLAIN_PIECE_CHARS, options.max_row_chars / MAX_BYTES_A_CHAR);
+  const plain = { delimiter: delimiter ?? NO_DELIMITER, max_row_chars, max_columns: MAX_COLUMNS };
+  const breathe = breather();
+  let rest = '';
   let row = 0;
+  let parser = has_quotes ? null : openParser(options, row);
+  for await (const some of text) {
+    let at = 0;
+    while (parser === null && at < some.length) {
+      const piece = some.slice(at, at + PLAIN_PIECE_CHARS);
+      at += piece.length;
+      const found = plainRows(rest + piece, plain);
+      if (found.rows.length > 0) yield found.rows.map((cells) => ({ row: ++row, cells }));
+      rest = found.rest;
+      if (found.is_stopped) parser = openParser(options, row);
+      await breathe();
+    }
+    if (parser === null) continue;
+    yield* parser.read(rest + some.slice(at));
+    rest = '';
+  }
+  if (rest !== '') parser = openParser(options, row);
+  if (parser === null) return;
+  yield* parser.read(rest);
+  yield* parser.end();
+}
+
+interface Parser {
+  read(text: string): AsyncGenerator<CsvRecord[]>;
+  end(): AsyncGenerator<CsvRecord[]>;
+}
+
+/** Opens csv-parse for the text behind the first `rows` rows. */
+function openParser({ delimiter, max_row_chars, has_quotes = true }: CsvOptions, rows: number): Parser {
+  let row = rows;
   let page: CsvRecord[] = [];
   const parser = parse({
     delimiter: delimiter ?? NO_DELIMITER,
@@ -63,20 +102,23 @@ export async function* readRecords(
   const inRow = (error: unknown) => {
     throw asIntakeError(error, row + 1, max_row_chars);
   };
-
   const breathe = breather();
-  for await (const some of text) {
-    const bytes = Buffer.from(some);
-    if (bytes.includes(CR)) parser.options.record_delimiter = record_delimiter;
-    for (let start = 0; start < bytes.length; start += PIECE_BYTES) {
-      await write(bytes.subarray(start, start + PIECE_BYTES)).catch(inRow);
+  return {
+    async *read(text) {
+      const bytes = Buffer.from(text);
+      if (bytes.includes(CR)) parser.options.record_delimiter = record_delimiter;
+      for (let start = 0; start < bytes.length; start += PIECE_BYTES) {
+        await write(bytes.subarray(start, start + PIECE_BYTES)).catch(inRow);
+        if (page.length > 0) yield page;
+        page = [];
+        await breathe();
+      }
+    },
+    async *end() {
+      await end().catch(inRow);
       if (page.length > 0) yield page;
-      page = [];
-      await breathe();
-    }
-  }
-  await end().catch(inRow);
-  if (page.length > 0) yield page;
+    },
+  };
 }
 
 function withoutQuotes(cell: string): string {

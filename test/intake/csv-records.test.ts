@@ -31,7 +31,9 @@ test.serial('the reader makes no error objects for rows of another width', async
   t.teardown(() => {
     Error.captureStackTrace = captureStackTrace;
   });
-  t.deepEqual(await read('Report of May\n\na,b\nc,d,e\n'), [['Report of May'], [''], ['a', 'b'], ['c', 'd', 'e']]);
+  // The spaces before the quote leave the text to csv-parse.
+  const text = '  "Report of May"\n\na,b\nc,d,e\n';
+  t.deepEqual(await read(text), [['Report of May'], [''], ['a', 'b'], ['c', 'd', 'e']]);
   t.is(captured, 0);
   await t.throwsAsync(read('"a'));
   t.true(captured > 0);
