@@ -97,7 +97,9 @@ test('a client that leaves in the middle of its URLs pays nothing', async (t) =>
 });
 
 /** A page of a listing's chunk. */
-const page = (n: number) => ({ urls: Array.from({ length: 1000 }, (_, at) => `https://a.example/${n}-${at}`) });
+const page = (n: number) => ({
+  urls: Array.from({ length: 1000 }, (_, at) => `https://a.example/${'folder/'.repeat(8)}${n}-${at}`),
+});
 
 test('URLs are read while an append is on its way, but no more than the next append takes', async (t) => {
   const { log } = await openTestStores(t);
@@ -125,7 +127,7 @@ test('URLs are read while an append is on its way, but no more than the next app
   // The submission does nothing but wait for the append.
   for (let turns = 0; turns < 10; turns++) await nextTurn();
   t.deepEqual(appended, [1]);
-  t.true(read_pages > 3 && read_pages < 15, `${read_pages} pages are read`);
+  t.true(read_pages > 6 && read_pages < 15, `${read_pages} pages are read`);
   release();
   t.like(await submitted, { ok: true, job: { total_urls: 30_000 } });
   t.is(
@@ -170,25 +172,27 @@ test('a client that leaves while an append is on its way leaves no listing behin
   );
 });
 
-test('the longest URLs fit the appends of a listing', async (t) => {
-  const { log } = await openTestStores(t);
-  const job_id = randomUUID();
-  const longest = (n: number) => `https://a.example/${n}-${'€'.repeat(2000)}`;
-  const submit = openSubmitJob(log, openJobs(log), openCredits(log));
-  const submitted = await submit(
-    submissionOf(job_id, async function* () {
-      // Each URL is two rows behind the one before, which takes the most room.
-      const at = Array.from({ length: 1000 }, (_, n) => n);
-      yield { urls: at.map(longest), rows: at.map((n) => 900_000_000 + 2 * n) };
-    }),
-    commandContext(),
-  );
-  t.like(submitted, { ok: true, job: { total_urls: 1000 } });
-  const urls = (await Array.fromAsync(log.readStream(urlsStream(job_id)))).flatMap(
-    ({ data }) => (data as { urls: string[] }).urls,
-  );
-  t.deepEqual([urls.length, urls.at(-1)], [1000, longest(999)]);
-});
+for (const char of ['a', '"', '\\', '€']) {
+  test(`the longest URLs fit the appends of a listing, of ${char}`, async (t) => {
+    const { log } = await openTestStores(t);
+    const job_id = randomUUID();
+    const longest = (n: number) => `https://a.example/${n}-${char.repeat(2000)}`;
+    const submit = openSubmitJob(log, openJobs(log), openCredits(log));
+    const submitted = await submit(
+      submissionOf(job_id, async function* () {
+        // Each URL is two rows behind the one before, which takes the most room.
+        const at = Array.from({ length: 1000 }, (_, n) => n);
+        yield { urls: at.map(longest), rows: at.map((n) => 900_000_000 + 2 * n) };
+      }),
+      commandContext(),
+    );
+    t.like(submitted, { ok: true, job: { total_urls: 1000 } });
+    const urls = (await Array.fromAsync(log.readStream(urlsStream(job_id)))).flatMap(
+      ({ data }) => (data as { urls: string[] }).urls,
+    );
+    t.deepEqual([urls.length, urls.at(-1)], [1000, longest(999)]);
+  });
+}
 
 test('a submission that fails before its first URL leaves no event', async (t) => {
   const { submitted, jobEvents } = await submitting(t, 'none', 'before', {

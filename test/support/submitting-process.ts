@@ -10,8 +10,8 @@ import { openSubmitOnce, type SubmittedOnce } from '../../commands/submit-once.t
 import type { AppendResult, EventStore } from '../../events/event-store.ts';
 import { commandContext } from './stores.ts';
 
-/** So many and so long that their listing takes three appends. */
-export const URLS = Array.from({ length: 2500 }, (_, i) => `https://a.example/${'page'.repeat(50)}/${i}`);
+/** So many and so long that their listing takes three appends, which count three bytes for each character beside an `é`. */
+export const URLS = Array.from({ length: 2500 }, (_, i) => `https://a.example/${'pagé'.repeat(50)}/${i}`);
 export const GRANTED = 10_000;
 export const LEASE_MS = 30_000;
 export const DAY_MS = 24 * 3_600_000;
