@@ -12,6 +12,8 @@ export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
 export interface Field {
   path: string;
   segments: readonly string[];
+  /** Declared to hold booleans; other fields may hold one all the same. */
+  boolean: boolean;
 }
 
 /** A checked declaration. Its fields include `_id`. */
@@ -44,13 +46,13 @@ export function checkSpec<T extends Document>(spec: CollectionSpec<T>): Declared
   }
   const declared = Object.entries(spec.fields);
   if (declared.length > MAX_FIELDS) throw new UnsupportedQuery(`${spec.name}: more than ${MAX_FIELDS} fields`);
-  const fields = new Map<string, Field>([['_id', { path: '_id', segments: ['_id'] }]]);
+  const fields = new Map<string, Field>([['_id', { path: '_id', segments: ['_id'], boolean: false }]]);
   for (const [path, holds] of declared) {
     if (!['string', 'number', 'boolean'].includes(holds)) {
       throw new UnsupportedQuery(`${spec.name}: ${path} cannot hold ${JSON.stringify(holds)}`);
     }
     if (path === '_id') continue;
-    fields.set(path, { path, segments: pathSegments(path) });
+    fields.set(path, { path, segments: pathSegments(path), boolean: holds === 'boolean' });
   }
   for (const path of fields.keys()) {
     const above = fields.keys().find((other) => other.startsWith(`${path}.`));

@@ -30,8 +30,9 @@ function jsonPath(field: Field): string {
 /** The expression of a generated column. It is null when the field is null or missing. */
 export function columnExpression(field: Field): string {
   const path = jsonPath(field);
-  return (
+  const value =
     `CASE json_type(doc, ${path}) WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' ` +
-    `ELSE json_extract(doc, ${path}) END`
-  );
+    `ELSE json_extract(doc, ${path}) END`;
+  // `json_extract` makes numbers of booleans, so only what is neither 0 nor 1 needs no second look.
+  return field.boolean ? value : `ifnull(nullif(nullif(json_extract(doc, ${path}), 0), 1), ${value})`;
 }
