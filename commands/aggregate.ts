@@ -1,12 +1,11 @@
 // Runs every command: loads the stream's state, decides, and appends at the revision of that state. On a conflict another
 // writer was first: the aggregate loads its events and decides again.
 import { setTimeout as delay } from 'node:timers/promises';
-import { LRUCache } from 'lru-cache';
-import type { EventStore, ExpectedRevision, Metadata, NewEvent, Position } from '../events/event-store.ts';
-import { BEGINNING } from '../events/event-store.ts';
+import type { EventStore, Metadata, NewEvent, Position } from '../events/event-store.ts';
 import { eventId } from '../events/ids.ts';
 import { categoryOf } from '../events/streams.ts';
 import { traced, traceparent } from '../events/tracing.ts';
+import { after, fromLastEvent, type Loaded, openStreamStates, type StreamStatesOptions } from './stream-states.ts';
 
 export interface AnyEvent {
   type: string;
@@ -70,31 +69,12 @@ export function notRefused<Outcome extends { ok: true } | { ok: false; refused: 
   return outcome as Extract<Outcome, { ok: true }>;
 }
 
-export interface Loaded<State> {
-  state: State;
-  revision: ExpectedRevision;
-  /** The id of the last event of the stream; null when it has none. */
-  last_id: string | null;
-  position: Position;
-}
-
-interface Cached<State> extends Loaded<State> {
-  /** When the log last confirmed the state, by the monotonic clock. */
-  confirmed_at: number;
-}
-
 /**
  * A process with hundreds of commands for one stream runs them without a pause, and every other writer conflicts until they are
  * done. 100 tries last about 5 s; a writer that conflicts for longer has met a defect.
  */
 const MAX_TRIES = 100;
-/**
- * A command is decided on a cached state without a read for this long after the log has confirmed the state. An operator who
- * replaces a server's log by a backup takes longer, so that no append lands on a log that only has as many events.
- */
-const CONFIRMED_MS = 5_000;
 const MAX_PAUSE_MS = 100;
-const MAX_STATES = 1000;
 
 /** Other writers were first at each try. */
 export class ConflictPersists extends Error {
@@ -142,34 +122,14 @@ interface Waiting<State, Event extends AnyEvent> {
   answer: PromiseWithResolvers<Handled<State>>;
 }
 
-export interface AggregateOptions<State> {
+export interface AggregateOptions<State> extends StreamStatesOptions<State> {
   /**
    * Up to this many commands that wait for one stream are decided one after the other and appended in one append, all or none.
    * Default 1; more suits a stream that gets many concurrent commands in one process.
    */
   max_per_append?: number;
-  /** The cache holds states whose sizes add up to at most `most`. Default: no limit. */
-  size?: { most: number; of(state: State): number };
   /** Returns the events as they are appended, the first at `first_revision`; `state` is the state before them. */
   seal?(state: Readonly<State>, stream: string, first_revision: number, events: readonly NewEvent[]): NewEvent[];
-  /** Milliseconds that never go back. */
-  monotonic?: () => number;
-  /** Loads a state that is not in the cache without reading the whole stream; null when it cannot. */
-  begin?(stream: string): Promise<Loaded<State> | null>;
-}
-
-/** A `begin` for streams whose last event alone determines the state. */
-export function fromLastEvent<State, Event extends AnyEvent>(
-  log: EventStore,
-  fold: Fold<State, Event>,
-): (stream: string) => Promise<Loaded<State> | null> {
-  return async (stream) => {
-    for await (const event of log.readStream(stream, { direction: 'backwards', limit: 1 })) {
-      const state = fold.evolve(fold.initial(), event as unknown as Event);
-      return { state, revision: event.revision, last_id: event.id, position: event.position };
-    }
-    return null;
-  };
 }
 
 /** Opens the aggregate of a stream whose events nothing decides on: each is appended at the stream's revision, whatever came before. */
@@ -178,7 +138,7 @@ export function openStateless<Event extends AnyEvent>(
   options: Pick<AggregateOptions<null>, 'max_per_append'> = {},
 ): Aggregate<null, Event> {
   const fold = { initial: () => null, evolve: () => null };
-  return openAggregate<null, Event>(log, fold, { ...options, begin: fromLastEvent<null, Event>(log, fold) });
+  return openAggregate<null, Event>(log, fold, { ...options, begin: fromLastEvent(log, fold) });
 }
 
 /**
@@ -192,48 +152,10 @@ export function openAggregate<State, Event extends AnyEvent>(
   fold: Fold<State, Event>,
   options: AggregateOptions<State> = {},
 ): Aggregate<State, Event> {
-  const { begin, seal, size, max_per_append = 1, monotonic = () => performance.now() } = options;
-  const states = new LRUCache<string, Cached<State>>({
-    max: MAX_STATES,
-    ...(size && { maxSize: size.most, sizeCalculation: ({ state }: Loaded<State>) => size.of(state) }),
-  });
+  const { seal, max_per_append = 1 } = options;
+  const states = openStreamStates(log, fold, options);
   const turns = new Map<string, Promise<unknown>>();
   const waiting = new Map<string, Waiting<State, Event>[]>();
-
-  const empty = (): Loaded<State> => ({
-    state: fold.initial(),
-    revision: 'no_stream',
-    last_id: null,
-    position: BEGINNING,
-  });
-
-  /** A copy, because the cache computes no size anew for an object that it holds already. */
-  const keep = (stream: string, loaded: Loaded<State>) => states.set(stream, { ...loaded, confirmed_at: monotonic() });
-
-  /** Returns the cached state while the log has confirmed it lately. */
-  function confirmed(stream: string): Loaded<State> | undefined {
-    const kept = states.get(stream);
-    return kept && monotonic() - kept.confirmed_at < CONFIRMED_MS ? kept : undefined;
-  }
-
-  async function load(stream: string): Promise<Loaded<State>> {
-    const kept = states.get(stream);
-    const loaded = kept ?? (await begin?.(stream)) ?? empty();
-    let is_of_log = !kept?.last_id;
-    for await (const event of log.readStream(stream, { from: after(loaded.revision) - (is_of_log ? 0 : 1) })) {
-      if (event.revision === loaded.revision) {
-        is_of_log = event.id === loaded.last_id;
-        continue;
-      }
-      if (!is_of_log) break;
-      loaded.state = fold.evolve(loaded.state, event as unknown as Event);
-      Object.assign(loaded, { revision: event.revision, last_id: event.id, position: event.position });
-    }
-    if (is_of_log) keep(stream, loaded);
-    else states.delete(stream);
-    // An older copy of the log was restored: the state has events that the log lacks.
-    return is_of_log ? loaded : load(stream);
-  }
 
   function evolve(loaded: Loaded<State>, events: readonly NewEvent[]): void {
     for (const event of events) loaded.state = fold.evolve(loaded.state, event as unknown as Event);
@@ -274,19 +196,19 @@ export function openAggregate<State, Event extends AnyEvent>(
   async function attempt(stream: string, commands: readonly Waiting<State, Event>[]): Promise<void> {
     const is_new = !states.has(stream) && commands.every(({ assumptions }) => assumptions.assume_empty);
     const assumed = commands.length === 1 ? commands[0]!.assumptions.assumed : undefined;
-    const kept = confirmed(stream) ?? (is_new ? empty() : null);
-    let guess = kept ?? (assumed ? { ...empty(), ...assumed } : null);
+    const kept = states.confirmed(stream) ?? (is_new ? states.empty() : null);
+    let guess = kept ?? (assumed ? { ...states.empty(), ...assumed } : null);
     let is_whole = kept !== null;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const is_guess = guess !== null;
-      const loaded = guess ?? (await load(stream));
+      const loaded = guess ?? (await states.load(stream));
       guess = null;
       is_whole ||= !is_guess;
       const { events, last, answers } = await decideAll(stream, loaded, commands);
       if (events.length > 0) {
         const result = await log.append(stream, loaded.revision, events);
         if (!result.ok) {
-          if (events.length > last.length) states.delete(stream);
+          if (events.length > last.length) states.forget(stream);
           if (loaded.revision === 'no_stream' && result.actual === 'no_stream') {
             throw new StreamDeleted(`the stream ${stream} is deleted`);
           }
@@ -296,7 +218,7 @@ export function openAggregate<State, Event extends AnyEvent>(
         }
         evolve(loaded, last);
         Object.assign(loaded, { revision: result.revision, last_id: events.at(-1)!.id, position: result.position });
-        if (is_whole) keep(stream, loaded);
+        if (is_whole) states.keep(stream, loaded);
       } else if (is_guess) continue;
       for (const answer of answers) answer();
       return;
@@ -315,7 +237,7 @@ export function openAggregate<State, Event extends AnyEvent>(
         if (commands.length === 1 || (error as { code?: unknown }).code !== 'append_too_large') throw error;
         // The store appended nothing: append the events of each command by themselves.
         for (; commands.length > 0; commands = commands.slice(1)) {
-          states.delete(stream);
+          states.forget(stream);
           await attempt(stream, commands.slice(0, 1));
         }
       });
@@ -331,7 +253,7 @@ export function openAggregate<State, Event extends AnyEvent>(
     const settled = turn.then(
       () => {},
       // A failed append may or may not be stored, so the cached state may lack its events.
-      () => void states.delete(stream),
+      () => states.forget(stream),
     );
     turns.set(stream, settled);
     void settled.then(() => turns.get(stream) === settled && turns.delete(stream));
@@ -341,10 +263,10 @@ export function openAggregate<State, Event extends AnyEvent>(
   const aggregate: Aggregate<State, Event> = {
     read: (stream) =>
       inTurn(stream, async () => {
-        const { state, position } = await load(stream);
+        const { state, position } = await states.load(stream);
         return { state, position };
       }),
-    peek: async (stream) => states.get(stream)?.state ?? (await aggregate.read(stream)).state,
+    peek: async (stream) => states.peek(stream) ?? (await aggregate.read(stream)).state,
     handle<Refused extends Refusal>(
       stream: string,
       context: CommandContext,
@@ -370,8 +292,6 @@ export function openAggregate<State, Event extends AnyEvent>(
   };
   return aggregate;
 }
-
-const after = (revision: ExpectedRevision) => (revision === 'no_stream' ? 0 : revision + 1);
 
 /** Gives events their ids and metadata: one metadata object for all, which adapters serialize once. */
 export function stamp<Event extends AnyEvent>(

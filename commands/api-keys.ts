@@ -3,7 +3,8 @@ import { hash, randomBytes } from 'node:crypto';
 import type { ApiKeyCreated, ApiKeysEvent, ApiKeyUseEvent } from '../events/api-key.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { apiKeysStream, apiKeyUsesStream } from '../events/streams.ts';
-import { type CommandContext, type Decision, type Done, evolveBy, fromLastEvent, openAggregate } from './aggregate.ts';
+import { type CommandContext, type Decision, type Done, evolveBy, openAggregate } from './aggregate.ts';
+import { fromLastEvent } from './stream-states.ts';
 
 export const MAX_KEYS = 50;
 

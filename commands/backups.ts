@@ -9,11 +9,11 @@ import {
   type Decision,
   type Done,
   evolveBy,
-  fromLastEvent,
   notRefused,
   openAggregate,
   type Refusal,
 } from './aggregate.ts';
+import { fromLastEvent } from './stream-states.ts';
 
 export type Backup =
   | { readonly status: 'unknown' | 'running' | 'failed' | 'deleted' }

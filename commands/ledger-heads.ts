@@ -4,7 +4,8 @@ import { checkpointText } from '../audit/signed-note.ts';
 import type { EventStore } from '../events/event-store.ts';
 import type { LedgerHeadSigned, LedgerHeadsEvent } from '../events/ledger-head.ts';
 import { LEDGER_HEADS_STREAM } from '../events/streams.ts';
-import { type CommandContext, type Decision, evolveBy, fromLastEvent, openAggregate } from './aggregate.ts';
+import { type CommandContext, type Decision, evolveBy, openAggregate } from './aggregate.ts';
+import { fromLastEvent } from './stream-states.ts';
 
 export interface Heads {
   last: LedgerHeadSigned | null;

@@ -2,7 +2,6 @@
 // entries. The entries stay the truth: loading ignores a snapshot that does not agree with its entry.
 import { type CreditsEvent, entryHash, type LedgerSnapshot } from '../events/credits.ts';
 import { type EventStore, jsonBytes, MAX_APPEND_BYTES, type RecordedEvent } from '../events/event-store.ts';
-import type { Loaded } from './aggregate.ts';
 import {
   type Credits,
   evolve,
@@ -14,6 +13,7 @@ import {
   type Reservation,
   remember,
 } from './ledger.ts';
+import type { Loaded } from './stream-states.ts';
 
 const VERSION = 2;
 

@@ -2,7 +2,8 @@
 import type { EventStore, Position } from '../events/event-store.ts';
 import type { MaintenanceEvent } from '../events/service.ts';
 import { MAINTENANCE_STREAM } from '../events/streams.ts';
-import { type CommandContext, type Decision, evolveBy, fromLastEvent, notRefused, openAggregate } from './aggregate.ts';
+import { type CommandContext, type Decision, evolveBy, notRefused, openAggregate } from './aggregate.ts';
+import { fromLastEvent } from './stream-states.ts';
 
 /** What users are told, and since when; null while maintenance mode is off. */
 export type MaintenanceState = { readonly message: string; readonly started_at: string } | null;

@@ -3,7 +3,8 @@
 import type { EventStore, Position } from '../events/event-store.ts';
 import type { ProxyListEvent, ProxyListRefreshed } from '../events/proxy-list.ts';
 import { PROXY_LIST_STREAM } from '../events/streams.ts';
-import { type CommandContext, type Decision, evolveBy, fromLastEvent, notRefused, openAggregate } from './aggregate.ts';
+import { type CommandContext, type Decision, evolveBy, notRefused, openAggregate } from './aggregate.ts';
+import { fromLastEvent } from './stream-states.ts';
 
 /** What the provider's list named. */
 export type ProxyList = Pick<ProxyListRefreshed, 'proxies' | 'skipped'>;

@@ -4,7 +4,8 @@ import type { EventStore } from '../events/event-store.ts';
 import type { SignupBonusClaimed, SignupBonusesEvent } from '../events/signup-bonus.ts';
 import { signupBonusesStream } from '../events/streams.ts';
 import type { WithheldReason } from '../events/user.ts';
-import { type CommandContext, type Decision, evolveBy, type Loaded, openAggregate } from './aggregate.ts';
+import { type CommandContext, type Decision, evolveBy, openAggregate } from './aggregate.ts';
+import type { Loaded } from './stream-states.ts';
 
 /** Bonuses for one address in 24 hours. Of these, no two are for the same fingerprint. */
 export const BONUSES_A_DAY = 3;
