@@ -11,16 +11,8 @@ import { auditPage, auditTrail } from '../../readmodels/audit.ts';
 import { balances, transactions } from '../../readmodels/credits.ts';
 import { jobs } from '../../readmodels/jobs.ts';
 import { NEWEST_FIRST } from '../../readmodels/pages.ts';
-import {
-  ACTIVE_DAYS,
-  MAX_FOUND,
-  searchBlocks,
-  USER_FILTERS,
-  USER_SORTS,
-  userCounts,
-  userList,
-  usersPage,
-} from '../../readmodels/user-list.ts';
+import { searchBlocks, userCounts, userList } from '../../readmodels/user-list.ts';
+import { ACTIVE_DAYS, MAX_FOUND, USER_FILTERS, USER_SORTS, usersPage } from '../../readmodels/user-pages.ts';
 import { users } from '../../readmodels/users.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { BEHIND, HttpError, retryLater, ValidationError } from '../errors.ts';
