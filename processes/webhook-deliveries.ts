@@ -9,7 +9,7 @@ import type { WebhookDeliveryRequested } from '../events/webhook.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { type WebhookDeliveryDocument, webhookDeliveries } from '../readmodels/webhooks.ts';
 import { pause } from '../time/pause.ts';
-import { openPutOff } from './put-off.ts';
+import { firstOthers, openPutOff } from './put-off.ts';
 import type { WebhookSender } from './webhook-sender.ts';
 import { signedRequest } from './webhook-signature.ts';
 
@@ -86,16 +86,13 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
       more = false;
       // The query leaves out full endpoints, whose deliveries could fill the page.
       const full = [...of_endpoint.keys()].filter((endpoint_id) => !hasRoom(endpoint_id));
-      const due = await documents.find(
-        {
-          next_attempt_at: { $lte: new Date(now()).toISOString() },
-          ...(full.length > 0 ? { endpoint_id: { $nin: full } } : {}),
-        },
-        { sort: { next_attempt_at: 1 }, limit: PAGE },
-      );
-      for (const delivery of due) {
+      const filter = {
+        next_attempt_at: { $lte: new Date(now()).toISOString() },
+        ...(full.length > 0 ? { endpoint_id: { $nin: full } } : {}),
+      };
+      for (const delivery of await firstOthers(documents, filter, 'next_attempt_at', PAGE, put_off)) {
         if (in_hand.size === MAX_IN_HAND) break;
-        if (in_hand.has(delivery._id) || put_off.has(delivery._id) || !hasRoom(delivery.endpoint_id)) continue;
+        if (in_hand.has(delivery._id) || !hasRoom(delivery.endpoint_id)) continue;
         take(delivery);
         more = true;
       }
