@@ -8,6 +8,7 @@ import * as adminJobs from './admin-jobs.ts';
 import * as adminMaintenance from './admin-maintenance.ts';
 import * as adminProjections from './admin-projections.ts';
 import * as adminServices from './admin-services.ts';
+import * as adminUserChanges from './admin-user-changes.ts';
 import * as adminUsers from './admin-users.ts';
 import * as analysis from './analysis.ts';
 import * as apiKeys from './api-keys.ts';
@@ -51,6 +52,7 @@ export const ALL_GROUPS: readonly Group[] = [
   ...[billing.group, paymentWebhook.group, sandbox.group, sandboxPortal.group],
   ...[
     adminUsers.group,
+    adminUserChanges.group,
     adminAuditTrail.group,
     adminJobs.group,
     adminMaintenance.group,
