@@ -1,15 +1,18 @@
 // Posts webhooks with undici. Each attempt opens its own connection, to an address that the checker's guard has vetted; a
 // later change of the DNS name has no effect on it.
-import { isIP } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import type { Client, Dispatcher } from 'undici';
 import { type AddressGuard, createAddressGuard } from '../../checkers/engine/addresses.ts';
-import { errorCodeOf } from '../../checkers/engine/errors.ts';
+import { CheckFailure, errorCodeOf } from '../../checkers/engine/errors.ts';
 import { createDnsLookup, createResolver, type Lookup, type Vetted } from '../../checkers/engine/resolver.ts';
 import { parseRetryAfter } from '../../checkers/engine/retries.ts';
 import type { WebhookAnswer, WebhookSender } from '../../processes/webhook-sender.ts';
 
 const TIMEOUT_MS = 15_000;
 const EXCERPT_BYTES = 1024;
+/** The most bytes read for one answer: no limit of the parser counts the extensions of a chunk, or spaces in a status line. */
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+const LOOK_MS = 100;
 const MAX_HEADER_SIZE_BYTES = 16 * 1024;
 const USER_AGENT = 'url-checker-webhooks/1.0';
 
@@ -41,9 +44,12 @@ export function openUndiciWebhookSender(options: WebhookSenderOptions): WebhookS
       if (!vetted.ok) return unanswered(vetted.code);
       if (protocol !== 'https:' && !isExcepted(vetted.addresses, guard)) return unanswered('https_required');
 
-      let connected = false;
-      const client = await clientOf(origin, vetted.addresses, timeout_ms, ca);
-      client.once('connect', () => (connected = true));
+      let socket: Socket | null = null;
+      const client = await clientOf(origin, vetted.addresses, timeout_ms, ca, (opened) => (socket = opened));
+      const watch = setInterval(() => {
+        if (!socket || socket.bytesRead <= MAX_ANSWER_BYTES) return;
+        client.destroy(new CheckFailure('malformed_response')).catch(() => {});
+      }, LOOK_MS);
       try {
         const response = await client.request({
           method: 'POST',
@@ -55,9 +61,10 @@ export function openUndiciWebhookSender(options: WebhookSenderOptions): WebhookS
         return await answerOf(response);
       } catch (error) {
         signal.throwIfAborted();
-        if (limit.aborted) return unanswered(connected ? 'response_timeout' : 'connect_timeout');
-        return unanswered(errorCodeOf(error, connected));
+        if (limit.aborted) return unanswered(socket ? 'response_timeout' : 'connect_timeout');
+        return unanswered(errorCodeOf(error, socket !== null));
       } finally {
+        clearInterval(watch);
         client.destroy().catch(() => {});
       }
     },
@@ -85,21 +92,28 @@ async function clientOf(
   addresses: readonly string[],
   timeout_ms: number,
   ca: string | undefined,
+  opened: (socket: Socket) => void,
 ): Promise<Client> {
   // Most services send no webhook, and the module takes 10 MB.
-  const { Client } = await import('undici');
+  const { Client, buildConnector } = await import('undici');
   const vetted = addresses.map((address) => ({ address, family: isIP(address) }));
-  return new Client(origin, {
-    connect: {
-      lookup: (_name, { all }, answer) => {
-        if (all) answer(null, vetted);
-        else answer(null, vetted[0]!.address, vetted[0]!.family);
-      },
-      // Twice the limit, so that the caller's own limit fires first and names the phase that it cut.
-      timeout: 2 * timeout_ms,
-      ...(ca === undefined ? {} : { ca }),
+  const connect = buildConnector({
+    lookup: (_name, { all }, answer) => {
+      if (all) answer(null, vetted);
+      else answer(null, vetted[0]!.address, vetted[0]!.family);
     },
     autoSelectFamily: true,
+    allowH2: false,
+    // Twice the limit, so that the caller's own limit fires first and names the phase that it cut.
+    timeout: 2 * timeout_ms,
+    ...(ca === undefined ? {} : { ca }),
+  });
+  return new Client(origin, {
+    connect: (to, done) =>
+      connect(to, (...connected) => {
+        if (connected[1]) opened(connected[1]);
+        done(...connected);
+      }),
     allowH2: false,
     headersTimeout: 2 * timeout_ms,
     bodyTimeout: 2 * timeout_ms,

@@ -11,6 +11,11 @@ import { firstOf } from './headers.ts';
 /** An unwanted body up to this size is read and dropped, so that the connection can be reused. */
 const DRAIN_BYTES = 64 * 1024;
 
+/**
+ * The most bytes read for one answer. Heads and bodies have far smaller limits, but a parser also reads bytes that belong to neither:
+ * extensions of a chunk, or spaces in a status line.
+ */
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 /** Most 1xx responses before the final one. */
 const MAX_INTERIM = 100;
 /** A body in more pieces is copied to one buffer, because a piece takes far more memory than its bytes. */
@@ -70,6 +75,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Placed {
   #size = 0;
   #gathered: Buffer | null = null;
   #interim = 0;
+  /** The bytes that its socket had read before. */
+  #read_before = 0;
   /** Whether the connection can serve another request. */
   reusable = false;
 
@@ -89,6 +96,11 @@ export class Exchange implements Dispatcher.DispatchHandler, Placed {
   onRequestStart(): void {
     if (this.#phase !== 'connecting') return;
     this.#phase = 'waiting';
+    this.#read_before = this.#bytesRead();
+  }
+
+  #bytesRead(): number {
+    return this.connection.socket?.bytesRead ?? 0;
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
@@ -151,7 +163,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Placed {
     this.#end(false);
   }
 
-  /** Ends the exchange when one of its limits or the attempt's `deadline` has passed. */
+  /** Ends the exchange when one of its limits, also that of its bytes, or the attempt's `deadline` has passed. */
   sweep(now: number, deadline: number): void {
     const { connect_ms, body_ms } = this.#owner.limits;
     const elapsed = now - this.#phase_at;
@@ -159,10 +171,14 @@ export class Exchange implements Dispatcher.DispatchHandler, Placed {
     if (this.#phase === 'connecting') {
       if (!late && elapsed < connect_ms) return;
       this.failure = this.connection.resolving ? 'dns_failed' : 'connect_timeout';
-    } else if (this.#phase === 'waiting') {
-      if (!late) return;
-      this.failure = 'response_timeout';
-    } else if (!late && elapsed < body_ms) {
+      this.#end(false);
+      return;
+    }
+    const floods = this.#bytesRead() - this.#read_before > MAX_ANSWER_BYTES;
+    if (this.#phase === 'waiting') {
+      if (!late && !floods) return;
+      this.failure = floods ? 'malformed_response' : 'response_timeout';
+    } else if (!late && !floods && elapsed < body_ms) {
       return;
     }
     this.#end(false);

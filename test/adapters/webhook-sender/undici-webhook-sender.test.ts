@@ -10,6 +10,7 @@ import {
 } from '../../../adapters/webhook-sender/undici-webhook-sender.ts';
 import type { Lookup } from '../../../checkers/engine/resolver.ts';
 import type { WebhookRequest } from '../../../processes/webhook-sender.ts';
+import { CHUNK_EXTENSION, flood, SPACES } from '../../support/floods.ts';
 import { AUTHORITY, GOOD, OTHER_HOST, SELF_SIGNED, SERVER_KEY } from '../../support/test-certificates.ts';
 
 const LOOPBACK = ['127.0.0.0/8'];
@@ -181,6 +182,18 @@ test('the sender keeps a KiB of text of any body', async (t) => {
   t.true(response_excerpt.startsWith('ä  [31m\nä'));
   t.true(Buffer.byteLength(response_excerpt) <= 1024 && response_excerpt.length > 500);
   t.true(written < 10_000, 'it stopped reading');
+});
+
+test('the sender stops reading an answer without an end, also where its parser counts no byte', async (t) => {
+  const to = async (head: string) => {
+    const { port } = await listen(
+      t,
+      createTcpServer((socket) => socket.once('data', () => flood(socket, head))),
+    );
+    return send(t, `http://127.0.0.1:${port}/`, { timeout_ms: 600_000 });
+  };
+  t.like(await to(SPACES), { status_code: null, error: 'malformed_response' });
+  t.like(await to(CHUNK_EXTENSION), { status_code: 200, error: null, response_excerpt: '' });
 });
 
 test('failures have the error codes of the checker', async (t) => {

@@ -2,6 +2,7 @@
 import test from 'ava';
 import { createEngine, type EngineParts, type EngineSettings } from '../../../checkers/engine/engine.ts';
 import { Sweeps } from '../../../checkers/engine/sweeps.ts';
+import { CHUNK_EXTENSION, flood, SPACES } from '../../support/floods.ts';
 import { patientClock } from '../../support/patient-clock.ts';
 import { type Behaviour, html, page, startTestSite } from '../../support/test-site.ts';
 
@@ -345,4 +346,18 @@ test('a process that sleeps repeatedly reads received answers before each sweep'
     sweeps.start();
   });
   t.deepEqual(unread, [0, 0, 0]);
+});
+
+test('a check stops reading an answer without an end, also where its parser counts no byte', async (t) => {
+  const site = await startTestSite({
+    behaviours: {
+      '/spaces': (_request, socket) => flood(socket, SPACES),
+      '/extension': (_request, socket) => flood(socket, CHUNK_EXTENSION),
+    },
+  });
+  // No limit of time ends these checks.
+  const engine = createEngine(SETTINGS, { now: () => 0 });
+  t.teardown(() => Promise.all([engine.close(), site.close()]));
+  t.like(await engine.check(`${site.origin}/spaces`), { status_code: null, error_code: 'malformed_response' });
+  t.like(await engine.check(`${site.origin}/extension`), { status_code: 200, error_code: null });
 });
