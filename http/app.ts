@@ -1,9 +1,8 @@
-// The frame builds a Koa application from the route table. This file holds every step of a request, in order.
-import { randomUUID } from 'node:crypto';
+// The frame builds a Koa application from the route table. This file has the steps of a request in order; `server/observe.ts` has
+// the first, which watches the others.
 import { Readable } from 'node:stream';
 import Koa, { type Context, type Middleware } from 'koa';
 import type { CommandContext } from '../commands/aggregate.ts';
-import { traced } from '../events/tracing.ts';
 import { DocumentsNotReady } from '../readmodels/read-models.ts';
 import { openReadYourWrites, POSITION_HEADER, positionProblem } from './answers/read-your-writes.ts';
 import { answerEarly, writeJson, writeReply } from './answers/replies.ts';
@@ -11,7 +10,6 @@ import { securityHeaders } from './answers/security-headers.ts';
 import { apiOf } from './apis/all.ts';
 import type { Api } from './apis/api.ts';
 import { type AccessOptions, authenticate, findJob } from './callers/access.ts';
-import { openClientAddress } from './callers/client-address.ts';
 import { contextOf } from './callers/command-context.ts';
 import {
   assertResultsKept,
@@ -31,13 +29,11 @@ import type { HeavyRequest, HeavyRequests } from './limits/heavy-requests.ts';
 import type { Maintenance } from './maintenance.ts';
 import type { Caller, Reply, Route, RouteRequest } from './route.ts';
 import { type SystemOptions, systemRoutes } from './routes/system.ts';
-import { openHttpMetrics } from './server/metrics.ts';
 import { Router } from './server/node-http.ts';
+import { type ObserveOptions, observe, type RequestState } from './server/observe.ts';
 
-export interface AppOptions extends AccessOptions, SystemOptions {
+export interface AppOptions extends AccessOptions, SystemOptions, ObserveOptions {
   uploads: UploadLimits;
-  /** CIDRs of the proxies whose X-Forwarded-For the service trusts. */
-  trusted_proxies: readonly string[];
   /** Whether clients reach the service only by https. */
   https: boolean;
   /** The frame calls this once for each admitted request of an authenticated caller. */
@@ -60,16 +56,6 @@ export interface AppOptions extends AccessOptions, SystemOptions {
   monotonic?: () => number;
 }
 
-/** The state that the frame keeps for a request. */
-interface State {
-  request_id: string;
-  ip: string;
-  route?: Route;
-  caller?: Caller | null;
-  /** Whether the answer failed after its first bytes. */
-  cut_off?: boolean;
-}
-
 /** The application serves these routes, and its own: probes, metrics and the OpenAPI documents. Throws for a broken route table. */
 export function createApp(routes: readonly Route[], options: AppOptions): Koa {
   const app = new Koa();
@@ -89,7 +75,7 @@ export function createApp(routes: readonly Route[], options: AppOptions): Koa {
   app.use(noSuchRoute(options));
   // When a stream fails after its answer began, Koa cuts the connection off, so that the client sees the failure.
   app.on('error', (error, ctx?: Context) => {
-    const state = ctx?.state as State | undefined;
+    const state = ctx?.state as RequestState | undefined;
     // Koa reports the same error twice. It also reports clients that leave, and the request's own log line shows those.
     if (!state || state.cut_off || !isOfStream(error, ctx?.body)) return;
     state.cut_off = true;
@@ -99,83 +85,13 @@ export function createApp(routes: readonly Route[], options: AppOptions): Koa {
   return app;
 }
 
-/** Gives the request an id, then logs and measures it when the response ends or the client leaves. */
-function observe(options: AppOptions): Middleware {
-  const metrics = openHttpMetrics(options.registry);
-  const clientAddress = openClientAddress(options.trusted_proxies);
-  return async (ctx, next) => {
-    const started_ms = performance.now();
-    const given = ctx.get('x-request-id');
-    const state: State = {
-      request_id: /^[\w.:-]{1,64}$/.test(given) ? given : randomUUID(),
-      ip: clientAddress(ctx.req),
-    };
-    ctx.state = state;
-    ctx.set('X-Request-ID', state.request_id);
-    // The frame, the server and the stream of a large answer each listen for the end of the response.
-    ctx.res.setMaxListeners(MAX_LISTENERS);
-    metrics.started();
-    let is_closed = false;
-    let is_lasting = false;
-    const seen = (status: number) => {
-      const duration_ms = Math.round((performance.now() - started_ms) * 100) / 100;
-      return { method: ctx.method, route: state.route?.path ?? '(none)', status, duration_ms };
-    };
-    ctx.res.once('close', () => {
-      is_closed = true;
-      const left = is_lasting ? ctx.res.statusCode : CLIENT_GONE;
-      const unfinished = state.cut_off ? 500 : left;
-      const request = seen(ctx.res.writableFinished ? ctx.res.statusCode : unfinished);
-      if (is_lasting) metrics.openStreams(-1);
-      else metrics.finished(request);
-      const { duration_ms: ms, ...what } = request;
-      const { request_id, caller } = state;
-      options.log[level(what.status, state.route)]({ ...what, ms, request_id, caller: callerName(caller) }, 'request');
-    });
-    const step = () => ({ name: ctx.method, kind: 'server' as const, ...causeOf(ctx.get('traceparent')) });
-    await traced(step, async (span) => {
-      await next();
-      const route = state.route?.path;
-      const has_left = ctx.respond === false && !ctx.res.headersSent;
-      const status = has_left ? CLIENT_GONE : ctx.status;
-      if (route !== undefined) span.rename(`${ctx.method} ${route}`);
-      span.set({ 'http.request.method': ctx.method, ...(route !== undefined && { 'http.route': route }) });
-      span.set({ 'http.response.status_code': status, request_id: state.request_id });
-      if (status >= 500) span.fail(String(status));
-    });
-    is_lasting = !is_closed && state.route?.lasting === true && ctx.body instanceof Readable;
-    if (!is_lasting) return;
-    // The duration ends when the stream begins, because the time that the client listens does not measure the service.
-    metrics.finished(seen(ctx.status));
-    metrics.openStreams(1);
-  };
-}
-
-/** Without a traceparent, a request begins a trace. */
-const causeOf = (traceparent: string) => ({ causes: traceparent === '' ? [] : [traceparent] });
-
-const MAX_LISTENERS = 20;
-
-/** nginx's status for a client that left before its answer. Only logs and metrics show it. */
-const CLIENT_GONE = 499;
-
 /** Whether the stream itself failed, rather than its connection. */
 const isOfStream = (error: NodeJS.ErrnoException, body: unknown) =>
   body instanceof Readable && body.errored === error && !OF_THE_CLIENT.has(error.code);
 const OF_THE_CLIENT: ReadonlySet<unknown> = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'client_gone']);
 
-function level(status: number, route: Route | undefined): 'error' | 'info' | 'debug' {
-  if (status >= 500 && status !== 503) return 'error';
-  return route?.quiet && status < 400 ? 'debug' : 'info';
-}
-
-function callerName(caller: Caller | null | undefined): string | undefined {
-  if (!caller) return undefined;
-  return caller.kind === 'key' ? `key:${caller.key_id} of ${caller.user_id}` : caller.user_id;
-}
-
 /** The API of the request's route, or of its path when no route matches. */
-const apiOfRequest = (ctx: Context): Api => (ctx.state as State).route?.api ?? apiOf(ctx.path);
+const apiOfRequest = (ctx: Context): Api => (ctx.state as RequestState).route?.api ?? apiOf(ctx.path);
 
 /** Answers a thrown error in the shape of the requested API. */
 function answerErrors(options: AppOptions): Middleware {
@@ -188,7 +104,7 @@ function answerErrors(options: AppOptions): Middleware {
         ctx.respond = false;
         return;
       }
-      const { request_id } = ctx.state as State;
+      const { request_id } = ctx.state as RequestState;
       const error = toHttpError(thrown, request_id);
       if (error !== thrown) {
         logFault(thrown, error.status, request_id);
@@ -227,7 +143,7 @@ function serve(
 ): Middleware {
   const waits = route.method === 'GET' && !route.of_log;
   return async (ctx) => {
-    const state = ctx.state as State;
+    const state = ctx.state as RequestState;
     const { ip, request_id } = state;
     state.route = route;
     const identify = () => authenticate(route, (name) => ctx.get(name), options);
@@ -295,7 +211,7 @@ function serve(
 /** Has another deployment serve the request. */
 function passOn(route: Route, forward: Forward): Middleware {
   return async (ctx) => {
-    const state = ctx.state as State;
+    const state = ctx.state as RequestState;
     state.route = route;
     const { ip, request_id } = state;
     const reply = await forward(ctx, { ip, request_id, signal: clientSignal(ctx) });
@@ -307,14 +223,14 @@ function passOn(route: Route, forward: Forward): Middleware {
 
 /** Counts the heavy request as in flight until its answer is sent or its client leaves. */
 function entered(ctx: Context, heavy_requests: HeavyRequests): HeavyRequest {
-  const { caller = null, ip } = ctx.state as State;
+  const { caller = null, ip } = ctx.state as RequestState;
   const heavy = heavy_requests.enter({ caller, ip });
   ctx.res.once('close', heavy.leave);
   return heavy;
 }
 
 async function admit(ctx: Context, options: AppOptions): Promise<void> {
-  const { ip, caller = null } = ctx.state as State;
+  const { ip, caller = null } = ctx.state as RequestState;
   if (options.admit) ctx.set({ ...(await options.admit({ api: apiOfRequest(ctx), caller, ip })) });
 }
 
