@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { keyPath } from '../adapters/identity/key-file.ts';
 import { backupsPrefix } from '../backups/keys.ts';
 import type { Line } from '../backups/lines.ts';
@@ -19,6 +19,7 @@ import { performBackup } from '../processes/backups.ts';
 import { openRemovals } from '../processes/removals.ts';
 import { openBackupProgress } from '../readmodels/backups.ts';
 import { openLeases, whileHeld } from '../roles/leases.ts';
+import { embeddedStores } from '../service/data-dir.ts';
 import { openLogger } from '../service/logger.ts';
 import { openBlobs, openStoredLog, openStores, type Waiting } from '../service/stores.ts';
 import { type Config, readConfig } from '../settings/config.ts';
@@ -125,9 +126,10 @@ async function restore(open: OpenBackup, openedBlobs: () => Promise<Blobs>): Pro
       cause,
     });
   });
-  // Checkers would record the work of a log that is lost, for jobs that this one does not have.
-  if (config.nats_url === null)
-    for (const end of ['', '-wal', '-shm']) await rm(join(config.data_dir, `queue.db${end}`), { force: true });
+  // Checkers would record the work of a log that is lost, for jobs that this one does not have, and http would show its documents
+  // until the projector compares them with this one.
+  for (const path of embeddedStores(config).filter((path) => basename(path) !== 'events.db'))
+    for (const end of ['', '-wal', '-shm']) await rm(`${path}${end}`, { force: true });
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
   print(restored);
   console.log(`Erase again who was erased after ${restored.began_at}: npm run erase -- --user ID`);

@@ -1,7 +1,6 @@
 // `npm run backup` as a program: without a service, with the wrong key, with wrong arguments.
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -78,10 +77,13 @@ test('where no service runs, a backup is made, listed, verified and restored', a
   t.deepEqual(await readdir(other), [], 'a restore that is refused leaves nothing');
 
   await cp(join(folder, 'identity'), join(other, 'identity'), { recursive: true });
-  await writeFile(join(other, 'queue.db'), 'the work of the log that was here');
+  for (const name of ['queue.db', 'documents.db']) await writeFile(join(other, name), 'of the log that was here');
   const restored = await run(other, ['restore', path]);
   t.is(restored.code, 0, restored.err);
-  t.false(existsSync(join(other, 'queue.db')));
+  t.deepEqual(
+    (await readdir(other)).filter((name) => /queue|documents/.test(name)),
+    [],
+  );
   const own = ['service-backups', `backup-${key.split('/')[1]}`];
   t.deepEqual(
     await stored(other),
