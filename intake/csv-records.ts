@@ -10,8 +10,6 @@ export interface CsvOptions {
   delimiter: string | null;
   /** Characters of a record's cells together, without quotes; a character beyond ASCII may count for more. */
   max_row_chars: number;
-  /** False makes quotes characters like any other. */
-  has_quotes?: boolean;
 }
 
 export interface CsvRecord {
@@ -37,13 +35,13 @@ export async function* readRecords(
   text: AsyncIterable<string> | Iterable<string>,
   options: CsvOptions,
 ): AsyncGenerator<CsvRecord[]> {
-  const { delimiter, has_quotes = true } = options;
+  const { delimiter } = options;
   const max_row_chars = Math.min(PLAIN_PIECE_CHARS, options.max_row_chars / MAX_BYTES_A_CHAR);
   const plain = { delimiter: delimiter ?? NO_DELIMITER, max_row_chars, max_columns: MAX_COLUMNS };
   const breathe = breather();
   let rest = '';
   let row = 0;
-  let parser = has_quotes ? null : openParser(options, row);
+  let parser: Parser | null = null;
   for await (const some of text) {
     let at = 0;
     while (parser === null && at < some.length) {
@@ -71,13 +69,12 @@ interface Parser {
 }
 
 /** Opens csv-parse for the text behind the first `rows` rows. */
-function openParser({ delimiter, max_row_chars, has_quotes = true }: CsvOptions, rows: number): Parser {
+function openParser({ delimiter, max_row_chars }: CsvOptions, rows: number): Parser {
   let row = rows;
   let page: CsvRecord[] = [];
   const parser = parse({
     delimiter: delimiter ?? NO_DELIMITER,
     record_delimiter: ['\r\n', '\n', '\r'],
-    quote: has_quotes ? '"' : null,
     ltrim: true,
     relax_quotes: true,
     relax_column_count: true,

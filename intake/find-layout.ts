@@ -39,6 +39,8 @@ interface Candidate extends TextLayout {
   evidence: boolean;
   /** Cells beside the URLs that hold other delimiters, per row. */
   leftovers: number;
+  /** Rows of the sample. */
+  rows: number;
 }
 
 /** Ordered by how rarely URLs contain them. A space is one only in tables such as R writes. */
@@ -71,7 +73,8 @@ export async function findLayout(file: SampleText): Promise<TextLayout | null> {
   }
   if (tables.length === 0) return bare;
   const best = tables.reduce((a, b) => (isBetter(b, a) ? b : a));
-  return bare !== null && bare.column.url_share > best.column.url_share ? bare : best;
+  if (bare === null || isOneRow(best, bare)) return best;
+  return bare.column.url_share > best.column.url_share ? bare : best;
 }
 
 /** The layout as the URLs tell it, with the wanted column; where lines hold nothing but URLs, that of any table with it. */
@@ -91,6 +94,9 @@ export async function columnsOfText(file: SampleText): Promise<string[]> {
   return namesOfColumns(await sampleRows(sample, layout?.delimiter ?? null), layout?.column ?? null);
 }
 
+/** Whether quotes make one row below a header of all lines. What the lines of a cell hold then says nothing about the table. */
+const isOneRow = (table: Candidate, bare: Candidate) => table.evidence && table.rows <= 2 && bare.rows > table.rows;
+
 function isBetter(a: Candidate, b: Candidate): boolean {
   const difference = a.column.url_share - b.column.url_share;
   if (Math.abs(difference) > 0.02) return difference > 0;
@@ -103,7 +109,14 @@ async function candidate(sample: SampleText, delimiter: string | null): Promise<
   const column = findUrlColumn(rows, sample.max_url_chars, sample.wanted);
   if (column === null) return null;
   if (delimiter === null) {
-    return { delimiter, column, is_prose: isProse(rows, sample.filename), evidence: false, leftovers: 0 };
+    return {
+      delimiter,
+      column,
+      is_prose: isProse(rows, sample.filename),
+      evidence: false,
+      leftovers: 0,
+      rows: rows.length,
+    };
   }
   const width = commonWidth(rows);
   const as_wide = rows.filter(({ cells }) => cells.length === width).length;
@@ -115,7 +128,14 @@ async function candidate(sample: SampleText, delimiter: string | null): Promise<
   const is_consistent = as_wide >= rows.length * CONSISTENT_SHARE;
   const evidence = header_width >= 2 || (is_consistent && !is_list);
   if (delimiter === ' ' && !isTableOfWords(rows, column)) return null;
-  return { delimiter, column, is_prose: false, evidence, leftovers: leftovers(rows, delimiter, column.index) };
+  return {
+    delimiter,
+    column,
+    is_prose: false,
+    evidence,
+    leftovers: leftovers(rows, delimiter, column.index),
+    rows: rows.length,
+  };
 }
 
 /** Whether spaces separate the cells of a table under a header, as R and pandas print one. */
@@ -153,9 +173,9 @@ async function declaredLayout(sample: SampleText, delimiter: string): Promise<Te
   return { delimiter, column: { ...column, first_data_row: Math.max(2, column.first_data_row) }, is_prose: false };
 }
 
-async function sampleRows(sample: SampleText, delimiter: string | null, has_quotes = true): Promise<SampleRow[]> {
+async function sampleRows(sample: SampleText, delimiter: string | null): Promise<SampleRow[]> {
   const rows: SampleRow[] = [];
-  const options = { delimiter, has_quotes, max_row_chars: SAMPLE_MAX_ROW_CHARS };
+  const options = { delimiter, max_row_chars: SAMPLE_MAX_ROW_CHARS };
   try {
     for await (const page of readRecords([sample.text], options)) {
       rows.push(...page.filter(({ cells }) => cells.some((cell) => cell.trim() !== '')));
@@ -164,8 +184,9 @@ async function sampleRows(sample: SampleText, delimiter: string | null, has_quot
   } catch (error) {
     if (!(error instanceof IntakeError)) throw error;
     // The sample ends inside quotes. If the file does too, reading it throws an error with the row. A header alone is not
-    // enough to go by: the rows below it count, with their quotes as characters.
-    return rows.length > 1 ? rows : sampleRows(sample, delimiter, false);
+    // enough to go by: the row below it counts, as far as the sample has it.
+    if (error.code !== 'quote_not_closed' || rows.length > 1) return rows;
+    return sampleRows({ ...sample, text: `${sample.text}"`, whole: true }, delimiter);
   }
   if (!sample.whole && rows.length > 1) rows.pop();
   return rows;

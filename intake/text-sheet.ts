@@ -68,8 +68,12 @@ async function layoutOf({
   return first;
 }
 
-/** Takes the header from the beginning of the file: a row in the middle of it only looks like a header. */
+/**
+ * Takes the header from the beginning of the file: a row in the middle of it only looks like a header. So does a part of a quoted cell
+ * look like rows with another delimiter.
+ */
 function withHeaderOf(first: TextLayout | null, layout: TextLayout): TextLayout {
+  if (first?.delimiter && first.column.name !== null && first.delimiter !== layout.delimiter) return first;
   const header = first?.column.index === layout.column.index ? first.column : { name: null, first_data_row: 1 };
   return { ...layout, column: { ...layout.column, name: header.name, first_data_row: header.first_data_row } };
 }

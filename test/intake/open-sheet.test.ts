@@ -238,6 +238,15 @@ test('the error for an unclosed quote names its row, in any column of any file',
 test('a first row with a cell longer than the sample has its URL column found', async (t) => {
   const page = `<a href=""${B}"">B, and more</a>\n`.repeat(5_000);
   t.deepEqual(await valuesOf(t, 'x.csv', `url,html\n${A},"${page}"\n${B},x\n`), [A, B]);
+  const text = 'Words, "so to speak"; more\n'.repeat(5_000).replaceAll('"', '""');
+  for (const table of [
+    `id,text,url\n1,"${text}",${A}\n2,x,${B}\n`,
+    `url,text\n${A},"${text}"\n${B},x\n`,
+    `"url","text"\n"${A}","${text}"\n"${B}","x"\n`,
+    `url;text\n${A};"${text}"\n${B};x\n`,
+  ]) {
+    t.deepEqual(await valuesOf(t, 'x.csv', table), [A, B], table.slice(0, 40));
+  }
 });
 
 test('row numbers are right after quoted line breaks and line ends of all kinds', async (t) => {
