@@ -208,10 +208,7 @@ export class Lifecycle {
       this.#askAgain(job, this.#now());
       return;
     }
-    if (shouldTryAnotherProxy(this.#parts.proxies, job, exchange)) {
-      this.#askAgain(job, job.asked_at);
-      return;
-    }
+    if (shouldTryAnotherProxy(this.#parts.proxies, job, exchange)) return void this.#askAgain(job, job.asked_at);
     // The step may lead to another host.
     const { host, origin } = job;
     let step: Step;
@@ -249,10 +246,7 @@ export class Lifecycle {
   }
 
   #backOff(job: Job, wait_ms: number): void {
-    if (job.isHeld) {
-      this.#fail(job, new NotStarted());
-      return;
-    }
+    if (job.isHeld) return void this.#fail(job, new NotStarted());
     job.state = 'backing_off';
     job.retry_at = this.#now() + wait_ms;
     this.#backing_off.add(job);
