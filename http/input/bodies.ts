@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 import { HttpError, ValidationError } from '../errors.ts';
-import type { JsonBody, RawBody } from '../route.ts';
+import type { JsonBody, RawBody } from '../request-bodies.ts';
 import { bodyChunks } from './body-chunks.ts';
 
 const MAX_DEPTH = 32;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Context } from 'koa';
 import { breather } from '../../time/event-loop.ts';
 import { ValidationError } from '../errors.ts';
-import type { ListBody, StringList } from '../route.ts';
+import type { ListBody, StringList } from '../request-bodies.ts';
 import { hasBody, MAX_VALUES, missingBody, parseJson, readJsonChunks, tooManyValues } from './bodies.ts';
 import { openStringListReader, type StringListReader } from './string-list.ts';
 import { UPLOAD_PREFIX } from './uploads.ts';

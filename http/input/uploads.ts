@@ -4,7 +4,7 @@ import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promise
 import { join } from 'node:path';
 import type { Context } from 'koa';
 import { ClientGone, HttpError, ValidationError } from '../errors.ts';
-import type { UploadedFile } from '../route.ts';
+import type { UploadedFile } from '../request-bodies.ts';
 import { hasBody, tooLarge } from './bodies.ts';
 import { bodyChunks } from './body-chunks.ts';
 import { inflated } from './content-encoding.ts';

@@ -6,7 +6,8 @@ import { MAX_MAINTENANCE_MESSAGE_CHARS } from '../../events/service.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { DEFAULT_MESSAGE } from '../maintenance.ts';
-import { jsonBody, routeOf } from '../route.ts';
+import { jsonBody } from '../request-bodies.ts';
+import { routeOf } from '../route.ts';
 import { NullableTime } from '../schemas.ts';
 
 const wire = ({ log, maintenance }: Parts) => ({ mode: openMaintenanceMode(log), maintenance });

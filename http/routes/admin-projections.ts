@@ -6,7 +6,8 @@ import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError } from '../errors.ts';
 import { type FollowerStatus, MOST_COUNTED } from '../followers.ts';
 import { groupOf, type Parts } from '../group.ts';
-import { anError, jsonBody, routeOf } from '../route.ts';
+import { jsonBody } from '../request-bodies.ts';
+import { anError, routeOf } from '../route.ts';
 import { Count } from '../schemas.ts';
 
 const wire = ({ projections }: Parts) => projections;

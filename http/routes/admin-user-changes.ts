@@ -13,7 +13,8 @@ import { BEHIND, HttpError, retryLater, ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { idempotencyKey, KEY } from '../idempotency-key.ts';
 import { UsageView, usageExample, usageView } from '../profile-view.ts';
-import { jsonBody, routeOf } from '../route.ts';
+import { jsonBody } from '../request-bodies.ts';
+import { routeOf } from '../route.ts';
 import { Count } from '../schemas.ts';
 import { notFound, params } from './admin-users.ts';
 

@@ -15,7 +15,8 @@ import { Block, blockExample } from '../domain-view.ts';
 import { type Problem, ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { columnOption, LIST_FILE, readingExample, readingFields, sheetOption } from '../list-reading.ts';
-import { fileBody, listBody, routeOf } from '../route.ts';
+import { fileBody, listBody } from '../request-bodies.ts';
+import { routeOf } from '../route.ts';
 import { Count } from '../schemas.ts';
 import { unusable } from '../submit.ts';
 

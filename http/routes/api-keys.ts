@@ -6,7 +6,8 @@ import { type ApiKeyDocument, apiKeys } from '../../readmodels/api-keys.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { accepted } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
-import { anError, jsonBody, routeOf } from '../route.ts';
+import { jsonBody } from '../request-bodies.ts';
+import { anError, routeOf } from '../route.ts';
 import { pick, Time } from '../schemas.ts';
 
 const wire = ({ log, read }: Parts) => ({

@@ -10,8 +10,9 @@ import { HttpError, retryLater } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { listOf } from '../list-replies.ts';
 import { type OrderItem, PaymentProviderError } from '../payments.ts';
+import { jsonBody } from '../request-bodies.ts';
 import { openReturnUrls } from '../return-urls.ts';
-import { anError, type Caller, jsonBody, routeOf } from '../route.ts';
+import { anError, type Caller, routeOf } from '../route.ts';
 import { Count } from '../schemas.ts';
 
 const wire = ({ log, logger, read, payments, now, public_url, config }: Parts) => ({

@@ -5,7 +5,8 @@ import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { openRequestLimit, overLimit } from '../limits/request-limit.ts';
-import { jsonBody, routeOf } from '../route.ts';
+import { jsonBody } from '../request-bodies.ts';
+import { routeOf } from '../route.ts';
 
 const SUBJECT = 'An address';
 const MOST_A_MINUTE = 30;

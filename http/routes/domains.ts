@@ -21,8 +21,9 @@ import {
 import { accepted, HttpError, ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { listOf, listReply } from '../list-replies.ts';
+import { jsonBody } from '../request-bodies.ts';
 import { paging } from '../result-view.ts';
-import { anError, jsonBody, routeOf } from '../route.ts';
+import { anError, routeOf } from '../route.ts';
 
 const wire = ({ log, blocklist, read }: Parts) => ({
   commands: openBlocklistCommands(log),

@@ -7,7 +7,8 @@ import { GATEWAY } from '../apis/gateway.ts';
 import { accepted } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { Day, NoteView, noteExample } from '../growth-view.ts';
-import { anError, jsonBody, routeOf } from '../route.ts';
+import { jsonBody } from '../request-bodies.ts';
+import { anError, routeOf } from '../route.ts';
 
 const wire = ({ log }: Parts) => ({ notes: openGrowthNotes(log) });
 type Deps = ReturnType<typeof wire>;

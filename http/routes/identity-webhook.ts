@@ -11,7 +11,8 @@ import { ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { parseJson } from '../input/bodies.ts';
 import { openValidation } from '../input/validation.ts';
-import { rawBody, routeOf } from '../route.ts';
+import { rawBody } from '../request-bodies.ts';
+import { routeOf } from '../route.ts';
 
 const MAX_BYTES = 128 * 1024;
 

@@ -4,7 +4,8 @@ import { Type } from '../../events/schema.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { openRequestLimit, overLimit } from '../limits/request-limit.ts';
-import { jsonBody, routeOf } from '../route.ts';
+import { jsonBody } from '../request-bodies.ts';
+import { routeOf } from '../route.ts';
 import { Time } from '../schemas.ts';
 
 const AGENCIES = { name: 'agency-events', subject: 'All agencies together', most: 1_200 };

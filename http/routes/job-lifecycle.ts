@@ -12,7 +12,8 @@ import { jobWhen } from '../await-job.ts';
 import { HttpError, jobNotFound, notYours, retryLater } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
-import { anError, type Caller, jsonBody, type OwnedJob, type Reply, type RouteRequest, routeOf } from '../route.ts';
+import { jsonBody } from '../request-bodies.ts';
+import { anError, type Caller, type OwnedJob, type Reply, type RouteRequest, routeOf } from '../route.ts';
 
 function wire({ jobs, credits, jobFinder, jobWatch, read, passed }: Parts) {
   const collections = read({ jobs: jobDocuments });

@@ -15,6 +15,7 @@ import { IN_PROGRESS, KEY, MADE, MISMATCH, RETRY_AFTER, submissionKey } from '..
 import { JobStatusView, JobView, jobExample, jobStatusExample, jobStatusView, jobView } from '../job-view.ts';
 import { columnOption, LIST_FILE, readingExample, readingFields, sheetOption } from '../list-reading.ts';
 import { listOf, listReply } from '../list-replies.ts';
+import { fileBody, type UploadedFile } from '../request-bodies.ts';
 import {
   filterOf,
   paging,
@@ -24,7 +25,7 @@ import {
   resultViews,
   statusGroup,
 } from '../result-view.ts';
-import { fileBody, routeOf, type UploadedFile } from '../route.ts';
+import { routeOf } from '../route.ts';
 import { submit } from '../submit.ts';
 
 function wire({ submissions, inFlight, read, flips }: Parts) {

@@ -19,7 +19,8 @@ import {
   usageExample,
   usageView,
 } from '../profile-view.ts';
-import { anError, type Caller, jsonBody, routeOf } from '../route.ts';
+import { jsonBody } from '../request-bodies.ts';
+import { anError, type Caller, routeOf } from '../route.ts';
 import { Count, Time } from '../schemas.ts';
 import { Credits } from './credits.ts';
 

@@ -3,7 +3,8 @@ import { Type } from '../../events/schema.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { openPaymentEvents } from '../payment-events.ts';
-import { rawBody, routeOf } from '../route.ts';
+import { rawBody } from '../request-bodies.ts';
+import { routeOf } from '../route.ts';
 
 const wire = (parts: Parts) => ({ events: openPaymentEvents(parts) });
 type Deps = ReturnType<typeof wire>;

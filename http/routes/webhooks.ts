@@ -17,8 +17,9 @@ import { PUBLIC } from '../apis/public.ts';
 import { accepted, HttpError, ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { listOf, listReply } from '../list-replies.ts';
+import { jsonBody } from '../request-bodies.ts';
 import { paging } from '../result-view.ts';
-import { alsoIn, anError, jsonBody, routeOf } from '../route.ts';
+import { alsoIn, anError, routeOf } from '../route.ts';
 import { pick, Time } from '../schemas.ts';
 import { openWebhookTargets } from '../webhook-targets.ts';
 

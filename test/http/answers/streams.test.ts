@@ -6,7 +6,8 @@ import test from 'ava';
 import { Type } from 'typebox';
 import { endWhenSlow } from '../../../http/answers/replies.ts';
 import { GATEWAY } from '../../../http/apis/gateway.ts';
-import { jsonBody, type Route, routeOf } from '../../../http/route.ts';
+import { jsonBody } from '../../../http/request-bodies.ts';
+import { type Route, routeOf } from '../../../http/route.ts';
 import { type Sample, startSample, until } from '../sample-app.ts';
 
 /** What the slow handler saw. */

@@ -3,7 +3,8 @@ import { Type } from 'typebox';
 import { GATEWAY } from '../../../http/apis/gateway.ts';
 import { PUBLIC } from '../../../http/apis/public.ts';
 import { HttpError } from '../../../http/errors.ts';
-import { jsonBody, type Route, rawBody, routeOf } from '../../../http/route.ts';
+import { jsonBody, rawBody } from '../../../http/request-bodies.ts';
+import { type Route, routeOf } from '../../../http/route.ts';
 import { accessDifferences, allCredentials } from '../../support/access.ts';
 import { ALICES_JOB, API_KEY, type Sample, startSample } from '../sample-app.ts';
 

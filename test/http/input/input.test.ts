@@ -3,7 +3,8 @@ import test from 'ava';
 import { Type } from 'typebox';
 import { GATEWAY } from '../../../http/apis/gateway.ts';
 import { PUBLIC } from '../../../http/apis/public.ts';
-import { jsonBody, type Route, routeOf } from '../../../http/route.ts';
+import { jsonBody } from '../../../http/request-bodies.ts';
+import { type Route, routeOf } from '../../../http/route.ts';
 import { type Sample, startSample } from '../sample-app.ts';
 
 const route = routeOf<unknown>(GATEWAY, 'sample');

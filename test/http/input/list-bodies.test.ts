@@ -6,7 +6,8 @@ import { Type } from 'typebox';
 import { PUBLIC } from '../../../http/apis/public.ts';
 import { HttpError } from '../../../http/errors.ts';
 import { openStringListReader } from '../../../http/input/string-list.ts';
-import { listBody, type Route, routeOf } from '../../../http/route.ts';
+import { listBody } from '../../../http/request-bodies.ts';
+import { type Route, routeOf } from '../../../http/route.ts';
 import { type Sample, startSample, until } from '../sample-app.ts';
 
 const LIMIT_BYTES = 8 * 1024 * 1024;

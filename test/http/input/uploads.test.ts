@@ -9,7 +9,8 @@ import { Type } from 'typebox';
 import { GATEWAY } from '../../../http/apis/gateway.ts';
 import { HttpError } from '../../../http/errors.ts';
 import { removeAbandonedUploads } from '../../../http/input/uploads.ts';
-import { fileBody, type Route, routeOf, type UploadedFile } from '../../../http/route.ts';
+import { fileBody, type UploadedFile } from '../../../http/request-bodies.ts';
+import { type Route, routeOf } from '../../../http/route.ts';
 import { type Sample, startSample, until } from '../sample-app.ts';
 
 const MAX_FILE_BYTES = 1024 * 1024;
