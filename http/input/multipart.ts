@@ -34,6 +34,7 @@ const EXTENDED_FILENAME = /;\s*filename\*=utf-8'[^']*'([^\s;]*)/i;
 const LINE_END = Buffer.from('\r\n');
 const HEAD_END = Buffer.from('\r\n\r\n');
 const DASHES = '--';
+const [DASH, CR, LF] = [0x2d, 0x0d, 0x0a];
 
 /** The boundary in a Content-Type header. Null when the header has none, or one that is too long. */
 export function boundaryOf(content_type: string): string | null {
@@ -58,7 +59,7 @@ export async function* readParts(chunks: AsyncIterable<Buffer>, boundary: string
     held = Buffer.concat([held, chunk]);
     for (let needs_more = false; !needs_more; ) {
       if (state === 'preamble' || state === 'content') {
-        const at = held.indexOf(delimiter);
+        const at = boundaryIn(held, delimiter);
         needs_more = at === -1;
         const end = at === -1 ? Math.max(0, held.length - delimiter.length + 1) : at;
         if (in_part && end > 0) yield { content: held.subarray(0, end) };
@@ -93,6 +94,20 @@ export async function* readParts(chunks: AsyncIterable<Buffer>, boundary: string
     }
   }
   if (state !== 'epilogue') throw new MultipartError('malformed', 'The form ends before its last boundary.');
+}
+
+/**
+ * Where the next boundary begins, whole or cut off by the end of the bytes; -1 for none. A line that only begins like a boundary is passed
+ * over here: a file of such lines would come in pieces of a few bytes.
+ */
+function boundaryIn(bytes: Buffer, delimiter: Buffer): number {
+  let at = bytes.indexOf(delimiter);
+  for (let end = at + delimiter.length; at !== -1 && end + 2 <= bytes.length; end = at + delimiter.length) {
+    const [first, second] = [bytes[end], bytes[end + 1]];
+    if ((first === DASH && second === DASH) || (first === CR && second === LF)) break;
+    at = bytes.indexOf(delimiter, end);
+  }
+  return at;
 }
 
 function headOf(bytes: Buffer): PartHead {

@@ -46,6 +46,16 @@ test('the parser reads the forms of browsers, whatever pieces their bytes come i
   );
 });
 
+test('lines that only begin like a boundary do not cut the content into small pieces', async (t) => {
+  const lines = '\r\n--bx'.repeat(10_000);
+  const form = Buffer.from(`${head('name="file"; filename="a"')}${lines}\r\n--b--\r\n`);
+  const pieces: Buffer[] = [];
+  const sizes = [16 * 1024];
+  for await (const event of readParts(inPieces(form, sizes), 'b')) if ('content' in event) pieces.push(event.content);
+  t.is(Buffer.concat(pieces).toString(), lines);
+  t.true(pieces.length <= 3 * Math.ceil(form.length / sizes[0]!), `${pieces.length} pieces`);
+});
+
 test('the parser reads any bytes as parts or as a broken form, and the same in any pieces', async (t) => {
   const bits = fc.constantFrom(
     '--b',
