@@ -73,7 +73,25 @@ export interface OpenedApp {
 
 /** Opens the application of the http role. The caller closes it before the stores. Throws what the stores throw. */
 export async function openApp(config: Config, logger: Logger, opening: OpeningParts): Promise<OpenedApp> {
-  const { stores, identity, rates, registry, fault, ...given } = opening;
+  const { fault, ...rest } = opening;
+  const opened = await openParts(config, logger, rest);
+  const { parts } = opened;
+  const { service_urls } = config;
+  const forwarding = service_urls && (await openForwarding({ urls: service_urls, log: logger }));
+  if (forwarding) parts.atEnd(forwarding.close);
+  const uploads = { folder: join(config.data_dir, 'uploads'), max_file_bytes: config.max_file_bytes };
+  const app = createApp(
+    ALL_GROUPS.flatMap((group) => group.open(parts)),
+    { ...frameOptions(opened, opening), uploads, fault, forwarding },
+  );
+  // A killed process leaves the files of its uploads.
+  await removeAbandonedUploads(uploads.folder, ABANDONED_MS, parts.now());
+  return { app, end: opened.end, close: opened.close };
+}
+
+/** Opens the parts for groups of routes. `end` and `close` are those of the application. */
+async function openParts(config: Config, logger: Logger, opening: Omit<OpeningParts, 'fault'>) {
+  const { stores, identity, rates, registry, ...given } = opening;
   const { log, documents, blobs } = stores;
   const now = Date.now;
   const log_id = () => identifyLog(log, 'process:http', now());
@@ -95,12 +113,10 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
   const blocklist = openBlocklist(readmodels.collection(blockedDomains), readmodels.collection(blocklistVersion));
   const intake = openIntake(blocklist, limitsOf(config));
   const jobFinder = openJobFinder(job_documents, job_commands);
-  const https = config.public_url.startsWith('https:');
-  const { pathname } = new URL(config.public_url);
-  const base_path = pathname.replace(/\/$/, '');
+  const { https, path, base_path } = publicPlace(config);
   const sessions = openBrowserSessions(
     openSessions(log),
-    openSignedCookie({ name: 'session', key: given.keys.links, path: pathname, same_site: 'Strict', https }),
+    openSignedCookie({ name: 'session', key: given.keys.links, path, same_site: 'Strict', https }),
   );
   const maintenance = await openMaintenance(openMaintenanceMode(log), { registry, logger });
   const kinds = {
@@ -156,41 +172,8 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
     passed: (position) => readmodels.passed(position, READ_YOUR_WRITES_MS),
     atEnd: (close) => closes.push(close),
   };
-  const { service_urls } = config;
-  const forwarding = service_urls && (await openForwarding({ urls: service_urls, log: logger }));
-  if (forwarding) closes.push(forwarding.close);
-  const uploads = join(config.data_dir, 'uploads');
-  const { agency_secret, rate_limit_per_minute: per_minute, rate_limit_per_day: per_day } = config;
-  const app = createApp(
-    ALL_GROUPS.flatMap((group) => group.open(parts)),
-    {
-      ...{ log: logger, registry, identity, fault },
-      ...openCallers(parts),
-      jobs: jobFinder,
-      shared_secret: agency_secret ? { header: 'x-agency-secret', value: agency_secret } : null,
-      uploads: { folder: uploads, max_file_bytes: config.max_file_bytes },
-      trusted_proxies: config.trusted_proxies,
-      https,
-      base_path,
-      session: sessions.callerOf,
-      admit: openRateLimits({ ...rates, per_minute, per_day, now }).admit,
-      heavy_requests: openHeavyRequests({
-        per_caller: config.heavy_requests_per_caller,
-        at_once: config.heavy_requests_at_once,
-      }),
-      async await_position(position) {
-        if (await readmodels.passed(position, 0)) return true;
-        // No answer named a position beyond the log's head, so nobody waits for one.
-        return position > (await log.head()) || (await parts.passed(position));
-      },
-      readiness: readiness.checks,
-      ...{ maintenance, forwarding },
-    },
-  );
-  // A killed process leaves the files of its uploads.
-  await removeAbandonedUploads(uploads, ABANDONED_MS, now());
   return {
-    app,
+    ...{ parts, readmodels, readiness: readiness.checks },
     end: () => closing.abort(),
     async close() {
       await within(STOP_MS, signs.stop());
@@ -200,6 +183,40 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
       await Promise.allSettled(closes.map((close) => close()));
     },
   };
+}
+
+/** The options that the frame takes from the parts and the settings. */
+function frameOptions(
+  { parts, readmodels, readiness }: Awaited<ReturnType<typeof openParts>>,
+  { rates, registry }: Pick<OpeningParts, 'rates' | 'registry'>,
+) {
+  const { config, log, logger, identity, jobFinder, maintenance, now } = parts;
+  const { agency_secret, rate_limit_per_minute: per_minute, rate_limit_per_day: per_day } = config;
+  const { https, base_path } = publicPlace(config);
+  return {
+    ...{ log: logger, registry, identity, maintenance, readiness, https, base_path },
+    ...openCallers(parts),
+    jobs: jobFinder,
+    shared_secret: agency_secret ? { header: 'x-agency-secret', value: agency_secret } : null,
+    trusted_proxies: config.trusted_proxies,
+    session: parts.sessions.callerOf,
+    admit: openRateLimits({ ...rates, per_minute, per_day, now }).admit,
+    heavy_requests: openHeavyRequests({
+      per_caller: config.heavy_requests_per_caller,
+      at_once: config.heavy_requests_at_once,
+    }),
+    async await_position(position: string) {
+      if (await readmodels.passed(position, 0)) return true;
+      // No answer named a position beyond the log's head, so nobody waits for one.
+      return position > (await log.head()) || (await parts.passed(position));
+    },
+  };
+}
+
+/** Whether clients reach the service only by https, and below which path. */
+function publicPlace({ public_url }: Pick<Config, 'public_url'>) {
+  const { pathname: path } = new URL(public_url);
+  return { https: public_url.startsWith('https:'), path, base_path: path.replace(/\/$/, '') };
 }
 
 /** What http uses beside the log and the documents. */
