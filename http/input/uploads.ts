@@ -44,14 +44,16 @@ export async function withUpload<Result>(
   const boundary = boundaryOf(ctx.get('content-type'));
   if (boundary === null) throw brokenForm('its content type names no boundary');
   if (Number(ctx.get('content-length')) > max_file_bytes + FORM_BYTES) throw tooLarge(max_file_bytes);
-  const body = inflated(bodyChunks(ctx), ctx.get('content-encoding'));
+  const limited = (body: AsyncIterable<Buffer>) => atMost(body, max_file_bytes + FORM_BYTES, max_file_bytes);
+  // Compressed bytes without an end may decompress to nothing.
+  const body = limited(inflated(limited(bodyChunks(ctx)), ctx.get('content-encoding')));
   await mkdir(limits.folder, { recursive: true });
   const path = join(limits.folder, `${UPLOAD_PREFIX}${randomUUID()}`);
   // This request alone opens the file, before it waits for the client's first byte, and removes it after closing it.
   const file = await open(path, 'wx', 0o600);
   try {
     try {
-      const form = await readForm(atMost(body, max_file_bytes + FORM_BYTES, max_file_bytes), boundary, file, limits);
+      const form = await readForm(body, boundary, file, limits);
       await file.close();
       return await use({ path, ...form });
     } catch (error) {
@@ -110,7 +112,7 @@ function assertName(filename: string): void {
   throw invalid(['file'], msg, 'filename_too_long');
 }
 
-/** Counts the bytes of the form after decompression. Throws 413 above `max_bytes`. */
+/** Counts the bytes of the form. Throws 413 above `max_bytes`. */
 async function* atMost(body: AsyncIterable<Buffer>, max_bytes: number, max_file_bytes: number): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of body) {

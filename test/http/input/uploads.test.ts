@@ -354,6 +354,24 @@ test('the service decompresses a form and limits its decompressed size', async (
   t.deepEqual(await left(sample), []);
 });
 
+test('the service limits the compressed size too, of what decompresses to nothing', async (t) => {
+  const sample = await start(t);
+  const nothing = Buffer.concat(Array(10_000).fill(gzipSync('')));
+  let sent_bytes = 0;
+  const body = new ReadableStream({
+    pull(controller) {
+      if (sent_bytes > 2 * MAX_FILE_BYTES) return controller.close();
+      controller.enqueue(new Uint8Array(nothing));
+      sent_bytes += nothing.length;
+    },
+  });
+  const headers = { ...multipart, 'content-encoding': 'gzip' };
+  const init: RequestInit & { duplex: 'half' } = { method: 'POST', body, headers, duplex: 'half' };
+  const refused = await sample.request('/upload', init);
+  t.is(refused.status, 413);
+  t.deepEqual(await left(sample), []);
+});
+
 test('the sweep removes files of killed processes, and no file in use', async (t) => {
   const sample = await start(t);
   await mkdir(join(sample.uploads, 'upload-old'), { recursive: true });
