@@ -25,7 +25,7 @@ export class ThreadSignal {
   #seen: number;
   #is_closed = false;
 
-  /** Calls `heard` after signals of others. It may call it once for several, and sometimes without one. */
+  /** Calls `heard` after signals of others. It may call it once for several, and sometimes without one; never while it is made. */
   constructor(name: string, heard: () => void) {
     this.#counter = hash('sha256', name, 'buffer').readUInt32LE() % COUNTERS;
     this.#heard = heard;
@@ -47,8 +47,7 @@ export class ThreadSignal {
 
   async #listen(): Promise<void> {
     for (;;) {
-      const waiting = Atomics.waitAsync(counters, this.#counter, this.#seen);
-      if (waiting.async) await waiting.value;
+      await Atomics.waitAsync(counters, this.#counter, this.#seen).value;
       if (this.#is_closed) return;
       const count = Atomics.load(counters, this.#counter);
       if (count === this.#seen) continue;

@@ -56,6 +56,22 @@ test('two that send at once hear each other', async (t) => {
   for (const { signal } of [one, two]) signal.close();
 });
 
+test.serial('a signal that comes while one is made is heard when it is there', async (t) => {
+  const sender = openHeard('barn');
+  const { load } = Atomics;
+  Atomics.load = ((counters: Int32Array, at: number) => {
+    Atomics.load = load;
+    const count = load(counters, at);
+    sender.signal.send();
+    return count;
+  }) as typeof load;
+  const made = openHeard('barn');
+  t.is(made.heard(), 0);
+  await made.next();
+  t.is(made.heard(), 1);
+  for (const { signal } of [sender, made]) signal.close();
+});
+
 test('a closed signal hears nothing more, and the others go on', async (t) => {
   const [sender, closed, other] = [openHeard('port'), openHeard('port'), openHeard('port')];
   closed.signal.close();
