@@ -1,6 +1,6 @@
 // Opens JSON or JSON lines as a table: a column for each path of names, such as `data.url`, and a row for each item of the
 // outermost list or for each line. A list of plain texts is a column without a name. An object whose names are numbers is a list
-// too: pandas writes its columns so, and PHP its arrays.
+// too, unless it is a line: pandas writes its columns so, and PHP its arrays.
 import { Tokenizer, TokenType } from '@streamparser/json';
 import { breather } from '../time/event-loop.ts';
 import { columnNotFound, IntakeError } from './errors.ts';
@@ -92,8 +92,8 @@ async function* jsonCells(file: OpenedText, wanted: string, reading: CellReading
 }
 
 /** The strings that are values, in order, a page for each piece of the file. */
-async function* stringsOf({ source, encoding, limits }: OpenedText): AsyncGenerator<JsonString[]> {
-  const reader = new StringReader();
+async function* stringsOf({ source, encoding, limits, head }: OpenedText): AsyncGenerator<JsonString[]> {
+  const reader = new StringReader(areLines(head));
   const breathe = breather();
   let bytes_since_token = 0;
   for await (const text of readText(source, encoding)) {
@@ -113,11 +113,25 @@ async function* stringsOf({ source, encoding, limits }: OpenedText): AsyncGenera
   if (page.length > 0) yield page;
 }
 
+/** Whether the first line is a document, with more below it. */
+function areLines(head: string): boolean {
+  const text = head.trimStart();
+  const end = text.indexOf('\n');
+  if (end === -1 || text.slice(end).trim() === '') return false;
+  try {
+    JSON.parse(text.slice(0, end));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Follows the tokens of JSON documents, one behind the other, and keeps the strings that are values. */
 class StringReader {
   readonly #tokenizer = new Tokenizer({ stringBufferSize: STRING_BUFFER_BYTES, separator: '' });
   /** The open lists and objects, with the path of their values. */
   readonly #open: { is_list: boolean; has_items: boolean; path: string; name: string | null }[] = [];
+  readonly #are_lines: boolean;
   #lists = 0;
   #item = 0;
   #document = 0;
@@ -125,7 +139,9 @@ class StringReader {
   #is_name = false;
   #has_token = false;
 
-  constructor() {
+  /** `are_lines`: each document is a row, so the names of its object are those of columns, whatever they are. */
+  constructor(are_lines: boolean) {
+    this.#are_lines = are_lines;
     this.#tokenizer.onToken = ({ token, value }) => {
       this.#has_token = true;
       this.#next(token, value);
@@ -168,7 +184,8 @@ class StringReader {
         return;
     }
     if (token === TokenType.STRING && this.#is_name && parent) {
-      if (parent.name === null && this.#lists === 0 && INDEX.test(value as string)) this.#beginItems(parent);
+      const is_row = this.#are_lines && this.#open.length === 1;
+      if (parent.name === null && this.#lists === 0 && !is_row && INDEX.test(value as string)) this.#beginItems(parent);
       parent.name = value as string;
       return;
     }

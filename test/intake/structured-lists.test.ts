@@ -76,6 +76,16 @@ test('names that are numbers are columns where they stand in a list', async (t) 
   t.is(sheet.column.name, '1');
 });
 
+test('names that are numbers are columns where they stand in JSON lines', async (t) => {
+  const lines = [A, `${A}0`].map((url) => JSON.stringify({ '0': 7, '1': url, '2': `${url}/image.png` })).join('\n');
+  const sheet = await open(t, 'x.jsonl', lines);
+  t.is(sheet.column.name, '1');
+  t.deepEqual(await cellsOf(sheet), [
+    { row: 1, value: A },
+    { row: 2, value: `${A}0` },
+  ]);
+});
+
 test('an index of sitemaps reports that its URLs are sitemaps', async (t) => {
   const sheet = await open(t, 'x', `<sitemapindex><sitemap><loc>${A}</loc></sitemap></sitemapindex>`);
   t.deepEqual(sheet.warnings, ['sitemap_index']);
