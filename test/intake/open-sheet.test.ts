@@ -249,6 +249,10 @@ test('a first row with a cell longer than the sample has its URL column found', 
   }
 });
 
+test('the lines of a quoted cell in the only row are no rows', async (t) => {
+  t.deepEqual(await valuesOf(t, 'x.csv', `url,note\n${A},"see\n${B}\n${B}1"\n`), [A]);
+});
+
 test('row numbers are right after quoted line breaks and line ends of all kinds', async (t) => {
   const sheet = await open(t, 'x.csv', `name,url\r\n"two\r\nlines",${A}\r"say ""hi""\n",${B}\n\n5" disk,${A}?2\n`);
   t.deepEqual(await cellsOf(sheet), [
