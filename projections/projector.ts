@@ -122,17 +122,22 @@ async function project(options: ProjectorOptions): Promise<void> {
   }
 }
 
-/** Asks for a rebuild of each read model that lacks a collection, because somebody has dropped it. */
+/** Asks for a rebuild of each read model that lacks a collection, live or half built, because somebody has dropped it. */
 async function rebuildDropped({ documents, projections, logger }: ProjectorOptions, fence: Fence): Promise<void> {
   const names = new Set(await documents.names());
   for (const { name, version, collections } of projections) {
+    const lackedBy = (generation: number) =>
+      collections.map((spec) => inGeneration(spec, generation).name).filter((each) => !names.has(each));
+    const { next, ...built } = await stateOf(documents, name);
     const generation = fence.state.generations[name];
-    if (generation === undefined) continue;
-    const dropped = collections.map((spec) => inGeneration(spec, generation).name).filter((each) => !names.has(each));
     // A version that declares other collections is built anyway.
-    if (dropped.length === 0 || (await stateOf(documents, name)).version !== version) continue;
+    const of_live = generation !== undefined && built.version === version ? lackedBy(generation) : [];
+    // A build makes its collections before it takes an event.
+    const of_next = next?.version === version && next.checkpoint !== BEGINNING ? lackedBy(next.generation) : [];
+    const dropped = [...of_live, ...of_next];
+    if (dropped.length === 0) continue;
     logger.warn({ projection: name, dropped }, 'a read model lacks collections; it is built anew');
-    await requestRebuild(documents, name, { continues: version });
+    await requestRebuild(documents, name, of_next.length > 0 ? {} : { continues: version });
   }
 }
 

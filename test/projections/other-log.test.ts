@@ -109,6 +109,18 @@ for (const dropped of [projectorStates.name, projectionStates.name, 'tallies_1']
   });
 }
 
+test('the next start begins a build again of which a collection was dropped', async (t) => {
+  const world = await openWorld(t);
+  const log = await world.open('events.db');
+  await count(log, 5);
+  await project({ log, documents: world.documents }, [counting(1, 1)]);
+  const states = await world.documents.collection(projectionStates);
+  const [built] = await states.find({});
+  const next = { version: 1, generation: 2, checkpoint: await log.head(), parked: 0 };
+  await states.write([{ update: built!._id, set: { $set: { next } } }]);
+  await assertMadeAnew(t, world, log, 5);
+});
+
 for (const grown of [0, 1, 4]) {
   test(`the projector notices a restored log that has grown by ${grown} since`, async (t) => {
     const world = await openWorld(t);
