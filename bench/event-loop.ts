@@ -40,6 +40,9 @@ export interface Measured {
   answer_ms: number;
 }
 
+/** Without it the service closes the route of agencies. */
+const AGENCY_SECRET = 'secret-of-the-bench';
+
 export async function benchEventLoop(
   { times = 3, only = '', data = null as string | null } = {},
   tell = (_: Measured) => {},
@@ -49,6 +52,7 @@ export async function benchEventLoop(
     ...{ DATA_DIR: data_dir, PORT: '0', ROLES: 'http,projector,processes' },
     ...{ LOG_FILE: join(data_dir, 'service.log'), LOG_LEVEL: 'info' },
     ...{ RATE_LIMIT_PER_MINUTE: '1000000', RATE_LIMIT_PER_DAY: '1000000' },
+    AGENCY_SECRET,
   });
   try {
     const filled = await filledOnce(config, join(data_dir, 'filled.json'));
@@ -106,7 +110,11 @@ function everyRoute(): Route<never>[] {
 
 async function ask(client: Worker, { method }: Route<never>, one: Case, n: number, token: string): Promise<Got> {
   const { path, body, content_type } = one.request(n);
-  const headers = { authorization: `Bearer ${token}`, ...(content_type ? { 'content-type': content_type } : {}) };
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'x-agency-secret': AGENCY_SECRET,
+    ...(content_type ? { 'content-type': content_type } : {}),
+  };
   const bytes = body === undefined ? null : new Uint8Array(Buffer.from(body));
   const sent: Sent = { method, path, headers, body: bytes };
   const got = once(client, 'message') as Promise<[Got]>;
