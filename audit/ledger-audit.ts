@@ -15,8 +15,6 @@ import { openPaymentRules } from './payment-rules.ts';
 import { openSpill, type SpillMap } from './spill.ts';
 import type { AuditOptions, AuditReport, AuditState, KnownHead, LedgerAudit } from './types.ts';
 
-export type { AuditOptions, AuditReport, AuditState, KnownHead, LedgerAudit } from './types.ts';
-
 /** The streams that prove the ledger. */
 export const AUDITED = ['credits', 'job', 'checks', 'payment'] as const;
 

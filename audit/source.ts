@@ -6,8 +6,8 @@ import { categoryOf, creditsStream, idOf, LEDGER_HEADS_STREAM } from '../events/
 import { recordedAt, refuseForeign, UnreadableEvent } from '../events/unreadable.ts';
 import type { Digests } from './digests.ts';
 import { placeOf, type Violation } from './findings.ts';
-import type { KnownHead } from './ledger-audit.ts';
 import { leafOf } from './merkle.ts';
+import type { KnownHead } from './types.ts';
 
 /** A point of the log, inclusive: a position; or the time, in milliseconds since the epoch, after which the first ledger entry came. */
 export type AsOf = { position: Position } | { time: number };

@@ -1,8 +1,9 @@
 // `ledger verify`: replays every account from the log alone, and names each entry that breaks a rule.
 import { RULES, type Violation } from '../../audit/findings.ts';
 import { problemOfHead } from '../../audit/heads.ts';
-import { AUDITED, type AuditReport, openLedgerAudit } from '../../audit/ledger-audit.ts';
+import { AUDITED, openLedgerAudit } from '../../audit/ledger-audit.ts';
 import { type AsOf, isAfter, type LedgerSource, type SignedHead } from '../../audit/source.ts';
+import type { AuditReport } from '../../audit/types.ts';
 import { UnreadableEvent } from '../../events/unreadable.ts';
 import { closing } from '../closing.ts';
 import { type Command, EXIT, type Exit, type Run } from './command.ts';

@@ -3,13 +3,8 @@ import assert from 'node:assert/strict';
 import test, { type ExecutionContext } from 'ava';
 import { openPacker } from '../../audit/digests.ts';
 import type { Rule, Violation } from '../../audit/findings.ts';
-import {
-  AUDITED,
-  type AuditOptions,
-  type AuditReport,
-  type LedgerAudit,
-  openLedgerAudit,
-} from '../../audit/ledger-audit.ts';
+import { AUDITED, openLedgerAudit } from '../../audit/ledger-audit.ts';
+import type { AuditOptions, AuditReport, LedgerAudit } from '../../audit/types.ts';
 import { entryHash } from '../../events/credits.ts';
 import type { EventRow, EventStore, RecordedEvent } from '../../events/event-store.ts';
 import { fillLedger, openFiller } from '../support/audited-ledger.ts';
