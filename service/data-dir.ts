@@ -84,23 +84,33 @@ export function embeddedStores({ data_dir, eventstore_url, mongodb_url, nats_url
 }
 
 /**
- * Calls `ended` when a store's file was replaced: another process has set it aside, or an operator has restored a backup. This
- * process has the old file open and would go on with it. Returns a function that ends the watch.
+ * Calls `ended` when a store's file was replaced or removed: another process has set it aside, or an operator has restored a backup
+ * or deleted the folder. This process has the old file open, and what it would still write there is lost with its end. Returns a
+ * function that ends the watch.
  */
 export function onReplacement(config: Embedded, ended: (error: Error) => void, look_ms = LOOK_MS): () => void {
   const seen = new Map<string, bigint>();
   const look = () => {
     for (const path of embeddedStores(config)) {
-      const ino = statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
-      if (ino === undefined) continue;
-      const before = seen.get(path) ?? ino;
-      seen.set(path, ino);
-      if (before !== ino) ended(new Error(`another file is in the place of ${path}: the next start opens that one`));
+      const ino = inodeOf(path);
+      const before = seen.get(path);
+      if (before === undefined && ino) seen.set(path, ino);
+      if (before === undefined || ino === undefined || before === ino) continue;
+      ended(new Error(`another file is in the place of ${path}, or none: the next start opens what is there`));
     }
   };
   look();
   const timer = setInterval(look, look_ms).unref();
   return () => clearInterval(timer);
+}
+
+/** Null where there is no file; undefined when the disk fails, and does not say. */
+function inodeOf(path: string): bigint | null | undefined {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? null;
+  } catch {
+    return undefined;
+  }
 }
 
 async function assertWritable(data_dir: string): Promise<void> {

@@ -1,6 +1,7 @@
 // Starting where something is wrong: one line that says what, no stack, exit code 2; and damaged stores that can be made again.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { renameSync, rmSync, symlinkSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -15,6 +16,7 @@ import { markForCheck, onReplacement, prepareDataDir, StartError } from '../serv
 import { type OpeningOptions, openStores } from '../service/stores.ts';
 import type { Config } from '../settings/config.ts';
 import { freePort } from './support/free-port.ts';
+import { until } from './support/until.ts';
 
 const MAIN = new URL('../main.ts', import.meta.url).pathname;
 
@@ -280,6 +282,23 @@ test('a process learns that another one has set its store aside', async (t) => {
   await prepareDataDir({ data_dir, ...OPEN }, warnings().logger);
   await (await openSqliteDocuments({ path: join(data_dir, 'documents.db') })).close();
   t.regex((await promise).message, /another file is in the place of .*documents\.db/);
+});
+
+test('a process learns that its folder was deleted, and ends before it takes more that nobody keeps', async (t) => {
+  const data_dir = await filled(t);
+  const said: string[] = [];
+  t.teardown(onReplacement({ data_dir, ...OPEN }, ({ message }) => said.push(message), 5));
+  const aside = `${data_dir}.aside`;
+  // At once: the watch looks between two turns of the event loop.
+  renameSync(data_dir, aside);
+  symlinkSync(data_dir, data_dir);
+  await new Promise((looked) => setTimeout(looked, 20));
+  t.deepEqual(said, [], 'a disk that fails does not say that the file is gone');
+  rmSync(data_dir);
+  renameSync(aside, data_dir);
+  await rm(data_dir, { recursive: true });
+  await until(() => said.length > 0);
+  t.regex(said[0]!, /in the place of .*\.db, or none/);
 });
 
 test('a start with another PERSONAL_DATA_KEY than the log was begun with is refused', async (t) => {
