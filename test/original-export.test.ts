@@ -1,8 +1,11 @@
 // A table goes back to its owner with the results beside its columns: as CSV and as a workbook, with duplicates, rejected rows, titles,
 // empty rows and cells of several URLs.
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import test from 'ava';
 import { parse } from 'csv-parse/sync';
 import Excel from 'exceljs';
+import { leftOutKey, uploadKey } from '../commands/job-blobs.ts';
 import { startTestService, type TestClient, type TestService } from './support/service.ts';
 import { openSite, page, type Site } from './support/sites.ts';
 
@@ -149,4 +152,15 @@ test('a list without columns cannot be exported as a table, and has the places o
   );
   const { body: rejected } = await alice.ask('GET', `/jobs/${job_id}/rejected`);
   t.like(rejected, { total: 1, items: { 0: { row: 2, cell: null, value: 'nope', reason: 'no_domain' } } });
+});
+
+test('a job whose files are lost says so, and not that it never had any', async (t) => {
+  const alice = await service.client('lost');
+  const job_id = await checked(alice, `url\n${site.url}/a\n${site.url}/a\nno url\n`, 'urls.csv');
+  const ask = async (path: string) => (await alice.ask('GET', `/jobs/${job_id}/${path}`)).body;
+  t.is((await ask('rejected?reason=duplicate')).total, 1);
+  for (const key of [uploadKey(job_id), leftOutKey(job_id)]) await rm(join(service.data_dir, 'blobs', key));
+  t.is((await ask('export?original=true')).code, 'upload_missing');
+  t.is((await ask('rejected')).code, 'record_missing');
+  t.is((await ask('rejected?reason=duplicate')).code, 'record_missing');
 });

@@ -79,6 +79,7 @@ async function* placed(
 
 export const NO_TABLE =
   'The list of this job has no rows and columns to put the results beside. Export it without `original`.';
+export const UPLOAD_MISSING = 'The uploaded file of the job is not there any more.';
 export const TOO_WIDE = 'The table has too many columns for a workbook. Export it as CSV.';
 /** Excel's limit. */
 const MAX_COLUMNS = 16_384;
@@ -90,9 +91,10 @@ async function originalTable(
   results: AsyncIterable<readonly ResultDocument[]>,
 ): Promise<Lines> {
   const { _id: job_id, table, blob_key, total_urls } = job;
-  const file = table && blob_key !== null ? await blobs.file(blob_key) : null;
-  if (!table || file === null) throw new HttpError(409, 'no_table', NO_TABLE);
+  if (!table || blob_key === null) throw new HttpError(409, 'no_table', NO_TABLE);
   if (format === 'xlsx' && table.width + ADDED_COLUMNS > MAX_COLUMNS) throw new HttpError(409, 'too_wide', TOO_WIDE);
+  const file = await blobs.file(blob_key);
+  if (file === null) throw new HttpError(409, 'upload_missing', UPLOAD_MISSING);
   async function* pages(): AsyncGenerator<Line[]> {
     try {
       const { readTable } = await import('../../intake/read-table.ts');

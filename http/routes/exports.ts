@@ -7,7 +7,7 @@ import { jobStats } from '../../readmodels/stats.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { assertResultsKept, jobNotFound } from '../errors.ts';
 import { exportFilename } from '../export/file-name.ts';
-import { EXPORT_FORMATS, jobExport, NO_TABLE, TOO_WIDE } from '../export/job-export.ts';
+import { EXPORT_FORMATS, jobExport, NO_TABLE, TOO_WIDE, UPLOAD_MISSING } from '../export/job-export.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { filterOf, NON_2XX, resultFilters, statusGroup } from '../result-view.ts';
 import { routeOf } from '../route.ts';
@@ -42,8 +42,13 @@ const ORIGINAL =
   'workbook become ISO 8601, formulas their results.';
 const errors = {
   409: {
-    description: 'With `original`: the job has no table, or one with too many columns for a workbook.',
-    examples: { no_table: { message: NO_TABLE }, too_wide: { message: TOO_WIDE } },
+    description:
+      'With `original`: the job has no table, or one with too many columns for a workbook, or its file is lost.',
+    examples: {
+      no_table: { message: NO_TABLE },
+      too_wide: { message: TOO_WIDE },
+      upload_missing: { message: UPLOAD_MISSING },
+    },
   },
 };
 const format = Type.Enum(EXPORT_FORMATS, {

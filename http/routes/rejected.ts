@@ -15,7 +15,7 @@ import { groupOf, type Parts } from '../group.ts';
 import { listOf, listReply } from '../list-replies.ts';
 import { cellsOf } from '../result-place.ts';
 import { paging } from '../result-view.ts';
-import { anError, routeOf } from '../route.ts';
+import { routeOf } from '../route.ts';
 
 const wire = ({ blobs }: Parts) => ({ blobs });
 type Deps = ReturnType<typeof wire>;
@@ -40,6 +40,8 @@ const RejectedView = Type.Object(
 );
 
 const NOT_KEPT = 'The job is older than the record of rejected rows. Upload the file again, or analyze it.';
+
+const RECORD_MISSING = 'The record of what the job left out is not there any more.';
 
 const rejected = route({
   id: 'listRejectedRows',
@@ -73,12 +75,17 @@ const rejected = route({
       50,
     ),
   },
-  errors: { 409: anError('The service kept no rows when it made the job.', 'not_kept', NOT_KEPT) },
+  errors: {
+    409: {
+      description: 'The service kept no rows when it made the job, or has lost them.',
+      examples: { not_kept: { message: NOT_KEPT }, record_missing: { message: RECORD_MISSING } },
+    },
+  },
   async handler({ job, query, signal }, { blobs }) {
     const count = job.duplicates_removed + job.invalid_urls_rejected + job.blocked_urls_skipped;
     if (count > 0 && job.first_row === undefined) throw new HttpError(409, 'not_kept', NOT_KEPT);
     const page = await pageOf(blobs, job._id, query, signal);
-    if (page.total === 0 && count > 0 && query.reason === undefined) throw new HttpError(409, 'not_kept', NOT_KEPT);
+    if (count > 0 && !page.is_there) throw new HttpError(409, 'record_missing', RECORD_MISSING);
     return listReply(page, viewsOf(job), query);
   },
 });
@@ -97,19 +104,21 @@ async function pageOf(
   job_id: string,
   { limit, offset, reason }: Paging & { reason?: string },
   signal: AbortSignal,
-): Promise<{ items: LeftOut[]; total: number }> {
+): Promise<{ items: LeftOut[]; total: number; is_there: boolean }> {
   const breathe = breather();
   const items: LeftOut[] = [];
   let total = 0;
+  let is_there = false;
   for await (const lines of leftOutLines(blobs, job_id)) {
     signal.throwIfAborted();
+    is_there = true;
     await breathe();
     const wanted = reason === undefined ? lines : lines.filter((line) => hasReason(line, reason));
     const from = Math.max(0, offset - total);
     if (items.length < limit) items.push(...wanted.slice(from, from + limit - items.length).map(leftOutOf));
     total += wanted.length;
   }
-  return { items, total };
+  return { items, total, is_there };
 }
 
 export const group = groupOf(wire, [rejected]);
