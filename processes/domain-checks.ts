@@ -4,12 +4,12 @@ import type { CommandContext } from '../commands/aggregate.ts';
 import type { DomainChecks } from '../commands/domain-checks.ts';
 import type { FoundOfDomain } from '../events/domain-checks.ts';
 import { jsonBytes, runsOf } from '../events/event-store.ts';
-import { type JobDocument, jobs } from '../readmodels/jobs.ts';
+import { jobs } from '../readmodels/jobs.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { foundOfDomains, jobDomains, jobStats, type StatsDocument } from '../readmodels/stats.ts';
 import { pause } from '../time/pause.ts';
-import { inParallel } from './in-parallel.ts';
 import { passOnMoves } from './passes.ts';
+import { type Apart, TOGETHER } from './put-off.ts';
 
 /** A part of domains has at most this many bytes, so that it fits an append. Each run cuts the parts at the same places. */
 const PART_BYTES = 512 * 1024;
@@ -26,8 +26,7 @@ export interface DomainChecksOptions {
   readmodels: ReadModels;
   commands: DomainChecks;
   context: (job_id: string) => CommandContext;
-  /** Runs the work of all jobs. */
-  each?: typeof inParallel<JobDocument>;
+  apart?: Apart;
 }
 
 /** Runs until `signal` aborts; calls `onPass` after each pass. */
@@ -45,13 +44,16 @@ export async function runDomainChecks(
 
 /** Makes one pass. Returns the number of jobs in it. */
 export async function recordSomeDomains(options: DomainChecksOptions, signal: AbortSignal): Promise<number> {
-  const { readmodels, each = inParallel } = options;
-  const due = await readmodels.collection(jobs).find({ due: 'domains' }, { limit: AT_ONCE });
+  const { readmodels, apart = TOGETHER } = options;
+  const due = await apart.find(readmodels.collection(jobs), { due: 'domains' }, AT_ONCE);
   for (let from = 0; from < due.length && !signal.aborted; from += READ_AT_ONCE) {
     const some = due.slice(from, from + READ_AT_ONCE);
     const found = await readmodels.collection(jobStats).getMany(some.map(({ _id }) => _id));
     const stats = new Map(found.map((document) => [document._id, document]));
-    await each(some, async ({ _id: job_id }) => signal.aborted || recordDomains(job_id, stats.get(job_id), options));
+    await apart.each(
+      some,
+      async ({ _id: job_id }) => signal.aborted || recordDomains(job_id, stats.get(job_id), options),
+    );
   }
   return due.length;
 }

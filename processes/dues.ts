@@ -1,15 +1,18 @@
 // Does what is due: expires lots of credits and ends the grace of unpaid subscriptions at their times, and begins trials. It sleeps until the
 // earliest time in the read models. The ledger and the subscription decide: a second pass, or one over stale documents, changes nothing.
+import type { Logger } from 'pino';
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { CreditsLedger } from '../commands/credits.ts';
 import type { Subscriptions } from '../commands/subscription.ts';
 import type { Trials } from '../commands/trial.ts';
 import type { Position } from '../events/event-store.ts';
+import { isOfStore } from '../events/store-faults.ts';
 import { creditLots } from '../readmodels/credits.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { subscriptions as subscriptionDocuments } from '../readmodels/subscriptions.ts';
 import { pause } from '../time/pause.ts';
 import { inParallel } from './in-parallel.ts';
+import { firstOthers, openPutOff, type PutOff } from './put-off.ts';
 
 /** Lots, and subscriptions, in one pass. */
 const AT_ONCE = 500;
@@ -25,6 +28,9 @@ export interface DuesOptions {
   subscriptions: Subscriptions;
   /** Null where no trials begin. */
   trials: Trials | null;
+  /** The users for whom nothing can be done now. */
+  put_off: PutOff;
+  logger: Pick<Logger, 'error'>;
   context: (user_id: string) => CommandContext;
   /** Wall time, without its steps back. */
   now: () => number;
@@ -33,7 +39,12 @@ export interface DuesOptions {
 }
 
 /** Runs until `signal` aborts; calls `onPass` after each pass. */
-export async function runDues(options: DuesOptions, signal: AbortSignal, onPass: () => void): Promise<void> {
+export async function runDues(
+  of: Omit<DuesOptions, 'put_off'> & { monotonic: () => number },
+  signal: AbortSignal,
+  onPass: () => void,
+): Promise<void> {
+  const options = { ...of, put_off: openPutOff(of.monotonic) };
   const { readmodels, now } = options;
   let seen: Position | null = null;
   let wait_ms = 0;
@@ -50,31 +61,47 @@ export async function runDues(options: DuesOptions, signal: AbortSignal, onPass:
 
 /** Makes one pass. Returns the earliest time at which more is due; null for none that is known. */
 export async function doWhatIsDue(options: DuesOptions): Promise<string | null> {
-  const { readmodels, credits, subscriptions, trials, context, now, projected_ms = PROJECTED_MS } = options;
+  const {
+    readmodels,
+    credits,
+    subscriptions,
+    trials,
+    put_off,
+    logger,
+    context,
+    now,
+    projected_ms = PROJECTED_MS,
+  } = options;
   const at = new Date(now()).toISOString();
   const lots = readmodels.collection(creditLots);
   const documents = readmodels.collection(subscriptionDocuments);
-  const expired = await lots.find({ due_at: { $lte: at } }, { sort: { due_at: 1 }, limit: AT_ONCE });
-  const unpaid = await documents.find({ grace_until: { $lte: at } }, { sort: { grace_until: 1 }, limit: AT_ONCE });
-  const newcomers = trials ? await documents.find({ is_trial_due: true }, { limit: AT_ONCE }) : [];
+  const is_past = { $lte: at };
+  const expired = await firstOthers(lots, { due_at: is_past }, 'due_at', AT_ONCE, put_off, ({ user_id }) => user_id);
+  const unpaid = await firstOthers(documents, { grace_until: is_past }, 'grace_until', AT_ONCE, put_off);
+  const newcomers = trials ? await firstOthers(documents, { is_trial_due: true }, '_id', AT_ONCE, put_off) : [];
   const holders = new Set(expired.map(({ user_id }) => user_id));
   let reached: Position | null = null;
-  const take = (done: { ok: boolean; position?: Position; appended?: number }) => {
-    if (done.ok && done.appended! > 0 && (reached === null || done.position! > reached)) reached = done.position!;
+  const note = (position: Position | null) => {
+    if (position !== null && (reached === null || position > reached)) reached = position;
   };
-  // A user whose stream cannot be read holds up nobody else.
-  const passes = await Promise.allSettled([
-    inParallel([...holders], async (user_id) => take(await credits.run(user_id, { type: 'expire' }, context(user_id)))),
-    inParallel(unpaid, async ({ _id: user_id }) =>
-      take(await subscriptions.run(user_id, { type: 'endGrace' }, context(user_id))),
-    ),
-    inParallel(newcomers, async ({ _id: user_id, trial_due }) => {
-      const position = await trials!.begin(user_id, trial_due!, context(user_id));
-      if (position !== null && (reached === null || position > reached)) reached = position;
-    }),
-  ]);
-  const failed = passes.find((pass) => pass.status === 'rejected');
-  if (failed) throw failed.reason;
+  /** A user whose stream cannot be read holds up nobody else. */
+  const apart = (user_id: string, work: (context: CommandContext) => Promise<Position | null>) =>
+    work(context(user_id)).then(note, (err: unknown) => {
+      if (isOfStore(err)) throw err;
+      logger.error({ err, user_id }, 'what is due for a user cannot be done now; that of others is');
+      put_off.add(user_id);
+    });
+  const appended = (done: { ok: boolean; position?: Position; appended?: number }) =>
+    done.ok && done.appended! > 0 ? done.position! : null;
+  await inParallel([...holders], (user_id) =>
+    apart(user_id, async (context) => appended(await credits.run(user_id, { type: 'expire' }, context))),
+  );
+  await inParallel(unpaid, ({ _id: user_id }) =>
+    apart(user_id, async (context) => appended(await subscriptions.run(user_id, { type: 'endGrace' }, context))),
+  );
+  await inParallel(newcomers, ({ _id: user_id, trial_due }) =>
+    apart(user_id, (context) => trials!.begin(user_id, trial_due!, context)),
+  );
   // Before that the read models would return the same documents again.
   if (reached !== null) await readmodels.passed(reached, projected_ms);
   const is_full = [expired, unpaid, newcomers].some(({ length }) => length === AT_ONCE);

@@ -9,6 +9,7 @@ import type { Erasures } from '../commands/user.ts';
 import type { WebhookEndpoints } from '../commands/webhook-endpoints.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { hasEnded } from '../events/job.ts';
+import { isOfStore } from '../events/store-faults.ts';
 import { personalKeyStream } from '../events/streams.ts';
 import type { SubscriptionStatus } from '../events/subscription.ts';
 import { erasures as erasureDocuments } from '../readmodels/erasures.ts';
@@ -18,6 +19,7 @@ import { subscriptions as subscriptionDocuments } from '../readmodels/subscripti
 import { webhookEndpoints } from '../readmodels/webhooks.ts';
 import type { Mailer } from './mail.ts';
 import { passOnMoves } from './passes.ts';
+import { openApart } from './put-off.ts';
 import type { Removals } from './removals.ts';
 
 /** Users that one pass works on, and jobs of one user. */
@@ -77,7 +79,8 @@ const isOfSandbox = (subscription_id: string) => subscription_id.startsWith('san
 const isOver = (status: SubscriptionStatus) => status === 'canceled' || status === 'incomplete_expired';
 
 export function openEraser(options: ErasuresOptions): Eraser {
-  const { log, readmodels, erasures, context, monotonic } = options;
+  const { log, readmodels, erasures, context, monotonic, logger } = options;
+  const apart = openApart('a job of an erased user cannot be deleted now; the others are', { logger, monotonic });
   /** The users under way: when each was first seen, and when it is to be worked on again. */
   let users = new Map<string, { seen_at: number; look_at: number }>();
   /** The subscriptions that the provider has ended. Its own news of that comes later. */
@@ -87,7 +90,7 @@ export function openEraser(options: ErasuresOptions): Eraser {
 
   /** Returns whether nobody takes money of the user any more. While the provider is away, the erasure goes on and does not end. */
   async function endSubscriptions(user_id: string): Promise<boolean> {
-    const { payments, logger } = options;
+    const { payments } = options;
     if (monotonic() < (ask_at.get(user_id) ?? 0)) return false;
     const document = await readmodels.collection(subscriptionDocuments).get(user_id);
     const open = (document?.subscriptions ?? []).filter(
@@ -113,12 +116,13 @@ export function openEraser(options: ErasuresOptions): Eraser {
     for (const { _id: endpoint_id } of endpoints) {
       await options.endpoints.run(user_id, { type: 'delete', endpoint_id }, context(user_id));
     }
-    const jobs = await readmodels.collection(jobDocuments).find({ owner_id: user_id }, { limit: AT_ONCE });
-    for (const job of jobs) {
-      if (signal.aborted) return;
-      await deleteJob(job);
-    }
-    if (endpoints.length + jobs.length > 0 || !is_paid_no_more) return;
+    const jobs = readmodels.collection(jobDocuments);
+    await apart.each(
+      await apart.find(jobs, { owner_id: user_id }, AT_ONCE),
+      async (job) => signal.aborted || deleteJob(job),
+    );
+    const has_jobs = (await jobs.find({ owner_id: user_id }, { limit: 1 })).length > 0;
+    if (endpoints.length > 0 || has_jobs || !is_paid_no_more) return;
     const user = users.get(user_id)!;
     const forget_at = user.seen_at + LAST_REQUESTS_MS;
     if (monotonic() < forget_at) {
@@ -148,7 +152,13 @@ export function openEraser(options: ErasuresOptions): Eraser {
       for (const [user_id, user] of due.slice(0, AT_ONCE)) {
         if (signal.aborted) return;
         user.look_at = now;
-        await eraseSome(user_id, signal);
+        try {
+          await eraseSome(user_id, signal);
+        } catch (err) {
+          if (signal.aborted || isOfStore(err)) throw err;
+          user.look_at = now + LOOK_AGAIN_MS;
+          logger.error({ err, user_id }, 'a user cannot be erased now; the others are');
+        }
       }
     },
   };

@@ -43,7 +43,7 @@ import { runMails } from './mails.ts';
 import { passOnMoves } from './passes.ts';
 import { type ProgressWatch, watchProgress } from './progress.ts';
 import { runPurges } from './purge.ts';
-import { openEachApart, openPutOff } from './put-off.ts';
+import { type Apart, openApart, openPutOff } from './put-off.ts';
 import { openRemovals } from './removals.ts';
 import { runRetention } from './retention.ts';
 import { settleJobs } from './settlement.ts';
@@ -142,9 +142,9 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
     });
     options.measure?.(() => dispatcher.inFlight());
     const failed_purges = openPutOff(monotonic);
-    const apart = { logger, monotonic };
-    const eachApart = openEachApart('a job cannot be ended now; the others are', apart);
-    const progress = watchProgress({ log, commands, context: contextOf('progress', now), monotonic });
+    const ofLog = { logger, monotonic };
+    const ended_apart = openApart('a job cannot be ended now; the others are', ofLog);
+    const progress = watchProgress({ log, commands, context: contextOf('progress', now), ...ofLog });
     const sweeper = openSweeper({
       log,
       pending: readmodels.collection(pending),
@@ -157,7 +157,7 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
     });
     await Promise.all([
       part('dispatch', (onPass) => dispatchPasses(dispatcher, options, signal, onPass)),
-      part('endings', (onPass) => endingPasses({ ...options, now, eachApart }, signal, onPass)),
+      part('endings', (onPass) => endingPasses({ ...options, now, apart: ended_apart }, signal, onPass)),
       part('progress', (onPass) => progressPasses(progress, dispatcher, options, signal, onPass)),
       part('sweeper', async (onPass) => {
         for (; !signal.aborted; await pause(SWEEP_MS, signal)) {
@@ -167,9 +167,9 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
       }),
       part('domain checks', (onPass) => {
         const commands = openDomainChecks(log);
-        const each = openEachApart('the domains of a job cannot be recorded now; those of others are', apart);
+        const apart = openApart('the domains of a job cannot be recorded now; those of others are', ofLog);
         return runDomainChecks(
-          { readmodels, commands, context: contextOf('domain-checks', now), each },
+          { readmodels, commands, context: contextOf('domain-checks', now), apart },
           signal,
           onPass,
         );
@@ -200,7 +200,7 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
       part('dues', (onPass) => {
         const context = contextOf('dues', steady);
         return runDues(
-          { readmodels, credits: options.credits, subscriptions, trials, context, now: steady },
+          { readmodels, credits: options.credits, subscriptions, trials, context, now: steady, ...ofLog },
           signal,
           onPass,
         );
@@ -289,17 +289,17 @@ async function dispatchPasses(
 }
 
 async function endingPasses(
-  options: ProcessesOptions & { now: () => number; eachApart: ReturnType<typeof openEachApart> },
+  options: ProcessesOptions & { now: () => number; apart: Apart },
   signal: AbortSignal,
   onPass: () => void,
 ): Promise<void> {
-  const { readmodels, commands, credits, now, eachApart } = options;
+  const { readmodels, commands, credits, now, apart } = options;
   const job_documents = readmodels.collection(jobs);
   const stats_documents = readmodels.collection(jobStats);
   const [to_complete, to_settle] = [contextOf('completion', now), contextOf('settlement', now)];
   await passOnMoves({ readmodels, spacing_ms: SPACING_MS, signal, onPass }, async () => {
-    const reached = await completeJobs(job_documents, stats_documents, commands, to_complete, eachApart);
-    await settleJobs(job_documents, commands, credits, to_settle, eachApart);
+    const reached = await completeJobs(job_documents, stats_documents, commands, to_complete, apart);
+    await settleJobs(job_documents, commands, credits, to_settle, apart);
     if (reached === null) return;
     // Before that the read model would return the same jobs again.
     await readmodels.passed(reached, PROJECTED_MS);

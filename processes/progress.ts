@@ -1,10 +1,12 @@
 // Fails a job whose checkers find nothing for 15 minutes. A waiting job never fails: time counts, by a monotonic clock, only
 // while a checker reports that it checks a batch of the job. At last the log decides: any result recorded since is progress.
+import type { Logger } from 'pino';
 import type { InHand } from '../checkers/work.ts';
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { Jobs } from '../commands/job.ts';
 import { readBatchEnd } from '../commands/record-checks.ts';
 import type { EventStore } from '../events/event-store.ts';
+import { isOfStore } from '../events/store-faults.ts';
 import { jobStream } from '../events/streams.ts';
 
 export const NO_PROGRESS_MS = 15 * 60_000;
@@ -16,6 +18,7 @@ const MAX_STEP_MS = 5_000;
 export interface ProgressOptions {
   log: EventStore;
   commands: Jobs;
+  logger: Pick<Logger, 'error'>;
   context: (job_id: string) => CommandContext;
   /** Milliseconds that never go back. */
   monotonic: () => number;
@@ -36,7 +39,7 @@ interface Standing {
   recorded: number | null;
 }
 
-export function watchProgress({ log, commands, context, monotonic }: ProgressOptions): ProgressWatch {
+export function watchProgress({ log, commands, logger, context, monotonic }: ProgressOptions): ProgressWatch {
   const jobs = new Map<string, Standing>();
   let passed_at = monotonic();
 
@@ -51,6 +54,17 @@ export function watchProgress({ log, commands, context, monotonic }: ProgressOpt
     let sum = 0;
     for (const batch of batches) sum += (await readBatchEnd(log, { job_id, batch, batch_from_index: 0 })).to_index;
     return sum;
+  }
+
+  /** Fails a job that has stood still for too long. */
+  async function judge(job_id: string, job: Standing): Promise<void> {
+    if (job.standing_ms < NO_PROGRESS_MS / 2) return;
+    if (job.recorded === null) job.recorded = await recorded(job_id, job);
+    if (job.standing_ms < NO_PROGRESS_MS) return;
+    if ((await recorded(job_id, job)) !== job.recorded) return restart(job);
+    const { status } = (await commands.aggregate.read(jobStream(job_id))).state;
+    if (status === 'processing') await commands.run(job_id, { type: 'fail', reason: 'no_progress' }, context(job_id));
+    jobs.delete(job_id);
   }
 
   return {
@@ -78,17 +92,11 @@ export function watchProgress({ log, commands, context, monotonic }: ProgressOpt
           continue;
         }
         job.standing_ms += step_ms;
-        if (job.standing_ms < NO_PROGRESS_MS / 2) continue;
-        if (job.recorded === null) job.recorded = await recorded(job_id, job);
-        if (job.standing_ms < NO_PROGRESS_MS) continue;
-        if ((await recorded(job_id, job)) !== job.recorded) {
-          restart(job);
-          continue;
-        }
-        const { status } = (await commands.aggregate.read(jobStream(job_id))).state;
-        if (status === 'processing')
-          await commands.run(job_id, { type: 'fail', reason: 'no_progress' }, context(job_id));
-        jobs.delete(job_id);
+        await judge(job_id, job).catch((err: unknown) => {
+          if (isOfStore(err)) throw err;
+          logger.error({ err, job_id }, 'a job without progress cannot be judged now; the others are');
+          jobs.delete(job_id);
+        });
       }
     },
   };

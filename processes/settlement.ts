@@ -5,19 +5,18 @@ import type { Jobs } from '../commands/job.ts';
 import { settleJob } from '../commands/settle-job.ts';
 import { endedJob, type JobDocument } from '../readmodels/jobs.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
-import { inParallel } from './in-parallel.ts';
+import { type Apart, TOGETHER } from './put-off.ts';
 
 const AT_ONCE = 1000;
 
-/** `each` runs the work of all jobs. */
 export async function settleJobs(
   jobs: LiveCollection<JobDocument>,
   commands: Jobs,
   credits: CreditsLedger,
   context: (job_id: string) => CommandContext,
-  each: typeof inParallel<JobDocument> = inParallel,
+  apart: Apart = TOGETHER,
 ): Promise<void> {
-  await each(await jobs.find({ due: 'settlement' }, { limit: AT_ONCE }), (job) =>
+  await apart.each(await apart.find(jobs, { due: 'settlement' }, AT_ONCE), (job) =>
     settleJob(endedJob(job), commands, credits, context(job._id)),
   );
 }

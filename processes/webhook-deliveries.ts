@@ -112,7 +112,7 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
     for (const delivery of latest) {
       const { _id, attempts, created_at, endpoint_id } = delivery;
       const written_at = attempts.at(-1)?.at ?? created_at;
-      if (written_at > at && !in_hand.has(_id) && hasRoom(endpoint_id)) take(delivery);
+      if (written_at > at && !in_hand.has(_id) && !put_off.has(_id) && hasRoom(endpoint_id)) take(delivery);
     }
   }
 

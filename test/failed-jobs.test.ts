@@ -8,7 +8,7 @@ import { NO_PROGRESS_MS, watchProgress } from '../processes/progress.ts';
 import { openReadModels } from '../readmodels/read-models.ts';
 import { FOUND, openBehind } from './support/behind.ts';
 import { startTestService, type TestClient } from './support/service.ts';
-import { commandContext } from './support/stores.ts';
+import { commandContext, silent } from './support/stores.ts';
 
 const MINUTE = 60_000;
 
@@ -43,7 +43,13 @@ test('a job without progress for fifteen minutes fails, and deleting it refunds 
     const readmodels = openReadModels(documents);
     const commands = openJobs(log);
     let elapsed_ms = 0;
-    const progress = watchProgress({ log, commands, context: () => commandContext(), monotonic: () => elapsed_ms });
+    const progress = watchProgress({
+      log,
+      commands,
+      logger: silent,
+      context: () => commandContext(),
+      monotonic: () => elapsed_ms,
+    });
     /** A checker says all the time that it checks a batch of the job, and finds nothing. */
     const standFor = async (ms: number) => {
       for (const until = elapsed_ms + ms; elapsed_ms < until; ) {

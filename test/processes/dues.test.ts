@@ -7,8 +7,9 @@ import { openTrials } from '../../commands/trial.ts';
 import { creditsStream, jobStream } from '../../events/streams.ts';
 import { GRACE_MS, subscriptionAt } from '../../events/subscription-state.ts';
 import { doWhatIsDue } from '../../processes/dues.ts';
+import { openPutOff } from '../../processes/put-off.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
-import { commandContext, openTestStores, project } from '../support/stores.ts';
+import { commandContext, openTestStores, project, silent } from '../support/stores.ts';
 
 const START = Date.parse('2026-01-31T09:00:00.000Z');
 const DAY = 86_400_000;
@@ -22,11 +23,14 @@ async function world(t: ExecutionContext) {
   const credits = openCredits(log);
   const subscriptions = openSubscriptions(log);
   const readmodels = openReadModels(stores.documents);
+  const put_off = openPutOff(() => clock.now);
   const options = () => ({
     readmodels,
     credits: openCredits(log),
     subscriptions: openSubscriptions(log),
     trials: openTrials(log, credits, 50_000),
+    put_off,
+    logger: silent,
     ...{ context, now: () => clock.now, projected_ms: 0 },
   });
   return {
@@ -73,7 +77,13 @@ test('a ledger that cannot be read holds up nobody else', async (t) => {
   clock.now = START + GRACE_MS;
   await project();
   const broken = { ...credits, run: () => Promise.reject(new Error('the ledger is of a later service')) };
-  await t.throwsAsync(doWhatIsDue({ ...options(), credits: broken }), { message: /later service/ });
+  const users: unknown[] = [];
+  const logger = { error: ({ user_id }: { user_id?: string }) => void users.push(user_id) };
+  await doWhatIsDue({ ...options(), credits: broken, logger });
+  await doWhatIsDue({ ...options(), credits: broken, logger });
+  t.deepEqual(users, ['alice'], 'she is put off');
+  const away = { ...subscriptions, run: () => Promise.reject(Object.assign(new Error(), { code: 'unavailable' })) };
+  await t.throwsAsync(doWhatIsDue({ ...options(), subscriptions: away }));
   t.true((await subscriptions.read('bob')).unpaid[0]!.is_downgraded);
 });
 

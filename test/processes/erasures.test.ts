@@ -20,7 +20,7 @@ import { openUsageLimits } from '../../commands/usage-limits.ts';
 import { openErasures } from '../../commands/user.ts';
 import { openWebhookEndpoints } from '../../commands/webhook-endpoints.ts';
 import type { EventStore } from '../../events/event-store.ts';
-import { userStream } from '../../events/streams.ts';
+import { jobStream, userStream } from '../../events/streams.ts';
 import { LAST_REQUESTS_MS, openEraser, type SubscriptionEnder } from '../../processes/erasures.ts';
 import { openPurger } from '../../processes/purge.ts';
 import { openRemovals } from '../../processes/removals.ts';
@@ -289,6 +289,33 @@ test('users who are erased at once do not wait for each other', async (t) => {
     pass_ms(STEP_MS);
   }
   t.true(passes <= 7, `the last one was forgotten at pass ${passes}`);
+});
+
+test('a damaged job or user holds up the erasure of no other job or user', async (t) => {
+  const { log, documents, readmodels, process, isDone, pass_ms } = await twoUsers(t);
+  const damaged = new Set([jobStream(JOBS['done-of-ada']), userStream('u-3')]);
+  const credits = openCredits(log);
+  await openAccounts(log, credits, ACCOUNTS).see({ user_id: 'u-3', email: null }, commandContext());
+  for (const user_id of ['u-1', 'u-3', 'u-2']) await openErasures(log).erase(user_id, commandContext());
+  await project({ log, documents });
+  const readStream: EventStore['readStream'] = (stream, options) => {
+    if (damaged.has(stream)) throw new Error('an event of it is damaged');
+    return log.readStream(stream, options);
+  };
+  const pass = process({ ...log, readStream });
+  const left = async () => (await readmodels.collection(erasureDocuments).find({})).map(({ _id }) => _id).toSorted();
+  for (let passes = 0; passes < 20; passes++) {
+    await pass();
+    pass_ms(LAST_REQUESTS_MS / 8);
+  }
+  t.deepEqual(await left(), ['u-1', 'u-3'], 'the other user is forgotten');
+  t.is(await readmodels.collection(jobs).get(JOBS['running-of-ada']), null, 'the other job is deleted');
+  damaged.clear();
+  for (let passes = 0; !(await isDone()) && passes < 50; passes++) {
+    await pass();
+    pass_ms(LAST_REQUESTS_MS / 8);
+  }
+  t.true(await isDone());
 });
 
 test('an erased user who comes back with a token that is still valid is refused', async (t) => {

@@ -3,15 +3,16 @@ import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { openJobs } from '../../commands/job.ts';
 import { recordChecks } from '../../commands/record-checks.ts';
+import type { EventStore } from '../../events/event-store.ts';
 import { jobStream } from '../../events/streams.ts';
 import { NO_PROGRESS_MS, watchProgress } from '../../processes/progress.ts';
 import { FOUND } from '../support/behind.ts';
-import { commandContext, openTestStores } from '../support/stores.ts';
+import { coded, commandContext, openTestStores, silent } from '../support/stores.ts';
 
 const SECOND = 1000;
 
 async function standing(t: ExecutionContext) {
-  const { log } = await openTestStores(t);
+  const log = coded((await openTestStores(t)).log);
   const commands = openJobs(log);
   const job_id = randomUUID();
   const job = {
@@ -23,10 +24,18 @@ async function standing(t: ExecutionContext) {
   let now_ms = 0;
   let found = 0;
   const context = () => commandContext();
-  const progress = watchProgress({ log, commands, context, monotonic: () => now_ms });
+  const damaged = new Set<string>();
+  const readStream: EventStore['readStream'] = (stream, options) => {
+    if ([...damaged].some((id) => stream.includes(id))) throw new Error('an event of it is damaged');
+    return log.readStream(stream, options);
+  };
+  const read = { ...log, readStream };
+  const options = { log: read, commands: openJobs(read), logger: silent, context };
+  const progress = watchProgress({ ...options, monotonic: () => now_ms });
   const say = (is_checking = true) =>
     progress.hear({ checker_id: 'c', jobs: [{ job_id, batches: [0], found, is_checking }] });
   return {
+    ...{ job_id, damaged },
     say,
     progress,
     /** Runs a pass every five seconds, each after `each`. */
@@ -96,4 +105,16 @@ test('time during which the processes slept does not count', async (t) => {
   sleep(100 * NO_PROGRESS_MS);
   await pass(60 * SECOND, say);
   t.is(await status(), 'processing');
+});
+
+test('a damaged job holds up the end of no other', async (t) => {
+  const { pass, progress, status, say, damaged } = await standing(t);
+  const other = randomUUID();
+  damaged.add(other);
+  const report = { job_id: other, batches: [0], found: 0, is_checking: true };
+  await pass(2 * NO_PROGRESS_MS, () => {
+    progress.hear({ checker_id: 'd', jobs: [report] });
+    say();
+  });
+  t.is(await status(), 'failed');
 });

@@ -14,7 +14,7 @@ import type { RecordedEvent } from '../../events/event-store.ts';
 import { batchSize } from '../../events/job.ts';
 import { domainChecksStream } from '../../events/streams.ts';
 import { type DomainChecksOptions, recordSomeDomains } from '../../processes/domain-checks.ts';
-import { openEachApart } from '../../processes/put-off.ts';
+import { openApart } from '../../processes/put-off.ts';
 import { domainHealthProjection } from '../../projections/domain-health.ts';
 import { type DomainHealthDocument, domainHealth, domainHealthPage } from '../../readmodels/domain-health.ts';
 import { endedJob, jobs } from '../../readmodels/jobs.ts';
@@ -79,10 +79,10 @@ async function openWorld(t: ExecutionContext) {
     },
     async recorded(
       commands = openDomainChecks(log),
-      each?: DomainChecksOptions['each'],
+      apart?: DomainChecksOptions['apart'],
     ): Promise<Map<string, DomainHealthDocument>> {
       await recordSomeDomains(
-        { readmodels, commands, context: () => commandContext(), ...(each && { each }) },
+        { readmodels, commands, context: () => commandContext(), ...(apart && { apart }) },
         running,
       );
       await project(stores);
@@ -196,12 +196,12 @@ test('a job whose domains cannot be recorded holds up no other, and is left alon
     },
   };
   let now = 0;
-  const each = openEachApart('it fails', { logger: silent, monotonic: () => now });
-  t.deepEqual([...(await world.recorded(failing, each)).keys()], ['sound.example']);
-  await world.recorded(failing, each);
+  const apart = openApart('it fails', { logger: silent, monotonic: () => now });
+  t.deepEqual([...(await world.recorded(failing, apart)).keys()], ['sound.example']);
+  await world.recorded(failing, apart);
   t.is(tried.length, 2, 'it is put off');
   now += 10 * 60_000;
-  t.is((await world.recorded(real, each)).size, 2);
+  t.is((await world.recorded(real, apart)).size, 2);
 });
 
 test('the counts of a job stay when the job is deleted', async (t) => {
