@@ -27,7 +27,10 @@ class DiskFails extends Error {
   readonly code = 'unavailable';
 }
 
-/** Maps SQLite's errors of a disk to `StorageFull` and `DiskFails`; returns every other error unchanged. */
+/**
+ * Maps SQLite's errors of a disk to `StorageFull` and `DiskFails`; returns every other error unchanged.
+ * @example diskError(Object.assign(new Error('disk is full'), { errcode: 13 })).code // 'storage_full'
+ */
 export function diskError(error: unknown): unknown {
   const code = sqliteCode(error);
   if (NO_ROOM.includes(code)) return new StorageFull(`no room to write: ${(error as Error).message}`, { cause: error });
@@ -76,6 +79,10 @@ export async function whenFree<R>(
   }
 }
 
+/**
+ * Whether another connection holds a lock that the work needs: SQLITE_BUSY, and SQLITE_PROTOCOL of a write-ahead log.
+ * @example isBusy(Object.assign(new Error('database is locked'), { errcode: 517 })) // true: SQLITE_BUSY_SNAPSHOT
+ */
 export function isBusy(error: unknown): boolean {
   const primary = sqliteCode(error) & 0xff;
   return primary === SQLITE_BUSY || primary === SQLITE_PROTOCOL;
@@ -86,7 +93,10 @@ export function isThere(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** SQLite's extended result code; 0 when the error is not SQLite's. */
+/**
+ * SQLite's extended result code; 0 when the error is not SQLite's.
+ * @example sqliteCode(Object.assign(new Error('disk I/O error'), { errcode: 778 })) // 778
+ */
 export function sqliteCode(error: unknown): number {
   return error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0;
 }

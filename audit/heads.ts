@@ -18,7 +18,10 @@ export function problemOfHead(
   return `the head of ${tree_size} entries has a note of ${checkpoint.tree_size} entries under ${checkpoint.root_hash}`;
 }
 
-/** A head that somebody has kept as a signed note; null for a text that is none. Its signature is not checked. */
+/**
+ * A head that somebody has kept as a signed note; null for a text that is none. Its signature is not checked.
+ * @example keptHead('not a note') // null
+ */
 export function keptHead(note: string): SignedHead | null {
   const checkpoint = parseCheckpoint(note);
   if (checkpoint === null) return null;

@@ -14,7 +14,10 @@ leaf_bytes[0] = LEAF;
 const node_bytes = Buffer.alloc(1 + 2 * HASH_BYTES);
 node_bytes[0] = NODE;
 
-/** The leaf of a ledger entry whose hash is `entry_hash`, in hex. */
+/**
+ * The leaf of a ledger entry whose hash is `entry_hash`, in hex.
+ * @example leafOf('00') // throws
+ */
 export function leafOf(entry_hash: string): Buffer {
   if (leaf_bytes.write(entry_hash, 1, 'hex') !== HASH_BYTES) throw new RangeError(`'${entry_hash}' is no SHA-256`);
   return hash('sha256', leaf_bytes, 'buffer');
@@ -87,7 +90,10 @@ export interface Subtree {
 
 const fullSize = (size: number): number => 2 ** Math.floor(Math.log2(size - 0.5));
 
-/** The leaves under each hash of the proof that leaf `index` is in the tree of `size` leaves, in the order of the proof: RFC 9162, 2.1.3.1. */
+/**
+ * The leaves under each hash of the proof that leaf `index` is in the tree of `size` leaves, in the order of the proof: RFC 9162, 2.1.3.1.
+ * @example inclusionPath(2, 7) // [{ from: 3, to: 4 }, { from: 0, to: 2 }, { from: 4, to: 7 }]
+ */
 export function inclusionPath(index: number, size: number): Leaves[] {
   assertWithin(index, size - 1);
   const path: Leaves[] = [];
@@ -104,7 +110,10 @@ export function inclusionPath(index: number, size: number): Leaves[] {
   return path;
 }
 
-/** The same for the proof that the tree of `size` leaves begins with the tree of `first` leaves: RFC 9162, 2.1.4.1. */
+/**
+ * The same for the proof that the tree of `size` leaves begins with the tree of `first` leaves: RFC 9162, 2.1.4.1.
+ * @example consistencyPath(6, 8) // [{ from: 4, to: 6 }, { from: 6, to: 8 }, { from: 0, to: 4 }]
+ */
 export function consistencyPath(first: number, size: number): Leaves[] {
   assertWithin(first, size);
   if (first === 0 || first === size) return [];
@@ -131,7 +140,10 @@ function assertWithin(value: number, most: number): void {
   }
 }
 
-/** The complete subtrees that a hash of a proof is made of, the largest first. `from` is a multiple of the largest one's size. */
+/**
+ * The complete subtrees that a hash of a proof is made of, the largest first. `from` is a multiple of the largest one's size.
+ * @example subtreesOf({ from: 0, to: 6 }) // [{ height: 2, nth: 0 }, { height: 1, nth: 2 }]
+ */
 export function subtreesOf({ from, to }: Leaves): Subtree[] {
   const subtrees: Subtree[] = [];
   for (let at = from; at < to; ) {
@@ -142,7 +154,10 @@ export function subtreesOf({ from, to }: Leaves): Subtree[] {
   return subtrees;
 }
 
-/** The hash over the subtrees of `subtreesOf`. */
+/**
+ * The hash over the subtrees of `subtreesOf`.
+ * @example joined([leafOf('ab'.repeat(32))]) // leafOf('ab'.repeat(32)): one subtree is the whole
+ */
 export function joined(roots: readonly Buffer[]): Buffer {
   return roots.reduceRight((right, left) => nodeOf(left, right));
 }

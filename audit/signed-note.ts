@@ -15,7 +15,10 @@ export interface NoteSigner {
   sign(text: string): string;
 }
 
-/** The signer whose key derives from `secret`. `name` has neither spaces nor `+`. */
+/**
+ * The signer whose key derives from `secret`. `name` has neither spaces nor `+`.
+ * @example openNoteSigner('ledger', Buffer.from('secret')).verifier.split('+')[0] // 'ledger'
+ */
 export function openNoteSigner(name: string, secret: Uint8Array): NoteSigner {
   const seed = Buffer.from(hkdfSync('sha256', secret, '', 'ledger heads', KEY_BYTES));
   const key = createPrivateKey({ key: Buffer.concat([PKCS8, seed]), format: 'der', type: 'pkcs8' });

@@ -49,14 +49,20 @@ class InvalidKeyError extends Error {
   readonly code = 'invalid_key';
 }
 
-/** Throws `InvalidKeyError` for text that is no key. */
+/**
+ * Throws `InvalidKeyError` for text that is no key.
+ * @example assertKey('uploads/../secret') // throws
+ */
 export function assertKey(key: string): void {
   if (!isKey(key)) throw new InvalidKeyError(`${JSON.stringify(key)} is not words of [A-Za-z0-9._-] with / between`);
 }
 
 export const isKey = (key: string): boolean => key.length <= MAX_KEY_LENGTH && key.split('/').every(isWord);
 
-/** Throws `InvalidKeyError` for text that is no key, with or without a `/` at its end. */
+/**
+ * Throws `InvalidKeyError` for text that is no key, with or without a `/` at its end.
+ * @example assertPrefix('uploads//') // throws
+ */
 export function assertPrefix(prefix: string): void {
   if (prefix !== '' && !isKey(prefix.replace(/\/$/, ''))) {
     throw new InvalidKeyError(

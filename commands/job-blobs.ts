@@ -4,7 +4,10 @@ import type { Blobs } from './blobs.ts';
 export const uploadKey = (job_id: string) => `uploads/${job_id}`;
 export const leftOutKey = (job_id: string) => `left-out/${job_id}`;
 
-/** The job that a blob belongs to; null for any other blob. */
+/**
+ * The job that a blob belongs to; null for any other blob.
+ * @example jobOfBlob('uploads/019aad3c-1f3e-7c04-9a37-3b1d9f0c2e51') // '019aad3c-1f3e-7c04-9a37-3b1d9f0c2e51'
+ */
 export function jobOfBlob(key: string): string | null {
   const [, job_id = ''] = key.split('/', 2);
   return [uploadKey(job_id), leftOutKey(job_id)].includes(key) ? job_id : null;

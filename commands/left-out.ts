@@ -12,6 +12,10 @@ const CHUNK_CHARS = 64 * 1024;
 const lineOf = ({ row, reason, value, first }: LeftOut): string =>
   `${JSON.stringify([row, reason, value, ...(first ? [first.index, first.row] : [])])}\n`;
 
+/**
+ * Reads a line of the blob.
+ * @example leftOutOf('[7,"duplicate","https://example.com/",0,2]').first // { index: 0, row: 2 }
+ */
 export function leftOutOf(line: string): LeftOut {
   const [row, reason, value, index, first_row] = JSON.parse(line) as [number, string, string, number?, number?];
   return { row, reason, value, ...(index === undefined ? {} : { first: { index, row: first_row! } }) };

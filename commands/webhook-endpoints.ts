@@ -144,7 +144,10 @@ export function openWebhookEndpoints(log: EventStore): WebhookEndpoints {
   };
 }
 
-/** Derives the endpoint's secret of this number, from 1, from the service's key. The service stores no secret. */
+/**
+ * Derives the endpoint's secret of this number, from 1, from the service's key. The service stores no secret.
+ * @example signingSecret(Buffer.from('key'), 'we-1', 2) === signingSecret(Buffer.from('key'), 'we-1', 1) // false
+ */
 export function signingSecret(key: Uint8Array, endpoint_id: string, number = 1): string {
   const name = `webhook endpoint ${endpoint_id}${number === 1 ? '' : ` secret ${number}`}`;
   return `whsec_${createHmac('sha256', key).update(name).digest('base64url')}`;

@@ -6,7 +6,10 @@ let bytes = Buffer.alloc(256);
 let namespace_of_bytes = '';
 const NAMESPACE_BYTES = 16;
 
-/** The uuid v5 of a name within a namespace, itself a uuid. */
+/**
+ * The uuid v5 of a name within a namespace, itself a uuid.
+ * @example uuidV5('6ba7b810-9dad-11d1-80b4-00c04fd430c8', 'www.example.com') // '2ed6657d-e927-568b-95e1-2665a8aea6a2': RFC 9562, A.4
+ */
 export function uuidV5(namespace: string, name: string): string {
   const most = NAMESPACE_BYTES + 3 * name.length;
   if (namespace !== namespace_of_bytes || most > bytes.length) {

@@ -6,7 +6,7 @@ const TIME_DIGITS = 12;
 
 /**
  * Makes the id of a new job: 48 bits of time and 74 random bits. `now`: milliseconds since the epoch. `random`: a uuid version 4.
- * @example newJobId(Date.now()) // '019aad3c-1f3e-7c04-9a37-3b1d9f0c2e51'
+ * @example newJobId(1763950000000).slice(0, 15) // '019ab39c-f780-7'
  */
 export function newJobId(now: number, random: string = randomUUID()): string {
   const time = Math.max(0, Math.trunc(now)).toString(16).padStart(TIME_DIGITS, '0');

@@ -166,7 +166,10 @@ export type JobEvent = EventsOf<typeof JOB_EVENTS>;
 
 export type UrlsEvent = EventsOf<typeof URLS_EVENTS>;
 
-/** URLs in a batch: 10 to 100, so that a job has about twenty batches or more. Every batch costs a stream of its own. */
+/**
+ * URLs in a batch: 10 to 100, so that a job has about twenty batches or more. Every batch costs a stream of its own.
+ * @example [60, 800, 1_000_000].map(batchSize) // [10, 40, 100]
+ */
 export function batchSize(total_urls: number): number {
   return Math.min(100, Math.max(10, Math.floor(total_urls / 20)));
 }

@@ -18,7 +18,10 @@ export function foldRows(rows: readonly number[]): number[] {
   return folded;
 }
 
-/** Returns the rows of the URLs at the places `from` (inclusive) to `to` (exclusive) of a chunk. */
+/**
+ * Returns the rows of the URLs at the places `from` (inclusive) to `to` (exclusive) of a chunk.
+ * @example unfoldRows([2, 3, 2, 1, 0], 1, 6) // [3, 4, 6, 6, 7]
+ */
 export function unfoldRows(folded: readonly number[], from: number, to: number): number[] {
   const rows: number[] = [];
   let row = folded[0]!;

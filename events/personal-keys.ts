@@ -128,7 +128,10 @@ function unwrap(wrapping: Uint8Array, stream: string, { wrapped }: PersonalKeyMa
   }
 }
 
-/** Throws `WrongPersonalDataKey` when `secret` does not open the key in the data of the first event of `stream`. */
+/**
+ * Throws `WrongPersonalDataKey` when `secret` does not open the key in the data of the first event of `stream`.
+ * @example assertOpens(Buffer.alloc(32), 'personal_keys-user/alice', { wrapped: 'sealed under another key' }) // throws
+ */
 export function assertOpens(secret: Uint8Array, stream: string, data: unknown): void {
   unwrap(wrappingKey(secret), stream, data as PersonalKeyMade);
 }

@@ -16,7 +16,10 @@ const UNAVAILABLE: ReadonlySet<unknown> = new Set([
   'EROFS',
 ]);
 
-/** The transient fault that an error stands for: a later retry may succeed. Null for every other error. */
+/**
+ * The transient fault that an error stands for: a later retry may succeed. Null for every other error.
+ * @example storeFaultOf({ code: 'ENOSPC' }) // 'storage_full'
+ */
 export function storeFaultOf(error: unknown): StoreFault | null {
   const code = (error as { code?: unknown } | null | undefined)?.code;
   if (NO_ROOM.has(code)) return 'storage_full';

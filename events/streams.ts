@@ -38,17 +38,27 @@ export const MAINTENANCE_STREAM = 'service-maintenance';
 export const BACKUP_TURN_STREAM = 'service-backups';
 export const WORKER_LOG_STREAM = 'worker_log-deletions';
 
+/**
+ * The part of a stream's name before the first dash.
+ * @example categoryOf('checks-019aad3c-1f3e-7c04-9a37-3b1d9f0c2e51-0') // 'checks'
+ */
 export function categoryOf(stream: string): string {
   const end = stream.indexOf('-');
   return end < 0 ? stream : stream.slice(0, end);
 }
 
-/** The part of a stream's name after the category. */
+/**
+ * The part of a stream's name after the category.
+ * @example idOf('user-alice-arden') // 'alice-arden'
+ */
 export function idOf(stream: string): string {
   return stream.slice(stream.indexOf('-') + 1);
 }
 
-/** The job and the batch of a stream `checks-{jobId}-{batch}`. */
+/**
+ * The job and the batch of a stream `checks-{jobId}-{batch}`.
+ * @example checksOf('checks-019aad3c-1f3e-7c04-9a37-3b1d9f0c2e51-12').batch // 12
+ */
 export function checksOf(stream: string): { job_id: string; batch: number } {
   const end = stream.lastIndexOf('-');
   return { job_id: stream.slice('checks-'.length, end), batch: Number(stream.slice(end + 1)) };

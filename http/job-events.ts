@@ -13,7 +13,7 @@ export const eventId = ({ revision, completed_urls, credits_refunded }: JobDocum
 
 /**
  * Whether the first event id is of a later state than the second, which may be empty.
- * @example isAfter('0-420-0', '0-400-0') === true
+ * @example isAfter('0-420-0', '0-400-0') // true
  */
 export function isAfter(id: string, other: string): boolean {
   if (other === '') return true;

@@ -53,7 +53,7 @@ const GOES_ON = /[/=&%]|\.[a-z0-9]{2,5}$/i;
 /** Whether the cell is one text to classify as it stands. */
 export const isPlain = (cell: string): boolean => PLAIN.test(cell);
 
-/** @example urlsInCell('see https://a.example/, https://b.example/x') // texts: both URLs, is_prose: true */
+/** @example urlsInCell('see https://a.example/').texts // ['https://a.example/'] */
 export function urlsInCell(cell: string): CellUrls {
   if (PLAIN.test(cell)) return { texts: [cell], is_prose: false };
   const text = visible(cell);

@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 
 /** The 4 or 16 bytes of an address, or null when the text is none. One with a zone is of this machine alone: none. */
 // By hand: ipaddr.js takes `::8.8.8.8` for `::ffff:8.8.8.8`, which is another address.
+/** @example parseAddress('::1') // [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1] */
 export function parseAddress(text: string): readonly number[] | null {
   const family = isIP(text);
   if (family === 4) return text.split('.').map(Number);
@@ -34,7 +35,10 @@ export interface Range {
   readonly bits: number;
 }
 
-/** Throws TypeError for what is no range. */
+/**
+ * Throws TypeError for what is no range.
+ * @example parseRange('10.0.0.0/8') // { bytes: [10, 0, 0, 0], bits: 8 }
+ */
 export function parseRange(cidr: string): Range {
   const [address = '', bits = ''] = cidr.split('/');
   const bytes = parseAddress(address);
@@ -44,7 +48,10 @@ export function parseRange(cidr: string): Range {
   return { bytes, bits: Number(bits) };
 }
 
-/** Whether one of the ranges has the address; an address of the other family is in none. */
+/**
+ * Whether one of the ranges has the address; an address of the other family is in none.
+ * @example isIn([parseRange('10.0.0.0/8')], parseAddress('10.1.2.3')) // true
+ */
 export function isIn(ranges: readonly Range[], bytes: readonly number[] | null): boolean {
   return bytes !== null && ranges.some((range) => contains(range, bytes));
 }
@@ -66,6 +73,7 @@ const MAPPED_IPV4 = parseRange('::ffff:0:0/96');
 /**
  * Names who has an address: an IPv4 address, also one written as IPv6, or the network (/64) of an IPv6 address, in which one subscriber
  * picks addresses at will. Returns any other text as it is.
+ * @example subscriberOf('::ffff:192.0.2.7') // '192.0.2.7'
  */
 export function subscriberOf(address: string): string {
   const bytes = parseAddress(address);

@@ -19,10 +19,12 @@ export const monthOf = (day: string): string => day.slice(0, 7);
 /** Days since 1970-01-01. */
 export const numberOf = (day: string): number => Date.parse(day) / DAY_MS;
 export const dayNumbered = (number: number): string => dayOf(number * DAY_MS);
+/** @example addDays('2028-02-28', 1) // '2028-02-29' */
 export const addDays = (day: string, days: number): string => dayNumbered(numberOf(day) + days);
-/** Months between two months: 0 for the same. */
+/** Months between two months: 0 for the same. @example monthsBetween('2025-11', '2026-02') // 3 */
 export const monthsBetween = (from: string, to: string): number =>
   12 * (Number(to.slice(0, 4)) - Number(from.slice(0, 4))) + Number(to.slice(5)) - Number(from.slice(5));
+/** @example addMonths('2026-01', -1) // '2025-12' */
 export const addMonths = (month: string, months: number): string =>
   new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)) - 1 + months)).toISOString().slice(0, 7);
 
@@ -35,7 +37,10 @@ export function eachDay({ from, to }: Days): string[] {
   return Array.from({ length: Math.max(0, numberOf(to) - first + 1) }, (_, n) => dayNumbered(first + n));
 }
 
-/** The days of a period that ends on `today`. `first`: the first day that has a figure, null for none. `12m` is a whole year. */
+/**
+ * The days of a period that ends on `today`. `first`: the first day that has a figure, null for none. `12m` is a whole year.
+ * @example daysOf('7d', '2026-03-03', null) // { from: '2026-02-25', to: '2026-03-03' }
+ */
 export function daysOf(period: Period, today: string, first: string | null): Days {
   if (period === 'all') {
     const oldest = addDays(today, 1 - MAX_DAYS);

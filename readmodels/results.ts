@@ -31,6 +31,7 @@ const HASH_CHARS = 12;
 /**
  * Returns a function that makes the id of the job's result with an index. The ids have the time of the job's id, so that results of one
  * time lie together, and a hash instead of the rest of it, which is longer.
+ * @example resultIds('019aad3c-1f3e-7c04-9a37-3b1d9f0c2e51')(12).replace(/^.{25}/, '') // ':0000012'
  */
 export function resultIds(job_id: string): (index: number) => string {
   const key = `${job_id.slice(0, TIME_CHARS)}${hash('sha256', job_id, 'base64url').slice(0, HASH_CHARS)}`;

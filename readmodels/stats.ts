@@ -83,7 +83,10 @@ export const responseTimesId = (job_id: string, slot: number | string) => `${job
 export const jobOfResponseTimes = (id: string) => id.slice(0, id.lastIndexOf(':'));
 export const domainId = (job_id: string, domain: string) => `${job_id}:${domain}`;
 
-/** Returns the URL's host as the URL parser writes it: lower case, without port, international names as punycode. */
+/**
+ * Returns the URL's host as the URL parser writes it: lower case, without port, international names as punycode.
+ * @example domainOf('https://Bücher.example:8443/') // 'xn--bcher-kva.example'
+ */
 export function domainOf(url: string): string {
   const host = PLAIN_HOST.exec(url)?.[1];
   return host === undefined || host.includes('xn--') ? (URL.parse(url)?.hostname ?? '') : host;

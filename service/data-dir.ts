@@ -58,7 +58,10 @@ export async function markForCheck(data_dir: string): Promise<void> {
   await (await open(join(data_dir, MARK), 'a')).close();
 }
 
-/** Whether an error of any thread, or one of its causes, says that a store's file is damaged. */
+/**
+ * Whether an error of any thread, or one of its causes, says that a store's file is damaged.
+ * @example isDamage(new Error('read', { cause: new Error('database disk image is malformed') })) // true
+ */
 export function isDamage(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof StartError) return false;
   return /database disk image is malformed|file is not a database/.test(error.message) || isDamage(error.cause);

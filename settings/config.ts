@@ -230,7 +230,7 @@ export class ConfigError extends Error {
 
 /**
  * Reads the settings from the environment. Throws `ConfigError` with all problems, not only the first.
- * @example const { port, roles } = readConfig({ PORT: '8080', ROLES: 'http,projector' });
+ * @example readConfig({ ROLES: 'http,projector' }).roles // ['http', 'projector']
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const problems: string[] = [];

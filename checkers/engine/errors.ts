@@ -86,7 +86,10 @@ function hasIpv6(): boolean {
   );
 }
 
-/** The outcome's error code for an error of a request. `connected`: whether the connection was established. */
+/**
+ * The outcome's error code for an error of a request. `connected`: whether the connection was established.
+ * @example errorCodeOf({ code: 'CERT_HAS_EXPIRED' }, false) // 'tls_expired'
+ */
 export function errorCodeOf(error: unknown, connected: boolean): ErrorCode {
   if (error instanceof CheckFailure) return error.code;
   if (error instanceof AggregateError && error.errors.length > 0)

@@ -19,6 +19,7 @@ export function isRetriedStatus(status: number): boolean {
 /**
  * Milliseconds to wait before the next attempt: exponential back-off with jitter (`random` in [0, 1)), and at least the
  * server's `retry_after_ms`, up to the cap. `failures`: failed attempts so far, from 1.
+ * @example retryDelay(3, 0, null) // 1_000: a half of 500 × 2²
  */
 export function retryDelay(
   failures: number,
@@ -34,7 +35,10 @@ export function retryDelay(
   return Math.max(back_off, Math.min(retry_after_ms, RETRY_AFTER_CAP_MS) + random * base_ms);
 }
 
-/** A Retry-After header, seconds or a date, in milliseconds from `now_ms` (the wall clock); null when it is neither. */
+/**
+ * A Retry-After header, seconds or a date, in milliseconds from `now_ms` (the wall clock); null when it is neither.
+ * @example parseRetryAfter('Thu, 01 Jan 1970 00:00:30 GMT', 10_000) // 20_000
+ */
 export function parseRetryAfter(value: string | undefined, now_ms: number): number | null {
   if (value === undefined) return null;
   const text = value.trim();

@@ -8,7 +8,7 @@ export const APIS: readonly Api[] = [PUBLIC, GATEWAY];
 
 /**
  * The API that owns a request target, with or without its query string.
- * @example apiOf('/api/v2/jobs?limit=1') === PUBLIC
+ * @example apiOf('/api/v2/jobs?limit=1').prefix // '/api/v2'
  */
 export function apiOf(target: string): Api {
   const path = target.split('?', 1)[0]!;

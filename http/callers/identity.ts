@@ -53,6 +53,7 @@ const MAX_ADDRESS_CHARS = 320;
 /**
  * The address in lower case; null for an empty one, a longer one than mail takes, and one with characters that stores treat differently
  * or that would end a header of a mail.
+ * @example usableAddress('Alice@Example.com') // 'alice@example.com'
  */
 export function usableAddress(address: string): string | null {
   if (address === '' || address.length > MAX_ADDRESS_CHARS || !address.isWellFormed()) return null;
@@ -61,7 +62,10 @@ export function usableAddress(address: string): string | null {
 
 const MAX_NAME_CHARS = 200;
 
-/** The name with single spaces; null for an empty one, and for one too long or with characters that no name has. */
+/**
+ * The name with single spaces; null for an empty one, and for one too long or with characters that no name has.
+ * @example usableName('  Alice   Arden ') // 'Alice Arden'
+ */
 export function usableName(given: string): string | null {
   const name = given.trim().replaceAll(/[ \t]+/g, ' ');
   if (name === '' || name.length > MAX_NAME_CHARS || !name.isWellFormed()) return null;

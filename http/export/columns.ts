@@ -57,7 +57,10 @@ const FORMULA = /^[\s"']*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
 /** A signed number or a telephone number, which calculates nothing. */
 const SIGNED_NUMBER = /^[+-]\d[\d., ]*%?$/;
 
-/** Puts an apostrophe before text from websites and clients that a spreadsheet would run as a formula. */
+/**
+ * Puts an apostrophe before text from websites and clients that a spreadsheet would run as a formula.
+ * @example inert('=HYPERLINK("https://evil.example")') // "'=HYPERLINK(\"https://evil.example\")"
+ */
 export function inert(text: string | null): string | null {
   return text !== null && FORMULA.test(text) ? `'${text}` : text;
 }

@@ -3,6 +3,7 @@ const MAX_CHARS = 100;
 /** Characters that file systems refuse, or that reverse the writing direction and so hide the real extension. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}<>:"/\\|?*]+/gu;
 
+/** @example exportFilename('C:\\My links.xlsx', 'csv') // 'My links-results.csv' */
 export function exportFilename(uploaded: string | null, extension: string): string {
   const last = (uploaded ?? '').toWellFormed().split(/[/\\]/).at(-1)!;
   const stem = last.replace(/\.[A-Za-z0-9]{1,5}$/, '').replace(UNSAFE, '_');
@@ -13,7 +14,10 @@ export function exportFilename(uploaded: string | null, extension: string): stri
   return `${short === '' ? '' : `${short}-`}results.${extension}`;
 }
 
-/** A Content-Disposition (RFC 6266) with the name in ASCII for old clients, and in UTF-8 for all others (RFC 8187). */
+/**
+ * A Content-Disposition (RFC 6266) with the name in ASCII for old clients, and in UTF-8 for all others (RFC 8187).
+ * @example attachment('Übersicht.csv') // 'attachment; filename="_bersicht.csv"; filename*=UTF-8\'\'%C3%9Cbersicht.csv'
+ */
 export function attachment(filename: string): string {
   const ascii = filename.replace(/[^\x20-\x7e]|["\\%]/g, '_');
   const whole = encodeURIComponent(filename).replace(

@@ -11,7 +11,7 @@ const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, false: false, 
 
 /**
  * A repeated parameter is a problem unless its schema is a list. Text that is no number stays text, which the schema then refuses.
- * @example readQuery('limit=5', Type.Object({ limit: Type.Integer() })).query // { limit: 5 }
+ * @example const { query, problems } = readQuery('limit=5', Type.Object({ limit: Type.Integer() }));
  */
 export function readQuery(search: string, schema: TObject): { query: Record<string, unknown>; problems: Problem[] } {
   const query: Record<string, unknown> = {};

@@ -5,7 +5,7 @@ const PERCENT = new Intl.NumberFormat('en', { style: 'percent', maximumFractionD
 /** @example grouped(1234567) // '1,234,567'; a dash for null */
 export const grouped = (value: number | null): string => (value === null ? '–' : GROUPED.format(value));
 
-/** @example counted(1, 'URL') // '1 URL', counted(2, 'URL') // '2 URLs' */
+/** @example [1, 2].map((n) => counted(n, 'URL')) // ['1 URL', '2 URLs'] */
 export const counted = (value: number, noun: string, plural = `${noun}s`): string =>
   `${grouped(value)} ${value === 1 ? noun : plural}`;
 
