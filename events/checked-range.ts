@@ -85,6 +85,13 @@ export const usualFinalUrl = (
 /** The number of URLs that the event tells of. */
 export const urlsOf = ({ response_times_ms }: URLChecked): number => response_times_ms.length;
 
+/** The number of broken URLs among them. */
+export function brokenOf(data: URLChecked): number {
+  const { is_broken: usual = USUAL.is_broken } = data.usual;
+  const different = data.differences.filter(({ is_broken = usual }) => is_broken !== usual).length;
+  return usual ? urlsOf(data) - different : different;
+}
+
 /** The index in the job after the event's last URL. */
 export const endOf = (data: URLChecked): number => data.from_index + urlsOf(data);
 

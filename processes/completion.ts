@@ -1,7 +1,10 @@
 // Completes jobs whose URLs are all checked, and pauses jobs that have used their credits.
 import type { CommandContext, Done } from '../commands/aggregate.ts';
 import type { Jobs } from '../commands/job.ts';
-import type { Position } from '../events/event-store.ts';
+import { brokenOf } from '../events/checked-range.ts';
+import type { URLChecked } from '../events/checks.ts';
+import type { EventStore, Position } from '../events/event-store.ts';
+import { checksStream } from '../events/streams.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
 import type { StatsDocument } from '../readmodels/stats.ts';
@@ -11,6 +14,7 @@ const AT_ONCE = 1000;
 
 /** Returns the position of the last event that it appended; null when it appended none. */
 export async function completeJobs(
+  log: EventStore,
   jobs: LiveCollection<JobDocument>,
   stats: LiveCollection<StatsDocument>,
   commands: Jobs,
@@ -28,17 +32,27 @@ export async function completeJobs(
     due.filter(({ due }) => due === 'completion'),
     due.filter(({ due }) => due === 'ceiling'),
   ];
-  // The projector writes statistics and jobs in one transaction, so these counts are complete.
+  // The projector writes statistics and jobs in one transaction, so these counts are complete, unless somebody has dropped some.
   const found = finished.length > 0 ? await stats.getMany(finished.map(({ _id }) => _id)) : [];
-  const broken = new Map(found.map(({ _id, broken_urls }) => [_id, broken_urls]));
-  await apart.each(finished, (job) => {
+  const counted = new Map(found.map((document) => [document._id, document]));
+  await apart.each(finished, async (job) => {
     const { _id, completed_urls } = job;
-    const counts = { completed_urls, broken_urls: broken.get(_id) ?? 0 };
-    return note(commands.complete(_id, counts, context(_id), job));
+    const statistics = counted.get(_id);
+    const is_counted = statistics?.checked_urls === completed_urls;
+    const broken_urls = is_counted ? statistics.broken_urls : await brokenInLog(log, job);
+    return note(commands.complete(_id, { completed_urls, broken_urls }, context(_id), job));
   });
   // Only the log knows which ceiling it is.
   await apart.each(at_ceiling, ({ _id, credits_allocated }) =>
     note(commands.run(_id, { type: 'pauseAtCeiling', credits_allocated }, context(_id))),
   );
   return reached;
+}
+
+async function brokenInLog(log: EventStore, { _id, total_urls, batch_size }: JobDocument): Promise<number> {
+  let broken = 0;
+  for (let batch = 0; batch * batch_size < total_urls; batch += 1) {
+    for await (const { data } of log.readStream(checksStream(_id, batch))) broken += brokenOf(data as URLChecked);
+  }
+  return broken;
 }

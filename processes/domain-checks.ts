@@ -4,7 +4,7 @@ import type { CommandContext } from '../commands/aggregate.ts';
 import type { DomainChecks } from '../commands/domain-checks.ts';
 import type { FoundOfDomain } from '../events/domain-checks.ts';
 import { jsonBytes, runsOf } from '../events/event-store.ts';
-import { jobs } from '../readmodels/jobs.ts';
+import { type JobDocument, jobs } from '../readmodels/jobs.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { foundOfDomains, jobDomains, jobStats, type StatsDocument } from '../readmodels/stats.ts';
 import { pause } from '../time/pause.ts';
@@ -50,20 +50,21 @@ export async function recordSomeDomains(options: DomainChecksOptions, signal: Ab
     const some = due.slice(from, from + READ_AT_ONCE);
     const found = await readmodels.collection(jobStats).getMany(some.map(({ _id }) => _id));
     const stats = new Map(found.map((document) => [document._id, document]));
-    await apart.each(
-      some,
-      async ({ _id: job_id }) => signal.aborted || recordDomains(job_id, stats.get(job_id), options),
-    );
+    await apart.each(some, async (job) => signal.aborted || recordDomains(job, stats.get(job._id), options));
   }
   return due.length;
 }
 
 /** Records a job's parts. After a crash it starts again from the first: an ended job has the same parts each time. */
 async function recordDomains(
-  job_id: string,
+  { _id: job_id, completed_urls }: JobDocument,
   stats: StatsDocument | undefined,
   { readmodels, commands, context }: DomainChecksOptions,
 ): Promise<void> {
+  const { checked_urls = 0 } = stats ?? {};
+  // Somebody has dropped statistics. What is recorded stays, so the job waits until they are built anew.
+  if (checked_urls !== completed_urls)
+    throw new Error(`${completed_urls} URLs are completed, but the statistics have ${checked_urls}`);
   let part = 0;
   const record = (domains: FoundOfDomain[], last: boolean) =>
     commands.record(part++, { job_id, domains, last }, context(job_id));

@@ -293,12 +293,12 @@ async function endingPasses(
   signal: AbortSignal,
   onPass: () => void,
 ): Promise<void> {
-  const { readmodels, commands, credits, now, apart } = options;
+  const { log, readmodels, commands, credits, now, apart } = options;
   const job_documents = readmodels.collection(jobs);
   const stats_documents = readmodels.collection(jobStats);
   const [to_complete, to_settle] = [contextOf('completion', now), contextOf('settlement', now)];
   await passOnMoves({ readmodels, spacing_ms: SPACING_MS, signal, onPass }, async () => {
-    const reached = await completeJobs(job_documents, stats_documents, commands, to_complete, apart);
+    const reached = await completeJobs(log, job_documents, stats_documents, commands, to_complete, apart);
     await settleJobs(job_documents, commands, credits, to_settle, apart);
     if (reached === null) return;
     // Before that the read model would return the same jobs again.

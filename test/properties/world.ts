@@ -149,7 +149,7 @@ export async function openWorld() {
       expireResults: () => retention.expireSome(closing.signal),
       async pass() {
         const job_documents = readmodels.collection(jobs);
-        await completeJobs(job_documents, readmodels.collection(jobStats), job_commands, context);
+        await completeJobs(of.log, job_documents, readmodels.collection(jobStats), job_commands, context);
         await settleJobs(job_documents, job_commands, credits, context);
         await dispatcher.pass();
         await recordSomeDomains({ readmodels, commands: domain_checks, context }, closing.signal);
