@@ -41,6 +41,7 @@ export async function openLeases(documents: LeaseStore, options: LeaseOptions = 
   const monotonic = options.monotonic ?? (() => performance.now());
   /** For each lease of another holder: its last count, and the time since which the count has not changed. */
   const watched = new Map<string, { holder: string; count: number; since_ms: number }>();
+  const held = new Set<string>();
   const stored = await documents.collection(leases);
 
   function isFree(lease: Lease, ttl_ms: number): boolean {
@@ -63,10 +64,12 @@ export async function openLeases(documents: LeaseStore, options: LeaseOptions = 
   return {
     async hold(name, ttl_ms) {
       try {
-        const seen = await stored.get(name);
-        if (seen && !isFree(seen, ttl_ms)) return false;
-        await endTransactions(seen);
-        return await documents.transaction(async (inside) => {
+        if (!held.delete(name)) {
+          const seen = await stored.get(name);
+          if (seen && !isFree(seen, ttl_ms)) return false;
+          await endTransactions(seen);
+        }
+        const is_held = await documents.transaction(async (inside) => {
           const collection = await inside.collection(leases);
           const lease = await collection.get(name);
           if (lease && !isFree(lease, ttl_ms)) return false;
@@ -75,12 +78,16 @@ export async function openLeases(documents: LeaseStore, options: LeaseOptions = 
           await collection.write([{ replace: { _id: name, holder, count, process: identity, client } }]);
           return true;
         });
+        // Its next renewal needs no look before its transaction, which may take seconds where the store is far away.
+        if (is_held) held.add(name);
+        return is_held;
       } catch (error) {
         if (error instanceof WriteConflict) return false;
         throw error;
       }
     },
     async release(name) {
+      held.delete(name);
       await documents.transaction(async (inside) => {
         const collection = await inside.collection(leases);
         if ((await collection.get(name))?.holder === holder) await collection.write([{ delete: name }]);
@@ -134,22 +141,31 @@ export async function whileHeld(
     }
     say?.('working');
     const lost = new AbortController();
+    let is_over = false;
+    /** After a slow answer the next renewal waits for no turn of the timer. */
+    const isDue = () => monotonic() - asked_at >= ttl_ms / 6;
     let renewing: Promise<void> | null = null;
     const renew = async () => {
-      const renewed_at = monotonic();
-      // A failed renewal is tried again for as long as the lease lasts.
-      const still = await leases.hold(name, ttl_ms).catch(() => null);
-      if (still) asked_at = renewed_at;
-      else if (still === false) lost.abort();
+      let still: boolean | null;
+      do {
+        const renewed_at = monotonic();
+        // A failed renewal is tried again for as long as the lease lasts.
+        still = await leases.hold(name, ttl_ms).catch(() => null);
+        if (still) asked_at = renewed_at;
+        else if (still === false) lost.abort();
+      } while (still && !is_over && isDue());
     };
+    const beginRenewal = () => (renewing ??= renew().finally(() => (renewing = null)));
     const renewal = setInterval(() => {
       // The run ends a moment before another process may take the lease.
       if (monotonic() - asked_at >= (ttl_ms * 5) / 6) lost.abort();
-      renewing ??= renew().finally(() => (renewing = null));
+      beginRenewal();
     }, ttl_ms / 6);
+    if (isDue()) beginRenewal();
     try {
       await run(AbortSignal.any([signal, lost.signal]));
     } finally {
+      is_over = true;
       clearInterval(renewal);
       // A renewal under way would take the released lease again, so we wait for it, for a bounded time.
       await atMost(RETRY_MS, renewing);

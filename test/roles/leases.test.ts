@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mock } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
 import { type LeaseStore, openLeases, whileHeld } from '../../roles/leases.ts';
 import { hasEnded, type ProcessIdentity, thisProcess } from '../../roles/this-process.ts';
@@ -140,6 +142,56 @@ test('while the store is away the role waits without a limit, and works when the
   is_away = false;
   await until(() => runs === 2);
   stop.abort();
+  await running;
+});
+
+test('a renewal is one transaction, with no look before it', async (t) => {
+  const { documents } = await openTestStores(t);
+  let reads = 0;
+  const store: LeaseStore = {
+    client: documents.client,
+    async collection(spec) {
+      const found = await documents.collection(spec);
+      const counting = { get: (id: string) => found.get(id).finally(() => reads++) };
+      return Object.assign(Object.create(found), counting);
+    },
+    transaction: (fn) => documents.transaction(fn),
+    endTransactionsOf: async () => {},
+  };
+  const leases = await openLeases(store);
+  for (let renewal = 0; renewal < 5; renewal++) t.true(await leases.hold('work', TTL_MS));
+  t.is(reads, 1);
+  await leases.release('work');
+  t.true(await leases.hold('work', TTL_MS));
+  t.is(reads, 2);
+});
+
+test.serial('a store that takes a third of the lease for each renewal loses no lease', async (t) => {
+  const ttl_ms = 60;
+  let ms = 0;
+  const asked: { until: number; answer: () => void }[] = [];
+  const leases = {
+    hold: () => new Promise<boolean>((resolve) => asked.push({ until: ms + 23, answer: () => resolve(true) })),
+    release: async () => {},
+  };
+  let runs = 0;
+  const stop = new AbortController();
+  const run = async (signal: AbortSignal) => {
+    runs += 1;
+    await once(signal, 'abort');
+  };
+  mock.timers.enable({ apis: ['setInterval'] });
+  t.teardown(() => mock.timers.reset());
+  const running = whileHeld(leases, 'work', stop.signal, run, { ttl_ms, monotonic: () => ms });
+  for (; ms < 20 * ttl_ms; ms++) {
+    for (const { until, answer } of asked) if (until === ms) answer();
+    await turn();
+    mock.timers.tick(1);
+    await turn();
+  }
+  t.is(runs, 1);
+  stop.abort();
+  for (const { answer } of asked) answer();
   await running;
 });
 
