@@ -48,7 +48,7 @@ export interface EventDatabase {
   run(sql: string): Promise<unknown>;
   /** Rows come as they are read. Throws `SqlError`. */
   stream(sql: string): Promise<Rows>;
-  /** Adds to the table `events`. Returns how many there were. */
+  /** Adds to the table `events`. Returns how many there were. Throws `SqlError` where they take too much memory, and what `events` throws. */
   load(events: AsyncIterable<RecordedEvent>): Promise<number>;
   connection: DuckDBConnection;
   close(): Promise<void>;
@@ -83,7 +83,12 @@ export async function openEventDatabase(): Promise<EventDatabase> {
         const result = await connection.stream(sql).catch(blame);
         return { columns: result.deduplicatedColumnNames(), rows: rowsOf(duckdb, result) };
       },
-      load: (events) => load(duckdb, connection, events),
+      load: (events) =>
+        load(duckdb, connection, events).catch((error: Error) => {
+          // Other errors may be those of the events' source.
+          if (isOfMemory(error.message)) tooLarge(error);
+          throw error;
+        }),
       connection,
       async close() {
         connection.closeSync();
@@ -111,10 +116,18 @@ async function loadDuckDb(): Promise<DuckDb> {
 
 export function blame(cause: unknown): never {
   const { message } = cause as Error;
-  // What DuckDB advises then are settings, which are locked.
-  const text = message.startsWith('Out of Memory Error:')
-    ? 'this takes more memory than it gets: choose fewer events, by --type, --from or --to, or export them for a DuckDB of your own'
-    : message.replace('Failed to extract statements: ', '').trimEnd();
+  if (isOfMemory(message)) tooLarge(cause);
+  throw new SqlError(message.replace('Failed to extract statements: ', '').trimEnd(), { cause });
+}
+
+/** Where it appends, DuckDB does not name the error. */
+const isOfMemory = (message: string) =>
+  ['Out of Memory Error:', 'failed to pin block', 'failed to allocate block'].some((text) => message.includes(text));
+
+/** What DuckDB itself advises are settings, which are locked. */
+function tooLarge(cause: unknown): never {
+  const text =
+    'this takes more memory than it gets: choose fewer events, by --type, --from or --to, or export them as JSON lines for a DuckDB of your own';
   throw new SqlError(text, { cause });
 }
 
