@@ -19,16 +19,19 @@ export const evolve = evolveBy<ApiKeysState, ApiKeysEvent>({
 
 export type ApiKeysCommand = { type: 'create'; key: ApiKeyCreated } | { type: 'revoke'; key_id: string };
 
+export const TOO_MANY_KEYS = { code: 'too_many_keys', message: `There are ${MAX_KEYS} keys already; revoke one.` };
+export const NO_SUCH_KEY = { code: 'key_not_found', message: 'There is no such API key.' };
+
 export function decide(keys: Readonly<ApiKeysState>, command: ApiKeysCommand): Decision<ApiKeysEvent> {
   if (command.type === 'revoke') {
     const { key_id } = command;
     const found = keys.get(key_id);
-    if (found === undefined) return { refused: { code: 'key_not_found', message: 'There is no such API key.' } };
+    if (found === undefined) return { refused: NO_SUCH_KEY };
     return { events: found === 'revoked' ? [] : [{ type: 'ApiKeyRevoked', data: { key_id } }] };
   }
   if (keys.has(command.key.key_id)) return { events: [] };
   if ([...keys.values()].filter((state) => state === 'valid').length >= MAX_KEYS) {
-    return { refused: { code: 'too_many_keys', message: `There are ${MAX_KEYS} keys already; revoke one.` } };
+    return { refused: TOO_MANY_KEYS };
   }
   return { events: [{ type: 'ApiKeyCreated', data: command.key }] };
 }

@@ -31,6 +31,11 @@ export const evolve = evolveBy<BlocklistState, BlocklistEvent>({
 
 export type BlocklistCommand = { type: 'block'; entry: DomainBlocked } | { type: 'unblock'; domain: string };
 
+export const BLOCKLIST_FULL = {
+  code: 'blocklist_full',
+  message: `There are ${MAX_BLOCKED} domains on the list; remove some.`,
+};
+
 export function decide(entries: Readonly<BlocklistState>, command: BlocklistCommand): Decision<BlocklistEvent> {
   if (command.type === 'unblock') {
     const { domain } = command;
@@ -41,8 +46,7 @@ export function decide(entries: Readonly<BlocklistState>, command: BlocklistComm
   const entry = entries.get(data.domain);
   if (entry) return { events: entry.digest === digestOf(data) ? [] : [{ type: 'DomainBlockUpdated', data }] };
   if (entries.size >= MAX_BLOCKED) {
-    const message = `There are ${MAX_BLOCKED} domains on the list; remove some.`;
-    return { refused: { code: 'blocklist_full', message } };
+    return { refused: BLOCKLIST_FULL };
   }
   return { events: [{ type: 'DomainBlocked', data: command.entry }] };
 }

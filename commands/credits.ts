@@ -11,6 +11,10 @@ import { type Draft, isoOf, lastSpent, openDraft, spend } from './ledger-draft.t
 import { type GivingBack, loadLedger, type Recalled, recall } from './ledger-snapshots.ts';
 import { openUserAggregate, type User } from './user.ts';
 
+export const ADJUSTMENT_MISMATCH = {
+  code: 'idempotency_key_mismatch' as const,
+  message: 'The key was sent with another amount or reason. Take a new key for a new adjustment.',
+};
 export type CreditsRefusal = Refusal &
   (
     | { code: 'insufficient_credits'; balance: number }
@@ -113,8 +117,7 @@ export function decide(
       // The repeat of an adjustment is no new one that the balance must allow.
       if (ledger.hasAdjustment((id) => id === adjustment_id)) break;
       if (request_id !== undefined && ledger.hasAdjustment((id) => id.startsWith(`${request_id}.`))) {
-        const message = 'The key was sent with another amount or reason. Take a new key for a new adjustment.';
-        return { refused: { code: 'idempotency_key_mismatch', message } };
+        return { refused: ADJUSTMENT_MISMATCH };
       }
       ledger.expireDue(now);
       const balance = ledger.balance();

@@ -95,6 +95,11 @@ export function decide(
 const isDue = ({ status, since }: Readonly<IdempotencyKey>, now: number) =>
   since !== '' && status !== 'retired' && now >= Date.parse(since) + KEPT_MS;
 
+export const KEY_MISMATCH = {
+  code: 'idempotency_key_mismatch' as const,
+  message: 'The key was sent with another body within 24 hours. Take a new key for a new request.',
+};
+
 function claim(
   key: Readonly<IdempotencyKey>,
   { fingerprint, job_id, lease_ms, settled }: Extract<IdempotencyCommand, { type: 'claim' }>,
@@ -103,8 +108,7 @@ function claim(
   const is_remembered = key.status !== 'free' && now < Date.parse(key.since) + REMEMBERED_MS;
   if (is_remembered) {
     if (key.fingerprint !== fingerprint) {
-      const message = 'The key was sent with another body within 24 hours. Take a new key for a new request.';
-      return { refused: { code: 'idempotency_key_mismatch', message } };
+      return { refused: KEY_MISMATCH };
     }
     if (key.status === 'answered') return { events: [] };
     const left_ms = Date.parse(key.until) - now;

@@ -177,10 +177,12 @@ export function decide(job: Readonly<Job>, command: JobCommand): Decision<JobEve
   }
 }
 
+export const TOOK_TOO_LONG = 'The request took too long; submit it again.';
+
 /** A job without a credit is created and paused in one append. */
 function create(job: Readonly<Job>, created: JobCreated): Decision<JobEvent, JobRefusal> {
   const reservation = job.reservations.get(created.reservation_id);
-  if (reservation === 'voided') return refuse('reservation_voided', 'The request took too long; submit it again.');
+  if (reservation === 'voided') return refuse('reservation_voided', TOOK_TOO_LONG);
   if (job.status !== 'none') {
     return reservation === 'used' ? { events: [] } : refuse('illegal_transition', 'Another job has this id.');
   }

@@ -12,15 +12,17 @@ import type { Keyed, Submissions } from './submit.ts';
 import type { SubmittedOnce } from './submit-once.ts';
 import { isErased, openUserAggregate } from './user.ts';
 
+export const RERUN_REFUSALS = {
+  job_not_found: NO_SUCH_JOB,
+  owner_erased: 'The account of the owner was erased.',
+  upload_missing: 'The uploaded file of the job is not there any more.',
+  results_expired: 'The job ended so long ago that its URLs and its file are removed.',
+  no_credits: 'The owner has no credits left.',
+  usage_limit: 'The limit of the owner for this period is used up.',
+} as const;
+
 export type RerunRefusal = Refusal & {
-  code:
-    | 'job_not_found'
-    | 'not_failed'
-    | 'owner_erased'
-    | 'upload_missing'
-    | 'results_expired'
-    | 'no_credits'
-    | 'usage_limit';
+  code: keyof typeof RERUN_REFUSALS | 'not_failed';
   /** For `not_failed`. */
   details?: { status: string };
 };
@@ -41,13 +43,6 @@ export type RerunJob = (job_id: string, rerunning: Rerunning, context: CommandCo
 
 /** About as many bytes of a list, for the time that a submission may take. */
 const BYTES_A_URL = 100;
-/** What the owner lacks, told to an administrator. */
-const LACKS = {
-  no_credits: 'The owner has no credits left.',
-  usage_limit: 'The limit of the owner for this period is used up.',
-};
-const NOT_FOUND = refusal('job_not_found', NO_SUCH_JOB);
-const EXPIRED = refusal('results_expired', 'The job ended so long ago that its URLs and its file are removed.');
 
 export function openRerunJob(parts: {
   log: EventStore;
@@ -61,16 +56,17 @@ export function openRerunJob(parts: {
 
   return async (job_id, { route, signal, answerOf }, context) => {
     const { status, expired } = await jobOf(job_id);
-    if (status === 'none' || status === 'deleted') return NOT_FOUND;
+    if (status === 'none' || status === 'deleted') return refusal('job_not_found');
     if (status !== 'failed') {
-      return refusal('not_failed', `Only a failed job can be run again; this one is ${status}.`, { status });
+      const message = `Only a failed job can be run again; this one is ${status}.`;
+      return refused({ code: 'not_failed', message, details: { status } });
     }
-    if (expired) return EXPIRED;
+    if (expired) return refusal('results_expired');
     const { data: job } = await creationOf(log, job_id);
     const { state: owner } = await users.read(userStream(job.owner_id));
-    if (isErased(owner)) return refusal('owner_erased', 'The account of the owner was erased.');
+    if (isErased(owner)) return refusal('owner_erased');
     const upload = await uploadOf(job, blobs);
-    if (upload === 'missing') return refusal('upload_missing', 'The uploaded file of the job is not there any more.');
+    if (upload === 'missing') return refusal('upload_missing');
     const given: Given = upload?.given ?? { kind: 'list', pages: listedUrls(log, job) };
     const request = {
       ...{ owner_id: job.owner_id, owner_email: owner.email, source: 'rerun' as const, rerun_of: job_id },
@@ -82,13 +78,13 @@ export function openRerunJob(parts: {
       const keyed = { scope, fingerprint: job_id, size_bytes, answerOf };
       const once = await submissions.submitOnce(request, keyed, context);
       if (once.ok) return { ...once, filename: given.kind === 'file' ? given.filename : null };
-      const lacking = once.refused.code as keyof typeof LACKS;
-      return lacking in LACKS ? refusal(lacking, LACKS[lacking]) : once;
+      const { code } = once.refused;
+      return code === 'no_credits' || code === 'usage_limit' ? refusal(code) : once;
     } catch (error) {
       // The purge of a job that is deleted or expires meanwhile takes the file or the listing away.
       const now = await jobOf(job_id);
-      if (now.status === 'deleted') return NOT_FOUND;
-      if (now.expired) return EXPIRED;
+      if (now.status === 'deleted') return refusal('job_not_found');
+      if (now.expired) return refusal('results_expired');
       throw error;
     } finally {
       await upload?.release();
@@ -119,6 +115,5 @@ async function* listedUrls(log: EventStore, { job_id, total_urls }: JobCreated):
   if (listed < total_urls) throw new Error(`the listing of job ${job_id} has ${listed} of ${total_urls} URLs`);
 }
 
-function refusal(code: RerunRefusal['code'], message: string, details?: { status: string }) {
-  return { ok: false as const, refused: { code, message, ...(details && { details }) } };
-}
+const refused = (refusal: RerunRefusal) => ({ ok: false as const, refused: refusal });
+const refusal = (code: keyof typeof RERUN_REFUSALS) => refused({ code, message: RERUN_REFUSALS[code] });

@@ -18,7 +18,10 @@ const BEING_RESUMED = {
   code: 'illegal_transition',
   message: 'The job is being resumed by another request; look at it again.',
 };
-const NO_CREDITS = { code: 'no_credits', message: 'There are no credits left. Buy credits, then resume the job.' };
+export const NO_CREDITS = {
+  code: 'no_credits',
+  message: 'There are no credits left. Buy credits, then resume the job.',
+};
 
 export function openResumeJob(jobs: Jobs, credits: CreditsLedger): ResumeJob {
   return async (job_id, context) => {

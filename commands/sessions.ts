@@ -14,9 +14,11 @@ export const evolve = evolveBy<SessionState, SessionEvent>({
 
 export type SessionCommand = { type: 'begin'; user_id: string; expires_at: string } | { type: 'end' };
 
+export const ALREADY_USED = { code: 'already_used', message: 'This link was used already.' };
+
 export function decide(state: SessionState, command: SessionCommand): Decision<SessionEvent> {
   if (command.type === 'end') return { events: state === 'open' ? [{ type: 'SessionEnded', data: {} }] : [] };
-  if (state !== 'none') return { refused: { code: 'already_used', message: 'This link was used already.' } };
+  if (state !== 'none') return { refused: ALREADY_USED };
   const { user_id, expires_at } = command;
   return { events: [{ type: 'SessionBegun', data: { user_id, expires_at } }] };
 }

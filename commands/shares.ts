@@ -18,19 +18,24 @@ export const evolve = evolveBy<SharesState, SharesEvent>({
 
 export type SharesCommand = { type: 'create'; share: ShareCreated } | { type: 'revoke'; share_id: string };
 
+export const TOO_MANY_SHARES = {
+  code: 'too_many_shares',
+  message: `The job has ${MAX_SHARES} shares already; revoke one.`,
+};
+export const NO_SUCH_SHARE = { code: 'share_not_found', message: 'There is no such share of this job.' };
+
 export function decide(shares: Readonly<SharesState>, command: SharesCommand): Decision<SharesEvent> {
   if (command.type === 'revoke') {
     const { share_id } = command;
     const found = shares.get(share_id);
     if (found === undefined) {
-      return { refused: { code: 'share_not_found', message: 'There is no such share of this job.' } };
+      return { refused: NO_SUCH_SHARE };
     }
     return { events: found === 'revoked' ? [] : [{ type: 'ShareRevoked', data: { share_id } }] };
   }
   if (shares.has(command.share.share_id)) return { events: [] };
   if ([...shares.values()].filter((state) => state === 'valid').length >= MAX_SHARES) {
-    const message = `The job has ${MAX_SHARES} shares already; revoke one.`;
-    return { refused: { code: 'too_many_shares', message } };
+    return { refused: TOO_MANY_SHARES };
   }
   return { events: [{ type: 'ShareCreated', data: command.share }] };
 }

@@ -185,13 +185,11 @@ export async function takeBack(
   return { created: false };
 }
 
-const noCredits = () => ({
-  ok: false as const,
-  refused: {
-    code: 'no_credits' as const,
-    message: 'There are no credits left. Buy credits, then submit the job again.',
-  },
-});
+export const NO_CREDITS = {
+  code: 'no_credits' as const,
+  message: 'There are no credits left. Buy credits, then submit the job again.',
+};
+const noCredits = () => ({ ok: false as const, refused: NO_CREDITS });
 
 export const LIMIT_REACHED = {
   code: 'usage_limit' as const,

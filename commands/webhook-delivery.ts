@@ -57,6 +57,8 @@ export type WebhookDeliveryCommand =
   | { type: 'giveUp'; reason: GivenUpReason }
   | { type: 'resend' };
 
+export const NO_SUCH_DELIVERY = { code: 'delivery_not_found', message: 'There is no such delivery of this endpoint.' };
+
 /** `now`: milliseconds since the epoch. */
 export function decide(
   delivery: Readonly<WebhookDelivery>,
@@ -75,7 +77,7 @@ export function decide(
       return { events: [{ type: 'WebhookDeliveryGivenUp', data: { reason: command.reason } }] };
     case 'resend':
       if (status === 'none') {
-        return { refused: { code: 'delivery_not_found', message: 'There is no such delivery of this endpoint.' } };
+        return { refused: NO_SUCH_DELIVERY };
       }
       // A delivery that has not been tried since its last request is due already.
       return { events: status === 'pending' && tries === 0 ? [] : [{ type: 'WebhookResendRequested', data: {} }] };

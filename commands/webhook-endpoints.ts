@@ -92,7 +92,8 @@ export function decide(
   }
 }
 
-const NOT_FOUND = { refused: { code: 'endpoint_not_found', message: 'There is no such webhook endpoint.' } };
+export const NO_SUCH_ENDPOINT = { code: 'endpoint_not_found', message: 'There is no such webhook endpoint.' };
+const NOT_FOUND = { refused: NO_SUCH_ENDPOINT };
 
 function rotated(
   endpoint: Readonly<WebhookEndpoint>,

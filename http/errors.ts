@@ -83,8 +83,10 @@ export function accepted<Outcome extends { ok: true }>(
   status: number,
 ): Outcome {
   if (outcome.ok) return outcome;
-  throw new HttpError(status, outcome.refused.code, outcome.refused.message);
+  throw refusedWith(status, outcome.refused);
 }
+
+export const refusedWith = (status: number, { code, message }: Refusal) => new HttpError(status, code, message);
 
 /** The bytes of a request's head that the service takes. */
 export const MAX_HEADER_BYTES = 16 * 1024;

@@ -1,4 +1,5 @@
 // The header Idempotency-Key as routes declare it, and the headers and errors that come of it.
+import { KEY_MISMATCH } from '../commands/idempotency.ts';
 import { Type } from '../events/schema.ts';
 
 export const KEY = 'idempotency-key';
@@ -25,9 +26,7 @@ export const RETRY_AFTER = {
   'Retry-After': 'With `idempotency_in_progress`, the seconds to wait before the request is sent again.',
 };
 export const MISMATCH = {
-  idempotency_key_mismatch: {
-    message: 'The key was sent with another body within 24 hours. Take a new key for a new request.',
-  },
+  idempotency_key_mismatch: { message: KEY_MISMATCH.message },
 };
 export const IN_PROGRESS = {
   idempotency_in_progress: {

@@ -30,11 +30,14 @@ export function openPaymentEvents({ log, credits, payments, logger }: Parts): Pa
   };
 }
 
+export const providerAway = () =>
+  retryLater(503, 'payments_unavailable', 'The payment provider does not answer. Try again in a few seconds.');
+
 /** The provider sends the event again. */
 function later(error: unknown, logger: Logger): never {
   if (!(error instanceof PaymentProviderError)) throw error;
   logger.warn({ err: error }, 'an event of the payment provider could not be read; it will be sent again');
-  throw retryLater(503, 'payments_unavailable', 'The payment provider does not answer. Try again in a few seconds.');
+  throw providerAway();
 }
 
 function logTaken(logger: Logger, payment_event: string, notices: readonly { type: string }[]): void {

@@ -2,7 +2,7 @@
 // Validation, access rules, the OpenAPI documents and the access tests all derive from this data.
 import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
-import type { CommandContext } from '../commands/aggregate.ts';
+import type { CommandContext, Refusal } from '../commands/aggregate.ts';
 import type { Position } from '../events/event-store.ts';
 import { type Static, type TObject, type TSchema, Type } from '../events/schema.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
@@ -60,6 +60,9 @@ export const anError = (description: string, code: string, message: string, deta
   description,
   examples: { [code]: { message, ...(details && { details }) } },
 });
+/** An error whose example is what is thrown, or what a command is refused with. */
+export const asThrown = (description: string, { code, message }: Refusal): ErrorSpec =>
+  anError(description, code, message);
 
 export interface Reply {
   /** Default: the first success status that the route declares. */

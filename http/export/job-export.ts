@@ -3,6 +3,7 @@
 import { Readable } from 'node:stream';
 import type { Blobs } from '../../commands/blobs.ts';
 import { leftOutLines, leftOutOf } from '../../commands/left-out.ts';
+import { RERUN_REFUSALS } from '../../commands/rerun-job.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import type { JobTable, UrlsListed } from '../../events/job.ts';
 import { unfoldRows } from '../../events/listed-rows.ts';
@@ -77,9 +78,9 @@ async function* placed(
   for await (const page of results) yield page.map((result) => ({ ...result, ...placeOf(result) }));
 }
 
+export const { upload_missing: UPLOAD_MISSING } = RERUN_REFUSALS;
 export const NO_TABLE =
   'The list of this job has no rows and columns to put the results beside. Export it without `original`.';
-export const UPLOAD_MISSING = 'The uploaded file of the job is not there any more.';
 export const TOO_WIDE = 'The table has too many columns for a workbook. Export it as CSV.';
 /** Excel's limit. */
 const MAX_COLUMNS = 16_384;

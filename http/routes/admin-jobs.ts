@@ -1,5 +1,5 @@
 // The administrators' routes for single jobs: run a failed job again, and get the file that a job was made from.
-import { openRerunJob, type RerunRefusal } from '../../commands/rerun-job.ts';
+import { openRerunJob, RERUN_REFUSALS, type RerunRefusal } from '../../commands/rerun-job.ts';
 import { Type } from '../../events/schema.ts';
 import { jobs as jobDocuments } from '../../readmodels/jobs.ts';
 import { GATEWAY } from '../apis/gateway.ts';
@@ -24,12 +24,8 @@ const LINK_S = 3600;
 
 const MESSAGES = {
   not_failed: 'Only a failed job can be run again; this one is completed.',
-  owner_erased: 'The account of the owner was erased.',
-  results_expired: 'The job ended so long ago that its URLs and its file are removed.',
-  upload_missing: 'The uploaded file of the job is not there any more.',
+  ...RERUN_REFUSALS,
   no_file: 'The job was posted as a list. GET /jobs/{job_id}/url-list has its URLs.',
-  no_credits: 'The owner has no credits left.',
-  usage_limit: 'The limit of the owner for this period is used up.',
 };
 
 const rerun = route({

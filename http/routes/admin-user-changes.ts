@@ -1,6 +1,7 @@
 // The administrators' routes that change a user: limit, credits, usage, notes and star.
 import { openUserAdministration } from '../../commands/administer-users.ts';
 import type { Refusal } from '../../commands/aggregate.ts';
+import { ADJUSTMENT_MISMATCH } from '../../commands/credits.ts';
 import { openUsageLimits } from '../../commands/usage-limits.ts';
 import { NOTES_CHANGED } from '../../commands/user.ts';
 import { Nullable } from '../../events/nullable.ts';
@@ -118,9 +119,7 @@ const adjustCredits = route({
           message: 'The balance is 280: 300 cannot be removed, at most 280.',
           details: { credit_balance: 280 },
         },
-        idempotency_key_mismatch: {
-          message: 'The key was sent with another amount or reason. Take a new key for a new adjustment.',
-        },
+        idempotency_key_mismatch: { message: ADJUSTMENT_MISMATCH.message },
         ...erased,
       },
     },

@@ -1,5 +1,5 @@
 // The gateway's API keys: a user creates, lists and revokes them.
-import { idOfKey, MAX_KEYS, newApiKey, openApiKeys } from '../../commands/api-keys.ts';
+import { idOfKey, MAX_KEYS, NO_SUCH_KEY, newApiKey, openApiKeys, TOO_MANY_KEYS } from '../../commands/api-keys.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
 import { type ApiKeyDocument, apiKeys } from '../../readmodels/api-keys.ts';
@@ -7,7 +7,7 @@ import { GATEWAY } from '../apis/gateway.ts';
 import { accepted } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { jsonBody } from '../request-bodies.ts';
-import { anError, routeOf } from '../route.ts';
+import { asThrown, routeOf } from '../route.ts';
 import { pick, Time } from '../schemas.ts';
 
 const wire = ({ log, read }: Parts) => ({
@@ -57,11 +57,7 @@ const create = route({
     },
   },
   errors: {
-    409: anError(
-      `You have ${MAX_KEYS} keys already.`,
-      'too_many_keys',
-      `There are ${MAX_KEYS} keys already; revoke one.`,
-    ),
+    409: asThrown(`You have ${MAX_KEYS} keys already.`, TOO_MANY_KEYS),
   },
   async handler(request, { commands }) {
     const { caller, body } = request;
@@ -104,7 +100,7 @@ const revoke = route({
   summary: 'Revoke an API key',
   responses: { 204: { description: 'The key no longer works.' } },
   errors: {
-    404: anError('You have no such key.', 'key_not_found', 'There is no such API key.'),
+    404: asThrown('You have no such key.', NO_SUCH_KEY),
   },
   async handler(request, { commands }) {
     const { caller, params } = request;

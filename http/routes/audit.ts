@@ -19,7 +19,7 @@ import { groupOf, type Parts } from '../group.ts';
 import { openLedgerProofs } from '../ledger-proofs.ts';
 import { listOf, listReply } from '../list-replies.ts';
 import { paging } from '../result-view.ts';
-import { anError, routeOf } from '../route.ts';
+import { anError, asThrown, routeOf } from '../route.ts';
 import { Time } from '../schemas.ts';
 
 const wire = ({ read, log }: Parts) => {
@@ -127,6 +127,8 @@ const consistency = route({
   },
 });
 
+const noTransaction = () => new HttpError(404, 'transaction_not_found', 'There is no such transaction.');
+
 const inclusion = route({
   id: 'getLedgerInclusion',
   method: 'GET',
@@ -174,7 +176,7 @@ const inclusion = route({
   },
   errors: {
     403: anError('The transaction is somebody else’s.', 'forbidden', 'Only administrators may ask for other users.'),
-    404: anError('There is no such transaction.', 'transaction_not_found', 'There is no such transaction.'),
+    404: asThrown('There is no such transaction.', noTransaction()),
     409: NO_SUCH_SIZE,
   },
   async handler({ caller, query }, deps) {
@@ -185,7 +187,7 @@ const inclusion = route({
     const tree_size = await sizeWithin(query.size, deps);
     const { read, proofs, log } = deps;
     const [leaf] = await read.leaves.find({ entry: leafEntry(user_id, transaction_id) }, { limit: 1 });
-    if (!leaf) throw new HttpError(404, 'transaction_not_found', 'There is no such transaction.');
+    if (!leaf) throw noTransaction();
     const leaf_index = indexOfLeaf(leaf._id);
     if (leaf_index >= tree_size) {
       throw new HttpError(

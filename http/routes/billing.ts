@@ -9,10 +9,11 @@ import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError, retryLater } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { listOf } from '../list-replies.ts';
+import { providerAway } from '../payment-events.ts';
 import { type OrderItem, PaymentProviderError } from '../payments.ts';
 import { jsonBody } from '../request-bodies.ts';
 import { openReturnUrls } from '../return-urls.ts';
-import { anError, type Caller, routeOf } from '../route.ts';
+import { asThrown, type Caller, routeOf } from '../route.ts';
 import { Count } from '../schemas.ts';
 
 const wire = ({ log, logger, read, payments, now, public_url, config }: Parts) => ({
@@ -107,12 +108,15 @@ const checkoutExample = {
   checkout_url: 'https://checkout.stripe.com/c/pay/cs_test_a1b2c3',
   session_id: 'cs_test_a1b2c3',
 };
+const alreadySubscribed = () =>
+  new HttpError(
+    409,
+    'already_subscribed',
+    'You have a subscription already. Change it in the portal: POST /portal/create.',
+  );
+const noCustomer = () => new HttpError(409, 'no_customer', 'You have no payments yet, and so nothing to change.');
 const AWAY = {
-  503: anError(
-    'The operator has set up no payment provider, or the provider does not answer.',
-    'payments_unavailable',
-    'The payment provider does not answer. Try again in a few seconds.',
-  ),
+  503: asThrown('The operator has set up no payment provider, or the provider does not answer.', providerAway()),
 };
 
 const purchase = route({
@@ -158,11 +162,7 @@ const subscribing = {
   responses: { 200: { description: 'The checkout.', schema: CheckoutView, example: checkoutExample } },
   errors: {
     ...AWAY,
-    409: anError(
-      'You have a subscription. The portal changes it.',
-      'already_subscribed',
-      'You have a subscription already. Change it in the portal: POST /portal/create.',
-    ),
+    409: asThrown('You have a subscription. The portal changes it.', alreadySubscribed()),
   },
 } as const;
 const description =
@@ -207,14 +207,14 @@ const portal = route({
   },
   errors: {
     ...AWAY,
-    409: anError('You have never paid.', 'no_customer', 'You have no payments yet, and so nothing to change.'),
+    409: asThrown('You have never paid.', noCustomer()),
   },
   async handler({ body, caller }, deps) {
     const return_url = deps.urls.of('return_url', body.return_url, '/checkouts/done');
     const { user_id } = caller;
     const customer_id = await customerOf(user_id, deps);
     const opened = await asked(() => providerOf(deps).portal({ user_id, customer_id, return_url }), deps);
-    if (opened === null) throw new HttpError(409, 'no_customer', 'You have no payments yet, and so nothing to change.');
+    if (opened === null) throw noCustomer();
     return { body: opened };
   },
 });
@@ -235,10 +235,7 @@ async function checkout(item: OrderItem, wanted: Wanted, { user_id, email }: Cal
 async function subscribeTo(wanted: Wanted & { plan: PlanName; interval: BillingInterval }, caller: Caller, deps: Deps) {
   // The log, because the read model may lag behind a checkout that was just paid.
   const current = subscriptionAt(await deps.commands.read(caller.user_id), deps.now());
-  if (current && !current.is_trial) {
-    const message = 'You have a subscription already. Change it in the portal: POST /portal/create.';
-    throw new HttpError(409, 'already_subscribed', message);
-  }
+  if (current && !current.is_trial) throw alreadySubscribed();
   const { plan, interval } = wanted;
   const { name, price_cents } = PLANS[plan];
   const price = { price_cents: price_cents[interval], credits: creditsOf(plan, interval) };
@@ -260,7 +257,7 @@ async function asked<T>(ask: () => Promise<T>, { logger }: Deps): Promise<T> {
   } catch (error) {
     if (!(error instanceof PaymentProviderError)) throw error;
     logger.warn({ err: error }, 'the payment provider failed');
-    throw retryLater(503, 'payments_unavailable', 'The payment provider does not answer. Try again in a few seconds.');
+    throw providerAway();
   }
 }
 

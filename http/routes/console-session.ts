@@ -1,4 +1,5 @@
 // The sessions of the console: a one-time link of the local issuer begins one, and signing out ends it.
+import { ALREADY_USED } from '../../commands/sessions.ts';
 import { Type } from '../../events/schema.ts';
 import { subscriberOf } from '../../net/cidr.ts';
 import { GATEWAY } from '../apis/gateway.ts';
@@ -42,7 +43,7 @@ const begin = route({
       description: 'The code is not valid, has expired, or was used before.',
       examples: {
         invalid_code: { message: wrongCode().message },
-        already_used: { message: 'This link was used already.' },
+        already_used: { message: ALREADY_USED.message },
       },
     },
     429: overLimit(SUBJECT, MOST_A_MINUTE),

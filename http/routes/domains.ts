@@ -1,5 +1,5 @@
 // The administrators' routes for the blocklist and for the health of checked domains.
-import { MAX_BLOCKED, openBlocklistCommands } from '../../commands/blocklist.ts';
+import { BLOCKLIST_FULL, MAX_BLOCKED, openBlocklistCommands } from '../../commands/blocklist.ts';
 import { Type } from '../../events/schema.ts';
 import { INVALID_REASONS } from '../../intake/classify-url.ts';
 import { parseDomain } from '../../intake/domain.ts';
@@ -23,7 +23,7 @@ import { groupOf, type Parts } from '../group.ts';
 import { listOf, listReply } from '../list-replies.ts';
 import { jsonBody } from '../request-bodies.ts';
 import { paging } from '../result-view.ts';
-import { anError, routeOf } from '../route.ts';
+import { anError, asThrown, routeOf } from '../route.ts';
 
 const wire = ({ log, blocklist, read }: Parts) => ({
   commands: openBlocklistCommands(log),
@@ -91,11 +91,7 @@ const block = route({
     },
   },
   errors: {
-    409: anError(
-      `The list has ${MAX_BLOCKED} domains already.`,
-      'blocklist_full',
-      `There are ${MAX_BLOCKED} domains on the list; remove some.`,
-    ),
+    409: asThrown(`The list has ${MAX_BLOCKED} domains already.`, BLOCKLIST_FULL),
     422: 'The text is no domain, or the request is not valid.',
   },
   async handler(request, { commands }) {

@@ -1,7 +1,7 @@
 // Pauses, resumes, cancels and deletes jobs. commands/job.ts decides which change is legal.
 import type { Refusal } from '../../commands/aggregate.ts';
 import { openDeleteJob } from '../../commands/delete-job.ts';
-import { openResumeJob } from '../../commands/resume-job.ts';
+import { NO_CREDITS, openResumeJob } from '../../commands/resume-job.ts';
 import { LIMIT_REACHED } from '../../commands/submit-job.ts';
 import type { Position } from '../../events/event-store.ts';
 import { Type } from '../../events/schema.ts';
@@ -88,7 +88,7 @@ const resume = route({
     402: {
       description: 'The job has used its credits, and you have none left, or the limit of your account is used up.',
       examples: {
-        no_credits: { message: 'There are no credits left. Buy credits, then resume the job.' },
+        no_credits: { message: NO_CREDITS.message },
         usage_limit: { message: LIMIT_REACHED.message },
       },
     },

@@ -1,5 +1,7 @@
 // The gateway's jobs: upload a file, list jobs, read a job and its results.
+
 import { hash } from 'node:crypto';
+import { TOOK_TOO_LONG } from '../../commands/job.ts';
 import { JOB_STATUSES } from '../../events/job.ts';
 import { Type } from '../../events/schema.ts';
 import { jobs } from '../../readmodels/jobs.ts';
@@ -74,7 +76,7 @@ const upload = route({
       examples: {
         ...MISMATCH,
         ...IN_PROGRESS,
-        reservation_voided: { message: 'The request took too long; submit it again.' },
+        reservation_voided: { message: TOOK_TOO_LONG },
       },
     },
     413: 'The file is too large, or holds too many URLs.',

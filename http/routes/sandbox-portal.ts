@@ -13,7 +13,7 @@ import { HttpError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { openPaymentEvents } from '../payment-events.ts';
 import { isSandbox, type PaymentNotice } from '../payments.ts';
-import { anError, routeOf } from '../route.ts';
+import { asThrown, routeOf } from '../route.ts';
 import { periodNotices } from '../sandbox-notices.ts';
 import { leadingPage, PAGE_HEADERS, type PortalPayment, portalPage } from '../sandbox-pages.ts';
 
@@ -33,12 +33,10 @@ const SessionId = Type.String({
   description: 'The id of the portal.',
   examples: ['eyJ…'],
 });
+const noPortal = () => new HttpError(404, 'portal_not_found', 'There is no such portal, or it has expired.');
+const nothingToChange = () => new HttpError(409, 'nothing_to_change', 'There is no subscription or payment to change.');
 const GONE = {
-  404: anError(
-    'There is no such portal, or it has expired.',
-    'portal_not_found',
-    'There is no such portal, or it has expired.',
-  ),
+  404: asThrown('There is no such portal, or it has expired.', noPortal()),
 };
 
 const show = route({
@@ -89,11 +87,7 @@ const act = route({
   responses: { 200: { description: 'A page that leads back to the portal.', ...html } },
   errors: {
     ...GONE,
-    409: anError(
-      'There is no such subscription or payment.',
-      'nothing_to_change',
-      'There is no subscription or payment to change.',
-    ),
+    409: asThrown('There is no such subscription or payment.', nothingToChange()),
   },
   async handler({ params: { session_id, action }, query, command }, deps) {
     const { user_id } = opened(session_id, deps);
@@ -101,8 +95,7 @@ const act = route({
     const notices = query.payment_id
       ? await aboutPayment(action, query.payment_id, user_id, at, deps)
       : await aboutPlan(action, user_id, at, deps);
-    if (notices.length === 0)
-      throw new HttpError(409, 'nothing_to_change', 'There is no subscription or payment to change.');
+    if (notices.length === 0) throw nothingToChange();
     const { raw, headers } = deps.sandbox!.signed(`sandbox_event_${randomUUID()}`, notices);
     const position = await deps.events.take(raw, (name) => headers[name] ?? '', command());
     const body = leadingPage(`../${session_id}`);
@@ -113,7 +106,7 @@ const act = route({
 function opened(session_id: string, { sandbox }: Deps) {
   const portal = sandbox?.openedPortal(session_id);
   if (portal) return portal;
-  throw new HttpError(404, 'portal_not_found', 'There is no such portal, or it has expired.');
+  throw noPortal();
 }
 
 /** The ids of lots name the payments that opened them. */

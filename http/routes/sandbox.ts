@@ -11,7 +11,7 @@ import { HttpError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { openPaymentEvents } from '../payment-events.ts';
 import { isSandbox, type Sandbox, type SandboxCheckout } from '../payments.ts';
-import { anError, type Reply, routeOf } from '../route.ts';
+import { asThrown, type Reply, routeOf } from '../route.ts';
 import { paidNotices } from '../sandbox-notices.ts';
 import { checkoutPage, leadingPage, outcomePage, PAGE_HEADERS } from '../sandbox-pages.ts';
 
@@ -34,19 +34,13 @@ const params = Type.Object({
 });
 const HTML = 'text/html; charset=utf-8';
 const html = { content_type: HTML, schema: Type.String(), example: '<!doctype html>' };
+const noCheckout = () => new HttpError(404, 'checkout_not_found', 'There is no such checkout, or it has expired.');
+const checkoutClosed = () => new HttpError(409, 'checkout_closed', 'This checkout was paid or declined already.');
 const GONE = {
-  404: anError(
-    'There is no such checkout, it has expired, or a real payment provider is set up.',
-    'checkout_not_found',
-    'There is no such checkout, or it has expired.',
-  ),
+  404: asThrown('There is no such checkout, it has expired, or a real payment provider is set up.', noCheckout()),
 };
 const CLOSED = {
-  409: anError(
-    'The checkout was paid or declined already.',
-    'checkout_closed',
-    'This checkout was paid or declined already.',
-  ),
+  409: asThrown('The checkout was paid or declined already.', checkoutClosed()),
 };
 
 const show = route({
@@ -124,7 +118,7 @@ const outcome = route({
 function opened(session_id: string, { sandbox }: { sandbox: Sandbox | null }): SandboxCheckout {
   const checkout = sandbox?.opened(session_id);
   if (checkout) return checkout;
-  throw new HttpError(404, 'checkout_not_found', 'There is no such checkout, or it has expired.');
+  throw noCheckout();
 }
 
 async function stateOf({ payment_id }: SandboxCheckout, { payments }: Deps): Promise<'open' | 'paid' | 'declined'> {
@@ -135,7 +129,7 @@ async function stateOf({ payment_id }: SandboxCheckout, { payments }: Deps): Pro
 
 async function assertOpen(checkout: SandboxCheckout, deps: Deps): Promise<void> {
   if ((await stateOf(checkout, deps)) === 'open') return;
-  throw new HttpError(409, 'checkout_closed', 'This checkout was paid or declined already.');
+  throw checkoutClosed();
 }
 
 /** Signs the notices and takes them as if they had come from outside. Returns the position that the answer waits for. */

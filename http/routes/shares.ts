@@ -1,5 +1,12 @@
 // Shares are public links to a job: its owner creates, lists and revokes them, and visitors see its results.
-import { idOfShareToken, MAX_SHARES, newShareToken, openShares } from '../../commands/shares.ts';
+import {
+  idOfShareToken,
+  MAX_SHARES,
+  NO_SUCH_SHARE,
+  newShareToken,
+  openShares,
+  TOO_MANY_SHARES,
+} from '../../commands/shares.ts';
 import { VERDICTS } from '../../events/checks.ts';
 import { Type } from '../../events/schema.ts';
 import { jobs } from '../../readmodels/jobs.ts';
@@ -15,7 +22,7 @@ import { JobView, jobExample, jobView } from '../job-view.ts';
 import { listOf, listReply } from '../list-replies.ts';
 import { jsonBody } from '../request-bodies.ts';
 import { filterOf, formFilters, paging, ResultView, resultExample, resultViews } from '../result-view.ts';
-import { anError, type Reply, routeOf } from '../route.ts';
+import { asThrown, type Reply, routeOf } from '../route.ts';
 import { Count, CountsOf, NullableTime, pick, Time } from '../schemas.ts';
 import { expiredSharePage, MOST_SHOWN, noSharePage, SHARE_POLICY, sharePage } from '../share-page.ts';
 import { openShareUses, type ShareUses } from '../share-uses.ts';
@@ -70,11 +77,7 @@ const create = route({
     },
   },
   errors: {
-    409: anError(
-      `The job has ${MAX_SHARES} shares already, without revoked ones.`,
-      'too_many_shares',
-      `The job has ${MAX_SHARES} shares already; revoke one.`,
-    ),
+    409: asThrown(`The job has ${MAX_SHARES} shares already, without revoked ones.`, TOO_MANY_SHARES),
   },
   async handler(request, { shares, public_url }) {
     const { params, body, caller } = request;
@@ -160,7 +163,7 @@ const revoke = route({
   description: 'Its link returns 404 from now on. Revoking it again changes nothing.',
   responses: { 204: { description: 'The link no longer works.' } },
   errors: {
-    404: anError('Your job has no such share.', 'share_not_found', 'There is no such share of this job.'),
+    404: asThrown('Your job has no such share.', NO_SUCH_SHARE),
   },
   async handler(request, { shares }) {
     const { job_id, token } = request.params;
@@ -173,6 +176,8 @@ const revoke = route({
 /** The fields of the job that visitors see. Its id would open the results even after the owner revokes the share. */
 const SHOWN = ['status', 'total_urls', 'completed_urls', 'created_at', 'started_at', 'completed_at'] as const;
 const SharedJob = Type.Pick(JobView, SHOWN);
+
+const noShare = () => new HttpError(404, 'share_not_found', 'There is no such shared job.');
 
 const SharedStats = Type.Object({
   checked_urls: Count('Checked URLs.'),
@@ -234,10 +239,9 @@ export const view = route({
     },
   },
   errors: {
-    404: anError(
+    404: asThrown(
       'The token is unknown, expired or revoked, or the job was deleted. The answer does not say which.',
-      'share_not_found',
-      'There is no such shared job.',
+      noShare(),
     ),
   },
   async handler({ params, query, signal, ctx }, { read, shareUses, now, consoleFiles }) {
@@ -249,7 +253,7 @@ export const view = route({
     const style = is_page ? (await consoleFiles()).style : '';
     if (!is_active || !job) {
       if (is_page) return { ...htmlReply(noSharePage(style)), status: 404 };
-      throw new HttpError(404, 'share_not_found', 'There is no such shared job.');
+      throw noShare();
     }
     if (is_page && job.results_expired_at) return { ...htmlReply(expiredSharePage(style)), status: 410 };
     assertResultsKept(job);

@@ -1,4 +1,6 @@
 // The public API's jobs: submit a list, wait for the results, list jobs, read a job, cancel it.
+
+import { NO_CREDITS } from '../../commands/submit-job.ts';
 import { JOB_STATUSES } from '../../events/job.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
@@ -15,7 +17,7 @@ import { IN_PROGRESS, KEY, MADE, MISMATCH, RETRY_AFTER, submissionKey } from '..
 import { JobStatusView, JobView, jobExample, jobStatusExample, jobStatusView, jobView } from '../job-view.ts';
 import { listBody, type StringList } from '../request-bodies.ts';
 import { MAX_PAGE, ResultView, resultExample } from '../result-view.ts';
-import { anError, type Caller, type RouteRequest, routeOf } from '../route.ts';
+import { anError, asThrown, type Caller, type RouteRequest, routeOf } from '../route.ts';
 import { submit } from '../submit.ts';
 import { CANCELLED, cancelJob } from './job-lifecycle.ts';
 import { cursorPage } from './v2-results.ts';
@@ -39,11 +41,10 @@ const body = listBody('urls', {
 });
 const headers = submissionKey('the same URLs');
 const submissionErrors = {
-  402: anError(
+  402: asThrown(
     'You have no credits left, or the limit of your account is used up (`usage_limit` in `details.reason`). The service created no ' +
       'job, so you can use the idempotency key again.',
-    'no_credits',
-    'There are no credits left. Buy credits, then submit the job again.',
+    NO_CREDITS,
   ),
   409: {
     description:

@@ -1,6 +1,6 @@
 // The deliveries to a webhook endpoint, in both APIs: their log, a resend, and a test.
 import { randomUUID } from 'node:crypto';
-import { openWebhookDeliveries } from '../../commands/webhook-delivery.ts';
+import { NO_SUCH_DELIVERY, openWebhookDeliveries } from '../../commands/webhook-delivery.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
 import { GIVEN_UP_REASONS, webhookDeliveryId } from '../../events/webhook.ts';
@@ -13,13 +13,13 @@ import {
 } from '../../readmodels/webhooks.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { PUBLIC } from '../apis/public.ts';
-import { accepted, HttpError } from '../errors.ts';
+import { accepted, refusedWith } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { openRequestLimit, overLimit } from '../limits/request-limit.ts';
 import { listOf, listReply } from '../list-replies.ts';
 import { exampleEvent, WebhookEventView } from '../openapi/conventions.ts';
 import { paging } from '../result-view.ts';
-import { alsoIn, anError, routeOf } from '../route.ts';
+import { alsoIn, asThrown, routeOf } from '../route.ts';
 import { NullableTime, Time } from '../schemas.ts';
 import { assertEnabled, disabledError, endpointOf, errors } from './webhooks.ts';
 
@@ -117,11 +117,7 @@ const resend = route({
     202: { description: 'The delivery, which the service sends next.', schema: DeliveryView, example: exampleDelivery },
   },
   errors: {
-    404: anError(
-      'Your endpoint has no such delivery.',
-      'delivery_not_found',
-      'There is no such delivery of this endpoint.',
-    ),
+    404: asThrown('Your endpoint has no such delivery.', NO_SUCH_DELIVERY),
     409: disabledError,
     429: over_limit,
   },
@@ -131,7 +127,7 @@ const resend = route({
     const endpoint = await endpointOf(params.id, caller.user_id, read);
     const delivery = await read.webhookDeliveries.get(params.delivery_id);
     if (delivery?.endpoint_id !== endpoint._id) {
-      throw new HttpError(404, 'delivery_not_found', 'There is no such delivery of this endpoint.');
+      throw refusedWith(404, NO_SUCH_DELIVERY);
     }
     assertEnabled(endpoint);
     if (delivery.attempt_count === 0) return { status: 202, body: deliveryView(delivery) };

@@ -4,6 +4,7 @@ import type { Refusal } from '../../commands/aggregate.ts';
 import {
   MAX_ENDPOINTS,
   MAX_OLDER_SECRETS,
+  NO_SUCH_ENDPOINT,
   openWebhookEndpoints,
   signingSecret,
 } from '../../commands/webhook-endpoints.ts';
@@ -14,12 +15,12 @@ import { NEWEST_FIRST, pageOf } from '../../readmodels/pages.ts';
 import { type WebhookEndpointDocument, webhookEndpoints } from '../../readmodels/webhooks.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { PUBLIC } from '../apis/public.ts';
-import { accepted, HttpError, ValidationError } from '../errors.ts';
+import { accepted, HttpError, refusedWith, ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { listOf, listReply } from '../list-replies.ts';
 import { jsonBody } from '../request-bodies.ts';
 import { paging } from '../result-view.ts';
-import { alsoIn, anError, routeOf } from '../route.ts';
+import { alsoIn, anError, asThrown, routeOf } from '../route.ts';
 import { pick, Time } from '../schemas.ts';
 import { openWebhookTargets } from '../webhook-targets.ts';
 
@@ -159,14 +160,13 @@ const list = route({
   },
 });
 
-const no_endpoint = 'There is no such webhook endpoint.';
 export const errors = {
-  404: anError('You have no such endpoint.', 'endpoint_not_found', no_endpoint),
+  404: asThrown('You have no such endpoint.', NO_SUCH_ENDPOINT),
 };
 
 export async function endpointOf(endpoint_id: string, user_id: string, read: Pick<Deps['read'], 'webhookEndpoints'>) {
   const endpoint = await read.webhookEndpoints.get(endpoint_id);
-  if (endpoint?.user_id !== user_id) throw new HttpError(404, 'endpoint_not_found', no_endpoint);
+  if (endpoint?.user_id !== user_id) throw refusedWith(404, NO_SUCH_ENDPOINT);
   return endpoint;
 }
 
@@ -281,7 +281,7 @@ const rotate = route({
     const { state, position } = rotated(await endpoints.run(user_id, command, context));
     const secret = state.get(params.id)?.secret;
     // Deleted by another request at the same time.
-    if (secret === undefined) throw new HttpError(404, 'endpoint_not_found', no_endpoint);
+    if (secret === undefined) throw refusedWith(404, NO_SUCH_ENDPOINT);
     const older_secrets_until = new Date(older_until).toISOString();
     return {
       body: {
