@@ -9,8 +9,8 @@ export const FOLDERS = {
   events: [],
   time: [],
   net: [],
-  // The limits that settings may lower.
-  settings: ['intake/limits.ts', 'net'],
+  // The limits and defaults that settings change.
+  settings: ['intake/limits.ts', 'checkers/engine/limits.ts', 'net'],
   // The port that it implements, and the blocklist that it leaves URLs out by.
   intake: ['commands/intake.ts', 'readmodels', 'time/event-loop.ts'],
   // The ledger is proven from the log alone.
@@ -62,7 +62,9 @@ export const BESIDES_PORTS = {
   // A link of S3 has the header of a download in it. The setting says what there is to know of a bucket.
   blobs: ['http/export/file-name.ts', 'settings/blob-url.ts'],
   // Webhooks go where their owners say: there is one address guard, the checker's.
-  'webhook-sender': ['addresses', 'errors', 'resolver', 'retries'].map((name) => `checkers/engine/${name}.ts`),
+  'webhook-sender': ['addresses', 'errors', 'limits', 'resolver', 'retries'].map(
+    (name) => `checkers/engine/${name}.ts`,
+  ),
 };
 /** What the adapters of several ports share: how any file of SQLite's is written and looked at, and other threads are told of it. */
 const SHARED_BY_ADAPTERS = '^adapters/(sqlite(-erasure|-look-pace)?|thread-signal)[.]ts$';

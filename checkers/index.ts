@@ -1,20 +1,11 @@
 // The checker as a library, without the service around it: `check` for one URL, `createEngine` for many.
 import type { Outcome } from '../events/checks.ts';
 import { createEngine, type EngineSettings } from './engine/engine.ts';
+import { DEFAULT_SETTINGS } from './engine/limits.ts';
 
 export type { ErrorCode, Outcome, Verdict } from '../events/checks.ts';
 export { type CheckOptions, createEngine, type Engine, type EngineSettings, NotStarted } from './engine/engine.ts';
-
-/** The defaults of the service. */
-export const DEFAULT_SETTINGS: EngineSettings = {
-  concurrency: 256,
-  per_host: 10,
-  host_gap_ms: 0,
-  timeout_ms: 15_000,
-  retries: 2,
-  allow_addresses: [],
-  user_agent: 'Mozilla/5.0 (compatible; url-checker/1.0)',
-};
+export { DEFAULT_SETTINGS } from './engine/limits.ts';
 
 /**
  * Checks one URL and leaves no socket open. The outcome reports every fault of the URL; the promise rejects only with an

@@ -1,5 +1,6 @@
 // The settings of the service: one table, which the start reads from the environment and checks as a whole.
 import { isIP } from 'node:net';
+import { DEFAULT_SETTINGS as ENGINE } from '../checkers/engine/limits.ts';
 import { DEFAULT_LIMITS } from '../intake/limits.ts';
 import { isIn, parseAddress, parseRange } from '../net/cidr.ts';
 import { BLOB_URL_WANTS, type BlobBucket, type BlobFolder, parseBlobUrl } from './blob-url.ts';
@@ -154,11 +155,16 @@ export const SETTINGS = {
     (given) => (/^(0|1|0?\.\d{1,9})$/.test(given) ? Number(given) : undefined),
   ),
 
-  CHECKER_CONCURRENCY: integer(256, 1, 10_000, 'The most URLs in flight in one checker.'),
-  CHECKER_PER_HOST: integer(10, 1, 1000, 'The most URLs in flight to one host, over all checkers.'),
-  CHECKER_HOST_GAP_MS: integer(0, 0, 60_000, 'The least time between two requests to one host, in milliseconds.'),
-  CHECKER_TIMEOUT_MS: integer(15_000, 100, 300_000, 'The longest time of one attempt, in milliseconds.'),
-  CHECKER_RETRIES: integer(2, 0, 10, 'How often the checker tries a failed URL again.'),
+  CHECKER_CONCURRENCY: integer(ENGINE.concurrency, 1, 10_000, 'The most URLs in flight in one checker.'),
+  CHECKER_PER_HOST: integer(ENGINE.per_host, 1, 1000, 'The most URLs in flight to one host, over all checkers.'),
+  CHECKER_HOST_GAP_MS: integer(
+    ENGINE.host_gap_ms,
+    0,
+    60_000,
+    'The least time between two requests to one host, in milliseconds.',
+  ),
+  CHECKER_TIMEOUT_MS: integer(ENGINE.timeout_ms, 100, 300_000, 'The longest time of one attempt, in milliseconds.'),
+  CHECKER_RETRIES: integer(ENGINE.retries, 0, 10, 'How often the checker tries a failed URL again.'),
   CHECKER_ACK_WAIT_MS: integer(
     15_000,
     1000,
@@ -166,7 +172,7 @@ export const SETTINGS = {
     'Milliseconds of silence after which another checker gets the batch.',
   ),
   CHECKER_ALLOW_ADDRESSES: cidrs('Private addresses that the checker may request.'),
-  CHECKER_USER_AGENT: text('Mozilla/5.0 (compatible; url-checker/1.0)', 'The User-Agent of the checker.'),
+  CHECKER_USER_AGENT: text(ENGINE.user_agent, 'The User-Agent of the checker.'),
   PROXY_LIST_URL: setting<string | null>(
     null,
     'The list of proxies, text with one proxy a line or JSON, for http and checkers; unset: no proxies.',

@@ -4,14 +4,13 @@ import { isIP, type Socket } from 'node:net';
 import type { Client, Dispatcher } from 'undici';
 import { type AddressGuard, createAddressGuard } from '../../checkers/engine/addresses.ts';
 import { CheckFailure, errorCodeOf } from '../../checkers/engine/errors.ts';
+import { MAX_ANSWER_BYTES } from '../../checkers/engine/limits.ts';
 import { createDnsLookup, createResolver, type Lookup, type Vetted } from '../../checkers/engine/resolver.ts';
 import { parseRetryAfter } from '../../checkers/engine/retries.ts';
 import type { WebhookAnswer, WebhookSender } from '../../processes/webhook-sender.ts';
 
 const TIMEOUT_MS = 15_000;
 const EXCERPT_BYTES = 1024;
-/** The most bytes read for one answer: no limit of the parser counts the extensions of a chunk, or spaces in a status line. */
-const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 const LOOK_MS = 100;
 const MAX_HEADER_SIZE_BYTES = 16 * 1024;
 const USER_AGENT = 'url-checker-webhooks/1.0';

@@ -7,15 +7,11 @@ import type { Placed } from './bag.ts';
 import type { Connection, SecondLook } from './connections.ts';
 import { errorCodeOf, isHttp2Wanted, isShortage, isStrictness } from './errors.ts';
 import { firstOf } from './headers.ts';
+import { MAX_ANSWER_BYTES } from './limits.ts';
 
 /** An unwanted body up to this size is read and dropped, so that the connection can be reused. */
 const DRAIN_BYTES = 64 * 1024;
 
-/**
- * The most bytes read for one answer. Heads and bodies have far smaller limits, but a parser also reads bytes that belong to neither:
- * extensions of a chunk, or spaces in a status line.
- */
-const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 /** Most 1xx responses before the final one. */
 const MAX_INTERIM = 100;
 /** A body in more pieces is copied to one buffer, because a piece takes far more memory than its bytes. */

@@ -1,7 +1,6 @@
 // The checker as a library, without the service.
 import test from 'ava';
 import { check, createEngine, DEFAULT_SETTINGS } from '../../checkers/index.ts';
-import { readConfig } from '../../settings/config.ts';
 import { startTestSite } from '../support/test-site.ts';
 
 const LOOPBACK = { allow_addresses: ['127.0.0.0/8'] };
@@ -45,17 +44,4 @@ test('many checks share one engine and its connections', async (t) => {
   t.true(outcomes.every(({ verdict }) => verdict === 'ok'));
   t.true(site.accepted <= 2);
   await engine.close();
-});
-
-test('the library has the defaults of the service', (t) => {
-  const config = readConfig({});
-  t.deepEqual(DEFAULT_SETTINGS, {
-    concurrency: config.checker_concurrency,
-    per_host: config.checker_per_host,
-    timeout_ms: config.checker_timeout_ms,
-    retries: config.checker_retries,
-    allow_addresses: config.checker_allow_addresses,
-    user_agent: config.checker_user_agent,
-    host_gap_ms: config.checker_host_gap_ms,
-  });
 });
