@@ -48,9 +48,9 @@ export const jobsProjection: Projection = projection({
   isHeavy: ({ type }) => type === 'ResultsPurged',
   async retract(event, open) {
     if (event.type !== 'URLChecked') return;
-    const { data, stream } = event as Checked;
+    const { data, stream } = event;
     const job = await (await open(jobs)).get(checksOf(stream).job_id);
-    if (!job || !isUncounted(job, event as Checked)) return;
+    if (!job || !isUncounted(job, event)) return;
     const index = { $gte: data.from_index, $lt: endOf(data) };
     await (await open(results)).write([{ deleteMany: { job_id: job._id, index } }]);
   },

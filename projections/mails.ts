@@ -1,7 +1,7 @@
 // The read model of mails: the first event that a mail is about makes its document, and later ones make no second.
 import { type MailKind, mailId } from '../events/mail.ts';
 import { idOf } from '../events/streams.ts';
-import type { LogEvent } from '../events/vocabulary.ts';
+import type { EventType, LogEvent } from '../events/vocabulary.ts';
 import { type MailDocument, type MailFacts, mails } from '../readmodels/mails.ts';
 import { type Projection, projection } from './projection.ts';
 import { readAll, replaceAll } from './slices.ts';
@@ -57,13 +57,13 @@ const KINDS: Record<About['type'], MailKind> = {
   JobCreated: 'job_rerun',
 };
 
+const isAbout = (type: EventType): type is About['type'] => Object.hasOwn(KINDS, type);
 const isRerun = ({ data }: LogEvent<'JobCreated'>) => data.rerun_of !== undefined;
 
 function idOfMail(event: LogEvent): string {
   const { type, stream, data } = event;
-  const kind = KINDS[type as About['type']];
-  if (kind === undefined) return idOf(stream);
-  return mailId(kind, 'payment_id' in data ? data.payment_id : idOf(stream));
+  if (!isAbout(type)) return idOf(stream);
+  return mailId(KINDS[type], 'payment_id' in data ? data.payment_id : idOf(stream));
 }
 
 function owe(event: About, page: Page, user_id: string, kind: MailKind, facts: MailFacts): void {
