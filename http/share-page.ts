@@ -27,7 +27,9 @@ const time = (at: string) => `<time datetime="${at}">${at.slice(0, 16).replace('
 export function sharePage(style: string, view: SharedView): string {
   const { job, verdicts } = view;
   const found = VERDICTS.filter((verdict) => verdicts[verdict]).map(
-    (verdict) => `<tr class="is-${verdict}"><th scope="row"><span class="badge">${verdict.replace('_', ' ')}</span></th>
+    (
+      verdict,
+    ) => `<tr class="is-${verdict}"><th scope="row"><span class="badge">${verdict.replaceAll('_', ' ')}</span></th>
 <td class="number">${grouped(verdicts[verdict]!)}</td>
 <td><progress value="${verdicts[verdict]}" max="${job.completed_urls}" aria-label="${verdict}"></progress></td>
 <td>${VERDICT_MEANINGS[verdict]}</td></tr>`,
@@ -88,7 +90,7 @@ function results({ items, total, offset, filter }: SharedView): string {
   const rows = items.map(
     ({ row, url, verdict, status_code, error_code, redirect_chain }) => `<tr><td class="number">${row ?? ''}</td>
 <td>${link(url)}${redirect_chain.length > 0 ? `<br><small>→ ${link(redirect_chain.at(-1)!)}</small>` : ''}</td>
-<td><span class="badge is-${verdict}">${verdict.replace('_', ' ')}</span></td><td>${status_code ?? escaped(error_code ?? '')}</td></tr>`,
+<td><span class="badge is-${verdict}">${verdict.replaceAll('_', ' ')}</span></td><td>${status_code ?? escaped(error_code ?? '')}</td></tr>`,
   );
   const at = (start: number) => {
     const query = new URLSearchParams({ offset: String(start) });

@@ -1,6 +1,6 @@
 // What `check --help` prints.
 import { VERDICT_MEANINGS, VERDICTS } from '../../events/checks.ts';
-import { BROKEN } from './verdict-sets.ts';
+import { BROKEN, VERDICT_CHARS } from './verdict-sets.ts';
 
 export const USAGE = 'usage: npm run check -- [OPTIONS] INPUT...    (--help explains them)';
 
@@ -37,7 +37,7 @@ After Ctrl-C
   --keep                keeps the results of a finished check: --resume prints them again
 
 Verdicts
-${VERDICTS.map((verdict) => `  ${verdict.padEnd(12)} ${VERDICT_MEANINGS[verdict]}`).join('\n')}
+${VERDICTS.map((verdict) => `  ${verdict.padEnd(VERDICT_CHARS)} ${VERDICT_MEANINGS[verdict]}`).join('\n')}
   As VERDICTS, broken stands for all that is broken: ${BROKEN.join(', ')}
 
 Exit codes

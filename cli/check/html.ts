@@ -1,17 +1,13 @@
 // The report as one page of HTML: no script, nothing loaded, and readable on paper.
-import { VERDICT_MEANINGS, VERDICTS, type Verdict } from '../../events/checks.ts';
+import { VERDICT_MEANINGS, VERDICTS } from '../../events/checks.ts';
 import { count, duration } from '../progress.ts';
 import { type Checked, type CheckedUrl, countOf, isInterrupted, placeOf } from './checked.ts';
 import { escaped } from './markup.ts';
 import { reasonOf, SECTIONS } from './text.ts';
+import { SHOWN } from './verdict-sets.ts';
 
 /** The page shows URLs of others: it may load nothing and run nothing. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-
-const COLORS: Readonly<Record<Verdict, string>> = {
-  ...{ ok: '#2e7d32', redirected: '#06799f', broken: '#c62828', soft_404: '#ad1aad', blocked: '#9a6700' },
-  unreachable: '#c62828',
-};
 
 const STYLE = `
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
@@ -20,9 +16,7 @@ table { border-collapse: collapse; width: 100%; margin: 0.5rem 0 2rem; }
 th, td { text-align: left; vertical-align: top; padding: 0.3rem 1rem 0.3rem 0; border-bottom: 1px solid #8886; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; }
 td.url { overflow-wrap: anywhere; }
-${Object.entries(COLORS)
-  .map(([verdict, color]) => `.${verdict} { color: ${color}; }`)
-  .join(' ')}
+${VERDICTS.map((verdict) => `.${verdict} { color: ${SHOWN[verdict].color}; }`).join(' ')}
 @media print { body { margin: 0; max-width: none; font-size: 10pt; } a { color: inherit; text-decoration: none; } tr { break-inside: avoid; } thead { display: table-header-group; } }
 `;
 

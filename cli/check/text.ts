@@ -13,22 +13,13 @@ import {
   type Rejected,
   withoutControls,
 } from './checked.ts';
-import { BROKEN, inSection } from './verdict-sets.ts';
+import { BROKEN, inSection, SHOWN, VERDICT_CHARS } from './verdict-sets.ts';
 
 type Style = Parameters<typeof styleText>[0];
 /** Colours a text, or returns it as it is. */
 export type Paint = (style: Style, text: string) => string;
 
 export const plain: Paint = (_style, text) => text;
-
-const STYLES: Record<Verdict, Style> = {
-  ok: 'green',
-  redirected: 'cyan',
-  broken: 'red',
-  soft_404: 'magenta',
-  blocked: 'yellow',
-  unreachable: 'red',
-};
 
 const REASONS: Record<ErrorCode, string> = {
   dns_not_found: 'no such name',
@@ -76,9 +67,9 @@ export const SECTIONS: readonly Section[] = [
 
 /** Why a URL has its verdict, in a few words. */
 export function reasonOf(result: Pick<CheckedUrl, 'verdict' | 'status_code' | 'error_code' | 'final_url'>): string {
-  const { verdict, status_code, error_code, final_url } = result;
-  if (verdict === 'soft_404') return 'soft 404: the page says that there is nothing';
-  if (verdict === 'redirected') return `to ${final_url}`;
+  const { verdict, status_code, error_code } = result;
+  const { reason: reasonFor } = SHOWN[verdict];
+  if (reasonFor) return reasonFor(result);
   const reason = error_code && (REASONS[error_code] ?? error_code);
   return [status_code, reason].filter(Boolean).join(', ') || verdict;
 }
@@ -100,7 +91,7 @@ export function* textOf(checked: Reported, paint: Paint): Generator<string> {
     if (countOf(checked, wanted) === 0) continue;
     yield `\n${paint('bold', title)}\n`;
     for (const result of checked.results(wanted)) {
-      yield `  ${paint(STYLES[result.verdict], mark)} ${withoutControls(result.url)}\n`;
+      yield `  ${paint(SHOWN[result.verdict].style, mark)} ${withoutControls(result.url)}\n`;
       const why = [reasonOf(result), placeOf(result)].filter(Boolean).join(' · ');
       yield `      ${paint('gray', withoutControls(why))}\n`;
     }
@@ -113,7 +104,7 @@ export function* textOf(checked: Reported, paint: Paint): Generator<string> {
   yield '\n';
   for (const verdict of VERDICTS) {
     const n = countOf(checked, [verdict]);
-    const name = paint(STYLES[verdict], verdict.padEnd(12));
+    const name = paint(SHOWN[verdict].style, verdict.padEnd(VERDICT_CHARS));
     if (n > 0) yield `  ${name}${count(n).padStart(9)}   ${VERDICT_MEANINGS[verdict]}\n`;
   }
 }

@@ -1,18 +1,36 @@
 // The words of `--only` and `--fail-on`: a verdict, or `broken` for all verdicts that a report calls broken.
+import type { styleText } from 'node:util';
 import { VERDICTS, type Verdict } from '../../events/checks.ts';
 
 /** The section of a report that lists the URLs of a verdict. */
 type SectionName = 'broken' | 'blocked' | 'redirected' | 'ok';
-const SECTION_OF: Readonly<Record<Verdict, SectionName>> = {
-  ok: 'ok',
-  redirected: 'redirected',
-  broken: 'broken',
-  soft_404: 'broken',
-  blocked: 'blocked',
-  unreachable: 'broken',
+
+/** How reports show each verdict. */
+export const SHOWN: Readonly<Record<Verdict, VerdictLook>> = {
+  ok: { section: 'ok', style: 'green', color: '#2e7d32', reason: null },
+  redirected: { section: 'redirected', style: 'cyan', color: '#06799f', reason: ({ final_url }) => `to ${final_url}` },
+  broken: { section: 'broken', style: 'red', color: '#c62828', reason: null },
+  soft_404: {
+    ...{ section: 'broken', style: 'magenta', color: '#ad1aad' },
+    reason: () => 'soft 404: the page says that there is nothing',
+  },
+  blocked: { section: 'blocked', style: 'yellow', color: '#9a6700', reason: null },
+  unreachable: { section: 'broken', style: 'red', color: '#c62828', reason: null },
 };
+interface VerdictLook {
+  section: SectionName;
+  /** In a terminal. */
+  style: Parameters<typeof styleText>[0];
+  /** On a page. */
+  color: string;
+  /** Why a URL has the verdict, in a few words; null: its status and its error code say it. */
+  reason: ((result: { final_url: string | null }) => string) | null;
+}
+/** The characters of the longest verdict, and a space. */
+export const VERDICT_CHARS = Math.max(...VERDICTS.map((verdict) => verdict.length)) + 1;
+
 export const inSection = (section: SectionName): readonly Verdict[] =>
-  VERDICTS.filter((verdict) => SECTION_OF[verdict] === section);
+  VERDICTS.filter((verdict) => SHOWN[verdict].section === section);
 
 /** What a person calls broken: an error, no answer, or a page that says that there is nothing. A blocked page is not proven dead. */
 export const BROKEN = inSection('broken');
