@@ -15,6 +15,7 @@ export interface AnySchema {
   format?: string;
   pattern?: string;
   minimum?: number;
+  maximum?: number;
   minItems?: number;
   description?: string;
 }
@@ -30,9 +31,6 @@ const STREAM_IDS: Readonly<Record<string, string>> = {
   ...{ blocklist: 'domains', intake: `${DAY}-0`, personal_keys: `user/${USER}`, service: 'log' },
 };
 export const streamOf = (category: string) => `${category}-${STREAM_IDS[category] ?? idOf(category)}`;
-
-/** Entries of the ledger whose amounts are below zero. */
-const TAKES: readonly string[] = ['CreditsReserved', 'CreditsExpired', 'CreditsReversed', 'CreditsRecovered'];
 
 /** By the name of a field. Others get a value of their type. */
 const VALUES: Readonly<Record<string, unknown>> = {
@@ -78,8 +76,7 @@ function idOf(of: string): string {
 /** With all fields, or without the optional ones. */
 export function exampleOf(type: string, schema: AnySchema, is_whole: boolean): unknown {
   if (type === 'URLChecked') return checkedRange();
-  const data = sampleOf('', schema, is_whole) as { amount: number };
-  return TAKES.includes(type) ? { ...data, amount: -data.amount } : data;
+  return sampleOf('', schema, is_whole);
 }
 
 function checkedRange(): unknown {
@@ -102,6 +99,7 @@ function sampleOf(name: string, schema: AnySchema, is_whole: boolean): unknown {
     const others = schema.anyOf.filter(({ type }) => type !== 'null');
     return !is_whole && others.length < schema.anyOf.length ? null : sampleOf(name, others[0]!, is_whole);
   }
+  if (typeof usual === 'number' && schema.maximum === 0) return -usual;
   if (usual !== undefined && usual !== null && fits(usual, schema)) return usual;
   switch (schema.type) {
     case 'object':

@@ -1,7 +1,7 @@
 // Replays every account, job and payment from the log alone, and reports each entry that breaks a rule. Its memory does not grow with
 // the length of the log: what was not used lately is in a temporary file.
 import { CHECKS_EVENTS } from '../events/checks.ts';
-import { CREDITS_EVENTS, type CreditsEvent, entryHash, RECORDED_AS, type TransactionType } from '../events/credits.ts';
+import { CREDITS_EVENTS, type CreditsEvent, entryHash, TRANSACTIONS, type TransactionType } from '../events/credits.ts';
 import { BEGINNING, type RecordedEvent } from '../events/event-store.ts';
 import { JOB_EVENTS } from '../events/job.ts';
 import { PAYMENT_EVENTS } from '../events/payment.ts';
@@ -159,8 +159,8 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
     }
     account.entries = event.revision + 1;
     const { transaction_type } = data;
-    const is_known = Object.hasOwn(RECORDED_AS, transaction_type);
-    const is_typed = is_known && RECORDED_AS[transaction_type] === event.type;
+    const is_known = Object.hasOwn(TRANSACTIONS, transaction_type);
+    const is_typed = is_known && TRANSACTIONS[transaction_type].recorded_as === event.type;
     if (!is_typed && Object.hasOwn(CREDITS_EVENTS, event.type)) {
       say('unreadable', placeOf(event), `${event.type} records no ${transaction_type}`);
     }

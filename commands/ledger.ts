@@ -1,9 +1,16 @@
 // The state of one user's ledger: its balance, its lots and the ids of its newest entries.
 import { EventFromLater } from '../events/codec.ts';
-import type { CreditsEvent, LotPart, ReversedPart } from '../events/credits.ts';
+import {
+  CREDITS_EVENTS,
+  type CreditsEvent,
+  type LotPart,
+  lotMovesOf,
+  lotOpenedBy,
+  owedBy,
+  type ReversedPart,
+} from '../events/credits.ts';
 import type { Metadata } from '../events/event-store.ts';
 import { type Usage, usageAfter } from '../events/usage.ts';
-import { type Cases, evolveBy } from './aggregate.ts';
 
 /** The credits of one grant that are not spent. */
 export interface Lot {
@@ -74,7 +81,7 @@ export type Entry = CreditsEvent & { metadata?: Pick<Metadata, 'at'> };
 /** Throws `EventFromLater` for an entry that this service does not know: a balance without it would be wrong. */
 export function evolve(credits: Credits, event: Entry): Credits {
   const { type, data, metadata } = event;
-  if (!Object.hasOwn(MOVES, type)) {
+  if (!Object.hasOwn(CREDITS_EVENTS, type)) {
     throw new EventFromLater(
       `entry ${credits.entries} of a ledger has the type ${type}, which this service does not know: start the later service`,
     );
@@ -84,52 +91,45 @@ export function evolve(credits: Credits, event: Entry): Credits {
   credits.entries += 1;
   if (metadata) credits.usage = usageAfter(credits.usage, data, metadata.at);
   if (data.snapshot) credits.snapshot_at = credits.entries;
-  return remember(moveCredits(credits, event), event);
+  for (const { lot_id, amount } of lotMovesOf(event)) changeLot(credits.lots, lot_id, amount);
+  const opened = lotOpenedBy(event);
+  if (opened) addLot(credits, data.transaction_id, opened.credits, opened.expires_at);
+  credits.owed += owedBy(event);
+  return remember(claim(credits, event), event);
 }
 
-/** The changes of the lots that each event type makes. */
-const MOVES: Cases<Credits, CreditsEvent> = {
-  CreditsGranted: (credits, { transaction_id, amount, expires_at }) =>
-    addLot(credits, transaction_id, amount, expires_at),
-  CreditsReserved: (credits, { parts }) => take(credits, parts),
-  CreditsRefunded: (credits, { parts }) => giveBack(credits, parts),
-  CreditsAdjusted(credits, { transaction_id, amount, parts }) {
-    if (amount > 0) return addLot(credits, transaction_id, amount, null);
-    credits.adjustments.add(transaction_id);
-    return take(credits, parts);
-  },
-  CreditsExpired(credits, { lot_id, amount }) {
-    lotOf(credits.lots, lot_id).expired -= amount;
-    return take(credits, [{ lot_id, amount: -amount }]);
-  },
-  CreditsReversed(credits, { lot_id, own, expired, parts, owed }) {
-    const lot = lotOf(credits.lots, lot_id);
-    const others = owed + parts.reduce((sum, part) => sum + part.amount, 0);
-    lot.reversed = {
-      own: lot.reversed.own + own,
-      expired: lot.reversed.expired + expired,
-      others: lot.reversed.others + others,
-    };
-    credits.owed += owed;
-    return take(credits, [{ lot_id, amount: own }, ...parts]);
-  },
-  CreditsRestored(credits, { transaction_id, lot_id, own, expired, others, forgiven }) {
-    const lot = lotOf(credits.lots, lot_id);
-    lot.reversed = {
-      own: lot.reversed.own - own,
-      expired: lot.reversed.expired - expired,
-      others: lot.reversed.others - others - forgiven,
-    };
-    credits.owed -= forgiven;
-    if (others > 0) addLot(credits, transaction_id, others, null);
-    return giveBack(credits, [{ lot_id, amount: own }]);
-  },
-  CreditsRecovered(credits, { amount, parts }) {
-    credits.owed += amount;
-    return take(credits, parts);
-  },
-};
-const moveCredits = evolveBy(MOVES);
+/** Notes what later commands ask of an entry: what of a lot has expired, what reversals claim, which adjustments removed credits. */
+function claim(credits: Credits, { type, data }: CreditsEvent): Credits {
+  switch (type) {
+    case 'CreditsAdjusted':
+      if (data.amount <= 0) credits.adjustments.add(data.transaction_id);
+      return credits;
+    case 'CreditsExpired':
+      lotOf(credits.lots, data.lot_id).expired -= data.amount;
+      return credits;
+    case 'CreditsReversed': {
+      const { own, expired, parts, owed } = data;
+      const others = owed + parts.reduce((sum, part) => sum + part.amount, 0);
+      return changeClaim(credits, data.lot_id, { own, expired, others });
+    }
+    case 'CreditsRestored': {
+      const { own, expired, others, forgiven } = data;
+      return changeClaim(credits, data.lot_id, { own: -own, expired: -expired, others: -others - forgiven });
+    }
+    case 'CreditsGranted':
+    case 'CreditsReserved':
+    case 'CreditsRefunded':
+    case 'CreditsRecovered':
+      return credits;
+  }
+}
+
+function changeClaim(credits: Credits, lot_id: string, { own, expired, others }: ReversedPart): Credits {
+  const lot = lotOf(credits.lots, lot_id);
+  const before = lot.reversed;
+  lot.reversed = { own: before.own + own, expired: before.expired + expired, others: before.others + others };
+  return credits;
+}
 
 /** Adds the entry to the newest ones, and forgets the oldest. */
 export function remember(credits: Credits, { type, data, metadata }: Entry): Credits {
@@ -149,24 +149,12 @@ export function remember(credits: Credits, { type, data, metadata }: Entry): Cre
   return credits;
 }
 
-function addLot(credits: Credits, lot_id: string, remaining: number, expires_at: string | null): Credits {
-  const { lots } = credits;
+function addLot({ lots }: Credits, lot_id: string, remaining: number, expires_at: string | null): void {
   const later = lots.findIndex(
     (lot) => expires_at !== null && (lot.expires_at === null || lot.expires_at > expires_at),
   );
   const lot = { lot_id, remaining, expires_at, expired: 0, reversed: NOT_REVERSED };
   lots.splice(later < 0 ? lots.length : later, 0, lot);
-  return credits;
-}
-
-function take(credits: Credits, parts: readonly LotPart[]): Credits {
-  for (const { lot_id, amount } of parts) changeLot(credits.lots, lot_id, -amount);
-  return credits;
-}
-
-function giveBack(credits: Credits, parts: readonly LotPart[]): Credits {
-  for (const { lot_id, amount } of parts) changeLot(credits.lots, lot_id, amount);
-  return credits;
 }
 
 function changeLot(lots: Lot[], lot_id: string, amount: number): void {

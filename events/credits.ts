@@ -2,7 +2,7 @@
 // entry, so that an auditor proves a balance from the entries alone.
 import { hash } from 'node:crypto';
 import { canonicalJson } from './canonical-json.ts';
-import { type DataOf, type EventsOf, event } from './event-spec.ts';
+import { type DataOf, type EventSpec, type EventsOf, event } from './event-spec.ts';
 import type { RecordedEvent } from './event-store.ts';
 import { type Static, Type } from './schema.ts';
 
@@ -10,28 +10,53 @@ import { type Static, Type } from './schema.ts';
 export const LotPart = Type.Object({ lot_id: Type.String(), amount: Type.Integer({ minimum: 1 }) });
 export type LotPart = Static<typeof LotPart>;
 
-/** The event type that records each type of transaction. */
-export const RECORDED_AS = {
-  signup_bonus: 'CreditsGranted',
-  purchase: 'CreditsGranted',
-  subscription: 'CreditsGranted',
-  trial: 'CreditsGranted',
-  reservation: 'CreditsReserved',
-  refund: 'CreditsRefunded',
-  release: 'CreditsRefunded',
-  adjustment: 'CreditsAdjusted',
-  expiry: 'CreditsExpired',
-  reversal: 'CreditsReversed',
-  restoration: 'CreditsRestored',
-  recovery: 'CreditsRecovered',
-} as const;
-type Recorded = typeof RECORDED_AS;
-type EntryType = Recorded[keyof Recorded];
+/** A type of transaction. */
+interface TransactionRow {
+  /** The event type that records it. */
+  recorded_as: string;
+  /** What it does to the usage_effect: it opens a period, or counts in the current one. */
+  usage_effect: 'opens' | 'counts' | 'none';
+  /** What it is, for clients. */
+  meaning: string;
+}
+
+export const TRANSACTIONS = {
+  signup_bonus: { recorded_as: 'CreditsGranted', usage_effect: 'none', meaning: 'credits of a new account' },
+  purchase: { recorded_as: 'CreditsGranted', usage_effect: 'none', meaning: 'bought credits' },
+  subscription: { recorded_as: 'CreditsGranted', usage_effect: 'opens', meaning: 'credits of a plan for one period' },
+  trial: { recorded_as: 'CreditsGranted', usage_effect: 'opens', meaning: 'credits to try a plan' },
+  reservation: { recorded_as: 'CreditsReserved', usage_effect: 'counts', meaning: 'credits reserved for a job' },
+  refund: {
+    recorded_as: 'CreditsRefunded',
+    usage_effect: 'counts',
+    meaning: 'reserved credits that an ended job did not use',
+  },
+  release: {
+    recorded_as: 'CreditsRefunded',
+    usage_effect: 'counts',
+    meaning: 'reserved credits of a job that was never created or resumed',
+  },
+  adjustment: { recorded_as: 'CreditsAdjusted', usage_effect: 'none', meaning: 'a correction by an administrator' },
+  expiry: { recorded_as: 'CreditsExpired', usage_effect: 'none', meaning: 'credits past their last day' },
+  reversal: {
+    recorded_as: 'CreditsReversed',
+    usage_effect: 'none',
+    meaning: 'credits taken back because their payment was refunded or disputed',
+  },
+  restoration: {
+    recorded_as: 'CreditsRestored',
+    usage_effect: 'none',
+    meaning: 'credits given back because the refund failed or the dispute was won',
+  },
+  recovery: { recorded_as: 'CreditsRecovered', usage_effect: 'none', meaning: 'credits that pay off credits owed' },
+} as const satisfies Record<string, TransactionRow>;
+type Transactions = typeof TRANSACTIONS;
+type EntryType = Transactions[keyof Transactions]['recorded_as'];
 /** The types of transaction that these event types record. */
 export type TransactionType<Entry extends EntryType = EntryType> = {
-  [Each in keyof Recorded]: Recorded[Each] extends Entry ? Each : never;
-}[keyof Recorded];
-export const TRANSACTION_TYPES = Object.keys(RECORDED_AS) as readonly TransactionType[];
+  [Each in keyof Transactions]: Transactions[Each]['recorded_as'] extends Entry ? Each : never;
+}[keyof Transactions];
+export const TRANSACTION_TYPES = Object.keys(TRANSACTIONS) as readonly TransactionType[];
 
 /** The credits of a lot that its payment's reversals claim, by where they came from. */
 export const ReversedPart = Type.Object({
@@ -74,13 +99,13 @@ export const LedgerSnapshot = Type.Object({
 export type LedgerSnapshot = Static<typeof LedgerSnapshot>;
 
 /** The fields of every entry. */
-const entry = <Entry extends EntryType>(type: Entry) => ({
+const entry = <Entry extends EntryType>(type: Entry, range = Type.Integer()) => ({
   transaction_id: Type.String(),
   transaction_type: Type.Enum(
-    TRANSACTION_TYPES.filter((each): each is TransactionType<Entry> => RECORDED_AS[each] === type),
+    TRANSACTION_TYPES.filter((each): each is TransactionType<Entry> => TRANSACTIONS[each].recorded_as === type),
   ),
   /** Credits: positive in, negative out. */
-  amount: Type.Integer(),
+  amount: range,
   /** Id of the job (reservation, refund), the reservation (release), the payment, the lot (expiry) or the transaction (recovery). */
   reference_id: Type.String(),
   balance_after: Type.Integer({ minimum: 0 }),
@@ -89,6 +114,8 @@ const entry = <Entry extends EntryType>(type: Entry) => ({
   snapshot: Type.Optional(LedgerSnapshot),
 });
 
+const TAKEN = Type.Integer({ maximum: 0 });
+
 export const CREDITS_EVENTS = {
   /** Opens a lot whose id is the transaction's id. */
   CreditsGranted: event({
@@ -96,7 +123,7 @@ export const CREDITS_EVENTS = {
     expires_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
   }),
   CreditsReserved: event({
-    ...entry('CreditsReserved'),
+    ...entry('CreditsReserved', TAKEN),
     reservation_id: Type.String(),
     parts: Type.Array(LotPart),
   }),
@@ -109,13 +136,13 @@ export const CREDITS_EVENTS = {
   }),
   /** An administrator added credits, which open a lot, or removed credits from the lots in `parts`. */
   CreditsAdjusted: event({ ...entry('CreditsAdjusted'), reason: Type.String(), parts: Type.Array(LotPart) }),
-  CreditsExpired: event({ ...entry('CreditsExpired'), lot_id: Type.String() }),
+  CreditsExpired: event({ ...entry('CreditsExpired', TAKEN), lot_id: Type.String() }),
   /**
    * Money of the lot's payment went back, and its credits are taken back: `own` from the lot, none for those that have expired, and for
    * those that were spent `parts` of other lots. What these lack is added to the credits owed.
    */
   CreditsReversed: event({
-    ...entry('CreditsReversed'),
+    ...entry('CreditsReversed', TAKEN),
     lot_id: Type.String(),
     own: Type.Integer({ minimum: 0 }),
     expired: Type.Integer({ minimum: 0 }),
@@ -132,8 +159,8 @@ export const CREDITS_EVENTS = {
     forgiven: Type.Integer({ minimum: 0 }),
   }),
   /** Pays off credits owed, from the credits that the transaction `reference_id` brought in. */
-  CreditsRecovered: event({ ...entry('CreditsRecovered'), parts: Type.Array(LotPart) }),
-};
+  CreditsRecovered: event({ ...entry('CreditsRecovered', TAKEN), parts: Type.Array(LotPart) }),
+} satisfies Record<EntryType, EventSpec>;
 
 export type CreditsReserved = DataOf<typeof CREDITS_EVENTS.CreditsReserved>;
 export type CreditsRefunded = DataOf<typeof CREDITS_EVENTS.CreditsRefunded>;
@@ -155,6 +182,45 @@ export function owedBy({ type, data }: CreditsEvent): number {
     case 'CreditsAdjusted':
     case 'CreditsExpired':
       return 0;
+  }
+}
+
+/** The lot that an entry opens; null for most. */
+export function lotOpenedBy({ type, data }: CreditsEvent): { credits: number; expires_at: string | null } | null {
+  switch (type) {
+    case 'CreditsGranted':
+      return { credits: data.amount, expires_at: data.expires_at };
+    case 'CreditsAdjusted':
+      return data.amount > 0 ? { credits: data.amount, expires_at: null } : null;
+    case 'CreditsRestored':
+      return data.others > 0 ? { credits: data.others, expires_at: null } : null;
+    case 'CreditsReserved':
+    case 'CreditsRefunded':
+    case 'CreditsExpired':
+    case 'CreditsReversed':
+    case 'CreditsRecovered':
+      return null;
+  }
+}
+
+/** What an entry adds to lots that exist already: negative where it takes. */
+export function lotMovesOf({ type, data }: CreditsEvent): LotPart[] {
+  const negative = (parts: readonly LotPart[]) => parts.map(({ lot_id, amount }) => ({ lot_id, amount: -amount }));
+  switch (type) {
+    case 'CreditsGranted':
+      return [];
+    case 'CreditsReserved':
+    case 'CreditsAdjusted':
+    case 'CreditsRecovered':
+      return negative(data.parts);
+    case 'CreditsRefunded':
+      return data.parts;
+    case 'CreditsExpired':
+      return [{ lot_id: data.lot_id, amount: data.amount }];
+    case 'CreditsReversed':
+      return [{ lot_id: data.lot_id, amount: -data.own }, ...negative(data.parts)];
+    case 'CreditsRestored':
+      return [{ lot_id: data.lot_id, amount: data.own }];
   }
 }
 

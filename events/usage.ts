@@ -1,6 +1,6 @@
 // The usage of credits in a period: a subscription's or trial's period, else the calendar month (UTC). The ledger decides limits by
 // it, and the read model shows it.
-import type { TransactionType } from './credits.ts';
+import { TRANSACTIONS, type TransactionType } from './credits.ts';
 
 export interface Usage {
   /** ISO 8601. */
@@ -15,22 +15,6 @@ export interface UsageCorrection {
   period_start: string;
   added: number;
 }
-
-/** What each type of transaction does to the usage: it opens a period, or counts in the current one. */
-const EFFECTS: Readonly<Record<TransactionType, 'opens' | 'counts' | 'none'>> = {
-  subscription: 'opens',
-  trial: 'opens',
-  reservation: 'counts',
-  refund: 'counts',
-  release: 'counts',
-  signup_bonus: 'none',
-  purchase: 'none',
-  adjustment: 'none',
-  expiry: 'none',
-  reversal: 'none',
-  restoration: 'none',
-  recovery: 'none',
-};
 
 /** The clocks of processes differ by less. A period that begins later than this was opened before a clock was set back. */
 const CLOCKS_DIFFER_MS = 86_400_000;
@@ -56,7 +40,8 @@ export function usageAfter(
 ): Usage {
   const before = usageAt(usage, at);
   const { transaction_type, amount, expires_at, of_period = amount } = entry;
-  const effect = EFFECTS[transaction_type];
+  // A later service may know more types.
+  const effect = TRANSACTIONS[transaction_type]?.usage_effect;
   if (effect === 'counts') return { ...before, used: Math.max(0, before.used - of_period) };
   if (effect !== 'opens' || !expires_at) return before;
   const period_end = new Date(expires_at).toISOString();

@@ -1,7 +1,7 @@
 // The read model of the audit trail.
 import { idOf } from '../events/streams.ts';
 import type { EventType, LogEvent } from '../events/vocabulary.ts';
-import { AUDITED, type AuditDocument, auditEntry, auditTrail } from '../readmodels/audit.ts';
+import { AUDITED_TYPES, type AuditDocument, auditEntry, auditTrail } from '../readmodels/audit.ts';
 import type { Collection } from '../readmodels/documents.ts';
 import { type Projection, projection } from './projection.ts';
 import { replaceAll, writeAll } from './slices.ts';
@@ -25,7 +25,7 @@ function forget(event: LogEvent<'UserErased' | 'UserForgotten'>, page: Page): vo
   enter(event, page);
 }
 
-const entered = Object.fromEntries(Object.keys(AUDITED).map((type) => [type, enter]));
+const entered = Object.fromEntries(AUDITED_TYPES.map((type) => [type, enter]));
 
 export const auditProjection: Projection = projection<EventType, Page>({
   name: 'audit',

@@ -1,5 +1,5 @@
 // The read models of balances, of the lots that they consist of, and of transactions.
-import { type CreditsEvent, type LotPart, owedBy } from '../events/credits.ts';
+import { lotMovesOf, lotOpenedBy, owedBy } from '../events/credits.ts';
 import { idOf } from '../events/streams.ts';
 import { usageAfter, usageAt } from '../events/usage.ts';
 import type { EventTypeOf, LogEvent } from '../events/vocabulary.ts';
@@ -28,7 +28,9 @@ export const creditsProjection: Projection = projection({
   covers: ['credits'],
   async begin(open, events): Promise<Page> {
     const users = events.map(({ stream }) => idOf(stream));
-    const moved = events.filter(isEntry).flatMap((event) => movesOf(event).map(({ lot_id }) => lotIdOf(event, lot_id)));
+    const moved = events
+      .filter(isEntry)
+      .flatMap((event) => lotMovesOf(event).map(({ lot_id }) => lotIdOf(event, lot_id)));
     return {
       balance_of: await readAll(await open(balances), users),
       lots: await readAll(await open(creditLots), moved),
@@ -88,57 +90,18 @@ function enter(event: Entry, page: Page): void {
   });
 }
 
-/** The lot that an entry opens; null for most. */
-function openedBy({ type, data }: CreditsEvent): { credits: number; expires_at: string | null } | null {
-  switch (type) {
-    case 'CreditsGranted':
-      return { credits: data.amount, expires_at: data.expires_at };
-    case 'CreditsAdjusted':
-      return data.amount > 0 ? { credits: data.amount, expires_at: null } : null;
-    case 'CreditsRestored':
-      return data.others > 0 ? { credits: data.others, expires_at: null } : null;
-    case 'CreditsReserved':
-    case 'CreditsRefunded':
-    case 'CreditsExpired':
-    case 'CreditsReversed':
-    case 'CreditsRecovered':
-      return null;
-  }
-}
-
-/** The changes of lots that exist already. */
-function movesOf({ type, data }: CreditsEvent): LotPart[] {
-  const negative = (parts: readonly LotPart[]) => parts.map(({ lot_id, amount }) => ({ lot_id, amount: -amount }));
-  switch (type) {
-    case 'CreditsGranted':
-      return [];
-    case 'CreditsReserved':
-    case 'CreditsAdjusted':
-    case 'CreditsRecovered':
-      return negative(data.parts);
-    case 'CreditsRefunded':
-      return data.parts;
-    case 'CreditsExpired':
-      return [{ lot_id: data.lot_id, amount: data.amount }];
-    case 'CreditsReversed':
-      return [{ lot_id: data.lot_id, amount: -data.own }, ...negative(data.parts)];
-    case 'CreditsRestored':
-      return [{ lot_id: data.lot_id, amount: data.own }];
-  }
-}
-
 const lotIdOf = ({ stream }: Entry, lot_id: string) => lotDocumentId(idOf(stream), lot_id);
 
 function moveLots(event: Entry, { lots }: Page): void {
   const { transaction_id, transaction_type } = event.data;
-  for (const { lot_id, amount } of movesOf(event)) {
+  for (const { lot_id, amount } of lotMovesOf(event)) {
     // The read model of an earlier version has no lots, until the new one takes its place.
     const lot = lots.get(lotIdOf(event, lot_id));
     if (!lot) continue;
     lot.remaining += amount;
     lot.due_at = lot.remaining > 0 ? lot.expires_at : null;
   }
-  const opened = openedBy(event);
+  const opened = lotOpenedBy(event);
   if (!opened) return;
   const { credits, expires_at } = opened;
   const _id = lotIdOf(event, transaction_id);

@@ -1,7 +1,7 @@
 // The audit trail: what administrators did, to whom and why. A row of `AUDITED` makes each event of a type an entry, when an
 // administrator appended it.
 import { idOf } from '../events/streams.ts';
-import type { EventType, LogEvent } from '../events/vocabulary.ts';
+import type { EventType, EventTypeOf, LogEvent } from '../events/vocabulary.ts';
 import type { Collection, CollectionSpec, Document } from './documents.ts';
 import { type Page, type Paging, pageOf } from './pages.ts';
 
@@ -27,8 +27,12 @@ const ofDomain = ({ data: { domain } }: LogEvent<'DomainBlocked' | 'DomainBlockU
   target: domain,
 });
 
-/** An event type joins the trail by a row here. */
-export const AUDITED: { readonly [Type in EventType]?: AuditRow<Type> } = {
+/** An event type joins the trail by a row here. Each entry of the ledger has one, or null: an administrator never makes it. */
+const AUDITED: { readonly [Type in EventType]?: AuditRow<Type> | null } & Readonly<
+  Record<EventTypeOf<'credits'>, unknown>
+> = {
+  ...{ CreditsGranted: null, CreditsReserved: null, CreditsRefunded: null, CreditsExpired: null },
+  ...{ CreditsReversed: null, CreditsRestored: null, CreditsRecovered: null },
   BackupStarted: { action: 'backup_started', facts: ({ stream }) => ({ target: idOf(stream) }) },
   CreditsAdjusted: {
     action: 'credits_adjusted',
@@ -75,7 +79,9 @@ export const AUDITED: { readonly [Type in EventType]?: AuditRow<Type> } = {
   JobDeleted: { action: 'job_deleted', facts: ({ stream }) => ({ target: idOf(stream) }) },
 };
 
-export const AUDIT_ACTIONS: readonly string[] = Object.values(AUDITED).map(({ action }) => action);
+const rows = Object.entries(AUDITED).flatMap(([type, row]) => (row ? [{ type, action: row.action }] : []));
+export const AUDITED_TYPES: readonly string[] = rows.map(({ type }) => type);
+export const AUDIT_ACTIONS: readonly string[] = rows.map(({ action }) => action);
 
 export interface AuditDocument extends Document {
   /** `_id` is the event's id. ISO 8601. */
@@ -108,7 +114,7 @@ const ADMIN = 'admin:';
 /** The entry that an event is; null when no administrator appended it, or when it is none. */
 export function auditEntry(event: LogEvent): AuditDocument | null {
   const { id: _id, type, metadata } = event;
-  const row = AUDITED[type] as AuditRow<EventType> | undefined;
+  const row = AUDITED[type] as AuditRow<EventType> | null | undefined;
   if (!row || !metadata.actor.startsWith(ADMIN)) return null;
   const facts = row.facts(event as never);
   if (!facts) return null;

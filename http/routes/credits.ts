@@ -1,5 +1,5 @@
 // The gateway's routes for the credits of a user.
-import { TRANSACTION_TYPES, type TransactionType } from '../../events/credits.ts';
+import { TRANSACTION_TYPES, TRANSACTIONS } from '../../events/credits.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
 import {
@@ -27,21 +27,7 @@ export const Credits = Type.Object({
   available_credits: Count('The same number.'),
 });
 
-const MEANINGS: Record<TransactionType, string> = {
-  signup_bonus: 'credits of a new account',
-  purchase: 'bought credits',
-  subscription: 'credits of a plan for one period',
-  trial: 'credits to try a plan',
-  reservation: 'credits reserved for a job',
-  refund: 'reserved credits that an ended job did not use',
-  release: 'reserved credits of a job that was never created or resumed',
-  adjustment: 'a correction by an administrator',
-  expiry: 'credits past their last day',
-  reversal: 'credits taken back because their payment was refunded or disputed',
-  restoration: 'credits given back because the refund failed or the dispute was won',
-  recovery: 'credits that pay off credits owed',
-};
-const meanings = Object.entries(MEANINGS).map(([type, meaning]) => `\`${type}\`: ${meaning}`);
+const meanings = TRANSACTION_TYPES.map((type) => `\`${type}\`: ${TRANSACTIONS[type].meaning}`);
 
 const TransactionTypes = Type.Enum(TRANSACTION_TYPES, {
   $id: 'CreditTransactionType',

@@ -40,6 +40,17 @@ test('an event without the shape of its type is refused, and nothing of its appe
   t.deepEqual(await Array.fromAsync(store.readStream('user-alice')), []);
 });
 
+test('an entry of the ledger that takes credits cannot add any', async (t) => {
+  const log = coded((await openTestStores(t)).log);
+  const recovery = { transaction_id: 'recovery:a', transaction_type: 'recovery', reference_id: 'a', balance_after: 0 };
+  const append = (amount: number) =>
+    log.append('credits-alice', 'no_stream', [
+      event('CreditsRecovered', { ...recovery, amount, hash: '0'.repeat(64), parts: [] }),
+    ]);
+  t.regex((await t.throwsAsync(append(5), { instanceOf: InvalidEvent }))!.message, /^CreditsRecovered\/amount must be/);
+  t.true((await append(-5)).ok);
+});
+
 test('an event of a type that the vocabulary lacks is refused', async (t) => {
   const log = coded((await openTestStores(t)).log);
   for (const type of ['UserRenamed', 'constructor', '__proto__']) {
