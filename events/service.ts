@@ -4,7 +4,7 @@
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { Type } from './schema.ts';
 
-export const LOG_IDENTITY_EVENTS = {
+const LOG_IDENTITY_EVENTS = {
   LogIdentified: event({
     log_id: Type.String({ format: 'uuid', description: 'A random id: only a copy of this log has the same.' }),
   }),
@@ -27,7 +27,7 @@ export const MAINTENANCE_EVENTS = {
 };
 export type MaintenanceEvent = EventsOf<typeof MAINTENANCE_EVENTS>;
 
-export const BACKUP_TURN_EVENTS = {
+const BACKUP_TURN_EVENTS = {
   /** This backup runs until its own stream says that it has ended; no other may start before. */
   BackupAdmitted: event({ backup_id: Type.String({ format: 'uuid' }) }),
 };

@@ -70,7 +70,7 @@ export function urlsInCell(cell: string): CellUrls {
 export const beginsLikeUrl = (text: string): boolean => /^(?:https?:\/\/|www\.)/i.test(text);
 
 /** The text without characters that nobody sees, trimmed. */
-export function visible(text: string): string {
+function visible(text: string): string {
   return within(text.replace(INVISIBLE, '').trim(), JOINERS).trim();
 }
 

@@ -1,7 +1,7 @@
 // Classifies a text: a valid URL, a URL without its `https://`, a URL of a blocked domain, or invalid. The WHATWG parser
 // decides as in browsers and in the checker; the rules around it refuse texts that it accepts but no web server answers.
 
-export const CATEGORIES = ['valid', 'missing_prefix', 'blocked', 'invalid'] as const;
+const CATEGORIES = ['valid', 'missing_prefix', 'blocked', 'invalid'] as const;
 export type Category = (typeof CATEGORIES)[number];
 
 export const INVALID_REASONS = {

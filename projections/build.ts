@@ -50,7 +50,7 @@ export const GRACE_MS = 15 * 60_000;
 
 type Next = NonNullable<ProjectionState['next']>;
 
-export function isToBuild(projection: Projection, state: ProjectionState): boolean {
+function isToBuild(projection: Projection, state: ProjectionState): boolean {
   return state.rebuild || state.next !== null || state.version !== projection.version;
 }
 

@@ -67,9 +67,9 @@ const roleSigns: CollectionSpec<RoleSign> = { name: 'role_signs', fields: {}, in
 
 /** A heartbeat names at most this many jobs. */
 export const MAX_HANDED_OUT_JOBS = 1000;
-export const SIGN_MS = 1_000;
+const SIGN_MS = 1_000;
 /** A role without a heartbeat for this long counts as dead. */
-export const SILENT_MS = 5_000;
+const SILENT_MS = 5_000;
 /** A document whose count has not moved for this long belongs to an ended process and is deleted. */
 const FORGET_MS = 10 * 60_000;
 

@@ -138,7 +138,7 @@ export function prose(html: string, enough: number): string {
 const BLOCK = /<\/?(?:p|div|h[1-6]|li|ul|ol|br|td|tr|section|article|main|header|dt|dd|pre|hr)[\s>/]/i;
 
 /** The visible text, its pieces separated by spaces. */
-export function visibleText(html: string): string {
+function visibleText(html: string): string {
   let text = '';
   forEachText(html, (start, end) => {
     text += html.slice(start, end) + ' ';

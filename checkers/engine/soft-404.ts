@@ -16,7 +16,7 @@ import { notFoundSaying, readSayings, type Saying } from './phrases.ts';
 import { isChallengePage } from './protection.ts';
 
 /** A page with this many points is a soft 404. */
-export const SOFT_POINTS = 70;
+const SOFT_POINTS = 70;
 
 // The points were tuned on one half of test/corpus/soft404 and of test/corpus/not-found.
 const TITLE_POINTS = { gone: 60, bare: 50, mentions: 25 } as const;
@@ -269,7 +269,7 @@ const ERROR_PATH = /(?:^|[/_.-])(?:404|not-?found|page-?not-?found|notfound|erro
 const HOME_PATH = /^\/(?:(?:index|default|home)(?:\.\w{1,5})?)?$|^\/[a-z]{2}(?:[-_][a-z]{2})?\/?$/i;
 
 /** The root is never a soft 404: no missing page could have been replaced by it. */
-export function isRoot(url: URL): boolean {
+function isRoot(url: URL): boolean {
   return url.pathname === '/' && url.search === '';
 }
 

@@ -104,7 +104,7 @@ export function queryOf(given: object): string {
   return set.length === 0 ? '' : `?${new URLSearchParams(set.map(([name, value]) => [name, String(value)]))}`;
 }
 
-export async function bodyOf(response: Response): Promise<unknown> {
+async function bodyOf(response: Response): Promise<unknown> {
   if (response.status === 204) return undefined;
   // An answer that breaks off is none.
   if (response.ok) return response.json().catch(noAnswer);

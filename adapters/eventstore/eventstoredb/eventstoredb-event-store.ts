@@ -22,8 +22,6 @@ import { isSystemEvent, isTombstone } from './filters.ts';
 import { fromPosition, toPosition } from './positions.ts';
 import { readStream } from './read-stream.ts';
 
-export { EventStoreError, type EventStoreErrorCode } from './errors.ts';
-
 export interface EventStoreDbOptions {
   /** `esdb://user:password@host:2113?tls=true`, or `esdb+discover://…` for a cluster; `kurrentdb` is the same. */
   url: string;
