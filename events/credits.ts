@@ -14,7 +14,7 @@ export type LotPart = Static<typeof LotPart>;
 interface TransactionRow {
   /** The event type that records it. */
   recorded_as: string;
-  /** What it does to the usage_effect: it opens a period, or counts in the current one. */
+  /** How it counts towards the usage: it opens a period, or counts in the current one. */
   usage_effect: 'opens' | 'counts' | 'none';
   /** What it is, for clients. */
   meaning: string;
