@@ -45,6 +45,8 @@ const leaseOf = ({ name }: FollowerOptions) => (name === PROJECTOR ? 'projector'
 
 /** The interval between two checks that the log was not replaced. */
 const LOG_LOOK_MS = 10_000;
+/** The interval between two looks for collections and indexes that somebody has dropped. */
+const DROPPED_LOOK_MS = 60_000;
 /** A projector that was overtaken pauses up to this long before it overtakes the other one. */
 const OVERTAKEN_MS = 500;
 const LONGEST_PAUSE_MS = 5_000;
@@ -101,10 +103,16 @@ async function project(options: ProjectorOptions): Promise<void> {
 
   let is_building = true;
   let looked_at = monotonic();
+  let opened_at = looked_at;
   const advanced = () => options.advanced?.(fence.state.checkpoint, is_building || fence.state.catching_up_to !== null);
   async function endRound(): Promise<void> {
     is_building = false;
     advanced();
+    if (monotonic() - opened_at >= DROPPED_LOOK_MS) {
+      await rebuildDropped(options, fence);
+      await unfitGenerations(options, fence);
+      opened_at = monotonic();
+    }
     if (monotonic() - looked_at < LOG_LOOK_MS) return;
     looked_at = monotonic();
     const why = await otherLog(log, fence.state, await options.log_id());
@@ -141,7 +149,7 @@ async function rebuildDropped({ documents, projections, logger }: ProjectorOptio
   }
 }
 
-/** Finds the generations, by projection, in which this version's collections and indexes cannot be opened. They wait for a build. */
+/** Makes dropped indexes again. Finds the generations, by projection, in which this version's collections and indexes cannot be opened. They wait for a build. */
 async function unfitGenerations({ documents, projections, logger }: ProjectorOptions, fence: Fence) {
   const unfit = new Map<string, number>();
   for (const { name, version, collections } of projections) {

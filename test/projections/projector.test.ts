@@ -7,6 +7,7 @@ import type { CollectionSpec, Document } from '../../readmodels/documents.ts';
 import { parkedEvents, projectionStates, requestRebuild } from '../../readmodels/projection-state.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { until } from '../support/behind.ts';
+import { stoppedAt } from '../support/stopped-documents.ts';
 import { openTestStores, project, silent, type TestStores } from '../support/stores.ts';
 import { count, counting, held, startProjector, tally } from '../support/tallies.ts';
 
@@ -155,6 +156,37 @@ test('a stream from before a flip ends whole, and one that outlasts the grace pe
   );
   stop.abort();
   await running;
+});
+
+test('a running projector finds collections that are dropped, and opens all again, so that dropped indexes are made', async (t) => {
+  const stores = await openTestStores(t);
+  const { log, documents } = stores;
+  await count(log, 3);
+  await project(stores, [listing(1)]);
+  const clock = { ms: 0 };
+  let opened = 0;
+  const { documents: watched } = stoppedAt(documents, Number.POSITIVE_INFINITY);
+  watched.collection = (spec) => {
+    if (spec.name === 'rows_1') opened++;
+    return documents.collection(spec);
+  };
+  const stop = new AbortController();
+  const running = startProjector({ ...stores, documents: watched }, [listing(1)], stop.signal, {
+    monotonic: () => clock.ms,
+  });
+  await until(() => opened === 1);
+  await until(() => {
+    clock.ms += 60_000;
+    return opened > 1;
+  });
+  await documents.drop('rows_1');
+  const readmodels = openReadModels(documents);
+  await until(async () => {
+    clock.ms += 60_000;
+    return (await readmodels.collection(rows).count({})) === 3;
+  });
+  stop.abort();
+  await t.notThrowsAsync(running);
 });
 
 test('the next start drops the collections that a crash left of an unused generation', async (t) => {
