@@ -11,7 +11,7 @@ interface PageRow {
   load(): Promise<{ Page: ComponentType<PageProps> }>;
 }
 
-const PAGES: readonly PageRow[] = [
+export const PAGES: readonly PageRow[] = [
   { path: '/sign-in', title: 'Sign in', access: 'none', load: () => import('../pages/sign-in/page.tsx') },
   { path: '/jobs', title: 'Jobs', access: 'user', load: () => import('../pages/jobs/page.tsx') },
   { path: '/jobs/new', title: 'New job', access: 'user', load: () => import('../pages/new-job/page.tsx') },
