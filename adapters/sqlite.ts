@@ -1,7 +1,7 @@
 // Shared by all stores in SQLite files: transactions, waiting for a locked file without blocking the event loop, and
 // the errors of a disk that is full or fails.
 import { statSync } from 'node:fs';
-import type { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Bounds of the wait before the next try. A transaction takes about 1 ms; the wait grows while the lock stays held. */
@@ -19,8 +19,11 @@ class StorageFull extends Error {
   readonly code = 'storage_full';
 }
 
-/** SQLITE_READONLY, as after a failure that made the system mount the disk read-only; the other errors of SQLITE_IOERR. */
-const DISK_FAILS = [8, 10];
+/**
+ * SQLITE_READONLY, as after a failure that made the system mount the disk read-only; the other errors of SQLITE_IOERR; SQLITE_CANTOPEN,
+ * where the disk has no room for one more file or the process may open none.
+ */
+const DISK_FAILS = [8, 10, 14];
 
 /** The disk does not take what is written. A transaction may or may not be there, and the caller may retry. */
 class DiskFails extends Error {
@@ -36,6 +39,15 @@ export function diskError(error: unknown): unknown {
   if (NO_ROOM.includes(code)) return new StorageFull(`no room to write: ${(error as Error).message}`, { cause: error });
   if (!DISK_FAILS.includes(code & 0xff)) return error;
   return new DiskFails(`the disk fails: ${(error as Error).message}`, { cause: error });
+}
+
+/** Opens the file, and makes it when missing. Throws the errors of `diskError`. */
+export function openFile(path: string, options: DatabaseSyncOptions): DatabaseSync {
+  try {
+    return new DatabaseSync(path, options);
+  } catch (error) {
+    throw diskError(error);
+  }
 }
 
 /**

@@ -5,7 +5,7 @@ import { access, constants, mkdir, open, rename, rm, stat } from 'node:fs/promis
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Logger } from 'pino';
-import { diskError, sqliteCode, whenFree } from '../adapters/sqlite.ts';
+import { diskError, openFile, sqliteCode, whenFree } from '../adapters/sqlite.ts';
 import { storeFaultOf } from '../events/store-faults.ts';
 import type { Config } from '../settings/config.ts';
 
@@ -130,8 +130,9 @@ async function assertWritable(data_dir: string): Promise<void> {
   }
 }
 
-/** Throws for a read-only file, which SQLite would open without an error. */
+/** Throws for a read-only file, which SQLite would open without an error, and for a folder, which no wait makes a file. */
 async function assertStoreWritable(path: string): Promise<void> {
+  if (await isFolder(path)) throw new StartError(`The store ${path} cannot be written: it is a folder`);
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
     await access(file, constants.W_OK).catch(({ code, message }: NodeJS.ErrnoException) => {
       if (code !== 'ENOENT') throw new StartError(`The store ${file} cannot be written: ${message}`);
@@ -139,13 +140,15 @@ async function assertStoreWritable(path: string): Promise<void> {
   }
 }
 
+const isFolder = async (path: string) => (await stat(path).catch(() => null))?.isDirectory() ?? false;
+
 /** Takes a lock of SQLite's, which ends with its process even when that is killed. It writes nothing, so it works on a full disk. */
 async function takeLock(data_dir: string): Promise<DatabaseSync> {
   const path = join(data_dir, 'start.lock');
   const stuck = (error: unknown) => new StartError(`${path} cannot be locked: ${(error as Error).message}`);
   let lock: DatabaseSync | null = null;
   try {
-    lock = new DatabaseSync(path, { timeout: 0 });
+    lock = openFile(path, { timeout: 0 });
     const held = lock;
     const lockIt = () => held.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     await whenFree(lockIt, { limit_ms: LOCK_LIMIT_MS, stuck });

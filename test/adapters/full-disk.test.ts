@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { openSqliteQueue } from '../../adapters/queue/sqlite/sqlite-queue.ts';
-import { diskError, transaction, whenFree } from '../../adapters/sqlite.ts';
+import { diskError, openFile, transaction, whenFree } from '../../adapters/sqlite.ts';
 import { storeFaultOf } from '../../events/store-faults.ts';
 
 const MAX_PAGES = 60;
@@ -125,3 +125,9 @@ async function folderOf(t: ExecutionContext): Promise<string> {
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
+
+test('a file that cannot be opened now, as without a free inode, is a fault that passes', async (t) => {
+  const path = join(await folderOf(t), 'missing', 'events.db');
+  const error = t.throws(() => openFile(path, {}), { code: 'unavailable', message: /unable to open database file/ });
+  t.is(storeFaultOf(error), 'unavailable');
+});

@@ -1,8 +1,8 @@
 // One connection to the file of documents, with its prepared statements.
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { LRUCache } from 'lru-cache';
 import { WriteConflict } from '../../../readmodels/documents.ts';
-import { whenFree } from '../../sqlite.ts';
+import { diskError, openFile, whenFree } from '../../sqlite.ts';
 import { OVERWRITE_DELETED, truncateWal, WalTruncation } from '../../sqlite-erasure.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 
@@ -54,7 +54,7 @@ export class Connection {
 
   /** Opens a connection for writes and for reads inside a transaction. Its caller waits for locks by `whenWritable`. */
   static async writer(path: string, max_pages?: number): Promise<Connection> {
-    const db = new DatabaseSync(path, { timeout: 0 });
+    const db = openFile(path, { timeout: 0 });
     try {
       // `synchronous = NORMAL`: a power cut may lose the last transactions but keeps the file consistent. Projections
       // replay the lost ones from the event log.
@@ -80,9 +80,14 @@ export class Connection {
   /** Opens a connection for reads. Each statement sees the commits before its start. */
   static reader(path: string, options: ReaderOptions = {}): Connection {
     const { wanted, own_thread = false, read_only: readOnly = false } = options;
-    const db = new DatabaseSync(path, { timeout: own_thread ? READER_BUSY_MS : 0, readOnly });
-    db.exec(`PRAGMA query_only = 1; PRAGMA cache_size = -${CACHE_KIB}`);
-    return new Connection(db, null, wanted);
+    const db = openFile(path, { timeout: own_thread ? READER_BUSY_MS : 0, readOnly });
+    try {
+      db.exec(`PRAGMA query_only = 1; PRAGMA cache_size = -${CACHE_KIB}`);
+      return new Connection(db, null, wanted);
+    } catch (error) {
+      db.close();
+      throw diskError(error);
+    }
   }
 
   get inTransaction(): boolean {

@@ -1,8 +1,8 @@
 // Opens the log's file, creates its schema, and waits while another thread or process locks it.
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { isThere, transaction, whenFree } from '../../sqlite.ts';
+import type { DatabaseSync } from 'node:sqlite';
+import { isThere, openFile, transaction, whenFree } from '../../sqlite.ts';
 import { OVERWRITE_DELETED } from '../../sqlite-erasure.ts';
 
 /** Written to the file as `user_version`; raised with every change of the tables. */
@@ -52,7 +52,7 @@ class LogBusy extends Error {
 export async function connect(path: string, checkpoint_pages: number): Promise<DatabaseSync> {
   await mkdir(dirname(path), { recursive: true });
   // No busy timeout: SQLite's own wait blocks the thread for up to 100 ms at a time. `whenLogIsFree` waits instead.
-  const db = new DatabaseSync(path, { timeout: 0 });
+  const db = openFile(path, { timeout: 0 });
   try {
     await whenLogIsFree(() => {
       // Checked before the first write, so that a file of a later version stays unchanged.
@@ -90,7 +90,7 @@ class NoLog extends Error {
  */
 export async function connectToRead(path: string): Promise<DatabaseSync> {
   if (!isThere(path)) throw new NoLog(`there is no event log at ${path}`);
-  const db = new DatabaseSync(path, { readOnly: true, timeout: 0 });
+  const db = openFile(path, { readOnly: true, timeout: 0 });
   try {
     if ((await whenLogIsFree(() => refuseNewer(db, path))) === 0) throw new NoLog(`${path} is no event log`);
   } catch (error) {

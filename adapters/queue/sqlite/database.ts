@@ -1,8 +1,8 @@
 // Opens the queue's file. Several threads and processes may open it at the same time.
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { transaction, whenFree } from '../../sqlite.ts';
+import type { DatabaseSync } from 'node:sqlite';
+import { openFile, transaction, whenFree } from '../../sqlite.ts';
 import { OVERWRITE_DELETED } from '../../sqlite-erasure.ts';
 import { QueueError } from '../limits.ts';
 
@@ -40,7 +40,7 @@ const SCHEMA = `
 export async function openDatabase(path: string): Promise<DatabaseSync> {
   mkdirSync(dirname(path), { recursive: true });
   // No busy timeout: SQLite's own wait blocks the thread and its event loop. `whenFree` waits instead.
-  const db = new DatabaseSync(path, { timeout: 0 });
+  const db = openFile(path, { timeout: 0 });
   // Turning a new file into WAL needs an exclusive lock, for which SQLite fails at once instead of waiting.
   try {
     await whenFree(() => db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL'), OPENING);
