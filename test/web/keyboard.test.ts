@@ -100,3 +100,22 @@ test('a table is sorted by its headings, and the numbers of a chart are a table'
   await tabTo(page, chart.getByRole('region'));
   t.true((await chart.getByRole('row').count()) > 1);
 });
+
+/** Effects run a frame, or some milliseconds, after the page shows. Here they wait, once the field is there, until `released`. */
+const SLOW = `
+  const soon = setTimeout.bind(window);
+  const isHeld = () => !window.released && document.querySelector('search input[type=search]');
+  const later = (run) => (isHeld() ? soon(later, 20, run) : run());
+  window.requestAnimationFrame = (run) => soon(later, 0, () => run(performance.now()));
+  window.setTimeout = (run, wait_ms) => soon(later, wait_ms, run);`;
+
+test('what is pasted as soon as the field is there filters, on a machine however slow', async (t) => {
+  const user = newUser();
+  const job_id = await endedJob(t, user);
+  const page = await service.open(t, '/jobs', { user });
+  await page.addInitScript({ content: SLOW });
+  await page.goto(`${service.url}/console/jobs/${job_id}`);
+  await page.getByLabel('URL contains').fill('404');
+  await page.evaluate('window.released = true');
+  await page.getByText('1 result', { exact: true }).waitFor();
+});

@@ -1,5 +1,5 @@
 // The address of the page. What a page shows (its filters, its sort, its tab) is in the address, so that a link and Back reproduce it.
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 
 /** Where the service is, without a slash at its end; not empty behind a proxy that serves it under a path. */
 export const SERVICE = document.documentElement.dataset.base ?? '';
@@ -40,7 +40,8 @@ export function setQuery(changed: Readonly<Record<string, string | undefined>>, 
 
 export function useAddress(): Address {
   const [address, setAddress] = useState(current);
-  useEffect(() => {
+  // An effect would begin to listen a frame later, and not hear of a change before that.
+  useLayoutEffect(() => {
     const update = () => setAddress(current());
     changes.addEventListener('change', update);
     addEventListener('popstate', update);

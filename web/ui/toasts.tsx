@@ -1,5 +1,5 @@
 // Short notices of what has just happened, read aloud where the reader uses a screen reader. What can be taken back has a button for it.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api/ask.ts';
 
 interface Toast {
@@ -30,7 +30,8 @@ export function sayFailure(error: unknown): void {
 
 export function Toasts() {
   const [shown, setShown] = useState<readonly Toast[]>([]);
-  useEffect(() => {
+  // As in `useAddress`: what is said before the first frame shows too.
+  useLayoutEffect(() => {
     const add = (event: Event) => setShown((before) => [...before, (event as CustomEvent<Toast>).detail]);
     notices.addEventListener('toast', add);
     return () => notices.removeEventListener('toast', add);
