@@ -112,7 +112,8 @@ async function openParts(config: Config, logger: Logger, opening: Omit<OpeningPa
   const job_documents = readmodels.collection(jobs);
   const blocklist = openBlocklist(readmodels.collection(blockedDomains), readmodels.collection(blocklistVersion));
   const intake = openIntake(blocklist, limitsOf(config));
-  const jobFinder = openJobFinder(job_documents, job_commands);
+  const passed: Parts['passed'] = (position) => readmodels.passed(position, READ_YOUR_WRITES_MS);
+  const jobFinder = openJobFinder(job_documents, job_commands, passed);
   const { https, path, base_path } = publicPlace(config);
   const sessions = openBrowserSessions(
     openSessions(log),
@@ -169,7 +170,7 @@ async function openParts(config: Config, logger: Logger, opening: Omit<OpeningPa
     jobs: job_commands,
     submissions: openSubmissions({ log, jobs: job_commands, credits, intake, blobs }),
     rates: rates.shared,
-    passed: (position) => readmodels.passed(position, READ_YOUR_WRITES_MS),
+    passed,
     atEnd: (close) => closes.push(close),
   };
   return {

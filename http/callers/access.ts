@@ -1,5 +1,6 @@
 // Access rules: authenticates the caller of a request, finds the job that its path names, and refuses everybody else.
 import type { Jobs } from '../../commands/job.ts';
+import type { Position } from '../../events/event-store.ts';
 import { jobStream } from '../../events/streams.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
 import type { LiveCollection } from '../../readmodels/read-models.ts';
@@ -8,12 +9,14 @@ import { type Caller, isOfOwner, type OwnedJob, type Route } from '../route.ts';
 import type { Identity } from './identity.ts';
 import { sameText } from './same-text.ts';
 
-/** Finds the job that a path names. Both methods return null when there is none. */
+/** Finds the job that a path names. The first two methods return null when there is none. */
 export interface JobFinder {
   /** Reads the job from the read models. */
   shown(job_id: string): Promise<JobDocument | null>;
   /** Reads the log for a job that the read models do not have yet. */
   owned(job_id: string): Promise<OwnedJob | null>;
+  /** Reads the job from the read models once they have what the log has of it; null when they stay behind. */
+  awaited(job_id: string): Promise<JobDocument | null>;
 }
 
 export interface AccessOptions {
@@ -57,8 +60,9 @@ export async function authenticate(
 }
 
 /**
- * Returns the job that the path names. Throws 404 when there is none, the route's `foreign` status for another user's job, and
- * 503 when a read's job is in the log and not in the read models yet: a process that has just started knows no position to wait for.
+ * Returns the job that the path names. Throws 404 when there is none, and the route's `foreign` status for another user's job. A read
+ * waits for a job that is in the log and not in the read models yet: who asks may know no position to wait for. It throws 503 when they
+ * stay behind.
  */
 export async function findJob(
   route: Pick<Route, 'access' | 'foreign' | 'method'>,
@@ -74,13 +78,19 @@ export async function findJob(
     job.owner_id === caller?.user_id ||
     (route.access === 'owner-or-admin' && caller?.is_admin === true);
   if (!is_allowed) throw route.foreign === 403 ? notYours() : jobNotFound();
-  if (route.method === 'GET' && !shown) throw retryLater(503, 'unavailable', BEHIND, 1);
-  return job;
+  if (route.method !== 'GET' || shown) return job;
+  const awaited = await jobs.awaited(job_id);
+  if (!awaited) throw retryLater(503, 'unavailable', BEHIND, 1);
+  return awaited;
 }
 
 const JOB_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-export function openJobFinder(documents: Pick<LiveCollection<JobDocument>, 'get'>, jobs: Jobs): JobFinder {
+export function openJobFinder(
+  documents: Pick<LiveCollection<JobDocument>, 'get'>,
+  jobs: Jobs,
+  passed: (position: Position) => Promise<boolean>,
+): JobFinder {
   return {
     shown: (job_id) => documents.get(job_id),
     async owned(job_id) {
@@ -88,6 +98,10 @@ export function openJobFinder(documents: Pick<LiveCollection<JobDocument>, 'get'
       if (job || !JOB_ID.test(job_id)) return job;
       const { status, owner_id } = (await jobs.aggregate.read(jobStream(job_id))).state;
       return status === 'none' || status === 'deleted' ? null : { _id: job_id, owner_id };
+    },
+    async awaited(job_id) {
+      const { position } = await jobs.aggregate.read(jobStream(job_id));
+      return (await passed(position)) ? await documents.get(job_id) : null;
     },
   };
 }

@@ -93,7 +93,7 @@ export function jobsBy(find: (job_id: string) => object | null): JobFinder {
     const found = find(_id);
     return found && ({ _id, ...found } as JobDocument);
   };
-  return { shown: job, owned: job };
+  return { shown: job, owned: job, awaited: job };
 }
 
 export { until } from '../support/until.ts';

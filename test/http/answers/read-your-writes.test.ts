@@ -1,8 +1,18 @@
 import test from 'ava';
 import { Type } from 'typebox';
+import type { Blobs } from '../../../commands/blobs.ts';
+import { openCredits } from '../../../commands/credits.ts';
+import { openJobs } from '../../../commands/job.ts';
+import { jobStream } from '../../../events/streams.ts';
 import { GATEWAY } from '../../../http/apis/gateway.ts';
 import { PUBLIC } from '../../../http/apis/public.ts';
+import { openJobFinder } from '../../../http/callers/access.ts';
 import { type Route, routeOf } from '../../../http/route.ts';
+import { type JobDocument, jobs } from '../../../readmodels/jobs.ts';
+import { openReadModels } from '../../../readmodels/read-models.ts';
+import { eventsOf } from '../../support/behind.ts';
+import { commandContext, openTestStores, project } from '../../support/stores.ts';
+import { submitUpload } from '../../support/submitted.ts';
 import { ALICES_JOB, API_KEY, jobsBy, startSample } from '../sample-app.ts';
 
 const route = routeOf<unknown>(GATEWAY, 'sample');
@@ -33,6 +43,14 @@ const ROUTES: Route<unknown>[] = [
     handler: () => ({ body: {} }),
   }),
 ];
+
+const JOB_ROUTES: Route<unknown>[] = (['GET', 'POST'] as const).map((method) =>
+  route({
+    ...about,
+    ...{ method, path: '/jobs/{job_id}', access: 'owner' },
+    handler: ({ job }) => ({ body: { job } }),
+  }),
+);
 
 async function start() {
   /** What happened, in order. */
@@ -109,17 +127,59 @@ test('what a read does not find is a 503 while the read models lack the position
   await sample.close();
 });
 
-test('a read of a job that only the log has yet is a 503 for its owner and a 404 for others', async (t) => {
+test('a read waits for a job that only the log has yet; nothing else does', async (t) => {
   const job = async (_id: string) => (_id === ALICES_JOB ? { _id, owner_id: 'alice' } : null);
-  const sample = await startSample(ROUTES, undefined, { jobs: { shown: async () => null, owned: job } });
-  const read = async (as: string, job_id: string) => {
-    const response = await sample.request(`/jobs/${job_id}`, { as });
-    return [response.status, ((await response.json()) as { code: string }).code, response.headers.get('retry-after')];
+  const document = { _id: ALICES_JOB, owner_id: 'alice', is_document: true } as unknown as JobDocument;
+  let comes = true;
+  const awaited: string[] = [];
+  const sample = await startSample(JOB_ROUTES, undefined, {
+    jobs: {
+      shown: async () => null,
+      owned: job,
+      async awaited(job_id) {
+        awaited.push(job_id);
+        return comes ? document : null;
+      },
+    },
+  });
+  const ask = async (method: string, job_id: string, as: string | null = sample.tokens.alice) => {
+    const response = await sample.request(`/jobs/${job_id}`, { method, as });
+    const body = (await response.json()) as { code?: string; job?: object };
+    return [response.status, body.code ?? body.job, response.headers.get('retry-after')];
   };
-  t.deepEqual(await read(sample.tokens.alice, ALICES_JOB), [503, 'unavailable', '1']);
-  t.deepEqual(await read(sample.tokens.bob, ALICES_JOB), [404, 'job_not_found', null]);
-  t.deepEqual(await read(sample.tokens.alice, '00000000-0000-4000-8000-000000000000'), [404, 'job_not_found', null]);
+  t.deepEqual(await ask('GET', '00000000-0000-4000-8000-000000000000'), [404, 'job_not_found', null]);
+  t.deepEqual(await ask('GET', ALICES_JOB, sample.tokens.bob), [404, 'job_not_found', null]);
+  t.deepEqual(await ask('POST', ALICES_JOB), [200, { _id: ALICES_JOB, owner_id: 'alice' }, null]);
+  t.deepEqual(awaited, [], 'nobody waited');
+
+  t.deepEqual(await ask('GET', ALICES_JOB), [200, document, null]);
+  comes = false;
+  t.deepEqual(await ask('GET', ALICES_JOB), [503, 'unavailable', '1']);
+  t.deepEqual(awaited, [ALICES_JOB, ALICES_JOB]);
   await sample.close();
+});
+
+test('who waits for a job gets it once the read models have what the log has of it', async (t) => {
+  const stores = await openTestStores(t);
+  const commands = openJobs(stores.log);
+  const credits = openCredits(stores.log);
+  const lot = { transaction_type: 'purchase', reference_id: 'p', amount: 2, expires_at: null } as const;
+  await credits.run('alice', { type: 'grant', ...lot }, commandContext());
+  const blobs = { put: async () => 0 } as unknown as Blobs;
+  const job = { job_id: ALICES_JOB, owner_id: 'alice', owner_email: null, filename: 'a.csv', batch_size: 10 };
+  const urls = ['https://a.example/1', 'https://a.example/2'];
+  await submitUpload({ log: stores.log, blobs, commands, credits }, { ...job, urls, checked: 0 });
+  const documents = openReadModels(stores.documents).collection(jobs);
+  let is_projected = false;
+  const finder = openJobFinder(documents, commands, async (position) => {
+    if (is_projected) await project(stores);
+    t.is(position, (await eventsOf(stores.log, jobStream(ALICES_JOB))).at(-1)!.position);
+    return is_projected;
+  });
+  t.is((await finder.owned(ALICES_JOB))?.owner_id, 'alice');
+  t.is(await finder.awaited(ALICES_JOB), null, 'the read models stay behind');
+  is_projected = true;
+  t.like(await finder.awaited(ALICES_JOB), { _id: ALICES_JOB, owner_id: 'alice' });
 });
 
 test("a caller's API key and token read each other's writes, other callers wait for nothing", async (t) => {
