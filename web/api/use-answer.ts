@@ -23,17 +23,12 @@ const LONGEST_RETRY_MS = 30_000;
 export function useAnswer<Name extends Operation>(
   name: Name,
   given: Given<Name> | null,
-  { version = '' }: { version?: string } = {},
+  version = '',
 ): Answer<AnswerOf<Name>> {
   const wanted = given === null ? null : JSON.stringify(given);
   const [asked, setAsked] = useState(0);
-  const [answer, setAnswer] = useState<{
-    value?: AnswerOf<Name>;
-    error: ApiError | null;
-    is_waiting: boolean;
-  }>({
-    error: null,
-    is_waiting: wanted !== null,
+  const [answer, setAnswer] = useState<Omit<Answer<AnswerOf<Name>>, 'again'>>({
+    ...{ value: undefined, error: null, is_waiting: wanted !== null },
   });
   const tries = useRef(0);
 
@@ -65,6 +60,5 @@ export function useAnswer<Name extends Operation>(
   }, [name, wanted, asked, version]);
 
   const again = useCallback(() => setAsked((n) => n + 1), []);
-  const { value, error, is_waiting } = answer;
-  return { value, error, is_waiting, again };
+  return { ...answer, again };
 }

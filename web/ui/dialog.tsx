@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { useAction } from './action.ts';
 import { Refusal } from './failure.tsx';
+import { Form } from './form.tsx';
 
 interface DialogProps {
   title: string;
@@ -60,13 +61,7 @@ export function Confirm({ action, is_dangerous = false, onConfirm, children, ...
   });
   return (
     <Dialog {...dialog}>
-      <form
-        class="section"
-        onSubmit={(event) => {
-          event.preventDefault();
-          run();
-        }}
-      >
+      <Form class="section" onSubmit={run}>
         {children}
         <Refusal error={error} />
         <footer>
@@ -77,7 +72,7 @@ export function Confirm({ action, is_dangerous = false, onConfirm, children, ...
             {action}
           </button>
         </footer>
-      </form>
+      </Form>
     </Dialog>
   );
 }

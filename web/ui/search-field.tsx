@@ -1,6 +1,6 @@
 // A search in a list. Its words are in the address; each letter replaces them, so that Back leaves the list.
 import { setQuery, useAddress } from '../app/address.ts';
-import { Field } from './field.tsx';
+import { TextField } from './field.tsx';
 
 interface SearchFieldProps {
   label?: string;
@@ -17,18 +17,14 @@ export const searchIn = (query: URLSearchParams, max_chars = MAX_CHARS): string 
 export function SearchField({ label = 'Search', placeholder, max_chars = MAX_CHARS }: SearchFieldProps) {
   const { query } = useAddress();
   return (
-    <Field label={label}>
-      {(control) => (
-        <input
-          {...control}
-          type="search"
-          size={30}
-          maxLength={max_chars}
-          placeholder={placeholder}
-          value={searchIn(query, max_chars) ?? ''}
-          onInput={(event) => setQuery({ search: event.currentTarget.value, offset: undefined }, { replace: true })}
-        />
-      )}
-    </Field>
+    <TextField
+      label={label}
+      type="search"
+      size={30}
+      maxLength={max_chars}
+      placeholder={placeholder}
+      value={searchIn(query, max_chars) ?? ''}
+      onInput={(text) => setQuery({ search: text, offset: undefined }, { replace: true })}
+    />
   );
 }

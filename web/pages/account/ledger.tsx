@@ -36,11 +36,7 @@ export function Ledger({ version }: { version: string }) {
   const { query } = useAddress();
   const transaction_type = TYPES.find((name) => name === query.get('type'));
   const offset = offsetIn(query);
-  const entries = useAnswer(
-    'GET /users/me/credit-transactions',
-    { limit: LIMIT, offset, transaction_type },
-    { version },
-  );
+  const entries = useAnswer('GET /users/me/credit-transactions', { limit: LIMIT, offset, transaction_type }, version);
   return (
     <>
       <header class="title">

@@ -14,7 +14,7 @@ export function Page() {
   const me = useMe();
   const { query } = useAddress();
   const { again } = useSession();
-  const credits = useAnswer('GET /users/me/credits', {}, { version: String(me.credit_balance) });
+  const credits = useAnswer('GET /users/me/credits', {}, String(me.credit_balance));
   // The balance of the frame is as old as the document; this page is where it has to be right.
   useEffect(again, [again]);
   return (

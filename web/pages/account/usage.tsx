@@ -12,7 +12,7 @@ const REASONS = {
 };
 
 export function Usage({ me }: { me: Profile }) {
-  const quota = useAnswer('GET /users/me/quota', {}, { version: String(me.credit_balance) });
+  const quota = useAnswer('GET /users/me/quota', {}, String(me.credit_balance));
   if (!quota.value) return <Failure of={quota} />;
   const { plan, usage, limits, exhausted_by, trial } = quota.value;
   return (

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { type AnswerOf, ask } from '../../api/ask.ts';
 import { Confirm } from '../../ui/dialog.tsx';
-import { Field } from '../../ui/field.tsx';
+import { TextField } from '../../ui/field.tsx';
 import { say } from '../../ui/toasts.tsx';
 
 type Entry = AnswerOf<'GET /domains/blocked'>['items'][number];
@@ -34,18 +34,15 @@ export function BlockDialog({ entry, domain = '', onClose, onDone }: BlockDialog
     onDone();
   }
   const text = (name: keyof typeof written, label: string, of: { hint: string; max: number; is_fixed?: boolean }) => (
-    <Field label={label} hint={of.hint}>
-      {(control) => (
-        <input
-          {...control}
-          maxLength={of.max}
-          readOnly={of.is_fixed}
-          required={name === 'domain'}
-          value={written[name]}
-          onInput={(event) => setWritten({ ...written, [name]: event.currentTarget.value })}
-        />
-      )}
-    </Field>
+    <TextField
+      label={label}
+      hint={of.hint}
+      maxLength={of.max}
+      readOnly={of.is_fixed}
+      required={name === 'domain'}
+      value={written[name]}
+      onInput={(text) => setWritten({ ...written, [name]: text })}
+    />
   );
   return (
     <Confirm

@@ -4,7 +4,8 @@ import { ask } from '../../api/ask.ts';
 import { useAction } from '../../ui/action.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { Refusal } from '../../ui/failure.tsx';
-import { Field } from '../../ui/field.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
 import { ShownOnce } from '../../ui/shown-once.tsx';
 
 export function NewKey({ onMade, onClose }: { onMade(): void; onClose(): void }) {
@@ -24,31 +25,22 @@ export function NewKey({ onMade, onClose }: { onMade(): void; onClose(): void })
   }
   return (
     <Dialog title="New API key" onClose={onClose}>
-      <form
-        class="section"
-        onSubmit={(event) => {
-          event.preventDefault();
-          make.run();
-        }}
-      >
-        <Field label="Name" hint="Says where the key is used, such as “nightly check”.">
-          {(control) => (
-            <input
-              {...control}
-              required
-              maxLength={100}
-              value={name}
-              onInput={(event) => setName(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+      <Form class="section" onSubmit={make.run}>
+        <TextField
+          label="Name"
+          hint="Says where the key is used, such as “nightly check”."
+          required
+          maxLength={100}
+          value={name}
+          onInput={setName}
+        />
         <Refusal error={make.error} />
         <DialogFooter onClose={onClose}>
           <button type="submit" class="primary" disabled={make.is_running}>
             Make the key
           </button>
         </DialogFooter>
-      </form>
+      </Form>
     </Dialog>
   );
 }

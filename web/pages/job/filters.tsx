@@ -2,7 +2,8 @@
 import type { Given } from '../../api/ask.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { setQuery, useAddress } from '../../app/address.ts';
-import { Field } from '../../ui/field.tsx';
+import { Check } from '../../ui/check.tsx';
+import { ANY, SelectField, TextField } from '../../ui/field.tsx';
 import { namesOf } from '../../ui/names.ts';
 import { grouped } from '../../ui/numbers.ts';
 
@@ -40,63 +41,42 @@ const change = (changed: Readonly<Record<string, string | undefined>>) => setQue
 export function Filters({ job_id, version }: { job_id: string; version: string }) {
   const { query } = useAddress();
   const filter = filterIn(query);
-  const options = useAnswer('GET /jobs/{job_id}/filter-options', { job_id }, { version });
+  const options = useAnswer('GET /jobs/{job_id}/filter-options', { job_id }, version);
   const codes = options.value?.status_codes.filter(({ status_code }) => status_code !== null) ?? [];
+  const groups = new Map(options.value?.status_groups.map(({ status_group, count }) => [status_group, count]));
   return (
     <search class="fields">
-      <Field label="URL contains">
-        {(control) => (
-          <input
-            {...control}
-            type="search"
-            maxLength={500}
-            value={filter.url_contains ?? ''}
-            onInput={(event) => change({ url_contains: event.currentTarget.value })}
-          />
-        )}
-      </Field>
-      <Field label="Status">
-        {(control) => (
-          <select
-            {...control}
-            value={filter.status_group ?? ''}
-            onChange={(event) => change({ status_group: event.currentTarget.value })}
-          >
-            <option value="">any</option>
-            {GROUPS.map((name) => (
-              <option key={name} value={name}>
-                {name}{' '}
-                {countOf(options.value?.status_groups.find(({ status_group }) => status_group === name)?.count ?? 0)}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-      <Field label="Code">
-        {(control) => (
-          <select
-            {...control}
-            value={filter.status_codes ?? ''}
-            onChange={(event) => change({ status_codes: event.currentTarget.value })}
-          >
-            <option value="">any</option>
-            {filter.status_codes?.includes(',') && <option value={filter.status_codes}>{filter.status_codes}</option>}
-            {codes.map(({ status_code, count }) => (
-              <option key={status_code} value={String(status_code)}>
-                {status_code} {countOf(count)}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={filter.non_2xx ?? false}
-          onChange={(event) => change({ non_2xx: event.currentTarget.checked ? 'true' : undefined })}
-        />
-        without 2xx only
-      </label>
+      <TextField
+        label="URL contains"
+        type="search"
+        maxLength={500}
+        value={filter.url_contains ?? ''}
+        onInput={(text) => change({ url_contains: text })}
+      />
+      <SelectField
+        label="Status"
+        value={filter.status_group ?? ''}
+        options={[ANY, ...GROUPS.map((name) => ({ value: name, label: `${name} ${countOf(groups.get(name) ?? 0)}` }))]}
+        onChange={(status_group) => change({ status_group })}
+      />
+      <SelectField
+        label="Code"
+        value={filter.status_codes ?? ''}
+        options={[
+          ANY,
+          ...(filter.status_codes?.includes(',') ? [{ value: filter.status_codes, label: filter.status_codes }] : []),
+          ...codes.map(({ status_code, count }) => ({
+            value: status_code!,
+            label: `${status_code} ${countOf(count)}`,
+          })),
+        ]}
+        onChange={(status_codes) => change({ status_codes })}
+      />
+      <Check
+        label="without 2xx only"
+        is_on={filter.non_2xx ?? false}
+        set={(is_on) => change({ non_2xx: is_on ? 'true' : undefined })}
+      />
     </search>
   );
 }

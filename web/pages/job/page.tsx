@@ -15,7 +15,7 @@ export function Page({ params }: PageProps) {
   const job_id = params.job_id!;
   const { job, is_deleted, is_lost, speed } = useJob(job_id);
   // The figures follow the job, not each of its events.
-  const stats = useAnswer('GET /jobs/{job_id}/stats', { job_id }, { version: speed.seen });
+  const stats = useAnswer('GET /jobs/{job_id}/stats', { job_id }, speed.seen);
   if (is_deleted) return <Empty title="This job was deleted" is_page />;
   if (!job.value) return <Failure of={job} title="Job" />;
   const { value } = job;

@@ -5,7 +5,8 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { useAction } from '../../ui/action.ts';
 import { Confirm, Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { Failure, Refusal } from '../../ui/failure.tsx';
-import { Field } from '../../ui/field.tsx';
+import { SelectField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
 import { counted } from '../../ui/numbers.ts';
 import { ShownOnce } from '../../ui/shown-once.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -30,32 +31,17 @@ export function Shares({ job_id, onClose }: { job_id: string; onClose(): void })
     <Dialog title="Share the results" onClose={onClose}>
       <p>Whoever has the link sees the results, without an account. They see neither your name nor your credits.</p>
       {made === null ? (
-        <form
-          class="fields"
-          onSubmit={(event) => {
-            event.preventDefault();
-            share.run();
-          }}
-        >
-          <Field label="The link works for">
-            {(control) => (
-              <select
-                {...control}
-                value={lifetime}
-                onChange={(event) => setLifetime(Number(event.currentTarget.value))}
-              >
-                {LIFETIMES.map(({ label }, n) => (
-                  <option key={label} value={n}>
-                    {label}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
+        <Form class="fields" onSubmit={share.run}>
+          <SelectField
+            label="The link works for"
+            value={lifetime}
+            options={LIFETIMES.map(({ label }, value) => ({ value, label }))}
+            onChange={(chosen) => setLifetime(Number(chosen))}
+          />
           <button type="submit" class="primary" disabled={share.is_running}>
             Make a link
           </button>
-        </form>
+        </Form>
       ) : (
         <ShownOnce label="The link" hint="It is shown this once: the service keeps no links." value={made} />
       )}

@@ -1,6 +1,7 @@
 // Where the reader drops a file, picks one, or pastes a list.
 import { useId, useState } from 'preact/hooks';
 import { Field } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
 
 const FORMATS = '.csv,.tsv,.txt,.md,.xlsx,.ods,.json,.jsonl,.ndjson,.xml,.html,.gz';
 
@@ -18,13 +19,7 @@ export function Choose({ onChoose }: { onChoose(file: File): void }) {
         {/* It covers the card: a browser's own file input takes what is dropped on it. */}
         <input id={id} type="file" accept={FORMATS} onChange={(event) => choose(event.currentTarget.files)} />
       </section>
-      <form
-        class="card"
-        onSubmit={(event) => {
-          event.preventDefault();
-          onChoose(new File([list], 'pasted.txt', { type: 'text/plain' }));
-        }}
-      >
+      <Form class="card" onSubmit={() => onChoose(new File([list], 'pasted.txt', { type: 'text/plain' }))}>
         <Field label="Or paste a list" hint="One URL a line.">
           {(control) => (
             <textarea
@@ -41,7 +36,7 @@ export function Choose({ onChoose }: { onChoose(file: File): void }) {
             Look at the list
           </button>
         </p>
-      </form>
+      </Form>
     </>
   );
 }

@@ -1,6 +1,6 @@
 // What a job of the list would check and cost, before anything is spent.
 import { to } from '../../app/address.ts';
-import { Field } from '../../ui/field.tsx';
+import { SelectField } from '../../ui/field.tsx';
 import { Figure, Figures } from '../../ui/figures.tsx';
 import { counted, grouped } from '../../ui/numbers.ts';
 import type { Analysis, Place } from './analysis.ts';
@@ -78,35 +78,24 @@ function PlaceFields({ analysis, onPlace }: Pick<PreviewProps, 'analysis' | 'onP
   const label = ({ letter, name }: { letter: string; name: string | null }) =>
     name === null ? `Column ${letter}` : `${letter}: ${name}`;
   const sheet = sheet_name ?? undefined;
+  const sheets = [...new Set([sheet_name ?? '', ...other_sheets.map((other) => other.sheet_name)])];
   return (
     <div class="fields">
       {other_columns.length > 0 && (
-        <Field label="Column">
-          {(control) => (
-            <select
-              {...control}
-              value={column.letter}
-              onChange={(event) => onPlace({ column: event.currentTarget.value, sheet })}
-            >
-              {[column, ...other_columns].map((one) => (
-                <option key={one.letter} value={one.letter}>
-                  {label(one)}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField
+          label="Column"
+          value={column.letter}
+          options={[column, ...other_columns].map((one) => ({ value: one.letter, label: label(one) }))}
+          onChange={(letter) => onPlace({ column: letter, sheet })}
+        />
       )}
       {other_sheets.length > 0 && (
-        <Field label="Sheet">
-          {(control) => (
-            <select {...control} value={sheet} onChange={(event) => onPlace({ sheet: event.currentTarget.value })}>
-              {[...new Set([sheet_name, ...other_sheets.map((other) => other.sheet_name)])].map((name) => (
-                <option key={name}>{name}</option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField
+          label="Sheet"
+          value={sheet}
+          options={sheets.map((name) => ({ value: name, label: name }))}
+          onChange={(name) => onPlace({ sheet: name })}
+        />
       )}
       {other_columns.length === 0 && other_sheets.length === 0 && column.name !== null && (
         <small>URLs from {label(column)}</small>

@@ -4,15 +4,15 @@ import { ask } from '../../api/ask.ts';
 import { useAction } from '../../ui/action.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { Refusal } from '../../ui/failure.tsx';
-import { Field } from '../../ui/field.tsx';
+import { SelectField } from '../../ui/field.tsx';
 import { ShownOnce } from '../../ui/shown-once.tsx';
 
 const HOUR_S = 3600;
 const OVERLAPS = [
-  { seconds: HOUR_S, label: 'for an hour' },
-  { seconds: 24 * HOUR_S, label: 'for a day' },
-  { seconds: 7 * 24 * HOUR_S, label: 'for a week' },
-  { seconds: 0, label: 'not at all: others have seen it' },
+  { value: HOUR_S, label: 'for an hour' },
+  { value: 24 * HOUR_S, label: 'for a day' },
+  { value: 7 * 24 * HOUR_S, label: 'for a week' },
+  { value: 0, label: 'not at all: others have seen it' },
 ];
 
 interface NewSecretProps {
@@ -39,21 +39,13 @@ export function NewSecret({ endpoint_id, onMade, onClose }: NewSecretProps) {
   }
   return (
     <Dialog title="New signing secret" onClose={onClose}>
-      <Field label="The old secret signs as well" hint="Put the new secret into your receiver in that time.">
-        {(control) => (
-          <select
-            {...control}
-            value={overlap_seconds}
-            onChange={(event) => setOverlap(Number(event.currentTarget.value))}
-          >
-            {OVERLAPS.map(({ seconds, label }) => (
-              <option key={seconds} value={seconds}>
-                {label}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <SelectField
+        label="The old secret signs as well"
+        hint="Put the new secret into your receiver in that time."
+        value={overlap_seconds}
+        options={OVERLAPS}
+        onChange={(chosen) => setOverlap(Number(chosen))}
+      />
       <Refusal error={make.error} />
       <DialogFooter onClose={onClose}>
         <button type="button" class="primary" disabled={make.is_running} onClick={make.run}>

@@ -3,10 +3,12 @@ import { useState } from 'preact/hooks';
 import { type AnswerOf, ask } from '../../api/ask.ts';
 import { to } from '../../app/address.ts';
 import { useAction } from '../../ui/action.ts';
+import { Check } from '../../ui/check.tsx';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { EVENT_LABELS } from '../../ui/endpoint.tsx';
 import { Refusal } from '../../ui/failure.tsx';
-import { Field } from '../../ui/field.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
 import { ShownOnce } from '../../ui/shown-once.tsx';
 
 type Made = AnswerOf<'POST /webhooks/endpoints'>;
@@ -26,39 +28,26 @@ export function NewEndpoint({ onMade, onClose }: { onMade(): void; onClose(): vo
   if (made !== null) return <Secret of={made} onClose={onClose} />;
   return (
     <Dialog title="New webhook endpoint" onClose={onClose}>
-      <form
-        class="section"
-        onSubmit={(event) => {
-          event.preventDefault();
-          make.run();
-        }}
-      >
-        <Field label="URL" hint="An https address on the public internet.">
-          {(control) => (
-            <input
-              {...control}
-              type="url"
-              required
-              maxLength={2048}
-              placeholder="https://"
-              value={url}
-              onInput={(event) => setUrl(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+      <Form class="section" onSubmit={make.run}>
+        <TextField
+          label="URL"
+          hint="An https address on the public internet."
+          type="url"
+          required
+          maxLength={2048}
+          placeholder="https://"
+          value={url}
+          onInput={setUrl}
+        />
         <fieldset class="choices">
           <legend>It is told when a job</legend>
           {EVENTS.map((name) => (
-            <label key={name} class="check">
-              <input
-                type="checkbox"
-                checked={events.includes(name)}
-                onChange={({ currentTarget: { checked } }) =>
-                  setEvents(EVENTS.filter((one) => (one === name ? checked : events.includes(one))))
-                }
-              />
-              {EVENT_LABELS[name]}
-            </label>
+            <Check
+              key={name}
+              label={EVENT_LABELS[name]}
+              is_on={events.includes(name)}
+              set={(is_on) => setEvents(EVENTS.filter((one) => (one === name ? is_on : events.includes(one))))}
+            />
           ))}
         </fieldset>
         <Refusal error={make.error} />
@@ -67,7 +56,7 @@ export function NewEndpoint({ onMade, onClose }: { onMade(): void; onClose(): vo
             Make the endpoint
           </button>
         </DialogFooter>
-      </form>
+      </Form>
     </Dialog>
   );
 }

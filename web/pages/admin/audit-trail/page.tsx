@@ -4,7 +4,7 @@ import { useAnswer } from '../../../api/use-answer.ts';
 import { setQuery, to, useAddress } from '../../../app/address.ts';
 import { Check } from '../../../ui/check.tsx';
 import { Empty } from '../../../ui/empty.tsx';
-import { Field } from '../../../ui/field.tsx';
+import { TextField } from '../../../ui/field.tsx';
 import { List } from '../../../ui/list.tsx';
 import { offsetIn } from '../../../ui/pager.tsx';
 import type { Column } from '../../../ui/table.tsx';
@@ -35,20 +35,15 @@ export function Page() {
       <Areas />
       <search class="fields">
         {(Object.keys(FILTERS) as Filter[]).map((name) => (
-          <Field key={name} label={FILTERS[name]}>
-            {(control) => (
-              <input
-                {...control}
-                type="search"
-                maxLength={MAX_CHARS}
-                placeholder="The whole id"
-                value={given(query, name) ?? ''}
-                onChange={(event) =>
-                  setQuery({ [name]: event.currentTarget.value.trim(), offset: undefined }, { replace: true })
-                }
-              />
-            )}
-          </Field>
+          <TextField
+            key={name}
+            label={FILTERS[name]}
+            type="search"
+            maxLength={MAX_CHARS}
+            placeholder="The whole id"
+            value={given(query, name) ?? ''}
+            onChange={(text) => setQuery({ [name]: text.trim(), offset: undefined }, { replace: true })}
+          />
         ))}
         {action && <Check label={`only: ${words(action)}`} is_on set={() => setQuery({ action: undefined })} />}
       </search>

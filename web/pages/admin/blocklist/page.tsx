@@ -73,7 +73,7 @@ export function Page() {
 function LookUp({ version }: { version: string }) {
   const { query } = useAddress();
   const search = searchIn(query, MAX_CHARS);
-  const found = useAnswer('POST /check-domains', search === undefined ? null : { domains: [search] }, { version });
+  const found = useAnswer('POST /check-domains', search === undefined ? null : { domains: [search] }, version);
   const [entry] = found.value?.blocked ?? [];
   return (
     <search class="card">

@@ -3,7 +3,8 @@ import type { AnswerOf } from '../../../api/ask.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
 import { go, setQuery, to, useAddress } from '../../../app/address.ts';
 import { Empty } from '../../../ui/empty.tsx';
-import { Field } from '../../../ui/field.tsx';
+import { SelectField, TextField } from '../../../ui/field.tsx';
+import { Form } from '../../../ui/form.tsx';
 import { List } from '../../../ui/list.tsx';
 import { grouped, shareOf, span } from '../../../ui/numbers.ts';
 import { offsetIn } from '../../../ui/pager.tsx';
@@ -43,21 +44,12 @@ export function Page() {
       <Areas />
       <div class="fields">
         <LookUp />
-        <Field label="With at least">
-          {(control) => (
-            <select
-              {...control}
-              value={least}
-              onChange={(event) => setQuery({ min_checks: event.currentTarget.value, offset: undefined })}
-            >
-              {LEAST.map((checks) => (
-                <option key={checks} value={checks}>
-                  {checks} checks
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField
+          label="With at least"
+          value={least}
+          options={LEAST.map((checks) => ({ value: checks, label: `${checks} checks` }))}
+          onChange={(min_checks) => setQuery({ min_checks, offset: undefined })}
+        />
       </div>
       <List
         of={domains}
@@ -81,19 +73,16 @@ export function Page() {
 function LookUp() {
   return (
     <search>
-      <form
+      <Form
         class="fields"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const domain = new FormData(event.currentTarget).get('domain') as string;
+        onSubmit={(form) => {
+          const domain = new FormData(form).get('domain') as string;
           go(to(domainPath(domain.trim())));
         }}
       >
-        <Field label="Domain">
-          {(control) => <input {...control} type="search" name="domain" size={30} maxLength={2048} required />}
-        </Field>
+        <TextField label="Domain" type="search" name="domain" size={30} maxLength={2048} required />
         <button type="submit">Look it up</button>
-      </form>
+      </Form>
     </search>
   );
 }

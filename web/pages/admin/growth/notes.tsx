@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks';
 import { type AnswerOf, ask } from '../../../api/ask.ts';
 import { useAction } from '../../../ui/action.ts';
 import { Refusal } from '../../../ui/failure.tsx';
-import { Field } from '../../../ui/field.tsx';
+import { TextField } from '../../../ui/field.tsx';
+import { Form } from '../../../ui/form.tsx';
 import { say, sayFailure } from '../../../ui/toasts.tsx';
 
 type Note = AnswerOf<'GET /admin/growth-dashboard'>['notes'][number];
@@ -50,41 +51,21 @@ function NewNote({ today, onAdded }: { today: string; onAdded(): void }) {
     onAdded();
   });
   return (
-    <form
-      class="fields"
-      onSubmit={(event) => {
-        event.preventDefault();
-        add.run();
-      }}
-    >
-      <Field label="Day (UTC)">
-        {(control) => (
-          <input
-            {...control}
-            type="date"
-            required
-            value={date}
-            onInput={(event) => setDate(event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      <Field label="What happened">
-        {(control) => (
-          <input
-            {...control}
-            dir="auto"
-            size={40}
-            maxLength={MAX_CHARS}
-            required
-            value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
-          />
-        )}
-      </Field>
+    <Form class="fields" onSubmit={add.run}>
+      <TextField label="Day (UTC)" type="date" required value={date} onInput={setDate} />
+      <TextField
+        label="What happened"
+        dir="auto"
+        size={40}
+        maxLength={MAX_CHARS}
+        required
+        value={text}
+        onInput={setText}
+      />
       <button type="submit" disabled={add.is_running}>
         Add the note
       </button>
       <Refusal error={add.error} />
-    </form>
+    </Form>
   );
 }

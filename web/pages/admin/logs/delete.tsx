@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { ask } from '../../../api/ask.ts';
 import { useAddress } from '../../../app/address.ts';
 import { Confirm } from '../../../ui/dialog.tsx';
-import { Field } from '../../../ui/field.tsx';
+import { TextField } from '../../../ui/field.tsx';
 import { counted } from '../../../ui/numbers.ts';
 import { say } from '../../../ui/toasts.tsx';
 import type { Entry } from './entry.ts';
@@ -64,19 +64,16 @@ export function DeleteMany({ onClose, onDone }: DeleteProps) {
       <p>
         All entries <bdi>{taken.join(', ')}</bdi> leave the log for good. The results of jobs stay.
       </p>
-      <Field label="Only those older than" hint="Hours. The filters of domain, job and 2xx count too; others do not.">
-        {(control) => (
-          <input
-            {...control}
-            type="number"
-            min={0}
-            max={1_000_000}
-            step={1}
-            value={hours}
-            onInput={(event) => setHours(event.currentTarget.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Only those older than"
+        hint="Hours. The filters of domain, job and 2xx count too; others do not."
+        type="number"
+        min={0}
+        max={1_000_000}
+        step={1}
+        value={hours}
+        onInput={setHours}
+      />
     </Confirm>
   );
 }

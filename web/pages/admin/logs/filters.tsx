@@ -3,12 +3,12 @@ import type { Given } from '../../../api/ask.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
 import { setQuery, useAddress } from '../../../app/address.ts';
 import { Check } from '../../../ui/check.tsx';
-import { Field } from '../../../ui/field.tsx';
+import { ANY, SelectField, TextField } from '../../../ui/field.tsx';
 import { grouped } from '../../../ui/numbers.ts';
 
 type Filter = Pick<Given<'GET /logs'>, 'domain' | 'status_code' | 'non_2xx' | 'has_error' | 'job_id'>;
 
-const ERRORS = { true: 'with an error', false: 'without an error' } as const;
+const ERRORS = [ANY, { value: 'true', label: 'with an error' }, { value: 'false', label: 'without an error' }];
 
 export function filterIn(query: URLSearchParams): Filter {
   const status_code = Number(query.get('status_code'));
@@ -36,75 +36,49 @@ export function Filters() {
   const options = useAnswer('GET /logs/filter-options', {});
   const domains = options.value?.domains ?? [];
   const status_codes = (options.value?.status_codes ?? []).filter(({ status_code }) => status_code !== null);
+  const is_unlisted = filter.status_code && !status_codes.some(({ status_code }) => status_code === filter.status_code);
   return (
     <search class="fields">
-      <Field label="Domain">
-        {(control) => (
-          <>
-            <input
-              {...control}
-              type="search"
-              list="logged-domains"
-              maxLength={253}
-              value={filter.domain ?? ''}
-              onChange={(event) => change({ domain: event.currentTarget.value.trim() })}
-            />
-            <datalist id="logged-domains">
-              {domains.map(({ domain }) => (
-                <option key={domain} value={domain} />
-              ))}
-            </datalist>
-          </>
-        )}
-      </Field>
-      <Field label="Status">
-        {(control) => (
-          <select
-            {...control}
-            value={String(filter.status_code ?? '')}
-            onChange={(event) => change({ status_code: event.currentTarget.value })}
-          >
-            <option value="">any</option>
-            {filter.status_code && !status_codes.some(({ status_code }) => status_code === filter.status_code) && (
-              <option value={String(filter.status_code)}>{filter.status_code}</option>
-            )}
-            {status_codes.map(({ status_code, entries }) => (
-              <option key={status_code} value={String(status_code)}>
-                {status_code} ({grouped(entries)})
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-      <Field label="Errors">
-        {(control) => (
-          <select
-            {...control}
-            value={String(filter.has_error ?? '')}
-            onChange={(event) => change({ has_error: event.currentTarget.value })}
-          >
-            <option value="">any</option>
-            {Object.entries(ERRORS).map(([value, label]) => (
-              <option key={value} value={value}>
-                {label}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-      <Field label="Job">
-        {(control) => (
-          <input
-            {...control}
-            type="search"
-            size={36}
-            maxLength={64}
-            placeholder="The id of a job"
-            value={filter.job_id ?? ''}
-            onChange={(event) => change({ job_id: event.currentTarget.value.trim() })}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Domain"
+        type="search"
+        list="logged-domains"
+        maxLength={253}
+        value={filter.domain ?? ''}
+        onChange={(text) => change({ domain: text.trim() })}
+      />
+      <datalist id="logged-domains">
+        {domains.map(({ domain }) => (
+          <option key={domain} value={domain} />
+        ))}
+      </datalist>
+      <SelectField
+        label="Status"
+        value={filter.status_code ?? ''}
+        options={[
+          ANY,
+          ...(is_unlisted ? [{ value: filter.status_code!, label: String(filter.status_code) }] : []),
+          ...status_codes.map(({ status_code, entries }) => ({
+            ...{ value: status_code!, label: `${status_code} (${grouped(entries)})` },
+          })),
+        ]}
+        onChange={(status_code) => change({ status_code })}
+      />
+      <SelectField
+        label="Errors"
+        value={String(filter.has_error ?? '')}
+        options={ERRORS}
+        onChange={(has_error) => change({ has_error })}
+      />
+      <TextField
+        label="Job"
+        type="search"
+        size={36}
+        maxLength={64}
+        placeholder="The id of a job"
+        value={filter.job_id ?? ''}
+        onChange={(text) => change({ job_id: text.trim() })}
+      />
       <Check
         label="without a 2xx"
         is_on={filter.non_2xx === true}

@@ -8,7 +8,7 @@ import { useAction } from '../../../ui/action.ts';
 import { Confirm } from '../../../ui/dialog.tsx';
 import { Empty } from '../../../ui/empty.tsx';
 import { Failure, Refusal } from '../../../ui/failure.tsx';
-import { Field } from '../../../ui/field.tsx';
+import { TextField } from '../../../ui/field.tsx';
 import { List } from '../../../ui/list.tsx';
 import { bytes, counted, grouped, span } from '../../../ui/numbers.ts';
 import { offsetIn } from '../../../ui/pager.tsx';
@@ -90,16 +90,13 @@ function Off({ onChange }: { onChange(): void }) {
           }}
         >
           <p>Within a second, no user can begin a job or change anything else. Reading and running jobs go on.</p>
-          <Field label="What users are told" hint="Empty: a sentence of the service.">
-            {(control) => (
-              <input
-                {...control}
-                maxLength={500}
-                value={message}
-                onInput={(event) => setMessage(event.currentTarget.value)}
-              />
-            )}
-          </Field>
+          <TextField
+            label="What users are told"
+            hint="Empty: a sentence of the service."
+            maxLength={500}
+            value={message}
+            onInput={setMessage}
+          />
         </Confirm>
       )}
     </>

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { type AnswerOf, ask } from '../../../api/ask.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
 import { useEvery } from '../../../api/use-every.ts';
+import { Check } from '../../../ui/check.tsx';
 import { Confirm } from '../../../ui/dialog.tsx';
 import { Failure } from '../../../ui/failure.tsx';
 import { counted, grouped, percent, span } from '../../../ui/numbers.ts';
@@ -120,10 +121,7 @@ function Rebuild({ projection, onClose, onAsked }: { projection: string; onClose
         Its documents are made anew from the log beside those that are read, and take their place at the end. Reading
         goes on; on a long log it takes minutes and a processor.
       </p>
-      <label class="check">
-        <input type="checkbox" checked={verify} onChange={(event) => setVerify(event.currentTarget.checked)} />
-        Compare each document with the one that it replaces
-      </label>
+      <Check label="Compare each document with the one that it replaces" is_on={verify} set={setVerify} />
     </Confirm>
   );
 }

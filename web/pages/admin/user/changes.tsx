@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { ask, newKey } from '../../../api/ask.ts';
 import { Confirm } from '../../../ui/dialog.tsx';
-import { Field } from '../../../ui/field.tsx';
+import { TextField } from '../../../ui/field.tsx';
 import { say } from '../../../ui/toasts.tsx';
 import type { User } from './user.ts';
 
@@ -94,31 +94,25 @@ function ChangeDialog({ change, user, onClose, onDone }: ChangeProps) {
   }
   return (
     <Confirm title={change.title} action={change.button} onClose={onClose} onConfirm={save}>
-      <Field label={change.label} hint={change.hint}>
-        {(control) => (
-          <input
-            {...control}
-            type="number"
-            min={change.min}
-            max={MOST}
-            step={1}
-            required={!change.is_optional}
-            value={number}
-            onInput={(event) => setNumber(event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      <Field label="Reason" hint="For the audit trail. Write nothing personal.">
-        {(control) => (
-          <input
-            {...control}
-            maxLength={500}
-            required
-            value={reason}
-            onInput={(event) => setReason(event.currentTarget.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label={change.label}
+        hint={change.hint}
+        type="number"
+        min={change.min}
+        max={MOST}
+        step={1}
+        required={!change.is_optional}
+        value={number}
+        onInput={setNumber}
+      />
+      <TextField
+        label="Reason"
+        hint="For the audit trail. Write nothing personal."
+        maxLength={500}
+        required
+        value={reason}
+        onInput={setReason}
+      />
     </Confirm>
   );
 }

@@ -4,6 +4,7 @@ import { ask } from '../../../api/ask.ts';
 import { useAction } from '../../../ui/action.ts';
 import { Refusal } from '../../../ui/failure.tsx';
 import { Field } from '../../../ui/field.tsx';
+import { Form } from '../../../ui/form.tsx';
 import { say } from '../../../ui/toasts.tsx';
 import type { User } from './user.ts';
 
@@ -21,13 +22,7 @@ export function Notes({ user: { user_id, notes }, onSaved }: { user: User; onSav
     say('The notes are saved.', { undo: () => replace(after, before) });
   });
   return (
-    <form
-      class="card notes"
-      onSubmit={(event) => {
-        event.preventDefault();
-        save.run();
-      }}
-    >
+    <Form class="card notes" onSubmit={save.run}>
       <Field label="Notes" hint="Users get the notes with the export of their data: write what they may read.">
         {(control) => (
           <textarea
@@ -45,6 +40,6 @@ export function Notes({ user: { user_id, notes }, onSaved }: { user: User; onSav
           Save the notes
         </button>
       </div>
-    </form>
+    </Form>
   );
 }
