@@ -21,7 +21,8 @@ export interface WebhookAnswer {
 export interface WebhookSender {
   /**
    * Posts once, within one time limit for everything. It follows no redirect, and refuses private addresses and plain http
-   * without a connection, unless the operator allows the address. Rejects only when `signal` aborts.
+   * without a connection, unless the operator allows the address. Rejects when `signal` aborts, and when this machine lacks files,
+   * memory or ports, which says nothing of the receiver.
    */
   send(request: WebhookRequest, signal: AbortSignal): Promise<WebhookAnswer>;
   close(): void;

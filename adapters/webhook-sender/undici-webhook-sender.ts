@@ -3,7 +3,7 @@
 import { isIP, type Socket } from 'node:net';
 import type { Client, Dispatcher } from 'undici';
 import { type AddressGuard, createAddressGuard } from '../../checkers/engine/addresses.ts';
-import { CheckFailure, errorCodeOf } from '../../checkers/engine/errors.ts';
+import { CheckFailure, errorCodeOf, isShortage, Shortage } from '../../checkers/engine/errors.ts';
 import { MAX_ANSWER_BYTES } from '../../checkers/engine/limits.ts';
 import { createDnsLookup, createResolver, type Lookup, type Vetted } from '../../checkers/engine/resolver.ts';
 import { parseRetryAfter } from '../../checkers/engine/retries.ts';
@@ -26,7 +26,6 @@ export interface WebhookSenderOptions {
   ca?: string;
 }
 
-/** `send` resolves to the endpoint's answer, or to one with an `error` code; it rejects only when `signal` aborts. */
 export function openUndiciWebhookSender(options: WebhookSenderOptions): WebhookSender {
   const { timeout_ms = TIMEOUT_MS, ca } = options;
   const guard = createAddressGuard(options.allow_addresses);
@@ -40,7 +39,10 @@ export function openUndiciWebhookSender(options: WebhookSenderOptions): WebhookS
       const vetted = await within<Vetted>(limit, (done) => resolver.resolve(hostname, done));
       signal.throwIfAborted();
       if (vetted === null) return unanswered('dns_failed');
-      if (!vetted.ok) return unanswered(vetted.code);
+      if (!vetted.ok) {
+        if (vetted.code === 'shortage') throw new Shortage();
+        return unanswered(vetted.code);
+      }
       if (protocol !== 'https:' && !isExcepted(vetted.addresses, guard)) return unanswered('https_required');
 
       let socket: Socket | null = null;
@@ -60,6 +62,7 @@ export function openUndiciWebhookSender(options: WebhookSenderOptions): WebhookS
         return await answerOf(response);
       } catch (error) {
         signal.throwIfAborted();
+        if (isShortage(error)) throw error;
         if (limit.aborted) return unanswered(socket ? 'response_timeout' : 'connect_timeout');
         return unanswered(errorCodeOf(error, socket !== null));
       } finally {

@@ -1,8 +1,10 @@
 // The webhook sender: its targets, its refusals, and its handling of whatever a receiver does.
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import {
   openUndiciWebhookSender,
@@ -231,4 +233,32 @@ test('a signal aborts an attempt, which then does not count', async (t) => {
   t.teardown(() => sender.close());
   const request = { url: `http://127.0.0.1:${silent.port}/`, headers: {}, body: '' };
   await t.throwsAsync(sender.send(request, stop.signal), { name: 'AbortError' });
+});
+
+const WITHOUT_FILES = `
+  const { openSync, closeSync } = await import('node:fs');
+  const { openUndiciWebhookSender } = await import(${JSON.stringify(new URL('../../../adapters/webhook-sender/undici-webhook-sender.ts', import.meta.url).href)});
+  const sender = openUndiciWebhookSender({ allow_addresses: ['127.0.0.0/8'] });
+  const send = () => sender.send({ url: process.argv[1], headers: {}, body: '' }, new AbortController().signal)
+    .then(({ status_code, error }) => status_code ?? error, () => 'rejected');
+  const found = [];
+  for (let turn = 0; turn < 2; turn++) {
+    const held = [];
+    for (;;) try { held.push(openSync(process.execPath)); } catch { break; }
+    found.push(await send());
+    held.forEach(closeSync);
+    found.push(await send());
+  }
+  console.log(JSON.stringify(found));
+  sender.close();
+`;
+
+test('what this machine lacks is no answer of the endpoint', async (t) => {
+  const lookup: Lookup = (_name, done) => done({ code: 'shortage' });
+  await t.throwsAsync(send(t, 'https://there.example/', { lookup }), { code: 'ENFILE' });
+  const { port } = await receiver(t, (_, response) => response.end());
+  const limited = ['-c', 'ulimit -n 100 && exec "$0" --input-type=module -e "$1" "$2"'];
+  const url = `http://127.0.0.1:${port}/`;
+  const { stdout } = await promisify(execFile)('bash', [...limited, process.execPath, WITHOUT_FILES, url]);
+  t.deepEqual(JSON.parse(stdout), ['rejected', 200, 'rejected', 200]);
 });
