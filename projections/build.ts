@@ -87,7 +87,13 @@ export async function build(options: BuildOptions, projection: Projection): Prom
   const used = numbersOf(projection, await documents.names());
   const next = await fence.inTurn((commit) => begin(commit, projection, used));
   if (next === null) return;
-  for (const spec of projection.collections) await documents.collection(inGeneration(spec, next.generation));
+  const made = projection.collections.map((spec) => inGeneration(spec, next.generation));
+  for (const spec of made) await documents.collection(spec);
+  if (next.checkpoint === BEGINNING) {
+    const identities = await documents.identities();
+    const names = made.map((spec) => spec.name);
+    await fence.inTurn((commit) => noteIdentities(commit, projection.name, identities, names));
+  }
   logger.info({ projection: projection.name, ...next }, 'building a read model');
   const target: Target = { projection, generation: next.generation, counter: 'next.parked' };
   let checkpoint = next.checkpoint;
@@ -170,6 +176,24 @@ async function begin(commit: Commit, projection: Projection, used: readonly numb
     return {};
   });
   return next;
+}
+
+/** Notes the identities of `names` beside those of the other collections that are still there. */
+export async function noteIdentities(
+  commit: Commit,
+  projection: string,
+  there: ReadonlyMap<string, string>,
+  names: readonly string[],
+): Promise<void> {
+  await commit(async (inside) => {
+    const { states, state } = await stateIn(inside, projection);
+    const kept = Object.entries(state.identities).filter(([name]) => there.has(name));
+    const noted = names.map((name) => [name, there.get(name) ?? '']);
+    await states.write([
+      { update: projection, set: { $set: { identities: Object.fromEntries([...kept, ...noted]) } } },
+    ]);
+    return {};
+  });
 }
 
 type InTurn = (work: (commit: Commit) => Promise<void>) => Promise<void>;

@@ -6,7 +6,7 @@ import type { Documents } from '../readmodels/documents.ts';
 import { type Follower, inGeneration, PROJECTOR, requestRebuild } from '../readmodels/projection-state.ts';
 import { type LeaseKeeper, type Say, whileHeld } from '../roles/leases.ts';
 import { backOff, pause } from '../time/pause.ts';
-import { type BuildOptions, build, dropOrphans, runBuilds, stateOf } from './build.ts';
+import { type BuildOptions, build, dropOrphans, noteIdentities, runBuilds, stateOf } from './build.ts';
 import { type Fence, Overtaken, openFence } from './fence.ts';
 import { runLive } from './live-run.ts';
 import { adoptLog, otherLog } from './other-log.ts';
@@ -43,10 +43,10 @@ const THE_PROJECTOR: FollowerOptions = { name: PROJECTOR, spacing_ms: 0 };
 /** The projector's lease has the role's name. */
 const leaseOf = ({ name }: FollowerOptions) => (name === PROJECTOR ? 'projector' : name);
 
-/** The interval between two checks that the log was not replaced. */
-const LOG_LOOK_MS = 10_000;
-/** The interval between two looks for collections and indexes that somebody has dropped. */
-const DROPPED_LOOK_MS = 60_000;
+/** The interval between two checks that nobody has replaced the log, or dropped a collection. */
+const LOOK_MS = 10_000;
+/** The interval between two looks for indexes that somebody has dropped. */
+const INDEXES_LOOK_MS = 60_000;
 /** A projector that was overtaken pauses up to this long before it overtakes the other one. */
 const OVERTAKEN_MS = 500;
 const LONGEST_PAUSE_MS = 5_000;
@@ -108,13 +108,13 @@ async function project(options: ProjectorOptions): Promise<void> {
   async function endRound(): Promise<void> {
     is_building = false;
     advanced();
-    if (monotonic() - opened_at >= DROPPED_LOOK_MS) {
-      await rebuildDropped(options, fence);
+    if (monotonic() - opened_at >= INDEXES_LOOK_MS) {
       await unfitGenerations(options, fence);
       opened_at = monotonic();
     }
-    if (monotonic() - looked_at < LOG_LOOK_MS) return;
+    if (monotonic() - looked_at < LOOK_MS) return;
     looked_at = monotonic();
+    await rebuildDropped(options, fence);
     const why = await otherLog(log, fence.state, await options.log_id());
     if (why !== null) throw new LogReplaced(why);
   }
@@ -130,22 +130,30 @@ async function project(options: ProjectorOptions): Promise<void> {
   }
 }
 
-/** Asks for a rebuild of each read model that lacks a collection, live or half built, because somebody has dropped it. */
+/**
+ * Asks for a rebuild of each read model that lacks a collection, live or half built, because somebody has dropped it. A write after the drop
+ * made it again without its documents, but with another identity.
+ */
 async function rebuildDropped({ documents, projections, logger }: ProjectorOptions, fence: Fence): Promise<void> {
-  const names = new Set(await documents.names());
+  const there = await documents.identities();
   for (const { name, version, collections } of projections) {
-    const lackedBy = (generation: number) =>
-      collections.map((spec) => inGeneration(spec, generation).name).filter((each) => !names.has(each));
-    const { next, ...built } = await stateOf(documents, name);
+    const { next, identities, ...built } = await stateOf(documents, name);
+    const namesIn = (generation: number) => collections.map((spec) => inGeneration(spec, generation).name);
+    const isDropped = (each: string) => !there.has(each) || (identities[each] ?? there.get(each)) !== there.get(each);
     const generation = fence.state.generations[name];
     // A version that declares other collections is built anyway.
-    const of_live = generation !== undefined && built.version === version ? lackedBy(generation) : [];
+    const of_live = generation !== undefined && built.version === version ? namesIn(generation) : [];
     // A build makes its collections before it takes an event.
-    const of_next = next?.version === version && next.checkpoint !== BEGINNING ? lackedBy(next.generation) : [];
-    const dropped = [...of_live, ...of_next];
-    if (dropped.length === 0) continue;
+    const of_next = next?.version === version && next.checkpoint !== BEGINNING ? namesIn(next.generation) : [];
+    const dropped = [...of_live, ...of_next].filter(isDropped);
+    if (dropped.length === 0) {
+      // An earlier version has built it.
+      if (of_live.some((each) => identities[each] === undefined))
+        await fence.inTurn((commit) => noteIdentities(commit, name, there, of_live));
+      continue;
+    }
     logger.warn({ projection: name, dropped }, 'a read model lacks collections; it is built anew');
-    await requestRebuild(documents, name, of_next.length > 0 ? {} : { continues: version });
+    await requestRebuild(documents, name, of_next.some(isDropped) ? {} : { continues: version });
   }
 }
 

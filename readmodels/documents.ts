@@ -129,6 +129,8 @@ export interface Documents {
   drop(name: string): Promise<void>;
   /** Returns the names of all collections. */
   names(): Promise<string[]>;
+  /** Returns the identity of each collection, by name: one that was dropped and made again has another. */
+  identities(): Promise<ReadonlyMap<string, string>>;
   /**
    * Calls `changed` soon after each commit that wrote the collection, by any thread or process, until `close`. It may call it
    * without a change, once for several, and not at all while the store is away: callers also look for themselves, seldom.

@@ -11,6 +11,8 @@ export interface ProjectionState extends Document {
   generation: number;
   /** The collections' names, so that a reader finds the generation of a collection. */
   collections: string[];
+  /** The identities of the collections of the live generation and of the one that a build fills, by name with generation. */
+  identities: { [collection: string]: string };
   /** The number of events that the live generation lacks, because the projection threw at them. */
   parked: number;
   /** The generation that a build is filling, and its checkpoint. */
@@ -122,7 +124,7 @@ export function inGeneration<T extends Document>(spec: CollectionSpec<T>, genera
 
 /** Fills the fields that a stored document lacks: an older version wrote it, or there is none yet. */
 export function projectionState(name: string, stored: ProjectionState | null): ProjectionState {
-  const nothing = { version: 0, generation: 0, collections: [], parked: 0, next: null, retired: [] };
+  const nothing = { version: 0, generation: 0, collections: [], identities: {}, parked: 0, next: null, retired: [] };
   return { ...nothing, rebuild: false, verify: false, verified: null, ...stored, _id: name };
 }
 

@@ -11,6 +11,7 @@ import type { OpenCollection, Projection } from '../../projections/projection.ts
 import { type CollectionSpec, type Document, TransactionTooLarge } from '../../readmodels/documents.ts';
 import { parkedEvents, requestRebuild } from '../../readmodels/projection-state.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
+import { until } from '../support/behind.ts';
 import { stoppedAt } from '../support/stopped-documents.ts';
 import { project, silent, type TestStores } from '../support/stores.ts';
 import { count, counting, startProjector, tallies, tally } from '../support/tallies.ts';
@@ -155,6 +156,39 @@ export function projectorContract(test: TestFn, name: string, fixture: Fixture):
   sentence('a projector of an older version that sleeps past a flip loses nothing', async (t) => {
     await interleave(t, { sleeper: oneByOne(1, 10), other: oneByOne(2, 1), wakes: 'to go on' });
   });
+
+  sentence(
+    'a collection that an event makes again after a drop is built anew from the whole log',
+    async (t, { documents }) => {
+      const folder = await mkdtemp(join(tmpdir(), 'url-checker-dropped-'));
+      const log = await openSqliteEventStore({ path: join(folder, 'events.db') });
+      const stores: TestStores = { log, documents };
+      const stop = new AbortController();
+      const clock = { ms: 0 };
+      try {
+        await count(log, EVENTS_BEFORE);
+        await project(stores, [listing(1, 1)]);
+        const running = startProjector(stores, [listing(1, 1)], stop.signal, { monotonic: () => clock.ms });
+        await count(log, EVENTS_MEANWHILE);
+        await until(async () => (await tally(stores)) === EVENTS_BEFORE + EVENTS_MEANWHILE);
+        for (const { name } of [tallies, rows]) await documents.drop(`${name}_1`);
+        await count(log, EVENTS_AFTER);
+        await until(async () => (await tally(stores)) === EVENTS_AFTER);
+        t.deepEqual(await rowsOf(stores), [ALL_EVENTS - 1]);
+        await until(async () => {
+          clock.ms += 10_000;
+          return (await tally(stores)) === ALL_EVENTS;
+        });
+        t.is((await rowsOf(stores)).length, ALL_EVENTS);
+        stop.abort();
+        await running;
+      } finally {
+        stop.abort();
+        await log.close();
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  );
 
   for (const [when, taken_at_once] of Object.entries(STOPS)) {
     sentence(`no event is parked after a projector that was stopped ${when}`, async (t, { documents }) => {

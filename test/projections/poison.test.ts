@@ -99,6 +99,7 @@ const withTransaction = (documents: Documents, transaction: Documents['transacti
   transaction,
   drop: (name) => documents.drop(name),
   names: () => documents.names(),
+  identities: () => documents.identities(),
   close: async () => {},
   watch: (name, changed) => documents.watch(name, changed),
   is_concurrent: documents.is_concurrent,

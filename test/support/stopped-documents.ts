@@ -23,6 +23,7 @@ export function stoppedAt(documents: Documents, place: number): StoppedDocuments
     reading: (spec) => documents.reading(spec),
     drop: (name) => documents.drop(name),
     names: () => documents.names(),
+    identities: () => documents.identities(),
     watch: (name, changed) => documents.watch(name, changed),
     is_concurrent: documents.is_concurrent,
     client: documents.client,

@@ -1,6 +1,6 @@
 // The `Documents` port on MongoDB, which must run as a replica set: a standalone server has no transactions.
 import { randomUUID } from 'node:crypto';
-import { type ClientSession, type Db, MongoClient } from 'mongodb';
+import { type ClientSession, type CollectionInfo, type Db, MongoClient } from 'mongodb';
 import type {
   Collection,
   CollectionSpec,
@@ -141,8 +141,12 @@ class MongoDocuments implements Documents {
   }
 
   async names(): Promise<string[]> {
+    return [...(await this.identities()).keys()].sort();
+  }
+
+  async identities(): Promise<ReadonlyMap<string, string>> {
     this.#refuseClosed();
-    return mapped(() => collectionNames(this.#db));
+    return mapped(() => collectionUuids(this.#db));
   }
 
   watch(name: string, changed: () => void): void {
@@ -181,12 +185,10 @@ async function mapped<R>(work: () => Promise<R>): Promise<R> {
   }
 }
 
-async function collectionNames(db: Db): Promise<string[]> {
-  const collections = await db.listCollections({}, { nameOnly: true }).toArray();
-  return collections
-    .map(({ name }) => name)
-    .filter((name) => !name.startsWith('system.'))
-    .sort();
+async function collectionUuids(db: Db): Promise<ReadonlyMap<string, string>> {
+  const collections = (await db.listCollections({}, { nameOnly: false }).toArray()) as CollectionInfo[];
+  const own = collections.filter(({ name }) => !name.startsWith('system.'));
+  return new Map(own.map(({ name, info }) => [name, String(info?.uuid)]));
 }
 
 /** The same collections over the session of the transaction, which takes one call at a time. */

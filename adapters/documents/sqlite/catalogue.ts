@@ -1,5 +1,6 @@
 // Makes the tables and indexes of collections: one rowid table each, with the document as JSON text and a generated column for each
 // declared field that holds scalars.
+import { randomUUID } from 'node:crypto';
 import type { Declared, DeclaredIndex, Field } from '../spec.ts';
 import type { Connection } from './connection.ts';
 import { column, columnExpression, columnName, identifier } from './names.ts';
@@ -43,6 +44,14 @@ export function collectionNames(connection: Connection): string[] {
   return rows.map(([name]) => String(name));
 }
 
+/** Tables of earlier versions have no identity but their name. */
+export function collectionIdentities(connection: Connection): Map<string, string> {
+  const rows = connection.all(`SELECT name, sql FROM sqlite_schema WHERE type = 'table'`);
+  return new Map(rows.map(([name, sql]) => [String(name), IDENTITY.exec(String(sql))?.[1] ?? String(name)]));
+}
+/** A comment of the table's declaration, which SQLite keeps as it is. */
+const IDENTITY = /\(\/\* ([\w-]+) \*\//;
+
 /**
  * `doc` is the last column, so that a scan of the other columns skips the overflow pages of long documents. Where one index
  * holds every column, queries read them there, and the table stores none: its columns are virtual. SQLite takes virtual columns from an
@@ -53,7 +62,7 @@ function tableSql(spec: Declared, wanted: readonly Field[]): string {
     wanted.every(({ path }) => index.keys.some((key) => key.path === path)),
   );
   const columns = wanted.map((field) => (is_virtual ? virtualSql(field) : columnSql(field)));
-  const body = `_id TEXT NOT NULL PRIMARY KEY, ${columns.map((sql) => `${sql}, `).join('')}doc TEXT NOT NULL`;
+  const body = `/* ${randomUUID()} */ _id TEXT NOT NULL PRIMARY KEY, ${columns.map((sql) => `${sql}, `).join('')}doc TEXT NOT NULL`;
   return `CREATE TABLE ${identifier(spec.name)} (${body})${is_virtual ? '' : ' STRICT'}`;
 }
 

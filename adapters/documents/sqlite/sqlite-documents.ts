@@ -11,7 +11,7 @@ import type {
 } from '../../../readmodels/documents.ts';
 import { checkSpec } from '../spec.ts';
 import { TransactionScope } from '../transaction-scope.ts';
-import { collectionNames, dropCollection, makeCollection } from './catalogue.ts';
+import { collectionIdentities, collectionNames, dropCollection, makeCollection } from './catalogue.ts';
 import { Changes } from './changes.ts';
 import { Connection, whenReadable } from './connection.ts';
 import { KnownCollections } from './known-collections.ts';
@@ -118,6 +118,10 @@ class SqliteDocuments implements Documents {
 
   async names(): Promise<string[]> {
     return whenReadable(() => collectionNames(this.#reader));
+  }
+
+  async identities(): Promise<ReadonlyMap<string, string>> {
+    return whenReadable(() => collectionIdentities(this.#reader));
   }
 
   watch(_name: string, changed: () => void): void {

@@ -84,6 +84,27 @@ export function declaring(sentence: Sentence): void {
   });
 
   sentence(
+    'a collection keeps its identity while it is opened and widened, and has another when made again',
+    async (t, { documents, reopen }) => {
+      const identityOf = async (name: string) => (await documents.identities()).get(name);
+      t.is(await identityOf('things'), undefined);
+      await documents.collection<Thing>(THINGS);
+      const first = await identityOf('things');
+      const wider = { ...THINGS, fields: { ...THINGS.fields, wider: 'string' } } as CollectionSpec<Thing>;
+      await (await reopen()).collection<Thing>(wider);
+      t.is(await identityOf('things'), first);
+      await documents.drop('things');
+      await documents.transaction(async (inside) => {
+        await (await inside.collection<Thing>(THINGS)).write([{ insert: { _id: 'a', n: 1 } }]);
+      });
+      const second = await identityOf('things');
+      t.truthy(first);
+      t.truthy(second);
+      t.not(second, first);
+    },
+  );
+
+  sentence(
     'reads of an absent collection find and create nothing, and later find its documents',
     async (t, { documents, reopen }) => {
       const reading = (await reopen()).reading<Thing>(THINGS);
