@@ -146,6 +146,7 @@ function readFields(lines: readonly string[]): IncomingHttpHeaders {
   return headers as IncomingHttpHeaders;
 }
 
+/** Whether lengths, in one field or several, are not all the same (RFC 9112, 6.3). */
 function differ(value: string | string[] | undefined): boolean {
-  return Array.isArray(value) && new Set(value).size > 1;
+  return new Set(`${value}`.split(',').map((length) => length.trim())).size > 1;
 }

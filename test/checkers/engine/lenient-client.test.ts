@@ -36,6 +36,8 @@ const ROWS: readonly [what: string, text: string, status: number | null | 'more'
     ],
     ['a name of every object', 'HTTP/1.1 200 OK\r\n__proto__: a\r\nconstructor: b\r\n\r\n', 200, { constructor: 'b' }],
     ['different lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n', null],
+    ['equal lengths in one field', 'HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\n', 200],
+    ['different lengths in one field', 'HTTP/1.1 200 OK\r\nContent-Length: 2, 3\r\n\r\n', null],
     ['a NUL', 'HTTP/1.1 200 OK\r\nA: b\0c\r\n\r\n', null],
     ['another protocol', 'HTTP/1.1 101 Switching Protocols\r\n\r\n', null],
     ['a status of two digits', 'HTTP/1.1 20 OK\r\n\r\n', null],
