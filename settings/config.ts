@@ -192,7 +192,7 @@ export const SETTINGS = {
     10_000,
     'The most large requests (uploads, lists, filtered results, exports) in flight from one user or address.',
   ),
-  HEAVY_REQUESTS_AT_ONCE: integer(8, 1, 1000, 'The most large requests in progress; others wait for their turn.'),
+  HEAVY_REQUESTS_AT_ONCE: integer(8, 1, 1000, 'The most large requests in progress, half of one caller; others wait.'),
   MAX_CONNECTIONS: integer(10_000, 16, 1_000_000, 'The most connections; the limit of open files may allow fewer.'),
   SIGNUP_CREDITS: integer(300, 0, 1_000_000, 'The credits of a new account.'),
   TRIAL_CREDITS: integer(

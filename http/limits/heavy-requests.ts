@@ -30,17 +30,21 @@ export function openHeavyRequests(options: { per_caller: number; at_once: number
   const in_flight = new Map<string, number>();
   /** The queue of each caller, in the order of turns: a caller whose turn has passed goes to the end. */
   const waiting = new Map<string, Waiting[]>();
-  let working = 0;
+  /** The callers of the requests that work, once for each. */
+  const working: string[] = [];
+  /** Requests that work for minutes leave turns for other callers. */
+  const most_of_one = Math.ceil(at_once / 2);
+  const mayWork = ([name]: [string, Waiting[]]) => working.filter((one) => one === name).length < most_of_one;
 
   function next(): void {
-    while (working < at_once) {
-      const [first] = waiting;
+    while (working.length < at_once) {
+      const first = waiting.entries().find(mayWork);
       if (!first) return;
       const [name, queue] = first;
       const request = queue.shift()!;
       waiting.delete(name);
       if (queue.length > 0) waiting.set(name, queue);
-      working++;
+      working.push(name);
       request.begin();
     }
   }
@@ -56,7 +60,7 @@ export function openHeavyRequests(options: { per_caller: number; at_once: number
       function rest(): void {
         if (!is_working) return;
         is_working = false;
-        working--;
+        working.splice(working.indexOf(name), 1);
         next();
       }
       return {

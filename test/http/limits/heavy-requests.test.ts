@@ -1,5 +1,6 @@
 // The bound on requests that make work: so many of one caller, so many at work, everybody in turn.
 import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import test from 'ava';
 import { GATEWAY } from '../../../http/apis/gateway.ts';
 import { openHeavyRequests } from '../../../http/limits/heavy-requests.ts';
@@ -53,6 +54,26 @@ test('callers take turns: a caller with a hundred requests does not delay one wi
   holder.rest();
   await Promise.all(all);
   t.deepEqual(order, ['alice', 'bob', 'carol', 'alice', 'bob', 'alice', 'alice', 'alice']);
+});
+
+test('a caller whose requests work for minutes leaves half of the turns to others', async (t) => {
+  const heavy = openHeavyRequests({ per_caller: 100, at_once: 4 });
+  const begun: string[] = [];
+  const ask = (name: string) => {
+    const request = heavy.enter(user(name));
+    void request.work(here).then(() => begun.push(name));
+    return request;
+  };
+  const [first] = ['alice', 'alice', 'alice', 'alice'].map(ask);
+  const [bob] = ['bob', 'carol', 'dora'].map(ask);
+  await setImmediate();
+  t.deepEqual(begun, ['alice', 'alice', 'bob', 'carol']);
+  bob!.leave();
+  await setImmediate();
+  t.is(begun.at(-1), 'dora', 'although alice has waited longer');
+  first!.leave();
+  await setImmediate();
+  t.deepEqual(begun.slice(4), ['dora', 'alice']);
 });
 
 test('a client that leaves while it waits gives up its turn', async (t) => {
