@@ -24,10 +24,11 @@ export interface Mongod {
 /** The path of the program: MONGOD_BIN, or `mongod` wherever the PATH finds it. */
 export const findMongod = (): string => process.env.MONGOD_BIN ?? 'mongod';
 
-export async function startMongod(program: string): Promise<Mongod> {
+/** `more`: further arguments. */
+export async function startMongod(program: string, more: readonly string[] = []): Promise<Mongod> {
   const folder = await mkdtemp(join(tmpdir(), 'mongod-'));
   const port = await freePort();
-  const args = ['--replSet', 'rs0', '--bind_ip', '127.0.0.1', '--port', String(port), '--dbpath', folder];
+  const args = ['--replSet', 'rs0', '--bind_ip', '127.0.0.1', '--port', String(port), '--dbpath', folder, ...more];
   let server: ChildProcess;
   const start = async () => {
     server = spawn(program, [...args, '--wiredTigerCacheSizeGB', '0.5', '--nounixsocket'], {

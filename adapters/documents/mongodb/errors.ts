@@ -9,6 +9,7 @@ import {
 } from '../../../readmodels/documents.ts';
 import { StoreFull, StoreUnavailable } from '../unavailable.ts';
 
+const UNAUTHORIZED = 13;
 const DUPLICATE_KEY = 11000;
 const WRITE_CONFLICT = 112;
 const NAMESPACE_EXISTS = 48;
@@ -55,6 +56,8 @@ export const isUnknownCommit = (error: unknown): boolean =>
 export const isNamespaceExists = (error: unknown): boolean => codeOf(error) === NAMESPACE_EXISTS;
 
 export const isNamespaceNotFound = (error: unknown): boolean => codeOf(error) === NAMESPACE_NOT_FOUND;
+
+export const isUnauthorized = (error: unknown): boolean => codeOf(error) === UNAUTHORIZED;
 
 /** Returns the port's error for `error`, with the driver's as its cause, or `error` itself when the port has none. */
 export function portError(error: unknown): unknown {

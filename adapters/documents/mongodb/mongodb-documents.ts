@@ -12,7 +12,7 @@ import type {
 import { checkSpec } from '../spec.ts';
 import { TransactionScope } from '../transaction-scope.ts';
 import { makeCollection } from './catalogue.ts';
-import { portError } from './errors.ts';
+import { isUnauthorized, portError } from './errors.ts';
 import { type Access, MongoCollection } from './mongo-collection.ts';
 import { endTransactionsOf, type Log, Transactions } from './transactions.ts';
 import { watchCollection } from './watch-collection.ts';
@@ -28,7 +28,7 @@ const DEFAULT_DATABASE = 'url_checker';
 
 /**
  * Connects to MongoDB. `database` defaults to the URL's, or else to `url_checker`. Throws `StoreUnavailable` when no server
- * answers, and an error when the server is not a replica set. `server_wait_ms`: how long a call waits for a usable server before it
+ * answers, and an error when the server is not a replica set or the URL's user may not write. `server_wait_ms`: how long a call waits for a usable server before it
  * fails with the code `unavailable`.
  * @example const documents = await openMongoDocuments({ url: 'mongodb://127.0.0.1:27017/?replicaSet=rs0', log: pino() })
  */
@@ -61,11 +61,22 @@ export async function openMongoDocuments(options: {
       throw new Error('MongoDB must run as a replica set (--replSet, then rs.initiate()): transactions need it');
     }
     const database = options.database ?? databaseOf(options.url) ?? DEFAULT_DATABASE;
+    await assertWritable(client.db(database));
     const transactions = new Transactions(client, log, server_wait_ms * TRANSACTION_SHARE);
     return new MongoDocuments(name, client, client.db(database), { transactions, log });
   } catch (error) {
     await client.close();
     throw portError(error);
+  }
+}
+
+/** Throws when the user of the URL may only read. What it writes matches no document, and makes no collection. */
+async function assertWritable(db: Db): Promise<void> {
+  try {
+    await db.collection<Document>('rights').updateOne({ _id: '' }, { $set: {} });
+  } catch (error) {
+    if (!isUnauthorized(error)) throw error;
+    throw new Error(`its user may not write: give it the role readWrite on its database`);
   }
 }
 
