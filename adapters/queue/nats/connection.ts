@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { backOffMs, jittered } from '../../../time/back-off.ts';
 import { pause } from '../../../time/pause.ts';
 import { QueueError } from '../limits.ts';
+import './given-up-attempts.ts';
 
 export type Log = Pick<Logger, 'info' | 'warn' | 'error'>;
 
