@@ -150,7 +150,9 @@ export class Connection {
   }
 
   async #watch(reconnecting: Reconnecting): Promise<void> {
-    for await (const { type, data } of this.nats.status()) {
+    /** What the user may not do, as far as it was told since the connection was made: each retry meets it again. */
+    const told = new Set<string>();
+    for await (const { type, data, permissionContext: refused } of this.nats.status()) {
       if (type === Events.Disconnect) {
         this.#connected ??= Promise.withResolvers();
         this.log.warn({ server: data }, 'NATS: connection lost');
@@ -161,9 +163,15 @@ export class Connection {
         reconnecting.failures += 1;
       } else if (type === Events.Reconnect) {
         reconnecting.failures = 0;
+        told.clear();
         this.#connected?.resolve();
         this.#connected = null;
         this.log.info({ server: data }, 'NATS: connected again');
+      } else if (refused) {
+        const { operation, subject } = refused;
+        const what = `${operation} ${subject}`;
+        if (!told.has(what)) this.log.error({ operation, subject }, 'NATS: the user of NATS_URL may not do this');
+        told.add(what);
       } else if (type === Events.Error) {
         this.log.error({ reason: data }, 'NATS: the server reports an error');
       }
