@@ -143,6 +143,23 @@ function testFailures(binary: string): void {
     t.is((await consumer.pull(1, 10_000))[0]?.id, 'message-2');
   });
 
+  it('a stream that is no work queue, in the place of a deleted one, makes the queue unavailable', async (t, {
+    open,
+    manage,
+  }) => {
+    const queue = await open({ give_up_after_ms: 300 });
+    const consumer = await queue.consume('work', options());
+    const retention = RetentionPolicy.Limits;
+    await manage(async (manager) => {
+      await manager.streams.delete('urlchecker');
+      await manager.streams.add({ name: 'urlchecker', subjects: ['urlchecker.work.>'], retention });
+    });
+    await t.throwsAsync(queue.depth('work'), { code: 'unavailable', message: /not a work queue/ });
+    await manage((manager) => manager.streams.delete('urlchecker'));
+    await queue.publish('work', numbered(1));
+    t.is((await consumer.pull(1, 10_000))[0]?.id, 'message-0');
+  });
+
   it("an existing stream keeps the operator's settings, and gets the queue's limits", async (t, { open, manage }) => {
     await manage((manager) =>
       manager.streams.add({

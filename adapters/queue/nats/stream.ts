@@ -8,6 +8,7 @@ import {
   nanos,
   RetentionPolicy,
   StorageType,
+  type StreamConfig,
 } from 'nats';
 import type { ConsumeOptions } from '../../../checkers/queue.ts';
 import { DEDUPE_MS, MESSAGE_AGE_MS } from '../limits.ts';
@@ -68,7 +69,7 @@ export class WorkStream {
     } catch (error) {
       if (jetStreamError(error) !== STREAM_EXISTS) throw error;
       const { config } = await this.#manager.streams.info(this.name);
-      if (config.retention !== kept.retention) throw new Error(`stream ${this.name} is not a work queue`);
+      assertWorkQueue(config);
       await this.#manager.streams.update(this.name, { ...config, ...wanted });
     }
   }
@@ -107,9 +108,14 @@ export class WorkStream {
     }
     // The subject has no consumer yet, so every message of it waits.
     const filter = this.work(subject);
-    const { state } = await this.#manager.streams.info(this.name, { subjects_filter: filter });
+    const { state, config } = await this.#manager.streams.info(this.name, { subjects_filter: filter });
+    assertWorkQueue(config); // nobody can make its consumer
     return state.subjects?.[filter] ?? 0;
   }
+}
+
+function assertWorkQueue({ name, retention }: StreamConfig): void {
+  if (retention !== RetentionPolicy.Workqueue) throw new Error(`stream ${name} is not a work queue`);
 }
 
 function jetStreamError(error: unknown): number | undefined {
