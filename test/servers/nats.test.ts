@@ -147,7 +147,9 @@ function testFailures(binary: string): void {
     open,
     manage,
   }) => {
-    const queue = await open({ give_up_after_ms: 300 });
+    const warned: unknown[] = [];
+    const warn = (...line: unknown[]) => void warned.push(line);
+    const queue = await open({ give_up_after_ms: 300, log: { ...log, warn } });
     const consumer = await queue.consume('work', options());
     const retention = RetentionPolicy.Limits;
     await manage(async (manager) => {
@@ -155,6 +157,8 @@ function testFailures(binary: string): void {
       await manager.streams.add({ name: 'urlchecker', subjects: ['urlchecker.work.>'], retention });
     });
     await t.throwsAsync(queue.depth('work'), { code: 'unavailable', message: /not a work queue/ });
+    t.deepEqual(await consumer.pull(1, 500), []);
+    t.is(warned.length, 1, 'one line, however often the consumer is missed');
     await manage((manager) => manager.streams.delete('urlchecker'));
     await queue.publish('work', numbered(1));
     t.is((await consumer.pull(1, 10_000))[0]?.id, 'message-0');

@@ -26,6 +26,8 @@ export class Puller<Body> implements Consumer<Body> {
   readonly #subject: string;
   readonly #options: ConsumeOptions;
   readonly #signal: AbortSignal;
+  /** The consumer could not be made, and the log says so. */
+  #is_missed = false;
 
   constructor(connection: Connection, stream: WorkStream, subject: string, options: ConsumeOptions) {
     this.#connection = connection;
@@ -127,7 +129,10 @@ export class Puller<Body> implements Consumer<Body> {
   async #repair(): Promise<void> {
     try {
       await this.#stream.ensureConsumer(this.#subject, this.#options);
+      this.#is_missed = false;
     } catch (err) {
+      if (this.#is_missed) return;
+      this.#is_missed = true;
       this.#connection.log.warn({ err, subject: this.#subject }, 'NATS: the consumer is missing and cannot be made');
     }
   }
