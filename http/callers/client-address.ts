@@ -30,5 +30,6 @@ export function openClientAddress(trusted_proxies: readonly string[]): ClientAdd
   };
 }
 
-/** Turns an IPv4-mapped IPv6 address, as dual-stack sockets report it, into an IPv4 address. */
-const plain = (address: string) => address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '');
+/** Some proxies report the client's port too. Dual-stack sockets report an IPv4-mapped IPv6 address, which becomes an IPv4 address. */
+const plain = (address: string) =>
+  address.replace(/^\[([^\]]+)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2').replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '');

@@ -22,6 +22,17 @@ test('the service trusts the address that a trusted proxy reports', (t) => {
   t.is(address(from('::1', { 'x-real-client-ip': '203.0.113.7' })), '203.0.113.7');
 });
 
+test('the address that a trusted proxy reports may have a port', (t) => {
+  t.is(address(from('10.0.0.1', { 'x-forwarded-for': '1.1.1.1, 203.0.113.7:51234' })), '203.0.113.7');
+  t.is(address(from('10.0.0.1', { 'x-forwarded-for': '203.0.113.7:51234, 10.0.0.2:443' })), '203.0.113.7');
+  t.is(address(from('10.0.0.1', { 'x-forwarded-for': '[2001:db8::1]:51234' })), '2001:db8::1');
+  t.is(address(from('10.0.0.1', { 'x-forwarded-for': '[2001:db8::1]' })), '2001:db8::1');
+  t.is(address(from('10.0.0.1', { 'x-real-client-ip': '203.0.113.7:51234' })), '203.0.113.7');
+  for (const garbage of ['203.0.113.7:', ':80', '[]:80', '[203.0.113.7', '203.0.113.7:80:80', '2001:db8::1:x']) {
+    t.is(address(from('10.0.0.1', { 'x-forwarded-for': garbage })), '10.0.0.1', garbage);
+  }
+});
+
 test('the service ignores addresses before an untrusted hop', (t) => {
   t.is(address(from('10.0.0.1', { 'x-forwarded-for': '1.1.1.1, 203.0.113.7, 10.0.0.2' })), '203.0.113.7');
 });
