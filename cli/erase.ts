@@ -27,7 +27,9 @@ try {
   if (!values.user) throw new Error(`--user is missing\n${USAGE}`);
   const problem = await erase(values.user);
   if (problem === null) {
-    console.log(`${values.user} is refused from now on. The service removes what it keeps of them, within 20 minutes.`);
+    console.log(
+      `${values.user} is refused within a minute. The service removes what it keeps of them, within 20 minutes.`,
+    );
   } else {
     console.error(problem);
     process.exitCode = 1;
