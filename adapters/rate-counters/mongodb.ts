@@ -11,19 +11,22 @@ interface Log {
 const SERVER_WAIT_MS = 1000;
 /** After a failed count, requests skip MongoDB for this long. */
 const SKIP_MS = 5000;
+/** The index goes with a collection that somebody drops, and counts make the collection again. */
+const INDEX_MS = 60_000;
 const MAX_CONNECTIONS = 5;
 const DEFAULT_DATABASE = 'url_checker';
 const COLLECTION = 'rate_windows';
 const DUPLICATE_KEY = 11000;
 
-/** `server_wait_ms`: the longest that a request waits for MongoDB before it counts in memory. */
+/** `server_wait_ms`: the longest that a request waits for MongoDB before it counts in memory. `index_ms`: the least time between two looks for the index. */
 export async function openMongoRates(options: {
   url: string;
   database?: string;
   log: Log;
   server_wait_ms?: number;
+  index_ms?: number;
 }): Promise<RateCounters> {
-  const { log, server_wait_ms = SERVER_WAIT_MS } = options;
+  const { log, server_wait_ms = SERVER_WAIT_MS, index_ms = INDEX_MS } = options;
   const client = new MongoClient(options.url, {
     serverSelectionTimeoutMS: server_wait_ms,
     connectTimeoutMS: server_wait_ms,
@@ -44,6 +47,7 @@ export async function openMongoRates(options: {
 
   const windows = client.db(dbName).collection<Window>(COLLECTION);
   let indexing: Promise<unknown> | null = null;
+  let index_at_ms = 0;
 
   function open({ name, duration_s }: RateWindow): RateCounter {
     const own = openMemoryRate({ name, duration_s });
@@ -54,8 +58,12 @@ export async function openMongoRates(options: {
       async count(key) {
         if (isAvailable()) {
           try {
-            // MongoDB removes expired windows by this index.
-            await (indexing ??= windows.createIndex({ ends_at: 1 }, { expireAfterSeconds: 0 }));
+            if (indexing === null || performance.now() >= index_at_ms) {
+              index_at_ms = performance.now() + index_ms;
+              // MongoDB removes expired windows by this index.
+              indexing = windows.createIndex({ ends_at: 1 }, { expireAfterSeconds: 0 });
+            }
+            await indexing;
             // When two requests insert the same window at once, MongoDB refuses one of them.
             const window = await increment(key).catch((error: unknown) => {
               if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) return increment(key);

@@ -235,6 +235,26 @@ function suite(url: string): void {
     }
   });
 
+  test('the index by which windows expire is made again with a collection that somebody has dropped', async (t) => {
+    const database = `rates_${randomBytes(8).toString('hex')}`;
+    const rates = await openMongoRates({ url, database, log, ...PATIENTLY, index_ms: 0 });
+    await using client = new MongoClient(url);
+    try {
+      const minute = rates.open({ name: 'minute', duration_s: 60 });
+      const windows = client.db(database).collection('rate_windows');
+      await minute.count('k');
+      await windows.drop();
+      t.is((await minute.count('k')).used, 1);
+      t.is(
+        (await windows.listIndexes().toArray()).filter(({ expireAfterSeconds }) => expireAfterSeconds === 0).length,
+        1,
+      );
+    } finally {
+      await rates.close();
+      await client.db(database).dropDatabase();
+    }
+  });
+
   test('MongoDB counts requests for all processes together, and each process counts alone while it is away', async (t) => {
     const [, host, port] = /^mongodb:\/\/(?:[^@/]*@)?([^:/,?]+)(?::(\d+))?/.exec(url)!;
     const proxy = new TcpProxy({ host: host!, port: Number(port ?? 27017) });
