@@ -1,7 +1,8 @@
 // The blobs of a job: the uploaded file, and the record of what was left out of the list.
 import type { Blobs } from './blobs.ts';
 
-export const uploadKey = (job_id: string) => `uploads/${job_id}`;
+export const UPLOADS = 'uploads/';
+export const uploadKey = (job_id: string) => `${UPLOADS}${job_id}`;
 export const leftOutKey = (job_id: string) => `left-out/${job_id}`;
 
 /**

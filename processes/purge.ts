@@ -100,11 +100,12 @@ export function openPurger(options: PurgeOptions): Purger {
 
 async function removeContent(purge: PurgeDocument, { log, blobs }: PurgeOptions): Promise<void> {
   const { _id: job_id, batch_size, blob_key, urls, is_deleted = true } = purge;
-  if (blob_key !== null) await blobs.delete(blob_key);
-  await blobs.delete(leftOutKey(job_id));
   // A job that stays keeps the name of its file.
   if (is_deleted) await log.deleteStream(personalKeyStream(`job/${job_id}`));
+  // Before the upload: a backup fails that lacks the upload of a job with a listing.
   await log.deleteStream(urlsStream(job_id));
+  if (blob_key !== null) await blobs.delete(blob_key);
+  await blobs.delete(leftOutKey(job_id));
   // Deleting unwritten streams too keeps a checker with a batch in hand from recording it.
   const batches = Array.from({ length: Math.ceil(urls / batch_size) }, (_, batch) => batch);
   await inParallel(batches, (batch) => log.deleteStream(checksStream(job_id, batch)));

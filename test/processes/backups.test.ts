@@ -187,6 +187,17 @@ test('a backup fails when there is no room for it, or when a file cannot be read
   t.deepEqual(await files(), []);
 });
 
+test('a backup fails that would lack the upload of a job, as after a change of BLOB_URL', async (t) => {
+  const { world, start, perform, last, files } = await openProcess(t);
+  await world.blobs.delete('uploads/kept');
+  const backup_id = await start();
+  await perform(backup_id);
+  const message =
+    'uploads/kept, which the event log names, is not among the stored files: does BLOB_URL name another store?';
+  t.like(await last(backup_id), { type: 'BackupFailed', data: { reason: 'fault', message } });
+  t.deepEqual(await files(), []);
+});
+
 test('a backup that is told to end ends, and goes on in the next process', async (t) => {
   const { start, options, last, files } = await openProcess(t);
   const backup_id = await start();
