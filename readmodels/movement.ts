@@ -7,6 +7,8 @@ const LOOK_MS = 2_000;
 export interface MovementOptions {
   /** Reads the position. Its errors go to all who wait. */
   read: () => Promise<Position>;
+  /** The number of flips that the reads have noticed. */
+  flips: () => number;
   /** Calls `changed` when the position may have moved. */
   watch: (changed: () => void) => void;
   /** Milliseconds that never go back. */
@@ -27,14 +29,15 @@ export class Movement {
     this.#options = options;
   }
 
-  /** Resolves with a position other than `seen`; after `timeout_ms`, and when `signal` aborts, with the last one that was read. */
+  /** Resolves with a position other than `seen`; after a flip, after `timeout_ms`, and when `signal` aborts, with the last one that was read. */
   async from(seen: Position | null, timeout_ms: number, signal: AbortSignal): Promise<Position> {
-    const { monotonic } = this.#options;
+    const { monotonic, flips } = this.#options;
+    const before = flips();
     const until = monotonic() + timeout_ms;
     for (;;) {
       const position = await this.#position();
       const left_ms = until - monotonic();
-      if (position !== seen || left_ms <= 0 || signal.aborted) return position;
+      if (position !== seen || flips() !== before || left_ms <= 0 || signal.aborted) return position;
       await this.next(left_ms, signal);
     }
   }

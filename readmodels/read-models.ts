@@ -29,8 +29,9 @@ export interface ReadModels {
    */
   passed(position: Position, timeout_ms: number): Promise<boolean>;
   /**
-   * Waits until the position differs from `seen`, at most `timeout_ms`, or until `signal` aborts, and returns the position. Any
-   * number of callers read the store once after a change, and once in two seconds without one. Throws `DocumentsNotReady`.
+   * Waits until the position differs from `seen` or a read model is flipped, at most `timeout_ms`, or until `signal` aborts, and
+   * returns the position. Any number of callers read the store once after a change, and once in two seconds without one. Throws
+   * `DocumentsNotReady`.
    */
   moved(seen: Position | null, timeout_ms: number, signal: AbortSignal): Promise<Position>;
   /** The number of flips that the reads of the position have noticed. The documents may differ after one at the same position. */
@@ -77,7 +78,7 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
   let flipped_to: string | null = null;
   let flips = 0;
   const watch = (changed: () => void) => documents.watch(projectorStates.name, changed);
-  const movement = new Movement({ read: position, watch, monotonic });
+  const movement = new Movement({ read: position, flips: () => flips, watch, monotonic });
 
   const projections = async () => (await states.find({})).map((stored) => projectionState(stored._id, stored));
 

@@ -24,6 +24,19 @@ test('a reader who waited for a position behind a flip reads the new generation'
   t.is(readmodels.flips, 1);
 });
 
+test('a flip at the same position wakes who waits for the position to move', async (t) => {
+  const stores = await openTestStores(t);
+  await count(stores.log, 5);
+  await project(stores, [counting(1, 1)]);
+  const readmodels = openReadModels(stores.documents);
+  const { signal } = new AbortController();
+  const seen = await readmodels.moved(null, 0, signal);
+  const waiting = readmodels.moved(seen, 3_600_000, signal);
+  await project(stores, [counting(2, 10)]);
+  t.is(await waiting, seen);
+  t.is((await readmodels.collection(tallies).get('all'))?.n, 50);
+});
+
 test('a reader who waited for a position does not take the word of a look that began before the first generation', async (t) => {
   const stores = await openTestStores(t);
   await count(stores.log, 5);
