@@ -155,7 +155,7 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
   return submit;
 }
 
-const firstReservation = (job_id: string) => `${job_id}:0`;
+export const firstReservation = (job_id: string) => `${job_id}:0`;
 
 async function isListed(log: EventStore, job_id: string): Promise<boolean> {
   return (await Array.fromAsync(log.readStream(urlsStream(job_id), { limit: 1 }))).length > 0;

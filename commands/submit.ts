@@ -4,6 +4,8 @@ import { createReadStream } from 'node:fs';
 import type { EventStore } from '../events/event-store.ts';
 import type { JobCreated, JobSource } from '../events/job.ts';
 import { newJobId } from '../events/job-id.ts';
+import { isOfStore } from '../events/store-faults.ts';
+import { jobStream } from '../events/streams.ts';
 import type { CommandContext } from './aggregate.ts';
 import type { Blobs } from './blobs.ts';
 import type { CreditsLedger } from './credits.ts';
@@ -12,7 +14,7 @@ import type { Given, Intake, IntakeOptions, ListReading, OrUnusable } from './in
 import type { Jobs } from './job.ts';
 import { deleteJobBlobs, uploadKey } from './job-blobs.ts';
 import { openLeftOut } from './left-out.ts';
-import { openSubmitJob } from './submit-job.ts';
+import { firstReservation, openSubmitJob } from './submit-job.ts';
 import { type OneSubmission, openSubmitOnce, type SubmittedList, type SubmittedOnce } from './submit-once.ts';
 
 export interface JobRequest {
@@ -68,26 +70,33 @@ export function openSubmissions(parts: {
     };
     const is_file = given.kind === 'file';
     const [filename, blob_key] = is_file ? [given.filename, uploadKey(job_id)] : [null, null];
-    let is_made = false;
+    /** A job that was not made after all, while the log was away, loses its files to the sweeper. */
+    let may_be_made = false;
     try {
       if (is_file) await blobs.put(blob_key!, createReadStream(given.path));
       const more = { ...wishesOf(options), ...(rerun_of !== undefined && { rerun_of }) };
       const table = () => urls.table;
       const submission = { ...submitter, job_id, filename, blob_key, pages: pages(), counts, table, more };
       const submitted = await submitJob(submission, context);
-      is_made = submitted.ok;
+      may_be_made = submitted.ok;
       return { ...submitted, reading: urls.reading };
+    } catch (error) {
+      may_be_made &&= isOfStore(error) && !(await isVoided(job_id).catch(() => false));
+      throw error;
     } finally {
-      if (!is_made) await left_out.discard();
-      if (!is_made && blob_key !== null) await blobs.delete(blob_key);
+      if (!may_be_made) await left_out.discard();
+      if (!may_be_made && blob_key !== null) await blobs.delete(blob_key);
     }
 
     /** The job is made after the last page, so that what was left out is stored by then. */
     async function* pages() {
       yield* urls;
       await left_out.end();
+      may_be_made = true;
     }
   }
+  const isVoided = async (job_id: string) =>
+    (await jobs.aggregate.read(jobStream(job_id))).state.reservations.get(firstReservation(job_id)) === 'voided';
   async function submit(
     job_id: string,
     request: JobRequest,

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { StoreUnavailable } from '../../adapters/documents/unavailable.ts';
 import { openCredits } from '../../commands/credits.ts';
 import type { Given } from '../../commands/intake.ts';
 import { openJobs } from '../../commands/job.ts';
@@ -103,6 +104,27 @@ test('an unusable file gets a refusal with a reason, costs nothing, and is not k
   t.is(put.length, 1);
   t.is(await files.get(put[0]!), null);
   t.is((await Array.fromAsync(log.readAll({ filter: { categories: ['urls'] } }))).length, 0);
+});
+
+test('a job keeps its file whose submission got no answer from the log', async (t) => {
+  const { submit, file, files, log } = await start(t);
+  const { append, readStream } = log;
+  let is_away = false;
+  log.readStream = (...of) => {
+    if (is_away) throw new StoreUnavailable('away');
+    return readStream.apply(log, of);
+  };
+  log.append = async (stream, ...rest) => {
+    if (is_away) throw new StoreUnavailable('away');
+    const appended = await append.call(log, stream, ...rest);
+    is_away = stream.startsWith('job-');
+    if (is_away) throw new StoreUnavailable('away');
+    return appended;
+  };
+  await t.throwsAsync(async () => submit(await file(GIVEN)), { code: 'unavailable' });
+  const [created] = await Array.fromAsync(log.readAll({ filter: { categories: ['job'] } }));
+  t.is(created?.type, 'JobCreated');
+  t.not(await files.get((created!.data as { blob_key: string }).blob_key), null);
 });
 
 test('under a key the same list makes one job, also after one that was refused', async (t) => {
