@@ -5,7 +5,7 @@ import Koa, { type Context, type Middleware } from 'koa';
 import type { CommandContext } from '../commands/aggregate.ts';
 import { DocumentsNotReady } from '../readmodels/read-models.ts';
 import { openReadYourWrites, POSITION_HEADER, positionProblem } from './answers/read-your-writes.ts';
-import { answerEarly, writeJson, writeReply } from './answers/replies.ts';
+import { answerEarly, onceClosed, writeJson, writeReply } from './answers/replies.ts';
 import { securityHeaders } from './answers/security-headers.ts';
 import { apiOf } from './apis/all.ts';
 import type { Api } from './apis/api.ts';
@@ -225,7 +225,7 @@ function passOn(route: Route, forward: Forward): Middleware {
 function entered(ctx: Context, heavy_requests: HeavyRequests): HeavyRequest {
   const { caller = null, ip } = ctx.state as RequestState;
   const heavy = heavy_requests.enter({ caller, ip });
-  ctx.res.once('close', heavy.leave);
+  onceClosed(ctx.res, heavy.leave);
   return heavy;
 }
 
@@ -261,7 +261,7 @@ async function withBody(
 
 function clientSignal(ctx: Context): AbortSignal {
   const controller = new AbortController();
-  ctx.res.once('close', () => ctx.res.writableFinished || controller.abort(new ClientGone('the client left')));
+  onceClosed(ctx.res, () => ctx.res.writableFinished || controller.abort(new ClientGone('the client left')));
   return controller.signal;
 }
 

@@ -108,7 +108,13 @@ export function endWhenSlow(res: ServerResponse, every = interval): void {
     if (res.writableNeedDrain && now - before < READ_BYTES) res.destroy();
     before = now;
   });
-  res.once('close', end);
+  onceClosed(res, end);
+}
+
+/** Calls `done` when the answer is sent or its client leaves, and at once when that has happened: the event does not come again. */
+export function onceClosed(res: ServerResponse, done: () => void): void {
+  if (res.closed) done();
+  else res.once('close', done);
 }
 
 function interval(ms: number, look: () => void): () => void {

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import test from 'ava';
+import pino from 'pino';
 import { GATEWAY } from '../../../http/apis/gateway.ts';
 import { openHeavyRequests } from '../../../http/limits/heavy-requests.ts';
 import type { Caller } from '../../../http/route.ts';
@@ -205,4 +206,35 @@ test('unread exports hold only their sockets: the service refuses one too many, 
     await again.body!.cancel();
     return again.status === 200;
   });
+});
+
+test('a client that leaves before its large request is counted leaves no place taken', async (t) => {
+  const heavy_requests = openHeavyRequests({ per_caller: 1, at_once: 1 });
+  const [waits, gone, passes] = [0, 0, 0].map(() => Promise.withResolvers<void>());
+  const counts = { begun: 0, rows: 0 };
+  const sample = await startSample(routes, counts, {
+    heavy_requests,
+    drain_ms: 0,
+    async await_position() {
+      waits!.resolve();
+      await passes!.promise;
+      return true;
+    },
+    log: pino({ level: 'info' }, { write: (line) => line.includes('"status":499') && gone!.resolve() }),
+  });
+  t.teardown(() => sample.close());
+  const as = sample.tokens.alice;
+  const leaves = new AbortController();
+  const left = sample.request('/export', { as, headers: { 'x-log-position': '5' }, signal: leaves.signal });
+  await waits!.promise;
+  leaves.abort();
+  await t.throwsAsync(left);
+  await gone!.promise;
+  passes!.resolve();
+  await until(async () => {
+    const again = await sample.request('/export', { as });
+    await again.body!.cancel();
+    return again.status === 200;
+  });
+  t.is(counts.begun, 1, 'nobody made an export for the client that left');
 });
