@@ -43,20 +43,23 @@ export interface BackupProgress extends Counts {
 }
 
 export interface WrittenBackup extends BackupProgress {
+  /** The uploads of jobs that are not among the stored files. */
+  missing_files: number;
   position: Position;
   /** Of the whole file, in hexadecimal. */
   sha256: string;
 }
 
-/** Puts the whole backup or nothing. Throws the errors of the stores. */
+/** Puts the whole backup or nothing. Throws the errors of the stores, and an error when the stored files have none of the jobs' uploads. */
 export async function writeBackup(options: WritingOptions): Promise<WrittenBackup> {
   const { blobs, key, signal, onPart } = options;
   const position = await options.log.head();
   const counts: Counts = { events: 0, files: 0, deleted_streams: 0 };
+  const uploads: Uploads = { there: 0, missing: 0 };
   const whole = createHash('sha256');
   let size_bytes = 0;
   async function* content() {
-    for await (const part of toParts(linesOf(options, position, counts))) {
+    for await (const part of toParts(linesOf(options, position, counts, uploads))) {
       signal.throwIfAborted();
       whole.update(part);
       size_bytes += part.length;
@@ -66,10 +69,21 @@ export async function writeBackup(options: WritingOptions): Promise<WrittenBacku
   }
   const put = await blobs.put(key, Readable.from(content(), { objectMode: false }));
   assert.equal(put.size_bytes, size_bytes, 'the store of files has another size than was written');
-  return { ...counts, size_bytes, position, sha256: whole.digest('hex') };
+  return { ...counts, missing_files: uploads.missing, size_bytes, position, sha256: whole.digest('hex') };
 }
 
-async function* linesOf(options: WritingOptions, position: Position, counts: Counts): AsyncGenerator<string, void> {
+/** The uploads that the jobs of the log name. */
+interface Uploads {
+  there: number;
+  missing: number;
+}
+
+async function* linesOf(
+  options: WritingOptions,
+  position: Position,
+  counts: Counts,
+  uploads: Uploads,
+): AsyncGenerator<string, void> {
   const { backup_id, log, now } = options;
   const first: FirstLine = {
     ...{ format: FORMAT, version: FORMAT_VERSION, backup_id, log_id: await logId(log), position },
@@ -80,8 +94,8 @@ async function* linesOf(options: WritingOptions, position: Position, counts: Cou
   const deleted = new DigestSet();
   for await (const stream of log.deletedStreams()) deleted.add(stream);
   // A job's upload is stored before the job is made, and nothing is removed meanwhile.
-  const uploads = new DigestSet();
-  for await (const { key } of options.blobs.list(UPLOADS)) uploads.add(key);
+  const stored = new DigestSet();
+  for await (const { key } of options.blobs.list(UPLOADS)) stored.add(key);
   const own = backupStream(backup_id);
   for await (const event of log.readAll()) {
     if (event.position > position) break;
@@ -91,9 +105,11 @@ async function* linesOf(options: WritingOptions, position: Position, counts: Cou
     counts.events += 1;
     yield textOf(event);
     const upload = uploadOf(event);
-    if (upload !== null && !uploads.has(upload.key) && !deleted.has(urlsStream(upload.job_id)))
-      throw missing(upload.key);
+    if (upload === null || deleted.has(urlsStream(upload.job_id))) continue;
+    uploads[stored.has(upload.key) ? 'there' : 'missing'] += 1;
   }
+  if (uploads.missing > 0 && uploads.there === 0)
+    throw new Error('the stored files have no upload of any job of the log: does BLOB_URL name another store?');
   yield* fileLines(options, position, counts);
   for await (const deleted_stream of log.deletedStreams()) {
     // One that was deleted after the start may have events in this backup.
@@ -112,9 +128,6 @@ function uploadOf({ type, data }: RecordedEvent): { key: string; job_id: string 
   const job_id = typeof key === 'string' ? jobOfBlob(key) : null;
   return job_id === null ? null : { key: key as string, job_id };
 }
-
-const missing = (key: string) =>
-  new Error(`${key}, which the event log names, is not among the stored files: does BLOB_URL name another store?`);
 
 /** Names an event whose JSON is damaged: nothing else tells where to look. */
 function textOf(event: RecordedEvent): string {

@@ -89,6 +89,8 @@ async function create(): Promise<void> {
   const backup = await backups.read(backup_id);
   if (backup.status !== 'completed') throw new Error('the backup failed: GET /admin/backups and the log say why');
   console.log(backup.key);
+  if (backup.missing_files > 0)
+    console.error(`It lacks the uploads of ${backup.missing_files} jobs, which are not among the stored files.`);
 }
 
 async function list(blobs: Blobs): Promise<void> {

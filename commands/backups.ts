@@ -17,12 +17,12 @@ import { fromLastEvent } from './stream-states.ts';
 
 export type Backup =
   | { readonly status: 'unknown' | 'running' | 'failed' | 'deleted' }
-  | { readonly status: 'completed'; readonly key: string };
+  | { readonly status: 'completed'; readonly key: string; readonly missing_files: number };
 
 export const initial = (): Backup => ({ status: 'unknown' });
 export const evolve = evolveBy<Backup, BackupEvent>({
   BackupStarted: () => ({ status: 'running' }),
-  BackupCompleted: (_, { key }) => ({ status: 'completed', key }),
+  BackupCompleted: (_, { key, missing_files = 0 }) => ({ status: 'completed', key, missing_files }),
   BackupFailed: () => ({ status: 'failed' }),
   BackupDeleted: () => ({ status: 'deleted' }),
 });

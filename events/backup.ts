@@ -15,6 +15,12 @@ export const BACKUP_EVENTS = {
     position: Type.String({ description: 'The position in the log up to which it has the events.' }),
     events: Count,
     files: Count,
+    missing_files: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description: 'The uploads of jobs that were not among the stored files; none where it is missing.',
+      }),
+    ),
     deleted_streams: Count,
     size_bytes: Count,
     sha256: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Of the whole file.' }),

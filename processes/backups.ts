@@ -97,7 +97,8 @@ export async function performBackup(backup_id: string, options: BackupsOptions, 
       writeBackup({ backup_id, log: stored_log, blobs, key, now: now(), signal, onPart: report.onPart }),
     );
     const duration_ms = Math.round(monotonic() - began_at);
-    logger.info({ backup_id, ...written, duration_ms }, 'a backup is complete');
+    const level = written.missing_files === 0 ? 'info' : 'warn';
+    logger[level]({ backup_id, ...written, duration_ms }, 'a backup is complete');
     await report.end();
     await end({ type: 'complete', key, ...written, duration_ms });
   } catch (error) {

@@ -5,7 +5,7 @@ import { type Projection, projection } from './projection.ts';
 
 export const backupsProjection: Projection = projection({
   name: 'backups',
-  version: 1,
+  version: 2,
   collections: [backups],
   covers: ['backup'],
   begin: (open) => open(backups),
@@ -13,8 +13,8 @@ export const backupsProjection: Projection = projection({
     BackupStarted: ({ stream, metadata: { at, actor } }, documents) =>
       documents.write([{ replace: startedBackup(idOf(stream), at, actor) }]),
     BackupCompleted: ({ stream, data, metadata: { at: ended_at } }, documents) => {
-      const { key, position, events, files, size_bytes, sha256, duration_ms } = data;
-      const found = { key, position, events, files, size_bytes, sha256, duration_ms };
+      const { key, position, events, files, missing_files = 0, size_bytes, sha256, duration_ms } = data;
+      const found = { key, position, events, files, missing_files, size_bytes, sha256, duration_ms };
       return documents.write([{ update: idOf(stream), set: { $set: { status: 'completed', ended_at, ...found } } }]);
     },
     BackupFailed: ({ stream, data: failure, metadata: { at: ended_at } }, documents) =>

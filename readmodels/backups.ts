@@ -16,6 +16,7 @@ export interface BackupDocument extends Document {
   position: string | null;
   events: number | null;
   files: number | null;
+  missing_files: number | null;
   size_bytes: number | null;
   sha256: string | null;
   duration_ms: number | null;
@@ -31,8 +32,8 @@ export const backups: CollectionSpec<BackupDocument> = {
 /** A backup that was asked for. */
 export const startedBackup = (_id: string, started_at: string, started_by: string): BackupDocument => ({
   ...{ _id, status: 'running', started_at, started_by, ended_at: null, deleted_at: null },
-  ...{ key: null, position: null, events: null, files: null, size_bytes: null, sha256: null, duration_ms: null },
-  failure: null,
+  ...{ key: null, position: null, events: null, files: null, missing_files: null, size_bytes: null, sha256: null },
+  ...{ duration_ms: null, failure: null },
 });
 
 /** `_id` is the backup's id. No projection makes it: it is lost with the documents, and harms nobody then. */

@@ -29,7 +29,7 @@ export interface ThreadData {
   counts: SharedArrayBuffer;
 }
 /** `started`: the thread works, or waits for a server that is away. */
-export type ThreadMessage = { type: 'started' } | { type: 'failed'; reason: string; code?: StartError['code'] };
+export type ThreadMessage = { type: 'started' } | { type: 'failed'; reason: string; code?: string | undefined };
 
 /** A thread loads only the modules of its roles. */
 const RUN: Record<ThreadRole, () => Promise<{ run: RunRole }>> = {
@@ -70,7 +70,8 @@ try {
     logger.warn({ err: error }, 'a role did not end cleanly: the next start repeats its work in hand');
   else {
     logger.fatal({ err: error }, 'a role failed');
-    port.postMessage({ type: 'failed', reason: (error as Error).message } satisfies ThreadMessage);
+    const { message: reason, code } = error as NodeJS.ErrnoException;
+    port.postMessage({ type: 'failed', reason, code } satisfies ThreadMessage);
     process.exitCode = 1;
   }
 } finally {

@@ -154,7 +154,7 @@ function raise(error: Error): never {
 
 /** Makes the thread's error again, because a message between threads loses an error's class. */
 function failureOf({ reason, code }: ThreadMessage & { type: 'failed' }): Error {
-  return code === 'start' ? new StartError(reason) : new Error(reason);
+  return code === 'start' ? new StartError(reason) : Object.assign(new Error(reason), { code });
 }
 
 async function started(thread: Worker): Promise<void> {

@@ -47,6 +47,7 @@ const BackupView = Type.Object(
     position: Nullable(Type.String({ description: 'It has the events of the log up to this position.' })),
     events: Nullable(counts.events),
     files: Nullable(counts.files),
+    missing_files: Nullable(Count('Uploads of jobs that were not among the stored files, and so are not in it.')),
     size_bytes: Nullable(counts.size_bytes),
     sha256: Nullable(Type.String({ description: 'The checksum of the file, as `sha256sum` prints it.' })),
     key: Nullable(Type.String({ description: 'The key of the file among the stored files.' })),
@@ -67,11 +68,18 @@ const startedExample = {
   ...{ backup_id: '7b0d9c0e-5c39-4c1c-9d0b-0a4f6f1a2b3c', status: 'running' },
   ...{ started_at: '2026-01-31T09:00:00.000Z', started_by: 'admin:root', ended_at: null, deleted_at: null },
   ...{ duration_ms: null, progress: { events: 0, files: 0, size_bytes: 0 }, position: null, events: null },
-  ...{ files: null, size_bytes: null, sha256: null, key: null, failure: null },
+  ...{ files: null, missing_files: null, size_bytes: null, sha256: null, key: null, failure: null },
 };
 const completedExample = {
   ...{ ...startedExample, status: 'completed', ended_at: '2026-01-31T09:00:21.000Z', duration_ms: 20_740 },
-  ...{ progress: null, position: '0000000000214310', events: 214_302, files: 61, size_bytes: 38_210_412 },
+  ...{
+    progress: null,
+    position: '0000000000214310',
+    events: 214_302,
+    files: 61,
+    missing_files: 0,
+    size_bytes: 38_210_412,
+  },
   sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
   key: 'backups/7b0d9c0e-5c39-4c1c-9d0b-0a4f6f1a2b3c/2026-01-31T09-00-00-260Z-5f0c11aa.ndjson.zst',
 };

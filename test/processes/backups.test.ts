@@ -187,13 +187,23 @@ test('a backup fails when there is no room for it, or when a file cannot be read
   t.deepEqual(await files(), []);
 });
 
-test('a backup fails that would lack the upload of a job, as after a change of BLOB_URL', async (t) => {
-  const { world, start, perform, last, files } = await openProcess(t);
+test('a backup says how many uploads of jobs it lacks', async (t) => {
+  const { world, start, perform, last } = await openProcess(t);
   await world.blobs.delete('uploads/kept');
+  const warned: unknown[] = [];
+  const logger = { ...silent, warn: (of: unknown) => warned.push(of) } as unknown as typeof silent;
+  const backup_id = await start();
+  await perform(backup_id, { logger });
+  t.like(await last(backup_id), { type: 'BackupCompleted', data: { missing_files: 1 } });
+  t.like(warned, [{ backup_id, missing_files: 1 }]);
+});
+
+test('a backup fails when the stored files have no upload of any job, as after a change of BLOB_URL', async (t) => {
+  const { world, start, perform, last, files } = await openProcess(t);
+  for (const job_id of ['kept', 'running']) await world.blobs.delete(`uploads/${job_id}`);
   const backup_id = await start();
   await perform(backup_id);
-  const message =
-    'uploads/kept, which the event log names, is not among the stored files: does BLOB_URL name another store?';
+  const message = 'the stored files have no upload of any job of the log: does BLOB_URL name another store?';
   t.like(await last(backup_id), { type: 'BackupFailed', data: { reason: 'fault', message } });
   t.deepEqual(await files(), []);
 });

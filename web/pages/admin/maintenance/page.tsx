@@ -157,7 +157,12 @@ const COLUMNS: readonly Column<Backup>[] = [
   },
   { label: 'Took', is_number: true, cell: ({ duration_ms }) => span(duration_ms) },
   { label: 'Events', is_number: true, cell: ({ events }) => grouped(events) },
-  { label: 'Files', is_number: true, cell: ({ files }) => grouped(files) },
+  {
+    label: 'Files',
+    is_number: true,
+    cell: ({ files, missing_files }) =>
+      `${grouped(files)}${missing_files ? `, ${grouped(missing_files)} missing` : ''}`,
+  },
   { label: 'Size', is_number: true, cell: ({ size_bytes }) => bytes(size_bytes) },
   { label: 'File', cell: ({ key }) => <small>{key ?? '–'}</small> },
 ];
