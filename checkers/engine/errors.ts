@@ -60,7 +60,10 @@ export class Shortage extends Error {
   readonly code = 'ENFILE';
 }
 
-/** Whether an error says that this machine lacks files, memory, buffers or local ports. */
+/**
+ * Whether an error says that this machine lacks files, memory, buffers or local ports.
+ * @example isShortage({ code: 'EMFILE' }) // true
+ */
 export function isShortage(error: unknown): boolean {
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors.every(isShortage);
   const { code = '', address = '' } = error as { code?: string; address?: string };

@@ -1,6 +1,7 @@
 // What servers answer besides what they should, in bytes: statuses of all kinds, bodies that are not what they say,
 // headers that no rule allows, and connections that break at each stage. For `startTestSite`.
 import zlib from 'node:zlib';
+import { reset } from './reset.ts';
 import { type Behaviour, drip, html, page, raw, reply, to } from './test-site.ts';
 
 const PAGE = html('Welcome to the shop', 'Things to buy');
@@ -10,7 +11,7 @@ const WHOLE = `${HEAD}Content-Length: 2\r\n\r\nok`;
 /** An answer of one write, by which its connection ends. */
 const last = (text: string): Behaviour => raw(text, (socket) => socket.end());
 /** An answer whose beginning goes out before the connection breaks. */
-const broken = (text: string): Behaviour => raw(text, (socket) => setImmediate(() => socket.resetAndDestroy()));
+const broken = (text: string): Behaviour => raw(text, (socket) => setImmediate(() => reset(socket)));
 /** An answer that comes a byte at a time. */
 const dribbled = (text: string, every_ms: number): Behaviour => {
   return (_request, socket) => {

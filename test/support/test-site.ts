@@ -5,6 +5,7 @@ import net, { type AddressInfo, type Socket } from 'node:net';
 import tls from 'node:tls';
 import zlib from 'node:zlib';
 import { closeWith } from './loopback.ts';
+import { reset } from './reset.ts';
 import { SERVER_KEY } from './test-certificates.ts';
 
 export interface TestRequest {
@@ -190,12 +191,12 @@ export const BEHAVIOURS: { readonly [path: string]: Behaviour } = {
   '/nonsense': raw('This is not HTTP, whatever it is\r\n\r\n'),
   '/short': raw(`HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5000\r\n\r\n${fine}`, (s) => s.end()),
   '/long': raw(`HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 10\r\n\r\n${fine}`),
-  '/reset': (_request, socket) => socket.resetAndDestroy(),
+  '/reset': (_request, socket) => reset(socket),
   '/hang-up': (_request, socket) => socket.end(),
-  '/reset-once': (request, socket) => (request.visit === 1 ? socket.resetAndDestroy() : page(socket, fine)),
-  '/reset-in-headers': raw('HTTP/1.1 200 OK\r\nContent-Ty', (socket) => setImmediate(() => socket.resetAndDestroy())),
+  '/reset-once': (request, socket) => (request.visit === 1 ? reset(socket) : page(socket, fine)),
+  '/reset-in-headers': raw('HTTP/1.1 200 OK\r\nContent-Ty', (socket) => setImmediate(() => reset(socket))),
   '/reset-in-body': raw('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 900\r\n\r\n<p>', (socket) =>
-    setImmediate(() => socket.resetAndDestroy()),
+    setImmediate(() => reset(socket)),
   ),
 
   '/soft/*': (_request, socket) => page(socket, not_found),

@@ -13,6 +13,7 @@ import {
 import type { Lookup } from '../../../checkers/engine/resolver.ts';
 import type { WebhookRequest } from '../../../processes/webhook-sender.ts';
 import { CHUNK_EXTENSION, flood, SPACES } from '../../support/floods.ts';
+import { reset } from '../../support/reset.ts';
 import { AUTHORITY, GOOD, OTHER_HOST, SELF_SIGNED, SERVER_KEY } from '../../support/test-certificates.ts';
 
 const LOOPBACK = ['127.0.0.0/8'];
@@ -202,7 +203,7 @@ test('failures have the error codes of the checker', async (t) => {
   const closed = await receiver(t, () => {});
   const resetting = await listen(
     t,
-    createTcpServer((socket) => socket.once('data', () => socket.resetAndDestroy())),
+    createTcpServer((socket) => socket.once('data', () => reset(socket))),
   );
   const nonsense = await listen(
     t,

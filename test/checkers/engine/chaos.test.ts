@@ -5,6 +5,7 @@ import test from 'ava';
 import { createEngine, type EngineParts, type EngineSettings } from '../../../checkers/engine/engine.ts';
 import { ODD_ANSWERS } from '../../support/odd-answers.ts';
 import { patientClock } from '../../support/patient-clock.ts';
+import { reset } from '../../support/reset.ts';
 import { BEHAVIOURS, startTestSite } from '../../support/test-site.ts';
 
 const SETTINGS: EngineSettings = {
@@ -88,7 +89,7 @@ function bent(random: () => number, socket: Socket): void {
   socket.write(bytes.subarray(0, random() < 0.2 ? Math.floor(random() * bytes.length) : bytes.length));
   const end = random();
   if (end < 0.3) socket.end();
-  else if (end < 0.4) socket.resetAndDestroy();
+  else if (end < 0.4) reset(socket);
 }
 
 test('a thousand corrupted answers all get an outcome', async (t) => {

@@ -4,6 +4,7 @@ import test from 'ava';
 import { Circuits, failureOf, OPENS_AFTER, type OriginFailure, TRIALS } from '../../../checkers/engine/circuits.ts';
 import { createEngine, type EngineParts, type EngineSettings } from '../../../checkers/engine/engine.ts';
 import { until } from '../../support/behind.ts';
+import { reset } from '../../support/reset.ts';
 import { type Behaviour, reply, startTestSite } from '../../support/test-site.ts';
 
 const ORIGIN = 'https://a.example';
@@ -150,7 +151,7 @@ const fine: Behaviour = (_request, socket) => reply(socket, 200, { 'Content-Type
 const range = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
 
 test('a dead host with ten thousand URLs costs dozens of connections, and delays no other host', async (t) => {
-  const dead = await startTestSite({ behaviours: { '/*': (_request, socket) => socket.resetAndDestroy() } });
+  const dead = await startTestSite({ behaviours: { '/*': (_request, socket) => reset(socket) } });
   const alive = await startTestSite({ behaviours: { '/*': fine } });
   let now = 0;
   const engine = createEngine({ ...SETTINGS, timeout_ms: 400 }, { lookup, now: () => now });
@@ -189,7 +190,7 @@ test('a host that recovers gets a request for every URL that was not aborted mea
   const site = await startTestSite({
     behaviours: {
       '/*': (request, socket) => {
-        if (is_down) return socket.resetAndDestroy();
+        if (is_down) return reset(socket);
         seen_at_once.push(++at_once);
         let turns = 20;
         const turn = (): void => {
@@ -250,7 +251,7 @@ test('URLs on a closed port do not stop those on an open port of the host', asyn
 
 test('consecutive bad URLs do not condemn the other URLs of their host', async (t) => {
   const site = await startTestSite({
-    behaviours: { '/bad/*': (_request, socket) => socket.resetAndDestroy(), '/p/*': fine },
+    behaviours: { '/bad/*': (_request, socket) => reset(socket), '/p/*': fine },
   });
   const engine = createEngine({ ...SETTINGS, retries: 0 }, { retry_base_ms: 1, random: () => 0.9 });
   t.teardown(() => site.close());
@@ -264,7 +265,7 @@ test('consecutive bad URLs do not condemn the other URLs of their host', async (
 test('another request becomes the trial when the trial is aborted', async (t) => {
   let hangs = false;
   const site = await startTestSite({
-    behaviours: { '/*': (_request, socket) => (hangs ? undefined : socket.resetAndDestroy()) },
+    behaviours: { '/*': (_request, socket) => (hangs ? undefined : reset(socket)) },
   });
   let now = 0;
   const engine = createEngine({ ...SETTINGS, timeout_ms: 300_000, retries: 0 }, { now: () => now });

@@ -4,6 +4,7 @@ import { createEngine, type EngineParts, type EngineSettings } from '../../../ch
 import { Sweeps } from '../../../checkers/engine/sweeps.ts';
 import { CHUNK_EXTENSION, flood, SPACES } from '../../support/floods.ts';
 import { patientClock } from '../../support/patient-clock.ts';
+import { reset } from '../../support/reset.ts';
 import { type Behaviour, html, page, startTestSite } from '../../support/test-site.ts';
 
 const SETTINGS: EngineSettings = {
@@ -261,7 +262,7 @@ test('a request on a connection that the server has closed is repeated within it
         // The server keeps the connection open, and breaks it when it is used again.
         answers(request, socket);
         socket.removeAllListeners('data');
-        socket.once('data', () => socket.resetAndDestroy());
+        socket.once('data', () => reset(socket));
       },
     },
   });

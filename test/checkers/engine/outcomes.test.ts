@@ -9,6 +9,7 @@ import type { Outcome } from '../../../events/checks.ts';
 import { ODD_ANSWERS } from '../../support/odd-answers.ts';
 import { patientClock, startPatientTimer } from '../../support/patient-clock.ts';
 import { startRawServer } from '../../support/raw-server.ts';
+import { reset } from '../../support/reset.ts';
 import { AUTHORITY, EXPIRED, GOOD, OTHER_HOST, SELF_SIGNED, SERVER_KEY } from '../../support/test-certificates.ts';
 import { html, page, startTestSite, to } from '../../support/test-site.ts';
 import { ANSWER_SECTIONS } from './answer-cases.ts';
@@ -40,7 +41,7 @@ async function startServers() {
       '/fine-then-reset': (_request, socket) => {
         page(socket, html('Things', 'Things'));
         socket.removeAllListeners('data');
-        socket.once('data', () => socket.resetAndDestroy());
+        socket.once('data', () => reset(socket));
       },
       '/to-tls': (...args) => to(`https://localhost:${ports.tls}/to-plain`)(...args),
       '/to-expired': (...args) => to(`https://localhost:${ports.expired}/`)(...args),
@@ -59,8 +60,8 @@ async function startServers() {
   const greet = (socket: net.Socket): void => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
   const others = {
     'hangs-up': await startRawServer((socket) => socket.end()),
-    resets: await startRawServer((socket) => socket.resetAndDestroy()),
-    'resets-handshake': await startRawServer((socket) => socket.once('data', () => socket.resetAndDestroy())),
+    resets: await startRawServer((socket) => reset(socket)),
+    'resets-handshake': await startRawServer((socket) => socket.once('data', () => reset(socket))),
     silent: await startRawServer(() => {}),
     old: await startRawServer(greet, {
       ...certified,

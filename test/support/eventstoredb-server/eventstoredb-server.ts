@@ -15,6 +15,7 @@ import type { Empty } from '@eventstore/db-client/generated/shared_pb.js';
 import streamServices from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import { type handleUnaryCall, Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import { freePort, listenOn } from '../free-port.ts';
+import { reset } from '../reset.ts';
 import { Faults } from './faults.ts';
 import { MemoryLog } from './memory-log.ts';
 import { refusalError } from './messages.ts';
@@ -50,7 +51,7 @@ export async function startEventStoreDbServer(options: EventStoreDbServerOptions
   const faults = new Faults();
   const sockets = new Set<Socket>();
   const killConnections = () => {
-    for (const socket of sockets) socket.resetAndDestroy();
+    for (const socket of sockets) reset(socket);
   };
 
   const grpc = new Server();
