@@ -135,12 +135,14 @@ test('while the store is away the role waits without a limit, and works when the
   await until(() => said.length > 0);
   t.deepEqual([runs, said[0]], [0, 'waiting']);
   is_away = false;
-  await until(() => runs === 1);
+  // A machine with much else to do may lose such a short lease, and take it again, at any time.
+  await until(() => runs >= 1);
   // The lease cannot be renewed: the holder stops by its own clock.
   is_away = true;
   await until(() => said.at(-1) === 'waiting');
+  const before = runs;
   is_away = false;
-  await until(() => runs === 2);
+  await until(() => runs > before);
   stop.abort();
   await running;
 });
