@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { startServiceProcess } from './support/service-process.ts';
+import { until } from './support/until.ts';
 
 const RECORD = new URL('./support/record-modules.js', import.meta.url).href;
 
@@ -74,8 +75,11 @@ test('a process without http loads no module of http', async (t) => {
   const env = { DATA_DIR: join(folder, 'data'), ROLES: 'projector', MODULES_FOLDER, NODE_OPTIONS };
   const service = await startServiceProcess(env);
   try {
-    const modules = (await listsOf(MODULES_FOLDER)).flat();
-    t.true(modules.some((url) => url.endsWith('/service/roles/projector.ts')));
+    let modules: string[] = [];
+    await until(async () => {
+      modules = (await listsOf(MODULES_FOLDER)).flat();
+      return modules.some((url) => url.endsWith('/service/roles/projector.ts'));
+    });
     for (const name of OF_HTTP) t.false(packagesOf(modules).has(name), name);
     t.false(modules.some((url) => url.endsWith('/service/http-role.ts')));
   } finally {

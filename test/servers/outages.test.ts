@@ -128,7 +128,11 @@ async function openWorld(t: ExecutionContext) {
       return service;
     },
     async submit(service: ServiceProcess): Promise<string> {
-      const { status, body } = await openTestClient(service.url, token).upload(urls.join('\n'));
+      const client = openTestClient(service.url, token);
+      let { status, body } = await client.upload(urls.join('\n'));
+      // A store that has just come back to a busy machine may be slow still.
+      for (let tries = 1; status === 503 && tries < 10; tries++)
+        ({ status, body } = await client.upload(urls.join('\n')));
       if (status !== 201) throw new Error(JSON.stringify(body));
       return body.job_id;
     },
