@@ -163,7 +163,10 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
     const secrets = signingSecrets(options.signing_key, endpoint_id, endpoint, at);
     const began_at = monotonic();
     const request = signedRequest({ url: endpoint.url, event, delivery_id: _id, secrets, now: at });
-    const answer = await sender.send(request, cut.signal);
+    const answer = await sender.send(request, cut.signal).catch((cause: unknown) => {
+      // Without the code of its cause: a want of files for one delivery is no fault of a store.
+      throw new Error('the webhook could not be sent', { cause });
+    });
     const outcome = { ...answer, duration_ms: Math.round(monotonic() - began_at) };
     return { type: 'recordAttempt', attempt: attempt_count + 1, outcome, random: options.random() } as const;
   }

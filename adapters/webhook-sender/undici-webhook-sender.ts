@@ -30,7 +30,7 @@ export function openUndiciWebhookSender(options: WebhookSenderOptions): WebhookS
   const { timeout_ms = TIMEOUT_MS, ca } = options;
   const guard = createAddressGuard(options.allow_addresses);
   const dns = options.lookup ? null : createDnsLookup();
-  const resolver = createResolver(guard, options.lookup ?? dns!.lookup, Date.now);
+  const resolver = createResolver(guard, options.lookup ?? dns!.lookup, () => performance.now());
 
   return {
     async send({ url, headers, body }, signal) {

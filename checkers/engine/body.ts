@@ -85,15 +85,18 @@ export function looksLikeHtml(text: string): boolean {
   return HTML_START.test(text.startsWith('\ufeff') ? text.slice(1, 512) : text.slice(0, 512));
 }
 
-/** Decodes by the byte order mark, else by the charset of the Content-Type, else of a <meta> in the first KiB, else as UTF-8. */
+/**
+ * Decodes by the byte order mark, else by the charset of the Content-Type, else of a <meta> in the first KiB, else as UTF-8. A
+ * <meta> that names UTF-16 was read as something else, so it means UTF-8
+ * (https://html.spec.whatwg.org/#prescan-a-byte-stream-to-determine-its-encoding).
+ */
 export function decodeText(body: Buffer, content_type: string): string {
-  const label =
-    charsetOfMark(body) ??
-    (/charset\s*=\s*["']?([^"';\s]+)/i.exec(content_type) ??
-      META_CHARSET.exec(body.toString('latin1', 0, 1024)))?.[1]?.toLowerCase();
+  const named = charsetOfMark(body) ?? /charset\s*=\s*["']?([^"';\s]+)/i.exec(content_type)?.[1];
+  const label = (named ?? META_CHARSET.exec(body.toString('latin1', 0, 1024))?.[1])?.toLowerCase();
   if (label === undefined || label === 'utf-8' || label === 'utf8') return body.toString('utf8');
   const decoder = decoderFor(label);
-  return decoder === null ? body.toString('utf8') : decoder.decode(body);
+  const is_known = decoder !== null && (named !== undefined || !decoder.encoding.startsWith('utf-16'));
+  return is_known ? decoder.decode(body) : body.toString('utf8');
 }
 
 function decoderFor(label: string): TextDecoder | null {

@@ -11,7 +11,7 @@ import { firstOf } from './headers.ts';
 import { readSigns, type Sketch, sketch } from './html.ts';
 import { refreshOf } from './meta-refresh.ts';
 import { MARKS_BYTES, mayBeProtected, protectionOf } from './protection.ts';
-import { hopKey, isRedirect, MAX_REDIRECTS, nextHop } from './redirects.ts';
+import { hopKey, isRedirect, MAX_CHAIN_CHARS, MAX_REDIRECTS, nextHop } from './redirects.ts';
 import { isRetriedError, isRetriedStatus, parseRetryAfter, retryDelay } from './retries.ts';
 import type { Lane, Task } from './scheduler.ts';
 import { isSoft, needsProbe, type ProbeVerdict, suspicionOf } from './soft-404.ts';
@@ -64,6 +64,7 @@ export class Check implements Task {
   #paused_at = -1;
 
   #chain: string[] = [];
+  #chain_chars = 0;
   #seen: Set<string> | null = null;
   #jar: CookieJar | null = null;
 
@@ -199,9 +200,11 @@ export class Check implements Task {
     const cookie = this.#jar?.header(next.url, this.#rules.wall()) ?? null;
     const key = hopKey(next.url, cookie);
     if (this.#seen.has(key)) return this.#failed('redirect_loop');
-    if (this.#chain.length >= MAX_REDIRECTS) return this.#failed('too_many_redirects');
+    const is_long = this.#chain.length >= MAX_REDIRECTS || this.#chain_chars > MAX_CHAIN_CHARS;
+    if (is_long) return this.#failed('too_many_redirects');
     this.#seen.add(key);
     this.#chain.push(next.url.href);
+    this.#chain_chars += next.url.href.length;
     this.#goTo(next.url, cookie);
     return 'hop';
   }
@@ -255,6 +258,7 @@ export class Check implements Task {
     (this.#earlier ??= []).push(earlier);
     this.#goTo(this.first, null);
     this.#chain = [];
+    this.#chain_chars = 0;
     this.#seen = null;
     this.#jar = null;
     this.#status = null;

@@ -20,7 +20,6 @@ const MAX_HEADER_SIZE_BYTES = 64 * 1024;
 
 export interface ConnectionSettings extends SocketSettings {
   per_host: number;
-  now: () => number;
   /** Null: connect to the hosts directly. */
   proxies: ProxyPool | null;
 }

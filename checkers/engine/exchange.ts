@@ -17,6 +17,7 @@ const MAX_INTERIM = 100;
 /** A body in more pieces is copied to one buffer, because a piece takes far more memory than its bytes. */
 const MAX_PIECES = 32;
 
+const REQUEST_TIMEOUT = 408;
 /** 426 Upgrade Required, 464 of load balancers that expect another protocol, 505 HTTP Version Not Supported. */
 const WANTS_HTTP2: ReadonlySet<number> = new Set([426, 464, 505]);
 
@@ -84,9 +85,13 @@ export class Exchange implements Dispatcher.DispatchHandler, Placed {
     this.#phase_at = now;
   }
 
-  /** Whether it failed on a reused connection. The server may have closed it as idle, so the request is sent again. */
+  /**
+   * Whether it failed on a reused connection. The server may have closed it as idle, perhaps with 408 Request Timeout before
+   * (https://www.rfc-editor.org/rfc/rfc9110#section-15.5.9), so the request is sent again.
+   */
   get failedOnUsedConnection(): boolean {
-    return this.failure === 'connection_reset' && this.#made > 0 && this.connection.made === this.#made;
+    const is_ended = this.failure === 'connection_reset' || this.status === REQUEST_TIMEOUT;
+    return is_ended && this.#made > 0 && this.connection.made === this.#made;
   }
 
   onRequestStart(): void {
@@ -115,7 +120,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Placed {
     const { origin, speaks_h2 } = this.connection;
     if (WANTS_HTTP2.has(status) && origin.startsWith('https:') && !speaks_h2) this.second_look = 'h2';
     this.#wanted = this.check.bytesWanted(status, headers);
-    if (this.#wanted === 0 && Number(firstOf(headers, 'content-length')) > DRAIN_BYTES) this.#end(false);
+    const is_big = this.#wanted === 0 && Number(firstOf(headers, 'content-length')) > DRAIN_BYTES;
+    if (is_big || this.failedOnUsedConnection) this.#end(false);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {

@@ -3,6 +3,8 @@ import type { ErrorCode } from '../../events/checks.ts';
 
 /** As in browsers. */
 export const MAX_REDIRECTS = 20;
+/** The most characters of the URLs of a chain that goes on. Ordinary chains have some hundreds. */
+export const MAX_CHAIN_CHARS = 64 * 1024;
 
 /** Whether a check follows the Location of this status. 300 and 304 are final answers. */
 export function isRedirect(status: number): boolean {

@@ -10,6 +10,8 @@ import { CheckFailure, isShortage, Shortage } from './errors.ts';
 import type { Resolver } from './resolver.ts';
 
 const CACHED_SESSIONS = 1000;
+/** A certificate is verified again after this long: a server may resume the sessions of one that has expired since. */
+const SESSION_MS = 10 * 60_000;
 /** How long a connection to one of several addresses may take before the next address is tried. */
 const NEXT_ADDRESS_MS = 1000;
 
@@ -19,6 +21,8 @@ export interface SocketSettings {
   proxy_resolver: Resolver;
   /** PEM of the authorities that tests trust instead of the system's. */
   ca?: string | undefined;
+  /** Milliseconds that never go back. */
+  now: () => number;
 }
 
 /** The connection that owns a socket. */
@@ -57,12 +61,15 @@ export class Sockets {
   readonly #out_of_files: () => void;
   readonly #open = new Set<net.Socket>();
   /** TLS sessions to resume, by origin: a full handshake costs more than the rest of a check. */
-  readonly #sessions = new LRUCache<string, Buffer>({ max: CACHED_SESSIONS });
+  readonly #sessions: LRUCache<string, Buffer>;
   #secure_context: tls.SecureContext | null = null;
 
   /** Calls `out_of_files` when the process or the machine has no file descriptor left for a socket. */
   constructor(settings: SocketSettings, out_of_files: () => void) {
     this.#settings = settings;
+    // The time of a session is that of the first one: those that it resumes to verify nothing.
+    const perf = { now: settings.now };
+    this.#sessions = new LRUCache({ max: CACHED_SESSIONS, ttl: SESSION_MS, noUpdateTTL: true, perf });
     this.#out_of_files = out_of_files;
   }
 
@@ -202,8 +209,10 @@ export class Sockets {
   }
 }
 
+/** The port of a URL, which is empty when it is the usual one. Port 0, where nobody can listen, is not. */
 function portOf({ port, protocol }: ConnectOptions): number {
-  return Number(port) || (protocol === 'https:' ? 443 : 80);
+  const usual = protocol === 'https:' ? 443 : 80;
+  return port === '' ? usual : Number(port);
 }
 
 function targetOf(hostname: string, port: number, addresses: readonly string[]): net.TcpNetConnectOpts {

@@ -34,6 +34,22 @@ test('a delivery whose endpoint is damaged is left alone for a while, and the ot
   await t.notThrowsAsync(process.send());
 });
 
+test('a delivery for which this machine lacks files is left alone for a while, and the others are made', async (t) => {
+  const world = await openWebhookWorld(t);
+  for (const user_id of ['alice', 'bob']) {
+    await world.endpoint(`https://${user_id}.example/`, { user_id });
+    await world.completedJob(user_id);
+  }
+  world.receivers.set('https://alice.example/', () => {
+    throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+  });
+  const process = world.openProcess();
+  await process.send();
+  await t.throwsAsync(process.send(), { message: 'the webhook could not be sent' });
+  await t.notThrowsAsync(process.send());
+  t.deepEqual(world.sent.map(({ url }) => url).sort(), ['https://alice.example/', 'https://bob.example/']);
+});
+
 test('however many deliveries of damaged endpoints are left alone, the next one is made', async (t) => {
   const world = await openWebhookWorld(t);
   for (let n = 0; n < 20; n++) await world.endpoint(`https://damaged-${n}.example/`, { user_id: 'damaged' });

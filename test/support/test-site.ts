@@ -151,6 +151,11 @@ export const BEHAVIOURS: { readonly [path: string]: Behaviour } = {
     const count = Number(/n=(\d+)/.exec(request.headers.cookie ?? '')?.[1] ?? 0);
     reply(socket, 302, { Location: '/cookie-count', 'Set-Cookie': `n=${count + 1}` });
   },
+  '/longwinded/*': ({ path }, socket) => {
+    const left = Number(path.split('/')[2]);
+    if (left === 0) page(socket, html('Things', 'Things'));
+    else reply(socket, 302, { Location: `/longwinded/${left - 1}/${'x'.repeat(20_000)}` });
+  },
   '/no-location': (_request, socket) => reply(socket, 301, {}),
   '/to-mail': to('mailto:someone@example.com'),
   '/to-nonsense': to('http://[nonsense'),

@@ -161,6 +161,11 @@ export const ANSWER_SECTIONS: readonly Section[] = [
         final_url: '/cookie-wall',
       }),
       row('a secure cookie over http', '/cookie-secure', { ...failed, error_code: 'redirect_loop' }),
+      row('three redirects to URLs of 20,000 characters', '/longwinded/3', redirected),
+      row('five redirects to URLs of 20,000 characters', '/longwinded/5', {
+        ...failed,
+        error_code: 'too_many_redirects',
+      }),
       row('a new cookie each time', '/cookie-count', { ...failed, error_code: 'too_many_redirects' }),
       row('http to https to http', '/to-tls', {
         ...redirected,

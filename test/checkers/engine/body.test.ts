@@ -75,6 +75,12 @@ test('the first bytes of a body tell whether it is HTML', (t) => {
     t.false(looksLikeHtml(other));
 });
 
+test('a meta element that could be read does not mean UTF-16, and a header does', (t) => {
+  for (const label of ['utf-16', 'UTF-16BE', 'unicode'])
+    t.is(decodeText(Buffer.from(`<meta charset=${label}>größer`), 'text/html'), `<meta charset=${label}>größer`);
+  t.is(decodeText(Buffer.from('größer', 'utf16le'), 'text/html; charset=utf-16'), 'größer');
+});
+
 test('the header decides the charset, else a meta element does, else it is UTF-8', (t) => {
   const koi8 = Buffer.from([0xd0, 0xd2, 0xc9, 0xd7, 0xc5, 0xd4]);
   t.is(decodeText(koi8, 'text/html; charset="KOI8-R"'), 'привет');

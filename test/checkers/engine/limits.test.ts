@@ -5,7 +5,7 @@ import { Sweeps } from '../../../checkers/engine/sweeps.ts';
 import { CHUNK_EXTENSION, flood, SPACES } from '../../support/floods.ts';
 import { patientClock } from '../../support/patient-clock.ts';
 import { reset } from '../../support/reset.ts';
-import { type Behaviour, html, page, startTestSite } from '../../support/test-site.ts';
+import { type Behaviour, html, page, reply, startTestSite } from '../../support/test-site.ts';
 
 const SETTINGS: EngineSettings = {
   concurrency: 16,
@@ -270,6 +270,27 @@ test('a request on a connection that the server has closed is repeated within it
   t.teardown(() => site.close());
   const outcomes = await Promise.all(range(5, (i) => engine.check(`${site.origin}/p/${i}`)));
   for (const outcome of outcomes) t.like(outcome, { verdict: 'ok', attempts: 1 });
+  await engine.close();
+});
+
+test('a request that a used connection answers with 408 is repeated, and one on a new connection is not', async (t) => {
+  const site = await startTestSite({
+    behaviours: {
+      '/p/*': (request, socket) => {
+        answers(request, socket);
+        socket.removeAllListeners('data');
+        socket.on('data', () => reply(socket, 408, {}));
+      },
+      '/408': (_request, socket) => reply(socket, 408, {}),
+    },
+  });
+  const engine = createEngine({ ...SETTINGS, per_host: 1 });
+  t.teardown(() => site.close());
+  const outcomes = await Promise.all(range(5, (i) => engine.check(`${site.origin}/p/${i}`)));
+  for (const outcome of outcomes) t.like(outcome, { verdict: 'ok', attempts: 1 });
+  for (let time = 0; time < 2; time++) {
+    t.like(await engine.check(`${site.origin}/408`), { verdict: 'broken', status_code: 408, attempts: 1 });
+  }
   await engine.close();
 });
 

@@ -1,11 +1,21 @@
 // Names, addresses and certificates that keep a check from its server, by accident or by the guard.
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
+import type tls from 'node:tls';
 import test from 'ava';
 import { createEngine, type EngineParts, type EngineSettings } from '../../../checkers/engine/engine.ts';
 import type { Lookup } from '../../../checkers/engine/resolver.ts';
 import type { Outcome } from '../../../events/checks.ts';
-import { AUTHORITY, EXPIRED, GOOD, OTHER_HOST, PECULIAR, SELF_SIGNED } from '../../support/test-certificates.ts';
+import { startRawServer } from '../../support/raw-server.ts';
+import {
+  AUTHORITY,
+  EXPIRED,
+  GOOD,
+  OTHER_HOST,
+  PECULIAR,
+  SELF_SIGNED,
+  SERVER_KEY,
+} from '../../support/test-certificates.ts';
 import { startTestSite, to } from '../../support/test-site.ts';
 
 const SETTINGS: EngineSettings = {
@@ -166,6 +176,25 @@ for (const [what, certificate, host, error_code] of CERTIFICATES) {
     await engine.close();
   });
 }
+
+test('a certificate is verified again after ten minutes, though the server resumes the session', async (t) => {
+  let resumed = 0;
+  let now = 0;
+  const hangsUp = (socket: net.Socket): void => {
+    resumed += (socket as tls.TLSSocket).isSessionReused() ? 1 : 0;
+    socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'));
+  };
+  const server = await startRawServer(hangsUp, { cert: GOOD, key: SERVER_KEY });
+  const engine = createEngine(SETTINGS, { ca: AUTHORITY, now: () => now });
+  const check = () => engine.check(`https://127.0.0.1:${server.port}/`);
+  for (now of [1, 5 * 60_000, 10 * 60_000]) t.like(await check(), { verdict: 'ok' });
+  t.is(resumed, 2);
+  now = 10 * 60_000 + 2;
+  t.like(await check(), { verdict: 'ok' });
+  t.is(resumed, 2);
+  await engine.close();
+  await server.close();
+});
 
 test('a trusted certificate that breaks a rule without a code of its own leads to tls_untrusted', async (t) => {
   const site = await startTestSite({ certificate: PECULIAR });

@@ -72,6 +72,16 @@ for (const kind of KINDS) {
     t.like(counted(pool)[0]!, { requests: 1, answered: 1, blocked: 0, failed: 0 });
   });
 
+  test(`${kind}: port 0 is not the usual port`, async (t) => {
+    const proxies = [await proxy(t, { kind }), await proxy(t, { kind })];
+    const outcome = await engineOver(t, poolOf(proxies.map(({ url }) => url))).check('http://localhost:0/');
+    t.is(outcome.verdict, 'unreachable');
+    t.deepEqual(
+      proxies.map(({ asked }) => asked[0]),
+      ['127.0.0.1:0', '127.0.0.1:0'],
+    );
+  });
+
   test(`${kind}: TLS reaches the site, whose certificate must have the name in the URL`, async (t) => {
     const [through, target] = [await proxy(t, { kind }), await site(t, { certificate: GOOD })];
     const engine = engineOver(t, poolOf([through.url]), { lookup: at({ 'other.example': ['127.0.0.1'] }) });
