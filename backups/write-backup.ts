@@ -91,10 +91,10 @@ async function* linesOf(
   };
   yield JSON.stringify(first);
 
-  const deleted = new DigestSet();
+  using deleted = new DigestSet();
   for await (const stream of log.deletedStreams()) deleted.add(stream);
   // A job's upload is stored before the job is made, and nothing is removed meanwhile.
-  const stored = new DigestSet();
+  using stored = new DigestSet();
   for await (const { key } of options.blobs.list(UPLOADS)) stored.add(key);
   const own = backupStream(backup_id);
   for await (const event of log.readAll()) {

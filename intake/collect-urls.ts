@@ -124,11 +124,12 @@ export async function analyzeUrls(
   options: Omit<CollectOptions, 'auto_add_prefix' | 'skip_blocked' | 'skip_invalid'> = {},
 ): Promise<IntakeSummary> {
   const collector = new Collector(options);
+  using seen = new DigestSet();
   const breathe = breather();
   for await (const some of cells) {
     options.signal?.throwIfAborted();
     for (const cell of some) {
-      collector.take(cell);
+      collector.take(cell, seen);
       if (collector.summary.total_rows % ROWS_A_BREATH === 0) await breathe();
     }
   }
@@ -140,12 +141,13 @@ async function* pagesOf(
   collector: Collector,
   { page_size = DEFAULT_PAGE_SIZE, signal, left_out }: CollectOptions,
 ): AsyncGenerator<CollectedPage> {
+  using seen = new DigestSet();
   const breathe = breather();
   let page: CollectedPage = { urls: [], rows: [] };
   for await (const some of cells) {
     signal?.throwIfAborted();
     for (const cell of some) {
-      const url = collector.take(cell);
+      const url = collector.take(cell, seen);
       if (collector.summary.total_rows % ROWS_A_BREATH === 0) await breathe();
       if (url === null) continue;
       page.urls.push(url);
@@ -179,7 +181,6 @@ class Collector {
     samples: { valid: [], missing_prefix: [], blocked: [], invalid: [] },
   };
   ended = false;
-  readonly #seen = new DigestSet();
   /** The row of each accepted URL. */
   readonly #rows: number[] = [];
   readonly #issues: RowIssue[] = [];
@@ -199,8 +200,8 @@ class Collector {
     };
   }
 
-  /** Counts a cell and returns its URL, or null when the cell is refused or a duplicate. */
-  take(cell: Cell): string | null {
+  /** Counts a cell and returns its URL, or null when the cell is refused or a duplicate. `seen`: the keys of the cells before it. */
+  take(cell: Cell, seen: DigestSet): string | null {
     const { summary } = this;
     const { auto_add_prefix, skip_blocked, max_urls } = this.#options;
     const classified = classifyCell(cell, this.#options);
@@ -214,7 +215,7 @@ class Collector {
       summary.blocked_urls_skipped++;
       return this.#leaveOut(cell, 'blocked_domain');
     }
-    const first = this.#seen.add(classified.key);
+    const first = seen.add(classified.key);
     if (first !== null) {
       summary.duplicates_removed++;
       return this.#leaveOut(cell, 'duplicate', first);

@@ -14,6 +14,8 @@ export type CheckpointRequest = 'copy' | 'truncate';
 export type WalState = { busy: number; log: number; checkpointed: number };
 
 const LOOK_MS = 100;
+/** A thread that has had nothing to do for this long ends: it takes 11 MB. The next checkpoint starts another. */
+const IDLE_MS = 5000;
 
 export class Checkpointer {
   readonly #db: DatabaseSync;
@@ -62,13 +64,20 @@ export class Checkpointer {
     const url = new URL('./checkpoint-thread.ts', import.meta.url);
     const worker = new Worker(url, { workerData: this.#data, resourceLimits: { maxOldGenerationSizeMb: 64 } });
     worker.unref();
+    const idle = setTimeout(() => {
+      if (this.#is_copying || this.#worker !== worker) return;
+      this.#worker = null;
+      void worker.terminate();
+    }, IDLE_MS).unref();
     worker.on('message', (is_empty: boolean) => {
+      idle.refresh();
       this.#is_copying = false;
       this.#answered(is_empty);
     });
-    // The next commit meets the same fault of the file and reports it; the next checkpoint starts another thread.
+    // The next commit meets the same fault of the file and reports it.
     worker.on('error', () => {});
     worker.on('exit', () => {
+      if (this.#worker !== worker) return;
       this.#worker = null;
       this.#is_copying = false;
       this.#answered(false);

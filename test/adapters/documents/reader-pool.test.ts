@@ -3,13 +3,18 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { ReadPlan } from '../../../adapters/documents/sqlite/read-plan.ts';
 import { ReaderPool } from '../../../adapters/documents/sqlite/reader-pool.ts';
+import { until } from '../../support/until.ts';
 
 const READ_MS = 60_000;
 
-async function openPool(t: ExecutionContext, options: { threads: number; read_ms?: number }): Promise<ReaderPool> {
+async function openPool(
+  t: ExecutionContext,
+  options: { threads: number; read_ms?: number; idle_ms?: number },
+): Promise<ReaderPool> {
   const folder = await mkdtemp(join(tmpdir(), 'reader-pool-'));
   const path = join(folder, 'documents.db');
   new DatabaseSync(path).close();
@@ -41,6 +46,18 @@ test('the pool answers light reads while heavy ones hold their threads', async (
   for (let n = 0; n < 20; n++) t.deepEqual((await pool.run(LIGHT)).values, [7]);
   left.abort(reason);
   for (const read of endless) t.is(await t.throwsAsync(read), reason);
+});
+
+test('a thread that reads nothing for a while ends, and the next read starts another', async (t) => {
+  const pool = await openPool(t, { threads: 1, idle_ms: 1 });
+  // The size of the cache is a connection's own, and so a thread's.
+  const size = async () => (await pool.run(plan('PRAGMA cache_size', false))).values;
+  await pool.run(plan('PRAGMA cache_size = 4711', false));
+  await until(async () => (await size())[0] !== 4711);
+  for (let n = 0; n < 20; n++) {
+    t.deepEqual((await pool.run(LIGHT)).values, [7]);
+    await delay(n % 4);
+  }
 });
 
 test('an abandoned read ends, and its thread serves the next one', async (t) => {
