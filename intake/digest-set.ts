@@ -5,6 +5,7 @@
 // collide with a probability of 1 in 10^26, and an attacker needs 2^64 hashes to make such a pair. Where a digest stands in the
 // table is the process's secret, so that nobody makes keys whose digests all stand at one place. The first keys are in a Map of
 // strings, so that a small set makes no digests.
+import { strict as assert } from 'node:assert';
 import { hash, randomBytes } from 'node:crypto';
 
 /** Words of 32 bits of a digest. */
@@ -15,7 +16,7 @@ const SPARSE = 2;
 /** The most keys in the Map. */
 const FEW = 256;
 
-/** Disposing of it gives its memory back at once, and nothing can be asked of it any more. */
+/** Disposing of a set gives its memory back at once. Using it after that throws. */
 export class DigestSet implements Disposable {
   /** The keys with their places; null once there are more than `FEW`. */
   #few: Map<string, number> | null = new Map();
@@ -43,6 +44,7 @@ export class DigestSet implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#few = null;
     unmap(this.#digests);
     unmap(this.#slots);
   }
@@ -88,6 +90,7 @@ export class DigestSet implements Disposable {
   #slotOf(source: Uint32Array, from: number): number {
     const digests = this.#digests;
     const slots = this.#slots;
+    assert(slots.length > 0, 'the set was disposed of');
     const last = slots.length - 1;
     // The number of slots is a power of two, so that its leading zeros say how many of the high bits number one.
     let slot = mixed(source, from) >>> Math.clz32(last);

@@ -37,6 +37,15 @@ test('a key keeps its place when the set has become large', (t) => {
   t.is(set.size, 300);
 });
 
+test('a set that was disposed of says so, whether it is small or large', (t) => {
+  for (const size of [0, 100, 10_000]) {
+    const set = new DigestSet();
+    for (let n = 0; n < size; n += 1) set.add(`${n}`);
+    set[Symbol.dispose]();
+    for (const use of [() => set.add('1'), () => set.has('1')]) t.throws(use, { message: 'the set was disposed of' });
+  }
+});
+
 test('the set has the keys that were added, and no others, whether it is small or large', (t) => {
   for (const size of [100, 10_000]) {
     const set = new DigestSet();
