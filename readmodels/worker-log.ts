@@ -1,5 +1,5 @@
-// Searches the worker log. A process keeps the columns of all segments in memory, some 20 bytes an entry, and reads what has changed
-// since: so that any filter, total and page of a million entries takes milliseconds, on either store.
+// Searches the worker log. A process that is asked for it keeps the columns of all segments in memory, 26 to 46 bytes an entry, and reads
+// what has changed since: so that any filter, total and page of a million entries takes milliseconds, on either store.
 import { breather, ownTurn } from '../time/event-loop.ts';
 import type { Document } from './documents.ts';
 import {
@@ -53,6 +53,8 @@ export interface WorkerLog {
   stats(from_ms: number, to_ms: number): Promise<LogHour[]>;
   /** Reads what has changed. */
   refresh(): Promise<void>;
+  /** Does that while the log is asked for, and forgets it once nobody has asked for a minute: the next one to ask has it read whole. */
+  keepUp(): Promise<void>;
 }
 
 export interface WorkerLogSettings {
@@ -72,6 +74,7 @@ export const workerLogLimits = ({ worker_log_entries, worker_log_days }: WorkerL
 /** Segments that are read at once: some 1 MB. */
 const READ_AT_ONCE = 16;
 const HOUR_MS = 3_600_000;
+const KEPT_MS = 60_000;
 
 /** Which entries of a segment pass; null: all of them. */
 interface Pass {
@@ -88,6 +91,7 @@ export function openWorkerLog(
   readmodels: Pick<ReadModels, 'collection' | 'position' | 'flips'>,
   limits: WorkerLogLimits,
   now: () => number,
+  monotonic = () => performance.now(),
 ): WorkerLog {
   const states = readmodels.collection(logStates);
   const documents = readmodels.collection(logSegments);
@@ -99,6 +103,7 @@ export function openWorkerLog(
   let reading: Promise<void> | null = null;
   let next: Promise<void> | null = null;
   let tally = openLogTally();
+  let asked_at = Number.NEGATIVE_INFINITY;
 
   async function read(): Promise<void> {
     // The position tells of a flip, after which all segments are others.
@@ -127,6 +132,17 @@ export function openWorkerLog(
             next = null;
             return readOnce();
           }));
+  const asked = () => {
+    asked_at = monotonic();
+    return refresh();
+  };
+  async function keepUp(): Promise<void> {
+    if (monotonic() - asked_at < KEPT_MS) return refresh();
+    if (reading !== null) return;
+    segments = [];
+    revision = 0;
+    tally = openLogTally();
+  }
 
   /** The newest segment first. Yields to the event loop. */
   async function* passing(filter: LogFilter): AsyncGenerator<Pass> {
@@ -147,8 +163,9 @@ export function openWorkerLog(
 
   return {
     refresh,
+    keepUp,
     async list(filter, { page, page_size }) {
-      await refresh();
+      await asked();
       const skip = (page - 1) * page_size;
       const items: LogEntry[] = [];
       let total = 0;
@@ -164,7 +181,7 @@ export function openWorkerLog(
       return { items, total };
     },
     async find({ job_id, index, attempt }) {
-      await refresh();
+      await asked();
       // The job's document says at once when there is no such job.
       if ((await jobs.get(job_id)) === null) return null;
       for await (const { segment, ...pass } of passing({ job_id })) {
@@ -176,11 +193,11 @@ export function openWorkerLog(
       return null;
     },
     async options(max_domains) {
-      await refresh();
+      await asked();
       return tally.options(await Array.fromAsync(passing({})), max_domains);
     },
     async stats(from_ms, to_ms) {
-      await refresh();
+      await asked();
       const first = Math.floor(from_ms / HOUR_MS);
       const hours = Array.from({ length: Math.floor(to_ms / HOUR_MS) - first + 1 }, (_, n): LogHour => {
         const counts = { entries: 0, non_2xx: 0, errors: 0, answers: 0, duration_total_ms: 0 };

@@ -23,8 +23,8 @@ import {
 import { anError, routeOf } from '../route.ts';
 import { Count } from '../schemas.ts';
 
-/** An http process looks for new entries this often, so that a request finds most of them in memory. */
-const REFRESH_MS = 2_000;
+/** While the log is asked for, an http process looks for new entries this often, so that a request finds most of them in memory. */
+const KEEP_UP_MS = 2_000;
 /** A deletion's answer waits this long until lists are without what it deleted. */
 const DELETED_MS = 2_000;
 
@@ -34,16 +34,14 @@ function wire({ config, log, logger, read, follow, now, atEnd }: Parts) {
   let is_away = false;
   async function look(): Promise<void> {
     try {
-      await worker_log.refresh();
+      await worker_log.keepUp();
       is_away = false;
     } catch (error) {
       if (!is_away) logger.debug({ err: error }, 'the worker log cannot be read; each request tries again');
       is_away = true;
     }
   }
-  // The first look reads all that there is, so that no request needs to.
-  void look();
-  const looking = setInterval(look, REFRESH_MS);
+  const looking = setInterval(look, KEEP_UP_MS);
   looking.unref();
   atEnd(async () => clearInterval(looking));
   return {
