@@ -12,8 +12,9 @@ COPY . .
 # A named volume takes the owner of the folder that it is mounted on; compiled modules are kept in the other.
 RUN install -d -o node -g node /data /data/blobs node_modules/.cache
 
-# Two arenas of malloc for all threads: each arena keeps the memory that its threads have freed.
-ENV MALLOC_ARENA_MAX=2
+# As in `npm start`: one arena of malloc for all threads, because each keeps the memory that its threads have freed, and long blocks
+# outside of it.
+ENV MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=65536 MALLOC_TRIM_THRESHOLD_=131072
 ENV HOST=0.0.0.0 PORT=8080 METRICS_PORT=9464 DATA_DIR=/data
 USER node
 VOLUME /data

@@ -57,7 +57,11 @@ export async function benchMillion({ urls: count = 1_000_000, hosts = 5000 } = {
     const cpu_us = ((cpuMs(service.pid) - cpu_before) * 1000) / count;
 
     const results = async (limit: number, cursor: string) => {
-      const { body } = await client.ask('GET', `/api/v2/jobs/${job_id}/results?limit=${limit}&cursor=${cursor}`);
+      const { status, body } = await client.ask(
+        'GET',
+        `/api/v2/jobs/${job_id}/results?limit=${limit}&cursor=${cursor}`,
+      );
+      if (status !== 200) throw new Error(`${status}: ${JSON.stringify(body)}`);
       return body as { results: unknown[]; next_cursor: string | null };
     };
     const page = async (cursor: string) => {
@@ -71,7 +75,7 @@ export async function benchMillion({ urls: count = 1_000_000, hosts = 5000 } = {
       cursors.push(cursor);
     }
     const times = { start: [] as number[], end: [] as number[] };
-    for (let i = 0; i < PAGES; i++) {
+    for (let i = 0; i < Math.min(PAGES, cursors.length); i++) {
       times.start.push(await page(cursors[i]!));
       times.end.push(await page(cursors.at(-1 - i)!));
     }

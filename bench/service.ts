@@ -22,10 +22,13 @@ export interface BenchService {
   stop(): Promise<void>;
 }
 
-/** The options with which `npm start` runs Node. */
-async function optionsOfStart(): Promise<string> {
+/** The variables and the options with which `npm start` runs Node. */
+async function environmentOfStart(): Promise<Record<string, string>> {
   const { scripts } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
-  return (scripts.start as string).split(' ').slice(1, -1).join(' ');
+  const [variables, options] = (scripts.start as string).split(' node ');
+  const set = variables!.split(' ').map((variable) => variable.split('=') as [string, string]);
+  const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} ${options!.split(' ').slice(0, -1).join(' ')}`;
+  return { ...Object.fromEntries(set), NODE_OPTIONS };
 }
 
 /**
@@ -44,7 +47,7 @@ export async function startBenchService(prepare = async (_data_dir: string) => {
     CHECKER_PER_HOST: '64',
     CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',
     HEAVY_REQUESTS_PER_CALLER: '1000',
-    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${await optionsOfStart()}`,
+    ...(await environmentOfStart()),
   });
   const { pid, url } = service;
   return {

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { Pulse } from '../checkers/pulse.ts';
 import { Tallies } from '../checkers/tallies.ts';
 import { openFilesAllowed } from '../net/open-files.ts';
-import type { Config, Role } from '../settings/config.ts';
+import type { Config } from '../settings/config.ts';
 import { pause } from '../time/pause.ts';
 import { isDamage, onReplacement, prepareDataDir, StartError } from './data-dir.ts';
 import type { Http } from './http-role.ts';
@@ -32,13 +32,9 @@ export interface Service {
 const THREADS: readonly (readonly ThreadRole[])[] = [['projector', 'processes'], ['checker']];
 /**
  * Limits a thread's heap to several times its live data: without a limit V8 lets garbage grow to hundreds of megabytes in each
- * thread. A young generation of 24 MB has semi-spaces of 8, like the main thread's by `npm start`. A checker makes the most garbage, and is
- * slower with less than twice that.
+ * thread. A young generation of 24 MB has semi-spaces of 8, as `--max-semi-space-size=8` of `npm start` gives every thread.
  */
-const heapOf = (roles: readonly Role[]) => ({
-  maxYoungGenerationSizeMb: roles.includes('checker') ? 48 : 24,
-  maxOldGenerationSizeMb: 384,
-});
+const HEAP = { maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: 384 };
 /** A thread without a heartbeat for this long hangs: one turn of its event loop takes seconds at most. */
 const SILENT_MS = 120_000;
 /** Idle roles have about 70 files open; with fewer allowed, no store can be read. */
@@ -92,7 +88,7 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
       const start = (own: ThreadStart) =>
         new Worker(new URL('./role-thread.ts', import.meta.url), {
           workerData: { config, roles, own, counts: tallies.memory } satisfies ThreadData,
-          resourceLimits: heapOf(roles),
+          resourceLimits: HEAP,
         });
       if (roles.includes('checker')) {
         supervised.push(
