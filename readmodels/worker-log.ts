@@ -181,9 +181,10 @@ export function openWorkerLog(
       return { items, total };
     },
     async find({ job_id, index, attempt }) {
-      await asked();
       // The job's document says at once when there is no such job.
       if ((await jobs.get(job_id)) === null) return null;
+      // Nothing is awaited between this and the search: a process that sleeps there forgets what it has read.
+      await asked();
       for await (const { segment, ...pass } of passing({ job_id })) {
         for (let place = segment.entries - 1; place >= pass.from; place--) {
           const is_it = segment.index[place] === index && (segment.attempt?.[place] ?? 1) === attempt;

@@ -1,5 +1,6 @@
 // The worker log is in memory while somebody asks for it, and only then.
 import test from 'ava';
+import { logJobs } from '../../readmodels/log-segments.ts';
 import { openReadModels, type ReadModels } from '../../readmodels/read-models.ts';
 import { openWorkerLog, workerLogLimits } from '../../readmodels/worker-log.ts';
 import { FOUND } from '../support/behind.ts';
@@ -44,11 +45,18 @@ test('the log is read by the first request, kept while there are others, and for
   t.deepEqual(again, page);
   const { domains_total } = await worker_log.options(10);
   t.is(domains_total, 3);
+
+  found.afterJob = async () => {
+    clock.ms += 60_000;
+    await worker_log.keepUp();
+  };
+  const entry = await worker_log.find({ job_id: A, index: 0, attempt: 1 });
+  t.is(entry?.job_id, A, 'the process slept for a minute in the middle of a request');
 });
 
-/** Counts the documents that finds return. */
+/** Counts the documents that finds return, and calls `afterJob` after each read of a job's document. */
 function counted(of: ReadModels) {
-  const found = { segments: 0 };
+  const found = { segments: 0, afterJob: async () => {} };
   const readmodels: Pick<ReadModels, 'collection' | 'position' | 'flips'> = {
     position: () => of.position(),
     get flips() {
@@ -61,7 +69,12 @@ function counted(of: ReadModels) {
         found.segments += documents.length;
         return documents;
       };
-      return { ...collection, find };
+      const get: typeof collection.get = async (id) => {
+        const document = await collection.get(id);
+        if (spec.name === logJobs.name) await found.afterJob();
+        return document;
+      };
+      return { ...collection, find, get };
     },
   };
   return { readmodels, found };
