@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { damageSentence, isDamage, markForCheck, StartError } from './service/data-dir.ts';
 import { openLogger } from './service/logger.ts';
 import { startService } from './service/service.ts';
-import { type Config, ConfigError, readConfig } from './settings/config.ts';
+import { type Config, ConfigError, isForOneself, readConfig } from './settings/config.ts';
 
 /** After a fault the other roles have this long to end; a failed role may hang, and the supervisor starts the process again. */
 const STOP_AFTER_FAULT_MS = 4_000;
@@ -27,6 +27,10 @@ try {
   const signal = interrupted();
   const service = await startService(config, logger);
   logger.info({ url: service.url, roles: config.roles }, 'the service runs');
+  if (config.roles.includes('http') && isForOneself(config)) {
+    const credits = config.signup_credits.toLocaleString('en');
+    logger.info(`each new account gets ${credits} credits: SIGNUP_CREDITS sets another number`);
+  }
   const ended = await Promise.race([signal, service.failed]);
   const failed = ended instanceof Error;
   if (failed) logger.fatal({ err: ended }, `the service ends: ${await reasonOf(ended, config)}`);

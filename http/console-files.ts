@@ -32,6 +32,10 @@ export interface PageFacts {
   base: string;
   /** How users sign in: at an identity provider, by one-time links, or in no browser. */
   sign_in: 'provider' | 'link' | 'none';
+  /** The command that prints a one-time link for this very service; asked when the page is made, after the service has its port. */
+  linkCommand: () => string;
+  /** Whether credits and plans can be bought. */
+  sells: boolean;
 }
 
 /** The returned function makes the files at its first call; a failed attempt is made again at the next one. */
@@ -89,11 +93,11 @@ async function storedFile(bytes: Buffer, content_type: string): Promise<StoredFi
 }
 
 function pageOf(
-  { base, sign_in }: PageFacts,
+  { base, sign_in, linkCommand, sells }: PageFacts,
   { style, script, preloaded }: { style: string; script: string; preloaded: readonly string[] },
 ): string {
   return `<!doctype html>
-<html lang="en" data-base="${escaped(base)}" data-sign-in="${sign_in}">
+<html lang="en" data-base="${escaped(base)}" data-sign-in="${sign_in}" data-link-command="${escaped(sign_in === 'link' ? linkCommand() : '')}" data-sells="${sells}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

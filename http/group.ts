@@ -72,6 +72,8 @@ export interface Parts {
   readProxyList: ReadProxyList | null;
   /** Counts requests, over all processes where they share a store for it. */
   rates: Pick<RateCounters, 'open'>;
+  /** Refuses addresses that the checker does not request. */
+  checker_guard: Pick<TargetGuard, 'allows'>;
   /** Refuses addresses that webhooks must not reach. */
   webhook_guard: TargetGuard;
   /** Wall time in Unix milliseconds. */

@@ -40,6 +40,7 @@ import { openJobWatch } from './job-watch.ts';
 import { openHeavyRequests } from './limits/heavy-requests.ts';
 import type { RateCounters } from './limits/rate-counters.ts';
 import { openRateLimits } from './limits/rate-limits.ts';
+import { linkCommand } from './link-command.ts';
 import { openMaintenance } from './maintenance.ts';
 import { ALL_GROUPS } from './routes/all.ts';
 import { openWatch, probesListener } from './server/probes.ts';
@@ -53,7 +54,7 @@ const ABANDONED_MS = 86_400_000;
 const STOP_MS = 500;
 
 export interface OpeningParts
-  extends Pick<Parts, 'keys' | 'payments' | 'readProxyList' | 'webhook_guard' | 'public_url'> {
+  extends Pick<Parts, 'keys' | 'payments' | 'readProxyList' | 'checker_guard' | 'webhook_guard' | 'public_url'> {
   stores: { log: EventStore; documents: Documents; blobs: Blobs };
   identity: Identity;
   /** `shared` counts for all processes, `own` for this one. */
@@ -111,7 +112,7 @@ async function openParts(config: Config, logger: Logger, opening: Omit<OpeningPa
   });
   const job_documents = readmodels.collection(jobs);
   const blocklist = openBlocklist(readmodels.collection(blockedDomains), readmodels.collection(blocklistVersion));
-  const intake = openIntake(blocklist, limitsOf(config));
+  const intake = openIntake(blocklist, { ...limitsOf(config), allows_address: given.checker_guard.allows });
   const passed: Parts['passed'] = (position) => readmodels.passed(position, READ_YOUR_WRITES_MS);
   const jobFinder = openJobFinder(job_documents, job_commands, passed);
   const { https, path, base_path } = publicPlace(config);
@@ -151,6 +152,9 @@ async function openParts(config: Config, logger: Logger, opening: Omit<OpeningPa
     consoleFiles: openConsoleFiles({
       base: base_path,
       sign_in: identity.provider ? 'provider' : identity.signInBy ? 'link' : 'none',
+      linkCommand: () => linkCommand(config.data_dir, given.public_url()),
+      // The sandbox that every local service has is for developers: whoever runs the service for themselves has nothing to buy.
+      sells: given.payments !== null && (config.payment_secret_key !== null || config.payment_sandbox === 'on'),
     }),
     blocklist,
     jobFinder,

@@ -18,6 +18,7 @@ export const INVALID_REASONS = {
   relative: 'is relative to a page that the file does not name',
   uncalculated: 'is a formula without a result: open the file in a spreadsheet program and save it',
   prefix_missing: 'does not begin with http:// or https://',
+  private_address: 'is a private or reserved address, which is not checked unless CHECKER_ALLOW_ADDRESSES allows it',
 } as const;
 export type InvalidReason = keyof typeof INVALID_REASONS;
 
@@ -27,6 +28,8 @@ export type BlockedDomainOf = (host: string) => string | null;
 export interface ClassifyOptions {
   max_url_chars: number;
   blocked_domain_of?: BlockedDomainOf;
+  /** Whether the checker may connect to an IP address, given without brackets. Default: to any. */
+  allows_address?: (address: string) => boolean;
 }
 
 /** A URL that can be checked: `url` as submitted, with the prefix where one was missing. */
@@ -112,8 +115,10 @@ function isHost(hostname: string): boolean {
   return hostname.startsWith('[') || (hostname.length <= MAX_HOST_CHARS && HOST_NAME.test(hostname));
 }
 
-function checkable(url: string, parsed: URL, prefix_added: boolean, options: ClassifyOptions): CheckableUrl {
+function checkable(url: string, parsed: URL, prefix_added: boolean, options: ClassifyOptions): ClassifiedUrl {
   const { href, hostname: host } = parsed;
+  const address = addressIn(host);
+  if (address !== null && options.allows_address?.(address) === false) return invalid('private_address');
   // In the parser's form the first # starts the fragment; it is percent-encoded everywhere else.
   const hash = href.indexOf('#');
   const blocked_domain = options.blocked_domain_of?.(host) ?? null;
@@ -126,6 +131,12 @@ function checkable(url: string, parsed: URL, prefix_added: boolean, options: Cla
     prefix_added,
     blocked_domain,
   };
+}
+
+/** The IP address that a host in the parser's form is, without brackets; null for a name. */
+function addressIn(host: string): string | null {
+  if (host.startsWith('[')) return host.slice(1, -1);
+  return IPV4.test(host) ? host : null;
 }
 
 function invalid(reason: InvalidReason): ClassifiedUrl {

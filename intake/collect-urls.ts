@@ -17,7 +17,7 @@ import { IntakeError } from './errors.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import type { Cell } from './sheet.ts';
 
-export interface CollectOptions extends IntakeOptions {
+export interface CollectOptions extends IntakeOptions, Pick<ClassifyOptions, 'allows_address'> {
   blocked_domain_of?: BlockedDomainOf;
   max_urls?: number;
   max_url_chars?: number;
@@ -192,6 +192,7 @@ class Collector {
       skip_blocked: options.skip_blocked ?? true,
       skip_invalid: options.skip_invalid ?? true,
       blocked_domain_of: options.blocked_domain_of,
+      allows_address: options.allows_address,
       max_urls: options.max_urls ?? DEFAULT_LIMITS.max_urls,
       max_url_chars: options.max_url_chars ?? DEFAULT_LIMITS.max_url_chars,
       max_samples: options.max_samples ?? DEFAULT_MAX_SAMPLES,

@@ -1,18 +1,22 @@
 // Implements the commands' `Intake` port: reads the URLs of a job from a file or a list, and applies the current blocklist.
 import type { Intake } from '../commands/intake.ts';
 import type { Blocklist } from './blocklist.ts';
+import type { ClassifyOptions } from './classify-url.ts';
 import { collectPages, submitList } from './collect-urls.ts';
 import { IntakeError } from './errors.ts';
 import type { IntakeLimits } from './limits.ts';
 import { openSheet } from './open-sheet.ts';
 import { readingOf } from './sheet.ts';
 
-export function openIntake(blocklist: Blocklist, limits: Partial<IntakeLimits>): Intake {
+/** The limits of jobs, and the addresses that the checker refuses, which no job pays for. */
+export type IntakeRules = Partial<IntakeLimits> & Pick<ClassifyOptions, 'allows_address'>;
+
+export function openIntake(blocklist: Blocklist, rules: IntakeRules): Intake {
   return {
     async urlsOf(given, options = {}) {
-      const sheet = given.kind === 'file' ? await openSheet(given.path, given.filename, limits, options) : null;
+      const sheet = given.kind === 'file' ? await openSheet(given.path, given.filename, rules, options) : null;
       const { blocked_domain_of } = await blocklist.current();
-      const how = { ...options, ...limits, blocked_domain_of };
+      const how = { ...options, ...rules, blocked_domain_of };
       const urls = given.kind === 'list' ? submitList(given.pages, how) : collectPages(sheet!.cells(), how);
       return {
         [Symbol.asyncIterator]: () => urls[Symbol.asyncIterator](),

@@ -65,6 +65,7 @@ async function openOutside(config: Config, logger: Logger, { public_url }: Own) 
     ),
     payments: await openPayments(config, public_url),
     readProxyList: config.proxy_list_url === null ? null : openProxyListReader(config.proxy_list_url),
+    checker_guard: createAddressGuard(config.checker_allow_addresses),
     webhook_guard: createAddressGuard(config.webhook_allow_addresses),
   };
 }

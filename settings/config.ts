@@ -5,6 +5,7 @@ import { DEFAULT_LIMITS } from '../intake/limits.ts';
 import { isIn, parseAddress, parseRange } from '../net/cidr.ts';
 import { BLOB_URL_WANTS, type BlobBucket, type BlobFolder, parseBlobUrl } from './blob-url.ts';
 import {
+  amount,
   cidrs,
   days,
   integer,
@@ -33,6 +34,10 @@ const roles = (means: string) =>
     const named = given.split(',').map((part) => ROLES.find((role) => role === part.trim()));
     return named.every((role) => role !== undefined) ? [...new Set(named)] : undefined;
   });
+
+/** The credits of a new account where credits may be sold, and where people run the service for themselves. */
+const SOLD_CREDITS = 300;
+const OWN_CREDITS = 1_000_000;
 
 const GiB = 1024 ** 3;
 const HTTP = ['http', 'https'];
@@ -132,7 +137,7 @@ export const SETTINGS = {
   ),
   PAYMENT_SANDBOX: word(
     'local',
-    'Whether a sandbox that moves no money sells credits: local, only with the local issuer; on, to everybody; off, never.',
+    'Whether a sandbox that moves no money sells credits: local, by the API and with the local issuer only; on, to everybody and in the console; off, never.',
     ['local', 'on', 'off'],
   ),
   PAYMENT_RETURN_ORIGINS: list(
@@ -171,7 +176,9 @@ export const SETTINGS = {
     600_000,
     'Milliseconds of silence after which another checker gets the batch.',
   ),
-  CHECKER_ALLOW_ADDRESSES: cidrs('Private addresses that the checker may request.'),
+  CHECKER_ALLOW_ADDRESSES: cidrs(
+    'Private addresses that the checker may request, for http and checkers: http refuses the others in the URLs of a job.',
+  ),
   CHECKER_USER_AGENT: text(ENGINE.user_agent, 'The User-Agent of the checker.'),
   PROXY_LIST_URL: setting<string | null>(
     null,
@@ -194,7 +201,11 @@ export const SETTINGS = {
   ),
   HEAVY_REQUESTS_AT_ONCE: integer(8, 1, 1000, 'The most large requests in progress, half of one caller; others wait.'),
   MAX_CONNECTIONS: integer(10_000, 16, 1_000_000, 'The most connections; the limit of open files may allow fewer.'),
-  SIGNUP_CREDITS: integer(300, 0, 1_000_000, 'The credits of a new account.'),
+  SIGNUP_CREDITS: amount(
+    0,
+    1_000_000,
+    `The credits of a new account; unset: ${SOLD_CREDITS}, and ${OWN_CREDITS} where the log is embedded and neither IDENTITY_JWKS_URL nor PAYMENT_SECRET_KEY is set.`,
+  ),
   TRIAL_CREDITS: integer(
     50_000,
     0,
@@ -222,7 +233,10 @@ export const SETTINGS = {
 type Table = typeof SETTINGS;
 type ValueOf<Row> = Row extends Setting<infer Value> ? Value : never;
 type Settings = { readonly [Env in keyof Table as Lowercase<Env>]: ValueOf<Table[Env]> };
-export type Config = Omit<Settings, 'public_url'> & { readonly public_url: string };
+export type Config = Omit<Settings, 'public_url' | 'signup_credits'> & {
+  readonly public_url: string;
+  readonly signup_credits: number;
+};
 
 /** Invalid settings. The message has a line for each, with its value (secrets masked) and a valid one's description. */
 export class ConfigError extends Error {
@@ -254,9 +268,18 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const settings = values as unknown as Settings;
   return {
     ...settings,
+    signup_credits: settings.signup_credits ?? (isForOneself(settings) ? OWN_CREDITS : SOLD_CREDITS),
     public_url: (settings.public_url ?? baseUrl(settings.host, settings.port)).replace(/\/+$/, ''),
   };
 }
+
+/** Whether people run the service for themselves: nobody signs in from elsewhere, and nobody pays. */
+export const isForOneself = ({
+  eventstore_url,
+  identity_jwks_url,
+  payment_secret_key,
+}: Pick<Config, 'eventstore_url' | 'identity_jwks_url' | 'payment_secret_key'>): boolean =>
+  eventstore_url === null && identity_jwks_url === null && payment_secret_key === null;
 
 function disagreements(settings: Settings): string[] {
   const found: string[] = [];

@@ -36,6 +36,12 @@ export function integer(fallback: number, min: number, max: number, means: strin
 /** Days, or null when it is not set. */
 export const days = (means: string): Setting<number | null> => ({ ...integer(0, 1, 36_500, means), fallback: null });
 
+/** A whole number, or null when it is not set. */
+export const amount = (min: number, max: number, means: string): Setting<number | null> => ({
+  ...integer(0, min, max, means),
+  fallback: null,
+});
+
 export const port = (means: string): Setting<number | null> => ({
   ...integer(0, 0, 65535, means),
   fallback: null,

@@ -58,6 +58,17 @@ test('an empty variable counts as unset', (t) => {
   t.deepEqual(readConfig({ PORT: '', SMTP_URL: '  ' }), readConfig({}));
 });
 
+test('a new account has 1,000,000 credits where people run the service for themselves, and 300 elsewhere', (t) => {
+  const creditsOf = (env: Record<string, string>) => readConfig(env).signup_credits;
+  const identity = { IDENTITY_JWKS_URL: 'https://id.example/jwks', IDENTITY_ISSUER: 'i', IDENTITY_AUDIENCE: 'a' };
+  t.is(creditsOf({}), 1_000_000);
+  t.is(creditsOf(identity), 300);
+  t.is(creditsOf({ PAYMENT_SECRET_KEY: 'sk_test_1', PAYMENT_WEBHOOK_SECRET: 'whsec_12345' }), 300);
+  t.is(creditsOf({ EVENTSTORE_URL: 'esdb://db:2113', WEBHOOK_SIGNING_KEY: 'k'.repeat(32) }), 300);
+  t.is(creditsOf({ SIGNUP_CREDITS: '0' }), 0);
+  t.is(creditsOf({ ...identity, SIGNUP_CREDITS: '7' }), 7);
+});
+
 const WRONG: Array<[name: string, value: string]> = [
   ['PORT', '65536'],
   ['PORT', '-1'],

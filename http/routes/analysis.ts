@@ -20,8 +20,8 @@ import { routeOf } from '../route.ts';
 import { Count } from '../schemas.ts';
 import { unusable } from '../submit.ts';
 
-const wire = ({ config, blocklist, read }: Parts) => ({
-  limits: limitsOf(config),
+const wire = ({ config, blocklist, checker_guard, read }: Parts) => ({
+  rules: { ...limitsOf(config), allows_address: checker_guard.allows },
   blocklist,
   read: read({ balances }),
 });
@@ -160,7 +160,7 @@ const analyzeFile = route({
     415: 'The file is not a table.',
     422: 'The file is empty or damaged, or has no column with URLs.',
   },
-  async handler({ body: file, query, caller, signal }, { limits, blocklist, read }) {
+  async handler({ body: file, query, caller, signal }, { rules, blocklist, read }) {
     const { blocked_domain_of } = await blocklist.current();
     const [sheet, summary] = await analyze().catch((error: unknown) => {
       throw error instanceof IntakeError ? unusable(error, 'upload') : error;
@@ -169,8 +169,8 @@ const analyzeFile = route({
     return { body: analysisView(sheet, summary, balance) };
 
     async function analyze() {
-      const sheet = await openSheet(file.path, file.filename ?? 'upload', limits, query);
-      return [sheet, await analyzeUrls(sheet.cells(), { ...limits, blocked_domain_of, signal })] as const;
+      const sheet = await openSheet(file.path, file.filename ?? 'upload', rules, query);
+      return [sheet, await analyzeUrls(sheet.cells(), { ...rules, blocked_domain_of, signal })] as const;
     }
   },
 });

@@ -19,7 +19,7 @@ test('the folder of the service may have any name', async (t) => {
   const program = `
     import { pathToFileURL } from 'node:url';
     const { openConsoleFiles } = await import(pathToFileURL(${JSON.stringify(join(folder, 'service/http/console-files.ts'))}));
-    const { page, assets } = await openConsoleFiles({ base: '', sign_in: 'link' })();
+    const { page, assets } = await openConsoleFiles({ base: '', sign_in: 'link', linkCommand: () => '', sells: false })();
     console.log(page.bytes.length > 0, assets.size > 2);
   `;
   const args = ['--preserve-symlinks', '--input-type=module', '--eval', program];

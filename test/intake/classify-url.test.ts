@@ -1,5 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
+import { createAddressGuard } from '../../checkers/engine/addresses.ts';
 import { blockedDomains } from '../../intake/blocked-domains.ts';
 import { type CheckableUrl, type ClassifiedUrl, classifyUrl } from '../../intake/classify-url.ts';
 
@@ -109,6 +110,34 @@ test('a blocked domain covers itself and its subdomains, with or without a prefi
   t.is(blockedBy('https://notexample.com/'), 'valid');
   t.is(blockedBy('https://example.com.org/'), 'valid');
   t.is(blockedBy('ftp://example.com/'), 'invalid');
+});
+
+test('an address that the checker refuses is invalid, however it is written, and a name is not', (t) => {
+  const { allows: allows_address } = createAddressGuard(['10.1.0.0/16']);
+  const classified = (text: string) => {
+    const found = classifyUrl(text, { max_url_chars: 2048, allows_address });
+    return found.category === 'invalid' ? found.reason : found.category;
+  };
+  for (const text of [
+    'http://127.0.0.1/',
+    'http://127.1:8099/x',
+    'http://0x7f.1/',
+    'http://2130706433/',
+    'http://127.0.0.1./',
+    'http://user@192.168.0.1/',
+    'http://[::1]/',
+    'http://[::ffff:10.2.0.1]/',
+    'https://169.254.169.254/latest/meta-data',
+    'http://１２７.0.0.1/',
+    '//172.16.0.1/',
+    '10.2.0.1',
+  ]) {
+    t.is(classified(text), 'private_address', text);
+  }
+  for (const text of ['http://8.8.8.8/', 'http://10.1.0.1/', 'http://[2606:4700::1111]/', 'http://localhost/']) {
+    t.is(classified(text), 'valid', text);
+  }
+  t.is(classified('10.1.2.3:8080/x'), 'missing_prefix');
 });
 
 test('no text makes classifyUrl throw, and the parser and the checker take every URL that it accepts', (t) => {

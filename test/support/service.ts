@@ -52,6 +52,8 @@ export async function startTestService(env: Record<string, string> = {}): Promis
     LOG_FILE: join(data_dir, 'service.log'),
     CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',
     CHECKER_RETRIES: '0',
+    // As where credits are sold.
+    SIGNUP_CREDITS: '300',
     RATE_LIMIT_PER_MINUTE: '1000000',
     RATE_LIMIT_PER_DAY: '1000000',
     HEAVY_REQUESTS_PER_CALLER: '1000',

@@ -2,7 +2,7 @@
 import test from 'ava';
 import { assertAccessible, consoleAndSite, newUser } from '../support/console.ts';
 
-const { service, site } = consoleAndSite(test);
+const { service, site } = consoleAndSite(test, { env: { PAYMENT_SANDBOX: 'on' } });
 
 const HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>\u202e';
 

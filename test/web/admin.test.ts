@@ -94,6 +94,19 @@ test('a star shows at once, and goes again when the service refuses it, also twi
   t.pass();
 });
 
+test('the first administrator is in the list at once, and grants in one press', async (t) => {
+  const user = await knownUser();
+  const page = await service.open(t, '/admin', ROOT);
+  await page.getByRole('link', { name: ROOT.user, exact: false }).first().waitFor();
+  const row = page.getByRole('row').filter({ hasText: user });
+  await row.getByRole('button', { name: 'Grant 10,000' }).click();
+  await row.getByRole('cell', { name: '10,300' }).waitFor();
+  await row.getByRole('link', { name: user }).click();
+  await page.getByRole('button', { name: 'Grant 10,000' }).click();
+  await page.getByRole('cell', { name: '20,300' }).first().waitFor();
+  t.pass();
+});
+
 test('the list is sorted and filtered by its address', async (t) => {
   const user = await knownUser();
   const page = await service.open(t, `/admin?search=${user}&hide_admin=false`, ROOT);

@@ -1,7 +1,11 @@
 // Signing in and out, in a browser: by a one-time link, once; strangers and ended sessions are asked to sign in.
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import test from 'ava';
 import { assertAccessible, newUser, startConsole, type TestConsole } from '../support/console.ts';
 
+const run = promisify(execFile);
 let service: TestConsole;
 test.before(async () => {
   service = await startConsole();
@@ -43,6 +47,15 @@ test('a stranger is asked to sign in, and comes to the page that they wanted', a
   await page.goto(page.url() + hash);
   await page.getByRole('heading', { name: 'No job has this status' }).waitFor();
   t.is(page.url(), `${service.url}/console/jobs?status=paused`);
+});
+
+test('the page that asks for a link names a command that makes one for this very service', async (t) => {
+  const page = await service.open(t, '/sign-in');
+  const command = await page.getByText('npm run -s token').textContent();
+  const { stdout } = await run('bash', ['-c', command!], { cwd: fileURLToPath(new URL('../../', import.meta.url)) });
+  const other = await service.open(t, stdout.trim());
+  await other.getByRole('heading', { name: 'You have no jobs yet' }).waitFor();
+  t.true(other.url().startsWith(service.url));
 });
 
 test('signing out ends the session in every tab at once', async (t) => {

@@ -1,15 +1,16 @@
 // The way between the pages of the account.
 import { to, useAddress } from '../app/address.ts';
+import { SELLS } from '../app/selling.ts';
 
 const TABS = [
   { path: '/account', label: 'Credits' },
-  { path: '/account/buy', label: 'Buy credits' },
+  ...(SELLS ? [{ path: '/account/buy', label: 'Buy credits' }] : []),
   { path: '/account/api-keys', label: 'API keys' },
   { path: '/account/webhooks', label: 'Webhooks' },
-] as const;
+];
 
 /** A page below a tab's own is of that tab; all of them are below the first one's. */
-const isAt = (tab: string, path: string) => path === tab || (tab !== TABS[0].path && path.startsWith(`${tab}/`));
+const isAt = (tab: string, path: string) => path === tab || (tab !== '/account' && path.startsWith(`${tab}/`));
 
 export function AccountTabs() {
   const { path } = useAddress();

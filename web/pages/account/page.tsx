@@ -2,6 +2,7 @@
 import { useEffect } from 'preact/hooks';
 import { useAnswer } from '../../api/use-answer.ts';
 import { to, useAddress } from '../../app/address.ts';
+import { SELLS } from '../../app/selling.ts';
 import { useMe, useSession } from '../../app/session.tsx';
 import { AccountTabs } from '../../ui/account-tabs.tsx';
 import { Failure } from '../../ui/failure.tsx';
@@ -21,9 +22,11 @@ export function Page() {
     <>
       <header class="title">
         <h1>Account</h1>
-        <a class="button primary" href={to('/account/buy')}>
-          Buy credits
-        </a>
+        {SELLS && (
+          <a class="button primary" href={to('/account/buy')}>
+            Buy credits
+          </a>
+        )}
       </header>
       <AccountTabs />
       {query.get('checkout') === 'done' && <Paid onLook={again} />}

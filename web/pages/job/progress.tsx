@@ -1,5 +1,6 @@
 // How far a job is, and what holds it up.
 import { to } from '../../app/address.ts';
+import { SELLS } from '../../app/selling.ts';
 import { counted, grouped, percent, span } from '../../ui/numbers.ts';
 import type { Job, Speed } from './use-job.ts';
 
@@ -54,7 +55,7 @@ function LeftOut({ job }: { job: Job }) {
 
 const HOLDUPS = {
   owner: 'You paused this job.',
-  credit_ceiling: 'The job has used its credits. Buy credits, then resume it.',
+  credit_ceiling: `The job has used its credits. ${SELLS ? 'Buy credits' : 'Ask an administrator for more'}, then resume it.`,
   usage_limit: 'The limit of your account is used up. The job can go on when the next period begins.',
 } as const;
 const FAILURES: Readonly<Record<string, string>> = {
@@ -67,7 +68,7 @@ function Holdup({ job: { status, pause_reason, failure_reason } }: { job: Job })
   return (
     <p class="notice">
       {HOLDUPS[pause_reason as keyof typeof HOLDUPS] ?? 'The job is paused.'}{' '}
-      {pause_reason === 'credit_ceiling' && <a href={to('/account/buy')}>Buy credits</a>}
+      {SELLS && pause_reason === 'credit_ceiling' && <a href={to('/account/buy')}>Buy credits</a>}
     </p>
   );
 }

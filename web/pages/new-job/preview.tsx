@@ -1,5 +1,6 @@
 // What a job of the list would check and cost, before anything is spent.
 import { to } from '../../app/address.ts';
+import { SELLS } from '../../app/selling.ts';
 import { SelectField } from '../../ui/field.tsx';
 import { Figure, Figures } from '../../ui/figures.tsx';
 import { counted, grouped } from '../../ui/numbers.ts';
@@ -40,7 +41,7 @@ function Shortage({ cost, balance }: { cost: number; balance: number }) {
       {balance === 0
         ? 'You have no credits: the job waits until you have some.'
         : `The job checks the first ${grouped(balance)}, then waits for the other ${counted(cost - balance, 'credit')}.`}{' '}
-      <a href={to('/account/buy')}>Buy credits</a>
+      {SELLS ? <a href={to('/account/buy')}>Buy credits</a> : 'An administrator can grant more.'}
     </p>
   );
 }

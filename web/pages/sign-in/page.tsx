@@ -6,7 +6,7 @@ import { useSession } from '../../app/session.tsx';
 import { Refusal } from '../../ui/failure.tsx';
 
 /** How the service signs browsers in. */
-const WAY = document.documentElement.dataset.signIn;
+const { signIn: WAY, linkCommand: COMMAND } = document.documentElement.dataset;
 
 /** The code of a one-time link stands after the #, which browsers send to nobody. It leaves the address at once. */
 function takeCode(): string | null {
@@ -80,7 +80,7 @@ function Way({ next }: { next: string }) {
   return (
     <>
       <p>This service runs on one machine. Whoever runs it makes a link that signs you in once:</p>
-      <pre>npm run -s token -- --user alice --email alice@example.com --link</pre>
+      <pre>{COMMAND}</pre>
     </>
   );
 }

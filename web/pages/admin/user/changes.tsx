@@ -4,6 +4,7 @@ import { ask, newKey } from '../../../api/ask.ts';
 import { Confirm } from '../../../ui/dialog.tsx';
 import { TextField } from '../../../ui/field.tsx';
 import { say } from '../../../ui/toasts.tsx';
+import { Grant } from '../grant.tsx';
 import type { User } from './user.ts';
 
 interface Change {
@@ -65,6 +66,7 @@ export function Changes({ user, onChange }: { user: User; onChange(): void }) {
   const [open, setOpen] = useState<Change | null>(null);
   return (
     <div class="fields">
+      <Grant user_id={user.user_id} name={user.email ?? user.user_id} onDone={onChange} />
       {CHANGES.map((change) => (
         <button key={change.button} type="button" onClick={() => setOpen(change)}>
           {change.button}

@@ -16,6 +16,7 @@ import type { Column } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
 import { sayFailure } from '../../../ui/toasts.tsx';
 import { Areas } from '../areas.tsx';
+import { Grant } from '../grant.tsx';
 import { Badges, userPath } from '../user-badges.tsx';
 
 type User = AnswerOf<'GET /admin/users'>['items'][number];
@@ -31,7 +32,8 @@ function askedIn(query: URLSearchParams) {
     filter_type: KINDS.find((name) => name === query.get('filter_type')),
     only_starred: query.get('only_starred') === 'true' || undefined,
     hide_deleted: query.get('hide_deleted') === 'false' ? false : undefined,
-    hide_admin: query.get('hide_admin') === 'false' ? false : undefined,
+    // The only user of a new service is its administrator.
+    hide_admin: query.get('hide_admin') === 'true',
     offset: offsetIn(query),
   };
 }
@@ -91,9 +93,9 @@ function Narrowing({ asked }: { asked: ReturnType<typeof askedIn> }) {
           set={(on) => change({ only_starred: on ? 'true' : '' })}
         />
         <Check
-          label="with administrators"
-          is_on={asked.hide_admin === false}
-          set={(on) => change({ hide_admin: on ? 'false' : '' })}
+          label="without administrators"
+          is_on={asked.hide_admin}
+          set={(on) => change({ hide_admin: on ? 'true' : '' })}
         />
         <Check
           label="with deleted users"
@@ -130,6 +132,11 @@ function columnsOf(by: SortBy<(typeof SORTS)[number]>, again: () => void): reado
       is_number: true,
       sort: by('credit_balance'),
       cell: (user) => grouped(user.credit_balance),
+    },
+    {
+      label: 'Grant',
+      cell: ({ user_id, email, deleted_at }) =>
+        deleted_at === null && <Grant user_id={user_id} name={email ?? user_id} onDone={again} />,
     },
     { label: 'Jobs', is_number: true, sort: by('jobs_created'), cell: (user) => grouped(user.jobs_created) },
     { label: 'Last job', sort: by('last_job_at'), cell: (user) => <Time at={user.last_job_at} /> },
