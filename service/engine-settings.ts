@@ -10,4 +10,5 @@ export const engineSettings = (config: Config): EngineSettings => ({
   retries: config.checker_retries,
   allow_addresses: config.checker_allow_addresses,
   user_agent: config.checker_user_agent,
+  accept_language: config.checker_accept_language,
 });

@@ -180,6 +180,7 @@ export const SETTINGS = {
     'Private addresses that the checker may request, for http and checkers: http refuses the others in the URLs of a job.',
   ),
   CHECKER_USER_AGENT: text(ENGINE.user_agent, 'The User-Agent of the checker.'),
+  CHECKER_ACCEPT_LANGUAGE: text(ENGINE.accept_language, 'The Accept-Language of the checker.'),
   PROXY_LIST_URL: setting<string | null>(
     null,
     'The list of proxies, text with one proxy a line or JSON, for http and checkers; unset: no proxies.',

@@ -11,7 +11,7 @@ import { firstOf } from './headers.ts';
 import { readSigns, type Sketch, sketch } from './html.ts';
 import { refreshOf } from './meta-refresh.ts';
 import { MARKS_BYTES, mayBeProtected, protectionOf } from './protection.ts';
-import { hopKey, isRedirect, MAX_CHAIN_CHARS, MAX_REDIRECTS, nextHop } from './redirects.ts';
+import { hopKey, isRedirect, locationOf, MAX_CHAIN_CHARS, MAX_REDIRECTS, nextHop } from './redirects.ts';
 import { isRetriedError, isRetriedStatus, parseRetryAfter, retryDelay } from './retries.ts';
 import type { Lane, Task } from './scheduler.ts';
 import { isSoft, needsProbe, type ProbeVerdict, suspicionOf } from './soft-404.ts';
@@ -143,6 +143,7 @@ export class Check implements Task {
   /** How many bytes to read of the body of an answer with these headers. */
   bytesWanted(status: number, headers: IncomingHttpHeaders): number {
     if (status < 300) return mayBeHtml(firstOf(headers, 'content-type')) && !this.#is_root ? MAX_HTML_BYTES : 0;
+    if (isRedirect(status)) return locationOf(headers) === undefined ? MARKS_BYTES : 0;
     return mayBeProtected(status) ? MARKS_BYTES : 0;
   }
 
@@ -158,7 +159,7 @@ export class Check implements Task {
     this.#final = this.current;
     this.#content_type = firstOf(headers, 'content-type') ?? null;
     this.#response_time_ms = Math.max(0, Math.round(exchange.responded_at - this.#attempt_at));
-    if (isRedirect(status)) return this.#follow(headers);
+    if (isRedirect(status) && !isPage(exchange)) return this.#follow(headers);
 
     if (mayBeProtected(status)) {
       const body = decodeBody(Buffer.concat(exchange.chunks), firstOf(headers, 'content-encoding'));
@@ -189,20 +190,19 @@ export class Check implements Task {
   }
 
   #follow(headers: IncomingHttpHeaders): Step {
-    const next = nextHop(this.current, firstOf(headers, 'location'));
+    const next = nextHop(this.current, locationOf(headers));
     if (!next.ok) return this.#failed(next.code);
     const set_cookie = headers['set-cookie'] as string | string[] | undefined;
     if (set_cookie !== undefined) {
       this.#jar ??= new CookieJar();
       this.#jar.store(this.current, set_cookie, this.#rules.wall());
     }
-    this.#seen ??= new Set([hopKey(this.current, null)]);
     const cookie = this.#jar?.header(next.url, this.#rules.wall()) ?? null;
-    const key = hopKey(next.url, cookie);
-    if (this.#seen.has(key)) return this.#failed('redirect_loop');
+    this.#seen ??= new Set([hopKey(this.current, null)]);
+    this.#seen.add(hopKey(next.url, cookie));
     const is_long = this.#chain.length >= MAX_REDIRECTS || this.#chain_chars > MAX_CHAIN_CHARS;
-    if (is_long) return this.#failed('too_many_redirects');
-    this.#seen.add(key);
+    // A request that comes back may be answered otherwise, since servers count, so only the end of a chain tells whether it is a loop.
+    if (is_long) return this.#failed(this.#seen.size < this.#chain.length + 2 ? 'redirect_loop' : 'too_many_redirects');
     this.#chain.push(next.url.href);
     this.#chain_chars += next.url.href.length;
     this.#goTo(next.url, cookie);
@@ -321,6 +321,11 @@ function withoutAnswer(error_code: ErrorCode, is_broken: boolean): Outcome {
     protection: null,
     attempts: 1,
   };
+}
+
+/** Whether an answer with the status of a redirect has no Location and something to show: browsers show it. */
+function isPage({ headers, chunks }: Exchange): boolean {
+  return chunks.length > 0 && locationOf(headers) === undefined;
 }
 
 /** Without a Content-Type the beginning of the body tells. */

@@ -6,6 +6,7 @@ import { Client, type Dispatcher } from 'undici';
 import type { PooledProxy, ProxyPool } from '../proxies/pool.ts';
 import type { Fault } from '../proxies/tries.ts';
 import { LenientClient } from './lenient-client.ts';
+import { MAX_HEAD_BYTES } from './limits.ts';
 import { type Linked, LinkedList } from './linked-list.ts';
 import { type ConnectDone, type ConnectOptions, type SocketOwner, type SocketSettings, Sockets } from './sockets.ts';
 
@@ -16,7 +17,6 @@ const LINGER_MS = 4000;
  * connection costs as much as two requests; an idle one costs 7 KB, or 27 KB with TLS, and no time.
  */
 const MAX_IDLE = 6000;
-const MAX_HEADER_SIZE_BYTES = 64 * 1024;
 
 export interface ConnectionSettings extends SocketSettings {
   per_host: number;
@@ -82,7 +82,7 @@ export class Connection implements SocketOwner, Linked<Connection> {
       // The engine's sweep enforces the time limits.
       headersTimeout: 0,
       bodyTimeout: 0,
-      maxHeaderSize: MAX_HEADER_SIZE_BYTES,
+      maxHeaderSize: MAX_HEAD_BYTES,
     });
   }
 

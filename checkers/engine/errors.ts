@@ -116,6 +116,12 @@ export function isStrictness(error: unknown): boolean {
   return name === 'HTTPParserError' || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
 }
 
+/** The bytes that a socket had read when the server ended its connection in order; 0 for any other failure. */
+export function bytesReadAtEnd(error: unknown): number {
+  const { code, message, socket } = error as { code?: string; message?: string; socket?: { bytesRead?: number } };
+  return code === 'UND_ERR_SOCKET' && message === 'other side closed' ? (socket?.bytesRead ?? 0) : 0;
+}
+
 /** Type of the frame with which a server that speaks only HTTP/2 begins, after three bytes of length. */
 const SETTINGS_FRAME = 4;
 

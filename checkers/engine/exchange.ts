@@ -5,7 +5,7 @@ import type { Dispatcher } from 'undici';
 import type { ErrorCode } from '../../events/checks.ts';
 import type { Placed } from './bag.ts';
 import type { Connection, SecondLook } from './connections.ts';
-import { errorCodeOf, isHttp2Wanted, isShortage, isStrictness } from './errors.ts';
+import { bytesReadAtEnd, errorCodeOf, isHttp2Wanted, isShortage, isStrictness } from './errors.ts';
 import { firstOf } from './headers.ts';
 import { MAX_ANSWER_BYTES } from './limits.ts';
 
@@ -159,10 +159,15 @@ export class Exchange implements Dispatcher.DispatchHandler, Placed {
       const code = errorCodeOf(error, this.#phase === 'waiting');
       this.failure = code === 'connection_reset' && this.connection.got_alert ? 'tls_failed' : code;
       if (isHttp2Wanted(error)) this.second_look = 'h2';
-      else if (isStrictness(error)) this.second_look = 'lenient';
+      else if (isStrictness(error) || this.#endsInHead(error)) this.second_look = 'lenient';
       this.is_shortage = isShortage(error);
     }
     this.#end(false);
+  }
+
+  /** Whether the server closed the connection in the middle of the head. */
+  #endsInHead(error: Error): boolean {
+    return this.#phase === 'waiting' && bytesReadAtEnd(error) > this.#read_before;
   }
 
   /** Ends the exchange when one of its limits, also that of its bytes, or the attempt's `deadline` has passed. */

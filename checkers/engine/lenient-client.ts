@@ -1,55 +1,40 @@
 // Reads an answer that undici's strict parser refused. Browsers open pages whose headers break the rules, so such a page is
-// not broken. The client reads the head only, and its connection serves no other request.
+// not broken. Its connection serves no other request.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { CheckFailure } from './errors.ts';
-
-const MAX_HEAD_BYTES = 64 * 1024;
+import { MAX_HEAD_BYTES } from './limits.ts';
 
 type Connect = (done: (error: Error | null, socket: Socket | null) => void) => void;
 
 /** Stands in for undici's Client for one request. */
 export class LenientClient {
   readonly #host: string;
+  readonly #is_secure: boolean;
   readonly #connect: Connect;
   #socket: Socket | null = null;
   destroyed = false;
 
   constructor(origin: string, connect: Connect) {
-    this.#host = new URL(origin).host;
+    const { host, protocol } = new URL(origin);
+    this.#host = host;
+    this.#is_secure = protocol === 'https:';
     this.#connect = connect;
   }
 
   dispatch({ path, headers }: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     const pairs = headers as readonly string[];
-    let request = `GET ${path} HTTP/1.1\r\nhost: ${this.#host}\r\nconnection: close\r\n`;
+    let request = `GET ${path} HTTP/1.1\r\nHost: ${this.#host}\r\nConnection: close\r\n`;
     for (let i = 0; i < pairs.length; i += 2) request += `${pairs[i]}: ${pairs[i + 1]}\r\n`;
 
-    const failed = (error: Error): void => handler.onResponseError?.(CONTROLLER, error);
     this.#connect((error, socket) => {
-      if (socket === null) return failed(error ?? new CheckFailure('connection_reset'));
+      if (socket === null) {
+        handler.onResponseError?.(CONTROLLER, error ?? new CheckFailure('connection_reset'));
+        return;
+      }
       this.#socket = socket;
-      const reader = new HeadReader();
-      let ended = false;
-      const end = (outcome: Head | Error): void => {
-        if (ended) return;
-        ended = true;
-        if (outcome instanceof Error) {
-          failed(outcome);
-        } else {
-          handler.onResponseStart?.(CONTROLLER, outcome.status, outcome.headers);
-          // The client does not read the body: the handler sees it break off.
-          failed(new CheckFailure('connection_reset'));
-        }
-      };
-      socket.on('error', end);
-      socket.once('close', () => end(new CheckFailure(reader.empty ? 'connection_reset' : 'malformed_response')));
-      socket.on('data', (chunk: Buffer) => {
-        if (ended) return;
-        const head = reader.read(chunk);
-        if (head !== 'more') end(head ?? new CheckFailure('malformed_response'));
-      });
+      readAnswer(socket, handler, !this.#is_secure);
       handler.onRequestStart?.(CONTROLLER, {});
       socket.write(Buffer.from(`${request}\r\n`, 'latin1'));
     });
@@ -78,14 +63,77 @@ export interface Head {
   headers: IncomingHttpHeaders;
 }
 
-const STATUS_LINE = /^HTTP\/\d(?:\.\d)? +([1-9]\d\d)(?!\d)/i;
+/**
+ * Passes the answer on `socket` to the handler: its head, and its body unless that is chunked. The end of the connection may end the
+ * head too, but not over TLS, where browsers take such a head for truncated.
+ */
+function readAnswer(socket: Socket, handler: Dispatcher.DispatchHandler, may_end_in_head: boolean): void {
+  const reader = new HeadReader();
+  /** The bytes of the body still to come; null before the head came, or after the answer's end. */
+  let left: number | null = null;
+  let is_over = false;
+  const over = (error: Error | null): void => {
+    if (is_over) return;
+    is_over = true;
+    if (error === null) handler.onResponseEnd?.(CONTROLLER, {});
+    else handler.onResponseError?.(CONTROLLER, error);
+  };
+  const begin = (head: Head | null): void => {
+    if (head === null) {
+      over(new CheckFailure(reader.empty ? 'connection_reset' : 'malformed_response'));
+      return;
+    }
+    left = bodyBytes(head.headers);
+    handler.onResponseStart?.(CONTROLLER, head.status, head.headers);
+  };
+  const pass = (body: Buffer): void => {
+    if (left === null || is_over) return;
+    if (body.length > 0 && left > 0) handler.onResponseData?.(CONTROLLER, body.subarray(0, left));
+    left -= body.length;
+    // The connection serves no other request, so the handler sees it break off.
+    if (left <= 0) over(new CheckFailure('connection_reset'));
+  };
+  socket.on('error', over);
+  socket.once('end', () => {
+    if (left === null && !is_over && may_end_in_head) begin(reader.end());
+  });
+  socket.once('close', () =>
+    over(new CheckFailure(left !== null || reader.empty ? 'connection_reset' : 'malformed_response')),
+  );
+  socket.on('data', (chunk: Buffer) => {
+    if (is_over) return;
+    if (left !== null) return pass(chunk);
+    const head = reader.read(chunk);
+    if (head === 'more') return;
+    begin(head);
+    pass(reader.rest);
+  });
+}
+
+/** The length of a body by its header; without one it ends with the connection. The framing of a chunked body is not read. */
+function bodyBytes(headers: IncomingHttpHeaders): number {
+  if (headers['transfer-encoding'] !== undefined) return 0;
+  const length = Number.parseInt(`${headers['content-length']}`, 10);
+  return length >= 0 ? length : Number.POSITIVE_INFINITY;
+}
+
+/** As Chromium reads it: up to four bytes may stand before it, and a line without a code means 200. */
+const STATUS_LINE = /^.{0,4}?HTTP(?:\/\d+(?:\.\d+)?)?(?:[ \t]+(?:([1-9]\d\d)(?!\d)|(?!\d))|$)/is;
+/** The usual head fits. The reader takes more as it comes. */
+const FIRST_BYTES = 16 * 1024;
 
 /** Assembles the head of the final response from pieces, and skips interim responses. */
 export class HeadReader {
-  readonly #bytes = Buffer.allocUnsafe(MAX_HEAD_BYTES);
+  #bytes = Buffer.allocUnsafe(FIRST_BYTES);
   #size = 0;
   /** Start of the current head in `#bytes`. */
   #from = 0;
+  /** The next byte to look at. */
+  #searched = 0;
+  /** The end of the line after which only CRs have come; negative while the reader looks for one. */
+  #line = -1;
+  /** What follows the head in its last piece: the beginning of the body. */
+  rest: Buffer = Buffer.alloc(0);
 
   get empty(): boolean {
     return this.#size === 0;
@@ -93,33 +141,73 @@ export class HeadReader {
 
   /** Returns the final head, 'more' until it is complete, or null when it is malformed or too long. */
   read(piece: Buffer): Head | null | 'more' {
-    // A blank line may have begun in the piece before.
-    let searched = Math.max(this.#from, this.#size - 2);
-    this.#size += piece.copy(this.#bytes, this.#size);
+    this.#keep(piece);
     for (;;) {
-      const line = this.#bytes.subarray(0, this.#size).indexOf('\n', searched);
-      if (line < 0) return this.#size < MAX_HEAD_BYTES ? 'more' : null;
-      searched = line + 1;
-      const next = this.#bytes[searched] === CR ? searched + 1 : searched;
-      if (next >= this.#size || this.#bytes[next] !== LF) continue;
-      const head = readHead(this.#bytes.toString('latin1', this.#from, line));
-      if (head === null || head.status >= 200) return head;
-      this.#from = next + 1;
-      searched = this.#from;
+      if (this.#line < 0 && !this.#findLine()) return this.#more();
+      while (this.#searched < this.#size && this.#bytes[this.#searched] === CR) this.#searched++;
+      if (this.#searched === this.#size) return this.#more();
+      const end = this.#line;
+      this.#line = -1;
+      if (this.#bytes[this.#searched] !== LF) continue;
+      this.#searched++;
+      const head = readHead(this.#bytes.toString('latin1', this.#from, end));
+      if (head === null || head.status >= 200) {
+        this.rest = piece.subarray(piece.length - Math.min(this.#size - this.#searched, piece.length));
+        return head;
+      }
+      this.#from = this.#searched;
     }
+  }
+
+  /** The connection has ended in the middle of a head: browsers take what came of it. */
+  end(): Head | null {
+    return readHead(this.#bytes.toString('latin1', this.#from, this.#size));
+  }
+
+  #findLine(): boolean {
+    // Line breaks may stand before a head (RFC 9112, 2.2).
+    if (this.#searched === this.#from) {
+      while (this.#from < this.#size && isBreak(this.#bytes[this.#from])) this.#searched = ++this.#from;
+    }
+    this.#line = this.#bytes.subarray(0, this.#size).indexOf(LF, this.#searched);
+    this.#searched = this.#line < 0 ? this.#size : this.#line + 1;
+    return this.#line >= 0;
+  }
+
+  #keep(piece: Buffer): void {
+    if (this.#size + piece.length > this.#bytes.length && this.#bytes.length < MAX_HEAD_BYTES) {
+      const larger = Buffer.allocUnsafe(Math.min(MAX_HEAD_BYTES, 2 * (this.#size + piece.length)));
+      this.#bytes.copy(larger, 0, 0, this.#size);
+      this.#bytes = larger;
+    }
+    this.#size += piece.copy(this.#bytes, this.#size);
+  }
+
+  #more(): 'more' | null {
+    return this.#size < MAX_HEAD_BYTES ? 'more' : null;
   }
 }
 
 const CR = 13;
 const LF = 10;
+const isBreak = (byte: number | undefined) => byte === CR || byte === LF;
 
 /** Null for heads that browsers refuse too: no status, a NUL, a protocol switch, contradictory lengths. */
 function readHead(text: string): Head | null {
-  const [line = '', ...fields] = text.split(/\r?\n/);
-  const status = Number(STATUS_LINE.exec(line)?.[1]);
-  if (Number.isNaN(status) || status === 101 || text.includes('\0')) return null;
+  const [line = '', ...fields] = text.split('\n').map(withoutCrs);
+  const found = STATUS_LINE.exec(line);
+  if (found === null) return null;
+  const status = Number(found[1] ?? 200);
+  if (status === 101 || text.includes('\0')) return null;
   const headers = readFields(fields);
   return differ(headers['content-length']) ? null : { status, headers };
+}
+
+/** Servers end a line with any number of CRs before the LF. */
+function withoutCrs(line: string): string {
+  let end = line.length;
+  while (line.charCodeAt(end - 1) === CR) end--;
+  return line.slice(0, end);
 }
 
 function readFields(lines: readonly string[]): IncomingHttpHeaders {

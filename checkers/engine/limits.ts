@@ -10,7 +10,11 @@ export const DEFAULT_SETTINGS = {
   retries: 2,
   allow_addresses: [],
   user_agent: 'Mozilla/5.0 (compatible; url-checker/1.0)',
+  accept_language: 'en-US,en;q=0.9',
 } as const satisfies EngineSettings;
+
+/** The most bytes of an answer's head, as in Chromium. */
+export const MAX_HEAD_BYTES = 256 * 1024;
 
 /**
  * The most bytes read for one answer. Heads and bodies have far smaller limits, but a parser also reads bytes that belong to neither:

@@ -1,4 +1,6 @@
 // The target of a redirect, or the reason why it has none.
+import { isUtf8 } from 'node:buffer';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorCode } from '../../events/checks.ts';
 
 /** As in browsers. */
@@ -14,6 +16,12 @@ export function isRedirect(status: number): boolean {
 export type NextHop = { ok: true; url: URL } | { ok: false; code: Extract<ErrorCode, 'invalid_redirect'> };
 
 const INVALID: NextHop = { ok: false, code: 'invalid_redirect' };
+
+/** The first Location that is not blank. Without one, browsers show the answer itself. */
+export function locationOf({ location }: IncomingHttpHeaders): string | undefined {
+  const all = location as string | string[] | undefined;
+  return Array.isArray(all) ? all.find((one) => one.trim() !== '') : all?.trim() || undefined;
+}
 
 /**
  * The URL of a Location header in an answer to `from`. A missing Location and one that is no http(s) URL are invalid. The
@@ -36,15 +44,18 @@ export function withoutUser(url: URL): URL {
   return url;
 }
 
-/** Node decodes headers as latin1, but servers that do not percent-encode their Location mostly send UTF-8. */
+/**
+ * Node decodes headers as latin1, but servers that do not percent-encode their Location mostly send UTF-8. The bytes of another charset
+ * are percent-encoded one by one, as in browsers: the server knows what they mean.
+ */
 function decodeLocation(location: string): string {
   if (!/[\x80-\xff]/.test(location)) return location;
   const bytes = Buffer.from(location, 'latin1');
-  const text = bytes.toString('utf8');
-  return text.includes('\ufffd') ? location : text;
+  if (isUtf8(bytes)) return bytes.toString('utf8');
+  return location.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** The identity of a hop, to detect loops: the requested URL and its cookies. */
+/** The identity of a request, to tell a loop from a long chain: its URL and its cookies. */
 export function hopKey(url: URL, cookie: string | null): string {
   const href = url.hash === '' ? url.href : url.href.slice(0, -url.hash.length);
   return cookie === null ? href : `${href}\n${cookie}`;

@@ -7,10 +7,12 @@ import { ACCEPT_ENCODING } from './body.ts';
 import { type Connection, Connections, type Look } from './connections.ts';
 import { Exchange, type ExchangeOwner, type Limits } from './exchange.ts';
 import type { Job } from './job.ts';
+import { DEFAULT_SETTINGS } from './limits.ts';
 import { createDnsLookup, createResolver, type Resolver } from './resolver.ts';
 import type { EngineParts, EngineSettings } from './types.ts';
 
-const ACCEPT = 'text/html,application/xhtml+xml,*/*;q=0.8';
+/** As Firefox asks for a page. */
+const ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 /** Proxies may have any address, because the operator names them. */
 const ANY_ADDRESS = { allows: () => true, excepts: () => true };
 
@@ -36,11 +38,11 @@ export class Requests implements ExchangeOwner {
 
   /** `now`: a monotonic clock, in milliseconds. */
   constructor(settings: EngineSettings, { lookup, ca, proxies }: EngineParts, now: () => number, ended: Ended) {
-    const { per_host, timeout_ms, allow_addresses, user_agent } = settings;
+    const { per_host, timeout_ms, allow_addresses } = settings;
     this.limits = { connect_ms: (timeout_ms * 2) / 3, body_ms: timeout_ms / 3 };
     this.now = now;
     this.#ended = ended;
-    this.#headers = ['user-agent', user_agent, 'accept', ACCEPT, 'accept-encoding', ACCEPT_ENCODING];
+    this.#headers = headersOf(settings);
     const dns = lookup === undefined ? createDnsLookup() : { lookup, close() {} };
     this.#stop_lookup = dns.close;
     this.#resolver = createResolver(createAddressGuard(allow_addresses), dns.lookup, now);
@@ -79,7 +81,7 @@ export class Requests implements ExchangeOwner {
     const exchange = new Exchange(job, connection, this, now);
     job.exchange = exchange;
     this.#in_flight.add(exchange);
-    const headers = job.cookie === null ? this.#headers : [...this.#headers, 'cookie', job.cookie];
+    const headers = job.cookie === null ? this.#headers : [...this.#headers, 'Cookie', job.cookie];
     connection.client.dispatch({ path: job.path, method: 'GET', headers: headers as string[] }, exchange);
   }
 
@@ -131,4 +133,10 @@ export class Requests implements ExchangeOwner {
     this.#in_flight.delete(exchange);
     (exchange.check as Job).exchange = null;
   }
+}
+
+/** What follows Host and Connection, with the names and in the order in which browsers send them: some servers know no other. */
+function headersOf({ user_agent, accept_language = DEFAULT_SETTINGS.accept_language }: EngineSettings): string[] {
+  const asked = ['Accept', ACCEPT, 'Accept-Encoding', ACCEPT_ENCODING, 'Accept-Language', accept_language];
+  return ['Upgrade-Insecure-Requests', '1', 'User-Agent', user_agent, ...asked];
 }

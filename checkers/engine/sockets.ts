@@ -1,6 +1,8 @@
 // Opens sockets for a name: only to vetted addresses, even if the name resolves to others meanwhile; direct or through a
 // proxy; and with TLS for the host of the URL.
+import { constants } from 'node:crypto';
 import net from 'node:net';
+import { Writable } from 'node:stream';
 import tls from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import type { PooledProxy } from '../proxies/pool.ts';
@@ -156,6 +158,7 @@ export class Sockets {
     owner.speaks_h2 = (socket as tls.TLSSocket).alpnProtocol === 'h2';
     // The certificate is verified by now. A session stored earlier would skip the verification.
     if (secure) socket.on('session', (session: Buffer) => this.#sessions.set(owner.origin, session));
+    if (!owner.speaks_h2 && !owner.offers_h2) socket.write = writeTitled as typeof socket.write;
     done(null, socket);
   }
 
@@ -204,10 +207,32 @@ export class Sockets {
   }
 
   #context(): tls.SecureContext {
-    this.#secure_context ??= tls.createSecureContext(this.#settings.ca === undefined ? {} : { ca: this.#settings.ca });
+    const { ca } = this.#settings;
+    this.#secure_context ??= tls.createSecureContext({ ...AS_BROWSERS, ...(ca === undefined ? {} : { ca }) });
     return this.#secure_context;
   }
 }
+
+/**
+ * Writes what undici writes, with the first two headers named as browsers do: undici knows them in lower case only, and some servers
+ * know no other case.
+ */
+function writeTitled(this: net.Socket, data: Uint8Array | string, ...rest: [BufferEncoding?]): boolean {
+  const titled = typeof data === 'string' && data.startsWith('GET ') ? titleCase(data) : data;
+  return Writable.prototype.write.call(this, titled, ...(rest as [BufferEncoding]));
+}
+
+const titleCase = (head: string) =>
+  head.replace('\r\nhost: ', '\r\nHost: ').replace('\r\nconnection: ', '\r\nConnection: ');
+
+/**
+ * Browsers accept servers that do not know RFC 5746; a client that does not renegotiate is in no danger. Browsers do not offer the DHE
+ * ciphers, for which old servers take keys that are too short.
+ */
+const AS_BROWSERS: tls.SecureContextOptions = {
+  secureOptions: constants.SSL_OP_LEGACY_SERVER_CONNECT,
+  ciphers: `${tls.DEFAULT_CIPHERS}:!kDHE`,
+};
 
 /** The port of a URL, which is empty when it is the usual one. Port 0, where nobody can listen, is not. */
 function portOf({ port, protocol }: ConnectOptions): number {

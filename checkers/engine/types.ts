@@ -19,6 +19,8 @@ export interface EngineSettings {
   /** CIDRs excepted from the private-address guard. */
   allow_addresses: readonly string[];
   user_agent: string;
+  /** The Accept-Language header. Default 'en-US,en;q=0.9'. */
+  accept_language?: string;
 }
 
 /** The engine's dependencies, which tests replace. */

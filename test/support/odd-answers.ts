@@ -114,6 +114,21 @@ export const ODD_ANSWERS: { readonly [path: string]: Behaviour } = {
   '/redirect-malformed': last('HTTP/1.1 302 Found\nX Odd: 1\nLocation: /fine\n\n'),
   '/404-malformed': last('HTTP/1.1 404 Not Found\r\nX Odd: 1\r\n\r\n'),
   '/many-headers': headers(Array.from({ length: 2000 }, (_, i) => `X-${i}: 1\r\n`).join('')),
+  '/head-70k': raw(`${HEAD}${`Set-Cookie: a=${'x'.repeat(3500)}\r\n`.repeat(20)}Content-Length: 2\r\n\r\nok`),
+  '/head-250k': raw(`${HEAD}${`X-Long: ${'x'.repeat(8000)}\r\n`.repeat(31)}Content-Length: 2\r\n\r\nok`),
+  '/cr-cr-lf': last(`${HEAD}Content-Length: 2\r\n\r\nok`.replaceAll('\r\n', '\r\r\n')),
+  '/cr-cr-lf-alive': raw(`${HEAD}Content-Length: 2\r\n\r\nok`.replaceAll('\r\n', '\r\r\n')),
+  '/head-ends-with-line': last(HEAD),
+  '/redirect-ends-with-line': last('HTTP/1.0 302 Found\r\nLocation: /fine\r\n'),
+  '/redirect-ends-in-line': last('HTTP/1.0 302 Found\r\nLocation: /fine'),
+  '/404-ends-in-status': last('HTTP/1.0 404 Not Found'),
+  '/no-code': last(`HTTP/1.1 OK\r\nContent-Type: text/html\r\n\r\n${PAGE}`),
+  '/no-code-and-no-reason': last(`HTTP/1.1\r\nContent-Type: text/html\r\n\r\n${PAGE}`),
+  '/no-version': last(`HTTP 200 OK\r\nContent-Type: text/html\r\n\r\n${PAGE}`),
+  '/bom': last(`\xef\xbb\xbf${WHOLE}`),
+  '/soft-bom/*': last(`\xef\xbb\xbf${HEAD}\r\n${html('Page not found | Shop', 'Page not found')}`),
+  '/blank-lines-first': last(`\r\n\r\n\n${WHOLE}`),
+  '/odd-challenge': last(`\xef\xbb\xbfHTTP/1.1 403 No\r\n\r\n<title>Just a moment...</title>`),
   '/endless-headers': (_request, socket) => {
     socket.write(HEAD);
     drip(socket, `X-More: ${'and more '.repeat(1000)}\r\n`, 1);
@@ -125,6 +140,15 @@ export const ODD_ANSWERS: { readonly [path: string]: Behaviour } = {
   '/type-odd': headers('Content-Type: nonsense/////;;;=\r\n'),
   '/two-locations': raw('HTTP/1.1 302 Found\r\nLocation: /fine\r\nLocation: /404\r\nContent-Length: 0\r\n\r\n'),
 
+  '/no-location-page': (_request, socket) => page(socket, PAGE, {}, 308),
+  '/location-empty-page': (_request, socket) => page(socket, PAGE, { Location: '' }, 302),
+  '/first-location-empty': raw('HTTP/1.1 302 Found\r\nLocation:\r\nLocation: /fine\r\nContent-Length: 0\r\n\r\n'),
+  '/self-once': (request, socket) => (request.visit === 1 ? to('/self-once')(request, socket) : page(socket, PAGE)),
+  '/self-five-times': (request, socket) =>
+    request.visit <= 5 ? to('/self-five-times')(request, socket) : page(socket, PAGE),
+  '/there': (request, socket) => (request.visit === 1 ? to('/and-back')(request, socket) : page(socket, PAGE)),
+  '/and-back': to('/there'),
+  '/location-gbk': to('/fine?\xd6\xd0\xce\xc4'),
   '/location-empty': to(''),
   '/location-blank': to('   '),
   '/location-spaces': to('/fine?a b c'),

@@ -44,17 +44,45 @@ const ROWS: readonly [what: string, text: string, status: number | null | 'more'
     ['a status of four digits', 'HTTP/1.1 2000 OK\r\n\r\n', null],
     ['a status that is none', 'HTTP/1.1 000 OK\r\n\r\n', null],
     ['no status line', '<html>\n\n', null],
-    ['too long', `HTTP/1.1 200 OK\r\n${'A: b\r\n'.repeat(20_000)}`, null],
+    ['too long', `HTTP/1.1 200 OK\r\n${'A: b\r\n'.repeat(44_000)}`, null],
+    ['CR CR LF', 'HTTP/1.1 200 OK\r\r\nA: b\r\r\n\r\r\n', 200, { a: 'b' }],
+    ['a byte order mark first', '\xef\xbb\xbfHTTP/1.1 200 OK\r\n\r\n', 200],
+    ['blank lines first', '\r\n\n\r\nHTTP/1.1 404 No\r\n\r\n', 404],
+    ['blank lines between interim and final', 'HTTP/1.1 100 C\r\n\r\n\r\nHTTP/1.1 204 No\r\n\r\n', 204],
+    ['five bytes of junk first', '12345HTTP/1.1 200 OK\r\n\r\n', null],
+    ['no code', 'HTTP/1.1 OK\r\nA: b\r\n\r\n', 200, { a: 'b' }],
+    ['a version alone', 'HTTP/1.1\r\nA: b\r\n\r\n', 200],
+    ['200 KB', `HTTP/1.1 200 OK\r\n${'A: b\r\n'.repeat(34_000)}\r\n`, 200],
     ['no end', 'HTTP/1.1 200 OK\r\nA: b\r\n', 'more'],
     ['nothing', '', 'more'],
   ];
 
 for (const [what, text, status, headers] of ROWS) {
   test(`the client reads ${what}: ${status ?? 'refused'}`, (t) => {
-    for (const piece_bytes of [text.length || 1, 7, 1]) {
+    for (const piece_bytes of text.length > 10_000 ? [text.length, 1000] : [text.length || 1, 7, 1]) {
       const head = read(text, piece_bytes);
       t.is(head === null || head === 'more' ? head : head.status, status);
       if (headers !== undefined) t.like((head as Head).headers, headers);
     }
   });
 }
+
+test('what follows the head in its last piece is the beginning of the body', (t) => {
+  const bytes = Buffer.from('HTTP/1.1 200 OK\r\nA: b\r\n\r\nthe body');
+  for (let cut = 0; cut <= bytes.length; cut++) {
+    const reader = new HeadReader();
+    let body = '';
+    for (const piece of [bytes.subarray(0, cut), bytes.subarray(cut)]) {
+      if (body !== '') body += piece;
+      else if (reader.read(piece) !== 'more') body = `+${reader.rest}`;
+    }
+    t.is(body, '+the body');
+  }
+});
+
+test('the end of the connection ends a head', (t) => {
+  const reader = new HeadReader();
+  t.is(reader.read(Buffer.from('HTTP/1.1 302 Found\r\nLocation: /a')), 'more');
+  t.like(reader.end(), { status: 302, headers: { location: '/a' } });
+  t.is(new HeadReader().end(), null);
+});
