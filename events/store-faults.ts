@@ -16,14 +16,17 @@ const UNAVAILABLE: ReadonlySet<unknown> = new Set([
   'EROFS',
 ]);
 
+/** SQLITE_BUSY and SQLITE_PROTOCOL: another thread or process has the file. Stores wait for it; this is for an error that none met. */
+const LOCKED: ReadonlySet<number> = new Set([5, 15]);
+
 /**
  * The transient fault that an error stands for: a later retry may succeed. Null for every other error.
  * @example storeFaultOf({ code: 'ENOSPC' }) // 'storage_full'
  */
 export function storeFaultOf(error: unknown): StoreFault | null {
-  const code = (error as { code?: unknown } | null | undefined)?.code;
+  const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
   if (NO_ROOM.has(code)) return 'storage_full';
-  return UNAVAILABLE.has(code) ? 'unavailable' : null;
+  return UNAVAILABLE.has(code) || LOCKED.has(Number(errcode) & 0xff) ? 'unavailable' : null;
 }
 
 /** Whether a store is away or full, so that work on anything else would fail too. */

@@ -5,7 +5,7 @@ import { access, constants, mkdir, open, rename, rm, stat } from 'node:fs/promis
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Logger } from 'pino';
-import { diskError, openFile, sqliteCode, whenFree } from '../adapters/sqlite.ts';
+import { diskError, isBusy, openFile, sqliteCode, whenFree } from '../adapters/sqlite.ts';
 import { storeFaultOf } from '../events/store-faults.ts';
 import type { Config } from '../settings/config.ts';
 
@@ -18,7 +18,7 @@ export class StartError extends Error {
 const CHECKED_WHOLE_BYTES = 256 * 1024 * 1024;
 /** A start waits this long for other processes that check the same files. */
 const LOCK_LIMIT_MS = 60_000;
-const [SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB] = [5, 11, 26];
+const [SQLITE_CORRUPT, SQLITE_NOTADB] = [11, 26];
 const LOOK_MS = 2_000;
 /** A process that met damage leaves this file; the next start then checks files of any size whole. */
 const MARK = 'check-stores';
@@ -185,7 +185,7 @@ async function damageOf(path: string, whole: boolean): Promise<string | null> {
     const code = sqliteCode(error) & 0xff;
     if (code === SQLITE_CORRUPT || code === SQLITE_NOTADB) return (error as Error).message;
     // The process that holds the file could read it.
-    if (code === SQLITE_BUSY) return null;
+    if (isBusy(error)) return null;
     const fault = diskError(error);
     throw storeFaultOf(fault) === null
       ? new StartError(`${path} cannot be opened: ${(error as Error).message}`)

@@ -2,14 +2,14 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { LRUCache } from 'lru-cache';
 import { WriteConflict } from '../../../readmodels/documents.ts';
-import { diskError, openFile, whenFree } from '../../sqlite.ts';
+import { openFile, whenFree } from '../../sqlite.ts';
 import { OVERWRITE_DELETED, truncateWal, WalTruncation } from '../../sqlite-erasure.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 
 /** LRU cache of prepared statements: each shape of filter, sort or write needs one. */
 const MAX_STATEMENTS = 500;
 const MAX_PATTERNS = 100;
-/** How long a reader waits while SQLite locks the file exclusively, which takes moments. */
+/** How long a read waits while SQLite locks the file exclusively, which takes moments. */
 const READER_BUSY_MS = 5_000;
 /** Page size of a new file. A commit writes whole pages, and few rows of a transaction share one. */
 const PAGE_BYTES = 4 * 1024;
@@ -23,8 +23,6 @@ const LOCK_LIMIT_MS = 30_000;
 export interface ReaderOptions {
   /** Returns false once nobody waits for the running read, which then stops. */
   wanted?: () => boolean;
-  /** Whether SQLite may block the thread while the file is locked. Otherwise reads go through `whenReadable`. */
-  own_thread?: boolean;
   /** The file must exist, and stays as it is. */
   read_only?: boolean;
 }
@@ -77,16 +75,17 @@ export class Connection {
     }
   }
 
-  /** Opens a connection for reads. Each statement sees the commits before its start. */
-  static reader(path: string, options: ReaderOptions = {}): Connection {
-    const { wanted, own_thread = false, read_only: readOnly = false } = options;
-    const db = openFile(path, { timeout: own_thread ? READER_BUSY_MS : 0, readOnly });
+  /** Opens a connection for reads, which its caller runs by `whenReadable`. Each statement sees the commits before its start. */
+  static async reader(path: string, options: ReaderOptions = {}): Promise<Connection> {
+    const { wanted, read_only: readOnly = false } = options;
+    const db = openFile(path, { timeout: 0, readOnly });
     try {
-      db.exec(`PRAGMA query_only = 1; PRAGMA cache_size = -${CACHE_KIB}`);
+      // The size of the cache belongs to the schema, which SQLite reads here: another connection may be recovering the file.
+      await whenReadable(() => db.exec(`PRAGMA query_only = 1; PRAGMA cache_size = -${CACHE_KIB}`));
       return new Connection(db, null, wanted);
     } catch (error) {
       db.close();
-      throw diskError(error);
+      throw error;
     }
   }
 
@@ -96,6 +95,16 @@ export class Connection {
 
   exec(sql: string): void {
     this.#db.exec(sql);
+  }
+
+  /** Runs reads that all see the same commits. */
+  snapshot<R>(reads: () => R): R {
+    this.#db.exec('BEGIN');
+    try {
+      return reads();
+    } finally {
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+    }
   }
 
   all(sql: string, params: readonly SQLInputValue[] = []): SQLInputValue[][] {

@@ -29,17 +29,27 @@ export class KnownCollections {
 
   /** The checked declaration, and whether the collection has all its fields and indexes, as of the last refresh. Reads only. */
   look<T extends Document>(spec: CollectionSpec<T>): { declared: Declared; is_there: boolean } {
-    const known = this.#known.get(spec.name);
-    const is_known = known?.fields === spec.fields && known.indexes === spec.indexes;
-    const declared = is_known ? known.declared : checkSpec(spec);
-    if (is_known) return { declared, is_there: true };
+    if (this.#isKnown(spec)) return { declared: this.#known.get(spec.name)!.declared, is_there: true };
+    const declared = checkSpec(spec);
     const is_there = isThere(this.#connection, declared);
     if (is_there) this.#known.set(spec.name, { fields: spec.fields, indexes: spec.indexes, declared });
     return { declared, is_there };
   }
 
-  /** Whether a collection of that name exists, with any fields. Reads only. */
-  hasTable(name: string): boolean {
-    return isTable(this.#connection, name);
+  /**
+   * Whether the collection is there, missing, or there with other fields or indexes. Another connection may be making it meanwhile, so
+   * the whole question is asked of one snapshot. Reads only, outside of a transaction.
+   */
+  find<T extends Document>(spec: CollectionSpec<T>): 'there' | 'missing' | 'other' {
+    if (this.#isKnown(spec)) return 'there';
+    return this.#connection.snapshot(() => {
+      if (this.look(spec).is_there) return 'there';
+      return isTable(this.#connection, spec.name) ? 'other' : 'missing';
+    });
+  }
+
+  #isKnown<T extends Document>(spec: CollectionSpec<T>): boolean {
+    const known = this.#known.get(spec.name);
+    return known?.fields === spec.fields && known.indexes === spec.indexes;
   }
 }

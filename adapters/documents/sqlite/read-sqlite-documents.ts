@@ -17,7 +17,7 @@ class NoDocuments extends Error {
 /** Throws `NoDocuments`. Calls run on the calling thread, and throw `StoreUnavailable`. */
 export async function readSqliteDocuments(path: string): Promise<Pick<Documents, 'reading' | 'names' | 'close'>> {
   if (!isThere(path)) throw new NoDocuments(`there are no documents at ${path}: the service makes them when it starts`);
-  const connection = Connection.reader(path, { read_only: true });
+  const connection = await Connection.reader(path, { read_only: true });
   const known = new KnownCollections(connection);
   const access: Access = {
     async rows(plan, signal) {

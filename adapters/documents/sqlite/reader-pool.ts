@@ -1,7 +1,7 @@
 // A pool of threads that read the file of documents, because SQLite blocks the event loop of the thread that runs a query.
 import { Worker } from 'node:worker_threads';
 import { ReadTooSlow } from '../../../readmodels/documents.ts';
-import { diskError } from '../../sqlite.ts';
+import { diskError, isBusy } from '../../sqlite.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import type { ReadPlan, Rows } from './read-plan.ts';
 import type { ReadAnswer, ReaderData, ReadMessage } from './reader-thread.ts';
@@ -145,5 +145,6 @@ export class ReaderPool {
 function readError({ message, errcode }: { message: string; errcode: number }): unknown {
   // A projection replaced the collection after the read was planned.
   if (errcode === SQLITE_ERROR && message.startsWith('no such')) return new StoreUnavailable(message);
-  return diskError(Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode }));
+  const thrown = Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode });
+  return isBusy(thrown) ? new StoreUnavailable(message, { cause: thrown }) : diskError(thrown);
 }

@@ -45,8 +45,8 @@ export async function openSqliteDocuments(options: SqliteDocumentsOptions): Prom
   await mkdir(dirname(path), { recursive: true });
   const writing = await Connection.writer(path, max_pages);
   try {
+    const reader = await Connection.reader(path);
     const pool = threads > 0 ? new ReaderPool({ path, threads, read_ms }) : null;
-    const reader = Connection.reader(path);
     const changes = new Changes(() => reader.all('PRAGMA data_version')[0]![0]);
     const writer = new Writer(writing, () => changes.announce());
     return new SqliteDocuments(reader, pool, writer, changes, new KnownCollections(writing));

@@ -16,9 +16,9 @@ export function readingAccess<T extends Document>(
 ): Access {
   const isThere = () =>
     whenReadable(() => {
-      if (known.look(spec).is_there) return true;
-      if (!known.hasTable(spec.name)) return false;
-      throw new StoreUnavailable(`${spec.name} lacks a field or an index of its declaration`);
+      const found = known.find(spec);
+      if (found === 'other') throw new StoreUnavailable(`${spec.name} lacks a field or an index of its declaration`);
+      return found === 'there';
     });
   async function read<R>(rows: () => Promise<R>, none: R): Promise<R> {
     if (!(await isThere())) return none;

@@ -92,7 +92,13 @@ export async function connectToRead(path: string): Promise<DatabaseSync> {
   if (!isThere(path)) throw new NoLog(`there is no event log at ${path}`);
   const db = openFile(path, { readOnly: true, timeout: 0 });
   try {
-    if ((await whenLogIsFree(() => refuseNewer(db, path))) === 0) throw new NoLog(`${path} is no event log`);
+    const version = await whenLogIsFree(() => {
+      const found = refuseNewer(db, path);
+      // Reads the schema, which the statements of the store need as soon as they are prepared.
+      db.prepare('SELECT count(*) FROM sqlite_schema').get();
+      return found;
+    });
+    if (version === 0) throw new NoLog(`${path} is no event log`);
   } catch (error) {
     db.close();
     throw error;

@@ -43,14 +43,16 @@ export async function openDatabase(path: string): Promise<DatabaseSync> {
   const db = openFile(path, { timeout: 0 });
   // Turning a new file into WAL needs an exclusive lock, for which SQLite fails at once instead of waiting.
   try {
-    await whenFree(() => db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL'), OPENING);
-    // The queue holds hints: after a power cut that loses the last of them, the sweeper publishes their work again.
-    db.exec(`
+    // `synchronous = NORMAL`: the queue holds hints. After a power cut that loses the last of them, the sweeper publishes their work again.
+    const settings = `
+      PRAGMA auto_vacuum = INCREMENTAL;
+      PRAGMA journal_mode = WAL;
       PRAGMA synchronous = NORMAL;
       PRAGMA wal_autocheckpoint = 4000;
       PRAGMA journal_size_limit = 67108864;
       ${OVERWRITE_DELETED};
-    `);
+    `;
+    await whenFree(() => db.exec(settings), OPENING);
     await whenFree(() => transaction(db, () => db.exec(SCHEMA)), OPENING);
   } catch (error) {
     db.close();
