@@ -75,20 +75,24 @@ function idOf(of: string): string {
 
 /** With all fields, or without the optional ones. */
 export function exampleOf(type: string, schema: AnySchema, is_whole: boolean): unknown {
-  if (type === 'URLChecked') return checkedRange();
+  if (type === 'URLChecked') return checkedRange(is_whole);
   return sampleOf('', schema, is_whole);
 }
 
-function checkedRange(): unknown {
+function checkedRange(is_whole: boolean): unknown {
   const found = { redirect_chain: [], content_type: 'text/html', protection: null, attempts: 1, is_soft_404: false };
   const [ok, broken] = [
     { ...found, status_code: 200, final_url: URLS[0]!, is_broken: false, response_time_ms: 120, error_code: null },
     { ...found, status_code: 404, final_url: URLS[1]!, is_broken: true, response_time_ms: 80, error_code: null },
   ];
-  return foldRange(JOB, 0, URLS, [
-    { ...ok, verdict: 'ok' },
-    { ...broken, verdict: 'broken' },
-  ]);
+  const [first, last] = [
+    { ...ok, verdict: 'ok' as const },
+    { ...broken, verdict: 'broken' as const },
+  ];
+  // The whole one lacks the URL between them.
+  return is_whole
+    ? foldRange(JOB, 0, [URLS[0]!, '', URLS[1]!], [first, undefined, last])
+    : foldRange(JOB, 0, URLS, [first, last]);
 }
 
 function sampleOf(name: string, schema: AnySchema, is_whole: boolean): unknown {

@@ -1,6 +1,6 @@
 // What the log says that the documents of jobs and of the ledger hold. It shares no code with the projections, which make them.
 import { hash } from 'node:crypto';
-import { type CheckedUrl, unfold, urlsOf } from '../events/checked-range.ts';
+import { type CheckedUrl, endOf, unfold, urlsOf } from '../events/checked-range.ts';
 import type { URLChecked } from '../events/checks.ts';
 import type { CreditsEvent } from '../events/credits.ts';
 import type { RecordedEvent } from '../events/event-store.ts';
@@ -106,7 +106,7 @@ export function openExpected(spill: Spill, listing: UrlListing) {
     const job = jobs.get(job_id);
     if (job === undefined || job.is_deleted || hasEnded(job.status)) return;
     const data = event.data as URLChecked;
-    const urls = await listing.range(job_id, data.from_index, data.from_index + urlsOf(data));
+    const urls = await listing.range(job_id, data.from_index, endOf(data));
     const key = `${job_id}/${batch}`;
     const tallied = results.get(key) ?? nothing();
     job.completed_urls += urlsOf(data);

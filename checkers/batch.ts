@@ -1,6 +1,6 @@
-// A batch that this checker works on. It checks URLs in any order and records their outcomes in the order of the job, up to
-// the first gap. Later messages may extend the batch, and a held batch continues where it stopped when its job resumes.
-import type { BatchEnd } from '../commands/record-checks.ts';
+// A batch that this checker works on. It checks URLs in any order and records their outcomes a second or two after they are found.
+// Later messages may extend the batch, and a held batch continues where it stopped when its job resumes.
+import { EMPTY_BATCH, type RecordedBatch } from '../commands/record-checks.ts';
 import type { Outcome } from '../events/checks.ts';
 import { NotStarted } from './engine/engine.ts';
 import type { WorkRange } from './work.ts';
@@ -10,11 +10,11 @@ export interface BatchPorts {
   /** Rejects with `NotStarted` when the job is held before a request is in flight. */
   check(url: string): Promise<Outcome>;
   /**
-   * Resolves when the log has the outcomes of the range, whichever checker appended them, to the batch's end in the log.
-   * `end` is the end as the batch last saw it; null before it saw one.
+   * Resolves when the log has the outcomes of the range that are not undefined, whichever checker appended them. `recorded` is the
+   * batch in the log as it was last seen; the answer is the batch now.
    */
-  record(range: WorkRange, outcomes: readonly Outcome[], end: BatchEnd | null): Promise<BatchEnd>;
-  readEnd(batch: number): Promise<BatchEnd>;
+  record(range: WorkRange, outcomes: readonly (Outcome | undefined)[], recorded: RecordedBatch): Promise<RecordedBatch>;
+  read(batch: number): Promise<RecordedBatch>;
 }
 
 /** `recorded`: the log has every outcome. `held`: the job was held; the queue delivers URLs without an outcome again. */
@@ -26,39 +26,42 @@ export class Batch {
   readonly #ports: BatchPorts;
   /** Index of `#urls[0]` in the job. */
   readonly #first: number;
-  /** The URLs and outcomes, without those that the log has: a batch in hand keeps nothing that nobody reads. */
+  /** The URLs, and the outcomes that the log lacks: a batch in hand keeps nothing that nobody reads. */
   readonly #urls: string[] = [];
   readonly #outcomes: (Outcome | undefined)[] = [];
   /** Whether the check of each URL runs. */
   readonly #is_in_flight: boolean[] = [];
+  /** Whether the log has the outcome of each URL. */
+  readonly #is_recorded: boolean[] = [];
   /** Number of checks that run. */
   #in_flight = 0;
-  /** Number of outcomes in the log, counted from the first URL. */
+  /** Number of outcomes that the log lacks. */
+  #unrecorded = 0;
+  /** Whether some of them were there at the last look of `recordAged`. */
+  #is_aged = false;
   #recorded = 0;
-  #end: BatchEnd | null = null;
+  /** The batch in the log, as this checker last saw it. */
+  #in_log: RecordedBatch = EMPTY_BATCH;
   #recording: Promise<void> | null = null;
   #failure: unknown = null;
   #is_held = false;
-  /** Whether `#recorded` is known. The batch checks no URL before. */
+  /** Whether `#in_log` was read where it had to be. The batch checks no URL before. */
   #is_ready = false;
   #is_over = false;
   #none_in_flight = Promise.withResolvers<void>();
 
-  /** `is_redelivery`: another checker may have recorded some of the range, so the batch asks the log first. */
-  constructor(range: WorkRange, is_redelivery: boolean, ports: BatchPorts) {
+  /** `is_begun`: the log may have outcomes of the range, so the batch asks it first. */
+  constructor(range: WorkRange, is_begun: boolean, ports: BatchPorts) {
     this.batch = range.batch;
     this.#first = range.from_index;
     this.#ports = ports;
     this.#urls.push(...range.urls);
-    this.#outcomes.length = this.#urls.length;
-    this.done = this.#run(is_redelivery);
+    this.done = this.#run(is_begun);
   }
 
   /** Number of outcomes found, recorded or not. */
   get found(): number {
-    let found = this.#recorded;
-    for (let n = this.#recorded; n < this.#urls.length; n++) if (this.#outcomes[n]) found++;
-    return found;
+    return this.#recorded + this.#unrecorded;
   }
 
   get is_checking(): boolean {
@@ -73,8 +76,8 @@ export class Batch {
   /** Adds the URLs of the range that the batch lacks, and checks held URLs again. */
   extend({ from_index, urls }: WorkRange): void {
     this.#urls.push(...urls.slice(this.#first + this.#urls.length - from_index));
-    this.#outcomes.length = this.#urls.length;
     this.#is_held = false;
+    this.#leaveOutRecorded();
     this.#checkMissing();
   }
 
@@ -83,23 +86,29 @@ export class Batch {
     this.#is_held = true;
   }
 
-  /** Records the outcomes before the first gap while the other checks run. */
+  /** Records the outcomes found so far, if some of them were there at the last call: few events have many outcomes each. */
+  async recordAged(): Promise<void> {
+    if (this.#is_aged) await this.recordSoFar();
+    this.#is_aged = this.#unrecorded > 0;
+  }
+
+  /** Records the outcomes found so far while the other checks run. */
   async recordSoFar(): Promise<void> {
     this.#recording ??= this.#record().finally(() => (this.#recording = null));
     await this.#recording;
   }
 
-  async #run(is_redelivery: boolean): Promise<BatchResult> {
-    if (is_redelivery) {
-      this.#end = await this.#ports.readEnd(this.batch);
-      this.#recorded = Math.max(0, Math.min(this.#end.to_index - this.#first, this.#urls.length));
+  async #run(is_begun: boolean): Promise<BatchResult> {
+    if (is_begun) {
+      this.#in_log = await this.#ports.read(this.batch);
+      this.#leaveOutRecorded();
     }
     this.#is_ready = true;
     for (;;) {
       this.#checkMissing();
       while (this.#in_flight > 0) await this.#none_in_flight.promise;
       try {
-        await this.recordSoFar();
+        while (this.#unrecorded > 0) await this.recordSoFar();
       } catch (error) {
         this.#failure ??= error;
       }
@@ -115,13 +124,17 @@ export class Batch {
 
   #checkMissing(): void {
     if (!this.#is_ready || this.#failure !== null || this.#is_held) return;
-    for (let n = this.#recorded; n < this.#urls.length; n++) {
-      if (this.#outcomes[n] || this.#is_in_flight[n]) continue;
+    for (const [n, url] of this.#urls.entries()) {
+      if (this.#is_recorded[n] || this.#outcomes[n] || this.#is_in_flight[n]) continue;
       if (this.#in_flight++ === 0) this.#none_in_flight = Promise.withResolvers();
       this.#is_in_flight[n] = true;
-      this.#ports.check(this.#urls[n]!).then(
+      this.#ports.check(url).then(
         (outcome) => {
-          this.#outcomes[n] = outcome;
+          // Another checker may have recorded one meanwhile.
+          if (!this.#is_recorded[n]) {
+            this.#outcomes[n] = outcome;
+            this.#unrecorded++;
+          }
           this.#settle(n);
         },
         (error: unknown) => {
@@ -139,16 +152,30 @@ export class Batch {
   }
 
   async #record(): Promise<void> {
-    for (;;) {
-      const from = this.#recorded;
-      let end = from;
-      while (end < this.#urls.length && this.#outcomes[end]) end++;
-      if (end === from) return;
-      const range = { batch: this.batch, from_index: this.#first + from, urls: this.#urls.slice(from, end) };
-      this.#end = await this.#ports.record(range, this.#outcomes.slice(from, end) as Outcome[], this.#end);
-      this.#recorded = end;
-      this.#outcomes.fill(undefined, from, end);
-      this.#urls.fill('', from, end);
+    const from = this.#outcomes.findIndex(Boolean);
+    if (from < 0) return;
+    const to = this.#outcomes.findLastIndex(Boolean) + 1;
+    const outcomes = this.#outcomes.slice(from, to);
+    const range = { batch: this.batch, from_index: this.#first + from, urls: this.#urls.slice(from, to) };
+    this.#in_log = await this.#ports.record(range, outcomes, this.#in_log);
+    for (const [n, outcome] of outcomes.entries()) if (outcome) this.#isInLog(from + n);
+    this.#leaveOutRecorded();
+  }
+
+  /** Leaves out the URLs that the log has, from whichever checker. */
+  #leaveOutRecorded(): void {
+    for (const index of this.#in_log.known) {
+      const n = index - this.#first;
+      if (n >= 0 && n < this.#urls.length) this.#isInLog(n);
     }
+  }
+
+  #isInLog(n: number): void {
+    if (this.#is_recorded[n]) return;
+    this.#is_recorded[n] = true;
+    this.#recorded++;
+    if (this.#outcomes[n]) this.#unrecorded--;
+    this.#outcomes[n] = undefined;
+    this.#urls[n] = '';
   }
 }

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { Jobs } from '../commands/job.ts';
-import { readBatchEnd, recordChecks } from '../commands/record-checks.ts';
+import { readBatch, recordChecks } from '../commands/record-checks.ts';
 import type { Outcome } from '../events/checks.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import { jobStream } from '../events/streams.ts';
@@ -65,7 +65,7 @@ export class Hands {
   async work(work: Work, is_redelivery: boolean): Promise<WorkResult> {
     if (this.#isVoid(work)) return 'done';
     const verified = work.position < this.#options.began_at ? this.#verify(work) : null;
-    const ranges = work.ranges.map((range) => this.#takeRange(work, range, is_redelivery));
+    const ranges = work.ranges.map((range) => this.#takeRange(work, range, is_redelivery || range.is_begun === true));
     // allSettled handles every rejection at once: one awaited later would be unhandled and end the thread.
     const [verification, ...ended] = await Promise.allSettled([verified, ...ranges]);
     if (this.#isVoid(work)) return 'done';
@@ -82,11 +82,11 @@ export class Hands {
     if (drops_in_flight) job.abort.abort();
   }
 
-  /** Records the outcomes that each batch has so far, so that slow batches show progress. */
-  recordSoFar(): void {
+  /** Records the outcomes that were found before the last call. */
+  recordAged(): void {
     for (const { batches } of this.#jobs.values()) {
       // An append that fails here fails again when the batch ends, and rejects its `done`.
-      for (const batch of batches.values()) batch.recordSoFar().catch(() => {});
+      for (const batch of batches.values()) batch.recordAged().catch(() => {});
     }
   }
 
@@ -99,8 +99,7 @@ export class Hands {
   }
 
   /**
-   * Starts no further request of the batches in hand: each records its outcomes up to the first gap when its requests in
-   * flight have ended, and the worker gives its message back. A redelivery to this checker continues the batch.
+   * Starts no further request of the batches in hand: each records its outcomes when its requests in flight have ended, and the worker gives its message back. A redelivery to this checker continues the batch.
    */
   hold(): void {
     for (const { hold, batches } of this.#jobs.values()) {
@@ -114,7 +113,7 @@ export class Hands {
     for (const { abort } of this.#jobs.values()) abort.abort();
   }
 
-  async #takeRange(work: Work, range: WorkRange, is_redelivery: boolean): Promise<'recorded' | 'held'> {
+  async #takeRange(work: Work, range: WorkRange, is_begun: boolean): Promise<'recorded' | 'held'> {
     let job = this.#jobOf(work);
     for (let there = job.batches.get(range.batch); there; there = job.batches.get(range.batch)) {
       if (there.canExtendWith(range)) {
@@ -124,7 +123,7 @@ export class Hands {
       // The range would leave a gap: it waits for the end of the batch in hand, then asks the log what it has.
       await there.done.catch(() => {});
       if (this.#isVoid(work)) return 'held';
-      is_redelivery = true;
+      is_begun = true;
       job = this.#jobOf(work);
     }
     const step = () => ({
@@ -138,7 +137,7 @@ export class Hands {
     void traced(step, () => {
       // A timer records too, and what it records belongs to this step.
       const bound = traceparent() === undefined ? ports : { ...ports, record: AsyncResource.bind(ports.record) };
-      batch = new Batch(range, is_redelivery, bound);
+      batch = new Batch(range, is_begun, bound);
       return batch.done;
     }).catch(() => {});
     job.batches.set(range.batch, batch);
@@ -162,7 +161,7 @@ export class Hands {
 
   readonly #isVoid = (work: Work) => work.revision < (this.#stops.get(work.job_id) ?? 0);
 
-  #jobOf({ job_id, owner_id, batch_size }: Work): JobInHand {
+  #jobOf({ job_id, owner_id }: Work): JobInHand {
     const known = this.#jobs.get(job_id);
     if (known && !known.abort.signal.aborted) {
       // The job resumed after a pause, or the queue delivers a held batch again.
@@ -172,7 +171,6 @@ export class Hands {
     const { log, engine, signal, retry, context, checked } = this.#options;
     const abort = new AbortController();
     const ends = AbortSignal.any([signal, abort.signal]);
-    const at = (batch: number) => ({ job_id, batch, batch_from_index: batch * batch_size });
     const job: JobInHand = {
       job_id,
       abort,
@@ -185,19 +183,20 @@ export class Hands {
           checked?.(outcome);
           return outcome;
         },
-        record: async ({ batch, from_index, urls }, outcomes, end) => {
+        record: async ({ batch, from_index, urls }, outcomes, recorded) => {
           // Checks recorded after the end of a job do not count, so they are not recorded.
           if (!signal.aborted) abort.signal.throwIfAborted();
-          this.#waiting_for_log += urls.length;
+          const found = outcomes.filter(Boolean).length;
+          this.#waiting_for_log += found;
           try {
-            const range = { ...at(batch), from_index, urls };
-            const record = () => recordChecks(log, range, outcomes, context(job_id), end);
-            return (await retry('recording', record, ends)).end;
+            const record = () =>
+              recordChecks(log, { job_id, batch, from_index, urls }, outcomes, context(job_id), recorded);
+            return (await retry('recording', record, ends)).batch;
           } finally {
-            this.#waiting_for_log -= urls.length;
+            this.#waiting_for_log -= found;
           }
         },
-        readEnd: (batch) => retry('reading a batch', () => readBatchEnd(log, at(batch)), ends),
+        read: (batch) => retry('reading a batch', () => readBatch(log, { job_id, batch }), ends),
       },
     };
     this.#jobs.set(job_id, job);

@@ -134,7 +134,8 @@ export async function joinPeers(options: PeersOptions): Promise<{ readonly alone
     sweep();
   }
 
-  const announce = () => broadcast(ALIVE_SUBJECT, { id: me, leaves: false, clock_ms: clock() });
+  const announce = () =>
+    broadcast(ALIVE_SUBJECT, { id: me, leaves: false, clock_ms: clock(), slots: engine.running + engine.free });
 
   async function announceSuspects(): Promise<void> {
     const urls = engine.suspects.slice(-MAX_ANNOUNCED_SUSPECTS);

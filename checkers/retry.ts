@@ -1,6 +1,5 @@
 // Retries calls to a log that is away, with back-off, so that outcomes stay in hand until the log has them.
 import type { Logger } from 'pino';
-import { RangeBeforeMissing } from '../commands/record-checks.ts';
 import { AppendTooLarge } from '../events/event-store.ts';
 import { backOffMs, FIRST_BACK_OFF_MS } from '../time/back-off.ts';
 
@@ -32,13 +31,13 @@ export function createRetry({ logger, wait }: RetryOptions): Retry {
   };
 }
 
-/** Error codes of a store that this process has closed. */
-const CLOSED = ['closed', 'event_store_closed'];
+/** Codes of errors that no retry mends: the caller has given up, this process has closed the store, or an event is a defect. */
+const LASTING = ['ABORT_ERR', 'closed', 'event_store_closed', 'invalid_event', 'damaged_event'];
 
 /** Whether a retry may succeed. Errors of stores and of the system carry a `code`; defects of the program do not. */
 function isTransient(error: unknown): boolean {
   if (error instanceof TypeError || error instanceof RangeError) return false;
-  if (error instanceof AppendTooLarge || error instanceof RangeBeforeMissing) return false;
+  if (error instanceof AppendTooLarge) return false;
   const { code } = error as { code?: unknown };
-  return typeof code === 'string' && code !== 'ABORT_ERR' && !CLOSED.includes(code);
+  return typeof code === 'string' && !LASTING.includes(code);
 }

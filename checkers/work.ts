@@ -3,12 +3,14 @@ import type { Position } from '../events/event-store.ts';
 
 export const WORK_SUBJECT = 'checks';
 
-/** Consecutive URLs of one batch. A credit ceiling or the size limit of a message may cut the batch. */
+/** Consecutive URLs of one batch; the log may have outcomes of some of them. A credit ceiling or the size limit of a message may cut the batch. */
 export interface WorkRange {
   batch: number;
   /** Index in the job of the first of `urls`. */
   from_index: number;
   urls: string[];
+  /** The log may have outcomes of these URLs: the checker asks it first. */
+  is_begun?: boolean;
 }
 
 /** A message: ranges of one job, each of a different batch. */
@@ -17,7 +19,6 @@ export interface Work {
   job_id: string;
   /** Revision of the job's stream when the dispatcher published the message. A later stop makes the message void. */
   revision: number;
-  batch_size: number;
   /** The dispatcher had seen the job's events up to this position: any later stop comes after it in the log. */
   position: Position;
   ranges: WorkRange[];
@@ -41,6 +42,8 @@ export interface Alive {
   leaves: boolean;
   /** The sender's turn clock, in ms. Every checker follows the furthest clock. Checkers of an older version omit it. */
   clock_ms?: number;
+  /** The number of checks that the sender can have in flight. */
+  slots?: number;
 }
 
 /** The batches that a checker works on, broadcast regularly. */

@@ -35,6 +35,8 @@ export interface WorkerOptions {
   checked?: (outcome: Outcome) => void;
   /** Time between two signs of life to the queue for the messages in hand. Default: a third of `ack_wait_ms`. */
   heartbeat_ms?: number;
+  /** Time between two looks for outcomes to record. */
+  record_ms?: number;
   now?: () => number;
   /** Milliseconds that never go back and that go on while the machine sleeps. Default: since this machine booted. */
   monotonic?: () => number;
@@ -56,7 +58,7 @@ const MAX_WAITING_FOR_LOG = 1000;
 const LARGE_BACKLOG = 1000;
 const YIELD_MS = 25;
 const PULL_AGAIN_MS = 500;
-/** Time between two records of the outcomes found so far, which show the progress of slow batches. */
+/** Outcomes are recorded this long after they are found, or up to twice as long; at once when they complete their batch. */
 const RECORD_MS = 1000;
 /** Time between two broadcasts of the batches in hand. */
 const IN_HAND_MS = 10_000;
@@ -77,7 +79,7 @@ interface InHandDelivery extends Placed {
 /** Runs until `signal` aborts; then the worker gives its messages back to the queue. */
 export async function runWorker(options: WorkerOptions): Promise<void> {
   const { log, queue, engine, logger, signal, ack_wait_ms, heartbeat_ms = ack_wait_ms / 3 } = options;
-  const { now = Date.now, monotonic = () => uptime() * 1000, wait = pause } = options;
+  const { record_ms = RECORD_MS, now = Date.now, monotonic = () => uptime() * 1000, wait = pause } = options;
   const checker_id = randomUUID();
   const retry = createRetry({ logger, wait });
   const context = (job_id: string): CommandContext => ({
@@ -114,7 +116,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     }
     for (const { delivery } of in_hand.all) delivery.working().catch(warn('the queue did not take a sign of life'));
   }, heartbeat_ms);
-  const recording = setInterval(() => hands.recordSoFar(), RECORD_MS);
+  const recording = setInterval(() => hands.recordAged(), record_ms);
   const reporting = setInterval(() => {
     broadcastInHand().catch(warn('the queue did not take the list of batches in hand'));
   }, IN_HAND_MS);

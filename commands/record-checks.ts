@@ -1,5 +1,5 @@
-// Records the outcomes of a batch's URLs: one event a range, at the revision after the range before it.
-import { endOf, foldRange } from '../events/checked-range.ts';
+// Records the outcomes of a batch's URLs as they come: an event for those that are known now, and never a URL twice.
+import { foldRange, indexesOf } from '../events/checked-range.ts';
 import { boundedOutcome, MAX_RANGE_URLS, type Outcome, type URLChecked } from '../events/checks.ts';
 import { type EventStore, jsonBytes, MAX_APPEND_BYTES, runsOf } from '../events/event-store.ts';
 import { urlCheckedId } from '../events/ids.ts';
@@ -10,101 +10,101 @@ import { type CommandContext, metadataOf } from './aggregate.ts';
 export interface Range {
   job_id: string;
   batch: number;
-  /** The index in the job of the batch's first URL. */
-  batch_from_index: number;
   /** The index in the job of the range's first URL. */
   from_index: number;
   urls: readonly string[];
 }
 
-/** The end of a batch in the log: the revision of its last event, and the index in the job after that event's last URL. */
-export interface BatchEnd {
+/** A batch in the log: the revision of its last event, and the indexes in the job of the URLs whose outcomes it has. */
+export interface RecordedBatch {
   revision: number | 'no_stream';
-  to_index: number;
+  known: ReadonlySet<number>;
 }
 
-/** The log lacks the range before this one in the batch. */
-export class RangeBeforeMissing extends Error {
-  readonly code = 'range_before_missing';
-}
+export const EMPTY_BATCH: RecordedBatch = { revision: 'no_stream', known: new Set() };
 
 /** An event's size without its metadata and the 10 % that a store may add. */
 const EVENT_BYTES = MAX_APPEND_BYTES * 0.9;
 
 export interface Recorded {
-  /** `recorded`: this call appended a part of the range, now or in an earlier attempt. `already`: the log had all of it. */
+  /** `recorded`: this call appended some of the outcomes, now or in an earlier attempt. `already`: the log had all of them. */
   result: 'recorded' | 'already';
-  end: BatchEnd;
+  batch: RecordedBatch;
 }
 
 /**
- * Records one outcome for each URL of the range that the log lacks. A range of many bytes takes several appends; after a crash
- * between them the next call continues where the log ends. `known` is the batch's end as the caller last saw it; without it
- * this function assumes an empty stream for the batch's first range, and reads the end for others. A retry with the same arguments appends
- * the same ids at the same revisions, so that it is the same append. Throws `RangeBeforeMissing`.
- * @example await recordChecks(log, { job_id, batch: 0, batch_from_index: 0, from_index: 0, urls: [url] }, [outcome], context);
+ * Records the outcomes of the range that the log lacks; an undefined one is not known yet. Outcomes of many bytes take several appends;
+ * after a crash between them the next call records the rest. `batch` is the batch in the log as the caller last saw it, by default an
+ * empty one: what others recorded since makes a conflict, and then this function reads the batch. A retry with the same arguments
+ * appends the same ids at the same revisions, so that it is the same append.
+ * @example await recordChecks(log, { job_id, batch: 0, from_index: 0, urls: [url] }, [outcome], context);
  */
 export async function recordChecks(
   log: EventStore,
   range: Range,
-  outcomes: readonly Outcome[],
+  outcomes: readonly (Outcome | undefined)[],
   context: CommandContext,
-  known: BatchEnd | null = null,
+  batch = EMPTY_BATCH,
 ): Promise<Recorded> {
-  if (outcomes.length !== range.urls.length) throw new Error('one outcome a URL');
-  const { job_id, batch, batch_from_index, from_index, urls } = range;
-  const stream = checksStream(job_id, batch);
-  const to_index = from_index + urls.length;
+  if (outcomes.length !== range.urls.length) throw new Error('an outcome, or undefined, for each URL');
+  const { job_id, from_index, urls } = range;
+  const stream = checksStream(job_id, range.batch);
   const metadata = metadataOf(context);
-  const bounded = outcomes.map(boundedOutcome);
+  const bounded = outcomes.map((outcome) => outcome && boundedOutcome(outcome));
   let result: Recorded['result'] = 'already';
-  let end = known ?? (from_index === batch_from_index ? emptyBatch(range) : await readBatchEnd(log, range));
   for (;;) {
-    if (end.to_index < from_index) {
-      throw new RangeBeforeMissing(`batch ${batch} of job ${job_id}: the range before is not recorded`);
-    }
-    if (end.to_index >= to_index) return { result, end };
-    const skip = end.to_index - from_index;
-    const data = firstEvent(job_id, end.to_index, urls.slice(skip), bounded.slice(skip));
-    const id = urlCheckedId(job_id, data.from_index, data.response_times_ms.length);
-    const appended = await log.append(stream, end.revision, [{ id, type: 'URLChecked', data, metadata }]);
+    const { revision, known } = batch;
+    const lacking = bounded.map((outcome, n) => (known.has(from_index + n) ? undefined : outcome));
+    const data = firstEvent(job_id, from_index, urls, lacking);
+    if (data === null) return { result, batch };
+    const id = urlCheckedId(job_id, data.from_index, data.response_times_ms.length, data.mask);
+    const appended = await log.append(stream, revision, [{ id, type: 'URLChecked', data, metadata }]);
     if (appended.ok) {
       result = 'recorded';
-      end = { revision: appended.revision, to_index: endOf(data) };
+      batch = { revision: appended.revision, known: new Set([...known, ...indexesOf(data)]) };
       continue;
     }
     // The stream was deleted with its job.
-    if (appended.actual === 'no_stream') return { result, end };
-    // Another run has recorded a part of the range: this run records the rest.
-    end = await readBatchEnd(log, range);
-    if (end.revision === 'no_stream') return { result, end };
+    if (appended.actual === 'no_stream') return { result, batch };
+    batch = await readBatch(log, range);
+    if (batch.revision === 'no_stream') return { result, batch };
   }
 }
 
-type InBatch = Pick<Range, 'job_id' | 'batch' | 'batch_from_index'>;
-
-const emptyBatch = ({ batch_from_index }: InBatch): BatchEnd => ({
-  revision: 'no_stream',
-  to_index: batch_from_index,
-});
-
-/** Reads where the batch ends in the log. */
-export async function readBatchEnd(log: EventStore, range: InBatch): Promise<BatchEnd> {
-  const stream = checksStream(range.job_id, range.batch);
-  for await (const { revision, data } of log.readStream(stream, { direction: 'backwards', limit: 1 })) {
-    return { revision, to_index: endOf(data as URLChecked) };
+/** Reads which URLs of a batch the log knows. A batch has few events: one a second in which an outcome came, at the most. */
+export async function readBatch(
+  log: EventStore,
+  { job_id, batch }: Pick<Range, 'job_id' | 'batch'>,
+): Promise<RecordedBatch> {
+  const known = new Set<number>();
+  let last: RecordedBatch['revision'] = 'no_stream';
+  for await (const { revision, data } of log.readStream(checksStream(job_id, batch))) {
+    for (const index of indexesOf(data as URLChecked)) known.add(index);
+    last = revision;
   }
-  return emptyBatch(range);
+  return { revision: last, known };
 }
 
-/** Makes an event of the first outcomes, as many as fit an append. */
-function firstEvent(job_id: string, from_index: number, urls: readonly string[], outcomes: readonly Outcome[]) {
-  let count = Math.min(outcomes.length, MAX_RANGE_URLS);
-  if (outcomes.reduce((sum, outcome) => sum + mostBytes(outcome), 0) > EVENT_BYTES) {
-    const [run] = runsOf(outcomes, jsonBytes, { most_bytes: EVENT_BYTES, most_items: MAX_RANGE_URLS });
+/** Makes an event of the first known outcomes, as many as fit an append; null when none is known. */
+function firstEvent(
+  job_id: string,
+  from_index: number,
+  urls: readonly string[],
+  outcomes: readonly (Outcome | undefined)[],
+): URLChecked | null {
+  const from = outcomes.findIndex(Boolean);
+  if (from < 0) return null;
+  const places = [...outcomes.keys()]
+    .slice(from, from + MAX_RANGE_URLS)
+    .filter((place) => outcomes[place] !== undefined);
+  const known = places.map((place) => outcomes[place]!);
+  let count = known.length;
+  if (known.reduce((sum, outcome) => sum + mostBytes(outcome), 0) > EVENT_BYTES) {
+    const [run] = runsOf(known, jsonBytes, { most_bytes: EVENT_BYTES, most_items: MAX_RANGE_URLS });
     count = run!.length;
   }
-  return foldRange(job_id, from_index, urls.slice(0, count), outcomes.slice(0, count));
+  const to = places[count - 1]! + 1;
+  return foldRange(job_id, from_index + from, urls.slice(from, to), outcomes.slice(from, to));
 }
 
 /** An upper bound of an outcome's size without its texts. */

@@ -1,5 +1,6 @@
-// The compact form of a range's outcomes in a `URLChecked`, and back: an outcome for each URL.
+// The compact form of a range's outcomes in a `URLChecked`, and back: an outcome for each URL that the event tells of.
 import type { Outcome, URLChecked } from './checks.ts';
+import { maskOf, placesOf } from './url-mask.ts';
 
 /** A row for each URL: the outcome with the URL and its index in the job. */
 export interface CheckedUrl extends Outcome {
@@ -25,20 +26,31 @@ type Difference = URLChecked['differences'][number];
 const SHARED = Object.keys(USUAL) as (keyof Shared)[];
 const proxyOf = ({ proxy_id = null }: Pick<Outcome, 'proxy_id'>) => proxy_id;
 
-/** Makes the event's data of the outcomes of consecutive URLs, the first at `from_index`. */
+/**
+ * Makes the event's data of the outcomes of a range of URLs, the first at `from_index`. URLs without an outcome are left out; the
+ * first and the last have one.
+ */
 export function foldRange(
   job_id: string,
   from_index: number,
   urls: readonly string[],
-  outcomes: readonly Outcome[],
+  outcomes: readonly (Outcome | undefined)[],
 ): URLChecked {
-  const most = mostFrequent(outcomes);
+  const known: Outcome[] = [];
+  const places: number[] = [];
+  for (const [place, outcome] of outcomes.entries()) {
+    if (outcome === undefined) continue;
+    known.push(outcome);
+    places.push(place);
+  }
+  const most = mostFrequent(known);
   const usual: Record<string, unknown> = {};
   for (const field of SHARED) if (most[field] !== USUAL[field]) usual[field] = most[field];
   if (proxyOf(most) !== null) usual.proxy_id = most.proxy_id;
-  const differences = outcomes.flatMap((outcome, at) => differenceOf(outcome, most, at, urls[at]!) ?? []);
-  const response_times_ms = outcomes.map(({ response_time_ms }) => response_time_ms);
-  return { job_id, from_index, response_times_ms, usual, differences };
+  const differences = known.flatMap((outcome, at) => differenceOf(outcome, most, at, urls[places[at]!]!) ?? []);
+  const response_times_ms = known.map(({ response_time_ms }) => response_time_ms);
+  const mask = known.length < outcomes.length ? { mask: maskOf(places) } : {};
+  return { job_id, from_index, ...mask, response_times_ms, usual, differences };
 }
 
 /** Returns an outcome whose shared fields are the most frequent ones together. */
@@ -92,23 +104,48 @@ export function brokenOf(data: URLChecked): number {
   return usual ? urlsOf(data) - different : different;
 }
 
+/** The places in the range of the URLs that the event tells of, in order; null for all of them. */
+const placesIn = ({ mask }: Pick<URLChecked, 'mask'>): readonly number[] | null =>
+  mask === undefined ? null : placesOf(mask);
+
 /** The index in the job after the event's last URL. */
-export const endOf = (data: URLChecked): number => data.from_index + urlsOf(data);
+export const endOf = (data: URLChecked): number => data.from_index + (placesIn(data)?.at(-1) ?? urlsOf(data) - 1) + 1;
+
+/** The indexes in the job of the event's URLs, in order. */
+export function indexesOf(data: URLChecked): number[] {
+  const { from_index } = data;
+  return (
+    placesIn(data)?.map((place) => from_index + place) ?? Array.from({ length: urlsOf(data) }, (_, n) => from_index + n)
+  );
+}
+
+/** Whether data that may be damaged says which URLs it tells of. */
+export function namesUrls({
+  from_index,
+  response_times_ms,
+  mask,
+}: Readonly<Partial<Record<keyof URLChecked, unknown>>>): boolean {
+  if (!Number.isSafeInteger(from_index) || (from_index as number) < 0 || !Array.isArray(response_times_ms))
+    return false;
+  return mask === undefined || (typeof mask === 'string' && placesOf(mask).length === response_times_ms.length);
+}
 
 /**
- * Returns a row for each URL of the event. `urls` are the URLs of the range, from the job's `UrlsListed`; one that is missing,
+ * Returns a row for each URL of the event. `urls` are the URLs of the whole range, from the job's `UrlsListed`; one that is missing,
  * because the listing was deleted with its job, is the empty text.
  */
 export function unfold(data: URLChecked, urls: readonly string[]): CheckedUrl[] {
   const { job_id, from_index, response_times_ms, usual, differences } = data;
+  const places = placesIn(data);
   const { proxy_id, ...rest } = usual;
   const shared: Shared = { ...USUAL, ...rest };
   let next = 0;
   return response_times_ms.map((response_time_ms, at) => {
-    const url = urls[at] ?? '';
+    const place = places?.[at] ?? at;
+    const url = urls[place] ?? '';
     const row: CheckedUrl = {
       job_id,
-      index: from_index + at,
+      index: from_index + place,
       url,
       status_code: shared.status_code,
       final_url: null,

@@ -1,5 +1,6 @@
-// The streams `checks-{jobId}-{batch}`: the outcomes of a job's URLs, one event a contiguous range of a batch. A checker
-// appends a range at the revision after the range before it, so that the log holds each URL of a job once.
+// The streams `checks-{jobId}-{batch}`: the outcomes of a job's URLs. An event tells of some URLs of a batch, those whose outcomes
+// were known then. A checker appends it at the revision after the events whose URLs it has left out, so that the log holds each URL
+// of a job once.
 
 import { type DataOf, event } from './event-spec.ts';
 import { Nullable } from './nullable.ts';
@@ -127,17 +128,25 @@ export const CHECKS_EVENTS = {
   URLChecked: event({
     job_id: Type.String(),
     from_index: Type.Integer({ minimum: 0, description: 'Index in the job of the first URL, in order of submission.' }),
+    mask: Type.Optional(
+      Type.String({
+        pattern: '^[0-9a-f]+$',
+        description:
+          'The URLs of the range that the event tells of, in hexadecimal digits: the digit n stands for the URLs 4n to 4n+3, ' +
+          'its lowest bit for the first of them. Missing when these are all URLs of the range.',
+      }),
+    ),
     response_times_ms: Type.Array(response_time_ms, {
       minItems: 1,
       maxItems: MAX_RANGE_URLS,
-      description: 'One for each URL of the range, in order; its length says how many URLs the range has.',
+      description: 'One for each URL that the event tells of, in order; its length says how many these are.',
     }),
     usual: Type.Partial(Type.Object({ ...Shared.properties, proxy_id: ProxyId }), {
-      description: 'The outcome of most URLs of the range. A missing field has its value of `USUAL`.',
+      description: 'The outcome of most URLs of the event. A missing field has its value of `USUAL`.',
     }),
     differences: Type.Array(
       Type.Object({
-        at: Type.Integer({ minimum: 0, description: 'Index in the range.' }),
+        at: Type.Integer({ minimum: 0, description: 'Place in `response_times_ms`.' }),
         ...Type.Partial(Type.Object({ status_code, error_code, ...different, ...found_by })).properties,
       }),
       { description: 'The fields in which single URLs differ from `usual`, in order of `at`.' },

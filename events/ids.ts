@@ -26,6 +26,6 @@ export function uuidV5(namespace: string, name: string): string {
 /** Id of the n-th event that a command appends to a stream. */
 export const eventId = (command_id: string, stream: string, n: number) => uuidV5(command_id, `${stream}/${n}`);
 
-/** Id of the `URLChecked` of `count` URLs from `from_index` on. */
-export const urlCheckedId = (job_id: string, from_index: number, count: number) =>
-  uuidV5(job_id, `${from_index}+${count}`);
+/** Id of the `URLChecked` of `count` URLs from `from_index` on; with a mask, of those that it names. */
+export const urlCheckedId = (job_id: string, from_index: number, count: number, mask = '') =>
+  uuidV5(job_id, `${from_index}+${count}${mask && `/${mask}`}`);

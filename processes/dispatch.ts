@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Message, Queue } from '../checkers/queue.ts';
-import { type InHand, WORK_SUBJECT, type Work, type WorkRange } from '../checkers/work.ts';
+import { type Alive, type InHand, WORK_SUBJECT, type Work, type WorkRange } from '../checkers/work.ts';
 import { BEGINNING, jsonBytes, type Position } from '../events/event-store.ts';
 import { isOfStore } from '../events/store-faults.ts';
 import type { UrlListing } from '../events/url-listing.ts';
@@ -12,10 +12,10 @@ import type { JobDocument } from '../readmodels/jobs.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
 import { type HandedOut, MAX_HANDED_OUT_JOBS } from '../roles/role-signs.ts';
 import { Flight, type Progress } from './flights.ts';
+import { QueueDepth } from './queue-depth.ts';
 import { Turns } from './turns.ts';
+import { Window } from './window.ts';
 
-/** Messages of all jobs that wait in the queue: enough that no checker is idle between two passes. */
-const QUEUE_DEPTH = 64;
 /** A message joins small batches of a job, up to this many URLs. */
 const URLS_A_MESSAGE = 100;
 /** All owners' turns of a round share this many URLs, so that each owner's next turn comes soon; a turn has at least the minimum. */
@@ -24,11 +24,6 @@ const MIN_URLS_A_MESSAGE = 20;
 /** Upper bounds of a message's size without its ranges, and of a range's without its URLs. */
 const MESSAGE_BYTES = 1024;
 const RANGE_BYTES = 64;
-/**
- * URLs of all jobs that are published and not done. An owner may hold as many as are free, and a job as many as its owner has
- * free: a single job gets a third, so that slow hosts always leave room for the next job and the next owner.
- */
-const HELD_URLS = 32_768;
 /** Documents in one read. */
 const PAGE = 1000;
 /** A job fails when its listing lacked URLs this many times. */
@@ -56,6 +51,8 @@ export interface Dispatcher {
   pass(options?: { has_moved?: boolean; has_flipped?: boolean }): Promise<{ more: boolean }>;
   /** Takes a checker's report of its batches in hand, which are not lost. */
   hear(in_hand: InHand): void;
+  /** Takes a checker's announcement of its slots, which the window follows. */
+  hearAlive(alive: Alive): void;
   /** The work that is published and not done. */
   inFlight(): Omit<HandedOut, 'queue_depth'>;
 }
@@ -65,6 +62,8 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
   const nonce = randomUUID().slice(0, 8);
   const flights = new Map<string, Flight>();
   const turns = new Turns<Flight>();
+  const queue_depth = new QueueDepth();
+  const window = new Window();
   const held_by_owner = new Map<string, number>();
   let held = 0;
   /** Batches that are published and not done, with the time of their last sign of life, the oldest first. */
@@ -147,11 +146,15 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
     }
   }
 
-  /** Returns the next message of the owner whose turn it is; null when the owner has none now. */
+  /**
+   * Returns the next message of the owner whose turn it is; null when the owner has none now. Of the window an owner may hold as many
+   * URLs as are free, and a job as many as its owner has free: a single job gets a third, so that slow hosts always leave room for the
+   * next job and the next owner.
+   */
   async function nextMessage(): Promise<Message | null> {
     const owner_id = turns.nextOwner()!;
     const of_owner = held_by_owner.get(owner_id) ?? 0;
-    const free = HELD_URLS - held;
+    const free = window.urls(monotonic()) - held;
     if (of_owner > 0 && of_owner >= free) return null;
     const flight = turns.nextJob(owner_id, (one) => one.held === 0 || one.held < free - of_owner);
     return flight ? messageOf(flight) : null;
@@ -159,14 +162,14 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
 
   /** Makes a message of the flight's next ranges, as many as fit. */
   async function messageOf(flight: Flight): Promise<Message | null> {
-    const { _id: job_id, owner_id, revision, batch_size, position } = flight.job;
+    const { _id: job_id, owner_id, revision, position } = flight.job;
     const ranges: WorkRange[] = [];
     const turn = Math.max(MIN_URLS_A_MESSAGE, Math.ceil(URLS_A_ROUND / turns.owners));
     let urls_left = Math.min(URLS_A_MESSAGE, turn);
     let bytes_left = queue.max_body_bytes - MESSAGE_BYTES;
     let next = flight.next();
     for (; next && (ranges.length === 0 || next.to - next.from <= urls_left); next = flight.next()) {
-      const { batch, from, to } = next;
+      const { batch, from, to, is_begun } = next;
       const urls = await listing.range(job_id, from, to).catch((error: unknown) => {
         if (ranges.length > 0) return null;
         if (isOfStore(error)) throw error;
@@ -186,8 +189,9 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
         await unlisted(flight, from, to);
         return null;
       }
-      ranges.push({ batch, from_index: from, urls: taken });
-      counted(flight, () => flight.published({ batch, from, to: from + taken.length }));
+      ranges.push({ batch, from_index: from, urls: taken, ...(is_begun && { is_begun }) });
+      const range = next;
+      counted(flight, () => flight.published(range, from + taken.length));
       heardOf(job_id, batch);
       urls_left -= taken.length;
       if (fitting >= 0) break;
@@ -198,7 +202,7 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
     const last = ranges.at(-1)!;
     const id = `${job_id}:${ranges[0]!.from_index}-${last.from_index + last.urls.length}:${revision}${again}`;
     const traceparent = listing.traceparentOf?.(job_id);
-    const work: Work = { owner_id, job_id, revision, batch_size, position, ranges };
+    const work: Work = { owner_id, job_id, revision, position, ranges };
     return { id, body: traceparent === undefined ? work : { ...work, traceparent } };
   }
 
@@ -220,7 +224,7 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
       if (has_flipped) cursor = null;
       if (has_moved || cursor === null) await follow();
       findLost();
-      const room = turns.owners > 0 ? QUEUE_DEPTH - (await queue.depth(WORK_SUBJECT)) : 0;
+      const room = turns.owners > 0 ? queue_depth.room(await queue.depth(WORK_SUBJECT), monotonic()) : 0;
       const messages: Message[] = [];
       try {
         for (let idle = 0; messages.length < room && idle < turns.owners; ) {
@@ -240,6 +244,7 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
         for (const batch of batches) if (published.has(keyOf(job_id, batch))) heardOf(job_id, batch);
       }
     },
+    hearAlive: (alive) => window.hear(alive, monotonic()),
     inFlight() {
       // A job whose listing lacks URLs has the batch -1, and a dropped job's batches wait for `findLost`.
       const batches = [...published.values()].filter(({ job_id, batch }) => batch >= 0 && flights.has(job_id));
@@ -257,6 +262,7 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
   async function publish(messages: readonly Message[]): Promise<void> {
     try {
       await queue.publish(WORK_SUBJECT, messages);
+      queue_depth.published(messages.length);
     } catch (error) {
       for (const { body } of messages) {
         const { job_id, ranges } = body as Work;

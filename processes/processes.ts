@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Queue } from '../checkers/queue.ts';
-import { IN_HAND_SUBJECT, type InHand } from '../checkers/work.ts';
+import { ALIVE_SUBJECT, type Alive, IN_HAND_SUBJECT, type InHand } from '../checkers/work.ts';
 import type { CommandContext } from '../commands/aggregate.ts';
 import { openBackups } from '../commands/backups.ts';
 import type { Blobs } from '../commands/blobs.ts';
@@ -320,7 +320,9 @@ async function progressPasses(
     progress.hear(body as InHand);
   };
   try {
-    await queue.listen(IN_HAND_SUBJECT, hear, AbortSignal.any([signal, done.signal]));
+    const ends = AbortSignal.any([signal, done.signal]);
+    await queue.listen(IN_HAND_SUBJECT, hear, ends);
+    await queue.listen(ALIVE_SUBJECT, (body) => dispatcher.hearAlive(body as Alive), ends);
     for (; !signal.aborted; await pause(PROGRESS_MS, signal)) {
       await progress.pass();
       onPass();

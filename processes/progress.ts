@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { InHand } from '../checkers/work.ts';
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { Jobs } from '../commands/job.ts';
-import { readBatchEnd } from '../commands/record-checks.ts';
+import { readBatch } from '../commands/record-checks.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { isOfStore } from '../events/store-faults.ts';
 import { jobStream } from '../events/streams.ts';
@@ -52,7 +52,7 @@ export function watchProgress({ log, commands, logger, context, monotonic }: Pro
   async function recorded(job_id: string, { checkers }: Standing): Promise<number> {
     const batches = new Set([...checkers.values()].flatMap((report) => report.batches));
     let sum = 0;
-    for (const batch of batches) sum += (await readBatchEnd(log, { job_id, batch, batch_from_index: 0 })).to_index;
+    for (const batch of batches) sum += (await readBatch(log, { job_id, batch })).known.size;
     return sum;
   }
 

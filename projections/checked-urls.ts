@@ -1,5 +1,5 @@
 // The URLs of `URLChecked` events, read from the listings of their jobs before a transaction begins.
-import { endOf, urlsOf } from '../events/checked-range.ts';
+import { endOf, namesUrls, urlsOf } from '../events/checked-range.ts';
 import type { RecordedEvent } from '../events/event-store.ts';
 import { checksOf } from '../events/streams.ts';
 import type { ListedUrls, UrlListing } from '../events/url-listing.ts';
@@ -7,7 +7,7 @@ import type { LogEvent } from '../events/vocabulary.ts';
 
 export type Checked = LogEvent<'URLChecked'>;
 
-/** Returns the URLs of an event's range with their rows; fewer when the listing was deleted with its job. */
+/** Returns all URLs of an event's range with their rows; fewer when the listing was deleted with its job. */
 export type UrlsOf = (event: Checked) => Readonly<ListedUrls>;
 
 const NONE: ListedUrls = { urls: [], rows: [] };
@@ -18,9 +18,8 @@ export const isChecked = (event: RecordedEvent): event is Checked => event.type 
 export function checkedIn(event: RecordedEvent): number {
   if (!isChecked(event)) return 0;
   try {
-    const { job_id, from_index, response_times_ms } = event.data;
-    const is_range = job_id === checksOf(event.stream).job_id && Number.isSafeInteger(from_index) && from_index >= 0;
-    return is_range && Array.isArray(response_times_ms) ? urlsOf(event.data) : 0;
+    const is_of_stream = event.data.job_id === checksOf(event.stream).job_id;
+    return is_of_stream && namesUrls(event.data) ? urlsOf(event.data) : 0;
   } catch {
     return 0;
   }

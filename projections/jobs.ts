@@ -1,9 +1,10 @@
 // The read models of jobs, their results, their statistics and their purges. They are one projection, because the order of a
 // job's events decides which results count.
-import { endOf, unfold, urlsOf } from '../events/checked-range.ts';
+import { endOf, indexesOf, namesUrls, unfold, urlsOf } from '../events/checked-range.ts';
 import { hasEnded, type JobCreated, type Summary } from '../events/job.ts';
 import { checksOf, idOf } from '../events/streams.ts';
 import type { EventTypeOf, LogEvent } from '../events/vocabulary.ts';
+import { isDone, withDone } from '../readmodels/batch-progress.ts';
 import { type JobDocument, jobs, rowShift } from '../readmodels/jobs.ts';
 import { type PurgeDocument, purges } from '../readmodels/purges.ts';
 import { resultIds, results, type StoredResult, toStored } from '../readmodels/results.ts';
@@ -48,10 +49,9 @@ export const jobsProjection: Projection = projection({
   isHeavy: ({ type }) => type === 'ResultsPurged',
   async retract(event, open) {
     if (event.type !== 'URLChecked') return;
-    const { data, stream } = event;
-    const job = await (await open(jobs)).get(checksOf(stream).job_id);
+    const job = await (await open(jobs)).get(checksOf(event.stream).job_id);
     if (!job || !isUncounted(job, event)) return;
-    const index = { $gte: data.from_index, $lt: endOf(data) };
+    const index = { $in: indexesOf(event.data) };
     await (await open(results)).write([{ deleteMany: { job_id: job._id, index } }]);
   },
   async begin(open, events, urls_of, inserts): Promise<Page> {
@@ -122,14 +122,14 @@ export const jobsProjection: Projection = projection({
       const job = jobOf(event, page);
       // A result after the job's end in the log does not count and costs nothing.
       if (!job || hasEnded(job.status)) return;
-      if (!isUncounted(job, event)) throw new Error('the range is not one of uncounted URLs of its batch');
+      if (!isUncounted(job, event)) throw new Error('the event does not tell of uncounted URLs of its batch');
       checked(job, event);
       const listed = page.urls_of(event);
       const rows = unfold(event.data, listed.urls);
       page.counted.push({ job_id: job._id, at: event.metadata.at, rows });
       const idOfResult = resultIds(job._id);
-      for (const [at, row] of rows.entries()) {
-        const shift = rowShift(job, row.index, listed.rows[at]);
+      for (const row of rows) {
+        const shift = rowShift(job, row.index, listed.rows[row.index - event.data.from_index]);
         // A batch's stream has each URL once.
         page.results.push(toStored(idOfResult(row.index), row, shift));
       }
@@ -242,25 +242,26 @@ function created(event: LogEvent<'JobCreated'>): JobDocument {
   };
 }
 
-/** Whether a range, which may be damaged, has none of the results that earlier events have stored. The log holds a batch's ranges in order. */
+/** Whether an event, which may be damaged, tells only of URLs of its batch that no earlier event told of. */
 function isUncounted(job: JobDocument, { data, stream }: Checked): boolean {
   const { batch_size, batches_done_before, batches_done } = job;
   const { batch } = checksOf(stream);
-  const done = batch < batches_done_before ? batch_size : (batches_done[batch] ?? 0);
-  const [from, to] = [batch * batch_size + done, (batch + 1) * batch_size];
-  const { job_id, from_index, response_times_ms } = data;
-  if (!Number.isInteger(from_index) || !Array.isArray(response_times_ms)) return false;
-  return job_id === job._id && from_index >= from && endOf(data) <= to;
+  const first = batch * batch_size;
+  if (data.job_id !== job._id || batch < batches_done_before || !namesUrls(data)) return false;
+  if (data.from_index < first || endOf(data) > first + batch_size) return false;
+  const done = batches_done[batch] ?? 0;
+  return indexesOf(data).every((index) => !isDone(done, index - first));
 }
 
 function checked(job: JobDocument, event: Checked): void {
+  const { batches_done, batch_size } = job;
   const { batch } = checksOf(event.stream);
-  // The log holds a batch's ranges in order, so the end of the last one says how many URLs are done.
-  job.batches_done[batch] = endOf(event.data) - batch * job.batch_size;
+  const places = indexesOf(event.data).map((index) => index - batch * batch_size);
+  batches_done[batch] = withDone(batches_done[batch] ?? 0, places);
   job.completed_urls += urlsOf(event.data);
   job.started_at ??= event.metadata.at;
-  while (job.batches_done[job.batches_done_before] === sizeOfBatch(job, job.batches_done_before)) {
-    delete job.batches_done[job.batches_done_before++];
+  while (batches_done[job.batches_done_before] === sizeOfBatch(job, job.batches_done_before)) {
+    delete batches_done[job.batches_done_before++];
   }
 }
 

@@ -8,6 +8,7 @@ import {
   type JobTable,
   type PauseReason,
 } from '../events/job.ts';
+import { type Done, leading } from './batch-progress.ts';
 import type { CollectionSpec, Document } from './documents.ts';
 
 export interface JobDocument extends Document {
@@ -37,8 +38,8 @@ export interface JobDocument extends Document {
   batch_size: number;
   /** Every batch before this one is completely checked. */
   batches_done_before: number;
-  /** From `batches_done_before` on: the number of URLs checked, by batch. */
-  batches_done: { [batch: string]: number };
+  /** From `batches_done_before` on: the URLs checked, by batch. */
+  batches_done: { [batch: string]: Done };
   /** The time of the last checked URL or change of status, in ISO 8601. */
   progress_at: string;
   /** The revision of the job's last event. Work published under an older revision is void. */
@@ -98,11 +99,11 @@ export const rowOf = ({ first_row }: OfList, result: { index: number; row_shift?
   first_row === undefined ? null : first_row + result.index + (result.row_shift ?? 0);
 
 /**
- * Returns the index below which all results exist. Batches are checked in any order, but each batch in the order of its URLs.
+ * Returns the index below which all results exist. URLs are checked in any order.
  * An ended job gets no more results, so that readers wait for none of its URLs.
  */
 export function contiguousResults(job: JobDocument): number {
   const { status, batch_size, batches_done_before, batches_done, total_urls } = job;
   if (hasEnded(status)) return total_urls;
-  return batches_done_before * batch_size + (batches_done[batches_done_before] ?? 0);
+  return batches_done_before * batch_size + leading(batches_done[batches_done_before] ?? 0);
 }

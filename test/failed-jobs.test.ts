@@ -34,7 +34,7 @@ test('a job without progress for fifteen minutes fails, and deleting it refunds 
       const range = {
         job_id,
         batch,
-        batch_from_index: from_index,
+
         from_index,
         urls: urls.slice(from_index, from_index + 10),
       };
@@ -70,7 +70,7 @@ test('a job without progress for fifteen minutes fails, and deleting it refunds 
     t.deepEqual([refused.status, refused.body.details], [409, { status: 'failed', legal: ['delete'] }]);
 
     // What a checker finds now is nobody's.
-    const late = { job_id, batch: 2, batch_from_index: 20, from_index: 20, urls: urls.slice(20, 25) };
+    const late = { job_id, batch: 2, from_index: 20, urls: urls.slice(20, 25) };
     await recordChecks(log, late, Array(5).fill(FOUND), commandContext());
     t.is(await balanceOf(alice), 100);
     const answers = await Promise.all(Array.from({ length: 5 }, () => remove(alice, job_id)));
@@ -92,9 +92,9 @@ test('a job fails when every checker abandons one of its batches', async (t) => 
     const alice = await undispatched.client('let-down');
     const urls = urlsOf(40);
     const job_id = await submit(alice, urls);
-    // The second half of a batch of which the first was never recorded.
-    const ranges = [{ batch: 0, from_index: 1, urls: urls.slice(1, 2) }];
-    const work: Work = { owner_id: 'let-down', job_id, revision: 0, batch_size: 10, position: BEGINNING, ranges };
+    // No event can tell of it.
+    const ranges = [{ batch: 0, from_index: -1, urls: urls.slice(1, 2) }];
+    const work: Work = { owner_id: 'let-down', job_id, revision: 0, position: BEGINNING, ranges };
     await behind.queue.publish(WORK_SUBJECT, [{ id: 'bad', body: work }]);
     t.like(await alice.ended(job_id), { status: 'failed', failure_reason: 'batch_undeliverable', completed_urls: 0 });
     t.is((await remove(alice, job_id)).status, 200);

@@ -203,7 +203,7 @@ test('two checkers together never exceed the limit of requests to a host', async
     const from = batch * 20;
     const urls = Array.from({ length: 20 }, (__, i) => `${site.origin}/p/${from + i}`);
     const ranges = [{ batch, from_index: from, urls }];
-    return { owner_id: 'alice', job_id, revision: 0, batch_size: 20, position: BEGINNING, ranges };
+    return { owner_id: 'alice', job_id, revision: 0, position: BEGINNING, ranges };
   });
 
   const stop = new AbortController();

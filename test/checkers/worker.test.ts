@@ -81,7 +81,6 @@ async function jobOfWorkers(t: ExecutionContext) {
       owner_id: 'alice',
       job_id,
       revision,
-      batch_size: BATCH,
       position: BEGINNING,
       ranges: ranges.map(([from, to]) => ({
         batch: Math.floor(from / BATCH),
@@ -162,7 +161,7 @@ test('the checker finds in the log that a job stopped before the checker began',
   t.pass();
 });
 
-test('a paused job starts no request, and its finished URLs are recorded up to the first gap', async (t) => {
+test('a paused job starts no request, and all of its finished URLs are recorded', async (t) => {
   const { work, publish, change, recorded, urlOf } = await jobOfWorkers(t);
   const { engine, begun, in_flight, waiting, finish } = manualEngine(4);
   work(engine);
@@ -176,6 +175,24 @@ test('a paused job starts no request, and its finished URLs are recorded up to t
   finish();
   await until(async () => (await recorded(0)).length === 5);
   t.deepEqual(begun, [0, 1, 2, 3, 4].map(urlOf));
+});
+
+test('outcomes are recorded while others of their batch are missing, and after a kill only these are asked for', async (t) => {
+  const { work, publish, recorded, urlOf } = await jobOfWorkers(t);
+  const slow = manualEngine();
+  const end = work(slow.engine, { record_ms: 5 });
+  await publish(0, [0, 10]);
+  await until(() => slow.in_flight().length === 10);
+  slow.finish(...[1, 2, 5, 9].map(urlOf));
+  await until(async () => (await recorded(0)).length === 4);
+  t.deepEqual(await recorded(0), [1, 2, 5, 9]);
+  await end();
+  const next = manualEngine();
+  work(next.engine);
+  await until(() => next.in_flight().length === 6);
+  next.finish();
+  await until(async () => (await recorded(0)).length === 10);
+  t.deepEqual(next.begun, [0, 3, 4, 6, 7, 8].map(urlOf));
 });
 
 test('a job that is resumed while its batch is in hand goes on at once, up to its new end', async (t) => {
@@ -340,7 +357,7 @@ test('a message whose checker was killed five times completes, and only URLs tha
   });
   await publish(0, [0, 10]);
   for (let killed = 0; killed < 5; killed++) t.is((await consumer.pull(1, 5000)).length, 1);
-  const range = { job_id, batch: 0, batch_from_index: 0, from_index: 0, urls: [0, 1, 2].map(urlOf) };
+  const range = { job_id, batch: 0, from_index: 0, urls: [0, 1, 2].map(urlOf) };
   await recordChecks(log, range, [FOUND, FOUND, FOUND], commandContext());
   const { engine, begun, in_flight, finish } = manualEngine();
   work(engine);

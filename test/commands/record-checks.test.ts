@@ -1,9 +1,9 @@
-// Recording what a batch found: whatever is delivered twice, late or in parts, each URL has one event, in order.
+// Recording what a batch found: whatever is delivered twice, late or in parts, each URL is recorded once.
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
-import { type BatchEnd, type Range, RangeBeforeMissing, recordChecks } from '../../commands/record-checks.ts';
-import { endOf, unfold } from '../../events/checked-range.ts';
-import { MAX_CONTENT_TYPE_CHARS, MAX_FOUND_URL_CHARS, type URLChecked } from '../../events/checks.ts';
+import { EMPTY_BATCH, type Range, readBatch, recordChecks } from '../../commands/record-checks.ts';
+import { unfold } from '../../events/checked-range.ts';
+import { MAX_CONTENT_TYPE_CHARS, MAX_FOUND_URL_CHARS, type Outcome, type URLChecked } from '../../events/checks.ts';
 import { checksStream } from '../../events/streams.ts';
 import { FAULTS, Killed, openLogGate, Unavailable } from '../properties/log-gate.ts';
 import { FOUND } from '../support/behind.ts';
@@ -15,7 +15,7 @@ async function batch(t: ExecutionContext) {
   const rangeOf = (from: number, to: number): Range => ({
     job_id: 'j',
     batch: 2,
-    batch_from_index: 10,
+
     from_index: from,
     urls: Array.from({ length: to - from }, (_, n) => `https://example.com/${from + n}`),
   });
@@ -57,10 +57,31 @@ test('a run records the rest of a range that another run has recorded in part', 
   ]);
 });
 
-test('a range is not recorded before the one before it', async (t) => {
-  const { record, recorded } = await batch(t);
-  await t.throwsAsync(record(12, 14), { message: /the range before is not recorded/ });
-  t.deepEqual(await recorded(), []);
+test('a range is recorded before the one before it', async (t) => {
+  const { log, record, recorded } = await batch(t);
+  t.is((await record(12, 14)).result, 'recorded');
+  t.is((await record(10, 15, 404)).result, 'recorded');
+  t.deepEqual(await recorded(), [
+    [12, 200],
+    [13, 200],
+    [10, 404],
+    [11, 404],
+    [14, 404],
+  ]);
+  t.deepEqual(await readBatch(log, { job_id: 'j', batch: 2 }), { revision: 1, known: new Set([12, 13, 10, 11, 14]) });
+});
+
+test('outcomes that are not known yet are left out, and recorded later at the revision that the caller knows', async (t) => {
+  const { log } = await openTestStores(t);
+  const range = { job_id: 'j', batch: 0, from_index: 0, urls: ['a', 'b', 'c', 'd', 'e', 'f'] };
+  const found = [undefined, FOUND, undefined, undefined, FOUND, undefined];
+  const first = await recordChecks(log, range, found, commandContext());
+  t.deepEqual(first, { result: 'recorded', batch: { revision: 0, known: new Set([1, 4]) } });
+  t.is((await recordChecks(log, range, found, commandContext(), first.batch)).result, 'already');
+  const all = await recordChecks(log, range, Array(6).fill(FOUND), commandContext(), first.batch);
+  t.is(all.batch.revision, 1);
+  t.deepEqual([...all.batch.known].sort(), [0, 1, 2, 3, 4, 5]);
+  t.is((await recordChecks(log, range, Array(6).fill(undefined), commandContext())).result, 'already');
 });
 
 test('a purged batch takes no results', async (t) => {
@@ -82,7 +103,7 @@ test('a range above the limit of an append becomes several, with long texts cut'
     content_type: 'ü'.repeat(n === 0 ? 5000 : 5),
     meta_refresh: long(n === 0 ? 2 ** 20 : 10),
   }));
-  const range = { job_id: 'big', batch: 0, batch_from_index: 0, from_index: 0, urls };
+  const range = { job_id: 'big', batch: 0, from_index: 0, urls };
   t.is((await recordChecks(log, range, outcomes, commandContext())).result, 'recorded');
   t.is(
     (await recordChecks(log, range, outcomes, commandContext())).result,
@@ -113,18 +134,18 @@ test('the largest possible outcome fits an append, whatever its characters', asy
     meta_refresh: most,
   };
   const urls = [0, 1].map((n) => `https://example.com/${n}${'"'.repeat(65_000)}`);
-  const range = { job_id: 'most', batch: 0, batch_from_index: 0, from_index: 0, urls };
+  const range = { job_id: 'most', batch: 0, from_index: 0, urls };
   t.is((await recordChecks(log, range, [outcome, outcome], commandContext())).result, 'recorded');
 });
 
-/** A checker that records a range as workers do: again after a fault of the log, and no more after a range before is missing. */
+/** A checker that records a range as workers do: again after a fault of the log. */
 const attempt = async (record: () => Promise<unknown>): Promise<void> => {
   for (;;) {
     try {
       await record();
       return;
     } catch (error) {
-      if (error instanceof RangeBeforeMissing || error instanceof Killed) return;
+      if (error instanceof Killed) return;
       if (!(error instanceof Unavailable)) throw error;
     }
   }
@@ -137,10 +158,10 @@ test('overlapping ranges of several checkers count once, whatever the fate of th
   // Three outcomes of this length do not fit one append.
   const long = Array(20).fill(`https://example.com/${'\u{fffd}'.repeat(8000)}`);
   const range = fc.record({
-    from: fc.constantFrom(0, 0, 0, 2, 3),
-    length: fc.integer({ min: 1, max: BATCH_URLS }),
+    /** Which URLs' outcomes the checker has first. */
+    first: fc.array(fc.boolean(), { minLength: BATCH_URLS, maxLength: BATCH_URLS }),
     is_long: fc.boolean(),
-    /** The checker then records the rest of the batch, from the end that it knows. */
+    /** The checker then records the rest of the batch, after what it knows. */
     goes_on: fc.boolean(),
   });
   const plan = fc.record({
@@ -155,37 +176,28 @@ test('overlapping ranges of several checkers count once, whatever the fate of th
     fc.asyncProperty(fc.array(range, { minLength: 2, maxLength: 4 }), plan, async (ranges, planned) => {
       const job_id = `job-${jobs_made++}`;
       const gate = openLogGate(log, async () => {});
-      const checkers = ranges.map(({ from, length, is_long, goes_on }, n) => async () => {
+      const checkers = ranges.map(({ first, is_long, goes_on }, n) => async () => {
         const of = gate.open().log;
         const outcome = { ...FOUND, status_code: 200 + n, redirect_chain: is_long ? long : [] };
-        const inBatch = (from_index: number, to: number) => ({
-          ...{ job_id, batch: 0, batch_from_index: 0, from_index, urls: urls.slice(from_index, to) },
-        });
-        const to = Math.min(from + length, BATCH_URLS);
-        let end: BatchEnd | null = null;
-        const record = async (part: Range) => {
-          const outcomes = Array(part.urls.length).fill(outcome);
-          ({ end } = await recordChecks(of, part, outcomes, commandContext(), end));
+        let batch = EMPTY_BATCH;
+        const record = async (outcomes: (Outcome | undefined)[]) => {
+          const range = { job_id, batch: 0, from_index: 0, urls };
+          ({ batch } = await recordChecks(of, range, outcomes, commandContext(), batch));
         };
-        await attempt(() => record(inBatch(from, to)));
-        if (goes_on && end !== null && to < BATCH_URLS) await attempt(() => record(inBatch(to, BATCH_URLS)));
+        await attempt(() => record(first.map((is_known) => (is_known ? outcome : undefined))));
+        if (goes_on) await attempt(() => record(Array(BATCH_URLS).fill(outcome)));
       });
       await gate.run(checkers, planned);
       await gate.deliverLate();
-      let next = 0;
-      for await (const { data } of log.readStream(checksStream(job_id, 0))) {
-        t.is((data as URLChecked).from_index, next);
-        next = endOf(data as URLChecked);
-      }
-      const all = Array(BATCH_URLS).fill(FOUND);
-      const whole = { job_id, batch: 0, batch_from_index: 0, from_index: 0, urls };
-      t.is((await recordChecks(log, whole, all, commandContext())).end.to_index, BATCH_URLS);
+      const whole = { job_id, batch: 0, from_index: 0, urls };
+      await recordChecks(log, whole, Array(BATCH_URLS).fill(FOUND), commandContext());
       const rows = (await Array.fromAsync(log.readStream(checksStream(job_id, 0)))).flatMap(({ data }) =>
         unfold(data as URLChecked, []),
       );
       t.deepEqual(
-        rows.map(({ index }) => index),
+        rows.map(({ index }) => index).sort((a, b) => a - b),
         urls.map((_, n) => n),
+        'each URL once',
       );
     }),
     { numRuns: 20 },

@@ -2,7 +2,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
-import { foldRange, unfold } from '../../events/checked-range.ts';
+import { endOf, foldRange, indexesOf, namesUrls, unfold } from '../../events/checked-range.ts';
 import { CHECKS_EVENTS, ERROR_CODES, type Outcome, type URLChecked, VERDICTS } from '../../events/checks.ts';
 import { jsonBytes } from '../../events/event-store.ts';
 import { FOUND } from '../support/behind.ts';
@@ -94,4 +94,36 @@ test('URLs that a listing lacks are empty texts', (t) => {
       [8, '', null],
     ],
   );
+});
+
+test('an event tells of any URLs of its range, in a few bytes', (t) => {
+  const validator = Compile(CHECKS_EVENTS.URLChecked.schema);
+  const range = fc.array(fc.option(fc.oneof(anOutcome, fc.constant(FOUND)), { nil: undefined }), { maxLength: 98 });
+  fc.assert(
+    fc.property(range, fc.nat(1_000_000), (inner, from_index) => {
+      const outcomes = [FOUND, ...inner, FOUND];
+      const urls = outcomes.map((_, n) => `https://a.example/${n}`);
+      const data: URLChecked = JSON.parse(JSON.stringify(foldRange('j', from_index, urls, outcomes)));
+      t.true(validator.Check(data) && namesUrls(data));
+      const known = outcomes.flatMap((outcome, n) => (outcome ? [{ n, outcome }] : []));
+      t.deepEqual(
+        unfold(data, urls),
+        known.map(({ n, outcome }) => ({ job_id: 'j', index: from_index + n, url: urls[n]!, ...outcome })),
+      );
+      t.deepEqual(
+        indexesOf(data),
+        known.map(({ n }) => from_index + n),
+      );
+      t.is(endOf(data), from_index + outcomes.length);
+      t.is(data.mask === undefined, known.length === outcomes.length);
+      t.true((data.mask ?? '').length <= 25);
+    }),
+  );
+});
+
+test('data whose mask does not fit its outcomes names no URLs', (t) => {
+  const data = foldRange('j', 0, ['a', 'b', 'c'], [FOUND, undefined, FOUND]);
+  t.true(namesUrls(data));
+  for (const mask of ['', '1', 'ff', 'zz', 7, null]) t.false(namesUrls({ ...data, mask }), String(mask));
+  for (const from_index of [-1, 0.5, '0', undefined]) t.false(namesUrls({ ...data, from_index }));
 });

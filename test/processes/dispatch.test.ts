@@ -2,6 +2,7 @@
 import test from 'ava';
 import type { Message } from '../../checkers/queue.ts';
 import type { Work } from '../../checkers/work.ts';
+import { maskOf } from '../../events/url-mask.ts';
 import { openDispatcher } from '../../processes/dispatch.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
 import { silent } from '../support/stores.ts';
@@ -88,6 +89,7 @@ function dispatcherOver(
     failed,
     hear: (job_id: string, batches: number[]) =>
       dispatcher.hear({ checker_id: 'c', jobs: [{ job_id, batches, found: 0, is_checking: true }] }),
+    announce: (slots: number) => dispatcher.hearAlive({ id: 'c', leaves: false, slots }),
     messages: () => published,
     pass: (options?: Parameters<typeof dispatcher.pass>[0]) => dispatcher.pass(options),
     /** The publications since the last call, as job:from-to. */
@@ -283,6 +285,77 @@ test('the dispatcher fails a job whose listing stays absent, after several passe
   }
   await pass();
   t.deepEqual(failed, ['gone']);
+});
+
+test('the URLs of a batch that are known are not held, whichever these are', async (t) => {
+  const one = job('a', 'alice', 100);
+  const { pass, inFlight, published } = dispatcherOver([one]);
+  await pass();
+  published();
+  one.batches_done = { 0: maskOf(Array.from({ length: 98 }, (_, n) => n + 1)) };
+  await pass();
+  t.deepEqual(inFlight().urls_by_job, { a: 2 });
+  t.is(inFlight().batches, 1);
+  one.batches_done = {};
+  one.batches_done_before = 1;
+  await pass();
+  t.is(inFlight().urls, 0);
+  t.deepEqual(published(), []);
+});
+
+test('a lost batch is published from its first unknown URL on, and tells the checker to ask the log', async (t) => {
+  const one = job('a', 'alice', 100);
+  const { pass, messages, published, later } = dispatcherOver([one]);
+  await pass();
+  t.is((messages()[0]!.body as Work).ranges[0]!.is_begun, undefined);
+  published();
+  one.batches_done = { 0: maskOf([0, 1, 3, 99]) };
+  later(LOST_AFTER_MS + 1);
+  await pass();
+  t.true((messages()[0]!.body as Work).ranges[0]!.is_begun);
+  t.deepEqual(published(), ['a:2-100']);
+});
+
+test('a batch that was lost before anything was known of it also tells the checker to ask the log', async (t) => {
+  const { pass, messages, published, later } = dispatcherOver([job('a', 'alice', 100)]);
+  await pass();
+  published();
+  later(LOST_AFTER_MS + 1);
+  await pass();
+  t.true((messages()[0]!.body as Work).ranges[0]!.is_begun);
+});
+
+test('a job with a few slow URLs in each batch does not fill the window', async (t) => {
+  const one = job('a', 'alice', 1_000_000);
+  const { pass, published, take, waiting } = dispatcherOver([one]);
+  for (let batches = 0; batches < 2000; ) {
+    take(waiting());
+    await pass();
+    const some = published();
+    if (some.length === 0) return t.fail(`no batch is published after ${batches}`);
+    for (const each of some) {
+      const batch = Number(each.split(':')[1]!.split('-')[0]) / 100;
+      one.batches_done[batch] = maskOf(Array.from({ length: 97 }, (_, n) => n + 3));
+    }
+    batches += some.length;
+  }
+  t.pass();
+});
+
+test('the window follows the slots that checkers announce', async (t) => {
+  const { pass, published, take, waiting, announce } = dispatcherOver([job('slow', 'alice', 1_000_000)]);
+  const fill = async () => {
+    for (let urls = 0; ; ) {
+      take(waiting());
+      await pass();
+      const some = published();
+      if (some.length === 0) return urls;
+      urls += some.length * 100;
+    }
+  };
+  t.true((await fill()) < 20_000);
+  announce(10_000);
+  t.true((await fill()) > 30_000);
 });
 
 test('any number of slow jobs leaves room for the next one', async (t) => {

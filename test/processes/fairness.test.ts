@@ -83,7 +83,7 @@ async function simulate(
     }
     await dispatcher.pass();
     for (budget += (URLS_A_SECOND * PASS_MS) / 1000; budget > 0 && waiting.length > 0; ) {
-      const { job_id, ranges, batch_size } = waiting.shift()!;
+      const { job_id, ranges } = waiting.shift()!;
       const job = documents.get(job_id)!;
       if (!began.has(job_id)) began.set(job_id, now_ms);
       for (const { batch, urls } of ranges) {
@@ -91,7 +91,7 @@ async function simulate(
         job.batches_done[batch] = urls.length;
         while (job.batches_done[job.batches_done_before]) delete job.batches_done[job.batches_done_before++];
       }
-      if (job.batches_done_before * batch_size >= job.total_urls) {
+      if (job.batches_done_before * job.batch_size >= job.total_urls) {
         job.status = 'completed';
         ended.set(job_id, now_ms);
       }

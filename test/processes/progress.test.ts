@@ -51,7 +51,7 @@ async function standing(t: ExecutionContext) {
     record: (from: number, to: number) =>
       recordChecks(
         log,
-        { job_id, batch: 0, batch_from_index: 0, from_index: from, urls: Array(to - from).fill('https://a.example/') },
+        { job_id, batch: 0, from_index: from, urls: Array(to - from).fill('https://a.example/') },
         Array(to - from).fill(FOUND),
         commandContext(),
       ),

@@ -66,7 +66,7 @@ async function openWorld(t: ExecutionContext) {
       const batch_size = batchSize(urls.length);
       for (let from = 0; from < checked; from += batch_size) {
         const some = results.slice(from, from + batch_size);
-        const range = { job_id, batch: from / batch_size, batch_from_index: from, from_index: from };
+        const range = { job_id, batch: from / batch_size, from_index: from };
         const batch_urls = some.map(({ url }) => url);
         const outcomes = some.map(({ outcome }) => outcome);
         await recordChecks(log, { ...range, urls: batch_urls }, outcomes, commandContext(some[0]!.at_ms));

@@ -1,7 +1,7 @@
 // A small model of a job, made from the states and transitions that users are promised and from nothing of the code:
 // which events may follow which, and whether what a command was answered with can be explained by them.
 import assert from 'node:assert/strict';
-import { endOf, urlsOf } from '../../events/checked-range.ts';
+import { indexesOf, urlsOf } from '../../events/checked-range.ts';
 import type { URLChecked } from '../../events/checks.ts';
 import type { CreditsReserved } from '../../events/credits.ts';
 import type { JobEvent } from '../../events/job.ts';
@@ -102,7 +102,7 @@ function checked(jobs: ReadonlyMap<string, ModelJob>, event: Witnessed): void {
   if (job.status !== 'processing' && job.status !== 'paused') return;
   const range = event.data as URLChecked;
   job.completed += urlsOf(range);
-  for (let index = range.from_index; index < endOf(range); index++) job.counted.push(index);
+  job.counted.push(...indexesOf(range));
   assert.ok(job.completed <= job.allocated, `job ${job_id} has more URLs checked than credits`);
 }
 

@@ -33,7 +33,7 @@ export function openFiller(log: EventStore, now = Date.parse('2026-01-31T09:00:0
     await jobs.run(job_id, { type: 'create', job: created }, context());
     for (let from_index = 0; from_index < checked; from_index += BATCH) {
       const some = Array.from({ length: Math.min(BATCH, checked - from_index) }, (_, n) => `https://a.example/${n}`);
-      const range = { job_id, batch: from_index / BATCH, batch_from_index: from_index, from_index, urls: some };
+      const range = { job_id, batch: from_index / BATCH, from_index, urls: some };
       await recordChecks(log, range, Array(some.length).fill(FOUND), context());
     }
     if (end === 'completed') {

@@ -45,7 +45,7 @@ export async function appendCheckedJob(
       some.map((batch) => {
         const from_index = batch * batch_size;
         const urls = urlsFrom(from_index, Math.min(batch_size, count - from_index));
-        const range = { job_id, batch, batch_from_index: from_index, from_index, urls };
+        const range = { job_id, batch, from_index, urls };
         return recordChecks(log, range, urls.map(outcomeOf), { ...context, command_id: randomUUID() });
       }),
     );

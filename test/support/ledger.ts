@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
 import { AUDITED, openLedgerAudit } from '../../audit/ledger-audit.ts';
-import { endOf } from '../../events/checked-range.ts';
+import { indexesOf } from '../../events/checked-range.ts';
 import type { URLChecked } from '../../events/checks.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { checksOf } from '../../events/streams.ts';
@@ -75,14 +75,17 @@ export async function assertLedger(t: Asserting, log: EventStore): Promise<void>
 }
 
 async function assertOneResultEach(t: Asserting, log: EventStore): Promise<void> {
-  const ends = new Map<string, number>();
+  const seen = new Map<string, Set<number>>();
   for await (const { stream, revision, data } of log.readAll({ filter: { categories: ['checks'] } })) {
     const checked = data as URLChecked;
     t.is(checked.job_id, checksOf(stream).job_id);
-    const end = ends.get(stream);
-    t.is(end === undefined, revision === 0, stream);
-    if (end !== undefined) t.is(checked.from_index, end, `${stream}: each range begins where the one before it ends`);
-    ends.set(stream, endOf(checked));
+    t.is(seen.has(stream), revision > 0, stream);
+    const indexes = seen.get(stream) ?? new Set();
+    seen.set(stream, indexes);
+    for (const index of indexesOf(checked)) {
+      t.is(indexes.has(index), false, `${stream}: the URL ${index} is recorded once`);
+      indexes.add(index);
+    }
   }
 }
 

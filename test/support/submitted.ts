@@ -44,7 +44,7 @@ export async function submitUpload(
   const submitted = await openSubmitJob(log, commands, credits)(submission, commandContext());
   if (!submitted.ok) throw new Error(submitted.refused.message);
   for (let from_index = 0; from_index < checked; from_index += batch_size) {
-    const range = { job_id, batch: from_index / batch_size, batch_from_index: from_index, from_index };
+    const range = { job_id, batch: from_index / batch_size, from_index };
     const some = urls.slice(from_index, from_index + batch_size);
     const outcomes = some.map((_, at) => outcomeOf(from_index + at));
     await recordChecks(log, { ...range, urls: some }, outcomes, commandContext());

@@ -76,7 +76,6 @@ export async function check({ stores: { log }, expected }: World, { outcomeOf = 
     const range = {
       job_id,
       batch: from / 100,
-      batch_from_index: from,
       from_index: from,
       urls: urls.slice(from, from + 100),
     };
