@@ -10,7 +10,7 @@ import { fingerprint, type PageMemory } from './fingerprints.ts';
 import { firstOf } from './headers.ts';
 import { readSigns, type Sketch, sketch } from './html.ts';
 import { refreshOf } from './meta-refresh.ts';
-import { MARKS_BYTES, mayBeProtected, protectionOf } from './protection.ts';
+import { MARKS_BYTES, protectionOf } from './protection.ts';
 import { hopKey, isRedirect, locationOf, MAX_CHAIN_CHARS, MAX_REDIRECTS, nextHop } from './redirects.ts';
 import { isRetriedError, isRetriedStatus, parseRetryAfter, retryDelay } from './retries.ts';
 import type { Lane, Task } from './scheduler.ts';
@@ -142,9 +142,9 @@ export class Check implements Task {
 
   /** How many bytes to read of the body of an answer with these headers. */
   bytesWanted(status: number, headers: IncomingHttpHeaders): number {
-    if (status < 300) return mayBeHtml(firstOf(headers, 'content-type')) && !this.#is_root ? MAX_HTML_BYTES : 0;
-    if (isRedirect(status)) return locationOf(headers) === undefined ? MARKS_BYTES : 0;
-    return mayBeProtected(status) ? MARKS_BYTES : 0;
+    if (status >= 300) return isRedirect(status) && locationOf(headers) !== undefined ? 0 : MARKS_BYTES;
+    if (!mayBeHtml(firstOf(headers, 'content-type'))) return 0;
+    return this.#is_root ? MARKS_BYTES : MAX_HTML_BYTES;
   }
 
   /** The next step after an exchange that has ended. */
@@ -161,21 +161,21 @@ export class Check implements Task {
     this.#response_time_ms = Math.max(0, Math.round(exchange.responded_at - this.#attempt_at));
     if (isRedirect(status) && !isPage(exchange)) return this.#follow(headers);
 
-    if (mayBeProtected(status)) {
-      const body = decodeBody(Buffer.concat(exchange.chunks), firstOf(headers, 'content-encoding'));
-      this.#protection = protectionOf(status, headers, body?.toString('latin1', 0, MARKS_BYTES) ?? '');
-    }
+    const body = bodyOf(exchange);
+    this.#protection = protectionOf(status, headers, body?.toString('latin1', 0, MARKS_BYTES) ?? '');
     if (isRetriedStatus(status) && this.#protection === null && this.#mayRetry()) {
       return this.#retry(null, parseRetryAfter(firstOf(headers, 'retry-after'), this.#rules.wall()));
     }
-    if (status < 300 && exchange.chunks.length > 0 && this.#suspect(exchange)) return 'probe';
+    const is_judged = status < 300 && this.#protection === null && !this.#is_root;
+    if (is_judged && body !== null && this.#suspect(exchange, body)) return 'probe';
     return this.conclude('unknown');
   }
 
   /** The outcome of the last answer, given the verdict of its folder's probe. */
   conclude(probe: ProbeVerdict): Outcome {
     const status = this.#status!;
-    if (status >= 400) return this.#outcome(this.#protection === null ? 'broken' : 'blocked', true, null);
+    if (this.#protection !== null) return this.#outcome('blocked', status >= 400, null);
+    if (status >= 400) return this.#outcome('broken', true, null);
     if (status < 300 && isSoft(this.#points, probe, this.#work_points)) return this.#outcome('soft_404', false, null);
     return this.#outcome(this.#chain.length > 0 ? 'redirected' : 'ok', false, null);
   }
@@ -218,13 +218,7 @@ export class Check implements Task {
   }
 
   /** Reads the page. True when only a probe can decide whether it is a soft 404. */
-  #suspect(exchange: Exchange): boolean {
-    const { chunks, headers } = exchange;
-    const body = decodeBody(
-      chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks),
-      firstOf(headers, 'content-encoding'),
-    );
-    if (body === null) return false;
+  #suspect({ headers }: Exchange, body: Buffer): boolean {
     const html = decodeText(body, this.#content_type ?? '');
     if (this.#content_type === null && !looksLikeHtml(html)) return false;
     if (this.purpose === 'probe') {
@@ -321,6 +315,12 @@ function withoutAnswer(error_code: ErrorCode, is_broken: boolean): Outcome {
     protection: null,
     attempts: 1,
   };
+}
+
+/** What came of the body, decompressed; null when nothing came, or nothing that can be read. */
+function bodyOf({ chunks, headers }: Exchange): Buffer | null {
+  if (chunks.length === 0) return null;
+  return decodeBody(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks), firstOf(headers, 'content-encoding'));
 }
 
 /** Whether an answer with the status of a redirect has no Location and something to show: browsers show it. */

@@ -56,6 +56,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Placed {
   #phase: 'connecting' | 'waiting' | 'body' | 'ended' = 'connecting';
   #phase_at: number;
   #wanted = 0;
+  /** At this size of the body the connection is given up. */
+  #enough = 0;
 
   /** Null when a response came: `status` and `headers` describe it. */
   failure: ErrorCode | null = null;
@@ -67,7 +69,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Placed {
   headers: IncomingHttpHeaders = NO_HEADERS;
   /** When the headers came, by the owner's clock. */
   responded_at = 0;
-  /** The bytes read of a body that the check wanted. */
+  /** The bytes that the check wanted of the body, and what came with them. */
   chunks: Buffer[] = NO_CHUNKS;
   #size = 0;
   #gathered: Buffer | null = null;
@@ -120,19 +122,16 @@ export class Exchange implements Dispatcher.DispatchHandler, Placed {
     const { origin, speaks_h2 } = this.connection;
     if (WANTS_HTTP2.has(status) && origin.startsWith('https:') && !speaks_h2) this.second_look = 'h2';
     this.#wanted = this.check.bytesWanted(status, headers);
-    const is_big = this.#wanted === 0 && Number(firstOf(headers, 'content-length')) > DRAIN_BYTES;
-    if (is_big || this.failedOnUsedConnection) this.#end(false);
+    const is_big = Number(firstOf(headers, 'content-length')) > DRAIN_BYTES;
+    this.#enough = is_big ? this.#wanted : Math.max(this.#wanted, DRAIN_BYTES);
+    if (this.#enough === 0 || this.failedOnUsedConnection) this.#end(false);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#phase !== 'body') return;
-    if (this.#wanted > 0) this.#keep(chunk);
+    if (this.#size < this.#wanted) this.#keep(chunk);
     this.#size += chunk.length;
-    if (this.#wanted > 0) {
-      if (this.#size >= this.#wanted) this.#end(false);
-    } else if (this.#size > DRAIN_BYTES) {
-      this.#end(false);
-    }
+    if (this.#size >= this.#enough) this.#end(false);
   }
 
   #keep(chunk: Buffer): void {

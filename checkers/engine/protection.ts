@@ -1,22 +1,31 @@
 // The marks of bot protection on an answer. A browser may get the page, so such an answer does not prove it dead.
 import type { IncomingHttpHeaders } from 'node:http';
+import { isShort } from './html.ts';
 
 /** The bytes of a body that are searched for marks. */
 export const MARKS_BYTES = 16 * 1024;
 
-const PROTECTED_STATUSES: ReadonlySet<number> = new Set([401, 403, 429, 503, 999]);
-
-/** Whether answers of this status are searched for marks. */
-export function mayBeProtected(status: number): boolean {
-  return PROTECTED_STATUSES.has(status);
-}
+/** Statuses whose page says what the status says, and is a wall only where a product's own marks say so. */
+const PLAIN_STATUSES: ReadonlySet<number> = new Set([400, 404, 410, 500, 501, 502, 504, 505]);
+/** The statuses of refusals: a page with them shows nothing else. Of other pages only those with few words are walls. */
+const REFUSAL_STATUSES: ReadonlySet<number> = new Set([401, 403, 405, 429, 503]);
+/** Letters of the longest challenge, which explains itself; characters of the longest refusal that runs no script; and links of either. */
+const WALL_LETTERS = 2000;
+const PLAIN_WALL_CHARS = 400;
+const WALL_LINKS = 12;
 
 interface Product {
   name: string;
-  /** Matches a header that only the product's refusals have. */
-  headers?: (headers: IncomingHttpHeaders) => boolean;
+  /** A status that only the product uses. */
+  status?: readonly number[];
+  /** A header that only the product's challenges and refusals have, whatever their status. */
+  header?: string;
+  /** Matches other headers of an error. */
+  headers?: (headers: IncomingHttpHeaders, status: number) => boolean;
   /** Matches text that only the product's challenges and refusals have; many products put scripts on passed pages too. */
   page?: RegExp;
+  /** Matches text of its refusals that passed pages may have too. */
+  refusal?: RegExp;
   /** Two texts that only the product's refusals have together. */
   pair?: readonly [RegExp, RegExp];
 }
@@ -24,25 +33,29 @@ interface Product {
 const PRODUCTS: readonly Product[] = [
   {
     name: 'cloudflare',
-    headers: (h) => h['cf-mitigated'] !== undefined,
-    page: /_cf_chl_opt|cf-chl-|\/cdn-cgi\/challenge-platform\/h\/|<title>Just a moment\.\.\.<|Attention Required! \| Cloudflare|cf-error-details/i,
-    pair: [/Access denied \| /i, / used Cloudflare/i],
+    header: 'cf-mitigated',
+    page: /_cf_chl_opt|cf-chl-|\/cdn-cgi\/challenge-platform\/h\/[a-z]\/orchestrate|<title>Just a moment\.\.\.<|Attention Required! \| Cloudflare|cf-browser-verification/i,
+    pair: [/Access denied \| |<title>Please Wait\.\.\. \|/i, / used Cloudflare| Cloudflare</i],
   },
   {
     name: 'akamai',
-    page: /errors\.edgesuite\.net|_sec\/cp_challenge|sec-if-cpt-container/i,
+    page: /errors\.edgesuite\.net|_sec\/cp_challenge|sec-if-cpt-container|>Powered and protected by</i,
     pair: [/<TITLE>Access Denied<\/TITLE>/i, /Reference(?:&#32;| )(?:&#35;|#)/i],
   },
-  { name: 'datadome', headers: (h) => h['x-dd-b'] !== undefined, page: /captcha-delivery\.com/i },
-  { name: 'perimeterx', page: /px-captcha|_pxUuid|"blockScript"\s*:|captcha\.px-cloud\.net|captcha\.perimeterx\.net/i },
+  { name: 'datadome', header: 'x-dd-b', page: /captcha-delivery\.com/i },
+  {
+    name: 'perimeterx',
+    page: /px-captcha|_pxUuid|"blockScript"\s*:|captcha\.px-cloud\.net|captcha\.perimeterx\.net|perimeterx\.com\/whywasiblocked/i,
+  },
   {
     name: 'imperva',
     page: /_Incapsula_Resource\?(?:CWUDNSAI|SWUDNSAI|SWHANEDL|SWKMTFSR)|Incapsula incident ID|<title>Pardon Our Interruption/i,
   },
   {
     name: 'aws_waf',
-    headers: (h) => h['x-amzn-waf-action'] !== undefined,
-    page: /\.awswaf\.com\/|window\.gokuProps/i,
+    header: 'x-amzn-waf-action',
+    page: /\.captcha\.awswaf\.com\/|window\.gokuProps|AwsWafIntegration\.(?:checkForceRefresh|forceRefreshToken)/i,
+    refusal: /\.awswaf\.com\//i,
   },
   {
     name: 'cloudfront',
@@ -53,12 +66,17 @@ const PRODUCTS: readonly Product[] = [
     page: /Azure WAF JS Challenge/i,
     pair: [/<title>(?:Azure WAF|Service unavailable)<\/title>/i, /The request is blocked/i],
   },
-  { name: 'kasada', headers: (h) => h['x-kpsdk-ct'] !== undefined, page: /window\.KPSDK|\/ips\.js\?/ },
-  { name: 'vercel', headers: (h) => h['x-vercel-mitigated'] !== undefined, page: /Vercel Security Checkpoint/i },
+  {
+    name: 'kasada',
+    headers: (h) => h['x-kpsdk-ct'] !== undefined,
+    refusal: /window\.KPSDK|\/ips\.js\?/,
+    pair: [/\bKPSDK\b/, /\/ips\.js\?/],
+  },
+  { name: 'vercel', header: 'x-vercel-mitigated', page: /Vercel Security Checkpoint/i },
   {
     name: 'sucuri',
-    headers: (h) => h['x-sucuri-block'] !== undefined,
-    page: /Sucuri Website Firewall - Access Denied|Sucuri WebSite Firewall/i,
+    header: 'x-sucuri-block',
+    page: /Sucuri Website Firewall - Access Denied|Sucuri WebSite Firewall|sucuri_cloudproxy_js/i,
   },
   {
     name: 'ddos_guard',
@@ -66,51 +84,128 @@ const PRODUCTS: readonly Product[] = [
   },
   {
     name: 'f5',
-    page: /The requested URL was rejected\. Please consult with your administrator|\/TSPD\/\?type=|bobcmn/i,
+    page: /The requested URL was rejected\. Please consult with your administrator|view the page content\.<br\/>Your support ID/i,
+    refusal: /\/TSPD\/\?type=|bobcmn/i,
   },
   { name: 'radware', page: /validate\.perfdrive\.com|Radware (?:Captcha|Bot Manager)/i },
   {
     name: 'wordfence',
     page: /Generated by Wordfence|wfBlockedPage|Your access to this site has been limited by the site owner/i,
   },
-  { name: 'siteground', page: /\.well-known\/(?:sg)?captcha\//i },
-  { name: 'anubis', page: /\.within\.website\/x\/cmd\/anubis\// },
+  { name: 'siteground', header: 'sg-captcha', page: /\.well-known\/(?:sg)?captcha\//i },
+  { name: 'anubis', page: /\.within\.website\/x\/cmd\/anubis\/|id="anubis_(?:challenge|version)"/ },
   { name: 'fastly', page: /_fs-ch-|fastly[- ]challenge/i },
-  { name: 'aliyun_waf', page: /errors\.aliyun\.com|aliyun_waf_\w+/i },
+  {
+    name: 'aliyun_waf',
+    page: /errors\.aliyun(?:dun)?\.com|aliyun_waf_\w+|acw_sc__v[23]|alicdn\.com\/sd-base\/static\/[\d.]{1,20}\/image\/405\.png/i,
+  },
+  {
+    name: 'tencent_waf',
+    status: [566, 567],
+    page: /waf\.tencent-?cloud\.com\/|TencentEdgeOne|EO_Bot_Ssid/i,
+  },
+  {
+    name: 'jiasule',
+    headers: (h, status) => status === 521 && /__jsluid/.test(`${h['set-cookie']}`),
+    page: /__jsl_clearance|notice-jiasule|static\.jiasule\.com|365cyd\.com\/cyd-error/i,
+  },
+  { name: 'yunjiasu', page: /\.well-known\/yunjiasu-cgi\/|yjs_use_ob/i },
+  {
+    name: 'wzws',
+    status: [493],
+    page: /wzws-waf-cgi\/|(?:wangzhan|wangshan)\.360\.cn/i,
+  },
+  { name: 'yundun', page: /yundun\.com\/yd[-_]http[-_]error|Blocked by YUNDUN/i },
+  { name: 'huawei_waf', headers: (h, status) => status === 418 && /HuaweiCloudWAF/i.test(`${h.server}`) },
+  { name: 'safeline', status: [468], page: /\/\.safeline\/|safeline-captcha|sl-challenge-server/i },
+  {
+    name: 'distil',
+    page: /distilCaptchaForm|distilCallbackGuard|distil_r_captcha|distilnetworks\.com\/images\/anomaly/i,
+  },
+  { name: 'reblaze', status: [247], page: /window\.rbzns\s*=|\brbzns\.(?:bereshit|seed|challdomain)/i },
+  { name: 'stackpath', page: /<title>StackPath[^<]{1,60}<\/title>|stackpath\.com\/[^>]{0,200}>StackPath/i },
+  { name: 'gcore', page: /__gcdn_challenge|gcore[- ]waap|waap\.gcore\.com/i },
+  { name: 'bitninja', page: /Security check by BitNinja|Visitor anti-robot validation/i },
+  {
+    name: 'imunify360',
+    page: /(?:denied|protected|powered) by Imunify360|imunify360[-_ ](?:bot-protection|preloader|webshield)|wsidchk/i,
+  },
+  {
+    name: 'crowdsec',
+    page: /<title>CrowdSec (?:Access Forbidden|Ban|Captcha)|crowdsec[-_](?:captcha|ban|wall)|>CrowdSec</i,
+  },
+  { name: 'modsecurity', page: /generated by Mod_?Security/i },
+  { name: 'litespeed', pair: [/\/\.lsrecap\/recaptcha|lsrecaptcha/i, /recaptcha/i] },
+  { name: 'yandex', page: /\/showcaptcha(?:fast)?\?|class="CheckboxCaptcha/i },
+  { name: 'qrator', headers: (h, status) => [401, 403].includes(status) && /^QRATOR$/i.test(`${h.server}`) },
+  { name: 'go_away', page: /\.well-known\/\.git\.gammaspectra\.live\/git\/go-away\//i },
   {
     name: 'google',
     pair: [/<title>(?:https?:\/\/[^<]{1,300}|Sorry\.\.\.)<\/title>/i, /unusual traffic from your computer network/i],
   },
+  { name: 'reddit', page: /<title>Reddit - (?:Please wait for verification|Prove your humanity)/i },
+  {
+    name: 'bot_policy',
+    page: /whoa there, pardner|blocked by network security|blocked due to a network policy|undeclared automated tool|(?:robots?|bots?|user[- ]?agent|crawl(?:er|ing)|scraping|data access|tile usage) policy|(?:set|provide|include|specify|declare|send|use|identif(?:y|ie)|need|require|has|have|missing|without)s? (?:[a-z]{1,12} ){0,3}`?["']?user[- ]?agent|user[- ]?agent[^.<]{0,40} (?:is|was|has been|are) (?:not (?:allowed|accepted|permitted|supported)|blocked|banned|denied|forbidden|refused|rejected|blacklisted)|(?:bots?|robots|crawlers|scrapers|spiders|scripts|automated (?:tools|clients|software|programs|scripts|systems)|web scraping) (?:are|is) (?:not (?:allowed|permitted|welcome)|prohibited|forbidden|blocked|banned)|scripted requests from|automated (?:scraping|crawling|tools|scripts|systems|bots|software|downloads?|processes)|triggered (?:an|our) abuse detection|secondary rate limit/i,
+  },
   {
     name: 'challenge',
-    page: /unusual (?:traffic|activity) (?:from|on) your|(?:verify|confirm|prove) (?:that )?you(?:'|’|&#39;|&#x27;|&rsquo;)?(?: a|)re (?:a )?(?:human|not a (?:ro)?bot)|are you (?:a )?(?:human|robot)\?|(?:not|aren't) a robot|checking (?:your browser|if the site connection is secure)|automated (?:access|requests|queries|traffic)|bot (?:detect|protect)(?:ed|ion)|(?:complete|solve) the captcha/i,
+    page: /unusual (?:traffic|activity) (?:from|on|detected)|(?:suspicious|malicious|abnormal|non-human|bot-like|robotic) (?:activity|traffic|behaviou?r|requests?)|(?:verify|confirm|prove|ensure|check|sure) (?:that )?you(?:&#?[a-z0-9]{2,6};|[^a-z]{0,4})(?: a)?re (?:really )?(?:a )?(?:human|not (?:a|an automated) (?:ro)?bot|not automated)|verify(?:ing)? (?:that )?you are human|are you (?:a )?(?:human|robot)\?|robot or human\?|(?:not|aren't) a (?:ro)?bot|checking (?:your browser|if the site connection is secure)|human verification|automated (?:access|requests|queries|traffic)|bot (?:detect|protect|traffic|activity)(?:ed|ion)?|anti-?bot|(?:complete|solve|enter) the captcha/i,
+  },
+  {
+    name: 'challenge',
+    page: /(?:your|this) (?:ip(?: address)?|browser|network|connection|device|request|visit)[^.<]{0,60} (?:has|have|was|were|been|is|are) (?:[a-z]{1,13} ){0,2}(?:blocked|banned|blacklisted|flagged|rate[- ]limited)|you(?:'ve| have) been (?:[a-z]{1,13} )?(?:blocked|banned|rate[- ]limited)|blocked by (?:the |our |a |this )?(?:web application |site |website )?(?:firewall|waf|security (?:service|system|polic(?:y|ies)|rules?|plugin|solution))|web application firewall|enable (?:javascript|js) and (?:cookies|disable any ad)|javascript and cookies (?:are|to be) (?:enabled|required)|attention required/i,
   },
 ];
 
 /** The names that `protectionOf` returns. */
-export const PROTECTIONS: readonly string[] = ['linkedin', ...PRODUCTS.map(({ name }) => name)];
+export const PROTECTIONS: readonly string[] = ['linkedin', ...new Set(PRODUCTS.map(({ name }) => name))];
+
+const HEADERS = PRODUCTS.flatMap(({ header, name }) => (header === undefined ? [] : [[header, name] as const]));
 
 /** A captcha's script. It is no mark on a page with a password form, because logins use captchas too. */
 const CAPTCHA =
   /(?:google\.com|recaptcha\.net)\/recaptcha\/|hcaptcha\.com\/1\/api|challenges\.cloudflare\.com\/turnstile|geetest\.com|class="(?:g-recaptcha|h-captcha|cf-turnstile)"/i;
 const PASSWORD = /type\s*=\s*["']?password/i;
 
-/** The product whose marks an answer bears, `challenge` for an unknown product, or null. `body`: the bytes read, as latin1. */
+/**
+ * The product whose marks an answer bears, `challenge` for an unknown product, `bot_policy` for a site's own refusal of programs, or null.
+ * `body`: the bytes read, as latin1. A 2xx page that bears marks is a challenge, which says nothing of the page behind it.
+ */
 export function protectionOf(status: number, headers: IncomingHttpHeaders, body: string): string | null {
-  if (!mayBeProtected(status)) return null;
   // LinkedIn's own status, which it uses for nothing else.
   if (status === 999) return 'linkedin';
-  for (const product of PRODUCTS) {
-    if (product.headers?.(headers) === true || saysSo(product, body)) return product.name;
-  }
-  return CAPTCHA.test(body) && !PASSWORD.test(body) ? 'challenge' : null;
+  for (const [header, name] of HEADERS) if (headers[header] !== undefined) return name;
+  const by_head = PRODUCTS.find(
+    (one) => one.status?.includes(status) || (status >= 400 && one.headers?.(headers, status)),
+  );
+  if (by_head !== undefined) return by_head.name;
+  const looks_like_wall = REFUSAL_STATUSES.has(status) ? body !== '' : looksLikeWall(body);
+  if (!looks_like_wall) return null;
+  const product = PRODUCTS.find((one) => saysSo(one, body, status) && (isNamed(one) || saysOtherThanStatus(status)));
+  if (product !== undefined) return product.name;
+  return saysOtherThanStatus(status) && CAPTCHA.test(body) && !PASSWORD.test(body) ? 'challenge' : null;
 }
+
+/** Whether a page has so little to read that it may be a wall. It costs far less than the search for marks. */
+function looksLikeWall(html: string): boolean {
+  if (html.length <= PLAIN_WALL_CHARS) return html !== '';
+  if (!/<(?:script|iframe|meta http-equiv)/i.test(html)) return false;
+  let links = 0;
+  for (let at = html.indexOf('<a '); at >= 0; at = html.indexOf('<a ', at + 3)) if (++links > WALL_LINKS) return false;
+  return isShort(html, WALL_LETTERS);
+}
+
+const isNamed = ({ name }: Product) => name !== 'challenge' && name !== 'bot_policy';
+/** Whether words that name no product may tell of a wall: a form on an honest error page may have a captcha, and on a 2xx page anything. */
+const saysOtherThanStatus = (status: number) => status >= 400 && !PLAIN_STATUSES.has(status);
 
 /** Whether a 2xx page is a product's challenge, which says nothing of the page behind it. */
 export function isChallengePage(html: string): boolean {
-  return PRODUCTS.some((product) => product.name !== 'challenge' && saysSo(product, html));
+  return PRODUCTS.some((product) => isNamed(product) && saysSo(product, html, 200));
 }
 
-function saysSo({ page, pair }: Product, html: string): boolean {
+function saysSo({ page, refusal, pair }: Product, html: string, status: number): boolean {
+  if (status >= 400 && refusal?.test(html) === true) return true;
   return page?.test(html) === true || pair?.every((part) => part.test(html)) === true;
 }
