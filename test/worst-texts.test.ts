@@ -1,7 +1,7 @@
 // What reads foreign text is linear in it: of texts made to be slow, one twice as long takes no more than about twice as long.
 // A quadratic reader would take seconds for these lengths, so the bound is far from both.
 import test from 'ava';
-import { asksForPassword, isNoindex, isWork, readSigns } from '../checkers/engine/html.ts';
+import { isMarkedDiscussion, isNoindex, isWork, readSigns } from '../checkers/engine/html.ts';
 import { notFoundSaying } from '../checkers/engine/phrases.ts';
 import { isChallengePage } from '../checkers/engine/protection.ts';
 import { inert } from '../http/export/columns.ts';
@@ -68,7 +68,7 @@ for (const [name, read] of [
   ['readSigns', readSigns],
   ['isNoindex', isNoindex],
   ['isWork', isWork],
-  ['asksForPassword', asksForPassword],
+  ['isMarkedDiscussion', isMarkedDiscussion],
   ['isChallengePage', isChallengePage],
   ['notFoundSaying', (text: string) => notFoundSaying(text.slice(0, 400))],
 ] as const) {

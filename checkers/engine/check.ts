@@ -81,8 +81,6 @@ export class Check implements Task {
 
   #points = 0;
   #work_points = 0;
-  /** The page's fingerprint, which other URLs of its host share, is the only evidence against it. */
-  only_shared = false;
   /** Sketch of the page, if the page is suspect or a probe's. */
   sketch: Sketch | null = null;
 
@@ -228,10 +226,9 @@ export class Check implements Task {
     this.#meta_refresh = refreshOf(html, firstOf(headers, 'refresh'), this.current);
     const signs = readSigns(html);
     const shared = this.#rules.pages.record(this.group, this.host, fingerprint(signs, html.length));
-    const { points, work, only_shared } = suspicionOf(html, signs, this.first, this.current, shared);
+    const { points, work } = suspicionOf(html, signs, this.first, this.current, shared);
     this.#points = points;
     this.#work_points = work;
-    this.only_shared = only_shared;
     if (!needsProbe(points, work)) return false;
     this.sketch = sketch(html, this.current.href);
     return true;

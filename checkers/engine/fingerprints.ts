@@ -1,5 +1,5 @@
 // Remembers the fingerprints (title, headings, size) of the pages that each host showed a job, in a few bytes a host. A page
-// that several URLs of a host share, while other URLs show pages of their own, is worth a probe.
+// that several URLs of a host share, while other URLs show pages of their own, is more suspect for it.
 import { LRUCache } from 'lru-cache';
 import type { PageSigns } from './html.ts';
 
@@ -7,8 +7,6 @@ import type { PageSigns } from './html.ts';
 const OTHERS_WITH_IT = 2;
 /** Distinct pages that a host must have shown: a host with one page for everything proves nothing. */
 const DIFFERENT_PAGES = 4;
-/** At most one page in this many costs a probe for its fingerprint alone. */
-const PAGES_A_PROBE = 20;
 
 const HOSTS = 20_000;
 /** Slots a host. Each holds the majority fingerprint of its pages (Boyer-Moore majority vote). */
@@ -18,10 +16,8 @@ const MAX_COUNT = 255;
 interface HostPages {
   /** Each slot: 24 bits of a fingerprint and 8 bits of its lead in the vote. */
   slots: Uint32Array;
-  pages: number;
   /** Number of pages unlike the fingerprint of their slot. */
   different: number;
-  probes: number;
 }
 
 /** An LRU cache of hosts. */
@@ -33,14 +29,13 @@ export class PageMemory {
     const key = `${group} ${host}`;
     let known = this.#hosts.get(key);
     if (known === undefined) {
-      known = { slots: new Uint32Array(SLOTS), pages: 0, different: 0, probes: 0 };
+      known = { slots: new Uint32Array(SLOTS), different: 0 };
       this.#hosts.set(key, known);
     }
     const { slots } = known;
     const slot = print % SLOTS;
     const kept = slots[slot]!;
     const count = kept & MAX_COUNT;
-    known.pages++;
     if (count === 0 || ((kept ^ print) & ~MAX_COUNT) !== 0) {
       slots[slot] = count === 0 ? ((print & ~MAX_COUNT) | 1) >>> 0 : kept - 1;
       known.different++;
@@ -48,14 +43,6 @@ export class PageMemory {
     }
     if (count < MAX_COUNT) slots[slot] = kept + 1;
     return count >= OTHERS_WITH_IT && known.different >= DIFFERENT_PAGES;
-  }
-
-  /** Takes one probe from the host's budget for shared fingerprints. False when the budget is used up. */
-  mayProbe(group: string, host: string): boolean {
-    const known = this.#hosts.get(`${group} ${host}`);
-    if (known === undefined || known.probes > known.pages / PAGES_A_PROBE) return false;
-    known.probes++;
-    return true;
   }
 }
 

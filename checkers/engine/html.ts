@@ -44,10 +44,13 @@ export function isNoindex(html: string): boolean {
   return metaTags(html).some((tag) => /\brobots\b/i.test(tag) && /noindex/i.test(tag));
 }
 
-/** Whether the page asks for a password: a login wall says nothing of the page behind it. */
-export function asksForPassword(html: string): boolean {
-  return /<input[^<>]*\btype\s*=\s*["']?password/i.test(html);
+/** Whether the page is marked as a question or a discussion, of which the title says what somebody asks. */
+export function isMarkedDiscussion(html: string): boolean {
+  return DISCUSSION.test(html);
 }
+
+const DISCUSSION =
+  /(?:"@type"\s*:\s*(?:\[\s*)?"|\bitemtype=["']https?:\/\/schema\.org\/)(?:QAPage|Question|DiscussionForumPosting|SocialMediaPosting|Comment)["']/;
 
 /** Whether the page declares itself an article, a discussion or a work: then its title is a name, not a statement. */
 export function isWork(html: string): boolean {
@@ -89,9 +92,11 @@ function bodyAt(html: string): number {
 const NOT_FOUND_CLASS =
   /[\s"'](?:error-?404|template-404|page-404|error-404-page|path-system-404|cms-no-?route(?:-index)?|page-?not-?found|not-?found(?:-page)?|no-results|search-no-results|noarticle)(?=["'\s]|$)/i;
 
-function label(text: string, length = MAX_LABEL): string {
-  const start = text.slice(0, length);
-  return squeeze(start.includes('&') ? decodeHTML(start) : start).trim();
+const label = (text: string) => plain(text.slice(0, MAX_LABEL));
+
+/** Decodes the entities of a text and leaves single spaces in it. */
+function plain(text: string): string {
+  return squeeze(text.includes('&') ? decodeHTML(text) : text).trim();
 }
 
 /** Replaces each run of white space by one space. Most spaces stand alone already and cost nothing. */
@@ -121,18 +126,16 @@ export function prose(html: string, enough: number): string {
   forEachText(
     html,
     (start, end) => {
-      const piece = squeeze(html.slice(start, Math.min(end, start + 4 * enough)));
-      if (piece !== ' ') {
-        if (last >= 0 && BLOCK.test(html.slice(last, Math.min(start, last + MAX_LABEL)))) text += '| ';
-        last = end;
-      }
-      text += `${piece} `;
-      if (text.length > 2 * enough) text = squeeze(text);
+      const words = plain(html.slice(start, Math.min(end, start + 4 * enough)));
+      if (words === '') return true;
+      if (last >= 0) text += BLOCK.test(html.slice(last, Math.min(start, last + MAX_LABEL))) ? ' | ' : ' ';
+      last = end;
+      text += words;
       return text.length < enough;
     },
     NOT_PROSE,
   );
-  return label(text, enough);
+  return text.slice(0, enough);
 }
 
 const BLOCK = /<\/?(?:p|div|h[1-6]|li|ul|ol|br|td|tr|section|article|main|header|dt|dd|pre|hr)[\s>/]/i;

@@ -54,11 +54,6 @@ export class Probes {
     });
   }
 
-  /** Whether `ask` would cost no request. */
-  knows(key: string): boolean {
-    return this.#answers.has(key) || this.#waiting.has(key) || this.#evicted.has(key);
-  }
-
   /** The known answer of a folder, or null. */
   recall(key: string): ProbeAnswer | null {
     return this.#answers.get(key) ?? (this.#evicted.has(key) ? SILENT : null);

@@ -34,10 +34,6 @@ export class Siblings {
   compare(job: Job, concluded: (outcome: Outcome) => void): boolean {
     const { rules } = this.#options;
     const folder = `${job.group} ${folderOf(job.first)}`;
-    if (job.only_shared && !this.probes.knows(folder) && !rules.pages.mayProbe(job.group, job.host)) {
-      concluded(job.conclude('unknown'));
-      return true;
-    }
     if (job.isHeld && this.probes.recall(folder) === null) return false;
     const answered = (answer: ProbeAnswer): void =>
       concluded(job.conclude(compareToProbe(job.sketch!, job.first, job.final, answer)));

@@ -1,9 +1,9 @@
 // Decides whether a 2xx page is a soft 404. The page's own signs give points. Only when these leave the verdict open, a probe
 // adds the folder's answer to a name that cannot exist.
 import {
-  asksForPassword,
   hasNotFoundMark,
   isHidden,
+  isMarkedDiscussion,
   isNoindex,
   isShort,
   isWork,
@@ -44,8 +44,8 @@ const POINTS = {
 } as const;
 /** Points that a page loses for declaring itself an article, a discussion or a work. */
 const WORK_POINTS = 80;
-/** Most points of a page with many words: only a sibling with the same page proves it soft. */
-const LONG_PAGE_POINTS = SOFT_POINTS - 1;
+/** Most points of a page with many words, and of a discussion: only a sibling with the same page proves it soft. */
+const DOUBTED_POINTS = SOFT_POINTS - 1;
 
 /** Points by the characters of prose: for a heading that states an absence, for a title, and for bare words, which may be a name. */
 const WORDS: readonly { up_to: number; headed: number; stated: number; bare: number }[] = [
@@ -81,11 +81,9 @@ export interface Suspicion {
   points: number;
   /** Points that the page lost for declaring itself a work. A sibling with the same page refutes the declaration. */
   work: number;
-  /** The shared fingerprint is the only evidence. */
-  only_shared: boolean;
 }
 
-const NONE: Suspicion = { points: 0, work: 0, only_shared: false };
+const NONE: Suspicion = { points: 0, work: 0 };
 
 /**
  * The evidence against a page. `requested` is the first URL and `final` that of the page: the same object without redirects.
@@ -127,12 +125,9 @@ export function suspicionOf(html: string, signs: PageSigns, requested: URL, fina
     else if (signs.headings.length === 0 && isPlain(notFoundSaying(words.split(' | ', 1)[0]!))) points += ALONE_POINTS;
     strongest = saying;
   }
-  if (points === 0 && !shared) return NONE;
+  // That URLs share a page is no evidence by itself: shells, walls and empty lists are shared too.
+  if (points === 0 || isChallengePage(html)) return NONE;
   const words = prose(html, ENOUGH_WORDS);
-  // All pages of a single-page application share an empty shell, and a login wall hides any page: neither is evidence.
-  const only_shared = points === 0;
-  if (only_shared && (!shared || words.length < FEW_WORDS || asksForPassword(html))) return NONE;
-  if (isChallengePage(html)) return NONE;
   if (shared) points += POINTS.shared;
 
   if (strongest !== null) {
@@ -145,11 +140,13 @@ export function suspicionOf(html: string, signs: PageSigns, requested: URL, fina
     }
     if (strongest !== 'mentions' && !is_sentence && length <= LEAD_WORDS) points += leadPoints(words, signs);
     if (APOLOGY.test(signs.headings[0]?.text ?? signs.title)) points += POINTS.apology;
-    if (amount === MANY_WORDS) points = Math.min(points, LONG_PAGE_POINTS);
+    if (amount === MANY_WORDS) points = Math.min(points, DOUBTED_POINTS);
   }
   if (isNoindex(html)) points += POINTS.noindex;
+  if (isDiscussion(requested) || isDiscussion(final) || isMarkedDiscussion(html))
+    points = Math.min(points, DOUBTED_POINTS);
   const work = isWork(html) ? WORK_POINTS : 0;
-  return { points: points - work, work, only_shared };
+  return { points: points - work, work };
 }
 
 /** The length of a text in characters. A letter of Chinese, Japanese and Korean says as much as three others. */
@@ -266,6 +263,9 @@ function tellingParameter(url: URL): string | null {
 }
 
 const ERROR_PATH = /(?:^|[/_.-])(?:404|not-?found|page-?not-?found|notfound|error-?404|error)(?:[/_.-]|$)/i;
+/** The shapes of addresses of issues, changes, questions, threads and messages: somebody reports that a page is not found. */
+const DISCUSSION_PATH =
+  /\/(?:issues?|bugs?|tickets?|pulls?|pull-requests?|merge_requests|commits?|questions?|answers?|discussions?|threads?|topics?|comments|show_bug\.cgi|viewtopic(?:\.php)?|showthread(?:\.php)?|viewthread(?:\.php)?|t|qa|[\w-]*forums?|mailing-?lists?|pipermail|browse(?=\/[a-z]+-\d))(?:\/|-|$|\?)/i;
 const HOME_PATH = /^\/(?:(?:index|default|home)(?:\.\w{1,5})?)?$|^\/[a-z]{2}(?:[-_][a-z]{2})?\/?$/i;
 
 /** The root is never a soft 404: no missing page could have been replaced by it. */
@@ -276,6 +276,12 @@ function isRoot(url: URL): boolean {
 /** Whether a URL is a site's root, index page or root of a language, without a query. */
 function isHome(url: URL): boolean {
   return url.search === '' && HOME_PATH.test(url.pathname);
+}
+
+/** Whether a URL has the shape of a discussion with a name or a number of its own. */
+function isDiscussion({ pathname, search }: URL): boolean {
+  const found = DISCUSSION_PATH.exec(pathname);
+  return found !== null && (search !== '' || found.index + found[0].length < pathname.length);
 }
 
 function sameSite(a: URL, b: URL): boolean {

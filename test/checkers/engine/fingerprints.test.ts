@@ -47,17 +47,6 @@ test('each job and host has its own fingerprints', (t) => {
   t.true(memory.record('job', 'toons.example', LOST));
 });
 
-test('a fingerprint alone justifies one probe at first, then one for twenty pages', (t) => {
-  const memory = new PageMemory();
-  remember(
-    memory,
-    Array.from({ length: 100 }, (_, n) => real(n)),
-  );
-  const allowed = Array.from({ length: 50 }, () => memory.mayProbe('job', 'toons.example')).filter(Boolean).length;
-  t.is(allowed, 6);
-  t.false(memory.mayProbe('job', 'never.seen.example'));
-});
-
 test("a small change further down keeps a page's fingerprint, and no other page has it", (t) => {
   const page = (token: string) => html('Toonville', 'Well, this is awkward', `${'Words. '.repeat(40)}${token}`);
   t.is(printOf(page('/characters/moss')), printOf(page('/characters/burr')));

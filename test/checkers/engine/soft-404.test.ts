@@ -226,14 +226,67 @@ test('a page from the not-found template of its platform needs the probe', (t) =
   t.is(points('<title>Shop</title><body class="errors404s"><h1>Dyma ni</h1>'), 0);
 });
 
-test('a page that other URLs share needs the probe, unless it is empty, a wall or a challenge', (t) => {
+test('that other URLs share a page is evidence only beside a word of absence', (t) => {
   const page = html('Toonville', 'Well, this is awkward');
-  t.is(points(page), 0);
-  t.true(needsProbe(points(page, GONE, GONE, true)));
-  t.is(points('<title>App</title><div id="root"></div>', GONE, GONE, true), 0);
-  t.is(points(`${page}<input name="p" type="password">`, GONE, GONE, true), 0);
-  t.is(points(`${page}<script src="/cdn-cgi/challenge-platform/h/b/orchestrate/x"></script>`, GONE, GONE, true), 0);
-  t.is(points(page, new URL('http://shop.example/'), GONE, true), 0);
+  t.is(points(page, GONE, GONE, true), 0);
+  t.is(points(`${page}<meta name="robots" content="noindex">`, GONE, GONE, true), 0);
+  const stated = html('Page not found', 'Things');
+  t.true(points(stated, GONE, GONE, true) > points(stated));
+  t.is(points(`${stated}<script src="/cdn-cgi/challenge-platform/h/b/orchestrate/x"></script>`, GONE, GONE, true), 0);
+});
+
+test('a page whose words stand between tags, in indented lines and entities is long when it is', (t) => {
+  const shapes: readonly ((word: string) => string)[] = [
+    (word) => `<b>${word}</b>\n          `,
+    (word) => `<p>\n        ${word}\n      </p>\n`,
+    (word) => `${word}&nbsp;&nbsp;&nbsp; `,
+    (word) => `${word}\n\n\n\n\t\t\t`,
+    (word) => `<span> </span>${word}<i> </i> `,
+  ];
+  for (const shape of shapes) {
+    const page = html('Page not found', 'Page not found', shape('kettle').repeat(300));
+    t.is(prose(page, 1501).length, 1501);
+    t.false(isSoft(points(page), 'honest'), shape('kettle'));
+    t.true(isSoft(points(page), 'equal'));
+  }
+  t.is(prose('<p> a </p> <p>&amp;  b</p> c<i>d</i>', 99), 'a | & b | c d');
+});
+
+const DISCUSSIONS = [
+  'https://git.example/owner/project/issues/42',
+  'https://git.example/owner/project/pull/42',
+  'https://git.example/owner/project/-/merge_requests/42',
+  'https://git.example/owner/project/commit/0a1b2c3d',
+  'https://git.example/owner/project/discussions/7',
+  'https://ask.example/questions/123/page-not-found-after-update',
+  'https://board.example/viewtopic.php?t=12',
+  'https://board.example/showthread.php?12-Page-not-found',
+  'https://board.example/forum/threads/page-not-found.12/',
+  'https://talk.example/t/page-not-found/12',
+  'https://bugs.example/show_bug.cgi?id=12',
+  'https://jira.example/browse/ABC-12',
+];
+for (const url of DISCUSSIONS) {
+  test(`${url} is soft only when a sibling shows the same page`, (t) => {
+    const suspicion = points(html('Page not found', 'Page not found'), new URL(url));
+    t.false(isSoft(suspicion, 'honest') || isSoft(suspicion, 'unknown') || isSoft(suspicion, 'different'));
+    t.true(isSoft(suspicion, 'equal'));
+  });
+}
+
+test('a page marked as a discussion is soft only when a sibling shows the same, and lists of discussions are pages like others', (t) => {
+  const page = html('Page not found', 'Page not found');
+  for (const mark of [
+    '<script type="application/ld+json">{"@type": "DiscussionForumPosting"}</script>',
+    '<div itemscope itemtype="https://schema.org/Question"></div>',
+  ]) {
+    const { points, work } = suspicionOf(page + mark, readSigns(page + mark), GONE, GONE, false);
+    t.false(isSoft(points, 'honest', work) || isSoft(points, 'unknown', work), mark);
+    t.true(isSoft(points, 'equal', work), mark);
+  }
+  for (const path of ['/issues', '/forum/', '/community', '/tissues/4', '/shop/commitments/4']) {
+    t.true(isSoft(points(page, new URL(path, GONE)), 'honest'), path);
+  }
 });
 
 test('a redirect to the home page is evidence, unless it comes from an index page or leads to another site', (t) => {
