@@ -27,6 +27,8 @@ export interface JobRequest {
   needs_credits: boolean;
   /** The failed job that this one runs again. */
   rerun_of?: string;
+  /** Called when the whole list has been read: what is left waits for the log. */
+  listRead?(): void;
 }
 
 /** The parts of a request with an idempotency key that the key's aggregate needs. */
@@ -61,7 +63,7 @@ export function openSubmissions(parts: {
   const submitOnce = openSubmitOnce(log, openIdempotencyKeys(log), jobs, credits);
 
   async function make(job_id: string, request: JobRequest, context: CommandContext): Promise<SubmittedList> {
-    const { given, options, rerun_of, ...submitter } = request;
+    const { given, options, rerun_of, listRead, ...submitter } = request;
     const left_out = openLeftOut(blobs, job_id);
     const urls = await intake.urlsOf(given, { ...options, left_out });
     const counts = () => {
@@ -93,6 +95,7 @@ export function openSubmissions(parts: {
       yield* urls;
       await left_out.end();
       may_be_made = true;
+      listRead?.();
     }
   }
   const isVoided = async (job_id: string) =>

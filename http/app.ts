@@ -177,7 +177,7 @@ function serve(
     };
     const found = await jobNow();
     const signal = clientSignal(ctx);
-    const heavy = route.heavy ? entered(ctx, options.heavy_requests) : null;
+    const heavy = isHeavy(route, ctx) ? entered(ctx, options.heavy_requests) : null;
     const rest = () => heavy?.rest();
     // A store that is away says nothing about the credentials.
     const isStillAdmitted = () =>
@@ -219,6 +219,16 @@ function passOn(route: Route, forward: Forward): Middleware {
     if (ctx.method === 'HEAD') ctx.set({ ...reply.headers });
     await writeReply(ctx, route, reply);
   };
+}
+
+/** A body up to this size takes less than a millisecond to read. */
+const SMALL_BODY_BYTES = 16 * 1024;
+
+function isHeavy({ heavy }: Pick<Route, 'heavy'>, ctx: Context): boolean {
+  if (heavy !== 'large body') return heavy;
+  // A body in chunks announces no length.
+  const announced = ctx.get('content-length');
+  return announced === '' || Number(announced) > SMALL_BODY_BYTES;
 }
 
 /** Counts the heavy request as in flight until its answer is sent or its client leaves. */

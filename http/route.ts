@@ -139,8 +139,8 @@ export interface Route<Deps = unknown> {
   of_log: boolean;
   /** Whether the answer needs the results of the job, so that it is 410 once these have expired. */
   of_results: boolean;
-  /** Whether a request can take much work. The frame bounds the heavy requests of each caller. */
-  heavy: boolean;
+  /** Whether a request can take much work: any of them, or those with a large body. The frame bounds the heavy requests of each caller. */
+  heavy: boolean | 'large body';
   /** Whether maintenance mode leaves it open: who cannot sign in cannot end the mode either. */
   is_always_open: boolean;
   handler(request: RouteRequest, deps: Deps): Reply | Promise<Reply>;

@@ -14,7 +14,7 @@ import type { Caller, Reply, RouteRequest } from './route.ts';
 type Wanted = Pick<JobRequest, 'source' | 'given' | 'options' | 'needs_credits'>;
 /** `key`: undefined where the request has none. */
 type Sent = Pick<Keyed, 'size_bytes'> & { key: string | undefined; fingerprint(): string };
-type Asking = Pick<RouteRequest, 'route' | 'command' | 'signal'> & { caller: Caller };
+type Asking = Pick<RouteRequest, 'route' | 'command' | 'signal' | 'rest'> & { caller: Caller };
 type Deps = Pick<Parts, 'submissions'>;
 
 export interface NewJob {
@@ -58,12 +58,16 @@ export type Once = Made | Extract<SubmittedOnce, { ok: false }>;
 
 const REPLAYED = { 'Idempotency-Replayed': 'true' };
 
-/** The request carries the signal, so that a client who leaves while intake reads the list is not charged. */
-const requestOf = (wanted: Wanted, { caller, signal }: Asking): JobRequest => ({
+/**
+ * The request carries the signal, so that a client who leaves while intake reads the list is not charged. While it waits for the log, another
+ * heavy request has its turn.
+ */
+const requestOf = (wanted: Wanted, { caller, signal, rest }: Asking): JobRequest => ({
   ...wanted,
   owner_id: caller.user_id,
   owner_email: caller.email,
   options: { ...wanted.options, signal },
+  listRead: rest,
 });
 
 /** The answer as the log keeps it for a key: the file's name is personal, and each request with the key brings it again. */

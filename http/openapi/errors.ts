@@ -131,8 +131,8 @@ function impliedErrors(route: Route<never>): Shared[] {
     [body?.kind === 'raw', COMPRESSED],
     // Every route refuses parameters that it does not know.
     [true, INVALID, HEADERS_TOO_LARGE],
-    [api.is_rate_limited, heavy ? LIMITED : RATE_LIMITED],
-    [!api.is_rate_limited && heavy, TOO_MANY_AT_ONCE],
+    [api.is_rate_limited, heavy !== false ? LIMITED : RATE_LIMITED],
+    [!api.is_rate_limited && heavy !== false, TOO_MANY_AT_ONCE],
     [true, FAILED, isCommandOfUsers(route) ? UNAVAILABLE_OR_MAINTAINED : UNAVAILABLE],
   ];
   return all.flatMap(([applies, ...errors]) => (applies ? errors : []));

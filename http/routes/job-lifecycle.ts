@@ -203,6 +203,8 @@ const removeMany = route({
   },
   async handler(request, services) {
     const job_ids = [...new Set(request.body.job_ids)];
+    // What is left waits for the log.
+    request.rest();
     const deleted: string[] = [];
     const errors: { job_id: string; status: number; detail: string }[] = [];
     let last: Position = '';

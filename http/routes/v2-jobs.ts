@@ -75,7 +75,7 @@ const create = route({
   method: 'POST',
   path: '/jobs',
   access: 'user',
-  heavy: true,
+  heavy: 'large body',
   summary: 'Submit a list of URLs',
   description:
     'Reserves one credit for each URL. With fewer credits than URLs the job checks as many URLs as there are credits, then pauses.',
@@ -98,7 +98,7 @@ const wait = route({
   method: 'POST',
   path: '/jobs/wait',
   access: 'user',
-  heavy: true,
+  heavy: 'large body',
   summary: 'Submit a list of URLs and wait for the results',
   description:
     'Answers when the job has completed, failed, paused or been cancelled, or when the time is up. Then the job goes on: follow it with ' +

@@ -8,7 +8,8 @@ import { StoreUnavailable } from '../../adapters/documents/unavailable.ts';
 import { openCredits } from '../../commands/credits.ts';
 import type { Given } from '../../commands/intake.ts';
 import { openJobs } from '../../commands/job.ts';
-import { openSubmissions } from '../../commands/submit.ts';
+import { type JobRequest, openSubmissions } from '../../commands/submit.ts';
+import type { EventStore } from '../../events/event-store.ts';
 import { creditsStream, jobStream, urlsStream } from '../../events/streams.ts';
 import { blockedDomains } from '../../intake/blocked-domains.ts';
 import { openIntake } from '../../intake/intake.ts';
@@ -19,8 +20,20 @@ const COUNTS = { duplicates_removed: 1, invalid_urls_rejected: 1, blocked_urls_s
 const GIVEN = ['https://a.example/1', 'https://a.example/1', 'see below', 'https://b.example/', 'a.example/2'];
 const CHECKED = ['https://a.example/1', 'https://a.example/2'];
 
-async function start(t: ExecutionContext) {
-  const { log } = await openTestStores(t);
+/** `append` runs before each append to the log. */
+async function start(t: ExecutionContext, append = async () => {}) {
+  const { log: stored } = await openTestStores(t);
+  const log: EventStore = {
+    ...stored,
+    readStream: (...given) => stored.readStream(...given),
+    readAll: (...given) => stored.readAll(...given),
+    deleteStream: (...given) => stored.deleteStream(...given),
+    head: () => stored.head(),
+    append: async (...given) => {
+      await append();
+      return await stored.append(...given);
+    },
+  };
   const folder = await mkdtemp(join(tmpdir(), 'url-checker-submit-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const [jobs, credits, files] = [openJobs(log), openCredits(log), await fileBlobs(folder)];
@@ -33,7 +46,8 @@ async function start(t: ExecutionContext) {
   return {
     log,
     files,
-    submit: (given: Given) => submissions.submit({ ...request, given }, commandContext()),
+    submit: (given: Given, more: Pick<JobRequest, 'listRead'> = {}) =>
+      submissions.submit({ ...request, given, ...more }, commandContext()),
     submitOnce: (given: Given) => {
       const scope = { user_id: 'alice', method: 'none', route: 'nightly', key: '2026-01-31' };
       const keyed = { scope, fingerprint: 'f', size_bytes: 100, answerOf: () => ({ status: 201, body: {} }) };
@@ -73,6 +87,17 @@ test('a list becomes the same job, without a file', async (t) => {
   if (!submitted.ok) return t.fail(submitted.refused.message);
   t.like(submitted.job, { ...COUNTS, total_urls: 2, filename: null, blob_key: null });
   t.deepEqual(await listed(submitted.job.job_id), CHECKED);
+});
+
+test('a submission tells that it has read its list before it waits for the log', async (t) => {
+  let log_answers = Promise.resolve();
+  const { submit } = await start(t, () => log_answers);
+  const [read, answers] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  log_answers = answers.promise;
+  const submitted = submit(listOf(GIVEN), { listRead: read.resolve });
+  await read.promise;
+  answers.resolve();
+  t.true((await submitted).ok);
 });
 
 test('the URLs of a job can be submitted again', async (t) => {

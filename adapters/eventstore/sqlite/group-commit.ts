@@ -19,10 +19,11 @@ const MAX_STREAM_CHARS = 512;
 const GROUP_EVENTS = 5_000;
 const GROUP_CHARS = 32 * 2 ** 20;
 /**
- * Under steady appends, commits are at least BUSY_GROUP_MS apart, because each costs an fsync whatever its size. Commits that
- * follow each other within this time form a run; the first COMMITS_AT_ONCE of a run do not wait.
+ * Commits that follow each other within BUSY_SPACING_MS form a run, because each costs an fsync whatever its size. From the COMMITS_AT_ONCE-th
+ * of a run on, a commit waits until as many appends have come as the one before took, and no longer than BUSY_SPACING_MS after it: who awaits
+ * each append before the next waits for nobody, and many who do are awaited together.
  */
-const BUSY_GROUP_MS = 15;
+const BUSY_SPACING_MS = 15;
 const COMMITS_AT_ONCE = 8;
 /** Rows of one INSERT: executing a statement costs more than adding a row. */
 const ROWS = 10;
@@ -46,6 +47,13 @@ interface Row {
   data: string;
 }
 
+/** Calls `then` after the time, unless what it returns is called before. */
+type Later = (then: () => void, ms: number) => () => void;
+const inTime: Later = (then, ms) => {
+  const timer = setTimeout(then, ms);
+  return () => clearTimeout(timer);
+};
+
 export class GroupCommit {
   readonly #db: DatabaseSync;
   readonly #appended: () => void;
@@ -55,14 +63,19 @@ export class GroupCommit {
   readonly #insertOne: StatementSync;
   readonly #insertMany: StatementSync;
   readonly #group_ms: number;
+  readonly #later: Later;
   #committed_at = Number.NEGATIVE_INFINITY;
   #commits_in_a_row = 0;
+  #last_appends = 0;
   #pending: Append[] = [];
+  /** Ends the wait for further appends. */
+  #enough: (() => void) | null = null;
   #writing: Promise<void> | undefined;
 
-  /** Calls `appended` after each commit that added events. `group_ms`: the least time between two commits. */
-  constructor(db: DatabaseSync, group_ms: number, appended: () => void) {
+  /** Calls `appended` after each commit that added events. `group_ms`: the least time between two commits. `later`: for tests. */
+  constructor(db: DatabaseSync, group_ms: number, appended: () => void, later: Later = inTime) {
     this.#db = db;
+    this.#later = later;
     this.#group_ms = group_ms;
     this.#appended = appended;
     this.#findStream = db.prepare(`
@@ -96,6 +109,7 @@ export class GroupCommit {
     if (chars * 3 > MAX_APPEND_BYTES) checkSize(stream, rows);
     const done = Promise.withResolvers<AppendResult>();
     this.#pending.push({ stream, expected, rows, chars, order, done });
+    if (this.#pending.length >= this.#last_appends) this.#enough?.();
     this.#writing ??= this.#write();
     return done.promise;
   }
@@ -109,14 +123,28 @@ export class GroupCommit {
     while (this.#pending.length > 0) {
       // The first append after a pause is committed at once, so that a small job does not wait for others.
       const since_ms = performance.now() - this.#committed_at;
-      this.#commits_in_a_row = since_ms < BUSY_GROUP_MS ? this.#commits_in_a_row + 1 : 0;
-      const busy_ms = this.#commits_in_a_row > COMMITS_AT_ONCE ? BUSY_GROUP_MS : 0;
-      const wait_ms = Math.max(this.#group_ms, busy_ms) - since_ms;
-      await (wait_ms > 0 ? delay(wait_ms) : nextTurn());
-      await this.#commit(this.#takeGroup());
+      this.#commits_in_a_row = since_ms < BUSY_SPACING_MS ? this.#commits_in_a_row + 1 : 0;
+      if (since_ms < this.#group_ms) await delay(this.#group_ms - since_ms);
+      else if (this.#commits_in_a_row > COMMITS_AT_ONCE) await this.#asMany(BUSY_SPACING_MS - since_ms);
+      // What is appended in this turn of the event loop comes along.
+      await nextTurn();
+      const group = this.#takeGroup();
+      this.#last_appends = group.length;
+      await this.#commit(group);
       this.#committed_at = performance.now();
     }
     this.#writing = undefined;
+  }
+
+  /** Resolves when as many appends wait as the last commit took, and after `most_ms`. */
+  async #asMany(most_ms: number): Promise<void> {
+    if (this.#pending.length >= this.#last_appends) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#later(resolve, most_ms);
+    this.#enough = resolve;
+    await promise;
+    this.#enough = null;
+    cancel();
   }
 
   #takeGroup(): Append[] {

@@ -3,8 +3,10 @@ import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import test from 'ava';
 import pino from 'pino';
+import { Type } from '../../../events/schema.ts';
 import { GATEWAY } from '../../../http/apis/gateway.ts';
 import { openHeavyRequests } from '../../../http/limits/heavy-requests.ts';
+import { jsonBody } from '../../../http/request-bodies.ts';
 import type { Caller } from '../../../http/route.ts';
 import { routeOf } from '../../../http/route.ts';
 import { ALICES_JOB, jobsBy, startSample, until } from '../sample-app.ts';
@@ -144,6 +146,43 @@ const ofResults = route({
     counts.begun++;
     return {};
   },
+});
+
+const list = route({
+  method: 'POST',
+  path: '/lists',
+  access: 'user',
+  heavy: 'large body',
+  summary: 'A list that may be long',
+  body: jsonBody(Type.Object({ text: Type.String() }), { example: { text: '' } }),
+  responses: { 204: { description: 'Taken.' } },
+  handler(_, counts) {
+    counts.begun++;
+    return { status: 204 };
+  },
+});
+
+test('a small body takes no turn and counts as no large request, whoever else has all turns', async (t) => {
+  const heavy_requests = openHeavyRequests({ per_caller: 1, at_once: 1 });
+  const counts = { begun: 0, rows: 0 };
+  const sample = await startSample([list], counts, { heavy_requests });
+  t.teardown(() => sample.close());
+  const send = (chars: number) =>
+    sample.request('/lists', {
+      ...{ method: 'POST', as: sample.tokens.alice, headers: { 'content-type': 'application/json' } },
+      body: JSON.stringify({ text: 'x'.repeat(chars) }),
+    });
+  const holder = heavy_requests.enter(user('holder'));
+  await holder.work(here);
+  t.deepEqual(
+    (await Promise.all([send(1), send(1000), send(10_000)])).map(({ status }) => status),
+    [204, 204, 204],
+  );
+  const large = send(30_000);
+  t.is((await send(1)).status, 204);
+  t.is(counts.begun, 4);
+  holder.leave();
+  t.is((await large).status, 204);
 });
 
 test('a job that is deleted, or whose results expire, before the turn comes is answered as it is then', async (t) => {
