@@ -33,9 +33,12 @@ async function environmentOfStart(): Promise<Record<string, string>> {
 
 /**
  * Starts, with the options of `npm start`, a service whose users have a million credits, and whose limits hold no benchmark
- * up. `prepare` runs before it, when its folder of data is empty.
+ * up. `prepare` runs before it, when its folder of data is empty. `env`: further settings.
  */
-export async function startBenchService(prepare = async (_data_dir: string) => {}): Promise<BenchService> {
+export async function startBenchService(
+  prepare = async (_data_dir: string) => {},
+  env: Readonly<Record<string, string>> = {},
+): Promise<BenchService> {
   const folder = await mkdtemp(join(tmpdir(), 'url-checker-bench-'));
   const data_dir = join(folder, 'data');
   await mkdir(data_dir);
@@ -48,6 +51,7 @@ export async function startBenchService(prepare = async (_data_dir: string) => {
     CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',
     HEAVY_REQUESTS_PER_CALLER: '1000',
     ...(await environmentOfStart()),
+    ...env,
   });
   const { pid, url } = service;
   return {

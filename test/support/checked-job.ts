@@ -8,21 +8,30 @@ import type { Outcome } from '../../events/checks.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { batchSize } from '../../events/job.ts';
 
-/** Returns the id of a job whose URLs are all checked. It is cancelled then, because no process is wanted to complete it. */
-export async function appendCheckedJob(
+const contextNow = () => ({
+  command_id: randomUUID(),
+  causation_id: randomUUID(),
+  actor: 'bench',
+  now: Date.now(),
+});
+
+/** Submits the URLs for an owner who gets as many credits. Returns the id of the job. */
+export async function appendJob(
   log: EventStore,
-  { urls: count, hosts, owner_id }: { urls: number; hosts: number; owner_id: string },
+  { owner_id, urls }: { owner_id: string; urls: readonly string[] },
 ): Promise<string> {
   const job_id = randomUUID();
-  const context = { command_id: randomUUID(), causation_id: randomUUID(), actor: 'bench', now: Date.now() };
-  const [jobs, credits] = [openJobs(log), openCredits(log)];
-  const lot = { transaction_type: 'purchase', reference_id: randomUUID(), amount: count, expires_at: null } as const;
-  await credits.run(owner_id, { type: 'grant', ...lot }, context);
-  const urlOf = (index: number) => `https://www.site-${index % hosts}.example/pages/page-${index}`;
-  const urlsFrom = (from: number, length: number) => Array.from({ length }, (_, n) => urlOf(from + n));
-  await openSubmitJob(
+  const credits = openCredits(log);
+  const lot = {
+    transaction_type: 'purchase',
+    reference_id: randomUUID(),
+    amount: urls.length,
+    expires_at: null,
+  } as const;
+  await credits.run(owner_id, { type: 'grant', ...lot }, contextNow());
+  const made = await openSubmitJob(
     log,
-    jobs,
+    openJobs(log),
     credits,
   )(
     {
@@ -30,13 +39,25 @@ export async function appendCheckedJob(
       needs_credits: true,
       counts: () => ({ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 }),
       pages: (async function* () {
-        for (let from = 0; from < count; from += 1000) {
-          yield { urls: urlsFrom(from, Math.min(1000, count - from)) };
-        }
+        for (let from = 0; from < urls.length; from += 1000) yield { urls: urls.slice(from, from + 1000) };
       })(),
     },
-    { ...context, command_id: randomUUID() },
+    contextNow(),
   );
+  if (!made.ok) throw new Error(made.refused.message);
+  return job_id;
+}
+
+/** Returns the id of a job whose URLs are all checked. It is cancelled then, because no process is wanted to complete it. */
+export async function appendCheckedJob(
+  log: EventStore,
+  { urls: count, hosts, owner_id }: { urls: number; hosts: number; owner_id: string },
+): Promise<string> {
+  const urls = Array.from(
+    { length: count },
+    (_, index) => `https://www.site-${index % hosts}.example/pages/page-${index}`,
+  );
+  const job_id = await appendJob(log, { owner_id, urls });
   const batch_size = batchSize(count);
   const batches = Math.ceil(count / batch_size);
   for (let first = 0; first < batches; first += 100) {
@@ -44,13 +65,13 @@ export async function appendCheckedJob(
     await Promise.all(
       some.map((batch) => {
         const from_index = batch * batch_size;
-        const urls = urlsFrom(from_index, Math.min(batch_size, count - from_index));
-        const range = { job_id, batch, from_index, urls };
-        return recordChecks(log, range, urls.map(outcomeOf), { ...context, command_id: randomUUID() });
+        const of_batch = urls.slice(from_index, from_index + batch_size);
+        const range = { job_id, batch, from_index, urls: of_batch };
+        return recordChecks(log, range, of_batch.map(outcomeOf), contextNow());
       }),
     );
   }
-  await jobs.run(job_id, { type: 'cancel' }, { ...context, command_id: randomUUID() });
+  await openJobs(log).run(job_id, { type: 'cancel' }, contextNow());
   return job_id;
 }
 
