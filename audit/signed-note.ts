@@ -1,6 +1,7 @@
 // Signed notes and checkpoints of transparency logs (c2sp.org/signed-note, c2sp.org/tlog-checkpoint), which other programs verify, such as
 // Go's golang.org/x/mod/sumdb/note. Signatures are Ed25519.
-import { createPrivateKey, createPublicKey, hash, hkdfSync, type KeyObject, sign, verify } from 'node:crypto';
+import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto';
+import { derivedKey } from '../events/derived-key.ts';
 
 const ED25519 = 1;
 const KEY_BYTES = 32;
@@ -20,8 +21,11 @@ export interface NoteSigner {
  * @example openNoteSigner('ledger', Buffer.from('secret')).verifier.split('+')[0] // 'ledger'
  */
 export function openNoteSigner(name: string, secret: Uint8Array): NoteSigner {
-  const seed = Buffer.from(hkdfSync('sha256', secret, '', 'ledger heads', KEY_BYTES));
-  const key = createPrivateKey({ key: Buffer.concat([PKCS8, seed]), format: 'der', type: 'pkcs8' });
+  const key = createPrivateKey({
+    key: Buffer.concat([PKCS8, derivedKey(secret, 'ledger heads')]),
+    format: 'der',
+    type: 'pkcs8',
+  });
   const public_key = createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(SPKI.length);
   const id = keyId(name, public_key);
   return {

@@ -1,5 +1,6 @@
 // The aggregate of one user's webhook endpoints. Their signing secrets derive from a key that the log does not hold.
 import { createHmac } from 'node:crypto';
+import { derivedKey } from '../events/derived-key.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { webhookEndpointsStream } from '../events/streams.ts';
 import type { DisabledReason, WebhookEndpointCreated, WebhookEndpointsEvent } from '../events/webhook.ts';
@@ -20,6 +21,8 @@ export interface WebhookEndpoint {
   secret: number;
   /** Older secrets, the newest first; each signs deliveries as well until this time, in milliseconds since the epoch. */
   older: readonly { secret: number; until: number }[];
+  /** Secrets from this number on derive from the key for such secrets, those before it from the setting itself. */
+  derived_from: number;
 }
 
 /** The endpoints by id; null for a deleted one. */
@@ -27,16 +30,21 @@ export type WebhookEndpointsState = Map<string, WebhookEndpoint | null>;
 
 export const initial = (): WebhookEndpointsState => new Map();
 export const evolve = evolveBy<WebhookEndpointsState, WebhookEndpointsEvent>({
-  WebhookEndpointCreated: (endpoints, { endpoint_id, url }) =>
-    endpoints.set(endpoint_id, { url, status: 'enabled', notified: false, enablings: 0, secret: 1, older: [] }),
+  WebhookEndpointCreated(endpoints, { endpoint_id, url, is_derived }) {
+    const derived_from = is_derived ? 1 : Number.POSITIVE_INFINITY;
+    const enabled = { status: 'enabled', notified: false, enablings: 0 } as const;
+    return endpoints.set(endpoint_id, { url, ...enabled, secret: 1, older: [], derived_from });
+  },
   WebhookEndpointDisabled: (endpoints, { endpoint_id }) => change(endpoints, endpoint_id, { status: 'disabled' }),
   WebhookEndpointOwnerNotified: (endpoints, { endpoint_id }) => change(endpoints, endpoint_id, { notified: true }),
   WebhookEndpointEnabled: (endpoints, { endpoint_id, times }) =>
     change(endpoints, endpoint_id, { status: 'enabled', notified: false, enablings: times }),
-  WebhookSecretRotated(endpoints, { endpoint_id, secret, older_until }) {
+  WebhookSecretRotated(endpoints, { endpoint_id, secret, older_until, is_derived }) {
     const endpoint = endpoints.get(endpoint_id);
     if (!endpoint) return endpoints;
-    return change(endpoints, endpoint_id, { secret, older: olderSecrets(endpoint, Date.parse(older_until)) });
+    const derived_from = is_derived ? Math.min(endpoint.derived_from, secret) : endpoint.derived_from;
+    const older = olderSecrets(endpoint, Date.parse(older_until));
+    return change(endpoints, endpoint_id, { secret, older, derived_from });
   },
   WebhookEndpointDeleted: (endpoints, { endpoint_id }) => endpoints.set(endpoint_id, null),
 });
@@ -106,7 +114,8 @@ function rotated(
       'of them end now with overlap_seconds 0.';
     return { refused: { code: 'too_many_secrets', message } };
   }
-  const data = { endpoint_id, secret: endpoint.secret + 1, older_until: new Date(older_until).toISOString() };
+  const older = new Date(older_until).toISOString();
+  const data = { endpoint_id, secret: endpoint.secret + 1, older_until: older, is_derived: true } as const;
   return { events: [{ type: 'WebhookSecretRotated', data }] };
 }
 
@@ -120,7 +129,7 @@ function create(
     const message = `There are ${MAX_ENDPOINTS} webhook endpoints already, disabled ones included; delete one.`;
     return { refused: { code: 'too_many_endpoints', message } };
   }
-  return { events: [{ type: 'WebhookEndpointCreated', data }] };
+  return { events: [{ type: 'WebhookEndpointCreated', data: { ...data, is_derived: true } }] };
 }
 
 export interface WebhookEndpoints {
@@ -146,21 +155,23 @@ export function openWebhookEndpoints(log: EventStore): WebhookEndpoints {
 }
 
 /**
- * Derives the endpoint's secret of this number, from 1, from the service's key. The service stores no secret.
+ * Derives the endpoint's secret of this number, from 1, from the service's secret. The service stores none. `is_derived`: how the log says that it was
+ * made; the secrets of endpoints that are older than the keys by purpose stay what they were.
  * @example signingSecret(Buffer.from('key'), 'we-1', 2) === signingSecret(Buffer.from('key'), 'we-1', 1) // false
  */
-export function signingSecret(key: Uint8Array, endpoint_id: string, number = 1): string {
+export function signingSecret(secret: Uint8Array, endpoint_id: string, number = 1, is_derived = true): string {
+  const key = is_derived ? derivedKey(secret, 'secrets of webhook endpoints') : secret;
   const name = `webhook endpoint ${endpoint_id}${number === 1 ? '' : ` secret ${number}`}`;
   return `whsec_${createHmac('sha256', key).update(name).digest('base64url')}`;
 }
 
 /** The secrets that sign a delivery at `now`, in milliseconds since the epoch: the newest first. */
 export function signingSecrets(
-  key: Uint8Array,
+  secret_key: Uint8Array,
   endpoint_id: string,
-  { secret, older }: Pick<WebhookEndpoint, 'secret' | 'older'>,
+  { secret, older, derived_from }: Pick<WebhookEndpoint, 'secret' | 'older' | 'derived_from'>,
   now: number,
 ): string[] {
   const numbers = [secret, ...older.filter(({ until }) => until > now).map((one) => one.secret)];
-  return numbers.map((number) => signingSecret(key, endpoint_id, number));
+  return numbers.map((number) => signingSecret(secret_key, endpoint_id, number, number >= derived_from));
 }

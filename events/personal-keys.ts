@@ -1,7 +1,8 @@
 // The streams `personal_keys-{subject}`: the key that seals a user's or a job's personal fields, itself sealed under the service's key.
 // Deleting the stream destroys the key, and no later append can bring it back.
-import { hkdfSync, randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { derivedKey } from './derived-key.ts';
 import { type DataOf, event } from './event-spec.ts';
 import type { EventStore, NewEvent } from './event-store.ts';
 import { seal, unseal } from './personal.ts';
@@ -117,7 +118,7 @@ export function openPersonalKeys(store: EventStore, secret: Uint8Array): Persona
   };
 }
 
-const wrappingKey = (secret: Uint8Array) => new Uint8Array(hkdfSync('sha256', secret, '', 'personal keys', KEY_BYTES));
+const wrappingKey = (secret: Uint8Array) => derivedKey(secret, 'personal keys');
 
 function unwrap(wrapping: Uint8Array, stream: string, { wrapped }: PersonalKeyMade): Uint8Array {
   try {

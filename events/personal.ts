@@ -1,6 +1,7 @@
 // Personal fields of events. The log holds them sealed (AES-256-GCM) under a key of the user or of the job. Destroying the key
 // erases them from every event, also from streams that stay.
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
+import { derivedKey } from './derived-key.ts';
 import type { TSchema } from './schema.ts';
 import { idOf, type PersonalSubject } from './streams.ts';
 
@@ -43,22 +44,45 @@ export function subjectOf(stream: string, data: unknown, whose: Whose): Personal
   return `user/${owner_id ?? user_id ?? idOf(stream)}`;
 }
 
-/** Version 1: base64url of a 12-byte IV, a 16-byte tag and the ciphertext. */
-const PREFIX = 'sealed:1:';
+/**
+ * A sealed text is base64url of a 12-byte IV, a 16-byte tag and the ciphertext. Version 2 encrypts, and makes the IV, each under a key of
+ * its own that derives from the subject's; version 1, which is only opened, used the subject's key for both.
+ */
+const VERSION_1 = 'sealed:1:';
+const VERSION_2 = 'sealed:2:';
 const CIPHER = 'aes-256-gcm';
 const [IV_BYTES, TAG_BYTES] = [12, 16];
 
-export const isSealed = (value: unknown): value is string => typeof value === 'string' && value.startsWith(PREFIX);
+export const isSealed = (value: unknown): value is string =>
+  typeof value === 'string' && (value.startsWith(VERSION_2) || value.startsWith(VERSION_1));
+
+interface SealKeys {
+  encryption: Uint8Array;
+  iv: Uint8Array;
+}
+
+/** A subject's events are read together, so its keys are derived once. */
+const derived = new WeakMap<Uint8Array, SealKeys>();
+
+function sealKeys(key: Uint8Array): SealKeys {
+  let keys = derived.get(key);
+  if (!keys) {
+    keys = { encryption: derivedKey(key, 'seals: encryption'), iv: derivedKey(key, 'seals: IV') };
+    derived.set(key, keys);
+  }
+  return keys;
+}
 
 /**
  * Seals a text for its `place`, which tells it from every other text under the key; a sealed text opens at no other place. The same
  * text at the same place is sealed to the same bytes, so that a repeated append repeats its event.
  */
 export function seal(key: Uint8Array, place: string, text: string): string {
-  const iv = createHmac('sha256', key).update(`${place}\0${text}`).digest().subarray(0, IV_BYTES);
-  const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(place));
+  const keys = sealKeys(key);
+  const iv = createHmac('sha256', keys.iv).update(`${place}\0${text}`).digest().subarray(0, IV_BYTES);
+  const cipher = createCipheriv(CIPHER, keys.encryption, iv, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(place));
   const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-  return PREFIX + Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url');
+  return VERSION_2 + Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url');
 }
 
 /** The text is not as it was sealed. */
@@ -69,9 +93,10 @@ export class UnopenedText extends Error {
 /** Opens a sealed text; throws `UnopenedText` when the key or the place is another one, or a byte was changed. */
 export function unseal(key: Uint8Array, place: string, sealed: string): string {
   try {
-    const bytes = Buffer.from(sealed.slice(PREFIX.length), 'base64url');
+    const encryption = sealed.startsWith(VERSION_1) ? key : sealKeys(key).encryption;
+    const bytes = Buffer.from(sealed.slice(VERSION_2.length), 'base64url');
     const iv = bytes.subarray(0, IV_BYTES);
-    const decipher = createDecipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(place));
+    const decipher = createDecipheriv(CIPHER, encryption, iv, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(place));
     decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
     const opened = [decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()];
     return Buffer.concat(opened).toString('utf8');

@@ -10,6 +10,8 @@ import { type Static, type TProperties, Type } from './schema.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 const Time = Type.String({ format: 'date-time' });
+/** The secret derives from a key for such secrets alone; absent in older events, whose secrets derive from the setting itself. */
+const is_derived = Type.Optional(Type.Literal(true));
 
 /** The event types that endpoints subscribe to. */
 export const WEBHOOK_EVENT_TYPES = ['job.completed', 'job.paused', 'job.failed', 'job.cancelled'] as const;
@@ -65,6 +67,7 @@ export const WEBHOOK_ENDPOINTS_EVENTS = {
     url: personal(Type.String(), 'user'),
     /** The event types that the endpoint subscribes to; an empty list subscribes to all. */
     events: Type.Array(Type.Enum(WEBHOOK_EVENT_TYPES)),
+    is_derived,
   }),
   WebhookEndpointDisabled: event({
     endpoint_id: Type.String(),
@@ -82,6 +85,7 @@ export const WEBHOOK_ENDPOINTS_EVENTS = {
     endpoint_id: Type.String(),
     secret: Type.Integer({ minimum: 2 }),
     older_until: Time,
+    is_derived,
   }),
   WebhookEndpointDeleted: event({ endpoint_id: Type.String() }),
 };

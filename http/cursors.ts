@@ -1,6 +1,7 @@
 // Signed cursors: each names the result, or the item of a list, that a page starts after. The service refuses a cursor that a
 // client changed, or took from another job or filter, which could otherwise skip results.
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { derivedKey } from '../events/derived-key.ts';
 import { ValidationError } from './errors.ts';
 
 /** A cursor is valid for the pages of one job under one filter. */
@@ -27,10 +28,11 @@ export interface ListCursors {
   valuesOf(cursor: string, scope: object): string[] | null;
 }
 
-export function openListCursors(key: Uint8Array): ListCursors {
+export function openListCursors(secret: Uint8Array): ListCursors {
+  const key = derivedKey(secret, 'cursors of lists');
   const macOf = (text: string, scope: object) =>
     createHmac('sha256', key)
-      .update(JSON.stringify(['list cursor', scope, text]))
+      .update(JSON.stringify([scope, text]))
       .digest()
       .subarray(0, MAC_BYTES);
   return {
@@ -52,10 +54,10 @@ export function openListCursors(key: Uint8Array): ListCursors {
 
 const wrongCursor = (msg: string) => new ValidationError([{ loc: ['query', 'cursor'], msg, type: 'cursor' }]);
 
-export function openCursors(key: Uint8Array): Cursors {
+export function openCursors(secret: Uint8Array): Cursors {
+  const key = derivedKey(secret, 'cursors of results');
   function macOf(index: number, { job_id, filter }: CursorScope): Buffer {
-    // The key also signs links: no link's text starts with this array.
-    const signed = JSON.stringify(['cursor', job_id, filter, index]);
+    const signed = JSON.stringify([job_id, filter, index]);
     return createHmac('sha256', key).update(signed).digest().subarray(0, MAC_BYTES);
   }
   return {

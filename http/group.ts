@@ -56,7 +56,7 @@ export interface Parts {
   jobFinder: JobFinder;
   jobWatch: JobWatch;
   inFlight: InFlight;
-  /** The key that signs links and cursors, and the key that the secrets of webhook endpoints derive from. */
+  /** The secrets that keys derive from: of links, cursors, cookies and hashes, and of the secrets of webhook endpoints. */
   keys: { links: Uint8Array; webhooks: Uint8Array };
   /** Null when the operator has set up none. */
   payments: PaymentProvider | null;

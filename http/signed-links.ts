@@ -1,5 +1,6 @@
-// Signed links work without credentials until they expire. Only holders of the key can make one.
+// Signed links work without credentials until they expire. Only holders of the secret can make one.
 import { createHmac } from 'node:crypto';
+import { derivedKey } from '../events/derived-key.ts';
 import { Type } from '../events/schema.ts';
 import { sameText } from './callers/same-text.ts';
 import { HttpError } from './errors.ts';
@@ -9,8 +10,9 @@ const LIFETIME_MS = 3_600_000;
 
 export type SignedLinks = ReturnType<typeof openSignedLinks>;
 
-export function openSignedLinks(options: { key: Uint8Array; base_url: () => string; now: () => number }) {
-  const { key, base_url, now } = options;
+export function openSignedLinks(options: { secret: Uint8Array; base_url: () => string; now: () => number }) {
+  const { base_url, now } = options;
+  const key = derivedKey(options.secret, 'links');
   /** The HMAC-SHA256 of the path and the other parameters, `expires` included, in the order of their names. */
   function signatureOf(path: string, query: URLSearchParams): string {
     const signed = new URLSearchParams(query);

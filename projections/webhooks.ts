@@ -89,7 +89,7 @@ export const webhooksProjection: Projection = projection({
       if (endpoint) await deliveries.write([{ replace: newDelivery(delivery_id, endpoint, event, at) }]);
     },
     async WebhookEndpointCreated({ data, metadata: { at } }, collections) {
-      const { endpoint_id: _id, ...endpoint } = data;
+      const { endpoint_id: _id, is_derived: _, ...endpoint } = data;
       const fresh = { status: 'enabled', disabled_reason: null, failing_since: null, due: null } as const;
       await writeEndpoints(collections, [{ replace: { _id, ...endpoint, created_at: at, ...fresh } }]);
     },

@@ -29,7 +29,7 @@ export function openHttp(config: Config, logger: Logger, own: Own, opening: Open
         return { ...opened, close: () => opened.close().then(close) };
       }
       const keys = await openKeys(config);
-      const links = openSignedLinks({ key: keys.links, base_url: own.public_url, now: Date.now });
+      const links = openSignedLinks({ secret: keys.links, base_url: own.public_url, now: Date.now });
       const sign: SignBlobLink = (key, link) => blobLink(links, key, link);
       blobs = await openBlobs(config, logger, { ...opening, sign });
       const outside = await openOutside(config, logger, own);

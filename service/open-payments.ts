@@ -1,6 +1,7 @@
 // The payment provider that the settings choose.
 import { openSandbox } from '../adapters/payments/sandbox.ts';
 import { PLAN_PRICES } from '../commands/plans.ts';
+import { derivedKey } from '../events/derived-key.ts';
 import type { PaymentProvider } from '../http/payments.ts';
 import type { SubscriptionEnder } from '../processes/erasures.ts';
 import type { Config } from '../settings/config.ts';
@@ -12,8 +13,13 @@ export async function openPayments(config: Config, base_url: () => string): Prom
   if (payment_secret_key !== null) return openProvider(payment_secret_key, config);
   const is_sandbox = payment_sandbox === 'on' || (payment_sandbox === 'local' && identity_jwks_url === null);
   if (!is_sandbox) return null;
-  const key = await keyOf(payment_webhook_secret, data_dir, 'payment-key');
-  return openSandbox({ key, base_url, now: Date.now });
+  const secret = await keyOf(payment_webhook_secret, data_dir, 'payment-key');
+  const keys = {
+    checkout: derivedKey(secret, 'sandbox: checkouts'),
+    portal: derivedKey(secret, 'sandbox: portals'),
+    event: derivedKey(secret, 'sandbox: events'),
+  };
+  return openSandbox({ keys, base_url, now: Date.now });
 }
 
 /** The provider that takes money, for processes; null without its key. The sandbox takes none. */

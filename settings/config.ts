@@ -9,7 +9,9 @@ import {
   cidrs,
   days,
   integer,
+  key,
   list,
+  MIN_KEY_CHARS,
   port,
   type Setting,
   secret,
@@ -102,21 +104,17 @@ export const SETTINGS = {
     "The secret of the identity provider's webhook to /internal/identity-webhook; unset: the service closes the route.",
   ),
 
-  LINK_SIGNING_KEY: secret(
-    'The key that signs download links and cursors, the same on all machines; unset: the service makes one in DATA_DIR.',
+  LINK_SIGNING_KEY: key(
+    'The secret that the keys of links, cursors and sessions derive from, the same on all machines; unset: made and kept in DATA_DIR.',
   ),
-  WEBHOOK_SIGNING_KEY: secret(
-    "The key that webhook endpoints' secrets derive from, the same for http and processes; unset: the service makes one in DATA_DIR.",
-    // The owner of an endpoint knows a secret derived from the key, and must not be able to guess the key.
-    32,
+  WEBHOOK_SIGNING_KEY: key(
+    "The secret that webhook endpoints' own derive from, the same for http and processes; unset: made and kept in DATA_DIR.",
   ),
-  PERSONAL_DATA_KEY: secret(
+  PERSONAL_DATA_KEY: key(
     'The key under which the log holds the keys of personal data, one for all processes; unset: made and kept in DATA_DIR.',
-    32,
   ),
-  LEDGER_SIGNING_KEY: secret(
+  LEDGER_SIGNING_KEY: key(
     'The secret from which the key derives that signs the heads of the ledger, one for all processes; unset: made and kept in DATA_DIR.',
-    32,
   ),
   LEDGER_HEAD_MINUTES: integer(
     60,
@@ -297,6 +295,12 @@ function disagreements(settings: Settings): string[] {
   if (payment_secret_key !== null && payment_webhook_secret === null && settings.roles.includes('http')) {
     found.push(
       'PAYMENT_WEBHOOK_SECRET is unset: it wants a value when PAYMENT_SECRET_KEY is set, or no payment would be known',
+    );
+  }
+  if (payment_secret_key === null && (payment_webhook_secret?.length ?? MIN_KEY_CHARS) < MIN_KEY_CHARS) {
+    found.push(
+      `PAYMENT_WEBHOOK_SECRET is ${masked(payment_webhook_secret!, true)}: it wants at least ${MIN_KEY_CHARS} characters without ` +
+        'PAYMENT_SECRET_KEY, because the sandbox signs checkouts with it',
     );
   }
   const { host, identity_jwks_url, roles: played, eventstore_url, webhook_signing_key } = settings;

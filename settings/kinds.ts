@@ -53,6 +53,13 @@ const isPlain = (text: string) => text.length <= 1000 && !/\p{Cc}/u.test(text);
 export const text = <Fallback extends string | null>(fallback: Fallback, means: string) =>
   setting<string | Fallback>(fallback, means, 'one line of text', (given) => (isPlain(given) ? given : undefined));
 
+/** Whoever has one thing that a key signed can try keys by the billion: 32 random characters of base64 are 192 bits. */
+export const MIN_KEY_CHARS = 32;
+
+/** A key of the service's own. */
+export const key = (means: string) => secret(means, MIN_KEY_CHARS);
+
+/** A secret that another service gave out, or that nothing which a stranger has was made with. */
 export const secret = (means: string, min_chars = 8) =>
   setting<string | null>(
     null,

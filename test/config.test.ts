@@ -135,7 +135,16 @@ test('separate http and processes over servers need one webhook key', (t) => {
   t.notThrows(() => readConfig({ ...apart, WEBHOOK_SIGNING_KEY: 'k'.repeat(32) }));
   // Over one folder they find the same one there.
   t.notThrows(() => readConfig({ ROLES: 'http' }));
-  t.regex(wrong({ WEBHOOK_SIGNING_KEY: 'too-short-a-key' }), /at least 32 characters/);
+});
+
+test('a key has at least 32 characters', (t) => {
+  const names = ['LINK_SIGNING_KEY', 'WEBHOOK_SIGNING_KEY', 'PERSONAL_DATA_KEY', 'LEDGER_SIGNING_KEY'];
+  // The sandbox signs checkouts with it. A provider that takes money chooses its secret.
+  for (const name of [...names, 'PAYMENT_WEBHOOK_SECRET']) {
+    t.regex(wrong({ [name]: 'k'.repeat(31) }), /at least 32 characters/, name);
+    t.notThrows(() => readConfig({ [name]: 'k'.repeat(32) }), name);
+  }
+  t.notThrows(() => readConfig({ PAYMENT_SECRET_KEY: 'sk_test_1', PAYMENT_WEBHOOK_SECRET: 'whsec_of_it' }));
 });
 
 test('isLoopback recognises loopback addresses', (t) => {

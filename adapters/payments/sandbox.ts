@@ -9,7 +9,8 @@ const TOLERANCE_S = 300;
 const SIGNATURE_HEADER = 'sandbox-signature';
 
 export interface SandboxOptions {
-  key: Uint8Array;
+  /** A key for each kind of thing that the sandbox signs. */
+  keys: Readonly<Record<Purpose | 'event', Uint8Array>>;
   /** The base URL of the service, without a slash at its end. */
   base_url: () => string;
   now: () => number;
@@ -17,8 +18,8 @@ export interface SandboxOptions {
 
 type Purpose = 'checkout' | 'portal';
 
-export function openSandbox({ key, base_url, now }: SandboxOptions): Sandbox {
-  const mac = (purpose: string, text: string) => createHmac('sha256', key).update(`${purpose}:${text}`).digest();
+export function openSandbox({ keys, base_url, now }: SandboxOptions): Sandbox {
+  const mac = (purpose: keyof typeof keys, text: string) => createHmac('sha256', keys[purpose]).update(text).digest();
 
   function pack(purpose: Purpose, value: object): string {
     const text = Buffer.from(JSON.stringify({ ...value, expires_ms: now() + SESSION_MS })).toString('base64url');

@@ -1,5 +1,6 @@
 // Keyed hashes of what the service must recognise and not keep: addresses of clients, and who came from them.
-import { createHmac, hkdfSync } from 'node:crypto';
+import { createHmac } from 'node:crypto';
+import { derivedKey } from '../../events/derived-key.ts';
 import { subscriberOf } from '../../net/cidr.ts';
 
 export interface ClientHash {
@@ -9,9 +10,9 @@ export interface ClientHash {
   text(kind: string, text: string): string;
 }
 
-/** `key`: the same on all machines, so that they have the same hashes. */
-export function openClientHash(key: Uint8Array): ClientHash {
-  const own = new Uint8Array(hkdfSync('sha256', key, '', 'hashes of clients', 32));
+/** `secret`: the same on all machines, so that they have the same hashes. */
+export function openClientHash(secret: Uint8Array): ClientHash {
+  const own = derivedKey(secret, 'hashes of clients');
   const text = (kind: string, value: string) => createHmac('sha256', own).update(`${kind}\0${value}`).digest('hex');
   return { address: (ip) => text('address', subscriberOf(ip)), text };
 }

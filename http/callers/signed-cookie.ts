@@ -1,6 +1,6 @@
 // A cookie that no script can read and nobody can change: claims signed by a key of the service.
-import { hkdfSync } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import { derivedKey } from '../../events/derived-key.ts';
 
 export interface SignedCookie {
   /** The value for `Set-Cookie`. `lasts_s`: seconds. */
@@ -15,9 +15,9 @@ const ALGORITHM = 'HS256';
 
 export interface SignedCookieOptions {
   /** Part of the cookie's name, and of its key: a cookie of one kind is never taken for another. */
-  name: string;
+  name: 'session' | 'sign-in';
   /** The same on all machines. */
-  key: Uint8Array;
+  secret: Uint8Array;
   path: string;
   /** `Lax` where a page of another site leads here. */
   same_site: 'Strict' | 'Lax';
@@ -25,8 +25,8 @@ export interface SignedCookieOptions {
   https: boolean;
 }
 
-export function openSignedCookie({ name: plain, key, path, same_site, https }: SignedCookieOptions): SignedCookie {
-  const secret = new Uint8Array(hkdfSync('sha256', key, '', `cookie ${plain}`, 32));
+export function openSignedCookie({ name: plain, secret, path, same_site, https }: SignedCookieOptions): SignedCookie {
+  const key = derivedKey(secret, `cookie ${plain}`);
   // No other host, not even a subdomain's, can set a cookie with the first prefix: nobody puts a session of theirs in its place.
   const name = https ? `${path === '/' ? '__Host-' : '__Secure-'}${plain}` : plain;
   const cookie = (value: string, lasts_s: number) =>
@@ -35,13 +35,13 @@ export function openSignedCookie({ name: plain, key, path, same_site, https }: S
     async made(claims, lasts_s, now) {
       const expires_s = Math.floor(now / 1000) + lasts_s;
       const token = new SignJWT(claims).setProtectedHeader({ alg: ALGORITHM }).setExpirationTime(expires_s);
-      return cookie(await token.sign(secret), lasts_s);
+      return cookie(await token.sign(key), lasts_s);
     },
     async read(cookies) {
       const value = valueIn(cookies, name);
       if (value === undefined) return null;
       try {
-        return (await jwtVerify(value, secret, { algorithms: [ALGORITHM], requiredClaims: ['exp'] })).payload;
+        return (await jwtVerify(value, key, { algorithms: [ALGORITHM], requiredClaims: ['exp'] })).payload;
       } catch (error) {
         if (error instanceof errors.JOSEError) return null;
         throw error;

@@ -28,7 +28,7 @@ function wire({ identity, sessions, rates, keys, config, logger, public_url }: P
     console_url: () => `${public_url()}/console`,
     // The provider's page leads back here, so that the cookie has to come along from another site.
     cookie: openSignedCookie({
-      ...{ name: 'sign-in', key: keys.links, path },
+      ...{ name: 'sign-in', secret: keys.links, path },
       ...{ same_site: 'Lax', https: protocol === 'https:' },
     }),
     limit: openRequestLimit(rates, { name: 'provider-sign-ins', subject: SUBJECT, most: MOST_A_MINUTE }),

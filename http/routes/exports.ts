@@ -17,7 +17,7 @@ import { assertValid, linkErrors, linkParameters, openSignedLinks } from '../sig
 const wire = ({ read, log, blobs, config, keys, public_url, now }: Parts) => ({
   ...{ log, blobs, max_inflated_bytes: config.max_inflated_bytes },
   read: read({ jobs, results, jobStats }),
-  links: openSignedLinks({ key: keys.links, base_url: public_url, now }),
+  links: openSignedLinks({ secret: keys.links, base_url: public_url, now }),
 });
 export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(GATEWAY, 'exports');

@@ -10,7 +10,7 @@ import { assertValid, linkErrors, linkParameters, openSignedLinks, type SignedLi
 
 const wire = ({ blobs, keys, public_url, now }: Parts) => ({
   blobs,
-  links: openSignedLinks({ key: keys.links, base_url: public_url, now }),
+  links: openSignedLinks({ secret: keys.links, base_url: public_url, now }),
 });
 type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(GATEWAY, 'exports');

@@ -7,6 +7,7 @@ import {
   NO_SUCH_ENDPOINT,
   openWebhookEndpoints,
   signingSecret,
+  signingSecrets,
 } from '../../commands/webhook-endpoints.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
@@ -279,14 +280,14 @@ const rotate = route({
     const older_until = context.now + body.overlap_seconds * 1000;
     const command = { type: 'rotateSecret', endpoint_id: params.id, now: context.now, older_until } as const;
     const { state, position } = rotated(await endpoints.run(user_id, command, context));
-    const secret = state.get(params.id)?.secret;
+    const rotated_to = state.get(params.id);
     // Deleted by another request at the same time.
-    if (secret === undefined) throw refusedWith(404, NO_SUCH_ENDPOINT);
+    if (!rotated_to) throw refusedWith(404, NO_SUCH_ENDPOINT);
     const older_secrets_until = new Date(older_until).toISOString();
     return {
       body: {
         ...endpointView({ ...endpoint, older_secrets_until }),
-        signing_secret: signingSecret(key, params.id, secret),
+        signing_secret: signingSecrets(key, params.id, rotated_to, context.now)[0]!,
       },
       headers: { 'cache-control': 'no-store' },
       position,

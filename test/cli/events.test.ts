@@ -202,7 +202,7 @@ test('personal data is sealed unless the key is there, and its keys are left out
   const DATA_DIR = await filledFolder(t);
   const nameIn = async (env: Env, ...args: string[]) =>
     ((await lines(t, env, 'read', '--json', '--type', 'UserNamed', ...args))[0]!.data as { name: string }).name;
-  t.regex(await nameIn({ DATA_DIR }), /^sealed:1:/);
+  t.regex(await nameIn({ DATA_DIR }), /^sealed:2:/);
   t.is(await nameIn({ DATA_DIR }, '--unseal'), '=Dora');
   const keys = await lines(t, { DATA_DIR }, 'read', '--json', '--category', 'personal_keys');
   t.deepEqual(

@@ -1,4 +1,5 @@
 // The webhook endpoints of one user: given what happened, when this is asked, then that happens.
+import { createHmac } from 'node:crypto';
 import test from 'ava';
 import {
   decide,
@@ -22,7 +23,7 @@ const endpointOf = (endpoint_id: string) => ({
 });
 const created = (endpoint_id: string): WebhookEndpointsEvent => ({
   type: 'WebhookEndpointCreated',
-  data: endpointOf(endpoint_id),
+  data: { ...endpointOf(endpoint_id), is_derived: true },
 });
 const DISABLED: WebhookEndpointsEvent = {
   type: 'WebhookEndpointDisabled',
@@ -103,7 +104,7 @@ test('what a process saw before an endpoint was enabled neither disables it nor 
 const NOW = Date.parse('2026-01-31T09:00:00.000Z');
 const rotation = (secret: number, older_until: number): WebhookEndpointsEvent => ({
   type: 'WebhookSecretRotated',
-  data: { endpoint_id: 'a', secret, older_until: new Date(older_until).toISOString() },
+  data: { endpoint_id: 'a', secret, older_until: new Date(older_until).toISOString(), is_derived: true },
 });
 const rotate = (older_until: number, now = NOW): WebhookEndpointsCommand => ({
   ...{ type: 'rotateSecret', endpoint_id: 'a', now, older_until },
@@ -126,6 +127,16 @@ test('a new secret signs beside the older ones until their time is over', (t) =>
   t.deepEqual(secretsAt([...twice, rotation(4, NOW)], NOW), [4], 'without an overlap all older ones end');
   for (const history of [[], [created('a'), DELETED]])
     t.like(when(history, rotate(NOW)), { refused: { code: 'endpoint_not_found' } });
+});
+
+test('an endpoint from before the keys by purpose keeps its secret until it gets a new one', (t) => {
+  const key = Buffer.from('a key of tests');
+  const at_first = createHmac('sha256', key).update('webhook endpoint a').digest('base64url');
+  const before: WebhookEndpointsEvent = { type: 'WebhookEndpointCreated', data: endpointOf('a') };
+  const secrets = (...later: WebhookEndpointsEvent[]) =>
+    signingSecrets(key, 'a', [before, ...later].reduce(evolve, initial()).get('a')!, NOW);
+  t.deepEqual(secrets(), [`whsec_${at_first}`]);
+  t.deepEqual(secrets(rotation(2, NOW + 1000)), [signingSecret(key, 'a', 2), `whsec_${at_first}`]);
 });
 
 test('at most four older secrets sign a delivery', (t) => {

@@ -73,7 +73,7 @@ async function exporting(documents: Documents, format: 'csv' | 'xlsx', body: (wo
   await live(1);
   const read = openReadModels(documents, { monotonic: () => clock.now });
   const services = {
-    links: openSignedLinks({ key: Buffer.from('key'), base_url: () => 'http://x', now: () => clock.now }),
+    links: openSignedLinks({ secret: Buffer.from('key'), base_url: () => 'http://x', now: () => clock.now }),
     read: { jobs: read.collection(jobs), results: read.collection(results), jobStats: read.collection(jobStats) },
   } as unknown as Deps;
   const found = { owner_id: 'alice', completed_urls: ROWS, filename: 'urls.csv' };

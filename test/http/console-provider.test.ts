@@ -6,7 +6,7 @@ import { silent } from '../support/stores.ts';
 import { startSample } from './sample-app.ts';
 
 const cookie = openSignedCookie({
-  ...{ name: 'sign-in', key: Buffer.alloc(32), path: '/console/provider', same_site: 'Lax', https: false },
+  ...{ name: 'sign-in', secret: Buffer.alloc(32), path: '/console/provider', same_site: 'Lax', https: false },
 });
 const CONSOLE = 'http://127.0.0.1:9/console';
 const PENDING = { state: 's', nonce: 'n', verifier: 'v' };

@@ -219,7 +219,7 @@ async function openWorld(): Promise<World> {
   let read = 0;
   let job: object | null = { _id: ALICES_JOB, completed_urls: ROWS, filename: 'urls.csv' };
   const services = {
-    links: openSignedLinks({ key: Buffer.from('key'), base_url: () => 'http://x', now: () => clock.now }),
+    links: openSignedLinks({ secret: Buffer.from('key'), base_url: () => 'http://x', now: () => clock.now }),
     read: {
       jobs: { get: async (id: string) => (id === ALICES_JOB ? job : null) },
       results: {

@@ -4,7 +4,7 @@ import { openSignedLinks } from '../../http/signed-links.ts';
 const BASE = 'https://check.example/app';
 
 function linksAt(clock: { now: number }, key = 'a key of tests') {
-  return openSignedLinks({ key: Buffer.from(key), base_url: () => BASE, now: () => clock.now });
+  return openSignedLinks({ secret: Buffer.from(key), base_url: () => BASE, now: () => clock.now });
 }
 
 /** As a server behind the base sees it. */

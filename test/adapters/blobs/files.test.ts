@@ -13,7 +13,7 @@ import { fileBlobs } from '../../support/file-blobs.ts';
 
 blobsContract('files', async () => {
   const parent = await mkdtemp(join(tmpdir(), 'blobs-'));
-  const links = openSignedLinks({ key: Buffer.from('key'), base_url: () => served.url, now: Date.now });
+  const links = openSignedLinks({ secret: Buffer.from('key'), base_url: () => served.url, now: Date.now });
   const open = () => openFileBlobs({ folder: join(parent, 'blobs'), sign: (key, link) => blobLink(links, key, link) });
   const served = await startSample([storedFile], { blobs: await open(), links });
   return {

@@ -5,7 +5,7 @@ import { openSignedCookie, type SignedCookieOptions } from '../../../http/caller
 
 const KEY = Buffer.alloc(32, 7);
 const open = (more: Partial<SignedCookieOptions> = {}) =>
-  openSignedCookie({ name: 'session', key: KEY, path: '/', same_site: 'Strict', https: true, ...more });
+  openSignedCookie({ name: 'session', secret: KEY, path: '/', same_site: 'Strict', https: true, ...more });
 const pairOf = (set_cookie: string) => set_cookie.split(';')[0]!;
 
 test('a cookie belongs to its host alone under https, and to no script anywhere', async (t) => {
@@ -38,7 +38,7 @@ test('a cookie is believed whole, in its time, under its name and its key', asyn
     `__Host-session=${await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(KEY)}`,
     pairOf(await cookie.made({ sub: 'alice' }, 60, now - 61_000)),
     pairOf(await open({ name: 'sign-in' }).made({ sub: 'alice' }, 60, now)).replace('sign-in', 'session'),
-    pairOf(await open({ key: Buffer.alloc(32, 8) }).made({ sub: 'alice' }, 60, now)),
+    pairOf(await open({ secret: Buffer.alloc(32, 8) }).made({ sub: 'alice' }, 60, now)),
   ];
   for (const cookies of forged) t.is(await cookie.read(cookies), null, cookies);
 });
