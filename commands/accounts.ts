@@ -9,6 +9,7 @@ import {
   decideBonus,
   erase,
   type IdentityReport,
+  isErased,
   openUserAggregate,
   recordFingerprint,
   report,
@@ -40,6 +41,8 @@ export interface Accounts {
   ): Promise<Fingerprinted>;
   /** Records what the identity provider's webhook reports. Refused as `user_erased`. */
   report(reported: IdentityReport, context: CommandContext): Promise<Done>;
+  /** The user as the log has them now: the role as the last token said, and whether they were erased. */
+  find(user_id: string): Promise<{ is_admin: boolean; is_erased: boolean }>;
   /** Asks for the erasure of a user whom the identity provider deleted, also of one who never came. */
   erase(user_id: string, context: CommandContext): Promise<Done>;
 }
@@ -97,6 +100,10 @@ export function openAccounts(
 
     report: (reported, context) =>
       aggregate.handle(userStream(reported.user_id), context, (user) => report(user, reported)),
+    async find(user_id) {
+      const { state } = await aggregate.read(userStream(user_id));
+      return { is_admin: state.is_admin, is_erased: isErased(state) };
+    },
     erase: (user_id, context) =>
       aggregate.handle(userStream(user_id), context, (user) => erase(user, { unknown_too: true })),
   };

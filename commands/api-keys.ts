@@ -65,6 +65,8 @@ export interface ApiKeys {
   ): Promise<Done>;
   /** Refused as `key_not_found` when the user has no such key. Revoking a revoked key succeeds. */
   revoke(key: { key_id: string; user_id: string }, context: CommandContext): Promise<Done>;
+  /** Whether the user has the key and has not revoked it, as the log has it now. */
+  isValid(user_id: string, key_id: string): Promise<boolean>;
   /** Records a use of the key, at most once an hour over all processes. */
   recordUse(key_id: string, context: CommandContext): Promise<void>;
 }
@@ -80,6 +82,7 @@ export function openApiKeys(log: EventStore): ApiKeys {
       return run(key.user_id, { type: 'create', key: { ...derived, ...key } }, context);
     },
     revoke: ({ key_id, user_id }, context) => run(user_id, { type: 'revoke', key_id }, context),
+    isValid: async (user_id, key_id) => (await keys.read(apiKeysStream(user_id))).state.get(key_id) === 'valid',
     async recordUse(key_id, context) {
       await used.handle(apiKeyUsesStream(key_id), context, (last_used_at) => decideUse(last_used_at, context.now));
     },

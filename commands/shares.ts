@@ -54,6 +54,8 @@ export interface Shares {
   ): Promise<Done>;
   /** Refused as `share_not_found` when the job has no such share. Revoking a revoked share succeeds. */
   revoke(share: { share_id: string; job_id: string }, context: CommandContext): Promise<Done>;
+  /** Whether the job has the share and nobody has revoked it, as the log has it now. It may have expired. */
+  isValid(share: { share_id: string; job_id: string }): Promise<boolean>;
   /** Records views of a share. The caller has found the share. */
   recordUses(share_id: string, uses: ShareUsed, context: CommandContext): Promise<void>;
 }
@@ -67,6 +69,7 @@ export function openShares(log: EventStore): Shares {
     create: ({ token, ...of }, context) =>
       run(of.job_id, { type: 'create', share: { share_id: idOfShareToken(token), ...of } }, context),
     revoke: ({ share_id, job_id }, context) => run(job_id, { type: 'revoke', share_id }, context),
+    isValid: async ({ share_id, job_id }) => (await shares.read(sharesStream(job_id))).state.get(share_id) === 'valid',
     async recordUses(share_id, data, context) {
       await used.handle(shareUsesStream(share_id), context, () => ({ events: [{ type: 'ShareUsed', data }] }));
     },

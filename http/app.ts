@@ -181,10 +181,12 @@ function serve(
     const rest = () => heavy?.rest();
     // A store that is away says nothing about the credentials.
     const isStillAdmitted = () =>
-      identify().then(
-        () => true,
-        (refusal: unknown) => !(refusal instanceof HttpError && refusal.status < 500),
-      );
+      identify()
+        .then((now) => now && options.seen(now, command))
+        .then(
+          () => true,
+          (refusal: unknown) => !(refusal instanceof HttpError && refusal.status < 500),
+        );
     const handle = async (body: unknown): Promise<Reply> => {
       const has_waited = await heavy?.work(signal);
       // Meanwhile the job may have been deleted, or its results may have expired.

@@ -118,6 +118,7 @@ async function openParts(config: Config, logger: Logger, opening: Omit<OpeningPa
   const { https, path, base_path } = publicPlace(config);
   const sessions = openBrowserSessions(
     openSessions(log),
+    accounts,
     openSignedCookie({ name: 'session', secret: given.keys.links, path, same_site: 'Strict', https }),
   );
   const maintenance = await openMaintenance(openMaintenanceMode(log), { registry, logger });

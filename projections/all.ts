@@ -19,6 +19,7 @@ import type { Projection } from './projection.ts';
 import type { FollowerOptions } from './projector.ts';
 import { proxiesProjection } from './proxies.ts';
 import { revenueProjection } from './revenue.ts';
+import { sessionsProjection } from './sessions.ts';
 import { sharesProjection } from './shares.ts';
 import { subscriptionsProjection } from './subscriptions.ts';
 import { userListProjection } from './user-list.ts';
@@ -49,6 +50,7 @@ export const ALL_PROJECTIONS: readonly Projection[] = [
   proxiesProjection,
   backupsProjection,
   ledgerTreeProjection,
+  sessionsProjection,
 ];
 
 /** Many small transactions cost more than a few large ones, and nobody waits for an entry of the worker log. */

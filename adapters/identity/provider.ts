@@ -1,5 +1,6 @@
 // Signs browsers in at an OpenID provider: the code flow with PKCE, by openid-client. The access token says who the user is, by the
 // same rules as the tokens of other callers.
+import { decodeJwt } from 'jose';
 import type { Configuration } from 'openid-client';
 import type { Identity, PendingSignIn, SignInProvider } from '../../http/callers/identity.ts';
 import { IdentityUnavailable } from './tokens.ts';
@@ -59,7 +60,8 @@ export function openProvider(options: ClientOptions, { verify }: Pick<Identity, 
           expectedNonce: nonce,
           pkceCodeVerifier: verifier,
         });
-        return await verify(access_token);
+        const user = await verify(access_token);
+        return user && { user, expires_s: decodeJwt(access_token).exp! };
       } catch (error) {
         if (isRefusal(error, openid)) return null;
         throw unavailable(error);

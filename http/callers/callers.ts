@@ -7,16 +7,16 @@ import { type ApiKeyDocument, apiKeys } from '../../readmodels/api-keys.ts';
 import type { AppOptions } from '../app.ts';
 import { BEHIND, retryLater } from '../errors.ts';
 import type { Parts } from '../group.ts';
-import { invalidToken } from './access.ts';
+import { invalidApiKey, invalidToken } from './access.ts';
 
 const MAX_KNOWN = 10_000;
-/** An erased user's token is refused after this long. */
 const KNOWN_MS = 60_000;
 
 export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> {
   const { log, logger, accounts, passed, now, atEnd } = parts;
   const read = parts.read({ apiKeys });
-  const uses = openApiKeyUses(openApiKeys(log), logger, now);
+  const keys = openApiKeys(log);
+  const uses = openApiKeyUses(keys, logger, now);
   atEnd(uses.close);
   /**
    * Users as their tokens describe them, whose account this process knows to exist, so that it does not read the log again. Tokens
@@ -36,6 +36,8 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
       }
       if (!key || key.revoked_at !== null) return null;
       if (!timingSafeEqual(Buffer.from(key.key_hash), Buffer.from(hashOfKey(plaintext)))) return null;
+      // The read model may lack the end of the key.
+      if (!(await keys.isValid(key.user_id, id))) return null;
       uses.used(key);
       return { user_id: key.user_id, email: key.email, is_admin: false, kind: 'key', key_id: key._id };
     },
@@ -43,9 +45,13 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
       const { kind, user_id, email, name, is_admin } = caller;
       const seen = { user_id, email, ...(name !== undefined && { name }), ...(kind === 'user' && { is_admin }) };
       const bearer = JSON.stringify(seen);
-      if (known.has(bearer)) return;
+      const gone = () => (kind === 'key' ? invalidApiKey() : invalidToken());
+      if (known.has(bearer)) {
+        if ((await accounts.find(user_id)).is_erased) throw gone();
+        return;
+      }
       const position = await accounts.see(seen, command());
-      if (position === 'erased') throw invalidToken();
+      if (position === 'erased') throw gone();
       if (position !== null) await passed(position);
       known.set(bearer, true);
     },

@@ -31,8 +31,11 @@ export interface PendingSignIn {
 export interface SignInProvider {
   /** Returns the provider's page for a sign-in that leads back to `redirect_uri`. Throws an error with code `unavailable` when the provider cannot be asked. */
   begin(redirect_uri: string): Promise<{ url: string; pending: PendingSignIn }>;
-  /** Who came back to this address; null when the provider refused, or the answer is not that of the sign-in. Throws like `begin`. */
-  finish(returned: URL, pending: PendingSignIn): Promise<Identified | null>;
+  /**
+   * Who came back to this address, and until when the provider's token says so, in seconds since 1970; null when the provider refused,
+   * or the answer is not that of the sign-in. Throws like `begin`.
+   */
+  finish(returned: URL, pending: PendingSignIn): Promise<{ user: Identified; expires_s: number } | null>;
 }
 
 export interface Identity {

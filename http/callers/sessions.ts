@@ -1,47 +1,73 @@
-// Sessions of browsers. A signed cookie says who the user is and until when; the log says whether the session was ended. So a session
-// survives restarts and works on every machine, and signing out ends it everywhere at once.
+// Sessions of browsers. A signed cookie says who the user is and until when; the log says what the session began as, and whether it was
+// ended. So a session survives restarts and works on every machine, and ending it counts everywhere at once.
+import type { Accounts } from '../../commands/accounts.ts';
 import type { CommandContext } from '../../commands/aggregate.ts';
 import type { Sessions } from '../../commands/sessions.ts';
 import { accepted } from '../errors.ts';
 import type { Caller } from '../route.ts';
+import { invalidToken } from './access.ts';
 import type { SignIn } from './identity.ts';
 import type { SignedCookie } from './signed-cookie.ts';
 
 export interface BrowserSessions {
-  /** Returns the cookie, for `Set-Cookie`. Throws 401 when the sign-in has begun a session before. */
+  /** Returns the cookie, for `Set-Cookie`. Throws 401 when the sign-in has begun a session before, and for an erased user. */
   begin(sign_in: SignIn, context: CommandContext): Promise<string>;
   /** `cookies`: the header of a request. Null without a session that is open. */
   callerOf(cookies: string): Promise<Caller | null>;
+  /** The id of the session that these cookies name; null when they name none. It may have ended. */
+  idOf(cookies: string): Promise<string | null>;
   /** Ends the session of these cookies, if they have one. Returns the value that removes the cookie. */
   end(cookies: string, context: CommandContext): Promise<string>;
 }
 
-/** What the cookie says besides its end. */
+/** What the cookie says. */
 interface Kept {
   jti: string;
   sub: string;
   email: string | null;
   name?: string;
   is_admin: boolean;
+  /** Its end, in seconds since 1970. */
+  exp: number;
 }
 
-export function openBrowserSessions(sessions: Sessions, cookie: SignedCookie): BrowserSessions {
+export function openBrowserSessions(
+  sessions: Sessions,
+  accounts: Pick<Accounts, 'see' | 'find'>,
+  cookie: SignedCookie,
+): BrowserSessions {
   const read = async (cookies: string) => (await cookie.read(cookies)) as Kept | null;
+
+  /** Whether the session is open and began as the cookie says, and its user still has the role that it was given for. */
+  async function isOpen({ jti, sub: user_id, is_admin, exp }: Kept): Promise<boolean> {
+    const begun = await sessions.find(jti);
+    const is_as_begun =
+      begun !== null &&
+      begun.user_id === user_id &&
+      begun.is_admin === is_admin &&
+      Math.floor(Date.parse(begun.expires_at) / 1000) === exp;
+    return is_as_begun && (!is_admin || (await accounts.find(user_id)).is_admin);
+  }
+
   return {
-    async begin({ id, user: { user_id, ...of }, lasts_s }, context) {
+    async begin({ id, user, lasts_s }, context) {
+      const { user_id, email, name, is_admin } = user;
+      if ((await accounts.see(user, context)) === 'erased') throw invalidToken();
       const expires_at = new Date(context.now + lasts_s * 1000).toISOString();
-      accepted(await sessions.begin({ session_id: id, user_id, expires_at }, context), 401);
-      return await cookie.made({ jti: id, sub: user_id, ...of } satisfies Kept, lasts_s, context.now);
+      accepted(await sessions.begin(id, { user_id, expires_at, is_admin }, context), 401);
+      const kept = { jti: id, sub: user_id, email, ...(name !== undefined && { name }), is_admin };
+      return await cookie.made(kept satisfies Omit<Kept, 'exp'>, lasts_s, context.now);
     },
     async callerOf(cookies) {
       const kept = await read(cookies);
-      if (kept === null || !(await sessions.isOpen(kept.jti))) return null;
+      if (kept === null || !(await isOpen(kept))) return null;
       const { sub: user_id, email, name, is_admin } = kept;
       return { user_id, email, ...(name !== undefined && { name }), is_admin, kind: 'user' };
     },
+    idOf: async (cookies) => (await read(cookies))?.jti ?? null,
     async end(cookies, context) {
       const kept = await read(cookies);
-      if (kept !== null) accepted(await sessions.end(kept.jti, context), 409);
+      if (kept !== null) accepted(await sessions.end({ session_id: kept.jti, user_id: kept.sub }, context), 409);
       return cookie.removed;
     },
   };

@@ -37,6 +37,7 @@ import * as publicStats from './public-stats.ts';
 import * as rejected from './rejected.ts';
 import * as sandbox from './sandbox.ts';
 import * as sandboxPortal from './sandbox-portal.ts';
+import * as sessions from './sessions.ts';
 import * as shares from './shares.ts';
 import * as v2Jobs from './v2-jobs.ts';
 import * as v2Results from './v2-results.ts';
@@ -48,7 +49,16 @@ import * as workerLogs from './worker-logs.ts';
 export const ALL_GROUPS: readonly Group[] = [
   ...[jobs.group, jobEvents.group, jobLifecycle.group, jobStats.group, jobChanges.group, exports.group, shares.group],
   ...[files.group, rejected.group],
-  ...[analysis.group, domains.group, me.group, myExport.group, credits.group, audit.group, apiKeys.group],
+  ...[
+    analysis.group,
+    domains.group,
+    me.group,
+    myExport.group,
+    credits.group,
+    audit.group,
+    apiKeys.group,
+    sessions.group,
+  ],
   ...[billing.group, paymentWebhook.group, sandbox.group, sandboxPortal.group],
   ...[
     adminUsers.group,

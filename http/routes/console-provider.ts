@@ -13,7 +13,7 @@ import { anError, routeOf } from '../route.ts';
 
 /** How long the user may take to sign in there. */
 const PENDING_S = 600;
-/** How long a session lasts: an administrator who loses the role keeps it here as long. */
+/** How long a session lasts at most. An administrator's ends with the token that gave the role. */
 const SESSION_S = 86_400;
 const SUBJECT = 'An address';
 const MOST_A_MINUTE = 30;
@@ -98,14 +98,18 @@ export const finish = route({
     const { console_url, cookie, sessions, logger } = deps;
     const pending = (await cookie.read(ctx.get('cookie'))) as (PendingSignIn & { next?: string }) | null;
     const returned = new URL(`${console_url()}/provider/return?${ctx.querystring}`);
-    const user = pending && (await unlessAway(provider.finish(returned, pending), deps, request_id));
-    if (user === 'away') return backToSignIn('away', deps, request_id);
-    if (!user) {
+    const signed_in = pending && (await unlessAway(provider.finish(returned, pending), deps, request_id));
+    if (signed_in === 'away') return backToSignIn('away', deps, request_id);
+    if (!signed_in) {
       logger.warn({ request_id, is_known: pending !== null }, 'a sign-in at the identity provider failed');
       // The cookie stays: it may be that of a sign-in in another tab.
       return backToSignIn('failed', deps, request_id);
     }
-    const session = await sessions.begin({ id: pending.state, user, lasts_s: SESSION_S }, command());
+    const context = command();
+    const { user, expires_s } = signed_in;
+    const token_s = Math.max(1, expires_s - Math.floor(context.now / 1000));
+    const lasts_s = user.is_admin ? Math.min(SESSION_S, token_s) : SESSION_S;
+    const session = await sessions.begin({ id: pending.state, user, lasts_s }, context);
     return leadOn(`${console_url()}${pending.next || '/jobs'}`, session);
   },
 });

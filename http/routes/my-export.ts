@@ -13,6 +13,7 @@ import { balances, creditLots, transactions } from '../../readmodels/credits.ts'
 import { type IntakeDocument, intakeEvents } from '../../readmodels/intake.ts';
 import { type JobDocument, jobs } from '../../readmodels/jobs.ts';
 import { mails } from '../../readmodels/mails.ts';
+import { sessions } from '../../readmodels/sessions.ts';
 import { shares } from '../../readmodels/shares.ts';
 import { subscriptions } from '../../readmodels/subscriptions.ts';
 import { users } from '../../readmodels/users.ts';
@@ -28,7 +29,7 @@ const wire = ({ log, now, read }: Parts) => ({
   ...{ log, now },
   read: read({
     ...{ users, balances, creditLots, transactions, subscriptions, jobs, shares, mails },
-    ...{ apiKeys, webhookEndpoints, webhookDeliveries, intakeEvents },
+    ...{ apiKeys, webhookEndpoints, webhookDeliveries, intakeEvents, sessions },
   }),
 });
 type Deps = ReturnType<typeof wire>;
@@ -46,6 +47,7 @@ const LISTS = {
   payments: list('The payments behind the ledger, as the payment provider reported them.'),
   jobs: list('Your jobs with their settings and public links. `/jobs/{job_id}/export` has the results of each.'),
   api_keys: list('Your API keys, revoked ones included, without the keys themselves.'),
+  sessions: list('The browsers that are signed in as you.'),
   webhook_endpoints: list('Your webhook endpoints, without their secrets.'),
   webhook_deliveries: list('What the service sent to them, and their answers.'),
   mails: list('The mails about payments, plans and reruns: what each was about, and whether it was sent.'),
@@ -113,6 +115,7 @@ const everything = route({
         payments: paymentsOf(user_id, deps, signal),
         jobs: jobsOf(user_id, deps, signal),
         api_keys: mapped(read.apiKeys.stream(of_user, by_time), ({ _id: id, key_hash: _, ...key }) => ({ id, ...key })),
+        sessions: mapped(read.sessions.stream(of_user, by_time), withId),
         webhook_endpoints: mapped(read.webhookEndpoints.stream(of_user, by_time), withId),
         webhook_deliveries: deliveriesOf(user_id, deps, signal),
         mails: mapped(read.mails.stream(of_user, by_time), withId),

@@ -9,6 +9,7 @@ import {
 } from '../../commands/shares.ts';
 import { VERDICTS } from '../../events/checks.ts';
 import { Type } from '../../events/schema.ts';
+import { jobStream } from '../../events/streams.ts';
 import { jobs } from '../../readmodels/jobs.ts';
 import { NEWEST_FIRST, pageOf } from '../../readmodels/pages.ts';
 import { resultsPage } from '../../readmodels/result-pages.ts';
@@ -27,12 +28,18 @@ import { Count, CountsOf, NullableTime, pick, Time } from '../schemas.ts';
 import { expiredSharePage, MOST_SHOWN, noSharePage, SHARE_POLICY, sharePage } from '../share-page.ts';
 import { openShareUses, type ShareUses } from '../share-uses.ts';
 
-function wire({ log, logger, read, now, public_url, consoleFiles, atEnd }: Parts) {
+function wire({ log, logger, jobs: job_commands, accounts, read, now, public_url, consoleFiles, atEnd }: Parts) {
   const commands = openShares(log);
   const shareUses = openShareUses(commands, logger, now);
   atEnd(shareUses.close);
   const collections = read({ jobs, results, shares: shareDocuments, jobStats });
-  return { shares: commands, shareUses, read: collections, now, public_url, consoleFiles };
+  /** Asks the log: the read model may lack that the share was revoked, its job deleted or its owner erased. */
+  async function isOpen({ _id: share_id, job_id }: ShareDocument): Promise<boolean> {
+    if (!(await commands.isValid({ share_id, job_id }))) return false;
+    const { owner_id, status } = (await job_commands.aggregate.read(jobStream(job_id))).state;
+    return status !== 'deleted' && !(await accounts.find(owner_id)).is_erased;
+  }
+  return { shares: commands, isOpen, shareUses, read: collections, now, public_url, consoleFiles };
 }
 export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(GATEWAY, 'shares');
@@ -244,10 +251,10 @@ export const view = route({
       noShare(),
     ),
   },
-  async handler({ params, query, signal, ctx }, { read, shareUses, now, consoleFiles }) {
+  async handler({ params, query, signal, ctx }, { read, isOpen, shareUses, now, consoleFiles }) {
     const { offset } = query;
     const share = await read.shares.get(idOfShareToken(params.token));
-    const is_active = share !== null && shareStatus(share, now()) === 'active';
+    const is_active = share !== null && shareStatus(share, now()) === 'active' && (await isOpen(share));
     const job = is_active ? await read.jobs.get(share.job_id) : null;
     const is_page = ctx.accepts('json', 'html') === 'html';
     const style = is_page ? (await consoleFiles()).style : '';

@@ -11,13 +11,14 @@ const cookie = openSignedCookie({
 const CONSOLE = 'http://127.0.0.1:9/console';
 const PENDING = { state: 's', nonce: 'n', verifier: 'v' };
 
-async function startWith(t: ExecutionContext, provider: Partial<Deps['provider']>) {
+async function startWith(t: ExecutionContext, provider: Partial<Deps['provider']>, more: object = {}) {
   const services = {
     provider,
     cookie,
     limit: { admit: async () => {} },
     logger: silent,
     console_url: () => CONSOLE,
+    ...more,
   };
   const sample = await startSample([begin, finish], services as unknown as Deps);
   t.teardown(() => sample.close());
@@ -45,4 +46,20 @@ test('a provider that refuses leads back, and another fault is a fault', async (
   });
   t.regex((await look('/console/provider/return?error=access_denied')).leads_to!, /\/console\/sign-in\?failed=/);
   t.is((await look('/console/provider/sign-in')).status, 500);
+});
+
+test('a session of an administrator lasts no longer than the token that says so', async (t) => {
+  const begun: number[] = [];
+  async function begin({ lasts_s }: { lasts_s: number }): Promise<string> {
+    begun.push(lasts_s);
+    return 'session=x';
+  }
+  const expires_s = Math.floor(Date.now() / 1000) + 600;
+  for (const is_admin of [true, false]) {
+    const finish = async () => ({ user: { user_id: 'a', email: null, is_admin }, expires_s });
+    const look = await startWith(t, { finish }, { sessions: { begin } });
+    t.is((await look('/console/provider/return?state=s&code=c')).status, 200);
+  }
+  t.true(begun[0]! > 0 && begun[0]! <= 600, String(begun));
+  t.is(begun[1], 86_400);
 });

@@ -21,6 +21,7 @@ test('an expired link, and a link to a deleted job, get the answer of an unknown
   };
   const services = {
     now: () => now,
+    isOpen: async () => true,
     shareUses: { count: (share_id: string) => void counted.push(share_id) },
     read: {
       shares: { get: async (id: string) => (id === share._id ? share : null) },

@@ -54,6 +54,8 @@ test('an administrator of the provider is one of the service', async (t) => {
   await signInAt(page, 'root');
   await page.getByRole('link', { name: 'Administration' }).waitFor();
   t.true(await isAdministrator(page));
+  const [session] = (await page.context().cookies()).filter(({ name }) => name === 'session');
+  t.true(session!.expires <= Date.now() / 1000 + 3600, 'it ends with the token that gave the role');
 });
 
 test('an answer of the provider is worth nothing in another browser, and nothing twice', async (t) => {
